@@ -87,8 +87,8 @@ Tree TreeOf(const fs::path& directory) {
   for (const auto& entry : fs::recursive_directory_iterator(directory)) {
     const auto name = entry.path().lexically_relative(directory);
     if (entry.is_symlink() && !LiesWithin(entry.path(), directory)) {
-      throw Error(ErrorKind::kFailed,
-                  fmt::format("'{}' is a link that leads out of the checkpoint: copy the file", name.string()));
+      throw Error(ErrorKind::kFailed, fmt::format("'{}' is a link that leads out of the checkpoint", name.string()),
+                  "copy the file into the checkpoint");
     }
     if (entry.is_regular_file() && name != kManifest) tree.files.push_back(name);
     if (entry.is_directory() && !entry.is_symlink()) tree.directories.push_back(entry.path());
@@ -160,7 +160,9 @@ fs::path BeginCheckpoint(const fs::path& checkpoints, std::uint64_t step) {
 }
 
 fs::path CommitCheckpoint(const fs::path& prepared, const CheckpointInfo& info, std::optional<SteadyTime> begun) {
-  if (!std::isfinite(info.epoch)) throw Error(ErrorKind::kFailed, "the epoch of a checkpoint is not a finite number");
+  if (!std::isfinite(info.epoch))
+    throw Error(ErrorKind::kFailed, "the epoch of a checkpoint is not a finite number",
+                "give a finite epoch with the checkpoint");
   WriteFileDurably(prepared / kManifest, MakeManifest(prepared, info, begun).dump(2) + "\n");
   const auto checkpoints = prepared.parent_path();
   const auto published = checkpoints / NameOf(info.step);

@@ -4,6 +4,37 @@
 #include <cstring>
 
 namespace slipway {
+namespace {
+
+/// For what failed without a next step of its own.
+std::string_view NextStepFor(int code) {
+  switch (code) {
+    case ENOENT: return "check the path";
+    case ENOTDIR: return "check the path: a part of it is no directory";
+    case EISDIR: return "name a file";
+    case EEXIST: return "move it away, or choose another name";
+    case ENAMETOOLONG: return "choose a shorter path";
+    case EACCES:
+    case EPERM: return "check owner and permissions with: ls -ld";
+    case EROFS: return "choose a place on a file system that can be written";
+    case ENOSPC:
+    case EDQUOT: return "free space; df -h, df -i and quota show what is full";
+    case EMFILE:
+    case ENFILE: return "raise the limit of open files: ulimit -n";
+    case ENOMEM: return "give the job more memory";
+    case EIO:
+    case ESTALE: return "check the file system: dmesg shows its errors";
+    case EADDRNOTAVAIL:
+    case ECONNREFUSED:
+    case EHOSTUNREACH:
+    case ENETUNREACH:
+    case ETIMEDOUT: return "check that the other side runs, and that the network reaches it";
+    case EAGAIN: return "try again; ulimit -u shows the limit of processes";
+    default: return "check the path, its file system and dmesg";
+  }
+}
+
+}  // namespace
 
 std::string_view ErrorKindName(ErrorKind kind) {
   switch (kind) {
@@ -37,7 +68,8 @@ void Error::Compose() {
 }
 
 SystemError::SystemError(int code, std::string_view what, std::string next_step)
-    : Error(ErrorKind::kEnvironment, std::string(what) + ": " + std::strerror(code), std::move(next_step)),
+    : Error(ErrorKind::kEnvironment, std::string(what) + ": " + std::strerror(code),
+            next_step.empty() ? std::string(NextStepFor(code)) : std::move(next_step)),
       code_(code) {}
 
 void ThrowErrno(std::string_view what, std::string next_step) {

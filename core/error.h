@@ -57,7 +57,8 @@ class Error : public std::exception {
 /// A system call failed; keeps its errno.
 class SystemError : public Error {
  public:
-  /// `what` says what was tried, e.g. "cannot open '/x'"; the text of `code` is appended.
+  /// `what` says what was tried, e.g. "cannot open '/x'"; the text of `code` is appended. Without a
+  /// next step it has the usual one for `code`.
   SystemError(int code, std::string_view what, std::string next_step = {});
   int code() const { return code_; }
 

@@ -16,7 +16,8 @@ namespace {
 constexpr std::string_view kMagic = "\x93NUMPY";
 constexpr std::size_t kMostDimensions = 32;  // NumPy's own limit
 
-[[noreturn]] void ThrowNpy(std::string_view name, std::string_view what, std::string next = {}) {
+[[noreturn]] void ThrowNpy(std::string_view name, std::string_view what,
+                           std::string next = "save the array again with numpy.save") {
   throw Error(ErrorKind::kEnvironment, fmt::format("'{}' {}", name, what), std::move(next));
 }
 

@@ -67,7 +67,9 @@ AskTimes Measure(const std::string& name, const ensemble::SearchSpace& space, Tr
   for (int i = 0; i <= kAsks; ++i) {
     std::optional<ensemble::Point> point;
     times.push_back(SecondsOf([&] { point = sampler->Ask(table.size(), table); }) * 1e3);
-    if (!point) throw Error(ErrorKind::kFailed, fmt::format("the sampler '{}' has no point left", name));
+    if (!point)
+      throw Error(ErrorKind::kFailed, fmt::format("the sampler '{}' has no point left", name),
+                  "choose a sampler that does not run out of points");
     table.Add(Complete(table.size(), std::move(*point)));
   }
   const double first = times.front();

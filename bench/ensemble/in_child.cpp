@@ -30,7 +30,7 @@ double StatusMegabytes(const std::string& field) {
   for (std::string line; std::getline(file, line);) {
     if (line.starts_with(field + ":")) return std::stod(line.substr(field.size() + 1)) * 1024 / 1e6;
   }
-  throw Error(ErrorKind::kEnvironment, "/proc/self/status tells no " + field);
+  throw Error(ErrorKind::kEnvironment, "/proc/self/status has no " + field, "run it on Linux, with /proc mounted");
 }
 
 }  // namespace
@@ -48,7 +48,7 @@ std::vector<double> InChild(const std::function<std::vector<double>()>& measure)
   for (double figure = 0; ::read(from.get(), &figure, sizeof figure) == sizeof figure;) figures.push_back(figure);
   int status = 0;
   ::waitpid(child, &status, 0);
-  if (status != 0) throw Error(ErrorKind::kFailed, "a measuring process failed");
+  if (status != 0) throw Error(ErrorKind::kFailed, "a measuring process failed", "see what it printed above");
   return figures;
 }
 

@@ -123,7 +123,7 @@ ChildProcess KilledStudy::Start(const std::string& crash_at) const {
 ExitStatus KilledStudy::Run(const std::string& crash_at) {
   auto manager = Start(crash_at);
   const auto status = manager.WaitFor(kPatience);
-  if (!status) throw Error(ErrorKind::kFailed, "a manager does not end");
+  if (!status) throw Error(ErrorKind::kFailed, "a manager does not end", "run the benchmark again on an idle machine");
   return *status;
 }
 

@@ -76,7 +76,8 @@ class Campaign {
                                        : study.RunFor(AnyDelay());
     if (status.Success()) return true;
     if (enough || status.signal != SIGKILL) {
-      throw Error(ErrorKind::kFailed, "a manager ended with " + status.Describe());
+      throw Error(ErrorKind::kFailed, "a manager ended with " + status.Describe(),
+                  "see what the manager printed above");
     }
     ++kills_;
     ++(at_random ? at_random_ : at_place_[place]);

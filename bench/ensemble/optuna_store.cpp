@@ -18,7 +18,9 @@ std::optional<Json> AskOptunaStore(const std::vector<std::string>& words) {
   if (::access(options.argv.front().c_str(), X_OK) != 0) return std::nullopt;
   const auto ran = RunAndCapture(options, std::chrono::minutes(10));
   if (ran.status.code == kNotInstalled) return std::nullopt;
-  if (!ran.status.Success()) throw Error(ErrorKind::kFailed, "Optuna: " + ran.errors);
+  if (!ran.status.Success())
+    throw Error(ErrorKind::kFailed, "Optuna: " + ran.errors,
+                "check the installation: /usr/bin/python3 -c 'import optuna'");
   return Json::parse(ran.output);
 }
 

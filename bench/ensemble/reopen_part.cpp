@@ -31,7 +31,8 @@ void Fill(const fs::path& folder) {
 
 void CheckAll(std::size_t trials) {
   if (trials != kReopenedTrials)
-    throw Error(ErrorKind::kFailed, fmt::format("{} of {} trials were read", trials, kReopenedTrials));
+    throw Error(ErrorKind::kFailed, fmt::format("{} of {} trials were read", trials, kReopenedTrials),
+                "check the disk, and run the benchmark again");
 }
 
 double SecondsToRead(const fs::path& folder) {

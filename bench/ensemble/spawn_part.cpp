@@ -54,7 +54,8 @@ double SecondsOfRun(const fs::path& folder, const std::string& program, int tria
   options.working_directory = folder;
   ExitStatus status;
   const double seconds = SecondsOf([&] { status = ChildProcess::Spawn(options).Wait(); });
-  if (!status.Success()) throw Error(ErrorKind::kFailed, "slipway run: " + status.Describe());
+  if (!status.Success())
+    throw Error(ErrorKind::kFailed, "slipway run: " + status.Describe(), "see what slipway run printed above");
   return seconds;
 }
 

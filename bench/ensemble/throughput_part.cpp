@@ -32,7 +32,8 @@ double TrialRate(const std::filesystem::path& folder, int parallel) {
     complete = ensemble::RunEnsemble(book, options, runner, observer).complete;
   });
   if (complete != kToldTrials)
-    throw Error(ErrorKind::kFailed, fmt::format("{} of {} trials complete", complete, kToldTrials));
+    throw Error(ErrorKind::kFailed, fmt::format("{} of {} trials complete", complete, kToldTrials),
+                "check the disk, and run the benchmark again");
   return kToldTrials / seconds;
 }
 

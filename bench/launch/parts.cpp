@@ -31,7 +31,8 @@ double TimeOf(const std::vector<std::string>& words, const fs::path& directory) 
   const auto status = ChildProcess::Spawn(options).Wait();
   const Seconds elapsed = SystemClock().Steady() - started;
   if (!status.Success()) {
-    throw Error(ErrorKind::kFailed, fmt::format("{} ended with {}", QuoteForShell(words), status.Describe()));
+    throw Error(ErrorKind::kFailed, fmt::format("{} ended with {}", QuoteForShell(words), status.Describe()),
+                "give the command by hand to see what it prints");
   }
   return elapsed.count();
 }

@@ -99,7 +99,7 @@ double FirstEndBelow(const fs::path& folder) {
     }
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
   }
-  throw Error(ErrorKind::kFailed, "a job has not started within two minutes");
+  throw Error(ErrorKind::kFailed, "a job has not started within two minutes", "see why it waits: squeue");
 }
 
 double Now() { return UnixSeconds(SystemClock().Now()); }

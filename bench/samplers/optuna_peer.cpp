@@ -42,7 +42,9 @@ class PeerPipe {
   Json Exchange(const Json& request) {
     WriteAll(to_.get(), request.dump() + "\n", "the pipe to Optuna");
     auto line = ReadLine();
-    if (!line) throw Error(ErrorKind::kEnvironment, "Optuna's process ended within a search");
+    if (!line)
+      throw Error(ErrorKind::kEnvironment, "Optuna's process ended within a search",
+                  "check the installation: /usr/bin/python3 -c 'import optuna'");
     return Json::parse(*line);
   }
 

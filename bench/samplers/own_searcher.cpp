@@ -25,7 +25,9 @@ class OwnSearcher : public Searcher {
     const double cpu = ThreadCpuSeconds();
     auto point = sampler_->Ask(table_.size(), table_);
     Asked asked{{}, Seconds(SystemClock().Steady() - started).count(), ThreadCpuSeconds() - cpu};
-    if (!point) throw Error(ErrorKind::kFailed, "the sampler has no point left");
+    if (!point)
+      throw Error(ErrorKind::kFailed, "the sampler has no point left",
+                  "choose a sampler that does not run out of points");
     asked.point = std::move(*point);
     Add(asked.point);
     return asked;

@@ -95,7 +95,8 @@ SchedulerRow RowOf(const RecordedTask& task, const std::string& scheduler, int t
 void RequireCurves(const RecordedTask& task, int trials) {
   if (static_cast<std::size_t>(trials) <= task.curves.size()) return;
   throw Error(ErrorKind::kUsage,
-              fmt::format("{} trials are more than the {} curves of task '{}'", trials, task.curves.size(), task.name));
+              fmt::format("{} trials are more than the {} curves of task '{}'", trials, task.curves.size(), task.name),
+              "lower --trials, or record more curves with record_curves.py");
 }
 
 void CompareOn(const RecordedTask& task, int trials, const SchedulerPlan& plan, std::vector<SchedulerRow>& rows) {

@@ -18,7 +18,7 @@ namespace {
 
 [[noreturn]] void RefuseLine(const std::filesystem::path& file, int line, const std::string& reason) {
   throw Error(ErrorKind::kEnvironment, fmt::format("'{}', line {}: {}", file.string(), line, reason),
-              "write it anew with record_curves.py");
+              "write it again with record_curves.py");
 }
 
 /// Nothing: some word is no number.

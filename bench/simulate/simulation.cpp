@@ -161,8 +161,10 @@ std::optional<Outcome> Simulate(const Job& job, std::chrono::seconds limit) {
   const auto status = ExitStatus::FromWait(wait_status);
   if (status.signal == SIGALRM) return std::nullopt;
   if (!told || !status.Success()) {
-    throw Error(ErrorKind::kFailed, fmt::format("a simulation of {} on {} ranks ended with {}",
-                                                runtime::NameOf(job.choice), job.ranks, status.Describe()));
+    throw Error(ErrorKind::kFailed,
+                fmt::format("a simulation of {} on {} ranks ended with {}", runtime::NameOf(job.choice), job.ranks,
+                            status.Describe()),
+                "see what the simulation printed above");
   }
   outcome.processor_seconds = Of(used.ru_utime) + Of(used.ru_stime);
   outcome.memory_bytes = std::int64_t{used.ru_maxrss} * 1024;

@@ -73,7 +73,8 @@ double TimeOf(const Side& side, const fs::path& source, const fs::path& target, 
   const Seconds elapsed = SystemClock().Steady() - started;
   RemoveTree(target);
   if (status.Success()) return elapsed.count();
-  throw Error(ErrorKind::kFailed, fmt::format("{} ended with {}", side.name, status.Describe()));
+  throw Error(ErrorKind::kFailed, fmt::format("{} ended with {}", side.name, status.Describe()),
+              "see what it printed above");
 }
 
 }  // namespace slipway::bench

@@ -214,7 +214,8 @@ void RequireEnough(const Observations& known) {
       ErrorKind::kUsage,
       fmt::format("importance needs at least {} trials with a value, this ensemble has {} ({} ended without, {} "
                   "not ended)",
-                  kFewestTrialsForImportance, known.complete.size(), known.failed.size(), known.pending.size()));
+                  kFewestTrialsForImportance, known.complete.size(), known.failed.size(), known.pending.size()),
+      "wait for more trials, or raise ensemble.trials");
 }
 
 }  // namespace

@@ -18,6 +18,7 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr std::size_t kLargestDocument = 64 * 1024;
+constexpr const char* kWriteAgain = "write it again, or remove it: then the order of records is not compared";
 
 [[noreturn]] void Refuse(const fs::path& path, const std::string& why, const std::string& next_step = {}) {
   throw Error(ErrorKind::kEnvironment, fmt::format("'{}' {}", path.string(), why), next_step);
@@ -32,7 +33,7 @@ struct Array {
 };
 
 Array ReadArray(const fs::path& path) {
-  if (fs::exists(path) && !fs::is_regular_file(path)) Refuse(path, "is no file");
+  if (fs::exists(path) && !fs::is_regular_file(path)) Refuse(path, "is no file", "name a .npy file");
   Array array{ReadFile(path), {}};
   array.header = ParseNumpyHeader(std::as_bytes(std::span(array.content)), path.string());
   if (array.header.swapped) Refuse(path, "has the other byte order", "save it with array.astype('<f4')");
@@ -45,8 +46,8 @@ void TakeShape(const Array& array, RecordsFile& file) {
   const auto& shape = array.header.shape;
   const bool fits = (shape.size() == 1 || shape.size() == 2) && std::ranges::count(shape, 0u) == 0;
   if (!fits) {
-    Refuse(file.path,
-           fmt::format("has the shape {}: it must be (records,) or (records, outputs)", Shape(array.header)));
+    Refuse(file.path, fmt::format("has the shape {}: it must be (records,) or (records, outputs)", Shape(array.header)),
+           "save an array with one row for each record");
   }
   file.records = static_cast<std::size_t>(shape[0]);
   file.outputs = shape.size() == 2 ? static_cast<std::size_t>(shape[1]) : 1;
@@ -63,7 +64,7 @@ std::vector<float> FloatsOf(const Array& array, const RecordsFile& file) {
   const auto odd = std::ranges::find_if(values, [](float value) { return !std::isfinite(value); });
   if (odd != values.end()) {
     const auto record = static_cast<std::size_t>(odd - values.begin()) / file.outputs;
-    Refuse(file.path, fmt::format("holds {} for record {}", *odd, record));
+    Refuse(file.path, fmt::format("holds {} for record {}", *odd, record), "save finite values for every record");
   }
   return values;
 }
@@ -100,20 +101,23 @@ bool IsHash(const std::string& text) {
 void TakeOrder(RecordsFile& file, const std::string& schema) {
   const auto path = fs::path(file.path).replace_extension(".json");
   std::error_code ignored;
-  if (const auto size = fs::file_size(path, ignored); !ignored && size > kLargestDocument) Refuse(path, "is too large");
+  if (const auto size = fs::file_size(path, ignored); !ignored && size > kLargestDocument)
+    Refuse(path, "is too large", kWriteAgain);
   const auto text = ReadFileIfPresent(path);
   if (!text) return;
   const Json document = Json::parse(*text, nullptr, false);
   if (!document.is_object() || document.value("schema", Json()) != schema) {
-    Refuse(path, fmt::format("is no {} document", schema));
+    Refuse(path, fmt::format("is no {} document", schema), kWriteAgain);
   }
   if (document.value("records", Json()) != file.records) {
-    Refuse(path, fmt::format("speaks of {} records, '{}' has {}", document.value("records", Json()).dump(),
-                             file.path.filename().string(), file.records));
+    Refuse(path,
+           fmt::format("speaks of {} records, '{}' has {}", document.value("records", Json()).dump(),
+                       file.path.filename().string(), file.records),
+           kWriteAgain);
   }
   const Json order = document.value("order", Json());
   if (!order.is_string() || !IsHash(order.get<std::string>())) {
-    Refuse(path, "names no order of the records: \"order\" must be 8 to 128 hexadecimal digits");
+    Refuse(path, "names no order of the records: \"order\" must be 8 to 128 hexadecimal digits", kWriteAgain);
   }
   file.order = order.get<std::string>();
 }
@@ -140,7 +144,8 @@ Targets ReadTargets(const fs::path& path) {
   } else if (targets.outputs == 1) {
     targets.labels = LabelsOf(array);
   } else {
-    Refuse(path, fmt::format("has class labels of shape {}: there must be one for each record", Shape(array.header)));
+    Refuse(path, fmt::format("has class labels of shape {}: there must be one for each record", Shape(array.header)),
+           "save one label for each record");
   }
   TakeOrder(targets, "slipway.targets/1");
   return targets;
@@ -149,7 +154,8 @@ Targets ReadTargets(const fs::path& path) {
 void RequireSameRecords(const RecordsFile& predictions, const RecordsFile& targets) {
   if (predictions.records != targets.records) {
     Refuse(predictions.path,
-           fmt::format("has {} records, '{}' has {}", predictions.records, targets.path.string(), targets.records));
+           fmt::format("has {} records, '{}' has {}", predictions.records, targets.path.string(), targets.records),
+           "predict all records of the targets, in their order");
   }
   if (!predictions.order.empty() && !targets.order.empty() && predictions.order != targets.order) {
     Refuse(predictions.path,

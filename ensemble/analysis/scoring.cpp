@@ -106,7 +106,8 @@ void Scoring::Prepare(Predictions& predictions) const {
   RequireSameRecords(predictions, targets_);
   const auto refuse = [&](const std::string& why) {
     throw Error(ErrorKind::kEnvironment,
-                fmt::format("'{}' does not fit '{}': {}", predictions.path.string(), targets_.path.string(), why));
+                fmt::format("'{}' does not fit '{}': {}", predictions.path.string(), targets_.path.string(), why),
+                "score predictions that were made for these targets");
   };
   if (!IsOfClasses(metric_)) {
     if (predictions.outputs == targets_.outputs) return;

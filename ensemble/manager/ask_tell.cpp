@@ -205,7 +205,7 @@ TrialRecord AskTell::Tell(TrialNumber trial, const Told& told, std::optional<int
   const auto* results = std::get_if<ToldResults>(&told);
   if (results != nullptr && !results->values.empty() && results->values.size() != options_.objectives.size()) {
     throw Error(ErrorKind::kUsage,
-                fmt::format("the ensemble has {} objectives, but {} values were told", options_.objectives.size(),
+                fmt::format("the ensemble has {} objectives, but {} values were given", options_.objectives.size(),
                             results->values.size()),
                 "tell one value for each objective, in their order");
   }

@@ -26,14 +26,15 @@ class RequestLine {
   bool Has(const char* name) const { return json_.contains(name) && !json_.at(name).is_null(); }
 
   std::string Text(const char* name) const {
-    if (!Has(name) || !json_.at(name).is_string()) Refuse(fmt::format("'{}' must be a text", name));
+    if (!Has(name) || !json_.at(name).is_string())
+      Refuse(fmt::format("'{}' must be a text", name), fmt::format(R"(write for example "{}": "ask")", name));
     return json_.at(name).get<std::string>();
   }
 
   std::int64_t Integer(const char* name) const {
     const auto scalar = Has(name) ? ScalarFromJson(json_.at(name)) : std::nullopt;
     if (!scalar || !std::holds_alternative<std::int64_t>(*scalar)) {
-      Refuse(fmt::format("'{}' must be an integer", name));
+      Refuse(fmt::format("'{}' must be an integer", name), fmt::format(R"(write for example "{}": 3)", name));
     }
     return std::get<std::int64_t>(*scalar);
   }
@@ -41,7 +42,9 @@ class RequestLine {
   std::optional<int> Attempt() const {
     if (!Has("attempt")) return std::nullopt;
     const auto attempt = Integer("attempt");
-    if (attempt < 1 || attempt > std::numeric_limits<int>::max()) Refuse("'attempt' must be a positive number");
+    if (attempt < 1 || attempt > std::numeric_limits<int>::max())
+      Refuse("'attempt' must be a positive number",
+             "write the 'attempt' that the answer to 'ask' had, or leave it out");
     return static_cast<int>(attempt);
   }
 
@@ -56,7 +59,8 @@ class RequestLine {
     if (json == "NaN") return std::numeric_limits<double>::quiet_NaN();
     if (json == "Infinity") return std::numeric_limits<double>::infinity();
     if (json == "-Infinity") return -std::numeric_limits<double>::infinity();
-    Refuse(fmt::format("'{}' must be a number, \"NaN\", \"Infinity\" or \"-Infinity\"", name));
+    Refuse(fmt::format("'{}' must be a number, \"NaN\", \"Infinity\" or \"-Infinity\"", name),
+           fmt::format(R"(write for example "{}": 0.25)", name));
   }
 
   std::vector<double> Numbers(const char* name) const {
@@ -68,14 +72,17 @@ class RequestLine {
   }
 
   const Json& Object(const char* name) const {
-    if (!Has(name) || !json_.at(name).is_object()) Refuse(fmt::format("'{}' must be an object", name));
+    if (!Has(name) || !json_.at(name).is_object())
+      Refuse(fmt::format("'{}' must be an object", name),
+             fmt::format(R"(write for example "{}": {{"accuracy": 0.9}})", name));
     return json_.at(name);
   }
 
  private:
   static Json Parsed(std::string_view line) {
     if (line.size() > kLongestRequestBytes) {
-      Refuse(fmt::format("the line has {} bytes; at most {} are read", line.size(), kLongestRequestBytes));
+      Refuse(fmt::format("the line has {} bytes; at most {} are read", line.size(), kLongestRequestBytes),
+             "send fewer members in one line");
     }
     Json json = Json::parse(line, nullptr, false);
     if (!json.is_object()) Refuse("the line is no JSON object", R"(write for example {"do":"ask"})");
@@ -117,7 +124,8 @@ ToldReport ReportIn(const AskTell& session, const RequestLine& request) {
   ToldReport report;
   report.step = request.Integer("step");
   report.epoch = request.OptionalNumber("epoch");
-  if (report.epoch && !std::isfinite(*report.epoch)) Refuse("'epoch' must be finite");
+  if (report.epoch && !std::isfinite(*report.epoch))
+    Refuse("'epoch' must be finite", "leave it out, or write a finite number");
   if (const auto value = request.OptionalNumber("value")) {
     report.metrics.emplace_back(session.options().objectives.front().metric, *value);
   }

@@ -78,11 +78,15 @@ Json ToJson(const Point& point) {
 }
 
 Point PointFromJson(const Json& json) {
-  if (!json.is_object()) throw Error(ErrorKind::kUsage, "a configuration must be an object of parameters");
+  if (!json.is_object())
+    throw Error(ErrorKind::kUsage, "a configuration must be an object of parameters",
+                R"(write an object such as {"lr": 0.01})");
   Point point;
   for (const auto& [name, value] : json.items()) {
     auto scalar = ScalarFromJson(value);
-    if (!scalar) throw Error(ErrorKind::kUsage, fmt::format("parameter '{}': the value must be a scalar", name));
+    if (!scalar)
+      throw Error(ErrorKind::kUsage, fmt::format("parameter '{}': the value must be a scalar", name),
+                  "write a number, a text, true, false or null");
     point.emplace_back(name, std::move(*scalar));
   }
   return point;

@@ -226,7 +226,8 @@ std::optional<std::int64_t> GridSizeUpTo(std::int64_t most, const SamplerSetting
 
 std::unique_ptr<Sampler> MakeSampler(const SamplerSettings& settings, SearchSpace space) {
   if (settings.grid_points < 2) {
-    throw Error(ErrorKind::kUsage, fmt::format("grid_points must be at least 2, not {}", settings.grid_points));
+    throw Error(ErrorKind::kUsage, fmt::format("grid_points must be at least 2, not {}", settings.grid_points),
+                "set grid_points to 2 or more");
   }
   CheckFeasible(space);
   const std::string name = ResolveSampler(settings, space);

@@ -102,8 +102,12 @@ class PatientRule : public Scheduler {
 }
 
 void CheckRungs(const SchedulerSettings& settings) {
-  if (!(settings.min > 0)) Refuse(fmt::format("'min' must be above 0, not {:.6g}", settings.min));
-  if (settings.reduction < 2) Refuse(fmt::format("'reduction' must be at least 2, not {}", settings.reduction));
+  if (!(settings.min > 0))
+    Refuse(fmt::format("'min' must be above 0, not {:.6g}", settings.min),
+           "set 'min' to the resource of the first rung, such as 1");
+  if (settings.reduction < 2)
+    Refuse(fmt::format("'reduction' must be at least 2, not {}", settings.reduction),
+           "set 'reduction' to 2 or more; 3 is common");
   if (!settings.max) return;
   if (!std::isfinite(*settings.max) || RungResources(settings.min, settings.max, settings.reduction).size() < 2) {
     Refuse(fmt::format("no rung lies between 'min' {:.6g} and 'max' {:.6g} with 'reduction' {}", settings.min,
@@ -115,33 +119,39 @@ void CheckRungs(const SchedulerSettings& settings) {
 void CheckNothing(const SchedulerSettings& /*settings*/) {}
 
 void CheckHyperband(const SchedulerSettings& settings) {
-  if (!settings.max) Refuse("hyperband needs 'max', the resource of a whole trial");
+  if (!settings.max) Refuse("hyperband needs 'max', the resource of a whole trial", "set 'max'");
   CheckRungs(settings);
 }
 
 void CheckPercentile(const SchedulerSettings& settings) {
   if (!(settings.percentile > 0 && settings.percentile < 100)) {
-    Refuse(fmt::format("'percentile' must lie between 0 and 100, not be {:.6g}", settings.percentile));
+    Refuse(fmt::format("'percentile' must lie between 0 and 100, not be {:.6g}", settings.percentile),
+           "set 'percentile', such as 25");
   }
-  if (settings.startup < 1) Refuse(fmt::format("'startup' must be at least 1, not {}", settings.startup));
+  if (settings.startup < 1)
+    Refuse(fmt::format("'startup' must be at least 1, not {}", settings.startup), "set 'startup' to 1 or more");
 }
 
 void CheckPatient(const SchedulerSettings& settings) {
-  if (settings.patience < 1) Refuse("patient needs 'patience', a number of reports without improvement");
+  if (settings.patience < 1)
+    Refuse("patient needs 'patience', a number of reports without improvement", "set 'patience', such as 5");
 }
 
 void CheckThreshold(const SchedulerSettings& settings) {
-  if (!settings.lower && !settings.upper) Refuse("threshold needs 'lower' or 'upper'");
+  if (!settings.lower && !settings.upper) Refuse("threshold needs 'lower' or 'upper'", "set one of them, or both");
   if (settings.lower && settings.upper && !(*settings.lower <= *settings.upper)) {
-    Refuse(fmt::format("'lower' {:.6g} is above 'upper' {:.6g}", *settings.lower, *settings.upper));
+    Refuse(fmt::format("'lower' {:.6g} is above 'upper' {:.6g}", *settings.lower, *settings.upper),
+           "swap the two numbers");
   }
 }
 
 void CheckPopulation(const SchedulerSettings& settings) {
   const int members = PopulationSize(settings);
-  if (!(settings.interval > 0)) Refuse("pbt needs 'interval', the resource between two checks");
+  if (!(settings.interval > 0))
+    Refuse("pbt needs 'interval', the resource between two checks", "set 'interval', such as 1");
   if (!(settings.quantile > 0 && settings.quantile <= 0.5)) {
-    Refuse(fmt::format("'quantile' must be above 0 and at most 0.5, not {:.6g}", settings.quantile));
+    Refuse(fmt::format("'quantile' must be above 0 and at most 0.5, not {:.6g}", settings.quantile),
+           "set 'quantile', such as 0.25");
   }
   if (members < 2) Refuse("pbt needs a population of at least 2 trials", "set 'parallel' to 2 or more");
   if (members > settings.parallel) {
@@ -152,7 +162,8 @@ void CheckPopulation(const SchedulerSettings& settings) {
 
 void CheckRepeats(const SchedulerSettings& settings) {
   if (!(settings.p_value > 0 && settings.p_value < 1)) {
-    Refuse(fmt::format("'p_value' must lie between 0 and 1, not be {:.6g}", settings.p_value));
+    Refuse(fmt::format("'p_value' must lie between 0 and 1, not be {:.6g}", settings.p_value),
+           "set 'p_value', such as 0.05");
   }
 }
 
@@ -191,8 +202,11 @@ const SchedulerEntry kSchedulers[] = {
 };
 
 void CheckCommon(const SchedulerSettings& settings, const SchedulerEntry& entry) {
-  if (!(settings.interval >= 0)) Refuse(fmt::format("'interval' must not be negative, not {:.6g}", settings.interval));
-  if (settings.patience < 0) Refuse(fmt::format("'patience' must not be negative, not {}", settings.patience));
+  if (!(settings.interval >= 0))
+    Refuse(fmt::format("'interval' must not be negative, not {:.6g}", settings.interval),
+           "set 'interval' to 0 or more");
+  if (settings.patience < 0)
+    Refuse(fmt::format("'patience' must not be negative, not {}", settings.patience), "set 'patience' to 0 or more");
   if (settings.patience > 0 && !entry.takes_patience) {
     Refuse(fmt::format("'patience' does not go with '{}'", entry.name),
            "it belongs to 'patient', 'median', 'percentile' and 'threshold'");

@@ -6,6 +6,7 @@
 #include <array>
 #include <cmath>
 #include <functional>
+#include <utility>
 
 #include "core/error.h"
 #include "core/nearest_word.h"
@@ -17,6 +18,9 @@ namespace slipway::ensemble {
 namespace {
 
 using Numbers = std::vector<double>;
+
+constexpr const char* kExample = "write for example: lr < 0.1 and units_1 <= units_0";
+constexpr const char* kSplit = "split it into several constraints";
 
 enum class Type { kNumber, kText, kTruth, kAny };
 
@@ -103,18 +107,21 @@ class Parser {
   Parser(const std::string& text, const std::vector<Parameter>& parameters)
       : text_(text),
         parameters_(parameters),
-        tokens_(Tokens(text, [this](std::size_t place, const std::string& reason) { Refuse(place, reason); })) {}
+        tokens_(
+            Tokens(text, [this](std::size_t place, const std::string& reason) { Refuse(place, reason, kExample); })) {}
 
   Expression Parse() {
     Term whole = Or();
-    if (Now().kind != TokenKind::kEnd) Refuse(Now().place, fmt::format("'{}' is not expected here", Now().text));
+    if (Now().kind != TokenKind::kEnd)
+      Refuse(Now().place, fmt::format("'{}' is not expected here", Now().text), kExample);
     Require(whole, Type::kTruth);
     return std::move(whole.expression);
   }
 
  private:
-  [[noreturn]] void Refuse(std::size_t place, const std::string& reason) const {
-    throw Error(ErrorKind::kUsage, fmt::format("constraint \"{}\", character {}: {}", text_, place + 1, reason));
+  [[noreturn]] void Refuse(std::size_t place, const std::string& reason, std::string next_step = {}) const {
+    throw Error(ErrorKind::kUsage, fmt::format("constraint \"{}\", character {}: {}", text_, place + 1, reason),
+                std::move(next_step));
   }
 
   const Token& Now() const { return tokens_[at_]; }
@@ -125,13 +132,13 @@ class Parser {
     return true;
   }
   void Expect(std::string_view sign) {
-    if (!Take(TokenKind::kSign, sign)) Refuse(Now().place, fmt::format("'{}' is missing", sign));
+    if (!Take(TokenKind::kSign, sign)) Refuse(Now().place, fmt::format("'{}' is missing", sign), "add it");
   }
 
   void Require(const Term& term, Type type) const {
     // A choice with values of several kinds has no single type: an error at run time would come too late.
     if (term.type == type) return;
-    Refuse(term.place, fmt::format("this is {}, but {} is needed", TypeName(term.type), TypeName(type)));
+    Refuse(term.place, fmt::format("this is {}, but {} is needed", TypeName(term.type), TypeName(type)), kExample);
   }
 
   template <class... Terms>
@@ -148,7 +155,8 @@ class Parser {
       joined.expression.operands.push_back(std::move(term.expression));
     }
     // The middle of a chain is part of both comparisons, so nested chains double with each level.
-    if (joined.size > Constraint::kLargest) Refuse(joined.place, "comparisons of comparisons are nested too deeply");
+    if (joined.size > Constraint::kLargest)
+      Refuse(joined.place, "comparisons of comparisons are nested too deeply", kSplit);
     return joined;
   }
 
@@ -196,7 +204,8 @@ class Parser {
       Settle(left, right);
       Settle(right, left);
     } else {
-      if (left.type == Type::kText || right.type == Type::kText) Refuse(left.place, "texts have no order");
+      if (left.type == Type::kText || right.type == Type::kText)
+        Refuse(left.place, "texts have no order", "compare them with == or !=");
       Require(left, Type::kNumber);
       Require(right, Type::kNumber);
     }
@@ -208,7 +217,8 @@ class Parser {
   /// domain is an error: `optimizer == 'sdg'` would never be true.
   void Settle(const Term& left, Term& right) const {
     if (left.type != right.type && left.type != Type::kAny && right.type != Type::kAny) {
-      Refuse(right.place, fmt::format("{} is never equal to {}", TypeName(left.type), TypeName(right.type)));
+      Refuse(right.place, fmt::format("{} is never equal to {}", TypeName(left.type), TypeName(right.type)),
+             "compare values of one type");
     }
     if (left.expression.operation != Operation::kParameter || right.expression.operation != Operation::kValue) return;
     const Parameter& parameter = *FindParameter(parameters_, left.expression.name);
@@ -229,7 +239,8 @@ class Parser {
 
   Term Membership(Term left) {
     const bool negated = Take(TokenKind::kWord, "not");
-    if (!Take(TokenKind::kWord, "in")) Refuse(Now().place, "'in' is missing after 'not'");
+    if (!Take(TokenKind::kWord, "in"))
+      Refuse(Now().place, "'in' is missing after 'not'", "write for example: units not in [16, 32]");
     Expect("[");
     std::vector<Term> terms = List(std::move(left));
     do {
@@ -298,8 +309,10 @@ class Parser {
     if (token.kind == TokenKind::kWord && token.text == "true") return Literal(true, token.place);
     if (token.kind == TokenKind::kWord && token.text == "false") return Literal(false, token.place);
     if (token.kind == TokenKind::kWord && token.text == "null") return Literal(std::monostate{}, token.place);
-    Refuse(token.place, fmt::format("a parameter, a value or '(' is missing before {}",
-                                    token.kind == TokenKind::kEnd ? token.text : "'" + token.text + "'"));
+    Refuse(token.place,
+           fmt::format("a parameter, a value or '(' is missing before {}",
+                       token.kind == TokenKind::kEnd ? token.text : "'" + token.text + "'"),
+           "complete the comparison");
   }
 
   static Term Literal(Scalar value, std::size_t place) {
@@ -337,8 +350,10 @@ class Parser {
     while (Take(TokenKind::kSign, ","));
     Expect(")");
     if (terms.size() < function->least || terms.size() > function->most) {
-      Refuse(name.place, fmt::format("'{}' takes {} number{}", name.text, function->most == 1 ? "one" : "two or more",
-                                     function->most == 1 ? "" : "s"));
+      Refuse(name.place,
+             fmt::format("'{}' takes {} number{}", name.text, function->most == 1 ? "one" : "two or more",
+                         function->most == 1 ? "" : "s"),
+             "change what stands in its brackets");
     }
     return Compute(function->compute, std::move(terms));
   }
@@ -347,7 +362,8 @@ class Parser {
   class Deeper {
    public:
     explicit Deeper(Parser& parser) : parser_(parser) {
-      if (++parser_.depth_ > 3 * Constraint::kDeepest) parser_.Refuse(parser_.Now().place, "it is nested too deeply");
+      if (++parser_.depth_ > 3 * Constraint::kDeepest)
+        parser_.Refuse(parser_.Now().place, "it is nested too deeply", kSplit);
     }
     ~Deeper() { --parser_.depth_; }
     Deeper(const Deeper&) = delete;

@@ -40,7 +40,8 @@ class Definition {
   Domain Read() const {
     const auto reader = std::ranges::find(kReaders, kind_, &Reader::first);
     if (json_.contains("step") && kind_ != "uniform" && kind_ != "int") {
-      throw ParameterError(name_, fmt::format("'step' belongs to 'uniform' and 'int', not to '{}'", kind_));
+      throw ParameterError(name_, fmt::format("'step' belongs to 'uniform' and 'int', not to '{}'", kind_),
+                           "leave 'step' out");
     }
     return (this->*reader->second)();
   }
@@ -62,11 +63,12 @@ class Definition {
         throw ParameterError(name_, fmt::format("unknown kind '{}'{}", word, SuggestKind(word, words)));
       }
       if (word == "when" || word == "step") continue;
-      if (!kind.empty()) throw ParameterError(name_, fmt::format("has both '{}' and '{}'; one is needed", kind, word));
+      if (!kind.empty())
+        throw ParameterError(name_, fmt::format("has both '{}' and '{}'", kind, word), "leave one of them out");
       kind = word;
     }
     if (kind.empty())
-      throw ParameterError(name_, fmt::format("has no domain; one of '{}' is needed", fmt::join(kinds, "', '")));
+      throw ParameterError(name_, "has no domain", fmt::format("give it one of '{}'", fmt::join(kinds, "', '")));
     return kind;
   }
 
@@ -74,13 +76,15 @@ class Definition {
     const Json& borders = Value();
     const bool is_pair = borders.is_array() && borders.size() == 2;
     if (!is_pair || !borders[0].is_number() || !borders[1].is_number()) {
-      throw ParameterError(name_, fmt::format("'{}' needs two numbers [low, high], not {}", kind_, Shown(borders)));
+      throw ParameterError(name_, fmt::format("'{}' needs two numbers [low, high], not {}", kind_, Shown(borders)),
+                           fmt::format("write {}: [LOW, HIGH]", kind_));
     }
     const auto low = borders[0].get<double>();
     const auto high = borders[1].get<double>();
     if (!std::isfinite(low) || !std::isfinite(high)) {
       throw ParameterError(name_,
-                           fmt::format("the borders of '{}' must be finite numbers, not [{}, {}]", kind_, low, high));
+                           fmt::format("the borders of '{}' must be finite numbers, not [{}, {}]", kind_, low, high),
+                           "write two finite numbers");
     }
     if (low >= high) {
       throw ParameterError(
@@ -95,7 +99,8 @@ class Definition {
     // 1e3 is a floating-point number in JSON, but an integer here. Beyond 2^53 it may be rounded.
     const double number = json.get<double>();
     if (number != std::floor(number) || std::abs(number) > 9007199254740992.0) {
-      throw ParameterError(name_, fmt::format("'{}' needs integers within 64 bits, not {}", what, Shown(json)));
+      throw ParameterError(name_, fmt::format("'{}' needs integers within 64 bits, not {}", what, Shown(json)),
+                           "write whole numbers");
     }
     return static_cast<std::int64_t>(number);
   }
@@ -103,10 +108,12 @@ class Definition {
   void CheckStep(double width) const {
     const Json& step = json_.at("step");
     if (!step.is_number() || !(step.get<double>() > 0)) {
-      throw ParameterError(name_, fmt::format("'step' must be a number above 0, not {}", Shown(step)));
+      throw ParameterError(name_, fmt::format("'step' must be a number above 0, not {}", Shown(step)),
+                           "write for example step: 0.1");
     }
     if (step.get<double>() > width) {
-      throw ParameterError(name_, fmt::format("'step' {} is wider than the range {}", Shown(step), Shown(Value())));
+      throw ParameterError(name_, fmt::format("'step' {} is wider than the range {}", Shown(step), Shown(Value())),
+                           "choose a smaller step, or widen the range");
     }
   }
 
@@ -114,7 +121,8 @@ class Definition {
     CheckBorders();
     UniformDomain domain{Value()[0].get<double>(), Value()[1].get<double>()};
     const double width = domain.high - domain.low;
-    if (!std::isfinite(width)) throw ParameterError(name_, "the borders of 'uniform' lie too far apart");
+    if (!std::isfinite(width))
+      throw ParameterError(name_, "the borders of 'uniform' lie too far apart", "choose a narrower range");
     if (!json_.contains("step")) return domain;
     CheckStep(width);
     domain.step = json_.at("step").get<double>();
@@ -154,16 +162,19 @@ class Definition {
 
   std::vector<Scalar> List() const {
     if (!Value().is_array())
-      throw ParameterError(name_, fmt::format("'{}' needs a list of values, not {}", kind_, Shown(Value())));
-    if (Value().empty()) throw ParameterError(name_, fmt::format("'{}' has no values", kind_));
+      throw ParameterError(name_, fmt::format("'{}' needs a list of values, not {}", kind_, Shown(Value())),
+                           fmt::format("write {}: [FIRST, SECOND]", kind_));
+    if (Value().empty()) throw ParameterError(name_, fmt::format("'{}' has no values", kind_), "list at least one");
     std::vector<Scalar> values;
     for (const auto& json : Value()) {
       auto value = ScalarFromJson(json);
       if (!value) {
-        throw ParameterError(
-            name_, fmt::format("'{}' takes numbers, texts, true, false and null, not {}", kind_, Shown(json)));
+        throw ParameterError(name_,
+                             fmt::format("'{}' takes numbers, texts, true, false and null, not {}", kind_, Shown(json)),
+                             "list single values");
       }
-      if (IsAmong(values, *value)) throw ParameterError(name_, fmt::format("'{}' holds {} twice", kind_, Shown(json)));
+      if (IsAmong(values, *value))
+        throw ParameterError(name_, fmt::format("'{}' holds {} twice", kind_, Shown(json)), "remove one of the two");
       values.push_back(std::move(*value));
     }
     return values;
@@ -190,7 +201,8 @@ FixedDomain ParseFixed(std::string_view name, const Json& json) {
   auto value = ScalarFromJson(json);
   if (!value) {
     throw ParameterError(
-        name, fmt::format("a fixed value must be a finite number, a text, true, false or null, not {}", Shown(json)));
+        name, fmt::format("a fixed value must be a finite number, a text, true, false or null, not {}", Shown(json)),
+        "write {choice: [FIRST, SECOND]} to choose among values");
   }
   return {std::move(*value)};
 }
@@ -199,15 +211,19 @@ Domain Definition::Fixed() const { return ParseFixed(name_, Value()); }
 
 Condition ParseCondition(std::string_view name, const Json& when) {
   if (!when.is_object() || when.empty())
-    throw ParameterError(name, "'when' needs {other parameter: value or list of values}");
+    throw ParameterError(name, "'when' needs {other parameter: value or list of values}",
+                         "write for example when: {optimizer: sgd}");
   Condition condition;
   for (const auto& [other, wanted] : when.items()) {
     Condition::Clause clause{other, {}};
     const Json list = wanted.is_array() ? wanted : Json::array({wanted});
-    if (list.empty()) throw ParameterError(name, fmt::format("'when' lists no values of '{}'", other));
+    if (list.empty())
+      throw ParameterError(name, fmt::format("'when' lists no values of '{}'", other), "list at least one");
     for (const auto& json : list) {
       auto value = ScalarFromJson(json);
-      if (!value) throw ParameterError(name, fmt::format("'when' cannot compare '{}' with {}", other, Shown(json)));
+      if (!value)
+        throw ParameterError(name, fmt::format("'when' cannot compare '{}' with {}", other, Shown(json)),
+                             "compare with a number, a text, true, false or null");
       clause.values.push_back(std::move(*value));
     }
     condition.clauses.push_back(std::move(clause));
@@ -238,7 +254,8 @@ ParameterError::ParameterError(std::string_view parameter, std::string_view reas
       parameter_(parameter) {}
 
 Parameter ParseParameter(std::string_view name, const Json& definition) {
-  if (name.empty()) throw Error(ErrorKind::kUsage, "a parameter of the search space has an empty name");
+  if (name.empty())
+    throw Error(ErrorKind::kUsage, "a parameter of the search space has an empty name", "give it a name");
   // A name without a value is an unfinished line.
   if (definition.is_null())
     throw ParameterError(name, "there is no definition", "write {fixed: null} for what is always null");

@@ -51,7 +51,7 @@ void SettleClause(const Parameter& parameter, Condition::Clause& clause, const s
 void SettleTogether(std::vector<Parameter>& parameters) {
   for (auto& parameter : parameters) {
     if (FindParameter(parameters, parameter.name) != &parameter)
-      throw ParameterError(parameter.name, "is defined twice");
+      throw ParameterError(parameter.name, "is defined twice", "rename or remove one of the two");
     if (!parameter.when) continue;
     for (auto& clause : parameter.when->clauses) SettleClause(parameter, clause, parameters);
   }
@@ -95,7 +95,8 @@ std::vector<std::string> Texts(const Json& list) {
   std::vector<std::string> texts;
   for (const auto& text : list) {
     if (!list.is_array() || !text.is_string()) {
-      throw Error(ErrorKind::kUsage, "the constraints of the search space must be a list of texts");
+      throw Error(ErrorKind::kUsage, "the constraints of the search space must be a list of texts",
+                  R"(write for example constraints: ["units_1 <= units_0"])");
     }
     texts.push_back(text.get<std::string>());
   }
@@ -117,7 +118,9 @@ SearchSpace MakeSearchSpace(std::vector<Parameter> parameters, const std::vector
 }
 
 SearchSpace ParseSpace(const Json& definitions) {
-  if (!definitions.is_object()) throw Error(ErrorKind::kUsage, "the search space must be a map of parameters");
+  if (!definitions.is_object())
+    throw Error(ErrorKind::kUsage, "the search space must be a map of parameters",
+                "write for example space: {lr: {log: [1e-4, 1e-1]}}");
   std::vector<Parameter> parameters;
   std::vector<std::string> constraints;
   for (const auto& [name, definition] : definitions.items()) {
@@ -163,12 +166,15 @@ Point CheckedPoint(const SearchSpace& space, const Point& written) {
     const bool surely_inactive = IsSurelyInactive(parameter, given, inactive);
     if (surely_inactive) inactive.push_back(parameter.name);
     if (value == nullptr) continue;
-    if (surely_inactive) throw ParameterError(parameter.name, "it is not active beside the other values of the point");
+    if (surely_inactive)
+      throw ParameterError(parameter.name, "it is not active beside the other values of the point",
+                           "leave it out of the point");
     point.emplace_back(parameter.name, *value);
   }
   for (const auto& constraint : space.constraints()) {
     if (constraint.HoldsAt(point)) continue;
-    throw Error(ErrorKind::kUsage, fmt::format("the point breaks the constraint \"{}\"", constraint.text()));
+    throw Error(ErrorKind::kUsage, fmt::format("the point breaks the constraint \"{}\"", constraint.text()),
+                "change a value of the point");
   }
   return point;
 }

@@ -19,7 +19,8 @@ namespace {
 
 void CheckPositive(std::string_view name, std::int64_t value) {
   if (value >= 1) return;
-  throw Error(ErrorKind::kUsage, fmt::format("ensemble: '{}' must be at least 1, not {}", name, value));
+  throw Error(ErrorKind::kUsage, fmt::format("ensemble: '{}' must be at least 1, not {}", name, value),
+              fmt::format("set ensemble.{} to 1 or more", name));
 }
 
 template <class Value>
@@ -33,7 +34,8 @@ void CheckSame(std::string_view what, const Value& stored, const Value& given) {
 void CheckObjectives(const std::vector<Objective>& objectives) {
   const bool named = std::ranges::none_of(objectives, &std::string::empty, &Objective::metric);
   if (!objectives.empty() && named) return;
-  throw Error(ErrorKind::kUsage, "ensemble: an objective names no metric");
+  throw Error(ErrorKind::kUsage, "ensemble: an objective names no metric",
+              "name a metric that the program reports in ensemble.objective");
 }
 
 /// "maximize accuracy, minimize the best loss"

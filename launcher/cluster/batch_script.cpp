@@ -15,7 +15,8 @@ namespace slipway::launcher {
 namespace {
 
 [[noreturn]] void Refuse(const std::string& what, const std::string& reason) {
-  throw Error(ErrorKind::kUsage, fmt::format("the batch script cannot hold {}: {}", what, reason));
+  throw Error(ErrorKind::kUsage, fmt::format("the batch script cannot hold {}: {}", what, reason),
+              "change or remove it in the spec");
 }
 
 /// One word of bash, on one line whatever it holds: a line of its own could be taken for a directive.

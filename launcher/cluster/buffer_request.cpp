@@ -142,7 +142,8 @@ BufferRequest ReadBufferRequest(std::string_view script) {
     try {
       Add(line, request);
     } catch (const Mistake& mistake) {
-      throw Error(ErrorKind::kUsage, fmt::format("{}{}: {}", kMark, line, mistake.reason()));
+      throw Error(ErrorKind::kUsage, fmt::format("{}{}: {}", kMark, line, mistake.reason()),
+                  "correct this line of the batch script");
     }
   }
   return request;

@@ -44,6 +44,7 @@ std::map<std::string, double> MetricsFrom(const Json& json) {
 /// Versions before the first release had only words.
 std::optional<EndCause> CauseFrom(const Json& json) {
   if (!json.contains("cause")) {
+    // next step: added by ReadStoredState
     throw Error(ErrorKind::kEnvironment, "state.json is of an earlier version of Slipway: it has no 'cause'");
   }
   const auto& stored = json["cause"];
@@ -107,6 +108,7 @@ RunState RunStateFromJson(const Json& json) {
     state.run = json.at("run").get<std::string>();
     state.name = json.at("name").get<std::string>();
     const auto phase = ParsePhase(json.at("phase").get<std::string>());
+    // next step: added by ReadStoredState
     if (!phase) throw Error(ErrorKind::kEnvironment, "unknown phase in state.json");
     state.phase = *phase;
     state.ensemble = json.at("ensemble").get<bool>();
@@ -125,6 +127,7 @@ RunState RunStateFromJson(const Json& json) {
     state.job = ProcessIdentityFromJson(json.at("job"));
     return state;
   } catch (const nlohmann::json::exception& error) {
+    // next step: added by ReadStoredState
     throw Error(ErrorKind::kEnvironment, std::string("state.json is damaged: ") + error.what());
   }
 }

@@ -36,7 +36,8 @@ std::string ReadYamlFile(const fs::path& path, const std::string& what) {
   }
   if (fs::file_size(path) > kLargestSpec) {
     throw Error(ErrorKind::kUsage,
-                fmt::format("{} is larger than {} MiB: this is not a {}", name, kLargestSpec >> 20, what));
+                fmt::format("{} is larger than {} MiB: this is not a {}", name, kLargestSpec >> 20, what),
+                "name the YAML file of the experiment");
   }
   return ReadFile(path);
 }

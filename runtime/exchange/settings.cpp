@@ -88,7 +88,7 @@ std::int64_t StepShare::Of(std::int64_t total, const char* name) const {
   if (!share) return steps;
   if (total == 0) {
     throw RuntimeError(SLIPWAY_ERROR_ARGUMENT,
-                       fmt::format("{} is a share of all steps, and slipway_register was not told how many", name));
+                       fmt::format("{} is a share of all steps: pass their number to slipway_register", name));
   }
   return static_cast<std::int64_t>(std::llround(*share * static_cast<double>(total)));
 }

@@ -71,8 +71,7 @@ Team::Schedule Team::ScheduleOf(const TeamSettings& settings) const {
   const Schedule schedule{settings.sync_first.Of(parts_.total_steps, "sync_first"),
                           settings.sync_last.Of(parts_.total_steps, "sync_last")};
   if (schedule.sync_last > 0 && parts_.total_steps == 0) {
-    throw RuntimeError(SLIPWAY_ERROR_ARGUMENT,
-                       "sync_last needs the number of all steps, which slipway_register was not told");
+    throw RuntimeError(SLIPWAY_ERROR_ARGUMENT, "sync_last needs the number of all steps: pass it to slipway_register");
   }
   return schedule;
 }

@@ -96,7 +96,7 @@ Range ParsePiece(std::string_view piece) {
   range.first = ParseEnd(Trim(sizes.substr(0, dash)), piece);
   range.last = last == "max" ? kMax : ParseEnd(last, piece);
   if (range.first > range.last) {
-    throw Error(ErrorKind::kUsage, fmt::format("the range in '{}' ends before it begins", piece));
+    throw Error(ErrorKind::kUsage, fmt::format("the range in '{}' ends before it begins", piece), "swap its ends");
   }
   return range;
 }
@@ -225,7 +225,8 @@ struct Rule {
 std::vector<Rule> ParseRules(std::string_view text) {
   const auto document = Json::parse(text, nullptr, false);
   if (!document.is_object() || document.value("schema", Json()) != "slipway.algorithms/1") {
-    throw Error(ErrorKind::kUsage, "not a document of the schema slipway.algorithms/1");
+    throw Error(ErrorKind::kUsage, "not a document of the schema slipway.algorithms/1",
+                "write the file again with: slipway bench allreduce --tune");
   }
   std::vector<Rule> rules;
   for (const auto& rule : document.at("rules").get<std::vector<Json>>()) {
@@ -285,7 +286,7 @@ AlgorithmTable AlgorithmTable::WithTuned(std::string_view json, const std::strin
       return table;
     } catch (const nlohmann::json::exception& error) {
       throw Error(ErrorKind::kUsage, fmt::format("a rule is malformed: {}", error.what()),
-                  "write the file anew with: slipway bench allreduce --tune");
+                  "write the file again with: slipway bench allreduce --tune");
     }
   });
 }

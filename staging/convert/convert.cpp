@@ -53,7 +53,8 @@ Source OpenImages(const fs::path& directory) {
 Source Open(const ConvertOptions& options) {
   const bool idx = !options.images.empty() || !options.labels.empty();
   if (idx == !options.sources.empty()) {
-    throw Error(ErrorKind::kUsage, "name either a source or idx files of images and labels");
+    throw Error(ErrorKind::kUsage, "name either a source or idx files of images and labels",
+                "give --from SOURCE, or --images FILE and --labels FILE");
   }
   if (idx) return {{options.images, options.labels}, ProduceFromIdx(options.images, options.labels)};
   if (std::ranges::all_of(options.sources, IsNumpy)) return {options.sources, ProduceFromNpy(options.sources)};
@@ -62,7 +63,8 @@ Source Open(const ConvertOptions& options) {
 }
 
 void RequireKnownTarget(const ConvertOptions& options) {
-  if (options.to == DataFormat::kRaw) throw Error(ErrorKind::kUsage, "data is converted to tfrecord or to hdf5");
+  if (options.to == DataFormat::kRaw)
+    throw Error(ErrorKind::kUsage, "data is converted to tfrecord or to hdf5", "use --to tfrecord or --to hdf5");
   if (options.to == DataFormat::kHdf5 && options.compression != Compression::kNone) {
     throw Error(ErrorKind::kUsage, "only TFRecord files are compressed", "leave the compression out, or use tfrecord");
   }

@@ -33,7 +33,8 @@ class FilesInTurn {
       ends_.push_back(record_count() + file_->record_count());
     }
     if (record_count() == 0) {
-      throw Error(ErrorKind::kEnvironment, fmt::format("'{}' has no records", paths_.at(0).string()));
+      throw Error(ErrorKind::kEnvironment, fmt::format("'{}' has no records", paths_.at(0).string()),
+                  "name files that hold records");
     }
   }
 

@@ -55,7 +55,8 @@ class DatasetPart {
       Add({other.name, NumberType::kUint8, {}, true}, other.shape[0], path);
     }
     if (fields_.empty()) {
-      throw Error(ErrorKind::kEnvironment, fmt::format("'{}' has no datasets", path.string()));
+      throw Error(ErrorKind::kEnvironment, fmt::format("'{}' has no datasets", path.string()),
+                  "name a file with one dataset for each field");
     }
     std::ranges::sort(fields_, {}, &ProducedField::name);
   }
@@ -67,8 +68,10 @@ class DatasetPart {
  private:
   void Add(ProducedField field, std::uint64_t rows, const fs::path& path) {
     if (!fields_.empty() && rows != rows_) {
-      throw Error(ErrorKind::kEnvironment, fmt::format("'{}': '{}' has {} rows, '{}' has {}", path.string(),
-                                                       fields_[0].name, rows_, field.name, rows));
+      throw Error(
+          ErrorKind::kEnvironment,
+          fmt::format("'{}': '{}' has {} rows, '{}' has {}", path.string(), fields_[0].name, rows_, field.name, rows),
+          "write the file again with one row for each record in every dataset");
     }
     rows_ = rows;
     fields_.push_back(std::move(field));
@@ -104,7 +107,8 @@ class Hdf5Producer final : public RecordProducer {
     DatasetPart part(path);
     if (fields_.empty()) fields_ = part.fields();
     if (std::ranges::equal(part.fields(), fields_, SameField)) return part;
-    throw Error(ErrorKind::kEnvironment, fmt::format("'{}' has other datasets than the first file", path.string()));
+    throw Error(ErrorKind::kEnvironment, fmt::format("'{}' has other datasets than the first file", path.string()),
+                "convert the files separately");
   }
 
   void ReadNumbers(Window& window, std::size_t file, std::uint64_t row, const ProducedField& field) {

@@ -13,15 +13,18 @@ void RequireImagesAndLabels(const IdxArray& images, const fs::path& image_file, 
   if (images.shape.size() < 2 || labels.shape.size() != 1) {
     throw Error(ErrorKind::kUsage,
                 fmt::format("'{}' and '{}' have {} and {} dimensions: expected images and their labels",
-                            image_file.string(), label_file.string(), images.shape.size(), labels.shape.size()));
+                            image_file.string(), label_file.string(), images.shape.size(), labels.shape.size()),
+                "name the file of the images first, then that of the labels");
   }
   if (images.record_count() != labels.record_count()) {
     throw Error(ErrorKind::kEnvironment,
                 fmt::format("'{}' has {} images, '{}' has {} labels", image_file.string(), images.record_count(),
-                            label_file.string(), labels.record_count()));
+                            label_file.string(), labels.record_count()),
+                "name the files of one set, or download them again");
   }
   if (images.record_count() == 0) {
-    throw Error(ErrorKind::kEnvironment, fmt::format("'{}' has no images", image_file.string()));
+    throw Error(ErrorKind::kEnvironment, fmt::format("'{}' has no images", image_file.string()),
+                "download the file again");
   }
 }
 

@@ -78,8 +78,8 @@ class ImageProducer final : public RecordProducer {
     if (record == loaded_) return;
     const auto& image = images_[record];
     if (fs::file_size(image.path) > kLargestImage) {
-      throw Error(ErrorKind::kEnvironment,
-                  fmt::format("the image '{}' is too large for a record", image.path.string()));
+      throw Error(ErrorKind::kEnvironment, fmt::format("the image '{}' is too large for a record", image.path.string()),
+                  "make it smaller, or leave it out");
     }
     content_ = ReadFile(image.path);
     const auto size = ReadImageSize(std::as_bytes(std::span(content_)), image.path.string());

@@ -17,7 +17,8 @@ class NpyProducer final : public RecordProducer {
       for (const auto& array : opened_.emplace_back(path).arrays()) Add(array, path);
     }
     if (arrays_.empty() || record_count() == 0) {
-      throw Error(ErrorKind::kEnvironment, fmt::format("'{}' has no records", files.at(0).string()));
+      throw Error(ErrorKind::kEnvironment, fmt::format("'{}' has no records", files.at(0).string()),
+                  "name files that hold records");
     }
   }
 
@@ -33,12 +34,14 @@ class NpyProducer final : public RecordProducer {
   void Add(const NpyArray& array, const fs::path& file) {
     if (array.shape.empty()) {
       throw Error(ErrorKind::kEnvironment,
-                  fmt::format("'{}': '{}' is one number, not one for each record", file.string(), array.name));
+                  fmt::format("'{}': '{}' is one number, not one for each record", file.string(), array.name),
+                  "save an array with one row for each record");
     }
     if (!arrays_.empty() && array.shape[0] != arrays_[0].shape[0]) {
       throw Error(ErrorKind::kEnvironment,
                   fmt::format("'{}': '{}' has {} records, '{}' has {}", file.string(), array.name, array.shape[0],
-                              arrays_[0].name, arrays_[0].shape[0]));
+                              arrays_[0].name, arrays_[0].shape[0]),
+                  "save arrays with the same number of rows");
     }
     if (std::ranges::find(fields_, array.name, &ProducedField::name) != fields_.end()) {
       throw Error(ErrorKind::kUsage, fmt::format("'{}': there are two arrays '{}'", file.string(), array.name),

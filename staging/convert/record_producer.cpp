@@ -13,7 +13,8 @@ std::uint64_t BytesPerValue(const ProducedField& field) {
   std::uint64_t bytes = SizeOf(field.type);
   for (const auto extent : field.shape) {
     if (!__builtin_mul_overflow(bytes, extent, &bytes)) continue;
-    throw Error(ErrorKind::kEnvironment, fmt::format("a value of the field '{}' is too large to count", field.name));
+    throw Error(ErrorKind::kEnvironment, fmt::format("a value of the field '{}' is too large to count", field.name),
+                "check the shape of this field in the source");
   }
   return bytes;
 }

@@ -48,7 +48,9 @@ std::optional<FileIdentity> IdentityOf(const fs::path& path) {
 }  // namespace
 
 ShardTarget ShardTargetOf(const fs::path& destination) {
-  if (destination.empty()) throw Error(ErrorKind::kUsage, "the converted files need a destination");
+  if (destination.empty())
+    throw Error(ErrorKind::kUsage, "the converted files need a destination",
+                "name a file or directory, such as data/photos/train");
   if (!destination.has_filename()) return {destination.parent_path(), kDefaultName};
   if (fs::is_directory(destination)) return {destination, kDefaultName};
   const auto extension = destination.extension();
@@ -68,8 +70,10 @@ std::vector<std::string> ShardNames(const std::string& name, int shards, DataFor
 
 void CheckShardCount(int shards, std::uint64_t records) {
   if (shards >= 1 && shards <= kMostShards && static_cast<std::uint64_t>(shards) <= records) return;
-  throw Error(ErrorKind::kUsage, fmt::format("cannot make {} shards of {} records: expected 1 to {}", shards, records,
-                                             std::min<std::uint64_t>(records, kMostShards)));
+  throw Error(ErrorKind::kUsage,
+              fmt::format("cannot make {} shards of {} records: expected 1 to {}", shards, records,
+                          std::min<std::uint64_t>(records, kMostShards)),
+              "change --shards");
 }
 
 void RefuseAnotherSet(const ShardTarget& target, int shards) {

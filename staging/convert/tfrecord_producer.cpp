@@ -92,7 +92,8 @@ class TfrecordProducer final : public RecordProducer {
     }
     std::ranges::sort(fields, {}, &ProducedField::name);
     if (fields.empty()) {
-      throw Error(ErrorKind::kEnvironment, fmt::format("{} has no features", Describe(0).substr(3)));
+      throw Error(ErrorKind::kEnvironment, fmt::format("{} has no features", Describe(0).substr(3)),
+                  "name TFRecord files of tf.train.Example with features");
     }
     return fields;
   }

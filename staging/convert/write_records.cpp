@@ -24,10 +24,12 @@ template <class To, class From>
 To Exactly(From value) {
   if constexpr (std::is_same_v<From, std::uint64_t>) {
     if (std::in_range<To>(value)) return static_cast<To>(value);
-    throw Error(ErrorKind::kEnvironment, fmt::format("{} is larger than an int64 of a TFRecord can be", value));
+    throw Error(ErrorKind::kEnvironment, fmt::format("{} is larger than an int64 of a TFRecord can be", value),
+                "convert to hdf5, which keeps the type");
   } else if constexpr (std::is_same_v<From, double>) {
     if (!std::isfinite(value) || std::abs(value) <= std::numeric_limits<float>::max()) return static_cast<To>(value);
-    throw Error(ErrorKind::kEnvironment, fmt::format("{} is larger than a float of a TFRecord can be", value));
+    throw Error(ErrorKind::kEnvironment, fmt::format("{} is larger than a float of a TFRecord can be", value),
+                "convert to hdf5, which keeps the type");
   } else {
     return static_cast<To>(value);
   }

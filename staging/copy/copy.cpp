@@ -136,7 +136,8 @@ class FileCopier::Pass {
     Conclude(copied);
     if (source_.records && copied.records != source_.records) {
       throw Error(ErrorKind::kEnvironment,
-                  fmt::format("it has {} records, its manifest says {}", copied.records.value_or(0), *source_.records));
+                  fmt::format("it has {} records, its manifest says {}", copied.records.value_or(0), *source_.records),
+                  "copy it again");
     }
     return copied;
   } catch (const Error& error) {
@@ -268,7 +269,9 @@ class FileCopier::Pass {
   void CheckCopy(std::uint64_t block) {
     auto at = block * kCrcBlock;
     const bool whole = ReadCopy(block, [&](Piece piece) { Check(piece, at); });
-    if (!whole) throw Error(ErrorKind::kEnvironment, fmt::format("'{}' became shorter", path_.string()));
+    if (!whole)
+      throw Error(ErrorKind::kEnvironment, fmt::format("'{}' became shorter", path_.string()),
+                  "see what changes it, then stage the dataset again");
   }
 
   void Check(Piece piece, std::uint64_t& at) {

@@ -31,7 +31,8 @@ class Reporter {
   /// `step` may be negative, in two's complement: a file that is begun once more.
   void Advance(std::uint64_t step, const SourceFile& file) {
     done_ += step;
-    if (stopped) throw Error(ErrorKind::kFailed, "stopped, because another file failed");
+    if (stopped)
+      throw Error(ErrorKind::kFailed, "stopped, because another file failed", "see what the error of that file says");
     const std::unique_lock lock(mutex_, std::try_to_lock);
     if (lock) Report(file);
   }

@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 
 #include "core/error.h"
-#include "staging/formats/detect.h"
 #include "staging/foreign/foreign_hdf5.h"
+#include "staging/formats/detect.h"
 
 namespace slipway::staging {
 
@@ -22,8 +22,8 @@ CheckedFile CheckFile(const DatasetFile& file, const std::function<void(std::uin
   CheckedFile checked;
   checked.format = DetectFormat(file.path);
   if (checked.format == DataFormat::kRaw) {
-    throw Error(ErrorKind::kEnvironment,
-                fmt::format("'{}' is neither a TFRecord nor an HDF5 file", file.path.string()));
+    throw Error(ErrorKind::kEnvironment, fmt::format("'{}' is neither a TFRecord nor an HDF5 file", file.path.string()),
+                "name TFRecord or HDF5 files");
   }
   const auto check = MakeStreamCheck(checked.format, file.path);
   FeedFile(file.path, *check, [&](std::uint64_t count) {

@@ -91,7 +91,8 @@ DatasetFiles WithOneFormat(DatasetFiles dataset) {
     if (format == dataset.format) continue;
     throw Error(ErrorKind::kEnvironment,
                 fmt::format("one dataset, two formats: '{}' is {}, '{}' is {}", dataset.files.front().path.string(),
-                            WordOf(dataset.format), file.path.string(), WordOf(format)));
+                            WordOf(dataset.format), file.path.string(), WordOf(format)),
+                "make them two datasets");
   }
   return dataset;
 }
@@ -103,7 +104,8 @@ DatasetFiles FilesOfDirectory(const fs::path& directory, FolderReading reading) 
     const auto others = DescribeLeftOut(found.left_out, 0);
     throw Error(ErrorKind::kEnvironment,
                 fmt::format("'{}' holds neither a {} nor TFRecord or HDF5 files{}{}", directory.string(), kManifestName,
-                            others.empty() ? "" : ": ", others));
+                            others.empty() ? "" : ": ", others),
+                "name the directory of the data, or convert it: slipway data convert");
   }
   std::vector<fs::path> paths;
   for (auto& file : found.files) paths.emplace_back(std::move(file.path));
@@ -133,7 +135,7 @@ DatasetFiles FindDatasetFiles(const fs::path& path, FolderReading reading) {
 }
 
 DatasetFiles DescribeFiles(std::vector<fs::path> paths) {
-  if (paths.empty()) throw Error(ErrorKind::kEnvironment, "a dataset needs at least one file");
+  if (paths.empty()) throw Error(ErrorKind::kEnvironment, "a dataset needs at least one file", "name at least one");
   auto leases = TakeLeases(paths);
   auto dataset = WithOneFormat(FilesAt(std::move(paths)));
   dataset.leases = std::move(leases);
@@ -143,11 +145,14 @@ DatasetFiles DescribeFiles(std::vector<fs::path> paths) {
 void CheckPromises(const DatasetFile& file, std::uint64_t bytes, std::optional<std::uint64_t> records) {
   if (file.bytes && *file.bytes != bytes) {
     throw Error(ErrorKind::kEnvironment,
-                fmt::format("'{}' has {} bytes, its manifest promises {}", file.path.string(), bytes, *file.bytes));
+                fmt::format("'{}' has {} bytes, its manifest promises {}", file.path.string(), bytes, *file.bytes),
+                "stage the dataset again");
   }
   if (file.records && records && *file.records != *records) {
-    throw Error(ErrorKind::kEnvironment, fmt::format("'{}' has {} records, its manifest promises {}",
-                                                     file.path.string(), *records, *file.records));
+    throw Error(
+        ErrorKind::kEnvironment,
+        fmt::format("'{}' has {} records, its manifest promises {}", file.path.string(), *records, *file.records),
+        "stage the dataset again");
   }
 }
 

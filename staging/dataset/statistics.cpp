@@ -83,8 +83,10 @@ class TfrecordStatistics {
   void AddFeature(const FeatureView& feature) {
     auto& field = FieldOf(fields_, feature.name(), WordOf(feature.kind()));
     if (field.kind != WordOf(feature.kind())) {
-      throw Error(ErrorKind::kEnvironment, fmt::format("the feature '{}' is {}, in earlier records it is {}",
-                                                       field.name, WordOf(feature.kind()), field.kind));
+      throw Error(ErrorKind::kEnvironment,
+                  fmt::format("the feature '{}' is {}, in earlier records it is {}", field.name, WordOf(feature.kind()),
+                              field.kind),
+                  "write the records with one type for each feature");
     }
     ++field.records;
     if (feature.kind() == FeatureKind::kBytes) {
@@ -233,7 +235,8 @@ double Moments::deviation() const { return count_ == 0 ? 0 : std::sqrt(squares_ 
 DatasetStatistics StatisticsOf(const DatasetFiles& dataset, const std::function<void(std::uint64_t)>& progress) {
   if (dataset.format == DataFormat::kRaw) {
     throw Error(ErrorKind::kEnvironment,
-                fmt::format("'{}' is neither a TFRecord nor an HDF5 file", dataset.files.at(0).path.string()));
+                fmt::format("'{}' is neither a TFRecord nor an HDF5 file", dataset.files.at(0).path.string()),
+                "name TFRecord or HDF5 files");
   }
   DatasetStatistics result;
   Fields fields;

@@ -12,15 +12,20 @@
 
 namespace slipway::staging {
 namespace fs = std::filesystem;
+namespace {
+constexpr const char* kReinstall = "install Slipway again: its programs must be of one version";
+}
 
 template <class Read>
 auto ForeignHdf5::Understand(Read&& read) {
   try {
     return read();
   } catch (const std::logic_error& error) {  // std::out_of_range
-    throw Error(ErrorKind::kEnvironment, fmt::format("'{}': the HDF5 helper answers {}", path_.string(), error.what()));
+    throw Error(ErrorKind::kEnvironment, fmt::format("'{}': the HDF5 helper answers {}", path_.string(), error.what()),
+                kReinstall);
   } catch (const nlohmann::json::exception& error) {
-    throw Error(ErrorKind::kEnvironment, fmt::format("'{}': the HDF5 helper answers {}", path_.string(), error.what()));
+    throw Error(ErrorKind::kEnvironment, fmt::format("'{}': the HDF5 helper answers {}", path_.string(), error.what()),
+                kReinstall);
   }
 }
 

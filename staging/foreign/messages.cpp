@@ -56,7 +56,8 @@ struct Lengths {
 };
 
 [[noreturn]] void ThrowNoMessage() {
-  throw Error(ErrorKind::kEnvironment, "the other side of a helper's socket speaks another language");
+  throw Error(ErrorKind::kEnvironment, "the other side of a helper's socket speaks another language",
+              "install Slipway again: its programs must be of one version");
 }
 
 void SendAll(int socket, std::span<const std::byte> bytes) {
@@ -120,7 +121,9 @@ Json ToJson(const Hdf5StoredAs& stored) { return WriteFields(stored); }
 Hdf5FileContents ContentsFrom(const Json& document, const DocumentName& name) {
   auto contents = ReadFields<Hdf5FileContents>(document, name);
   for (const auto& dataset : contents.datasets) {
-    if (dataset.shape.empty()) throw DocumentError(name.kind, name.name + " is damaged: a dataset without rows");
+    if (dataset.shape.empty())
+      throw DocumentError(name.kind, name.name + " is damaged: a dataset without rows",
+                          "the file is damaged: copy it again from its source");
   }
   return contents;
 }

@@ -171,7 +171,8 @@ auto WithProtobufErrors(const Describe& describe, Action&& action) -> decltype(a
   try {
     return action();
   } catch (const protozero::exception& error) {
-    throw Error(ErrorKind::kEnvironment, fmt::format("{} is not a tf.train.Example: {}", describe(), error.what()));
+    throw Error(ErrorKind::kEnvironment, fmt::format("{} is not a tf.train.Example: {}", describe(), error.what()),
+                "write its files again as tf.train.Example records");
   }
 }
 
@@ -450,9 +451,11 @@ void ExampleBuilder::AddEntry(std::string_view name, std::string_view feature) {
   writer.add_message(kMapValue, AsView(feature));
   features_ += Wrap(kFirstField, entry);
   if (features_.size() > kLargestMessage) {
-    throw Error(ErrorKind::kUsage, fmt::format("the record is too large: with the feature '{}' it has {} bytes, a "
-                                               "tf.train.Example holds at most {}",
-                                               name, features_.size(), kLargestMessage));
+    throw Error(ErrorKind::kUsage,
+                fmt::format("the record is too large: with the feature '{}' it has {} bytes, a "
+                            "tf.train.Example holds at most {}",
+                            name, features_.size(), kLargestMessage),
+                "put less into one record");
   }
 }
 

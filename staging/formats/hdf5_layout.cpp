@@ -218,8 +218,10 @@ unsigned ReadStoredChunk(const OpenDataset& dataset, std::span<const std::uint64
   hsize_t bytes = 0;
   const bool fits = place.size() == ShapeOf(dataset.id.get()).size();
   if (!fits || H5Dget_chunk_storage_size(dataset.id.get(), place.data(), &bytes) < 0 || bytes == 0) {
-    throw Error(ErrorKind::kEnvironment, fmt::format("'{}': the dataset '{}' has no stored chunk at [{}]",
-                                                     dataset.file.string(), dataset.name, fmt::join(origin, ", ")));
+    throw Error(ErrorKind::kEnvironment,
+                fmt::format("'{}': the dataset '{}' has no stored chunk at [{}]", dataset.file.string(), dataset.name,
+                            fmt::join(origin, ", ")),
+                "the file is damaged: copy it again from its source");
   }
   if (bytes > FileBytes(dataset.file)) ThrowDamaged(dataset, "has a chunk larger than its file");
   out.resize(bytes);

@@ -44,7 +44,7 @@ Cause RootCause() {
 [[noreturn]] void Throw(const Cause& cause, std::string_view what) {
   const auto message = fmt::format("{}: {}", what, cause.description);
   if (cause.is_memory) throw MemoryError(ErrorKind::kEnvironment, message, "give the job more memory");
-  throw Error(ErrorKind::kEnvironment, message);
+  throw Error(ErrorKind::kEnvironment, message, "check the file with h5dump -H, or copy it again from its source");
 }
 
 }  // namespace
@@ -130,7 +130,8 @@ class LibraryFile : public Hdf5File {
     const auto found = std::ranges::find(contents_.others, name, &Hdf5Other::name);
     if (found == contents_.others.end() || !found->is_bytes || begin > end || end > found->shape[0]) {
       throw Error(ErrorKind::kUsage,
-                  fmt::format("'{}' has no rows {} to {} of bytes in '{}'", path_.string(), begin, end, name));
+                  fmt::format("'{}' has no rows {} to {} of bytes in '{}'", path_.string(), begin, end, name),
+                  "ask for rows that the file has");
     }
     if (begin == end) return {};
     const Hdf5Session session;
@@ -232,7 +233,8 @@ class LibraryFile : public Hdf5File {
   const Hdf5Dataset& Find(std::string_view name) const {
     const auto found = std::ranges::find(contents_.numbers, name, &Hdf5Dataset::name);
     if (found != contents_.numbers.end()) return *found;
-    throw Error(ErrorKind::kEnvironment, fmt::format("'{}' has no dataset '{}'", path_.string(), name));
+    throw Error(ErrorKind::kEnvironment, fmt::format("'{}' has no dataset '{}'", path_.string(), name),
+                "name one of the datasets that slipway data info lists");
   }
 
   static void CheckRows(const Hdf5Dataset& info, std::uint64_t begin, std::uint64_t end, NumberType as,
@@ -242,7 +244,8 @@ class LibraryFile : public Hdf5File {
                           __builtin_mul_overflow(needed, end - begin, &needed);
     if (begin > end || end > info.shape[0] || overflow || needed != size) {
       throw Error(ErrorKind::kUsage,
-                  fmt::format("rows {} to {} of the dataset '{}' do not fit {} bytes", begin, end, info.name, size));
+                  fmt::format("rows {} to {} of the dataset '{}' do not fit {} bytes", begin, end, info.name, size),
+                  "give memory for all rows, and rows that the dataset has");
     }
   }
 

@@ -49,7 +49,8 @@ std::uint64_t ValuesPerRow(const Hdf5Dataset& dataset) {
   std::uint64_t product = 1;
   for (std::size_t i = 1; i < dataset.shape.size(); ++i) {
     if (__builtin_mul_overflow(product, dataset.shape[i], &product)) {
-      throw Error(ErrorKind::kEnvironment, fmt::format("the dataset '{}' has rows too large to count", dataset.name));
+      throw Error(ErrorKind::kEnvironment, fmt::format("the dataset '{}' has rows too large to count", dataset.name),
+                  "the file is damaged: copy it again from its source");
     }
   }
   return product;

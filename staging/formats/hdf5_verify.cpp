@@ -45,8 +45,10 @@ class ValueBuffer {
     std::size_t bytes = H5Tget_size(type_.get());
     for (const auto extent : count) {
       if (!__builtin_mul_overflow(bytes, extent, &bytes)) continue;
-      throw Error(ErrorKind::kEnvironment, fmt::format("'{}': the dataset '{}' has chunks too large to count",
-                                                       dataset_.file.string(), dataset_.name));
+      throw Error(
+          ErrorKind::kEnvironment,
+          fmt::format("'{}': the dataset '{}' has chunks too large to count", dataset_.file.string(), dataset_.name),
+          "the file is damaged: copy it again from its source");
     }
     return bytes;
   }

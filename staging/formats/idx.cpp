@@ -45,7 +45,8 @@ class IdxStream {
   }
 
   [[noreturn]] void Fail(std::string_view what) const {
-    throw Error(ErrorKind::kEnvironment, fmt::format("'{}': {}", path_.string(), what));
+    throw Error(ErrorKind::kEnvironment, fmt::format("'{}': {}", path_.string(), what),
+                "copy or download the file again");
   }
 
  private:

@@ -29,7 +29,8 @@ class ImageBytes {
     return number;
   }
   [[noreturn]] void Fail(std::string_view what) const {
-    throw Error(ErrorKind::kEnvironment, fmt::format("the image '{}' {}", name_, what));
+    throw Error(ErrorKind::kEnvironment, fmt::format("the image '{}' {}", name_, what),
+                "write the image again, or leave it out");
   }
 
  private:

@@ -17,7 +17,7 @@ MappedFile::MappedFile(const std::filesystem::path& path) {
   struct stat info {};
   CheckErrno(::fstat(fd.get(), &info), fmt::format("cannot look at '{}'", path.string()));
   if (!S_ISREG(info.st_mode)) {
-    throw Error(ErrorKind::kEnvironment, fmt::format("'{}' is not a regular file", path.string()));
+    throw Error(ErrorKind::kEnvironment, fmt::format("'{}' is not a regular file", path.string()), "name a file");
   }
   if (info.st_size == 0) return;  // mmap refuses an empty range
   const auto size = static_cast<std::size_t>(info.st_size);

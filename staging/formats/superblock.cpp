@@ -30,7 +30,8 @@ class SuperblockFields {
   }
 
   [[noreturn]] void Fail(std::string_view what) const {
-    throw Error(ErrorKind::kEnvironment, fmt::format("'{}' {}", name_.string(), what));
+    throw Error(ErrorKind::kEnvironment, fmt::format("'{}' {}", name_.string(), what),
+                "close and write the file again, or copy it again from its source");
   }
 
  private:

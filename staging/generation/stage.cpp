@@ -365,9 +365,11 @@ StagedDataset StageInRoot(const StagingPlan& plan, const StageOptions& options) 
 
 StagedDataset Stage(const StagingPlan& plan, const StageOptions& options) {
   if (plan.layout == Layout::kStream) {
-    throw Error(ErrorKind::kUsage, fmt::format("dataset '{}' is planned as a window of its files, which cannot be "
-                                               "staged as a whole",
-                                               plan.request.name));
+    throw Error(ErrorKind::kUsage,
+                fmt::format("dataset '{}' is planned as a window of its files, which cannot be "
+                            "staged as a whole",
+                            plan.request.name),
+                "name a tier that holds the whole dataset");
   }
   const auto started = SystemClock().Steady();
   std::optional<StagingPlan> moved;  // its files are many: no second list of them without need

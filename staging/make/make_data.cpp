@@ -198,7 +198,8 @@ constexpr std::array<std::pair<std::string_view, MadeData>, 3> kWords = {
 template <class Number>
 void RequireBetween(std::string_view what, Number value, Number least, Number most) {
   if (value >= least && value <= most) return;
-  throw Error(ErrorKind::kUsage, fmt::format("{} {} is out of range: expected {} to {}", what, value, least, most));
+  throw Error(ErrorKind::kUsage, fmt::format("{} {} is out of range: expected {} to {}", what, value, least, most),
+              "see slipway data make --help");
 }
 
 void Check(const MakeOptions& options) {

@@ -86,14 +86,16 @@ std::string NodeName(const NodeGroup& group, std::uint32_t node) {
 void CheckGroup(const NodeGroup& group) {
   const auto count = group.nodes.size();
   if (count == 0 || count > kMostNodes) {
-    throw Error(ErrorKind::kUsage, fmt::format("a group has 1 to {} nodes, not {}", kMostNodes, count));
+    throw Error(ErrorKind::kUsage, fmt::format("a group has 1 to {} nodes, not {}", kMostNodes, count),
+                "name the nodes of the group, one a line");
   }
   if (group.number >= count) {
     throw Error(ErrorKind::kUsage, fmt::format("there is no node {} in a group of {}", group.number, count),
                 "nodes count from 0 in the order of the list");
   }
   if (group.readers > count) {
-    throw Error(ErrorKind::kUsage, fmt::format("{} nodes are to read, but there are only {}", group.readers, count));
+    throw Error(ErrorKind::kUsage, fmt::format("{} nodes are to read, but there are only {}", group.readers, count),
+                "lower the number of nodes that read");
   }
 }
 

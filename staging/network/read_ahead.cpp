@@ -105,7 +105,8 @@ void ReadAhead::Work(Request& request) {
   } catch (const Error& error) {
     if (!stop_.exchange(true)) on_error_(error);
   } catch (const std::exception& error) {
-    if (!stop_.exchange(true)) on_error_(Error(ErrorKind::kFailed, error.what()));
+    if (!stop_.exchange(true))
+      on_error_(Error(ErrorKind::kFailed, error.what(), "see the error above, then start again"));
   }
 }
 

@@ -36,7 +36,7 @@ void WithErrors(Action&& action) {
   } catch (const Error&) {
     throw;
   } catch (const std::exception& error) {
-    throw Error(ErrorKind::kFailed, error.what());
+    throw Error(ErrorKind::kFailed, error.what(), "see the error above, then start again");
   }
 }
 

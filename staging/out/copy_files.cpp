@@ -40,7 +40,8 @@ class PreparedFolder {
 SourceFile Listed(const FileToCopy& file) {
   const auto state = StatSource(file.source);
   if (!S_ISREG(state.mode)) {
-    throw Error(ErrorKind::kEnvironment, fmt::format("'{}' is no regular file", file.source.string()));
+    throw Error(ErrorKind::kEnvironment, fmt::format("'{}' is no regular file", file.source.string()),
+                "leave it out of the list");
   }
   return {file.source, file.name, state.size, state.mtime_ns, state.inode};
 }
@@ -51,7 +52,7 @@ StagingPlan PlanOf(const std::vector<FileToCopy>& files) {
   std::unordered_set<std::string_view> names;
   for (const auto& file : files) {
     if (!names.insert(file.name).second) {
-      throw Error(ErrorKind::kUsage, fmt::format("two files are called '{}'", file.name));
+      throw Error(ErrorKind::kUsage, fmt::format("two files are called '{}'", file.name), "rename one of them");
     }
     plan.files.push_back(Listed(file));
     plan.total.count += plan.files.back().size.count;

@@ -30,6 +30,8 @@ namespace slipway::staging {
 namespace fs = std::filesystem;
 namespace {
 
+constexpr const char* kLeaveOut = "leave it out of the sources, or move it away";
+
 [[noreturn]] void Refuse(const fs::path& path, std::string_view reason, std::string next_step = {}) {
   throw Error(ErrorKind::kEnvironment, fmt::format("'{}' cannot be staged: {}", path.string(), reason),
               std::move(next_step));
@@ -67,9 +69,9 @@ std::vector<fs::path> MatchesOf(const fs::path& pattern) {
 void CheckKind(const std::string& path, mode_t mode) {
   if (S_ISREG(mode)) return;
   if (S_ISDIR(mode)) Refuse(path, "it is a link to a directory", "name the directory itself as a source");
-  if (S_ISFIFO(mode)) Refuse(path, "it is a fifo");
-  if (S_ISSOCK(mode)) Refuse(path, "it is a socket");
-  Refuse(path, "it is a device");
+  if (S_ISFIFO(mode)) Refuse(path, "it is a fifo", kLeaveOut);
+  if (S_ISSOCK(mode)) Refuse(path, "it is a socket", kLeaveOut);
+  Refuse(path, "it is a device", kLeaveOut);
 }
 
 /// The bits speak for the owner whatever lists of rights say; for others the kernel must be asked.
@@ -153,7 +155,8 @@ class SourceSearch {
   void AddSource(const std::string& source) {
     const fs::path path = WithoutEndingSlash(source);
     if (!path.is_absolute()) {
-      throw Error(ErrorKind::kUsage, fmt::format("the source '{}' is not an absolute path", source));
+      throw Error(ErrorKind::kUsage, fmt::format("the source '{}' is not an absolute path", source),
+                  fmt::format("write the path from /: {}", fs::absolute(path).string()));
     }
     const auto type = TypeOf(path);
     if ((type != fs::file_type::not_found && type != fs::file_type::none) || !HasWildcard(source)) {
@@ -243,7 +246,8 @@ class SourceSearch {
              "make them two datasets, or rename one");
     }
     for (const auto& file : files) {
-      if (IsOurOwn(file.name.native())) Refuse(file.path, "the staged dataset keeps its own file of this name");
+      if (IsOurOwn(file.name.native()))
+        Refuse(file.path, "the staged dataset keeps its own file of this name", "rename it");
     }
   }
 

@@ -89,7 +89,8 @@ TierPlace PlaceFromVariable(const char* variable, const fs::path& path) {
 TierPlace DirectoryPlace(const std::string& name) {
   const fs::path path = name.substr(4);
   if (!path.is_absolute()) {
-    throw Error(ErrorKind::kUsage, fmt::format("the tier '{}' does not name an absolute path", name));
+    throw Error(ErrorKind::kUsage, fmt::format("the tier '{}' does not name an absolute path", name),
+                "write dir:/PATH");
   }
   return {RootAt(path), {}, ScopeOf(NearestExisting(path)), "its own name"};
 }

@@ -107,7 +107,8 @@ void PrepareRoot(const StagingPlan& plan) {
     ThrowErrno(fmt::format("tier '{}': cannot create '{}'", plan.tier, plan.root.string()));
   }
   if (const auto reason = WhyNotUsable(plan.root)) {
-    throw Error(ErrorKind::kEnvironment, fmt::format("tier '{}' cannot be used: {}", plan.tier, *reason));
+    throw Error(ErrorKind::kEnvironment, fmt::format("tier '{}' cannot be used: {}", plan.tier, *reason),
+                "correct it, or name another tier");
   }
 }
 

@@ -112,7 +112,8 @@ bool ArrivingFiles::TakePublished() {
   auto dataset = FindDatasetFiles(published_);
   if (ListingOf(dataset, published_).files.size() != listing_.files.size()) {
     throw Error(ErrorKind::kEnvironment,
-                fmt::format("'{}' was published with other files than those listed before", published_.string()));
+                fmt::format("'{}' was published with other files than those listed before", published_.string()),
+                "open the dataset again");
   }
   for (std::size_t i = 0; i < dataset.files.size(); ++i) arrived_[i] = std::move(dataset.files[i]);
   leases_ = std::move(dataset.leases);

@@ -22,7 +22,8 @@ constexpr std::uint64_t kMostRanks = std::numeric_limits<int>::max();
 
 Json ParseJson(std::string_view text, std::string_view what) {
   auto json = Json::parse(text, nullptr, false);
-  if (json.is_discarded()) throw Error(ErrorKind::kUsage, fmt::format("{} is not JSON: {}", what, text.substr(0, 200)));
+  if (json.is_discarded())
+    throw Error(ErrorKind::kUsage, fmt::format("{} is not JSON: {}", what, text.substr(0, 200)), "write a JSON object");
   return json;
 }
 
@@ -62,7 +63,8 @@ BatchField ParseField(const Json& json, std::size_t index) {
 }
 
 std::vector<BatchField> ParseFields(const Json& list) {
-  if (!list.is_array()) throw Error(ErrorKind::kUsage, "'fields' must be a list");
+  if (!list.is_array())
+    throw Error(ErrorKind::kUsage, "'fields' must be a list", R"(write for example "fields": [{"name": "image"}])");
   std::vector<BatchField> fields;
   for (const auto& item : list) fields.push_back(ParseField(item, fields.size()));
   return fields;
@@ -98,7 +100,8 @@ NodeShares ParseShares(const Json& json) {
   NodeShares shares{{}, fields.Count("node")};
   const auto* nodes = fields.Value("nodes");
   if (nodes == nullptr || !nodes->is_array() || shares.node >= nodes->size()) {
-    throw Error(ErrorKind::kUsage, "'shares' needs a list of nodes, and the number of one of them as 'node'");
+    throw Error(ErrorKind::kUsage, "'shares' needs a list of nodes, and the number of one of them as 'node'",
+                "leave it out: slipway run sets it");
   }
   for (const auto& item : *nodes) {
     JsonFields node(item, "a node of 'shares'");
@@ -150,7 +153,8 @@ std::optional<int> NumberOf(const std::string& variable) {
   int number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   if (error != std::errc() || end != text.data() + text.size() || number < 0) {
-    throw Error(ErrorKind::kUsage, fmt::format("{} is '{}': expected a number", variable, text));
+    throw Error(ErrorKind::kUsage, fmt::format("{} is '{}': expected a number", variable, text),
+                fmt::format("set {} to a number from 0, or unset it", variable));
   }
   return number;
 }

@@ -43,14 +43,16 @@ RecordNumbers RecordsFor(const BatchOptions& options, std::uint64_t count) {
 /// Each node would have to know where the first so many records of all lie.
 void RequireNoLimit(const BatchOptions& options) {
   if (!options.shares || options.limit == 0) return;
-  throw Error(ErrorKind::kUsage, "'limit' is for data that every node holds, not for 'shares'");
+  throw Error(ErrorKind::kUsage, "'limit' is for data that every node holds, not for 'shares'",
+              "leave one of them out");
 }
 
 void RequireOwnCount(const NodeShares& shares, std::uint64_t count) {
   const auto& mine = shares.nodes.at(shares.node);
   if (mine.records == count) return;
   throw Error(ErrorKind::kUsage,
-              fmt::format("this node holds {} records, 'shares' says {} of node {}", count, mine.records, shares.node));
+              fmt::format("this node holds {} records, 'shares' says {} of node {}", count, mine.records, shares.node),
+              "leave 'shares' as slipway run set it, or stage the dataset again");
 }
 
 /// How many of a node's records a split leaves.

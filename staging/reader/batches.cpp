@@ -152,8 +152,10 @@ class BatchReader::Engine {
   void MakeSlots(const std::vector<std::vector<std::span<std::byte>>>& memory) {
     slots_.resize(options_.prefetch + 1);
     if (!memory.empty() && memory.size() != slots_.size()) {
-      throw Error(ErrorKind::kUsage, fmt::format("memory for {} batches was given, prefetch {} takes {}", memory.size(),
-                                                 options_.prefetch, slots_.size()));
+      throw Error(ErrorKind::kUsage,
+                  fmt::format("memory for {} batches was given, prefetch {} takes {}", memory.size(), options_.prefetch,
+                              slots_.size()),
+                  "give memory for each batch that is prefetched, and one more");
     }
     if (memory.empty()) RequireMemory(Bytes{slots_.size() * BytesOfBatch()}, "the batches of a reader");
     for (std::size_t i = 0; i < slots_.size(); ++i) {
@@ -164,7 +166,8 @@ class BatchReader::Engine {
   std::vector<std::span<std::byte>> CheckedMemory(const std::vector<std::span<std::byte>>& memory) const {
     if (memory.size() == loader_.arrays().size()) return memory;
     throw Error(ErrorKind::kUsage,
-                fmt::format("memory for {} fields was given, a batch has {}", memory.size(), loader_.arrays().size()));
+                fmt::format("memory for {} fields was given, a batch has {}", memory.size(), loader_.arrays().size()),
+                "give memory for each field");
   }
 
   std::size_t BytesOfBatch() const {
@@ -429,7 +432,8 @@ std::string BatchReader::Describe(std::uint64_t record) const {
   if (record >= first && record < end) return source.Describe(record - first);
   throw Error(ErrorKind::kUsage,
               first == 0 ? fmt::format("there is no record {}: the files hold {}", record, end)
-                         : fmt::format("record {} is not on this node, which holds {} to {}", record, first, end - 1));
+                         : fmt::format("record {} is not on this node, which holds {} to {}", record, first, end - 1),
+              "ask for a record that is here");
 }
 OrderedPlaces BatchReader::places_of_rank() const { return engine_->plan().places_of_rank(); }
 const Batch* BatchReader::Next() { return engine_->Next(); }

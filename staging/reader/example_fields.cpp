@@ -40,7 +40,8 @@ ElementType TypeOf(const WantedField& wanted, FeatureKind kind) {
 }
 
 [[noreturn]] void ThrowForm(const WantedField& wanted, const std::string& why) {
-  throw Error(ErrorKind::kUsage, fmt::format("field '{}': {}", wanted.name, why));
+  throw Error(ErrorKind::kUsage, fmt::format("field '{}': {}", wanted.name, why),
+              "correct this field in the reader's options");
 }
 
 /// Of a field whose first record holds `count` bytes or numbers.
@@ -131,7 +132,8 @@ class ExampleFields final : public FieldSource {
     std::vector<std::string_view> names;
     for (const auto& feature : example.features()) names.push_back(feature.name());
     throw Error(ErrorKind::kUsage,
-                fmt::format("the dataset has no field '{}'; it has: {}", name, fmt::join(names, ", ")));
+                fmt::format("the dataset has no field '{}'; it has: {}", name, fmt::join(names, ", ")),
+                "name one of them");
   }
 
   void FetchOne(std::span<const std::byte> record, std::size_t index, std::vector<std::byte>& buffer,
@@ -141,8 +143,10 @@ class ExampleFields final : public FieldSource {
     out.values.type = types_[index].type;
     out.values.shape = types_[index].shape;  // into memory that is there
     if (!feature || feature->kind() != stored.kind || !Take(*feature, stored, buffer, out)) {
-      throw Error(ErrorKind::kEnvironment, fmt::format("field '{}': expected {}, found {}", stored.wanted.name,
-                                                       stored.Expected(), FoundValues(feature)));
+      throw Error(
+          ErrorKind::kEnvironment,
+          fmt::format("field '{}': expected {}, found {}", stored.wanted.name, stored.Expected(), FoundValues(feature)),
+          "name a field with the same type in every record, or set on_corrupt: skip");
     }
   }
 

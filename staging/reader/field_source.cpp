@@ -18,7 +18,8 @@ void FieldSource::AddFile(std::filesystem::path path, std::uint64_t records) {
 
 void FieldSource::RequireRecords() const {
   if (record_count() > 0) return;
-  throw Error(ErrorKind::kEnvironment, fmt::format("the dataset with '{}' has no records", files_[0].string()));
+  throw Error(ErrorKind::kEnvironment, fmt::format("the dataset with '{}' has no records", files_[0].string()),
+              "check what wrote it: slipway data info");
 }
 
 bool IsDamage(const Error& error) {

@@ -43,7 +43,8 @@ class StreamedFiles final : public FileSupply {
     if (listing_.files.size() != state_.shape().files) {
       throw Error(ErrorKind::kEnvironment,
                   fmt::format("'{}': the stream has {} files, its list {}", directory_.string(), state_.shape().files,
-                              listing_.files.size()));
+                              listing_.files.size()),
+                  "wait until the stream has written its list, then open it again");
     }
     const auto slot = state_.TakeSlot();
     if (!slot) {
@@ -104,7 +105,8 @@ class StreamedFiles final : public FileSupply {
       if (!text) return file;  // nothing was checked: the reader looks at the headers itself
       auto decoded = WithContext(fmt::format("in '{}'", path.string()), [&] { return DecodeRecordIndices(*text); });
       if (decoded.size() != 1)
-        throw Error(ErrorKind::kEnvironment, fmt::format("'{}' is not one index", path.string()));
+        throw Error(ErrorKind::kEnvironment, fmt::format("'{}' is not one index", path.string()),
+                    "stage the dataset again");
       known = indices_.emplace(number, std::move(decoded[0])).first;
     }
     file.index = known->second;
@@ -167,7 +169,8 @@ std::size_t FileSupply::FileAt(std::uint64_t epoch, std::size_t place) const {
   constexpr std::size_t kKept = 4;
   if (place >= listing().files.size()) {
     throw Error(ErrorKind::kUsage,
-                fmt::format("there is no place {} in an order of {} files", place, listing().files.size()));
+                fmt::format("there is no place {} in an order of {} files", place, listing().files.size()),
+                "ask for a place in the order");
   }
   const std::lock_guard guard(mutex_);
   auto known = orders_.find(epoch);

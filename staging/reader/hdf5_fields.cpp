@@ -35,7 +35,8 @@ ElementType TypeOf(NumberType type) {
   std::vector<std::string> names;
   for (const auto& dataset : datasets) names.push_back(dataset.name);
   throw Error(ErrorKind::kUsage,
-              fmt::format("the dataset has no field '{}'; it has: {}", wanted.name, fmt::join(names, ", ")));
+              fmt::format("the dataset has no field '{}'; it has: {}", wanted.name, fmt::join(names, ", ")),
+              "name one of them");
 }
 
 const Hdf5Dataset& FindWanted(const WantedField& wanted, const std::vector<Hdf5Dataset>& datasets) {
@@ -65,7 +66,8 @@ FieldType TypeFor(const WantedField& wanted, const Hdf5Dataset& dataset) {
   FieldType type{TypeOf(dataset.type), {dataset.shape.begin() + 1, dataset.shape.end()}};
   if (wanted.any_length) {
     if (type != FieldType{ElementType::kUint8, {ValuesPerRow(dataset)}}) {
-      throw Error(ErrorKind::kUsage, fmt::format("field '{}': {} is no encoded picture", wanted.name, TypeText(type)));
+      throw Error(ErrorKind::kUsage, fmt::format("field '{}': {} is no encoded picture", wanted.name, TypeText(type)),
+                  "decode only datasets of encoded bytes");
     }
     return {ElementType::kUint8, {0}};
   }
@@ -126,7 +128,8 @@ class Hdf5Fields final : public FieldSource {
       if (rows && *rows != dataset.shape[0]) {
         throw Error(ErrorKind::kEnvironment,
                     fmt::format("'{}': '{}' has {} rows, '{}' has {}: every dataset must have one row for each record",
-                                file.path.string(), wanted_[0].name, *rows, wanted.name, dataset.shape[0]));
+                                file.path.string(), wanted_[0].name, *rows, wanted.name, dataset.shape[0]),
+                    "write the file again with one row for each record");
       }
       rows = dataset.shape[0];
       types.push_back(TypeFor(wanted, dataset));
@@ -134,7 +137,8 @@ class Hdf5Fields final : public FieldSource {
     }
     if (!opened_.empty() && types != types_) {
       throw Error(ErrorKind::kEnvironment,
-                  fmt::format("'{}' and '{}' have different datasets", files()[0].string(), file.path.string()));
+                  fmt::format("'{}' and '{}' have different datasets", files()[0].string(), file.path.string()),
+                  "read the files as separate datasets");
     }
     CheckPromises(file, FileBytes(file.path), rows);
     types_ = std::move(types);

@@ -66,8 +66,10 @@ void Inflate(std::span<const std::byte> deflated, Bytes& out, std::size_t most) 
   auto size = static_cast<uLongf>(out.size());
   const auto result = ::uncompress(reinterpret_cast<Bytef*>(out.data()), &size,
                                    reinterpret_cast<const Bytef*>(deflated.data()), deflated.size());
-  if (result == Z_MEM_ERROR) throw Error(ErrorKind::kEnvironment, "there is no memory to inflate a chunk");
-  if (result != Z_OK) ThrowDamagedChunk(result == Z_BUF_ERROR ? "it inflates to another size" : "it cannot be inflated");
+  if (result == Z_MEM_ERROR)
+    throw Error(ErrorKind::kEnvironment, "there is no memory to inflate a chunk", "give the job more memory");
+  if (result != Z_OK)
+    ThrowDamagedChunk(result == Z_BUF_ERROR ? "it inflates to another size" : "it cannot be inflated");
   out.resize(size);
 }
 

@@ -27,14 +27,16 @@ bool IsInteger(NumberType type) { return KindOf(type) != FeatureKind::kFloat; }
 std::uint64_t RowsOf(const Hdf5File& file, const std::filesystem::path& path) {
   const auto& datasets = file.Datasets();
   if (datasets.empty()) {
-    throw Error(ErrorKind::kEnvironment, fmt::format("'{}' has no datasets of numbers", path.string()));
+    throw Error(ErrorKind::kEnvironment, fmt::format("'{}' has no datasets of numbers", path.string()),
+                "name a file with datasets of numbers");
   }
   for (const auto& dataset : datasets) {
     if (dataset.shape[0] == datasets[0].shape[0]) continue;
     throw Error(ErrorKind::kEnvironment,
                 fmt::format("'{}': '{}' has {} rows, '{}' has {}: every dataset must have one "
                             "row for each record",
-                            path.string(), datasets[0].name, datasets[0].shape[0], dataset.name, dataset.shape[0]));
+                            path.string(), datasets[0].name, datasets[0].shape[0], dataset.name, dataset.shape[0]),
+                "write the file again with one row for each record");
   }
   return datasets[0].shape[0];
 }
@@ -51,7 +53,8 @@ class Hdf5Source final : public RecordSource {
   explicit Hdf5Source(const DatasetFiles& dataset) {
     for (const auto& file : dataset.files) Add(file);
     if (borders_.count() == 0) {
-      throw Error(ErrorKind::kEnvironment, fmt::format("the dataset with '{}' has no records", files_[0].string()));
+      throw Error(ErrorKind::kEnvironment, fmt::format("the dataset with '{}' has no records", files_[0].string()),
+                  "check what wrote it: slipway data info");
     }
     for (const auto& field : opened_[0]->Datasets()) fields_.push_back(FieldOf(field));
   }
@@ -76,8 +79,8 @@ class Hdf5Source final : public RecordSource {
   }
 
   std::span<const std::byte> Record(std::uint64_t) override {
-    throw Error(ErrorKind::kUsage,
-                fmt::format("'{}' is HDF5: its records are read field by field", files_[0].string()));
+    throw Error(ErrorKind::kUsage, fmt::format("'{}' is HDF5: its records are read field by field", files_[0].string()),
+                "read its fields by name");
   }
 
  private:
@@ -87,7 +90,8 @@ class Hdf5Source final : public RecordSource {
     CheckPromises(file, FileBytes(file.path), rows);
     if (!SameFields(opened->Datasets(), opened_[0]->Datasets())) {
       throw Error(ErrorKind::kEnvironment,
-                  fmt::format("'{}' and '{}' have different datasets", files_[0].string(), file.path.string()));
+                  fmt::format("'{}' and '{}' have different datasets", files_[0].string(), file.path.string()),
+                  "read the files as separate datasets");
     }
     borders_.AddFile(file.path, rows);
     files_.push_back(file.path);
@@ -97,14 +101,16 @@ class Hdf5Source final : public RecordSource {
     const auto& datasets = opened_[0]->Datasets();
     const auto found = std::ranges::find(datasets, field, &Hdf5Dataset::name);
     if (found != datasets.end()) return *found;
-    throw Error(ErrorKind::kEnvironment, fmt::format("'{}' has no dataset '{}'", files_[0].string(), field));
+    throw Error(ErrorKind::kEnvironment, fmt::format("'{}' has no dataset '{}'", files_[0].string(), field),
+                "name one of the datasets that slipway data info lists");
   }
 
   void Require(const Hdf5Dataset& dataset, bool right_kind, std::uint64_t count, std::string_view kind) const {
     if (right_kind && ValuesPerRow(dataset) == count) return;
     throw Error(ErrorKind::kEnvironment,
                 fmt::format("'{}': field '{}': expected {} {} for each record, found {} {}", files_[0].string(),
-                            dataset.name, count, kind, ValuesPerRow(dataset), WordOf(dataset.type)));
+                            dataset.name, count, kind, ValuesPerRow(dataset), WordOf(dataset.type)),
+                "read the type that slipway data info lists");
   }
 
   /// One read for each run of consecutive records in one file.

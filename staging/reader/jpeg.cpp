@@ -30,7 +30,8 @@ tjhandle ThreadsDecoder() {
 }
 
 [[noreturn]] void ThrowDamagedPicture(std::string_view reason) {
-  Error error(ErrorKind::kEnvironment, fmt::format("the JPEG picture cannot be decoded: {}", reason));
+  Error error(ErrorKind::kEnvironment, fmt::format("the JPEG picture cannot be decoded: {}", reason),
+              "replace the picture, or set on_corrupt: skip");
   // After some damage (a missing SOS marker) version 2.1 takes what it still holds for the next picture's header.
   threads_decoder.Reset();
   throw error;

@@ -24,7 +24,8 @@ bool AreAll(const Json& value, bool (*fits)(const Json&)) {
 
 JsonFields::JsonFields(const Json& object, std::string name) : object_(object), name_(std::move(name)) {
   if (!object_.is_object()) {
-    throw Error(ErrorKind::kUsage, fmt::format("{} is {}: expected an object", name_, object_.type_name()));
+    throw Error(ErrorKind::kUsage, fmt::format("{} is {}: expected an object", name_, object_.type_name()),
+                "write an object");
   }
 }
 
@@ -39,14 +40,16 @@ const Json* JsonFields::Value(std::string_view key) {
 const Json& JsonFields::Required(std::string_view key, std::string_view expected) {
   const auto* value = Value(key);
   if (value == nullptr) {
-    throw Error(ErrorKind::kUsage, fmt::format("{} has no '{}': expected {}", name_, key, expected));
+    throw Error(ErrorKind::kUsage, fmt::format("{} has no '{}': expected {}", name_, key, expected),
+                fmt::format("add '{}'", key));
   }
   return *value;
 }
 
 void JsonFields::Refuse(std::string_view key, std::string_view expected) const {
   throw Error(ErrorKind::kUsage,
-              fmt::format("{}: '{}' is {}: expected {}", name_, key, object_.find(key)->dump(), expected));
+              fmt::format("{}: '{}' is {}: expected {}", name_, key, object_.find(key)->dump(), expected),
+              fmt::format("correct '{}'", key));
 }
 
 std::string JsonFields::Text(std::string_view key) {
@@ -103,7 +106,8 @@ void JsonFields::Finish() const {
   for (const auto& item : object_.items()) {
     if (known_.contains(item.key())) continue;
     throw Error(ErrorKind::kUsage,
-                fmt::format("{} has an unknown key '{}'; known here: {}", name_, item.key(), fmt::join(known_, ", ")));
+                fmt::format("{} has an unknown key '{}'; known here: {}", name_, item.key(), fmt::join(known_, ", ")),
+                "remove or correct it");
   }
 }
 

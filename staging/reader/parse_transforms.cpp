@@ -100,7 +100,9 @@ Transform ParseTransform(JsonFields& fields) {
 }  // namespace
 
 std::vector<Transform> ParseTransforms(const Json& list) {
-  if (!list.is_array()) throw Error(ErrorKind::kUsage, "transforms must be a list of objects");
+  if (!list.is_array())
+    throw Error(ErrorKind::kUsage, "transforms must be a list of objects",
+                R"(write for example "transforms": [{"op": "flip"}])");
   std::vector<Transform> transforms;
   for (const auto& item : list) {
     JsonFields fields(item, fmt::format("transform {}", transforms.size()));

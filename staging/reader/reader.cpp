@@ -28,7 +28,8 @@ std::unique_ptr<RecordSource> OpenSource(const DatasetFiles& dataset) {
 void CheckRecords(std::span<const std::uint64_t> records, std::uint64_t record_count) {
   for (const auto record : records) {
     if (record < record_count) continue;
-    throw Error(ErrorKind::kUsage, fmt::format("there is no record {}: the dataset has {}", record, record_count));
+    throw Error(ErrorKind::kUsage, fmt::format("there is no record {}: the dataset has {}", record, record_count),
+                "count records from 0");
   }
 }
 
@@ -37,8 +38,10 @@ void ReadChecked(RecordSource& source, std::span<const std::uint64_t> records, s
                  std::span<Value> out) {
   CheckRecords(records, source.record_count());
   if (records.empty() ? !out.empty() : out.size() % records.size() != 0) {
-    throw Error(ErrorKind::kUsage, fmt::format("{} values of the field '{}' cannot be shared out to {} records",
-                                               out.size(), field, records.size()));
+    throw Error(ErrorKind::kUsage,
+                fmt::format("{} values of the field '{}' cannot be shared out to {} records", out.size(), field,
+                            records.size()),
+                "give the same number of values for each record");
   }
   if (!records.empty()) source.Read(records, field, out);
 }
@@ -74,7 +77,8 @@ const FieldInfo& Dataset::Field(std::string_view name) const {
   const auto found = std::ranges::find(fields(), name, &FieldInfo::name);
   if (found != fields().end()) return *found;
   throw Error(ErrorKind::kUsage,
-              fmt::format("the dataset has no field '{}'; it has: {}", name, fmt::join(NamesOf(fields()), ", ")));
+              fmt::format("the dataset has no field '{}'; it has: {}", name, fmt::join(NamesOf(fields()), ", ")),
+              "name one of them");
 }
 
 void Dataset::ReadBytes(std::span<const std::uint64_t> records, std::string_view field,

@@ -35,7 +35,7 @@ OpenedFile OpenRegular(const fs::path& path) {
   struct stat info {};
   CheckErrno(::fstat(opened.fd.get(), &info), fmt::format("cannot look at '{}'", path.string()));
   if (!S_ISREG(info.st_mode)) {
-    throw Error(ErrorKind::kEnvironment, fmt::format("'{}' is not a regular file", path.string()));
+    throw Error(ErrorKind::kEnvironment, fmt::format("'{}' is not a regular file", path.string()), "name a file");
   }
   opened.bytes = static_cast<std::uint64_t>(info.st_size);
   return opened;
@@ -183,8 +183,10 @@ std::span<const std::byte> RecordFile::Frame(std::uint64_t record, std::vector<s
   }
   const auto content = inflated_->Get(path_);
   if (content->bytes().size() != end_) {
-    throw Error(ErrorKind::kEnvironment, fmt::format("'{}' inflates to {} bytes, the index of its records ends at {}",
-                                                     path_.string(), content->bytes().size(), end_));
+    throw Error(ErrorKind::kEnvironment,
+                fmt::format("'{}' inflates to {} bytes, the index of its records ends at {}", path_.string(),
+                            content->bytes().size(), end_),
+                "stage the dataset again");
   }
   std::ranges::copy(content->bytes().subspan(begin, bytes), buffer.begin());
   return buffer;

@@ -58,8 +58,10 @@ RecordLoader::RecordLoader(const std::filesystem::path& path, const BatchOptions
                                   [&] { return TransformChain(std::move(field.transforms), source_->types()[i]); }));
     arrays_.push_back(ArrayOf(field.name, chains_.back().output(), options_.batch));
     if (!CountOf(arrays_.back().shape)) {
-      throw Error(ErrorKind::kUsage, fmt::format("a batch of {} records of '{}' is too large: {}", options_.batch,
-                                                 field.name, TypeText(chains_.back().output())));
+      throw Error(ErrorKind::kUsage,
+                  fmt::format("a batch of {} records of '{}' is too large: {}", options_.batch, field.name,
+                              TypeText(chains_.back().output())),
+                  "choose a smaller batch, or crop the field");
     }
   }
 }
@@ -70,8 +72,10 @@ BatchMemory RecordLoader::MakeMemory(std::span<const std::span<std::byte>> value
   for (std::size_t i = 0; i < arrays_.size(); ++i) {
     const auto bytes = chains_[i].output_bytes() * options_.batch;
     if (values[i].size() < bytes) {
-      throw Error(ErrorKind::kUsage, fmt::format("the memory for '{}' has {} bytes, a batch takes {}", arrays_[i].name,
-                                                 values[i].size(), bytes));
+      throw Error(
+          ErrorKind::kUsage,
+          fmt::format("the memory for '{}' has {} bytes, a batch takes {}", arrays_[i].name, values[i].size(), bytes),
+          "give memory for a whole batch");
     }
     memory.arrays[i].values = values[i].first(bytes);
   }
@@ -102,7 +106,8 @@ void RecordLoader::Load(const EpochPart& part, std::size_t index, BatchMemory& b
   }
   throw Error(ErrorKind::kEnvironment,
               fmt::format("none of the {} records of this rank can be read, the last is {}: {}", part.places.size(),
-                          skipped.back().record.where, skipped.back().record.reason));
+                          skipped.back().record.where, skipped.back().record.reason),
+              "check the files: slipway data verify");
 }
 
 void RecordLoader::LoadRecord(std::uint64_t epoch, std::uint64_t record, BatchMemory& batch, std::size_t place,

@@ -24,10 +24,12 @@ void Shuffle(std::vector<Number>& numbers, SplitMix64 random) {
 
 void CheckRule(const ShardRule& rule) {
   if (rule.rank < 0 || rule.rank >= rule.world) {
-    throw Error(ErrorKind::kUsage, fmt::format("there is no rank {} in a world of {} ranks", rule.rank, rule.world));
+    throw Error(ErrorKind::kUsage, fmt::format("there is no rank {} in a world of {} ranks", rule.rank, rule.world),
+                "count ranks from 0");
   }
   if (rule.batch == 0 || rule.batch > std::numeric_limits<std::uint32_t>::max()) {
-    throw Error(ErrorKind::kUsage, fmt::format("a batch of {} records is not possible", rule.batch));
+    throw Error(ErrorKind::kUsage, fmt::format("a batch of {} records is not possible", rule.batch),
+                "set the batch to 1 or more");
   }
 }
 
@@ -68,7 +70,8 @@ std::uint64_t ValidationCount(std::uint64_t record_count, double fraction) {
 
 RecordSplit Split(std::uint64_t record_count, double fraction, std::uint64_t seed) {
   if (!(fraction >= 0 && fraction < 1)) {
-    throw Error(ErrorKind::kUsage, fmt::format("the validation fraction is {}, expected 0 <= fraction < 1", fraction));
+    throw Error(ErrorKind::kUsage, fmt::format("the validation fraction is {}, expected 0 <= fraction < 1", fraction),
+                "set it to 0.1, for example");
   }
   RecordNumbers all(record_count);
   std::iota(all.begin(), all.end(), std::uint64_t{0});
@@ -131,11 +134,12 @@ std::uint32_t SharesKey(std::span<const NodeRecords> nodes) {
 }
 
 std::uint64_t StepsOfNodes(std::span<const NodeRecords> nodes, std::uint64_t batch, Remainder remainder) {
-  if (nodes.empty()) throw Error(ErrorKind::kUsage, "shares of no nodes cannot be dealt out");
+  if (nodes.empty()) throw Error(ErrorKind::kUsage, "shares of no nodes cannot be dealt out", "name at least one node");
   std::vector<std::uint64_t> steps;
   for (std::size_t node = 0; node < nodes.size(); ++node) {
     if (nodes[node].records == 0 && remainder == Remainder::kRepeat) {
-      throw Error(ErrorKind::kUsage, fmt::format("node {} holds no records that could be repeated", node));
+      throw Error(ErrorKind::kUsage, fmt::format("node {} holds no records that could be repeated", node),
+                  "use fewer nodes, or drop the remainder");
     }
     steps.push_back(StepsOf(nodes[node].records, {0, nodes[node].ranks, batch, remainder}));
   }
@@ -157,7 +161,8 @@ std::vector<std::size_t> FileOrder(std::size_t files, std::uint64_t seed, std::u
 
 ShuffleWindow::ShuffleWindow(std::size_t size, std::uint64_t seed, std::uint64_t epoch)
     : size_(size), random_(StreamFor(Purpose::kWindow, seed, epoch)) {
-  if (size == 0) throw Error(ErrorKind::kUsage, "the shuffle window holds 0 records, expected at least 1");
+  if (size == 0)
+    throw Error(ErrorKind::kUsage, "the shuffle window holds 0 records, expected at least 1", "set it to 1 or more");
 }
 
 void ShuffleWindow::Add(std::span<const std::uint64_t> records) {

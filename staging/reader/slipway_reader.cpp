@@ -121,7 +121,7 @@ int Guard(Body body) noexcept {
 }
 
 void Require(const void* pointer, const char* name) {
-  if (pointer == nullptr) throw Error(ErrorKind::kUsage, fmt::format("{} is NULL", name));
+  if (pointer == nullptr) throw Error(ErrorKind::kUsage, fmt::format("{} is NULL", name), "pass a pointer");
 }
 
 struct Wanted {
@@ -142,7 +142,8 @@ Slots SlotsOf(const BatchOptions& options, void* const* slots, const std::size_t
   if (count == 0 || count % memory.size() != 0) {
     throw Error(ErrorKind::kUsage,
                 fmt::format("{} pointers were given, prefetch {} takes one for each field of {} slots", count,
-                            options.prefetch, memory.size()));
+                            options.prefetch, memory.size()),
+                "pass one pointer for each field of each slot");
   }
   for (std::size_t i = 0; i < count; ++i) {
     Require(slots[i], "a slot");
@@ -239,7 +240,8 @@ int slipway_reader_next_into(slipway_reader* reader, void* const* memory, int nf
     *batch = nullptr;
     if (nfields != static_cast<int>(reader->fields.size())) {
       throw Error(ErrorKind::kUsage,
-                  fmt::format("memory for {} fields was given, a batch has {}", nfields, reader->fields.size()));
+                  fmt::format("memory for {} fields was given, a batch has {}", nfields, reader->fields.size()),
+                  "pass memory for each field");
     }
     if (nfields > 0) Require(memory, "memory");
     const auto* next = reader->Next();
@@ -257,7 +259,8 @@ int slipway_reader_position(slipway_reader* reader, char* text, size_t capacity)
     const auto position = PositionText(reader->reader.Position());
     if (position.size() >= capacity) {
       throw Error(ErrorKind::kUsage,
-                  fmt::format("the position takes {} bytes, there are {}", position.size() + 1, capacity));
+                  fmt::format("the position takes {} bytes, there are {}", position.size() + 1, capacity),
+                  "pass a larger buffer");
     }
     std::memcpy(text, position.c_str(), position.size() + 1);
   });

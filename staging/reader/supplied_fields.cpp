@@ -14,6 +14,8 @@
 namespace slipway::staging {
 namespace {
 
+constexpr const char* kNotToChange = "leave the files as they are while they are read";
+
 bool CountsAreKnown(const Listing& listing) {
   return std::ranges::all_of(listing.files, [](const ListedFile& file) { return file.records.has_value(); });
 }
@@ -73,11 +75,13 @@ std::unique_ptr<FieldSource> SuppliedFields::OpenFile(std::uint64_t epoch, std::
     if (source->record_count() != borders_.CountOf(number)) {
       throw Error(ErrorKind::kEnvironment,
                   fmt::format("'{}' has {} records, {} were counted before", file.path.string(), source->record_count(),
-                              borders_.CountOf(number)));
+                              borders_.CountOf(number)),
+                  kNotToChange);
     }
     if (!types_.empty() && source->types() != types_) {
       throw Error(ErrorKind::kEnvironment,
-                  fmt::format("the fields of '{}' are others than those of the first file", file.path.string()));
+                  fmt::format("the fields of '{}' are others than those of the first file", file.path.string()),
+                  kNotToChange);
     }
     return source;
   });
@@ -173,7 +177,7 @@ StreamedFields::Held StreamedFields::Get(std::uint64_t record) const {
     const std::lock_guard guard(file_mutex_);
     while (!(held = Find(record))) {
       if (IsExpected(record) && TakeFile()) continue;
-      throw Error(ErrorKind::kEnvironment, "its file has gone by in the stream");
+      throw Error(ErrorKind::kEnvironment, "its file has gone by in the stream", "read its records in their order");
     }
   }
   if (held->error) throw Error(*held->error);

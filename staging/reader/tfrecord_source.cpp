@@ -47,7 +47,8 @@ class TfrecordSource final : public RecordSource {
   explicit TfrecordSource(const DatasetFiles& dataset) {
     for (const auto& file : dataset.files) Add(file);
     if (borders_.count() == 0) {
-      throw Error(ErrorKind::kEnvironment, fmt::format("the dataset with '{}' has no records", files_[0].string()));
+      throw Error(ErrorKind::kEnvironment, fmt::format("the dataset with '{}' has no records", files_[0].string()),
+                  "check what wrote it: slipway data info");
     }
     fields_ = WithContext(Describe(0), [this] { return FieldsOf(Record(0)); });
   }
@@ -88,8 +89,10 @@ class TfrecordSource final : public RecordSource {
   void ReadOne(std::uint64_t record, std::string_view field, std::span<Value> out) {
     const auto feature = FindFeatureOf(record, field);
     if (feature && CopyValues(*feature, out)) return;
-    throw Error(ErrorKind::kEnvironment, fmt::format("{}: field '{}': expected {}, found {}", Describe(record), field,
-                                                     Wanted(out), FoundValues(feature)));
+    throw Error(ErrorKind::kEnvironment,
+                fmt::format("{}: field '{}': expected {}, found {}", Describe(record), field, Wanted(out),
+                            FoundValues(feature)),
+                "read the type that slipway data info lists");
   }
 
   std::optional<FeatureView> FindFeatureOf(std::uint64_t record, std::string_view field) {

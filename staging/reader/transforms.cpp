@@ -23,7 +23,8 @@ template <class... Cases>
 Overloaded(Cases...) -> Overloaded<Cases...>;
 
 [[noreturn]] void ThrowMisfit(std::string_view op, std::string_view wanted, const FieldType& found) {
-  throw Error(ErrorKind::kUsage, fmt::format("{} takes {}, found {}", op, wanted, TypeText(found)));
+  throw Error(ErrorKind::kUsage, fmt::format("{} takes {}, found {}", op, wanted, TypeText(found)),
+              "change the transforms before it, or their order");
 }
 
 void RequireImage(std::string_view op, const FieldType& in) {
@@ -38,7 +39,8 @@ void RequireBytesOrFloats(std::string_view op, const FieldType& in) {
 
 void RequireSize(std::string_view op, const std::array<std::uint64_t, 2>& size) {
   if (size[0] == 0 || size[1] == 0 || size[0] > kMostPixels / size[1]) {
-    throw Error(ErrorKind::kUsage, fmt::format("{} to {} x {} pixels is not possible", op, size[0], size[1]));
+    throw Error(ErrorKind::kUsage, fmt::format("{} to {} x {} pixels is not possible", op, size[0], size[1]),
+                "give a height and a width of at least 1");
   }
 }
 
@@ -63,7 +65,8 @@ std::array<std::uint64_t, 2> ResizedSize(const Resize& resize, const std::array<
 
 FieldType TypeAfterJpeg(const DecodeJpeg& op, const FieldType& in) {
   if (in.type != ElementType::kUint8 || in.shape.size() != 1) ThrowMisfit("decode_jpeg", "bytes", in);
-  if (op.channels != 1 && op.channels != 3) throw Error(ErrorKind::kUsage, "decode_jpeg gives 1 or 3 channels");
+  if (op.channels != 1 && op.channels != 3)
+    throw Error(ErrorKind::kUsage, "decode_jpeg gives 1 or 3 channels", "set channels to 1 or 3");
   return {ElementType::kUint8, {0, 0, static_cast<std::uint64_t>(op.channels)}};
 }
 
@@ -71,7 +74,8 @@ FieldType TypeAfterCrop(const Crop& op, const FieldType& in) {
   const auto name = op.random ? "random_crop" : "center_crop";
   RequireImage(name, in);
   RequireSize(name, op.size);
-  if (op.padding > kMostPixels) throw Error(ErrorKind::kUsage, "the padding is larger than any image");
+  if (op.padding > kMostPixels)
+    throw Error(ErrorKind::kUsage, "the padding is larger than any image", "choose a smaller padding");
   for (int i : {0, 1}) {
     const auto extent = in.shape[static_cast<std::size_t>(i)];
     if (extent != 0 && extent + 2 * op.padding < op.size[static_cast<std::size_t>(i)]) {
@@ -84,8 +88,10 @@ FieldType TypeAfterCrop(const Crop& op, const FieldType& in) {
 void RequirePerChannel(std::string_view what, std::size_t count, const FieldType& in) {
   const auto channels = in.shape.empty() ? 1 : in.shape.back();
   if (count == 1 || count == channels) return;
-  throw Error(ErrorKind::kUsage, fmt::format("normalise has {} values of {} for {}: give one, or one for each channel",
-                                             count, what, TypeText(in)));
+  throw Error(
+      ErrorKind::kUsage,
+      fmt::format("normalise has {} values of {} for {}: give one, or one for each channel", count, what, TypeText(in)),
+      "give one, or one for each channel");
 }
 
 FieldType TypeAfterNormalise(const Normalise& op, const FieldType& in) {
@@ -95,7 +101,8 @@ FieldType TypeAfterNormalise(const Normalise& op, const FieldType& in) {
   const auto bad = [](float value) { return !std::isfinite(value); };
   if (std::ranges::any_of(op.mean, bad) || std::ranges::any_of(op.deviation, bad) || bad(op.scale) ||
       std::ranges::find(op.deviation, 0.0F) != op.deviation.end()) {
-    throw Error(ErrorKind::kUsage, "normalise needs finite numbers and a std that is not 0");
+    throw Error(ErrorKind::kUsage, "normalise needs finite numbers and a std that is not 0",
+                "correct its mean, std and scale");
   }
   return {ElementType::kFloat32, in.shape};
 }
@@ -114,8 +121,8 @@ FieldType TypeAfterRandomResizedCrop(const RandomResizedCrop& op, const FieldTyp
   RequireSize("random_resized_crop", op.size);
   if (!(op.area[0] > 0 && op.area[0] <= op.area[1] && op.area[1] <= 1 && op.ratio[0] > 0.01 &&
         op.ratio[0] <= op.ratio[1] && op.ratio[1] < 100)) {
-    throw Error(ErrorKind::kUsage,
-                "random_resized_crop needs 0 < area <= 1 and a ratio of some size, small ones first");
+    throw Error(ErrorKind::kUsage, "random_resized_crop needs 0 < area <= 1 and a ratio of some size, small ones first",
+                "write for example area: [0.08, 1], ratio: [0.75, 1.33]");
   }
   return WithSize(in, op.size);
 }
@@ -128,7 +135,8 @@ FieldType TypeAfterChannelsFirst(const FieldType& in) {
 FieldType TypeAfterFlip(const Flip& op, const FieldType& in) {
   RequireImage("flip", in);
   if (!(op.probability >= 0 && op.probability <= 1)) {
-    throw Error(ErrorKind::kUsage, fmt::format("flip with probability {}: must be 0 to 1", op.probability));
+    throw Error(ErrorKind::kUsage, fmt::format("flip with probability {}: must be 0 to 1", op.probability),
+                "set it to 0.5, for example");
   }
   return in;
 }
@@ -275,7 +283,8 @@ void TransformChain::Apply(Values values, const RecordKey& key, TransformMemory&
                            std::span<std::byte> out) const {
   if (!Fits(input_, values)) {
     throw Error(ErrorKind::kEnvironment,
-                fmt::format("expected {}, found {}", TypeText(input_), TypeText({values.type, values.shape})));
+                fmt::format("expected {}, found {}", TypeText(input_), TypeText({values.type, values.shape})),
+                "set on_corrupt: skip, or write records of one shape");
   }
   for (std::size_t i = 0; i < transforms_.size(); ++i) {
     const Place place = [&](const FieldType& type) -> std::span<std::byte> {

@@ -33,12 +33,14 @@ bool HasLargeRecords(const SourceFile& file) {
 std::uint64_t RowsOf(const SourceFile& file) {
   const ForeignHdf5 opened(file.path);
   if (const auto rows = CommonRows(opened.Datasets())) return *rows;
-  throw Error(ErrorKind::kEnvironment, fmt::format("'{}' has no rows that all its datasets share", file.path.string()));
+  throw Error(ErrorKind::kEnvironment, fmt::format("'{}' has no rows that all its datasets share", file.path.string()),
+              "write the file again with one row for each record");
 }
 
 std::uint64_t Count(const SourceFile& file, DataFormat format) {
   if (format == DataFormat::kHdf5) return RowsOf(file);
-  if (IsCompressed(file.path)) throw Error(ErrorKind::kEnvironment, "compressed records are counted by inflating them");
+  if (IsCompressed(file.path))
+    throw Error(ErrorKind::kEnvironment, "compressed records are counted by inflating them", "decompress the files");
   DatasetFile plain;
   plain.path = file.path;
   InflatedFiles none(0);

@@ -42,8 +42,10 @@ StreamClaim ClaimName(const StagingPlan& plan) {
     auto lock = generation.TryLockForStaging();
     if (lock && !WhoWorksIn(generation.Private())) return {std::move(name), std::move(*lock)};
   }
-  throw Error(ErrorKind::kBusy, fmt::format("{} runs stream dataset '{}' through '{}' already", kMostStreams,
-                                            plan.request.name, plan.root.string()));
+  throw Error(ErrorKind::kBusy,
+              fmt::format("{} runs stream dataset '{}' through '{}' already", kMostStreams, plan.request.name,
+                          plan.root.string()),
+              "wait until one of them has ended, or name another tier");
 }
 
 fs::path MakeDirectory(const StagingPlan& plan, const std::string& name) {

@@ -54,6 +54,8 @@ TEST(SystemError, KeepsTheCodeAndSaysItsText) {
     EXPECT_EQ(error.code(), ENOSPC);
     EXPECT_EQ(error.kind(), ErrorKind::kEnvironment);
     EXPECT_STREQ(error.what(), "cannot write '/x': No space left on device\n  next: make room");
+    EXPECT_EQ(SystemError(ENOENT, "cannot open '/x'").next_step(), "check the path");
+    EXPECT_FALSE(SystemError(EINVAL, "cannot open '/x'").next_step().empty());
   }
 }
 

@@ -11,6 +11,7 @@ import causes
 import commands
 import documents
 import links
+import messages
 import prose
 import spelling
 import words
@@ -91,7 +92,7 @@ class Checks(unittest.TestCase):
         self.assertIn(expected, problems[0])
 
     def test_the_good_tree_has_no_problems(self):
-        for check in (arrows.check, words.check, links.check, causes.check, prose.check, spelling.check):
+        for check in (arrows.check, words.check, links.check, causes.check, messages.check, prose.check, spelling.check):
             self.assertEqual(self.problems(check), [])
 
     def test_an_include_against_an_arrow(self):
@@ -184,6 +185,44 @@ class Checks(unittest.TestCase):
                  "staging/reader/jpeg.cpp": 'torn = reason.find("Premature end") != npos;\n'}
         self.assertEqual(self.problems(causes.check, files=files), [])
         self.assert_one(causes.check, {"staging/reader/jpeg.cpp": "int unused;\n"}, "need not stand in FOREIGN")
+
+    def test_a_message_without_a_next_step(self):
+        for thrown in ('throw Error(ErrorKind::kUsage, "no");', 'Error error(ErrorKind::kBusy, fmt::format("{}", n), "");',
+                       'throw ParameterError(name, "it is twice");', 'throw Error(kind, "no", {});'):
+            self.assert_one(messages.check, {"core/a.cpp": thrown + "\n"}, "core/a.cpp:1: has no next step")
+        for thrown in ('throw Error(ErrorKind::kInternal, "no");', 'throw Error(ErrorKind::kInterrupted, "ended");',
+                       'throw Error(ErrorKind::kUsage, fmt::format("no \'{}\'{}", word, SuggestWord(word, words)));',
+                       'throw Error(ErrorKind::kFailed, "no");  // next step: added by Main', 'ThrowErrno("cannot open");',
+                       'throw Error(ErrorKind::kUsage, "no", "write yes");', '// throw Error(ErrorKind::kUsage, "no");',
+                       'Error Refusal(ErrorKind kind, std::string message);'):
+            self.assertEqual(self.problems(messages.check, files={"core/a.cpp": thrown + "\n"}), [], thrown)
+
+    def test_a_message_that_a_function_passes_on(self):
+        refuse = "void Refuse(std::string why, std::string next = {}) { throw Error(ErrorKind::kUsage, why, next); }\n"
+        self.assert_one(messages.check, {"core/a.cpp": refuse + 'void F() { Refuse("no"); }\n'}, "core/a.cpp:2: has no next")
+        self.assert_one(messages.check, {"core/a.cpp": refuse + 'void F() { Refuse("no.", "x"); }\n'}, "core/a.cpp:2: ends")
+        refuse = refuse.replace("{})", '"stop")')
+        self.assertEqual(self.problems(messages.check, files={"core/a.cpp": refuse + 'void F() { Refuse("no"); }\n'}), [])
+
+    def test_a_message_of_the_wrong_form(self):
+        for message, expected in (
+                ('fmt::format("{} of {}", a)', "2 places for 1 values"), ('fmt::format("{0}, {0}", a, b)', "1 places for 2"),
+                ('"it ends" " here."', "ends with a full stop"), ('"' + "x" * 361 + '"', "takes 4 lines"),
+                ('"a\\nb\\nc\\nd"', "takes 4 lines"), ('"nobody has it"', "'nobody' is no word"),
+                ('late ? "it is late" : "it is early."', "ends with a full stop"),
+                ('"it has " + name + " of " + fmt::format("{}", a, b)', "1 places for 2 values")):
+            files = {"core/a.cpp": f'throw Error(ErrorKind::kUsage, {message}, "stop");\n'}
+            self.assert_one(messages.check, files, expected)
+        for message in ('fmt::format("{0} {1:.{2}f} {{}}", a, b, c)', 'fmt::format("{:.{}f}", a, 2)', "name + \" is old\"",
+                        'R"("a" is no word)"'):
+            files = {"core/a.cpp": f'throw Error(ErrorKind::kUsage, {message}, "stop");\n'}
+            self.assertEqual(self.problems(messages.check, files=files), [], message)
+
+    def test_too_many_messages_that_no_rule_sees(self):
+        files = {"core/a.cpp": 'throw Error(ErrorKind::kUsage, why, "stop");\n' * (messages.MOST_ELSEWHERE + 1)}
+        self.assert_one(messages.check, files, "messages are made elsewhere")
+        files = {"core/a.cpp": 'throw Error(ErrorKind::kUsage, "no");  // next step: added by F\n' * (messages.MOST_ADDED + 1)}
+        self.assert_one(messages.check, files, "next steps are added by callers")
 
     def test_a_dead_link(self):
         self.assert_one(links.check, {"docs/a.md": "[x](../core/none.h#part)"}, "../core/none.h")

@@ -407,7 +407,7 @@ TEST(TeamErrors, AreNamed) {
                 "one of sync delayed");
   ExpectRefused(slipway_configure_team("errors", "{"), SLIPWAY_ERROR_ARGUMENT, "no JSON");
   ExpectRefused(slipway_configure_team("errors", R"({"mode": "delayed", "sync_first": "10%"})"), SLIPWAY_ERROR_ARGUMENT,
-                "was not told how many");
+                "pass their number to slipway_register");
   EXPECT_EQ(slipway_submit("errors", 2), SLIPWAY_ERROR_ARGUMENT);
   EXPECT_EQ(slipway_submit("nobody", 0), SLIPWAY_ERROR_STATE);
   ASSERT_EQ(slipway_submit("errors", 1), SLIPWAY_OK) << slipway_error_message();

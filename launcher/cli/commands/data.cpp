@@ -29,7 +29,8 @@ namespace fs = std::filesystem;
 namespace {
 
 void RequirePaths(const std::vector<fs::path>& paths) {
-  if (paths.empty()) throw Error(ErrorKind::kUsage, "name at least one file or directory");
+  if (paths.empty())
+    throw Error(ErrorKind::kUsage, "no file or directory is named", "name at least one file or directory");
 }
 
 // ---- info

@@ -111,8 +111,10 @@ void Print(const std::vector<IndexedFile>& files, const std::string& encoded, st
 int DataIndex(const DataIndexOptions& options, Output& output) {
   const auto dataset = staging::FindDatasetFiles(options.path);
   if (dataset.format != staging::DataFormat::kTfrecord) {
-    throw Error(ErrorKind::kUsage, fmt::format("'{}' is {}: only TFRecord files need an index", options.path.string(),
-                                               WordOf(dataset.format)));
+    throw Error(
+        ErrorKind::kUsage,
+        fmt::format("'{}' is {}: only TFRecord files need an index", options.path.string(), WordOf(dataset.format)),
+        "name a directory of TFRecord files");
   }
   const auto files = IndexFiles(dataset, output);
   const auto encoded = Encode(files);

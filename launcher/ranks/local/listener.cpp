@@ -1,5 +1,6 @@
 #include "launcher/ranks/local/listener.h"
 
+#include <fmt/format.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -17,7 +18,8 @@ constexpr int kBacklog = 1024;
 sockaddr_un AddressOf(const std::filesystem::path& path) {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
-  if (path.native().size() > kLongestListenerPath) throw SystemError(ENAMETOOLONG, path.native());
+  if (path.native().size() > kLongestListenerPath)
+    throw SystemError(ENAMETOOLONG, fmt::format("cannot listen at '{}'", path.native()));
   std::strcpy(address.sun_path, path.c_str());
   return address;
 }

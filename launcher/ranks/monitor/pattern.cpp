@@ -93,8 +93,10 @@ struct Pattern::Compiled {
 Pattern::Pattern(const std::string& pattern) : compiled_(std::make_unique<Compiled>()) {
   auto compilation = Compile(pattern);
   if (!compilation.code) {
-    throw Error(ErrorKind::kUsage, fmt::format("the pattern '{}' is wrong at position {}: {}", pattern,
-                                               compilation.offset, ErrorText(compilation.error)));
+    throw Error(ErrorKind::kUsage,
+                fmt::format("the pattern '{}' is wrong at position {}: {}", pattern, compilation.offset,
+                            ErrorText(compilation.error)),
+                "correct the regular expression (syntax of PCRE2)");
   }
   compiled_->code = std::move(compilation.code);
   compiled_->data = UniqueHandle<MatchTraits>(pcre2_match_data_create_from_pattern(compiled_->code.get(), nullptr));

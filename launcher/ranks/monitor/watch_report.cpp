@@ -26,6 +26,7 @@ constexpr std::size_t kMostRanks = 256;
 constexpr std::size_t kLongestMessage = 2000;
 constexpr std::size_t kLongestWord = 200;
 
+// next step: added by FindWatchReport, which ignores the file
 [[noreturn]] void Refuse(const std::string& reason) { throw Error(ErrorKind::kFailed, reason); }
 
 /// A program may have put a link, a pipe or a folder there: none of them is followed, waited for or read.

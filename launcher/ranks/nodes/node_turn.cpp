@@ -58,7 +58,8 @@ NodeTurn::NodeTurn(const fs::path& folder, const std::string& name, std::chrono:
   const auto deadline = SystemClock().Steady() + patience;
   while (!(lock_ = TryHold(file_))) {
     if (SystemClock().Steady() >= deadline) {
-      throw Error(ErrorKind::kBusy, "programs of an earlier manager of this run still end on this node");
+      throw Error(ErrorKind::kBusy, "programs of an earlier manager of this run still end on this node",
+                  "wait until they have ended, then: slipway resume");
     }
     std::this_thread::sleep_for(kTurnPause);
   }

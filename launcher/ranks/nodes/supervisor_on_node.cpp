@@ -10,7 +10,8 @@ class OnNode final : public SupervisorHost {
   OnNode(Nodes& nodes, int node) : nodes_(nodes), node_(node) {}
 
   UniqueFd Begin() override {
-    if (const auto trouble = Trouble(); !trouble.empty()) throw Error(ErrorKind::kEnvironment, trouble);
+    if (const auto trouble = Trouble(); !trouble.empty())
+      throw Error(ErrorKind::kEnvironment, trouble, fmt::format("see why: scontrol show node {}", HostName()));
     return nodes_.OpenSupervisor(node_);
   }
 

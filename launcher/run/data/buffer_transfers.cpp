@@ -24,7 +24,8 @@ std::vector<FileToCopy> FilesOf(const fs::path& list) {
     if (line.empty()) continue;
     const fs::path path(line);
     if (!path.is_absolute() || !path.has_filename()) {
-      throw Error(ErrorKind::kUsage, fmt::format("'{}' names '{}', which is no absolute path", list.string(), line));
+      throw Error(ErrorKind::kUsage, fmt::format("'{}' names '{}', which is no absolute path", list.string(), line),
+                  "write one absolute path a line");
     }
     files.push_back({path, path.filename().string()});
   }

@@ -121,7 +121,8 @@ void NodeMember::Take(std::string_view word, const Json& about) {
 void NodeMember::OnEnd(const SupervisedEnd& end) {
   running_ = false;
   if (release_) return ReleaseByAnother();
-  if (!end.trouble.empty()) return Fail(Error(ErrorKind::kEnvironment, end.trouble));
+  if (!end.trouble.empty())
+    return Fail(Error(ErrorKind::kEnvironment, end.trouble, "see what Slurm says of its node: scontrol show node"));
   const auto how = end.start_error != 0 ? SystemError(end.start_error, "cannot be started").message()
                                         : "ended: " + end.status.Describe();
   Fail(Error(ErrorKind::kEnvironment, fmt::format("the program that stages {}", how),

@@ -46,7 +46,8 @@ UniqueFd ConnectTo(const std::filesystem::path& channel_path) {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
   if (channel_path.native().size() >= sizeof address.sun_path) {
-    throw Error(ErrorKind::kUsage, fmt::format("'{}' is too long for a socket", channel_path.string()));
+    throw Error(ErrorKind::kUsage, fmt::format("'{}' is too long for a socket", channel_path.string()),
+                "set TMPDIR to a directory with a shorter path");
   }
   std::memcpy(address.sun_path, channel_path.c_str(), channel_path.native().size());
   UniqueFd socket(CheckErrno(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0), "cannot create a socket"));
@@ -62,7 +63,9 @@ std::vector<UniqueFd> ListenHere() try { return staging::ListenOn({HostName(), 0
 
 staging::NodeAddress AddressOf(const std::vector<UniqueFd>& listeners) {
   auto all = AddressesOf(listeners);
-  if (all.empty()) throw Error(ErrorKind::kEnvironment, "this node has no address at which others could reach it");
+  if (all.empty())
+    throw Error(ErrorKind::kEnvironment, "this node has no address at which others could reach it",
+                "check its network: ip address");
   auto address = all.front();
   address.more.assign(all.begin() + 1, all.end());
   return address;

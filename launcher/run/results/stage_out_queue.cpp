@@ -133,7 +133,8 @@ class StageOutQueue::Mover {
     if (error.kind() == ErrorKind::kInterrupted) throw;
     return {.failure = error};
   } catch (const std::exception& error) {
-    return {.failure = Error(ErrorKind::kEnvironment, error.what())};
+    return {.failure = Error(ErrorKind::kEnvironment, error.what(),
+                             fmt::format("copy it out yourself: slipway stage out {}", folder_.id()))};
   }
 
   void Take(Watched& watched, staging::OutReport report) {

@@ -336,7 +336,7 @@ TEST_F(Lines, AnswerWhatIsWrongWithARequest) {
   EXPECT_THAT(error(R"({"do":"tell","trial":7,"value":1})"), HasSubstr("there is no trial 7"));
   EXPECT_THAT(error(R"({"do":"tell","trial":-1,"value":1})"), HasSubstr("there is no trial -1"));
   EXPECT_THAT(error(R"({"do":"tell","trial":0,"value":"big"})"), HasSubstr("'value' must be a number"));
-  EXPECT_THAT(error(R"({"do":"tell","trial":0,"value":[1,2]})"), HasSubstr("2 values were told"));
+  EXPECT_THAT(error(R"({"do":"tell","trial":0,"value":[1,2]})"), HasSubstr("2 values were given"));
   EXPECT_THAT(error(R"({"do":"tell","trial":0,"value":1,"attempt":0})"), HasSubstr("'attempt'"));
   EXPECT_THAT(error(R"({"do":"report","trial":0,"step":1})"), HasSubstr("nothing is reported"));
   EXPECT_THAT(error(R"({"do":"report","trial":0,"step":0.5,"value":1})"), HasSubstr("'step' must be an integer"));
