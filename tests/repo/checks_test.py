@@ -9,7 +9,9 @@ import unittest.mock
 import arrows
 import causes
 import commands
+
 import documents
+import json_documents
 import links
 import messages
 import prose
@@ -92,7 +94,8 @@ class Checks(unittest.TestCase):
         self.assertIn(expected, problems[0])
 
     def test_the_good_tree_has_no_problems(self):
-        for check in (arrows.check, words.check, links.check, causes.check, messages.check, prose.check, spelling.check):
+        for check in (arrows.check, words.check, links.check, causes.check, json_documents.check, messages.check, prose.check,
+                      spelling.check):
             self.assertEqual(self.problems(check), [])
 
     def test_an_include_against_an_arrow(self):
@@ -221,8 +224,53 @@ class Checks(unittest.TestCase):
     def test_too_many_messages_that_no_rule_sees(self):
         files = {"core/a.cpp": 'throw Error(ErrorKind::kUsage, why, "stop");\n' * (messages.MOST_ELSEWHERE + 1)}
         self.assert_one(messages.check, files, "messages are made elsewhere")
-        files = {"core/a.cpp": 'throw Error(ErrorKind::kUsage, "no");  // next step: added by F\n' * (messages.MOST_ADDED + 1)}
+        marked = 'throw Error(ErrorKind::kUsage, "no");  // next step: added by F\n'
+        files = {"core/a.cpp": marked * (messages.MOST_ADDED + 1)}
         self.assert_one(messages.check, files, "next steps are added by callers")
+
+    def document_problems(self, code, page, **more):
+        files = {"core/a.cpp": code, "docs/reference/a.md": page, **more.get("files", {})}
+        return self.problems(json_documents.check, files=files)
+
+    def test_a_document_that_no_page_describes(self):
+        code = 'Json a{{"schema", "slipway.a/1"}, {"x", 1}};\n'
+        self.assertEqual(self.document_problems(code, "none\n"),
+                         ["slipway.a/1: stands on no reference page, not on one"])
+        page = "# `slipway.a/1`\n| `x` | number |\n"
+        self.assertEqual(self.document_problems(code, page), [])
+        both = self.document_problems(code, page, files={"docs/reference/b.md": page})
+        self.assertEqual(both, ["slipway.a/1: stands on docs/reference/a.md and docs/reference/b.md, not on one"])
+
+    def test_a_page_of_a_document_that_is_not_written(self):
+        self.assertEqual(self.document_problems("", "`slipway.old-one/2`\n"),
+                         ["docs/reference/a.md: names slipway.old-one/2, which the code lacks"])
+
+    def test_members_of_documents(self):
+        for code in ('const Json a{{"schema", "slipway.a/1"}, {"x", f("y")}, {"z", {{"inner", 1}}}};',
+                     'void F() { Json a{{"schema", "slipway.a/1"}, {"x", 1}}; if (b) a["z"] = 2; }\n'
+                     'void G() { a["u"] = 1; }',
+                     'void F() { auto a = G(); a["schema"] = "slipway.a/1"; a["x"] = 1; a["z"] = 2; }',
+                     'void P(const char* s) { Print(Json{{"schema", s}, {"x", 1}, {"z", 1}}); }\n'
+                     'void F() { P("slipway.a/1"); }',
+                     'template <class V, MaybeConst<A> S>\nvoid Visit(V& visit, S& a) { visit("x", a.x); visit("z", 1); }\n'
+                     'constexpr auto kASchema = "slipway.a/1"; auto b = WriteFields(kASchema, a);'):
+            whole = self.document_problems(code, "# `slipway.a/1`\n| `x`, `z[].inner` | text | `kind` |\n")
+            self.assertEqual(whole, [], code)
+            lacks = self.document_problems(code, "# `slipway.a/1`\n| `x` | text |\n# Other\n`z`\n")
+            self.assertEqual(lacks, ["docs/reference/a.md: slipway.a/1 lacks z"], code)
+            more = self.document_problems(code, "# `slipway.a/1`\n| `x` | text |\n| `z`, `w` | text |\n")
+            self.assertEqual(more, ["docs/reference/a.md: slipway.a/1 has w, which the code does not write"], code)
+        code = 'D = {"schema": "slipway.a/1", "x": {"y": 1}, "z": [f("u", 1)]}\n'
+        lacks = self.document_problems("", "# `slipway.a/1`\n| `x` |\n", files={"bench/a.py": code})
+        self.assertEqual(lacks, ["docs/reference/a.md: slipway.a/1 lacks z"])
+
+    def test_an_exit_code_without_a_row(self):
+        files = {"core/error.h": "/// Errors.\n#pragma once\nenum class ErrorKind {\n  kFailed = 1,  ///< a\n"
+                                 "  kBusy = 4  ///< b\n};\n",
+                 "core/error.cpp": '#include "core/error.h"\ncase ErrorKind::kFailed: return "failed";\n'
+                                   'case ErrorKind::kBusy: return "busy";\n',
+                 "docs/reference/exit-codes.md": "| 1 | `failed` | x |\n"}
+        self.assert_one(json_documents.check, files, "exit-codes.md: has no row for 4, busy")
 
     def test_a_dead_link(self):
         self.assert_one(links.check, {"docs/a.md": "[x](../core/none.h#part)"}, "../core/none.h")
