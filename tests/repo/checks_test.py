@@ -9,7 +9,6 @@ import unittest.mock
 import arrows
 import causes
 import commands
-
 import documents
 import json_documents
 import links
