@@ -27,6 +27,16 @@ std::size_t EditDistance(std::string_view a, std::string_view b) {
   return last[b.size()];
 }
 
+/// The only candidate that begins with the word, of two letters or more: "min" for "minimize".
+std::string OnlyCompletion(std::string_view word, std::span<const std::string> candidates) {
+  const auto begins = [&](const std::string& candidate) {
+    return candidate.size() > word.size() &&
+           std::ranges::equal(word, candidate.substr(0, word.size()), {}, Lower, Lower);
+  };
+  if (word.size() < 2 || std::ranges::count_if(candidates, begins) != 1) return {};
+  return *std::ranges::find_if(candidates, begins);
+}
+
 }  // namespace
 
 std::string NearestWord(std::string_view word, std::span<const std::string> candidates) {
@@ -38,7 +48,7 @@ std::string NearestWord(std::string_view word, std::span<const std::string> cand
     smallest = distance;
     nearest = candidate;
   }
-  return nearest;
+  return nearest.empty() ? OnlyCompletion(word, candidates) : nearest;
 }
 
 std::string SuggestWord(std::string_view word, std::span<const std::string> candidates) {

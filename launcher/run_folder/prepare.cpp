@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "core/clock.h"
@@ -10,6 +11,7 @@
 #include "core/error.h"
 #include "core/files.h"
 #include "core/process.h"
+#include "ensemble/store/trial_book.h"
 #include "launcher/spec/choose_engine.h"
 
 namespace slipway::launcher {
@@ -136,9 +138,32 @@ std::string RemarkOnBits(const RunFolder& folder, const Plan& plan) {
   return fmt::format("the run goes on with other bits than it began with: {}", fmt::join(changes, "; "));
 }
 
+namespace {
+
+/// A book that cannot be read may hold results.
+bool HasResults(const RunFolder& folder) try {
+  if (!fs::exists(folder.trial_book())) return false;
+  const auto trials = ensemble::TrialBook::OpenForReading(folder.path()).Trials();
+  return std::ranges::any_of(trials, HasResult, &ensemble::TrialRecord::state);
+} catch (const Error&) {
+  return true;
+}
+
+}  // namespace
+
+bool HasResult(ensemble::TrialState state) {
+  using enum ensemble::TrialState;
+  return state != kQueued && state != kFailed && state != kCancelled;
+}
+
+RunKind KindOf(const RunFolder& folder, const Spec& spec) {
+  if (!spec.ensemble) return RunKind::kSingle;
+  return HasResults(folder) ? RunKind::kEnsemble : RunKind::kEnsembleWithoutResults;
+}
+
 Plan ReplanRun(const RunFolder& folder, const std::vector<std::string>& overrides) {
   auto document = StoredSpec(folder);
-  if (!overrides.empty()) document = ChangeSpec(document, overrides);
+  if (!overrides.empty()) document = ChangeSpec(document, overrides, KindOf(folder, document.spec));
   return MakePlan(std::move(document), folder.path().parent_path());
 }
 

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "ensemble/model/records.h"
 #include "launcher/plan/plan.h"
 #include "launcher/run_folder/run_folder.h"
 
@@ -21,6 +22,12 @@ RunState CancelReady(const RunFolder& folder);
 /// The resolved spec in plan.json of a folder, as of the run's start or last resume.
 /// Errors: Error(kEnvironment) when it is missing or damaged.
 SpecDocument StoredSpec(const RunFolder& folder);
+
+/// Later trials build on it: the trial has values that were ranked or judged, or may get them.
+bool HasResult(ensemble::TrialState state);
+
+/// What may change in the run of a folder. Cost: with an ensemble, reads its trials.
+RunKind KindOf(const RunFolder& folder, const Spec& spec);
 
 /// Plans the run of a folder again from the resolved spec in its plan.json, because data and tiers may have changed.
 /// `overrides` (KEY=VALUE) apply on top of it. The caller holds the manager's lock, or writes nothing.

@@ -13,7 +13,8 @@
 namespace slipway::launcher {
 namespace {
 
-enum class May { kAlways, kInSingleRuns, kNever };
+/// kBeforeResults: in single runs, and in ensembles while no trial has a result.
+enum class May { kAlways, kBeforeResults, kNever };
 /// How a new run profits from the one that cannot change.
 enum class NextRun {
   kAlone,    ///< not at all
@@ -43,8 +44,8 @@ constexpr std::array kRules = {
     Rule{"data.*.verify"},
     Rule{"data.*.bandwidth"},
     Rule{"data.*.overlap"},
-    Rule{"data.*.on_corrupt", May::kInSingleRuns, kOtherTrials, NextRun::kRepeats},
-    Rule{"launch", May::kInSingleRuns, kOtherTrials, NextRun::kRepeats},
+    Rule{"data.*.on_corrupt", May::kBeforeResults, kOtherTrials, NextRun::kRepeats},
+    Rule{"launch", May::kBeforeResults, kOtherTrials, NextRun::kRepeats},
     Rule{"launch.engine", May::kNever, "a run stays with the engine that it began on"},
     Rule{"launch.mpi"},
     Rule{"launch.cpus_per_rank"},
@@ -54,10 +55,10 @@ constexpr std::array kRules = {
     Rule{"launch.files"},
     Rule{"launch.slurm"},
     Rule{"train", May::kNever, "what was learned so far was learned by the other program", NextRun::kRepeats},
-    Rule{"train.args", May::kInSingleRuns, kOtherTrials, NextRun::kRepeats},
-    Rule{"train.metrics", May::kInSingleRuns, kOtherTrials, NextRun::kRepeats},
+    Rule{"train.args", May::kBeforeResults, kOtherTrials, NextRun::kRepeats},
+    Rule{"train.metrics", May::kBeforeResults, kOtherTrials, NextRun::kRepeats},
     Rule{"train.validation", May::kNever, "the other records were set aside so far", NextRun::kRepeats},
-    Rule{"gradients", May::kInSingleRuns, kOtherTrials, NextRun::kRepeats},
+    Rule{"gradients", May::kBeforeResults, kOtherTrials, NextRun::kRepeats},
     Rule{"checkpoint"},
     Rule{"resilience"},
     Rule{"trace"},
@@ -178,8 +179,8 @@ std::string Describe(const FieldChange& change) {
 
 std::optional<std::string> WhyFixed(std::string_view key, RunKind kind) {
   const Rule& rule = RuleFor(key);
+  if (rule.may == May::kAlways || (rule.may == May::kBeforeResults && kind != RunKind::kEnsemble)) return std::nullopt;
   const bool single = kind == RunKind::kSingle;
-  if (rule.may == May::kAlways || (rule.may == May::kInSingleRuns && single)) return std::nullopt;
   return fmt::format("'{}' cannot change in a run that has begun: {}; {}", key, rule.reason,
                      StepOf(single ? NextRun::kAlone : rule.next));
 }

@@ -25,11 +25,15 @@ std::vector<FieldChange> ChangesBetween(const Json& before, const Json& after);
 /// "ensemble.trials 8 -> 16", "launch.time_limit none -> 20m00s".
 std::string Describe(const FieldChange& change);
 
-enum class RunKind { kSingle, kEnsemble };
+enum class RunKind {
+  kSingle,
+  kEnsemble,
+  kEnsembleWithoutResults  ///< every trial that has begun has failed or was cancelled
+};
 
 /// Why a run that has begun cannot continue with another value of the field; nothing when it can. A single run
 /// continues from its checkpoint, so its program must accept the change. An ensemble allows no change that makes later
-/// trials different from finished ones. The reason ends with the next step.
+/// trials different from those with results. The reason ends with the next step.
 std::optional<std::string> WhyFixed(std::string_view key, RunKind kind);
 
 }  // namespace slipway::launcher

@@ -5,9 +5,8 @@
 
 namespace slipway::launcher {
 
-void CheckChanges(const Json& before, Report& report, const Draft& draft) {
+void CheckChanges(const Json& before, RunKind kind, Report& report, const Draft& draft) {
   if (!draft.failed.empty()) return;  // a wrong value is no change yet
-  const auto kind = before["ensemble"].is_null() ? RunKind::kSingle : RunKind::kEnsemble;
   for (const auto& change : ChangesBetween(before, draft.values())) {
     if (const auto why = WhyFixed(change.key, kind)) report.Error(draft.PlaceOf(change.key), *why);
   }

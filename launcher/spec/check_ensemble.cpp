@@ -97,7 +97,8 @@ void CheckTrials(Report& report, const Draft& draft) {
   const Json& parallel = draft.At("ensemble.parallel");
   if (parallel.is_number() && parallel > trials) {
     report.Error(draft.PlaceOf("ensemble.parallel"),
-                 fmt::format("more at a time than there are: trials is {}", trials.get<std::int64_t>()));
+                 fmt::format("'parallel' is larger than the number of trials: 'ensemble.trials' is {}",
+                             trials.get<std::int64_t>()));
   }
   const Json& top = draft.At("ensemble.select.top");
   if (top.is_number() && top > trials) {

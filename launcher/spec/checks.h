@@ -21,6 +21,6 @@ void CheckEnsemble(Report& report, const Draft& draft);
 /// manager.
 bool TrialsAreJobs(const Draft& draft);
 /// Reports changes that a run which has begun does not allow.
-void CheckChanges(const Json& before, Report& report, const Draft& draft);
+void CheckChanges(const Json& before, RunKind kind, Report& report, const Draft& draft);
 
 }  // namespace slipway::launcher

@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
@@ -38,10 +39,33 @@ std::string TextOf(const std::vector<Diagnostic>& diagnostics, ErrorKind kind) {
   return result;
 }
 
-std::string NextStep(ErrorKind kind) {
+/// "data.train.source[2]" -> "data.train.source".
+std::string FieldOf(const Diagnostic& diagnostic) { return diagnostic.field.substr(0, diagnostic.field.find('[')); }
+
+std::vector<std::string> FieldsOf(const std::vector<Diagnostic>& diagnostics) {
+  std::vector<std::string> fields;
+  for (const auto& diagnostic : diagnostics) {
+    auto field = FieldOf(diagnostic);
+    if (!field.empty() && std::ranges::find(fields, field) == fields.end()) fields.push_back(std::move(field));
+  }
+  return fields;
+}
+
+bool IsSourceOfData(const std::string& field) { return field.starts_with("data.") && field.ends_with(".source"); }
+
+/// The specs that Slipway brings say at their top what makes their data.
+std::string WhereToRead(const std::filesystem::path& file) {
+  const bool is_bundled = file.parent_path().filename() == "configs";
+  return is_bundled ? fmt::format(" (the first lines of {} say how)", file.string()) : "";
+}
+
+std::string NextStep(const std::vector<Diagnostic>& diagnostics, ErrorKind kind) {
   if (kind != ErrorKind::kEnvironment) return {};
-  return "provide what is missing (the first lines of each file in configs/ say what makes its data), or change the "
-         "spec";
+  const auto fields = FieldsOf(diagnostics);
+  if (fields.empty()) return "provide what is missing, or change the spec";
+  const auto list = fmt::format("{}", fmt::join(fields, ", "));
+  if (!std::ranges::all_of(fields, IsSourceOfData)) return "provide what is missing, or change " + list;
+  return fmt::format("correct {}, or make the files{}", list, WhereToRead(diagnostics.front().file));
 }
 
 }  // namespace
@@ -75,7 +99,7 @@ Json DiagnosticToJson(const Diagnostic& diagnostic) {
 }
 
 SpecError::SpecError(std::vector<Diagnostic> diagnostics, ErrorKind kind)
-    : Error(kind, TextOf(diagnostics, kind), NextStep(kind)), diagnostics_(std::move(diagnostics)) {}
+    : Error(kind, TextOf(diagnostics, kind), NextStep(diagnostics, kind)), diagnostics_(std::move(diagnostics)) {}
 
 void SpecError::AddToDocument(Json& document) const {
   document["diagnostics"] = Json::array();

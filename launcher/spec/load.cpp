@@ -118,6 +118,13 @@ class Loader {
     if (!value) return;
     std::vector<YamlEntry> parts = SplitKey(std::string_view(text).substr(0, equals), source);
     if (value->kind == YamlNode::Kind::kNull) value->place = parts.back().key_place;
+    if (const auto key = text.substr(0, equals); RemovesNothing(key, *value)) {
+      report_.Error(value->place,
+                    fmt::format("'{}' is a section, and {} removes nothing from it: set its fields one by "
+                                "one, or edit the spec",
+                                key, text.substr(equals + 1)));
+      return;
+    }
     Merge(FieldTree(), tree_, Wrap(std::move(parts), std::move(*value)));
   }
 
@@ -134,18 +141,21 @@ class Loader {
   SpecDocument Finish() {
     Draft draft;
     ReadFields(tree_, sources_, settings_, report_, draft);
-    return Finish(draft);
+    auto document = Finish(draft);
+    AddRemarks(document);
+    return document;
   }
 
   /// What was laid over `run` instead of a spec.
-  SpecDocument FinishChanges(const SpecDocument& run) {
+  SpecDocument FinishChanges(const SpecDocument& run, RunKind kind) {
     Draft draft;
     draft.origins = run.origins;
     ReadChanges(tree_, *run.resolved, sources_, report_, draft);
-    CheckChanges(*run.resolved, report_, draft);
+    CheckChanges(*run.resolved, kind, report_, draft);
     auto document = Finish(draft);
     document.directory = run.directory;
     document.changes = ChangesBetween(*run.resolved, *document.resolved);
+    AddRemarks(document);
     return document;
   }
 
@@ -169,6 +179,18 @@ class Loader {
     return tree;
   }
 
+  /// Null or {} for a section that every spec has, or for what a user named: laid over the rest it changes nothing.
+  static bool RemovesNothing(const std::string& key, const YamlNode& value) {
+    const bool is_empty =
+        value.kind == YamlNode::Kind::kNull || (value.kind == YamlNode::Kind::kMap && value.entries.empty());
+    const FieldNode* node = is_empty ? &FieldTree() : nullptr;
+    for (const auto& part : SplitKey(key, 0)) node = node == nullptr ? nullptr : node->Child(part.key);
+    if (node == nullptr) return false;
+    const auto* field = node->field;
+    if (field == nullptr) return true;
+    return field->type.kind == TypeKind::kSection && field->type.presence != Presence::kOptional;
+  }
+
   static YamlNode Wrap(std::vector<YamlEntry> parts, YamlNode value) {
     for (auto part = parts.rbegin(); part != parts.rend(); ++part) {
       YamlNode map;
@@ -179,6 +201,11 @@ class Loader {
       value = std::move(map);
     }
     return value;
+  }
+
+  static void AddRemarks(SpecDocument& document) {
+    auto remarks = RemarksOnEnvironment(document);
+    document.warnings.insert(document.warnings.end(), remarks.begin(), remarks.end());
   }
 
   /// Throws when something was found.
@@ -263,10 +290,10 @@ SpecDocument LoadSpec(const fs::path& path, const std::vector<std::string>& over
   return loader.Finish();
 }
 
-SpecDocument ChangeSpec(const SpecDocument& run, const std::vector<std::string>& overrides) {
+SpecDocument ChangeSpec(const SpecDocument& run, const std::vector<std::string>& overrides, RunKind kind) {
   Loader loader(run.file, run.source);
   for (const std::string& text : overrides) loader.AddOverride(text);
-  return loader.FinishChanges(run);
+  return loader.FinishChanges(run, kind);
 }
 
 SiteSpec LoadSite(const std::vector<fs::path>& settings) {

@@ -23,6 +23,7 @@ struct Diagnostic {
   std::string source_line;
   int length = 1;          ///< characters to underline
   std::string suggestion;  ///< the nearest valid key or word, or empty
+  std::string field = {};  ///< dotted path of the value, where it is known
 };
 
 /// "file:line:column: error: message", the line, a caret, "did you mean 'x'?". `severity` is "error", "warning" or
@@ -76,10 +77,10 @@ SpecDocument LoadSpec(const std::filesystem::path& path, const std::vector<std::
 SpecDocument LoadSpec(const std::filesystem::path& path, const std::vector<std::string>& overrides,
                       const std::vector<std::filesystem::path>& settings);
 
-/// The spec of a run that continues, with overrides on top. `run` is the spec in its plan.json. `changes` lists the
-/// differences. Settings files are not read.
+/// The spec of a run that continues, with overrides on top. `run` is the spec in its plan.json, `kind` what may change
+/// in it. `changes` lists the differences. Settings files are not read.
 /// Errors: SpecError with all diagnostics of the overrides, also for changes that such a run does not allow (WhyFixed).
-SpecDocument ChangeSpec(const SpecDocument& run, const std::vector<std::string>& overrides);
+SpecDocument ChangeSpec(const SpecDocument& run, const std::vector<std::string>& overrides, RunKind kind);
 
 /// The storage section of the settings files, for commands without a spec. Each tier's origin is its place in a file.
 /// Errors: as LoadSpec.
@@ -93,6 +94,14 @@ SiteSpec BuildSite(const Json& resolved);
 
 /// The typed form of `resolved`, as it is stored in plan.json. Errors: kInternal when it is not one.
 Spec BuildSpec(const Json& resolved);
+
+/// The place of the value at a dotted path, or of what is around it; without a message.
+Diagnostic PlaceOfField(const SpecDocument& document, std::string path);
+
+/// What looks like a mistake on this machine and may be meant: words of the command that name no file beside the spec,
+/// and more ranks than the cores can carry. LoadSpec and ChangeSpec add it to the warnings.
+/// Cost: looks for each word of the command.
+std::vector<Diagnostic> RemarksOnEnvironment(const SpecDocument& document);
 
 /// What the machine lacks to run this spec: data, programs, mpirun, writable tiers, the engine. Kind kEnvironment for
 /// each; empty when nothing is missing. Cost: one directory listing for each data source.

@@ -56,24 +56,11 @@ class EnvironmentCheck {
 
  private:
   void Add(const std::string& path, std::string message, std::string suggestion = {}) {
-    Diagnostic diagnostic = PlaceOf(path);
+    Diagnostic diagnostic = PlaceOfField(document_, path);
+    diagnostic.field = path;
     diagnostic.message = std::move(message);
     diagnostic.suggestion = std::move(suggestion);
     found_.push_back(std::move(diagnostic));
-  }
-
-  /// The place of the value or of what is around it; a default has none.
-  Diagnostic PlaceOf(std::string path) const {
-    while (true) {
-      const auto place = document_.places.find(path);
-      if (place != document_.places.end()) return place->second;
-      const std::size_t end = path.find_last_of(".[");
-      if (end == std::string::npos) break;
-      path.resize(end);
-    }
-    Diagnostic whole;
-    whole.file = document_.file.string();
-    return whole;
   }
 
   void CheckDataset(const DatasetSpec& dataset) {

@@ -155,6 +155,25 @@ TEST_F(WorkingDirectory, IsNamedInCommandsArgumentsAndVariables) {
                   HasSubstr("params {\"out\":\"" + run + "/checkpoints\"}")));
 }
 
+TEST_F(WorkingDirectory, WarnsOfAScriptThatIsNotBesideTheSpec) {
+  place_.Write("train.py", "");
+  WriteSpec("[python3, trian.py]");
+  for (const auto* command : {"validate", "plan", "run"}) {
+    const auto said = place_.Slipway({command, "exp.yaml"}).errors;
+    EXPECT_THAT(said, AllOf(HasSubstr("exp.yaml:4:22: warning: 'trian.py' is not beside the spec ("),
+                            HasSubstr("did you mean 'train.py'?")))
+        << command;
+  }
+  const auto explained = place_.Slipway({"explain", "last"}).output;
+  EXPECT_THAT(explained, HasSubstr("start anew: slipway run " + (place_ / "exp.yaml").string()));
+}
+
+TEST_F(WorkingDirectory, WarnsOfNoWordThatMayBeMeant) {
+  place_.Write("conf/a.yaml", "");
+  WriteSpec("[sh, -c, 'true', out.txt, model.json, --lr=0.1, '{slipway.workdir}/x.py', conf/a.yaml, a.b]");
+  EXPECT_THAT(place_.Slipway({"validate", "exp.yaml"}).errors, Not(HasSubstr("warning")));
+}
+
 TEST_F(WorkingDirectory, OfAnUnknownNameIsRefused) {
   WriteSpec("[sh, '{slipway.wordkir}']");
   const auto refused = place_.Slipway({"validate", "exp.yaml"});

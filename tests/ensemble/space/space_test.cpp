@@ -195,6 +195,10 @@ TEST(NearestWord, FindsTheMistypedWordAndNothingFarAway) {
   EXPECT_EQ(NearestWord("LOG", words), "log");
   EXPECT_EQ(NearestWord("quantised", words), "");
   EXPECT_EQ(NearestWord("", words), "");
+  const std::vector<std::string> goals = {"minimize", "maximize"};
+  EXPECT_EQ(NearestWord("min", goals), "minimize");
+  EXPECT_EQ(NearestWord("Max", goals), "maximize");
+  EXPECT_EQ(NearestWord("m", goals), "") << "begins both";
 }
 
 }  // namespace

@@ -34,6 +34,11 @@ constexpr auto kEnsemble =
     "  space: {lr: {log: [1.0e-4, 1.0e-1]}, n: {choice: [1, two, true]}}\n";
 constexpr auto kSingle = "name: small\ntrain: {command: [/bin/true], args: {epochs: 3}}\n";
 
+/// An ensemble has results already.
+SpecDocument Change(const SpecDocument& begun, const std::vector<std::string>& overrides) {
+  return ChangeSpec(begun, overrides, begun.spec.ensemble ? RunKind::kEnsemble : RunKind::kSingle);
+}
+
 class Changes : public testing::Test {
  protected:
   SpecDocument Begun(const std::string& spec) const {
@@ -43,13 +48,13 @@ class Changes : public testing::Test {
 
   std::vector<std::string> Described(const std::string& spec, const std::vector<std::string>& overrides) const {
     std::vector<std::string> lines;
-    for (const auto& change : ChangeSpec(Begun(spec), overrides).changes) lines.push_back(Describe(change));
+    for (const auto& change : Change(Begun(spec), overrides).changes) lines.push_back(Describe(change));
     return lines;
   }
 
   std::string ErrorOf(const std::string& spec, const std::vector<std::string>& overrides) const {
     try {
-      ChangeSpec(Begun(spec), overrides);
+      Change(Begun(spec), overrides);
     } catch (const SpecError& error) {
       EXPECT_EQ(error.kind(), ErrorKind::kUsage);
       return error.what();
@@ -67,7 +72,7 @@ TEST_F(Changes, AnEmptyMapEmptiesTheMap) {
 TEST_F(Changes, WithoutAnyTheSpecIsTheSameToTheBit) {
   for (const auto* text : {kEnsemble, kSingle}) {
     const auto begun = Begun(text);
-    const auto again = ChangeSpec(begun, {});
+    const auto again = Change(begun, {});
     EXPECT_EQ(*again.resolved, *begun.resolved);
     EXPECT_EQ(again.spec_hash, begun.spec_hash);
     EXPECT_EQ(again.origins, begun.origins);
@@ -79,7 +84,7 @@ TEST_F(Changes, WithoutAnyTheSpecIsTheSameToTheBit) {
 TEST_F(Changes, AreReadAsInASpecAndKeepTheRest) {
   const auto begun = Begun(kEnsemble);
   const auto changed =
-      ChangeSpec(begun, {"ensemble.trials=16", "launch.time_limit=1h", "ensemble.budget={time: 2h}", "trace.every=5"});
+      Change(begun, {"ensemble.trials=16", "launch.time_limit=1h", "ensemble.budget={time: 2h}", "trace.every=5"});
   EXPECT_EQ(changed.spec.ensemble->trials, 16);
   EXPECT_EQ(changed.spec.ensemble->parallel, 2);
   EXPECT_EQ(changed.spec.launch.time_limit, Seconds(3600));
@@ -104,7 +109,7 @@ TEST_F(Changes, ToTheSameValueAreNone) {
 }
 
 TEST_F(Changes, OfMapsLeaveTheirOtherMembers) {
-  const auto changed = ChangeSpec(Begun(kSingle), {"train.args.lr=0.5", "launch.env={A: '1'}"});
+  const auto changed = Change(Begun(kSingle), {"train.args.lr=0.5", "launch.env={A: '1'}"});
   EXPECT_EQ((*changed.resolved)["train"]["args"], Json::parse(R"({"epochs": 3, "lr": 0.5})"));
   EXPECT_EQ(changed.spec.launch.env.size(), 1U);
 }
@@ -134,7 +139,8 @@ TEST_F(Changes, CannotMakeAnEnsembleOfARun) {
 }
 
 TEST_F(Changes, AreCheckedAsTheSpecIs) {
-  EXPECT_THAT(ErrorOf(kEnsemble, {"ensemble.trials=1"}), HasSubstr("more at a time than there are: trials is 1"));
+  EXPECT_THAT(ErrorOf(kEnsemble, {"ensemble.trials=1"}),
+              HasSubstr("'parallel' is larger than the number of trials: 'ensemble.trials' is 1"));
   EXPECT_THAT(ErrorOf(kEnsemble, {"ensemble.trial=1"}), HasSubstr("did you mean 'trials'?"));
   EXPECT_THAT(ErrorOf(kEnsemble, {"launch.time_limit=20q"}), HasSubstr("expected a duration"));
   EXPECT_THAT(ErrorOf(kEnsemble, {"trials"}), HasSubstr("KEY=VALUE"));
@@ -149,7 +155,7 @@ std::string KeyOf(std::string path) {
 
 TEST(WhyFixed, HasAnAnswerForEveryField) {
   for (const auto& field : Fields()) {
-    for (const auto kind : {RunKind::kSingle, RunKind::kEnsemble}) {
+    for (const auto kind : {RunKind::kSingle, RunKind::kEnsemble, RunKind::kEnsembleWithoutResults}) {
       const auto why = WhyFixed(KeyOf(field.path), kind).value_or("'x' cannot: y; start a new run with it");
       EXPECT_THAT(why, AllOf(HasSubstr(": "), HasSubstr("; start a new run with it"))) << field.path;
     }
@@ -162,6 +168,16 @@ TEST(WhyFixed, IsStricterForEnsembles) {
     if (WhyFixed(KeyOf(field.path), RunKind::kSingle)) {
       EXPECT_TRUE(WhyFixed(KeyOf(field.path), RunKind::kEnsemble)) << field.path;
     }
+  }
+}
+
+TEST(WhyFixed, LetsAnEnsembleWithoutResultsChangeWhatNoResultDependsOn) {
+  for (const auto* key : {"train.metrics.pattern", "train.args.epochs", "launch.nodes", "gradients.mode"}) {
+    EXPECT_TRUE(WhyFixed(key, RunKind::kEnsemble)) << key;
+    EXPECT_FALSE(WhyFixed(key, RunKind::kEnsembleWithoutResults)) << key;
+  }
+  for (const auto* key : {"train.command", "ensemble.space", "ensemble.objective.metric", "data.train.source"}) {
+    EXPECT_TRUE(WhyFixed(key, RunKind::kEnsembleWithoutResults)) << key;
   }
 }
 

@@ -307,6 +307,43 @@ TEST_F(Load, ATimeLimitOfAnEnsembleIsKept) {
   EXPECT_EQ(document.spec.launch.time_limit, Seconds(300));
 }
 
+TEST_F(Load, WarnsOfFarMoreRanksThanCores) {
+  const auto remarks = [&](int ranks, const char* engine) {
+    return LoadText(std::string(kSmall) + "launch: {engine: " + engine + ", ranks_per_node: " + std::to_string(ranks) +
+                    "}\n")
+        .warnings;
+  };
+  EXPECT_TRUE(remarks(2, "local").empty());
+  EXPECT_TRUE(remarks(100'000, "slurm").empty());
+  const auto warnings = remarks(100'000, "local");
+  ASSERT_EQ(warnings.size(), 1u);
+  EXPECT_THAT(warnings[0].message, HasSubstr("100000 ranks on "));
+  EXPECT_EQ(warnings[0].line, 3);
+}
+
+TEST_F(Load, RefusesAnOverrideThatWouldChangeNothing) {
+  const auto with_data = std::string(kSmall) + "data: {train: {source: exp.yaml, format: hdf5}}\n";
+  for (const auto* change : {"data=null", "data.train=null", "data={}", "launch=null"}) {
+    EXPECT_THAT(ErrorOf(with_data, {change}), HasSubstr("removes nothing from it")) << change;
+  }
+  EXPECT_FALSE(LoadText(std::string(kSmall) + "mllog: {write: true}\n", {"mllog=null"}).spec.mllog);
+}
+
+TEST_F(Load, SaysWhichDataToCorrect) {
+  const auto next_step = [&](const fs::path& spec) {
+    try {
+      RequireEnvironment(LoadSpec(spec, {}, {}));
+    } catch (const Error& error) {
+      return error.next_step();
+    }
+    return std::string("no error");
+  };
+  const auto text = std::string(kSmall) + "data: {train: {source: absent.h5, format: hdf5}}\n";
+  EXPECT_EQ(next_step(Write(text)), "correct data.train.source, or make the files");
+  fs::create_directory(directory_ / "configs");
+  EXPECT_THAT(next_step(Write(text, "configs/bundled.yaml")), HasSubstr("(the first lines of "));
+}
+
 TEST_F(Load, NeverCrashesOnMutatedSpecs) {
   const std::string good = ReadFile(SLIPWAY_SOURCE_DIR "/configs/fashion-ensemble.yaml");
   std::mt19937 random(7);

@@ -1,0 +1,1 @@
+# So that the specs here name a script that exists.
