@@ -19,12 +19,6 @@ namespace fs = std::filesystem;
 
 constexpr auto kBySet = "--set";
 
-/// Where the user's own file lies, as far as plan.json tells.
-fs::path OriginalSpec(const RunFolder& folder, const SpecDocument& stored) {
-  const auto plan = Json::parse(ReadDocument(folder.plan_file()), nullptr, false);
-  return stored.directory / fs::path(plan.value("spec_file", "")).filename();
-}
-
 std::set<std::string> ChangedBySet(const RunFolder& folder, const SpecDocument& stored) {
   std::set<std::string> keys;
   for (const auto& past : PastChanges(folder)) keys.insert(past.change.key);
@@ -34,34 +28,51 @@ std::set<std::string> ChangedBySet(const RunFolder& folder, const SpecDocument& 
   return keys;
 }
 
-std::vector<std::string> ChangesOf(const RunFolder& folder, const SpecDocument& stored, const fs::path& original) {
+std::vector<FieldChange> ChangesOf(const RunFolder& folder, const SpecDocument& stored, const fs::path& original) {
   const auto by_set = ChangedBySet(folder, stored);
-  std::vector<std::string> changes;
-  for (const auto& change : ChangesBetween(*stored.resolved, *LoadSpec(original).resolved)) {
-    if (!by_set.contains(change.key)) changes.push_back(Describe(change));
-  }
+  auto changes = ChangesBetween(*stored.resolved, *LoadSpec(original).resolved);
+  std::erase_if(changes, [&](const FieldChange& change) { return by_set.contains(change.key); });
   return changes;
 }
 
-std::string Remark(const RunFolder& folder, const fs::path& original, const std::string& what) {
+std::string Listed(const std::vector<FieldChange>& changes) {
+  std::vector<std::string> list;
+  for (const auto& change : changes) list.push_back(Describe(change));
+  return fmt::format("{}", fmt::join(list, ", "));
+}
+
+/// How the run takes the first change over that it may; empty where it may none.
+std::string HowToChange(const RunFolder& folder, const SpecDocument& stored, const std::vector<FieldChange>& changes) {
+  const auto kind = KindOf(folder, stored.spec);
+  const auto may = std::ranges::find_if(changes, [&](const auto& change) { return !WhyFixed(change.key, kind); });
+  if (may == changes.end()) return {};
+  return fmt::format("; to change the run: slipway resume {} --set {}=VALUE", folder.id(), may->key);
+}
+
+std::string Remark(const fs::path& original, const std::string& what, const std::string& how) {
   return fmt::format(
-      "'{0}' has changed since this run began, and the run goes on with its own copy: {1}; to change the run: slipway "
-      "resume {2} --set KEY=VALUE; to start anew: slipway run {0}",
-      original.string(), what, folder.id());
+      "'{0}' has changed since this run began, and the run goes on with its own copy: {1}{2}; to start anew: slipway "
+      "run {0}",
+      original.string(), what, how);
 }
 
 }  // namespace
 
+fs::path OriginalSpec(const RunFolder& folder) {
+  const auto plan = Json::parse(ReadDocument(folder.plan_file()), nullptr, false);
+  return StoredSpec(folder).directory / fs::path(plan.value("spec_file", "")).filename();
+}
+
 std::string RemarkOnEditedSpec(const RunFolder& folder) {
   const auto stored = StoredSpec(folder);
-  const auto original = OriginalSpec(folder, stored);
+  const auto original = OriginalSpec(folder);
   try {
     const auto text = ReadDocumentIfPresent(original);
     if (!text || *text == stored.source) return {};
     const auto changes = ChangesOf(folder, stored, original);
-    return changes.empty() ? "" : Remark(folder, original, fmt::format("{}", fmt::join(changes, ", ")));
+    return changes.empty() ? "" : Remark(original, Listed(changes), HowToChange(folder, stored, changes));
   } catch (const SpecError&) {
-    return Remark(folder, original, "it is no valid spec now");
+    return Remark(original, "it is no valid spec now", "");
   } catch (const Error&) {
     return {};  // it cannot be read any more
   }

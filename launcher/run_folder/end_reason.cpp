@@ -165,11 +165,11 @@ struct ReasonWriter {
     return fmt::format("none of {} trials succeeded", none.failed + none.cancelled);
   }
 
-  /// What failed alike once will again: the cause is to be mended first.
+  /// What failed alike once will again. Resume goes on with the run's own copy of the spec.
   std::string operator()(const cause::SameFailure& same) const {
     return same.message +
-           "; no further trial began ('ensemble.stop_on_same_failure'); when that is mended: slipway trials retry "
-           "--failed && slipway resume";
+           "; no further trial began ('ensemble.stop_on_same_failure'); if the program is at fault, correct it, then: "
+           "slipway trials retry --failed && slipway resume; if the spec is: slipway run SPEC";
   }
 
   std::string operator()(const cause::OutOfTime& out) const {

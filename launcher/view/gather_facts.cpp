@@ -10,6 +10,7 @@
 #include "core/documents.h"
 #include "core/error.h"
 #include "core/files.h"
+#include "core/install.h"
 #include "core/likeness.h"
 #include "ensemble/store/trial_book.h"
 #include "launcher/cluster/slurm_client.h"
@@ -18,7 +19,10 @@
 #include "launcher/ranks/monitor/watch_report.h"
 #include "launcher/run/batch/batch_observation.h"
 #include "launcher/run/batch/job_of_run.h"
+#include "launcher/run/results/stage_out_record.h"
 #include "launcher/run_folder/attempt_files.h"
+#include "launcher/run_folder/edited_spec.h"
+#include "launcher/run_folder/prepare.h"
 #include "launcher/trials/trials_documents.h"
 #include "launcher/trials/trials_view.h"
 #include "launcher/trials/unread_metrics.h"
@@ -64,13 +68,44 @@ std::optional<int> Culprit(const RunFacts& facts) {
   return failed == facts.ends.end() ? std::nullopt : std::optional(failed->rank);
 }
 
-/// That of the rank at fault; without one that of the program that started the ranks, or of the manager.
-LogEnd LogThatTells(const RunFolder& folder, const fs::path& attempt, std::optional<int> culprit) {
-  for (const auto& file :
-       {RankLog(attempt, culprit.value_or(0)), attempt / "launcher.log", folder.path() / "manager.log"}) {
-    auto lines = LastLines(file, kLogLines);
-    if (!lines.empty()) return {file, std::move(lines)};
+/// That of the rank; of another one where it wrote nothing.
+LogEnd LogOfRanks(const fs::path& attempt, int first, int ranks) {
+  const auto log_of = [&](int rank) {
+    return LogEnd{RankLog(attempt, rank), LastLines(RankLog(attempt, rank), kLogLines), rank};
+  };
+  auto log = log_of(first);
+  for (int rank = 0; rank < ranks && log.lines.empty(); ++rank) log = log_of(rank);
+  return log.lines.empty() ? LogEnd() : log;
+}
+
+/// That of the rank at fault. Where the end of its program is not known: that of what started the ranks, or of the
+/// manager.
+void AddLog(const RunFolder& folder, const fs::path& attempt, RunFacts& facts) {
+  const int first = facts.culprit.value_or(0);
+  facts.log = LogOfRanks(attempt, first, facts.ranks);
+  const bool ended_by_itself = facts.state.cause && Is<cause::RankFailed>(facts.state.cause);
+  using enum RunFacts::Silent;
+  if (ended_by_itself && facts.log.rank != first) facts.silent = facts.log.rank ? kCulprit : kAll;
+  if (ended_by_itself || facts.log.rank) return;
+  for (const auto& file : {attempt / "launcher.log", folder.path() / "manager.log"}) {
+    facts.log = {file, LastLines(file, kLogLines)};
+    if (!facts.log.lines.empty()) return;
   }
+}
+
+/// Checkpoints may lie in a tier as long as the record of that place is there.
+bool MayHaveCheckpointInTier(const RunFolder& folder) try {
+  return ReadOutboxRecord(folder).has_value();
+} catch (const Error&) {
+  return true;
+}
+
+/// Empty where it is gone.
+fs::path SpecOf(const RunFolder& folder) try {
+  auto file = OriginalSpec(folder);
+  std::error_code none;
+  return fs::is_regular_file(file, none) ? file : fs::path();
+} catch (const std::exception&) {  // the state says that the plan cannot be read
   return {};
 }
 
@@ -92,11 +127,12 @@ void AddAttempt(const RunFolder& folder, RunFacts& facts) {
   const auto finding = FindWatchReport(attempt);
   if (finding && finding->report) facts.watch = finding->report->message;
   if (facts.state.phase == Phase::kFailed || facts.state.phase == Phase::kLost) {
-    facts.log = LogThatTells(folder, attempt, facts.culprit);
+    AddLog(folder, attempt, facts);
   }
   facts.unmatched = UnmatchedIn(attempt, facts);
   const auto checkpoints = PublishedCheckpoints(folder.checkpoints());
   if (!checkpoints.empty()) facts.checkpoint = checkpoints.front().step;
+  facts.may_have_checkpoint = checkpoints.empty() && MayHaveCheckpointInTier(folder);
 }
 
 // ---- trials
@@ -134,6 +170,7 @@ void AddTrials(const RunFolder& folder, RunFacts& facts) try {
   std::vector<TrialFailure> failures;
   for (const auto& trial : book.Trials()) {
     ++counts[trial.state];
+    facts.has_results = facts.has_results || HasResult(trial.state);
     auto attempts = trial.state == ensemble::TrialState::kFailed ? book.Attempts(trial.number)
                                                                  : std::vector<ensemble::AttemptRecord>();
     if (attempts.empty()) continue;
@@ -150,6 +187,9 @@ void AddTrials(const RunFolder& folder, RunFacts& facts) try {
 
 void AddStored(const RunFolder& folder, RunFacts& facts) {
   AddPlan(folder, facts);
+  facts.spec_file = SpecOf(folder);
+  facts.slipway = InstallPrefix() / "bin" / "slipway";
+  facts.manager_began = folder.ReadState().phase != Phase::kQueued;
   facts.restarts = folder.CountEvents("restarting");
   if (facts.state.ensemble) {
     AddTrials(folder, facts);

@@ -25,7 +25,8 @@ struct RankEnd {
 /// The end of the most informative log.
 struct LogEnd {
   std::filesystem::path file;
-  std::string lines;  ///< empty: there is none
+  std::string lines;             ///< empty: there is none
+  std::optional<int> rank = {};  ///< that wrote it; nothing: what starts the ranks, or the manager
 };
 
 /// Failed trials that ended alike.
@@ -49,12 +50,19 @@ struct TrialFailure {
 };
 
 struct RunFacts {
-  RunState state;                                   ///< corrected by the state of its job
-  std::optional<SlurmJob> job;                      ///< as the controller remembers it
-  std::string slurm_trouble;                        ///< why Slurm did not answer; empty: it did, or was not asked
-  int ranks = 1;                                    ///< that were to start
-  std::vector<RankEnd> ends;                        ///< of the last attempt
-  std::optional<int> culprit;                       ///< the rank that failed first
+  RunState state;               ///< corrected by the state of its job
+  std::optional<SlurmJob> job;  ///< as the controller remembers it
+  std::string slurm_trouble;    ///< why Slurm did not answer; empty: it did, or was not asked
+  int ranks = 1;                ///< that were to start
+  std::vector<RankEnd> ends;    ///< of the last attempt
+  std::optional<int> culprit;   ///< the rank that failed first
+  /// The rank that failed wrote nothing, or no rank did. Not known where the program's end is not.
+  enum class Silent { kNone, kCulprit, kAll } silent = Silent::kNone;
+  std::filesystem::path spec_file = {};             ///< the user's own; empty: it is gone
+  std::filesystem::path slipway = {};               ///< the program that a job starts
+  bool manager_began = true;                        ///< false: the job ended before
+  bool may_have_checkpoint = false;                 ///< in a tier, where it is not looked for
+  bool has_results = false;                         ///< of trials: HasResult
   std::string watch;                                ///< the message of the runtime's watch, one line; empty: none
   LogEnd log;                                       ///< of a run that failed or was lost
   std::string metrics_pattern;                      ///< train.metrics; empty: the program reports by itself

@@ -64,6 +64,14 @@ TEST_F(Resume, GivesAFinishedEnsembleMoreTrials) {
   EXPECT_EQ(ReadFile(place_.RunFolder() / "spec.yaml"), ReadFile(place_ / "exp.yaml"));
 }
 
+TEST_F(Resume, TakesTheRunBehindAChange) {
+  WriteEnsemble();
+  ASSERT_EQ(place_.Slipway({"run", "exp.yaml"}).status.code, 0);
+  const auto resumed = place_.Slipway({"resume", "--set", "ensemble.trials=5", "last"});
+  ASSERT_EQ(resumed.status.code, 0) << resumed.errors;
+  EXPECT_EQ(Trials()["counts"]["complete"], 5);
+}
+
 TEST_F(Resume, ShowsWhatWasChangedAndWhen) {
   WriteEnsemble();
   ASSERT_EQ(place_.Slipway({"run", "exp.yaml"}).status.code, 0);
@@ -244,6 +252,10 @@ TEST_F(Resume, SaysThatTheSpecWasEditedSinceTheRunBegan) {
   const auto resumed = place_.Slipway({"resume", "last"});
   EXPECT_THAT(resumed.errors, HasSubstr("exp.yaml' has changed since this run began, and the run goes on with its own "
                                         "copy: ensemble.max_failures none -> 9; to change the run: slipway resume"));
+  WriteEnsemble("['true']");
+  EXPECT_THAT(place_.Slipway({"resume", "last"}).errors,
+              testing::AllOf(HasSubstr("train.command [\"false\"] -> [\"true\"]; to start anew: slipway run"),
+                             Not(HasSubstr("to change the run"))));
   place_.Write("exp.yaml", "name: [");
   EXPECT_THAT(place_.Slipway({"resume", "last"}).errors, HasSubstr("it is no valid spec now"));
 }

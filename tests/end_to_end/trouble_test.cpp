@@ -163,6 +163,8 @@ TEST(SameFailure, EndsTheEnsembleEarlyAndItsTrialsAreTriedAgainTogether) {
   place.Write("licence", "");
   const auto retried = place.Slipway({"trials", "retry", "--failed"});
   EXPECT_EQ(retried.status.code, 0) << retried.errors;
+  EXPECT_THAT(place.Slipway({"trials", "ls"}).output,
+              HasSubstr("3 trials wait to run again (0, 1, 2): slipway resume "));
   EXPECT_EQ(place.Slipway({"resume", "last"}).status.code, 0);
   EXPECT_EQ(Trials(place)["counts"], (Json{{"complete", 24}}));
 }
@@ -270,6 +272,21 @@ TEST(Pattern, ThatMissesTheObjectiveIsWhyTheTrialsFailed) {
   const auto explained = place.Slipway({"explain", "last"});
   EXPECT_THAT(explained.output, AllOf(HasSubstr("trial 0: a line near it: FOM = 0"),
                                       HasSubstr("trial 0: the pattern: FoM: (?<objective>\\S+)")));
+}
+
+TEST(Pattern, ChangesInAnEnsembleWhileNoTrialHasAResult) {
+  Workplace place;
+  place.WriteSpec("exp.yaml", "[sh, -c, 'echo FOM = $1', trial, '{x}']", 1, Ensemble(4, 1));
+  EXPECT_EQ(place.Slipway({"run", "exp.yaml"}).status.code, 1);
+  EXPECT_THAT(place.Slipway({"explain", "last"}).output, HasSubstr("--set train.metrics.pattern='PATTERN'"));
+  EXPECT_EQ(place.Slipway({"trials", "retry", "--failed", "last"}).status.code, 0);
+  const auto resumed =
+      place.Slipway({"resume", "last", "--set", "train.metrics.pattern=\"FOM = (?<objective>\\\\S+)\""});
+  EXPECT_EQ(resumed.status.code, 0) << resumed.errors << resumed.output;
+  EXPECT_EQ(Trials(place)["counts"], (Json{{"complete", 4}}));
+  const auto refused = place.Slipway({"resume", "last", "--set", "train.metrics.pattern=\"(?<objective>.*)\""});
+  EXPECT_EQ(refused.status.code, 2);
+  EXPECT_THAT(refused.errors, HasSubstr("the finished trials ran with the other value"));
 }
 
 // ---- a book that somebody else has locked

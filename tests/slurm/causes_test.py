@@ -56,6 +56,19 @@ class NeverBegun(engine_test.Engine):
         self.assertIn("--runs-dir", ended)
         self.assertIn("cannot open", self.explained("--runs-dir", folder))
 
+    def test_nodes_that_do_not_see_slipway_are_named(self):
+        self.program = engine_test.install(self.hidden_folder("/tmp"))
+        self.write("true")
+        self.submit()
+        self.slipway("wait", "--timeout", "60s", status=1)
+        wanted = f"the nodes do not see slipway at {self.program}: install it on a shared file system"
+        self.assertIn(wanted, self.explained())
+
+    def test_a_constraint_that_no_node_has_is_named(self):
+        self.write("true", slurm={"constraint": "moon"})
+        refused = self.slipway("submit", "exp.yaml", status=2)
+        self.assertIn("the job asks for launch.slurm.constraint 'moon'", refused.stderr)
+
     def test_a_run_folder_in_the_memory_of_this_host_is_warned_of(self):
         folder = self.hidden_folder("/dev/shm")
         self.write("true")

@@ -9,6 +9,7 @@
 #include <map>
 #include <sstream>
 
+#include "core/shell.h"
 #include "launcher/run_folder/end_reason.h"
 
 namespace slipway::launcher {
@@ -76,6 +77,21 @@ void AddJob(const SlurmJob& job, Explanation& explanation) {
   if (job.restarts > 0) explanation.because.push_back(fmt::format("Slurm had queued it again {} times", job.restarts));
 }
 
+/// No rank's log would say more.
+void AddSilence(const RunFacts& facts, Explanation& explanation) {
+  const auto rank = facts.culprit.value_or(0);
+  const auto status = facts.state.cause && Is<cause::RankFailed>(facts.state.cause)
+                          ? std::get<cause::RankFailed>(*facts.state.cause).status
+                          : ExitStatus();
+  const auto whose = status.signal == 0 ? fmt::format("; {} is the program's own", status.Describe()) : std::string();
+  switch (facts.silent) {
+    case RunFacts::Silent::kNone: return;
+    case RunFacts::Silent::kCulprit: return explanation.because.push_back(fmt::format("rank {} wrote nothing", rank));
+    case RunFacts::Silent::kAll: break;
+  }
+  explanation.because.push_back((facts.ranks == 1 ? "the program" : "the ranks") + (" wrote nothing" + whose));
+}
+
 /// Where no rank has written anything, as when staging failed, the manager has said more.
 void AddDetail(const RunState& state, Explanation& explanation) {
   std::istringstream lines(state.detail);
@@ -127,7 +143,12 @@ struct WhatToMend {
   std::string operator()(const cause::NodesMissing&) const { return kNodeAtFault; }
   std::string operator()(const cause::TimeLimit&) const { return OnTimeLimit(facts); }
   std::string operator()(const cause::JobTimeLimit&) const { return OnTimeLimit(facts); }
-  std::string operator()(const cause::JobEnded& ended) const { return OnJob(ended.state, facts); }
+  std::string operator()(const cause::JobEnded& ended) const {
+    return StartsNoManager(ended)
+               ? fmt::format("the nodes do not see slipway at {}: install it on a shared file system",
+                             facts.slipway.string())
+               : OnJob(ended.state, facts);
+  }
   std::string operator()(const cause::JobWithoutOutput&) const {
     return "put the run folder on a file system that all nodes see: --runs-dir";
   }
@@ -139,6 +160,12 @@ struct WhatToMend {
     return "check the data and the tiers: slipway doctor, slipway stage ls";
   }
   std::string operator()(const auto&) const { return {}; }
+
+  /// All that the script starts is slipway.
+  bool StartsNoManager(const cause::JobEnded& ended) const {
+    const auto code = ended.status.code;
+    return !facts.manager_began && ended.status.signal == 0 && (code == kExitNotFound || code == kExitNotExecutable);
+  }
 };
 
 std::optional<ExitStatus> StatusOfCulprit(const RunFacts& facts) {
@@ -165,7 +192,8 @@ struct NextStep {
   const std::string& Run() const { return facts.state.run; }
 
   std::string AfterMending() const {
-    return fmt::format("when the cause is mended: slipway trials retry --failed {0} && slipway resume {0}", Run());
+    return fmt::format(
+        "if it is in the program, correct it, then: slipway trials retry --failed {0} && slipway resume {0}", Run());
   }
 
   std::string operator()(const cause::Completed&) const { return {}; }
@@ -183,21 +211,51 @@ struct NextStep {
   std::string operator()(const cause::ServingEnded&) const {
     return fmt::format("go on with the trials that are left: slipway trials serve {0}, or slipway resume {0}", Run());
   }
+  std::string operator()(const cause::RankFailed&) const {
+    return "if it is in the program, correct it and " + Resume();
+  }
+  std::string operator()(const cause::RankNotStarted&) const { return "if not, " + Resume(); }
   std::string operator()(const auto&) const { return Resume(); }
 
-  std::string Resume() const {
-    const auto from = !facts.trials.empty() ? std::string("go on with the trials that are left")
-                      : facts.checkpoint    ? fmt::format("go on from the checkpoint of step {}", *facts.checkpoint)
-                                            : std::string("begin again");
-    return fmt::format("{}: slipway resume {}", from, Run());
+  std::string Resume() const { return fmt::format("{}: slipway resume {}", From(), Run()); }
+
+  std::string From() const {
+    if (!facts.trials.empty()) return "go on with the trials that are left";
+    if (facts.checkpoint) return fmt::format("go on from the checkpoint of step {}", *facts.checkpoint);
+    const bool has_none = facts.state.attempt > 0 && !facts.may_have_checkpoint;
+    return has_none ? "begin again at step 0 (no checkpoint was written)" : "begin again";
   }
 };
 
+/// Whether a mistake in the spec may have ended the run. `resume` goes on with the run's own copy of it.
+struct MayBeOfTheSpec {
+  const RunFacts& facts;
+
+  bool operator()(const cause::RankFailed&) const { return true; }
+  bool operator()(const cause::RankNotStarted&) const { return true; }
+  bool operator()(const cause::SameFailure&) const { return true; }
+  bool operator()(const cause::NoTrialCompleted&) const { return !facts.failures.empty(); }
+  bool operator()(const cause::TooManyFailures&) const { return true; }
+  bool operator()(const auto&) const { return false; }
+};
+
+void AddNewRun(const RunFacts& facts, Explanation& explanation) {
+  if (!facts.state.cause || !std::visit(MayBeOfTheSpec{facts}, *facts.state.cause)) return;
+  const auto spec = facts.spec_file.empty() ? std::string("SPEC") : QuoteForShell({facts.spec_file.string()});
+  explanation.next.push_back("if the cause is in the spec, correct it and start anew: slipway run " + spec);
+}
+
+/// `slipway logs` shows what ranks wrote.
+void AddLogToRead(const RunFacts& facts, Explanation& explanation) {
+  if (facts.state.phase != Phase::kFailed || !facts.trials.empty() || facts.log.lines.empty()) return;
+  const auto command = facts.log.rank ? fmt::format("slipway logs {} --rank {}", facts.state.run, *facts.log.rank)
+                                      : "less " + QuoteForShell({facts.log.file.string()});
+  explanation.next.push_back("read all of it: " + command);
+}
+
 void AddCommands(const RunFacts& facts, Explanation& explanation) {
-  if (facts.state.phase == Phase::kFailed && facts.trials.empty()) {
-    const auto rank = facts.culprit ? fmt::format(" --rank {}", *facts.culprit) : "";
-    explanation.next.push_back(fmt::format("read all of it: slipway logs {}{}", facts.state.run, rank));
-  }
+  AddLogToRead(facts, explanation);
+  AddNewRun(facts, explanation);
   const NextStep how{facts};
   auto resume = facts.state.cause ? std::visit(how, *facts.state.cause) : how.Resume();
   if (!resume.empty()) explanation.next.push_back(std::move(resume));
@@ -225,6 +283,7 @@ void ExplainEnd(const RunFacts& facts, Explanation& explanation) {
   if (!facts.watch.empty() && !Is<cause::Watched>(state.cause)) explanation.because.push_back(facts.watch);
   if (state.phase != Phase::kSucceeded) {
     AddRanks(facts, explanation);
+    AddSilence(facts, explanation);
     if (facts.job && facts.job->phase() == JobPhase::kOver) AddJob(*facts.job, explanation);
     AddAdvice(facts, explanation);
     explanation.log = facts.log;

@@ -63,6 +63,12 @@ void ExplainTrials(const RunFacts& facts, Explanation& explanation) {
   if (const auto& metric = facts.failures.front().unreported; !metric.empty()) {
     explanation.next.insert(explanation.next.begin(), HowToReport(metric));  // before they are tried again
   }
+  if (facts.failures.front().unmatched && !facts.has_results) {
+    explanation.next.push_back(
+        fmt::format("if it is in the pattern: slipway trials retry --failed {0} && slipway resume "
+                    "{0} --set train.metrics.pattern='PATTERN'",
+                    facts.state.run));
+  }
   explanation.next.push_back(fmt::format("read what it wrote: slipway logs {} --trial {}", facts.state.run, first));
 }
 

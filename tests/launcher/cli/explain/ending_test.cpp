@@ -34,7 +34,8 @@ RunFacts FailedOfFour() {
   facts.ranks = 4;
   facts.ends = {{1, {3, 0}}, {3, {0, SIGSEGV}}};
   facts.culprit = 1;
-  facts.log = {"/runs/small-1/attempt-1/rank-00001.log", "ValueError: no such field"};
+  facts.log = {"/runs/small-1/attempt-1/rank-00001.log", "ValueError: no such field", 1};
+  facts.spec_file = "/scratch/me/exp 1.yaml";
   return facts;
 }
 
@@ -46,7 +47,10 @@ TEST(ExplainEnd, NamesTheRankThatFailedAndShowsItsLastWords) {
               ElementsAre("rank 1 on n2 ended with exit status 3", "rank 3 ended by itself with signal 11 (SIGSEGV)",
                           "2 other ranks were ended by Slipway, or with their node"));
   EXPECT_THAT(explanation.next,
-              ElementsAre("read all of it: slipway logs small-1 --rank 1", "begin again: slipway resume small-1"));
+              ElementsAre("read all of it: slipway logs small-1 --rank 1",
+                          "if the cause is in the spec, correct it and start anew: slipway run '/scratch/me/exp 1.yaml'",
+                          "if it is in the program, correct it and begin again at step 0 (no checkpoint was written): "
+                          "slipway resume small-1"));
   EXPECT_THAT(Describe(explanation, facts),
               HasSubstr("last lines of /runs/small-1/attempt-1/rank-00001.log:\nValueError: no such field\n"));
 }
@@ -82,7 +86,57 @@ TEST(ExplainEnd, AdvisesByTheStatusOfTheRankAtFault) {
 TEST(ExplainEnd, GoesOnFromTheNewestCheckpoint) {
   auto facts = FailedOfFour();
   facts.checkpoint = 4000;
-  EXPECT_THAT(Explain(facts).next, Contains("go on from the checkpoint of step 4000: slipway resume small-1"));
+  EXPECT_THAT(Explain(facts).next,
+              Contains(HasSubstr("go on from the checkpoint of step 4000: slipway resume small-1")));
+}
+
+TEST(ExplainEnd, SaysWhatResumeBeginsAt) {
+  auto facts = Ended(Phase::kCancelled, cause::Cancelled{});
+  EXPECT_THAT(Explain(facts).next,
+              ElementsAre("begin again at step 0 (no checkpoint was written): slipway resume small-1"));
+  facts.may_have_checkpoint = true;  // in a tier
+  EXPECT_THAT(Explain(facts).next, ElementsAre("begin again: slipway resume small-1"));
+  facts.may_have_checkpoint = false;
+  facts.state.attempt = 0;
+  EXPECT_THAT(Explain(facts).next, ElementsAre("begin again: slipway resume small-1"));
+}
+
+TEST(ExplainEnd, PointsToNoEmptyLog) {
+  auto facts = FailedOfFour();
+  facts.log = {};
+  facts.silent = RunFacts::Silent::kAll;
+  EXPECT_THAT(Explain(facts).because, Contains("the ranks wrote nothing; exit status 3 is the program's own"));
+  EXPECT_THAT(Explain(facts).next, Not(Contains(HasSubstr("slipway logs"))));
+  facts.log = {"/runs/small-1/attempt-1/rank-00000.log", "waiting", 0};
+  facts.silent = RunFacts::Silent::kCulprit;
+  EXPECT_THAT(Explain(facts).because, Contains("rank 1 wrote nothing"));
+  EXPECT_THAT(Explain(facts).next, Contains("read all of it: slipway logs small-1 --rank 0"));
+}
+
+TEST(ExplainEnd, PointsToTheLogThatItShows) {
+  auto facts = Ended(Phase::kFailed, cause::StartFailed{"only 1 of 2 ranks started"});
+  facts.log = {"/runs/small-1/attempt-1/launcher.log", "no slots"};
+  EXPECT_THAT(Explain(facts).next, Contains("read all of it: less /runs/small-1/attempt-1/launcher.log"));
+}
+
+TEST(ExplainEnd, OffersANewRunWhereTheSpecMayBeAtFault) {
+  for (const EndCause& ended : {EndCause(cause::RankFailed{0, "n2", {3, 0}}), EndCause(cause::RankNotStarted{}),
+                                EndCause(cause::SameFailure{"x"}), EndCause(cause::TooManyFailures{3})}) {
+    auto facts = Ended(Phase::kFailed, ended);
+    facts.spec_file = "/scratch/me/exp.yaml";
+    EXPECT_THAT(Explain(facts).next, Contains(HasSubstr("start anew: slipway run /scratch/me/exp.yaml")));
+  }
+  EXPECT_THAT(Explain(Ended(Phase::kFailed, cause::NodeLost{"node n2 is lost"})).next,
+              Not(Contains(HasSubstr("slipway run"))));
+}
+
+TEST(ExplainEnd, OfAJobWhoseNodesDoNotSeeSlipwaySaysSo) {
+  auto facts = Ended(Phase::kFailed, cause::JobEnded{12, JobState::kFailed, {127, 0}});
+  facts.slipway = "/tmp/build/bin/slipway";
+  EXPECT_THAT(Explain(facts).next, Not(Contains(HasSubstr("do not see"))));
+  facts.manager_began = false;
+  EXPECT_THAT(Explain(facts).next, Contains("the nodes do not see slipway at /tmp/build/bin/slipway: install it on a "
+                                            "shared file system"));
 }
 
 TEST(ExplainEnd, SaysWhatCanBeDoneAboutATimeLimit) {
@@ -145,13 +199,13 @@ TEST(ExplainEnd, OfAnEnsembleSaysWhatLetsItGoOn) {
 
 TEST(ExplainEnd, OfACancelledRunHasNoLogToRead) {
   const auto explanation = Explain(Ended(Phase::kCancelled, cause::Cancelled{}));
-  EXPECT_THAT(explanation.next, ElementsAre("begin again: slipway resume small-1"));
+  EXPECT_THAT(explanation.next, Not(Contains(HasSubstr("slipway logs"))));
 }
 
 /// What the next steps must name, for each kind of end; nothing: there is nothing to do.
 const std::map<std::string_view, std::vector<std::string>> kAdviceByKind{
     {"completed", {}},
-    {"cancelled", {"begin again: slipway resume small-1"}},
+    {"cancelled", {"begin again at step 0"}},
     {"rank_failed", {"slipway logs small-1 --rank 1"}},
     {"rank_not_started", {"train.command, PATH"}},
     {"rank_lost", {"slipway logs small-1"}},
@@ -187,6 +241,7 @@ RunFacts FactsOf(const EndCause& ended) {
   const bool is_success = std::holds_alternative<cause::Completed>(ended);
   auto facts = Ended(is_success ? Phase::kSucceeded : Phase::kFailed, ended);
   facts.culprit = RankOf(ended);
+  facts.log = {"/runs/small-1/attempt-1/rank.log", "no luck", facts.culprit.value_or(0)};
   if (std::holds_alternative<cause::Cancelled>(ended)) facts.state.phase = Phase::kCancelled;
   if (std::holds_alternative<cause::NoTrialCompleted>(ended)) facts.failures = {{"failed: exit status 3", {4}, ""}};
   return facts;

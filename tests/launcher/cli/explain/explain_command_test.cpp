@@ -54,6 +54,15 @@ TEST_F(ExplainCommand, TellsTheLastWordsOfAFailedRun) {
   EXPECT_THAT(text.output, HasSubstr("slipway logs " + explained["run"].get<std::string>() + " --rank 0"));
 }
 
+TEST_F(ExplainCommand, SaysThatNoRankWroteAnything) {
+  Run("train: {command: [sh, -c, 'exit 3']}\n");
+  const auto text = Slipway({"explain"}).output;
+  EXPECT_THAT(text, HasSubstr("the program wrote nothing; exit status 3 is the program's own\n"));
+  EXPECT_THAT(text, testing::Not(HasSubstr("slipway logs")));
+  EXPECT_THAT(text, HasSubstr("start anew: slipway run " + (directory_ / "exp.yaml").string()));
+  EXPECT_TRUE(Explained()["log"].is_null());
+}
+
 TEST_F(ExplainCommand, GroupsTheFailedTrialsOfAnEnsemble) {
   Run("train:\n  command: [sh, -c, 'echo FoM: 1; echo bad $1; exit $1', sh, '{x}']\n"
       "  metrics: {from: stdout, pattern: 'FoM: (?<objective>\\S+)'}\n"

@@ -55,8 +55,20 @@ TEST(ExplainTrials, CountsThemAndShowsOneOfEachGroup) {
                           "7 trials failed: exit status 3 (2, 3, 4, 5, 6, ...)",
                           "  the last words of trial 2: KeyError: 'lr'"));
   EXPECT_THAT(explanation.next,
-              ElementsAre("go on although they failed: slipway resume many-1 --set ensemble.max_failures=N",
+              ElementsAre("if the cause is in the spec, correct it and start anew: slipway run SPEC",
+                          "go on although they failed: slipway resume many-1 --set ensemble.max_failures=N",
                           "read what it wrote: slipway logs many-1 --trial 2"));
+}
+
+TEST(ExplainTrials, OffersAnotherPatternWhileNoTrialHasAResult) {
+  auto facts = Ensemble();
+  facts.trials = {{"failed", 7}};
+  facts.failures.front().unreported = "loss";
+  facts.failures.front().unmatched.emplace();
+  EXPECT_THAT(Explain(facts).next, Contains("if it is in the pattern: slipway trials retry --failed many-1 && slipway "
+                                            "resume many-1 --set train.metrics.pattern='PATTERN'"));
+  facts.has_results = true;
+  EXPECT_THAT(Explain(facts).next, testing::Not(Contains(HasSubstr("train.metrics.pattern"))));
 }
 
 TEST(ExplainTrials, EndsAfterTheLargestGroups) {
