@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "core/likeness.h"
+
 namespace slipway::ensemble {
 namespace {
 
@@ -54,7 +56,7 @@ std::string CsvText(std::string_view text) {
 }
 
 TrialsCsv::TrialsCsv(const StudyRecord& study, const SearchSpace& space) : objectives_(study.objectives.size()) {
-  const std::vector<std::string> own = {"trial", "state", "seconds", "attempts", "reason"};
+  const std::vector<std::string> own = {"trial", "rank", "state", "seconds", "attempts", "reason"};
   std::vector<std::string> objectives, parameters;
   for (const auto& objective : study.objectives) {
     objectives.push_back(Unique("objective.", objective.ValueName(), {&own, &objectives}));
@@ -63,7 +65,7 @@ TrialsCsv::TrialsCsv(const StudyRecord& study, const SearchSpace& space) : objec
     parameters.push_back(Unique("parameter.", parameter.name, {&own, &objectives}));
     parameters_.push_back(parameter.name);
   }
-  std::vector<std::string> columns = {"trial", "state"};
+  std::vector<std::string> columns = {"trial", "rank", "state"};
   columns.insert(columns.end(), objectives.begin(), objectives.end());
   columns.insert(columns.end(), {"seconds", "attempts", "reason"});
   columns.insert(columns.end(), parameters.begin(), parameters.end());
@@ -71,13 +73,14 @@ TrialsCsv::TrialsCsv(const StudyRecord& study, const SearchSpace& space) : objec
   header_ = fmt::format("{}", fmt::join(columns, ","));
 }
 
-std::string TrialsCsv::Row(const TrialRecord& trial) const {
-  std::vector<std::string> fields = {std::to_string(trial.number), std::string(TrialStateName(trial.state)),
-                                     Field(trial.objective)};
+std::string TrialsCsv::Row(const TrialRecord& trial, std::optional<int> rank) const {
+  std::vector<std::string> fields = {std::to_string(trial.number), rank ? std::to_string(*rank) : std::string(),
+                                     std::string(TrialStateName(trial.state)), Field(trial.objective)};
   for (std::size_t i = 1; i < objectives_; ++i) {
     fields.push_back(i <= trial.further.size() ? Field(Scalar{trial.further[i - 1]}) : std::string());
   }
-  fields.insert(fields.end(), {Field(SecondsOf(trial)), std::to_string(trial.attempts), CsvText(trial.reason)});
+  fields.insert(fields.end(),
+                {Field(SecondsOf(trial)), std::to_string(trial.attempts), CsvText(FirstLine(trial.reason))});
   for (const auto& name : parameters_) {
     const Scalar* value = Find(trial.parameters, name);
     fields.push_back(value == nullptr ? std::string() : Field(*value));

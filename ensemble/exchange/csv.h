@@ -1,6 +1,7 @@
 /// Trials as comma-separated values, for spreadsheets and data frames.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -15,16 +16,17 @@ namespace slipway::ensemble {
 /// run it as a formula. Bytes that are not UTF-8 become U+FFFD.
 std::string CsvText(std::string_view text);
 
-/// The table of a study. Columns: `trial`, `state`, one for each objective, `seconds` (of the latest attempt),
-/// `attempts`, `reason`, one for each parameter of the space.
+/// The table of a study. Columns: `trial`, `rank`, `state`, one for each objective, `seconds` (of the latest attempt),
+/// `attempts`, `reason` (its first line), one for each parameter of the space.
 /// If the name of an objective or parameter is taken by another column, it gets the prefix `objective.` or
 /// `parameter.`. Lines come without a line end.
 class TrialsCsv {
  public:
   TrialsCsv(const StudyRecord& study, const SearchSpace& space);
   const std::string& header() const { return header_; }
-  /// Empty fields: no value, not ended, or parameter not active. The value null is `null`; an empty text is "".
-  std::string Row(const TrialRecord& trial) const;
+  /// Empty fields: no rank, no value, not ended, or parameter not active. The value null is `null`; an empty text is
+  /// "".
+  std::string Row(const TrialRecord& trial, std::optional<int> rank) const;
 
  private:
   std::string header_;

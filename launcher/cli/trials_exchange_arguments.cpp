@@ -5,6 +5,7 @@
 #include "launcher/cli/arguments.h"
 #include "launcher/cli/commands/find_run.h"
 #include "launcher/cli/describe.h"
+#include "launcher/cli/numbers.h"
 #include "launcher/run_folder/run_folder.h"
 
 namespace slipway::launcher {
@@ -13,6 +14,7 @@ namespace {
 void DescribeExport(CLI::App& trials, Arguments& arguments) {
   auto* out = AddCommand(trials, "export", "Write the trials for other programs",
                          "  slipway trials export last > trials.csv\n"
+                         "  slipway trials export last --best 10 > best.csv\n"
                          "  slipway trials export last --format jsonl --metrics --out trials.jsonl\n"
                          "  slipway trials export last --format optuna --out study.db");
   auto& options = arguments.trials_export;
@@ -22,6 +24,7 @@ void DescribeExport(CLI::App& trials, Arguments& arguments) {
       ->capture_default_str();
   out->add_option("-o,--out", options.out, "Write this file (default: stdout)");
   out->add_flag("--force", options.force, "Replace the file when it exists");
+  out->add_option("--best", options.best, "Only so many, best first (csv, jsonl)")->check(kPositive);
   out->add_flag("--metrics", options.metrics, "jsonl: every reported value too");
   out->callback([&] {
     arguments.command = [&](Session& session) {

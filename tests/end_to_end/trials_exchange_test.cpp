@@ -36,7 +36,8 @@ TEST(TrialsExchange, AnotherEnsembleGoesOnFromAnExportedStudy) {
   const Workplace place;
   place.WriteSpec("first.yaml", kExchangeCommand, 1, Ensemble("  trials: 3\n", "{int: [0, 2]}"));
   ASSERT_TRUE(place.Slipway({"run", "first.yaml"}).status.Success());
-  EXPECT_THAT(place.Slipway({"trials", "export"}).output, StartsWith("trial,state,objective,"));
+  EXPECT_THAT(place.Slipway({"trials", "export"}).output, StartsWith("trial,rank,state,objective,"));
+  EXPECT_THAT(place.Slipway({"trials", "export", "--best", "1"}).output, HasSubstr(",1,complete,2.0,"));
   const std::vector<std::string> to_file = {"trials", "export", "last", "--format", "optuna", "--out", "study.db"};
   ASSERT_TRUE(place.Slipway(to_file).status.Success());
   EXPECT_EQ(place.Slipway(to_file).status.code, 2);

@@ -1,10 +1,12 @@
 #include "launcher/cli/commands/trials.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "core/error.h"
 #include "core/likeness.h"
@@ -12,6 +14,7 @@
 #include "core/output.h"
 #include "core/text_table.h"
 #include "core/units.h"
+#include "ensemble/manager/requests.h"
 #include "launcher/cli/commands/trials_leaderboard.h"
 #include "launcher/trials/model_ensemble.h"
 #include "launcher/trials/unread_metrics.h"
@@ -43,19 +46,6 @@ std::string Headline(const TrialsView& view) {
   return fmt::format("{} of {} trials begun{}{}{}; {}, sampler {}\n", view.trials.size(),
                      view.study.trials * view.study.repeats, repeats, counts.empty() ? "" : ": ", counts,
                      GoalsText(view.study), view.study.sampler);
-}
-
-/// The trials that the rows stand for, in their order.
-std::vector<RankedTrial> TrialsOf(const TrialsView& view, const std::vector<LeaderboardRow>& rows) {
-  const int repeats = rows.empty() || !rows.front().repeats ? 1 : view.study.repeats;
-  std::map<ensemble::TrialNumber, std::size_t> place;
-  for (const auto& row : rows) place.emplace(row.trial.number / repeats, place.size());
-  std::vector<RankedTrial> trials;
-  for (const auto& ranked : view.trials) {
-    if (place.contains(ranked.trial.number / repeats)) trials.push_back(ranked);
-  }
-  std::ranges::stable_sort(trials, {}, [&](const RankedTrial& each) { return place.at(each.trial.number / repeats); });
-  return trials;
 }
 
 Json ListDocument(const char* schema, const TrialsView& view, const std::vector<LeaderboardRow>& rows) {
@@ -105,10 +95,6 @@ ensemble::TrialState StateFrom(const std::string& word) {
               fmt::format("unknown state '{}'{}", word, SuggestWord(word, ensemble::TrialStateNames())));
 }
 
-void KeepFirst(std::vector<LeaderboardRow>& rows, int limit) {
-  if (limit > 0 && rows.size() > static_cast<std::size_t>(limit)) rows.resize(static_cast<std::size_t>(limit));
-}
-
 /// Trials in a state, one by one: of a configuration some may be in it and others not.
 std::vector<LeaderboardRow> RowsInState(const TrialsView& view, ensemble::TrialState state) {
   std::vector<LeaderboardRow> rows;
@@ -116,6 +102,20 @@ std::vector<LeaderboardRow> RowsInState(const TrialsView& view, ensemble::TrialS
     if (trial.state == state) rows.push_back({trial, rank, {}, DurationOf(trial, view.now), {}});
   }
   return rows;
+}
+
+/// Until the manager has taken a retry up, its trials are shown as they ended.
+std::string RetriesText(const std::filesystem::path& run_folder) {
+  std::set<ensemble::TrialNumber> trials;
+  for (const auto& request : ensemble::WaitingRequests(run_folder)) {
+    if (const auto* retry = std::get_if<ensemble::Retry>(&request.what)) {
+      trials.insert(retry->trials.begin(), retry->trials.end());
+    }
+  }
+  if (trials.empty()) return {};
+  return fmt::format("{} trial{} wait{} to run again ({}): slipway resume {}\n", trials.size(),
+                     trials.size() == 1 ? "" : "s", trials.size() == 1 ? "s" : "", fmt::join(trials, ", "),
+                     run_folder.filename().string());
 }
 
 const RankedTrial& FindTrial(const TrialsView& view, std::int64_t number) {
@@ -208,16 +208,14 @@ int TrialsLs(const TrialsLsOptions& options, Output& output) {
   const TrialsView view = OpenTrials(options.run_folder);
   auto rows = state ? RowsInState(view, *state) : LeaderboardOf(view);
   KeepFirst(rows, options.limit);
-  Print(output, view, {"slipway.trials/1", options.run_folder, std::move(rows)});
+  Print(output, view, {"slipway.trials/1", options.run_folder, std::move(rows), RetriesText(options.run_folder)});
   return 0;
 }
 
 int TrialsBest(const TrialsBestOptions& options, Output& output) {
   const TrialsView view = OpenTrials(options.run_folder);
   const bool has_front = view.study.objectives.size() > 1;
-  auto rows = LeaderboardOf(view);
-  std::erase_if(rows, [&](const auto& row) { return !row.rank || (has_front && row.front != 1); });
-  KeepFirst(rows, options.limit);
+  auto rows = BestRows(view, options.limit);
   const char* remark = has_front ? "several objectives: those that no other beats; also: slipway trials pareto\n" : "";
   Print(output, view, {"slipway.trials.best/1", options.run_folder, std::move(rows), remark});
   return 0;

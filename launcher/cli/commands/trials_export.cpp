@@ -13,6 +13,7 @@
 #include "ensemble/exchange/optuna.h"
 #include "ensemble/exchange/optuna_file.h"
 #include "ensemble/exchange/stored_space.h"
+#include "launcher/cli/commands/trials_leaderboard.h"
 #include "launcher/trials/trials_view.h"
 
 namespace slipway::launcher {
@@ -24,6 +25,10 @@ namespace fs = std::filesystem;
 using LineSink = std::function<void(const Json& document, const std::string& line)>;
 
 void CheckOptions(const TrialsExportOptions& options, const Output& output) {
+  if (options.best && options.format == "optuna") {
+    throw Error(ErrorKind::kUsage, "--best goes with --format csv and jsonl only",
+                "an Optuna study has all trials: leave it out");
+  }
   if (options.metrics && options.format != "jsonl") {
     throw Error(ErrorKind::kUsage, "--metrics goes with --format jsonl only",
                 options.format == "csv" ? "a table has one row for each trial: leave it out"
@@ -53,7 +58,7 @@ void CheckFile(const TrialsExportOptions& options) {
 void ExportCsv(const TrialsView& view, const LineSink& sink) {
   const ensemble::TrialsCsv table(view.study, ensemble::StoredSpace(view.study));
   sink(nullptr, table.header());
-  for (const auto& ranked : view.trials) sink(nullptr, table.Row(ranked.trial));
+  for (const auto& ranked : view.trials) sink(nullptr, table.Row(ranked.trial, ranked.rank));
 }
 
 void ExportJsonLines(TrialsView& view, bool with_metrics, const LineSink& sink) {
@@ -105,7 +110,11 @@ int TrialsExport(const TrialsExportOptions& options, Output& output) {
   CheckOptions(options, output);
   if (options.out) CheckFile(options);
   TrialsView view = OpenTrials(options.run_folder);
-  std::ranges::sort(view.trials, {}, [](const RankedTrial& ranked) { return ranked.trial.number; });
+  if (options.best) {
+    view.trials = TrialsOf(view, BestRows(view, *options.best));
+  } else {
+    std::ranges::sort(view.trials, {}, [](const RankedTrial& ranked) { return ranked.trial.number; });
+  }
   if (!options.out) {
     PrintLines(view, options, output);
     return 0;

@@ -229,4 +229,28 @@ std::vector<double> ValuesOf(const TrialRecord& trial) {
   return values;
 }
 
+void KeepFirst(std::vector<LeaderboardRow>& rows, int limit) {
+  if (limit > 0 && rows.size() > static_cast<std::size_t>(limit)) rows.resize(static_cast<std::size_t>(limit));
+}
+
+std::vector<LeaderboardRow> BestRows(const TrialsView& view, int limit) {
+  const bool has_front = view.study.objectives.size() > 1;
+  auto rows = LeaderboardOf(view);
+  std::erase_if(rows, [&](const auto& row) { return !row.rank || (has_front && row.front != 1); });
+  KeepFirst(rows, limit);
+  return rows;
+}
+
+std::vector<RankedTrial> TrialsOf(const TrialsView& view, const std::vector<LeaderboardRow>& rows) {
+  const int repeats = rows.empty() || !rows.front().repeats ? 1 : view.study.repeats;
+  std::map<ensemble::TrialNumber, std::size_t> place;
+  for (const auto& row : rows) place.emplace(row.trial.number / repeats, place.size());
+  std::vector<RankedTrial> trials;
+  for (const auto& ranked : view.trials) {
+    if (place.contains(ranked.trial.number / repeats)) trials.push_back(ranked);
+  }
+  std::ranges::stable_sort(trials, {}, [&](const RankedTrial& each) { return place.at(each.trial.number / repeats); });
+  return trials;
+}
+
 }  // namespace slipway::launcher

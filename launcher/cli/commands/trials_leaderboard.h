@@ -31,6 +31,13 @@ struct LeaderboardRow {
 /// Ranked rows first, then the others by number.
 std::vector<LeaderboardRow> LeaderboardOf(const TrialsView& view);
 
+/// Cuts the list to `limit` rows; 0 keeps all.
+void KeepFirst(std::vector<LeaderboardRow>& rows, int limit);
+/// The ranked rows, with several objectives those of the Pareto front, at most `limit`; 0: all.
+std::vector<LeaderboardRow> BestRows(const TrialsView& view, int limit);
+/// The trials that the rows stand for, in their order.
+std::vector<RankedTrial> TrialsOf(const TrialsView& view, const std::vector<LeaderboardRow>& rows);
+
 /// The table of `rows`, with all objectives.
 std::string LeaderboardTable(const std::vector<LeaderboardRow>& rows, const ensemble::StudyRecord& study);
 /// A list with one document for each configuration; rows of single trials are left out.

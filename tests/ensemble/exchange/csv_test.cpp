@@ -39,20 +39,20 @@ StudyRecord Study() {
 TEST(TrialsCsv, HasAColumnForEveryParameterAndTakesNoNameTwice) {
   const auto space = ParseSpace(Json::parse(R"({"lr":{"log":[1e-4,1]},"state":{"choice":["on","off"]},"loss":3})"));
   EXPECT_EQ(TrialsCsv(Study(), space).header(),
-            "trial,state,loss,seconds,attempts,reason,lr,parameter.state,parameter.loss");
+            "trial,rank,state,loss,seconds,attempts,reason,lr,parameter.state,parameter.loss");
 }
 
 TEST(TrialsCsv, HasAColumnForEveryObjective) {
   StudyRecord study;
   study.objectives = {{"accuracy"}, {"seconds", Goal::kMinimize}, {"accuracy", Goal::kMinimize}};
   const TrialsCsv table(study, {});
-  EXPECT_EQ(table.header(), "trial,state,accuracy,objective.seconds,objective.accuracy,seconds,attempts,reason");
+  EXPECT_EQ(table.header(), "trial,rank,state,accuracy,objective.seconds,objective.accuracy,seconds,attempts,reason");
   TrialRecord trial;
-  EXPECT_EQ(table.Row(trial), "0,queued,,,,,0,");
+  EXPECT_EQ(table.Row(trial, {}), "0,,queued,,,,,0,");
   trial.state = TrialState::kComplete;
   trial.objective = 0.5;
   trial.further = {2, -1};
-  EXPECT_EQ(table.Row(trial), "0,complete,0.5,2.0,-1.0,,0,");
+  EXPECT_EQ(table.Row(trial, 3), "0,3,complete,0.5,2.0,-1.0,,0,");
 }
 
 TEST(TrialsCsv, SaysWhenAnObjectiveIsATime) {
@@ -69,15 +69,15 @@ TEST(TrialsCsv, LeavesInactiveParametersEmptyAndWritesNullAsAWord) {
   trial.number = 7;
   trial.attempts = 2;
   trial.parameters = {{"a", std::monostate{}}, {"c", -0.1}};
-  EXPECT_EQ(table.Row(trial), "7,queued,,,2,,null,,-0.1,");
+  EXPECT_EQ(table.Row(trial, {}), "7,,queued,,,2,,null,,-0.1,");
   trial.state = TrialState::kComplete;
   trial.objective = 1e-7;
   trial.started = 10;
   trial.ended = 12.5;
   trial.parameters = {{"a", std::string()}, {"b", std::string("=1")}, {"d", std::int64_t{2}}};
-  EXPECT_EQ(table.Row(trial), "7,complete,1e-07,2.5,2,,\"\",'=1,,2");
+  EXPECT_EQ(table.Row(trial, {}), "7,,complete,1e-07,2.5,2,,\"\",'=1,,2");
   trial.parameters = {{"b", true}};
-  EXPECT_EQ(table.Row(trial), "7,complete,1e-07,2.5,2,,,true,,");
+  EXPECT_EQ(table.Row(trial, {}), "7,,complete,1e-07,2.5,2,,,true,,");
 }
 
 }  // namespace

@@ -62,16 +62,29 @@ class TrialsExportTest : public testing::Test {
 TEST_F(TrialsExportTest, WritesOneRowATrialInTheOrderOfTheirNumbers) {
   EXPECT_EQ(TrialsExport(ToFile("csv", "trials.csv"), output_), 0);
   const auto lines = LinesOf(ReadFile(place_ / "trials.csv"));
-  ASSERT_EQ(lines.size(), 10u);  // the reason of trial 3 has two lines
+  ASSERT_EQ(lines.size(), 9u);
   EXPECT_EQ(lines[0],
-            "trial,state,accuracy,seconds,attempts,reason,lr,dropout,x,layers,width,units,optimizer,size,epochs,"
+            "trial,rank,state,accuracy,seconds,attempts,reason,lr,dropout,x,layers,width,units,optimizer,size,epochs,"
             "momentum");
-  EXPECT_EQ(lines[1], "0,complete,0.25,20.25,1,,0.01,0.3,-0.5,2,64,100,sgd,m,3,0.9");
-  EXPECT_THAT(lines[3], StartsWith("2,pruned,0.05,20.25,1,worse than the median,"));
-  EXPECT_THAT(lines[4], StartsWith("3,failed,,20.25,1,\"'=HYPERLINK(\"\"http://x\"\"),"));
-  EXPECT_EQ(lines[9], "7,queued,,,0,,0.01,0.3,-0.5,2,64,100,adam,m,3,");
+  EXPECT_EQ(lines[1], "0,2,complete,0.25,20.25,1,,0.01,0.3,-0.5,2,64,100,sgd,m,3,0.9");
+  EXPECT_THAT(lines[3], StartsWith("2,,pruned,0.05,20.25,1,worse than the median,"));
+  EXPECT_THAT(lines[4], StartsWith("3,,failed,,20.25,1,\"'=HYPERLINK(\"\"http://x\"\"),"));
+  EXPECT_EQ(lines[8], "7,,queued,,,0,,0.01,0.3,-0.5,2,64,100,adam,m,3,");
   EXPECT_EQ(output_.document["schema"], "slipway.trials.export/1");
   EXPECT_EQ(output_.document["trials"], 8);
+}
+
+TEST_F(TrialsExportTest, WritesTheBestTrialsInTheOrderOfTheirRanks) {
+  auto options = ToFile("csv", "best.csv");
+  options.best = 2;
+  TrialsExport(options, output_);
+  const auto lines = LinesOf(ReadFile(place_ / "best.csv"));
+  ASSERT_EQ(lines.size(), 3u);
+  EXPECT_THAT(lines[1], StartsWith("1,1,complete,0.75,"));
+  EXPECT_THAT(lines[2], StartsWith("0,2,complete,0.25,"));
+  options = Options("optuna");
+  options.best = 2;
+  ExpectRefused(options, "--best goes with --format csv and jsonl only");
 }
 
 TEST_F(TrialsExportTest, WritesOneDocumentALine) {
