@@ -27,7 +27,7 @@ void AddOverrides(CLI::App* command, std::vector<std::string>& overrides) {
   command
       ->add_option("--set", overrides,
                    "KEY=VALUE: changes one field by its dotted path; VALUE is YAML; may be repeated")
-      ->expected(1)
+      ->allow_extra_args(false)
       ->take_all();
 }
 

@@ -10,6 +10,7 @@
 #include "core/install.h"
 #include "core/process.h"
 #include "ensemble/samplers/first_points.h"
+#include "ensemble/samplers/sampler.h"
 #include "launcher/plan/batch_plan.h"
 #include "launcher/plan/container_mounts.h"
 #include "launcher/plan/data_plan.h"
@@ -119,11 +120,22 @@ std::string DescribePoints(const EnsembleSpec& ensemble) {
   return text;
 }
 
+/// "tpe", "auto (portfolio)".
+std::string DescribeSampler(const EnsembleSpec& ensemble) {
+  ensemble::SamplerSettings settings;
+  settings.name = ensemble.sampler;
+  settings.trials = ensemble.trials.value_or(settings.trials);
+  const auto chosen =
+      ensemble::ResolveSampler(settings, ensemble::MakeSearchSpace(ensemble.space, ensemble.constraints));
+  return chosen == ensemble.sampler ? chosen : fmt::format("{} ({})", ensemble.sampler, chosen);
+}
+
 std::string DescribeEnsemble(const Plan& plan) {
   const auto& ensemble = *plan.spec().ensemble;
-  auto text = fmt::format("ensemble:\n  {}, {} at a time, sampler {}, seed {}; {} {}\n", DescribeCount(ensemble),
-                          ensemble.parallel ? std::to_string(*ensemble.parallel) : "as many as fit", ensemble.sampler,
-                          ensemble.seed, WordOf(ensemble.objective.goal), ensemble.objective.metric);
+  auto text =
+      fmt::format("ensemble:\n  {}, {} at a time, sampler {}, seed {}; {} {}\n", DescribeCount(ensemble),
+                  ensemble.parallel ? std::to_string(*ensemble.parallel) : "as many as fit", DescribeSampler(ensemble),
+                  ensemble.seed, WordOf(ensemble.objective.goal), ensemble.objective.metric);
   if (FitsHere(plan)) text += fmt::format("  {}\n", DescribeFit(plan.spec()));
   if (ensemble.repeats > 1) text += fmt::format("  each configuration {} times\n", ensemble.repeats);
   if (ensemble.scheduler) text += Describe(*ensemble.scheduler);

@@ -264,6 +264,9 @@ TEST(Ensemble, PlanCountsTheTrialsOfAGrid) {
   Workplace place;
   place.WriteSpec("exp.yaml", kCommand, 1, kEnsemble);
   EXPECT_THAT(place.Slipway({"plan", "exp.yaml"}).output, HasSubstr("12 trials, 3 at a time, sampler grid"));
+  EXPECT_THAT(
+      place.Slipway({"plan", "exp.yaml", "--set", "ensemble.sampler=auto", "--set", "ensemble.trials=12"}).output,
+      HasSubstr("sampler auto (grid)"));
   EXPECT_EQ(Json::parse(place.Slipway({"plan", "exp.yaml", "--json"}).output)["trials"], 12);
 }
 

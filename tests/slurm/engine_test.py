@@ -162,6 +162,7 @@ class Waiting(Engine):
         job = self.submit()["batch_job"]
         support.wait_for(lambda: f"job {job} waits" in self.status()["reason"], 20, "the reason")
         self.assertEqual(self.status()["phase"], "queued")
+        self.assertIn("\n  submitted ", self.slipway("status").stdout)
         self.slipway("cancel")
         self.assertEqual(self.status()["phase"], "cancelled")
         self.assertEqual(self.bed.wait_for_end(job), "CANCELLED")

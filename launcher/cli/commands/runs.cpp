@@ -45,11 +45,18 @@ Json StatusDocument(const RunFolder& run, const RunState& state) {
   return document;
 }
 
+/// Until it starts, what is known is when its folder was made.
+std::string BeginText(const RunState& state) {
+  if (!state.started.empty()) return "started " + state.started;
+  return fmt::format("{} {}", state.phase == Phase::kQueued || state.batch_job != 0 ? "submitted" : "created",
+                     state.created);
+}
+
 std::string StatusText(const RunFolder& run, const RunState& state) {
   auto text = fmt::format("{}  {}", run.id(), PhaseName(state.phase));
   if (state.attempt > 1) text += fmt::format(" (attempt {})", state.attempt);
   if (!state.reason.empty()) text += "\n  " + state.reason;
-  text += fmt::format("\n  started {}", state.started.empty() ? state.created : state.started);
+  text += "\n  " + BeginText(state);
   if (!state.ended.empty()) text += fmt::format(", ended {}", state.ended);
   text += fmt::format("\n  folder  {}", run.path().string());
   for (const auto& [name, value] : state.metrics) text += fmt::format("\n  {:<24} {:.6g}", name, value);

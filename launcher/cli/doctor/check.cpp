@@ -77,6 +77,7 @@ std::optional<ExitStatus> Reap(pid_t child) {
 }
 
 Findings Late(const Check& check) {
+  if (check.late) return {*check.late};
   return {Fail(check.name,
                fmt::format("this check did not come to its end in {}", FormatDuration(Seconds(check.deadline))),
                "something that it asks does not answer, often a file system or a server")};

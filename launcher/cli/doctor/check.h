@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <functional>
+#include <optional>
 #include <string>
 
 #include "core/units.h"
@@ -15,6 +16,7 @@ struct Check {
   /// Then the check's process is killed. A check that starts programs gives them less time than this.
   std::chrono::milliseconds deadline;
   std::function<Findings()> look;
+  std::optional<Finding> late = {};  ///< when it does not end in time; nothing: that is a failure
 };
 
 struct CheckResult {

@@ -1,6 +1,7 @@
 #include "launcher/run/batch/batch_submission.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -10,6 +11,7 @@
 #include "core/files.h"
 #include "core/log.h"
 #include "core/process.h"
+#include "core/units.h"
 #include "launcher/cluster/sbatch.h"
 #include "launcher/cluster/slurm_client.h"
 #include "launcher/plan/batch_plan.h"
@@ -64,13 +66,40 @@ JobIdentity SubmitBySbatch(const SlurmClient& slurm, const RunFolder& folder, co
   return FindSubmitted(slurm, folder).value_or(job);
 }
 
+/// What Slurm calls invalid without naming it.
+std::vector<std::string> FieldsOf(SlurmTrouble trouble, const BatchJob& job) {
+  std::vector<std::string> fields;
+  const auto add = [&](const char* field, const auto& value) {
+    fields.push_back(fmt::format("{} '{}'", field, value));
+  };
+  const auto add_text = [&](const char* field, const std::string& value) {
+    if (!value.empty()) add(field, value);
+  };
+  switch (trouble) {
+    case SlurmTrouble::kPartition: add_text("launch.slurm.partition", job.partition); break;
+    case SlurmTrouble::kAccount: add_text("launch.slurm.account", job.account); break;
+    case SlurmTrouble::kQos: add_text("launch.slurm.qos", job.qos); break;
+    case SlurmTrouble::kReservation: add_text("launch.slurm.reservation", job.reservation); break;
+    case SlurmTrouble::kResources:
+      add_text("launch.slurm.constraint", job.constraint);
+      add_text("launch.slurm.licenses", job.licenses);
+      if (job.gpus_per_rank > 0) add("launch.gpus_per_rank", job.gpus_per_rank);
+      if (job.memory_per_node) add("memory of a node", FormatBytes(*job.memory_per_node));
+      break;
+    default: break;
+  }
+  return fields;
+}
+
 JobIdentity SubmitOrFind(const SlurmClient& slurm, const RunFolder& folder, const BatchJob& job,
                          const SubmitRequest& request) {
   try {
     if (!OptionsOnlyForSbatch(job).empty()) return SubmitBySbatch(slurm, folder, request);
     const auto number = slurm.Submit(request).job;
     return SubmittedFor(folder, number, slurm.ClusterName());
-  } catch (const SlurmError& error) {
+  } catch (SlurmError& error) {
+    const auto fields = FieldsOf(error.trouble(), job);
+    if (!fields.empty()) error.AddContext(fmt::format("the job asks for {}", fmt::join(fields, ", ")));
     if (!LeavesDoubt(error.trouble())) throw;
     if (const auto found = FindIfAnswered(slurm, folder)) return *found;
     throw SubmissionInDoubt(error, folder.id());

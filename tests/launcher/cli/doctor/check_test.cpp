@@ -39,6 +39,15 @@ TEST(Check, ThatHangsHasFailed) {
   EXPECT_LT(result.took.count(), 5);
 }
 
+TEST(Check, ThatIsLateOnABusyMachineIsWhatItSaysOfThat) {
+  const auto busy = Warn("memory", "not measured: busy", "top");
+  const auto hang = [] {
+    while (true) ::pause();
+    return Findings();
+  };
+  EXPECT_THAT(Perform({"memory", milliseconds(100), hang, busy}).findings, ElementsAre(busy));
+}
+
 TEST(Check, ThatThrowsHasFailedWithTheReasonAndTheNextStep) {
   const auto result = Perform(
       {"runs", seconds(5), []() -> Findings { throw Error(ErrorKind::kEnvironment, "no such folder", "make it"); }});
