@@ -11,7 +11,7 @@ namespace slipway::launcher {
 namespace {
 
 void AddTierOption(CLI::App* command, std::vector<std::string>& tiers, const std::string& what) {
-  command->add_option("--tier", tiers, what)->expected(1)->take_all();
+  command->add_option("--tier", tiers, what)->allow_extra_args(false)->take_all();
 }
 
 void AddTiersOption(CLI::App* command, std::vector<std::string>& tiers) {
@@ -33,10 +33,10 @@ void DescribeIn(CLI::App& stage, Arguments& arguments) {
                  "  slipway stage in exp.yaml --nodes nodes.txt --node 2 --key group.key   # on each of the nodes");
   in->add_option("source", options.sources, "A spec (*.yaml), or files, directories and patterns")->required();
   in->add_option("--set", options.overrides, "KEY=VALUE: changes one field of the spec; may be repeated")
-      ->expected(1)
+      ->allow_extra_args(false)
       ->take_all();
   in->add_option("--dataset", options.datasets, "Only this dataset of the spec; may be repeated")
-      ->expected(1)
+      ->allow_extra_args(false)
       ->take_all();
   in->add_option("--name", options.name, "Name of the dataset that the paths make (default: data)");
   in->add_option("--format", options.format, "Format of the paths' files (default: the one that all of them have)")

@@ -51,7 +51,7 @@ void DescribeTell(CLI::App& trials, Arguments& arguments) {
   tell->add_option("run", named.run, "Run: full id, unique prefix, 'last', or the path of its folder")->required();
   tell->add_option("trial", named.trial, "Number of the trial; may also come first")->required();
   auto* value = tell->add_option("--value", options.values, "Its result; repeat it for several objectives")
-                    ->expected(1)
+                    ->allow_extra_args(false)
                     ->take_all();
   auto* failed = tell->add_option("--failed", options.failed, "It failed, for this reason");
   auto* pruned = tell->add_flag("--pruned", options.pruned, "It was not worth going on");

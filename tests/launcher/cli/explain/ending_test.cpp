@@ -126,7 +126,7 @@ TEST(ExplainEnd, OffersANewRunWhereTheSpecMayBeAtFault) {
     facts.spec_file = "/scratch/me/exp.yaml";
     EXPECT_THAT(Explain(facts).next, Contains(HasSubstr("start anew: slipway run /scratch/me/exp.yaml")));
   }
-  EXPECT_THAT(Explain(Ended(Phase::kFailed, cause::NodeLost{"node n2 is lost"})).next,
+  EXPECT_THAT(Explain(Ended(Phase::kFailed, cause::NodeLost{"node n2 is lost", {}, false})).next,
               Not(Contains(HasSubstr("slipway run"))));
 }
 
