@@ -69,59 +69,29 @@ std::string StatusText(const RunFolder& run, const RunState& state) {
   return text;
 }
 
-/// A row of `ls`: a run whose state cannot be read is listed, with the reason.
-struct RunRow {
-  const RunFolder& run;
-  std::optional<Error> trouble;
-  std::optional<RunState> state;
-};
-
-/// Of any document that is shown here.
-std::optional<Error> TroubleWith(const RunFolder& run) try {
-  const auto state = run.ReadState();
-  IsInBatchSystem(run, state);
-  StatusDocument(run, state);
-  return {};
-} catch (const Error& error) {
-  return error;
-}
-
-/// Slurm is asked about all of them together.
-std::vector<RunRow> Observe(const std::vector<RunFolder>& runs) {
-  std::vector<RunRow> rows;
-  std::vector<RunFolder> readable;
-  for (const auto& run : runs) {
-    rows.push_back({run, TroubleWith(run), {}});
-    if (!rows.back().trouble) readable.push_back(run);
-  }
-  auto observed = ObserveRuns(readable);
-  auto next = observed.begin();
-  for (auto& row : rows) {
-    if (!row.trouble) row.state = Shown(std::move(*next++));
-  }
-  return rows;
-}
-
-constexpr auto kUnreadable = "unreadable";
-
-Json UnreadableDocument(const RunRow& row) {
+Json UnreadableDocument(const RunFolder& run, const Error& trouble) {
   RunState unknown;
-  unknown.run = row.run.id();
-  unknown.reason = row.trouble->message();
+  unknown.run = run.id();
+  unknown.reason = trouble.message();
   auto document = ToJson(unknown);
   document.update(Json{{"schema", "slipway.status/1"},
-                       {"folder", row.run.path().string()},
+                       {"folder", run.path().string()},
                        {"phase", kUnreadable},
                        {"changes", Json::array()},
                        {"outcome", nullptr},
-                       {"error", ErrorDocument(*row.trouble)}});
+                       {"error", ErrorDocument(trouble)}});
   return document;
 }
 
-Json DocumentOf(const RunRow& row) { return row.state ? StatusDocument(row.run, *row.state) : UnreadableDocument(row); }
+/// Other documents of the run may be unreadable, too.
+Json DocumentOf(const RunRow& row) try {
+  return row.state ? StatusDocument(row.run, *row.state) : UnreadableDocument(row.run, *row.trouble);
+} catch (const Error& error) {
+  return UnreadableDocument(row.run, error);
+}
 
 std::vector<std::string> CellsOf(const RunRow& row) {
-  if (!row.state) return {row.run.id(), kUnreadable, "", "", "", row.trouble->message()};
+  if (!row.state) return {row.run.id(), std::string(kUnreadable), "", "", "", row.trouble->message()};
   const auto& state = *row.state;
   return {row.run.id(), std::string(PhaseName(state.phase)), std::to_string(state.attempt), state.started, state.ended,
           state.reason};
@@ -169,16 +139,17 @@ int SayItHasEnded(const RunFolder& run, const RunState& state, Session& session)
 }  // namespace
 
 int Ls(const LsOptions& options, Session& session) {
+  const auto mode = session.output.mode();
   auto runs = ListRuns(session.runs_directory);
   const auto total = runs.size();
   if (total > static_cast<std::size_t>(options.limit)) runs.erase(runs.begin(), runs.end() - options.limit);
   Json list = Json::array();
   TextTable table({"run", "phase", "attempt", "started", "ended", "reason"});
   std::string brief;
-  for (const auto& row : Observe(runs)) {
-    list.push_back(DocumentOf(row));
-    table.AddRow(CellsOf(row));
-    brief += row.run.id() + "\n";
+  for (const auto& run : runs) brief += run.id() + "\n";
+  for (const auto& row : mode == OutputMode::kQuiet ? std::vector<RunRow>() : ObserveRows(runs)) {
+    if (mode == OutputMode::kJson) list.push_back(DocumentOf(row));
+    if (mode == OutputMode::kHuman) table.AddRow(CellsOf(row));
   }
   const Json document{{"schema", "slipway.runs/1"},
                       {"runs_directory", session.runs_directory.string()},

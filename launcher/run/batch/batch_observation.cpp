@@ -72,10 +72,11 @@ RunState WithoutLastWord(const RunFolder& folder, RunState state) {
 /// Runs whose jobs the controller is asked about together.
 class Observation {
  public:
-  explicit Observation(const std::vector<RunFolder>& folders) : folders_(folders), runs_(folders.size()) {
+  /// `stored`: the states of `folders`, as just read.
+  Observation(const std::vector<RunFolder>& folders, std::vector<RunState> stored)
+      : folders_(folders), runs_(folders.size()) {
     for (std::size_t i = 0; i < folders.size(); ++i) {
-      runs_[i].state = folders[i].ReadState();
-      auto& state = runs_[i].state;
+      auto& state = runs_[i].state = std::move(stored[i]);
       if (IsInBatchSystem(folders[i], state)) {
         by_owner_[OwnerOf(folders[i])].push_back(i);
       } else if (HasEnded(state.phase)) {
@@ -170,10 +171,20 @@ bool IsInBatchSystem(const RunFolder& folder, const RunState& state) {
   return state.phase == Phase::kQueued || JobOf(folder, state).id != 0;
 }
 
-std::vector<ObservedRun> ObserveRuns(const std::vector<RunFolder>& folders) {
-  Observation observation(folders);
+namespace {
+
+std::vector<ObservedRun> Observe(const std::vector<RunFolder>& folders, std::vector<RunState> stored) {
+  Observation observation(folders, std::move(stored));
   observation.AskSlurm();
   return observation.TakeRuns();
+}
+
+}  // namespace
+
+std::vector<ObservedRun> ObserveRuns(const std::vector<RunFolder>& folders) {
+  std::vector<RunState> stored;
+  for (const auto& folder : folders) stored.push_back(folder.ReadState());
+  return Observe(folders, std::move(stored));
 }
 
 RunState Shown(ObservedRun observed) {
@@ -186,5 +197,28 @@ RunState Shown(ObservedRun observed) {
 }
 
 RunState ObserveRun(const RunFolder& folder) { return Shown(std::move(ObserveRuns({folder}).front())); }
+
+std::string_view PhaseWord(const RunRow& row) { return row.state ? PhaseName(row.state->phase) : kUnreadable; }
+
+std::vector<RunRow> ObserveRows(const std::vector<RunFolder>& folders) {
+  std::vector<RunRow> rows;
+  std::vector<RunFolder> readable;
+  std::vector<RunState> stored;
+  for (const auto& folder : folders) {
+    rows.push_back({folder, {}, {}});
+    try {
+      stored.push_back(folder.ReadState());
+      readable.push_back(folder);
+    } catch (const Error& error) {
+      rows.back().trouble = error;
+    }
+  }
+  auto observed = Observe(readable, std::move(stored));
+  auto next = observed.begin();
+  for (auto& row : rows) {
+    if (!row.trouble) row.state = Shown(std::move(*next++));
+  }
+  return rows;
+}
 
 }  // namespace slipway::launcher

@@ -3,8 +3,10 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "core/error.h"
 #include "launcher/cluster/slurm_types.h"
 #include "launcher/run_folder/run_folder.h"
 
@@ -28,6 +30,21 @@ RunState Shown(ObservedRun observed);
 std::vector<ObservedRun> ObserveRuns(const std::vector<RunFolder>& folders);
 /// Observes one run and returns the state to show.
 RunState ObserveRun(const RunFolder& folder);
+
+/// A run in a list: its state to show, or why that cannot be read.
+struct RunRow {
+  RunFolder run;
+  std::optional<Error> trouble;
+  std::optional<RunState> state;
+};
+
+/// What lists show as the phase of a run whose state cannot be read.
+inline constexpr std::string_view kUnreadable = "unreadable";
+/// The phase in a word.
+std::string_view PhaseWord(const RunRow& row);
+
+/// Observes runs, in the order of `folders`. An unreadable one does not hinder the others. Cost: as ObserveRuns.
+std::vector<RunRow> ObserveRows(const std::vector<RunFolder>& folders);
 
 /// True when the run was submitted and has not ended, or its job may still be copying results out of its buffer.
 bool IsInBatchSystem(const RunFolder& folder, const RunState& state);
