@@ -181,7 +181,7 @@ TrialBook TrialBook::OpenForWriting(const fs::path& folder, std::optional<Storag
 
 TrialBook TrialBook::OpenForReading(const fs::path& folder) {
   const auto path = folder / kBookName;
-  if (!fs::exists(path)) {
+  if (!fs::is_regular_file(path)) {
     throw Error(ErrorKind::kUsage, fmt::format("'{}' holds no trials: there is no {}", folder.string(), kBookName),
                 "name the folder of an ensemble run");
   }

@@ -9,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-#include "core/files.h"
+#include "core/documents.h"
 #include "core/lines.h"
 #include "launcher/ranks/monitor/line_follower.h"
 #include "launcher/ranks/monitor/log_tail.h"
@@ -35,7 +35,7 @@ struct ExitRecord {
 };
 
 std::optional<ExitRecord> ReadRecord(const fs::path& directory, int rank) {
-  const auto text = ReadFileIfPresent(RankFile(shim::kExitName, directory, rank));
+  const auto text = ReadDocumentIfPresent(RankFile(shim::kExitName, directory, rank));
   if (!text || !text->ends_with('\n')) return {};
   LineWords words(std::string_view(*text).substr(0, text->size() - 1));
   ExitRecord record{{words.Take<int>(), words.Take<int>()}};

@@ -31,7 +31,10 @@ std::optional<double> TimeIn(const std::string& utc) {
   return time ? std::optional(UnixSeconds(*time)) : std::nullopt;
 }
 
-void TakeState(const RunFolder& folder, const RunState& state, RunView& view) {
+}  // namespace
+
+RunView ViewOf(const RunFolder& folder, const RunState& state) {
+  RunView view;
   view.run = folder.id();
   view.folder = folder.path().string();
   view.name = state.name;
@@ -43,7 +46,10 @@ void TakeState(const RunFolder& folder, const RunState& state, RunView& view) {
   view.attempt = state.attempt;
   view.reason = state.reason;
   view.cause = ToJson(state).value("cause", Json());
+  return view;
 }
+
+namespace {
 
 /// What follows from plan.json, as far as it can be read.
 struct PlanFacts {
@@ -78,6 +84,8 @@ double TimeOf(const fs::path& path) {
 
 void TakeCheckpoints(const RunFolder& folder, RunView& view) {
   for (const auto& published : PublishedCheckpoints(folder.checkpoints())) {
+    std::error_code error;
+    if (!fs::is_regular_file(published.directory / "manifest.json", error)) continue;  // reading a pipe would wait
     const auto manifest = ReadCheckpointManifest(published.directory);
     if (!manifest) continue;
     CheckpointView shown{published.step, 0, manifest->info.seconds, TimeOf(published.directory / "manifest.json")};
@@ -156,11 +164,12 @@ ViewReader::ViewReader(RunFolder folder) : memory_(std::make_unique<Memory>(std:
 ViewReader::ViewReader(ViewReader&&) noexcept = default;
 ViewReader::~ViewReader() = default;
 
-RunView ViewReader::Read(Depth depth) {
+RunView ViewReader::Read(Depth depth) { return Read(depth, memory_->folder.ReadState()); }
+
+RunView ViewReader::Read(Depth depth, const RunState& state) {
   const auto& folder = memory_->folder;
   const double now = UnixSeconds(SystemClock().Now());
-  RunView view;
-  TakeState(folder, folder.ReadState(), view);
+  auto view = ViewOf(folder, state);
   const auto plan = TakePlan(folder, view);
   AddEvents(folder, view);
   if (view.ensemble) AddTrials(folder, view, now);

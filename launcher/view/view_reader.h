@@ -15,6 +15,9 @@ enum class Depth {
   kAnalysis,  ///< everything: curves of all trials, importance, failures with their logs
 };
 
+/// What the state alone says.
+RunView ViewOf(const RunFolder& folder, const RunState& state);
+
 /// Metrics files are read once: a second Read continues where the first one ended. Files that are missing, damaged or
 /// of another version leave a warning in the view.
 class ViewReader {
@@ -25,6 +28,8 @@ class ViewReader {
 
   /// Errors: those of RunFolder::ReadState.
   RunView Read(Depth depth);
+  /// The same for a state that was read before, and may be corrected by the batch system.
+  RunView Read(Depth depth, const RunState& state);
 
  private:
   struct Memory;

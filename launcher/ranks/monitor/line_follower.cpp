@@ -18,7 +18,8 @@ LineFollower::LineFollower(std::filesystem::path path, std::function<void(std::s
     : path_(std::move(path)), callback_(std::move(callback)) {}
 
 void LineFollower::Poll() {
-  if (!fd_) fd_ = UniqueFd(::open(path_.c_str(), O_RDONLY | O_CLOEXEC));
+  // Without O_NONBLOCK the open of a pipe waits for its writer. What is no file gives no lines.
+  if (!fd_) fd_ = UniqueFd(::open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (!fd_) return;
   struct stat info {};
   if (::fstat(fd_.get(), &info) == 0 && static_cast<std::uint64_t>(info.st_size) < offset_) offset_ = 0;

@@ -12,7 +12,7 @@ namespace {
 constexpr off_t kMostTailBytes = 64 * 1024;
 
 std::string ReadEnd(const std::filesystem::path& path) {
-  const UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  const UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   struct stat info {};
   if (!fd || ::fstat(fd.get(), &info) != 0) return {};
   const off_t begin = info.st_size > kMostTailBytes ? info.st_size - kMostTailBytes : 0;
