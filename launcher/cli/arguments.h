@@ -18,6 +18,7 @@
 #include "launcher/cli/commands/report.h"
 #include "launcher/cli/commands/run.h"
 #include "launcher/cli/commands/runs.h"
+#include "launcher/cli/commands/serve.h"
 #include "launcher/cli/commands/session.h"
 #include "launcher/cli/commands/spec.h"
 #include "launcher/cli/commands/stage.h"
@@ -51,6 +52,7 @@ struct Arguments {
   DoctorOptions doctor;
   ExplainOptions explain;
   ReportOptions report;
+  ServeOptions serve;
   StatusOptions status;
   WaitOptions wait;
   std::string wait_timeout;

@@ -32,6 +32,15 @@ void DescribeDiagnosis(CLI::App& app, Arguments& arguments) {
   report->add_option("run", arguments.report.runs, "Runs: ids, unique prefixes, folders, or last (the default)");
   report->add_option("-o,--out", arguments.report.out, "Write this file (default: report.html in the run folder)");
   report->callback([&] { arguments.command = [&](Session& session) { return Report(arguments.report, session); }; });
+
+  auto* serve = AddCommand(app, "serve", "Show all runs in a browser, live; only who has the URL can read them",
+                           "  slipway serve\n  slipway serve --port 8080\n  slipway serve --json | jq -r .url");
+  serve->add_option("--port", arguments.serve.port, "Listen on this port; 0: a free one")
+      ->check(CLI::Range(0, 65535))
+      ->capture_default_str();
+  serve->add_option("--host", arguments.serve.host, "Listen on this address; others than loopback are not encrypted")
+      ->capture_default_str();
+  serve->callback([&] { arguments.command = [&](Session& session) { return Serve(arguments.serve, session); }; });
 }
 
 }  // namespace slipway::launcher

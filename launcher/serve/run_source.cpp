@@ -1,0 +1,125 @@
+#include "launcher/serve/run_source.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "core/error.h"
+#include "launcher/run_folder/attempt_files.h"
+#include "launcher/view/view_reader.h"
+
+namespace slipway::launcher {
+namespace {
+
+constexpr auto kListHolds = std::chrono::milliseconds(500);
+constexpr auto kPatience = std::chrono::seconds(5);
+
+std::string TextOf(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
+
+/// Of all files whose change changes the view.
+std::vector<FileStamp> StampsOf(const RunFolder& run, int attempt) {
+  const auto book = run.trial_book().string();
+  std::vector<FileStamp> stamps = {StampOf(run.path()),
+                                   StampOf(run.path() / "state.json"),
+                                   StampOf(run.path() / "events.jsonl"),
+                                   StampOf(run.checkpoints()),
+                                   StampOf(book),
+                                   StampOf(book + "-wal")};
+  for (const char* name : {"", "metrics.jsonl", "comm.json"}) stamps.push_back(StampOf(run.attempt(attempt) / name));
+  return stamps;
+}
+
+}  // namespace
+
+/// A view, until its files change.
+class RunSource::Remembered {
+ public:
+  explicit Remembered(RunFolder run) : run_(std::move(run)), reader_(run_) {}
+
+  View Read() {
+    const std::unique_lock lock(mutex_, kPatience);
+    if (!lock) {
+      throw Error(ErrorKind::kTryAgain, fmt::format("run {} is still being read", run_.id()),
+                  "wait, or look at its files: " + run_.path().string());
+    }
+    const auto now = SystemClock().Steady();
+    const auto stamps = StampsOf(run_, view_ ? view_->attempt : 1);
+    if (stamps == stamps_ && view_ && now < look_again_) return view_;
+    Observe(stamps, now);
+    return view_;
+  }
+
+  SteadyTime used() const { return used_; }
+  void Use() { used_ = SystemClock().Steady(); }
+
+ private:
+  /// The state of a run may change while its files stay: its manager is killed, its job ends.
+  void Observe(const std::vector<FileStamp>& stamps, SteadyTime now) {
+    auto row = std::move(ObserveRows({run_}).front());
+    if (!row.state) throw Error(*row.trouble);
+    look_again_ = HasEnded(row.state->phase) ? SteadyTime::max() : now + LookAgainAfter(*row.state);
+    const auto state = ToJson(*row.state);
+    if (stamps == stamps_ && view_ && state == state_) return;
+    view_ = std::make_shared<const RunView>(reader_.Read(Depth::kAnalysis, *row.state));
+    state_ = state;
+    stamps_ = stamps;
+  }
+
+  std::chrono::nanoseconds LookAgainAfter(const RunState& state) const {
+    return IsInBatchSystem(run_, state) ? RunList::kAskSlurmEvery : std::chrono::seconds(1);
+  }
+
+  const RunFolder run_;
+  std::timed_mutex mutex_;
+  ViewReader reader_;
+  std::vector<FileStamp> stamps_;  ///< before `view_` was read
+  Json state_;
+  View view_;
+  SteadyTime look_again_{};
+  SteadyTime used_{};
+};
+
+RunSource::RunSource(std::filesystem::path runs_directory)
+    : runs_directory_(std::move(runs_directory)), list_(runs_directory_) {}
+RunSource::~RunSource() = default;
+
+std::string RunSource::Runs() {
+  const std::scoped_lock lock(list_mutex_);
+  const auto now = SystemClock().Steady();
+  if (list_text_.empty() || now - list_read_ >= kListHolds) {
+    list_text_ = TextOf(list_.Read());
+    list_read_ = SystemClock().Steady();
+  }
+  return list_text_;
+}
+
+RunFolder RunSource::Find(const std::string& id) const {
+  for (const auto& run : ListRuns(runs_directory_)) {
+    if (run.id() == id) return run;
+  }
+  throw Error(ErrorKind::kUsage, fmt::format("there is no run of this id in '{}'", runs_directory_.string()),
+              "go back to the list of runs");
+}
+
+std::shared_ptr<RunSource::Remembered> RunSource::Remember(const RunFolder& run) {
+  const std::scoped_lock lock(views_mutex_);
+  auto& remembered = views_[run.path()];
+  if (!remembered) remembered = std::make_shared<Remembered>(run);
+  remembered->Use();
+  auto kept = remembered;
+  if (views_.size() > kMostRemembered) {
+    views_.erase(std::ranges::min_element(views_, {}, [](const auto& entry) { return entry.second->used(); }));
+  }
+  return kept;
+}
+
+RunSource::View RunSource::Read(const std::string& id) { return Remember(Find(id))->Read(); }
+
+std::string ViewText(const std::vector<RunSource::View>& views) {
+  std::vector<RunView> runs;
+  for (const auto& view : views) runs.push_back(*view);
+  return TextOf(ViewDocument(runs, UnixSeconds(SystemClock().Now())));
+}
+
+}  // namespace slipway::launcher

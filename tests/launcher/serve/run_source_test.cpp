@@ -1,0 +1,76 @@
+// Views are read again when, and only when, something has changed.
+
+#include "launcher/serve/run_source.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+#include "core/error.h"
+#include "core/files.h"
+#include "tests/support/temp_directory.h"
+
+namespace slipway::launcher {
+namespace {
+
+class RunSources : public testing::Test {
+ protected:
+  void AppendMetrics(int step) const {
+    MakeDirectories(run_.attempt(1));
+    std::ofstream(run_.attempt(1) / "metrics.jsonl", std::ios::app) << R"({"time":5,"step":)" << step
+                                                                    << R"(,"metrics":{"loss":2}})"
+                                                                       "\n";
+  }
+
+  test::TempDirectory directory_;
+  const RunFolder run_ = RunFolder::Create(directory_ / "runs", "small", false);
+  RunSource source_{directory_ / "runs"};
+};
+
+TEST_F(RunSources, GiveTheSameViewUntilARunChanges) {
+  auto state = run_.ReadState();
+  state.attempt = 1;
+  run_.WriteState(state);
+  const auto first = source_.Read(run_.id());
+  source_.Read(run_.id());  // the stamps of attempt 1 are known now
+  const auto second = source_.Read(run_.id());
+  EXPECT_EQ(second, source_.Read(run_.id()));
+  AppendMetrics(1);
+  const auto third = source_.Read(run_.id());
+  EXPECT_NE(third, second);
+  EXPECT_EQ(third->curves.at(0).count, 1u);
+  AppendMetrics(2);
+  EXPECT_EQ(source_.Read(run_.id())->curves.at(0).count, 2u);
+}
+
+TEST_F(RunSources, NeverLeaveTheRunsDirectory) {
+  const auto outside = RunFolder::Create(directory_ / "others", "secret", false);
+  for (const std::string id :
+       {"../others/" + outside.id(), outside.path().string(), std::string("."), std::string(".."), std::string(),
+        run_.id() + "/", "./" + run_.id(), run_.path().string(), run_.id() + std::string(1, '\0'),
+        run_.id().substr(0, 8), std::string("last")}) {
+    EXPECT_THROW(source_.Read(id), Error) << id;
+  }
+  EXPECT_EQ(source_.Read(run_.id())->run, run_.id());
+}
+
+TEST_F(RunSources, ForgetTheViewsThatAreUsedLeast) {
+  for (std::size_t i = 0; i < 2 * RunSource::kMostRemembered; ++i) {
+    source_.Read(RunFolder::Create(directory_ / "runs", "more", false).id());
+  }
+  EXPECT_EQ(source_.Read(run_.id())->run, run_.id());
+}
+
+TEST_F(RunSources, MakeOneDocumentOfSeveralRuns) {
+  const auto other = RunFolder::Create(directory_ / "runs", "other", false);
+  const auto document = Json::parse(ViewText({source_.Read(run_.id()), source_.Read(other.id())}));
+  EXPECT_EQ(document.at("schema"), "slipway.view/1");
+  ASSERT_EQ(document.at("runs").size(), 2u);
+  EXPECT_EQ(document.at("runs")[1].at("run"), other.id());
+}
+
+TEST_F(RunSources, ListRunsAsText) { EXPECT_EQ(Json::parse(source_.Runs()).at("runs").size(), 1u); }
+
+}  // namespace
+}  // namespace slipway::launcher
