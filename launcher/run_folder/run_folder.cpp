@@ -242,16 +242,23 @@ void SortByTime(std::vector<ListedRun>& runs) {
   std::ranges::sort(runs, {}, [](const ListedRun& run) { return std::tie(run.time, run.created, run.path); });
 }
 
+fs::path CanonicalIfPossible(const fs::path& path) {
+  std::error_code error;
+  const auto canonical = fs::canonical(path, error);
+  return error ? fs::absolute(path) : canonical;
+}
+
 }  // namespace
 
 std::vector<RunFolder> ListRuns(const fs::path& runs_directory) {
   auto found = LookIntoFolder(runs_directory);
   SortByTime(found);
+  const auto directory = CanonicalIfPossible(runs_directory);
   std::vector<RunFolder> runs;
   for (const auto& run : found) {
     std::error_code error;
-    const auto canonical = fs::canonical(run.path, error);
-    runs.push_back(RunFolder(error ? fs::absolute(run.path) : canonical));
+    const bool is_link = fs::is_symlink(run.path, error);  // canonical() looks at each part of a path
+    runs.push_back(RunFolder(is_link ? CanonicalIfPossible(run.path) : directory / run.path.filename()));
   }
   return runs;
 }
