@@ -8,7 +8,7 @@ packages_build=(
   libopenmpi-dev openmpi-bin libhwloc-dev
   libyaml-cpp-dev libcli11-dev libspdlog-dev libfmt-dev nlohmann-json3-dev libpcre2-dev
   libsqlitecpp-dev libsqlite3-dev
-  libboost-dev libeigen3-dev liblbfgspp-dev  # ensembles: Sobol points, models, their best places
+  libboost-dev libeigen3-dev liblbfgspp-dev  # ensembles: Sobol points, models, their best places; serve: Boost.Beast
   librandom123-dev        # ensembles: random numbers without a state
   libhdf5-dev zlib1g-dev libminizip-dev libprotozero-dev libturbojpeg0-dev
   libsodium-dev           # staging across nodes: the proofs of the group's key

@@ -48,22 +48,9 @@ constexpr auto kPatienceAtEnd = std::chrono::milliseconds(300);
 constexpr const char* kText = "text/plain; charset=utf-8";
 constexpr const char* kJson = "application/json";
 
-using Text = std::shared_ptr<const std::string>;
-
 /// What a thread that reads runs has found.
 template <class Result>
 using Outcome = std::variant<Result, Error>;
-
-/// A view and what followers are sent.
-struct ViewEvent {
-  RunSource::View view;
-  Text event;  ///< null: the view is as before
-};
-
-/// A JSON document has no line breaks.
-Text EventText(const RunSource::View& view) {
-  return std::make_shared<const std::string>("event: view\ndata: " + ViewText({view}) + "\n\n");
-}
 
 void SetSafeHeaders(http::fields& fields) {
   for (const auto& [name, value] : kSafeHeaders) fields.set(name, value);
@@ -109,6 +96,7 @@ class Server {
 
  private:
   void Accept();
+  void ReadAhead();
   void Adopt(tcp::socket socket);
   bool MakeRoom();
   void WaitForChange(const std::shared_ptr<Topic>& topic, std::chrono::nanoseconds pause);
@@ -257,10 +245,7 @@ void Connection::Do(const ShowRuns& wanted) {
 
 void Connection::Do(const FollowRun& wanted) {
   if (!server_.MayFollow()) return Answer(http::status::service_unavailable, "too many pages follow runs\n", kText);
-  const auto read = [&runs = server_.runs, id = wanted.id] {
-    const auto view = runs.Read(id);
-    return ViewEvent{view, EventText(view)};
-  };
+  const auto read = [&runs = server_.runs, id = wanted.id] { return runs.Changes(id, nullptr); };
   server_.Compute(server_.views, read, [self = shared_from_this(), id = wanted.id](const Outcome<ViewEvent>& found) {
     self->Stream(id, found);
   });
@@ -344,6 +329,15 @@ void Server::Accept() {
   });
 }
 
+/// So that the first list that is asked for is quick and complete.
+void Server::ReadAhead() {
+  Compute(
+      lists, [this] { return runs.ReadAhead(); },
+      [this](const Outcome<bool>& more) {
+        if (const auto* has_more = std::get_if<bool>(&more); has_more != nullptr && *has_more) ReadAhead();
+      });
+}
+
 void Server::Adopt(tcp::socket socket) {
   if (!MakeRoom()) return;
   error_code ignored;
@@ -398,10 +392,7 @@ void Server::LookForChange(const std::shared_ptr<Topic>& topic) {
     topics_.erase(topic->id);
     return;
   }
-  const auto read = [&runs = runs, id = topic->id, before = topic->latest.view] {
-    const auto view = runs.Read(id);
-    return ViewEvent{view, view == before ? nullptr : EventText(view)};
-  };
+  const auto read = [&runs = runs, id = topic->id, before = topic->latest.view] { return runs.Changes(id, before); };
   const auto begin = std::chrono::steady_clock::now();
   Compute(views, read, [this, topic, begin](const Outcome<ViewEvent>& found) {
     Publish(topic, found);
@@ -432,6 +423,7 @@ void Server::Publish(const std::shared_ptr<Topic>& topic, const Outcome<ViewEven
 bool Server::Run() {
   signals_.async_wait([this](error_code, int) { io_.stop(); });
   Accept();
+  ReadAhead();
   io_.run();
   lists.stop();
   views.stop();

@@ -23,7 +23,7 @@ namespace slipway::launcher {
 /// What a list shows beyond the state is read within `kPatience`; the rest of it comes with the next lists.
 class RunList {
  public:
-  static constexpr auto kPatience = std::chrono::milliseconds(100);
+  static constexpr auto kPatience = std::chrono::milliseconds(50);
   /// How often Slurm is asked about runs in the batch system.
   static constexpr auto kAskSlurmEvery = std::chrono::seconds(10);
 

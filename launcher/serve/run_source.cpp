@@ -15,7 +15,7 @@ namespace {
 constexpr auto kListHolds = std::chrono::milliseconds(500);
 constexpr auto kPatience = std::chrono::seconds(5);
 
-std::string TextOf(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
+std::string DumpOf(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
 
 /// Of all files whose change changes the view.
 std::vector<FileStamp> StampsOf(const RunFolder& run, int attempt) {
@@ -84,14 +84,23 @@ RunSource::RunSource(std::filesystem::path runs_directory)
     : runs_directory_(std::move(runs_directory)), list_(runs_directory_) {}
 RunSource::~RunSource() = default;
 
+void RunSource::ReadList() {
+  const auto list = list_.Read();
+  list_text_ = DumpOf(list);
+  list_is_complete_ = list.at("complete").get<bool>();
+  list_read_ = SystemClock().Steady();
+}
+
 std::string RunSource::Runs() {
   const std::scoped_lock lock(list_mutex_);
-  const auto now = SystemClock().Steady();
-  if (list_text_.empty() || now - list_read_ >= kListHolds) {
-    list_text_ = TextOf(list_.Read());
-    list_read_ = SystemClock().Steady();
-  }
+  if (list_text_.empty() || SystemClock().Steady() - list_read_ >= kListHolds) ReadList();
   return list_text_;
+}
+
+bool RunSource::ReadAhead() {
+  const std::scoped_lock lock(list_mutex_);
+  if (!list_is_complete_) ReadList();
+  return !list_is_complete_;
 }
 
 RunFolder RunSource::Find(const std::string& id) const {
@@ -116,10 +125,16 @@ std::shared_ptr<RunSource::Remembered> RunSource::Remember(const RunFolder& run)
 
 RunSource::View RunSource::Read(const std::string& id) { return Remember(Find(id))->Read(); }
 
+ViewEvent RunSource::Changes(const std::string& id, const View& before) {
+  const auto view = Read(id);
+  if (view == before) return {view, nullptr};
+  return {view, std::make_shared<const std::string>("event: view\ndata: " + ViewText({view}) + "\n\n")};  // one line
+}
+
 std::string ViewText(const std::vector<RunSource::View>& views) {
   std::vector<RunView> runs;
   for (const auto& view : views) runs.push_back(*view);
-  return TextOf(ViewDocument(runs, UnixSeconds(SystemClock().Now())));
+  return DumpOf(ViewDocument(runs, UnixSeconds(SystemClock().Now())));
 }
 
 }  // namespace slipway::launcher

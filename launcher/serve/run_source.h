@@ -13,6 +13,14 @@
 
 namespace slipway::launcher {
 
+using Text = std::shared_ptr<const std::string>;
+
+/// A view, and the server-sent event `view` with it.
+struct ViewEvent {
+  std::shared_ptr<const RunView> view;
+  Text event;  ///< null: the view is as before
+};
+
 class RunSource {
  public:
   /// Views of as many runs are remembered.
@@ -23,6 +31,8 @@ class RunSource {
 
   /// `slipway.run-list/1` as text. Lists that are asked for within half a second are the same.
   std::string Runs();
+  /// Reads more of what lists show. False: all is read.
+  bool ReadAhead();
 
   using View = std::shared_ptr<const RunView>;
   /// The run as it is now. The same object as before: it has not changed. An id that ListRuns does not give is no run,
@@ -30,9 +40,12 @@ class RunSource {
   /// Errors: Error(kUsage) for no run; Error(kTryAgain) when another thread has read it for five seconds; those of
   /// RunFolder::ReadState.
   View Read(const std::string& id);
+  /// The same as an event, unless it is still `before`.
+  ViewEvent Changes(const std::string& id, const View& before);
 
  private:
   class Remembered;
+  void ReadList();
   RunFolder Find(const std::string& id) const;
   std::shared_ptr<Remembered> Remember(const RunFolder& run);
 
@@ -40,6 +53,7 @@ class RunSource {
   std::mutex list_mutex_;
   RunList list_;
   std::string list_text_;
+  bool list_is_complete_ = false;
   SteadyTime list_read_{};
   std::mutex views_mutex_;
   std::map<std::filesystem::path, std::shared_ptr<Remembered>> views_;

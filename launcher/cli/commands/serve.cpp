@@ -1,23 +1,18 @@
 #include "launcher/cli/commands/serve.h"
 
 #include <fmt/format.h>
-#include <pwd.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <cstdlib>
 #include <nlohmann/json.hpp>
 
+#include "core/ownership.h"
 #include "core/process_identity.h"
 #include "launcher/serve/http_server.h"
 
 namespace slipway::launcher {
 namespace {
-
-std::string UserName() {
-  const auto* entry = ::getpwuid(::geteuid());
-  return entry != nullptr ? entry->pw_name : std::to_string(::geteuid());
-}
 
 bool IsWildcard(const std::string& address) { return address == "0.0.0.0" || address == "::"; }
 
@@ -29,7 +24,7 @@ std::string InUrl(const std::string& address) {
 std::string TunnelTo(const HttpServer& server) {
   const auto target = IsWildcard(server.address()) ? std::string("127.0.0.1") : InUrl(server.address());
   const char* login = std::getenv("SLURM_SUBMIT_HOST");
-  const auto user = UserName();
+  const auto user = UserName(::geteuid());
   const bool passes_login = login != nullptr && *login != '\0' && HostName() != login;
   return fmt::format("ssh -N -L {0}:{1}:{0} {2}{3}@{4}", server.port(), target,
                      passes_login ? fmt::format("-J {}@{} ", user, login) : "", user, HostName());

@@ -5,10 +5,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <fstream>
 
 #include "core/error.h"
 #include "core/files.h"
+#include "launcher/run_folder/end_cause.h"
 #include "tests/support/temp_directory.h"
 
 namespace slipway::launcher {
@@ -44,6 +46,22 @@ TEST_F(RunSources, GiveTheSameViewUntilARunChanges) {
   EXPECT_EQ(source_.Read(run_.id())->curves.at(0).count, 2u);
 }
 
+TEST_F(RunSources, MakeOneEventOfEachChange) {
+  auto state = run_.ReadState();
+  EndAs(state, Phase::kFailed, cause::Completed{});
+  state.reason = "two\n\nlines: data: \r\n<script>";
+  run_.WriteState(state);
+  const auto first = source_.Changes(run_.id(), nullptr);
+  ASSERT_TRUE(first.event);
+  EXPECT_TRUE(first.event->starts_with("event: view\ndata: {"));
+  EXPECT_TRUE(first.event->ends_with("}\n\n"));
+  EXPECT_EQ(std::ranges::count(*first.event, '\n'), 3) << "line breaks in a value do not end the event";
+  EXPECT_EQ(std::ranges::count(*first.event, '\r'), 0);
+  const auto second = source_.Changes(run_.id(), first.view);
+  EXPECT_EQ(second.view, first.view);
+  EXPECT_FALSE(second.event);
+}
+
 TEST_F(RunSources, NeverLeaveTheRunsDirectory) {
   const auto outside = RunFolder::Create(directory_ / "others", "secret", false);
   for (const std::string id :
@@ -70,7 +88,10 @@ TEST_F(RunSources, MakeOneDocumentOfSeveralRuns) {
   EXPECT_EQ(document.at("runs")[1].at("run"), other.id());
 }
 
-TEST_F(RunSources, ListRunsAsText) { EXPECT_EQ(Json::parse(source_.Runs()).at("runs").size(), 1u); }
+TEST_F(RunSources, ListRunsAsText) {
+  EXPECT_FALSE(source_.ReadAhead()) << "one run is read at once";
+  EXPECT_EQ(Json::parse(source_.Runs()).at("runs").size(), 1u);
+}
 
 }  // namespace
 }  // namespace slipway::launcher
