@@ -64,7 +64,7 @@ TEST_F(RunSources, MakeOneEventOfEachChange) {
 
 TEST_F(RunSources, NeverLeaveTheRunsDirectory) {
   const auto outside = RunFolder::Create(directory_ / "others", "secret", false);
-  for (const std::string id :
+  for (const std::string& id :
        {"../others/" + outside.id(), outside.path().string(), std::string("."), std::string(".."), std::string(),
         run_.id() + "/", "./" + run_.id(), run_.path().string(), run_.id() + std::string(1, '\0'),
         run_.id().substr(0, 8), std::string("last")}) {
