@@ -25,5 +25,12 @@ pkg_check_modules(TURBOJPEG REQUIRED IMPORTED_TARGET libturbojpeg)
 # Linked in where there is an archive of it: each shared library is one more to load at every start.
 find_library(MINIZIP_LIBRARY NAMES libminizip.a minizip REQUIRED)
 find_path(MINIZIP_INCLUDE_DIR minizip/unzip.h REQUIRED)
+find_library(NCURSESW_LIBRARY NAMES libncursesw.a ncursesw REQUIRED)
+find_library(TINFO_LIBRARY NAMES libtinfo.a tinfo REQUIRED)
+find_path(NCURSES_INCLUDE_DIR curses.h REQUIRED)
 find_path(RANDOM123_INCLUDE_DIR Random123/philox.h REQUIRED)
 find_path(PROTOZERO_INCLUDE_DIR protozero/pbf_reader.hpp REQUIRED)
+
+add_library(slipway_curses INTERFACE)
+target_include_directories(slipway_curses SYSTEM INTERFACE "${NCURSES_INCLUDE_DIR}")
+target_link_libraries(slipway_curses INTERFACE "${NCURSESW_LIBRARY}" "${TINFO_LIBRARY}")

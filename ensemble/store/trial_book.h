@@ -49,6 +49,8 @@ class TrialBook {
   std::optional<StudyRecord> Study();
   /// All trials in the order of their numbers. Cost: two scans; 10,000 trials of 10 parameters in < 0.1 s.
   std::vector<TrialRecord> Trials();
+  /// The same without parameters and without the values of further objectives. Cost: 10,000 trials in 0.02 s.
+  std::vector<TrialRecord> TrialStates();
   std::vector<AttemptRecord> Attempts(TrialNumber trial);
   /// Those of all trials, in the order of trial and number.
   std::vector<AttemptRecord> Attempts();

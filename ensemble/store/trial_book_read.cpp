@@ -217,13 +217,20 @@ std::optional<StudyRecord> TrialBook::Study() {
   });
 }
 
-std::vector<TrialRecord> TrialBook::Trials() {
+std::vector<TrialRecord> TrialBook::TrialStates() {
   return Translating(state_->connection.path(), [&] {
     auto query = state_->Prepare(
         "SELECT number, state, configuration, objective, attempts, failures, reason, created, started, ended, "
         "repeat, parent, origin FROM trial ORDER BY number");
     std::vector<TrialRecord> trials;
     while (query.Next()) trials.push_back(TrialIn(query));
+    return trials;
+  });
+}
+
+std::vector<TrialRecord> TrialBook::Trials() {
+  auto trials = TrialStates();
+  return Translating(state_->connection.path(), [&] {
     ReadParameters(state_->connection, trials);
     ReadFurtherValues(state_->connection, trials);
     return trials;

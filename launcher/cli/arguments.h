@@ -33,6 +33,7 @@
 #include "launcher/cli/commands/trials_select.h"
 #include "launcher/cli/commands/trials_serve.h"
 #include "launcher/cli/commands/trials_throughput.h"
+#include "launcher/cli/commands/watch.h"
 #include "launcher/cli/describe.h"
 #include "launcher/run/data/staging_member.h"
 
@@ -54,6 +55,7 @@ struct Arguments {
   ReportOptions report;
   ServeOptions serve;
   StatusOptions status;
+  WatchOptions watch;
   WaitOptions wait;
   std::string wait_timeout;
   CancelOptions cancel;

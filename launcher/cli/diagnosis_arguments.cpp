@@ -26,6 +26,11 @@ void DescribeDiagnosis(CLI::App& app, Arguments& arguments) {
   AddRunSelector(explain, arguments.explain.run);
   explain->callback([&] { arguments.command = [&](Session& session) { return Explain(arguments.explain, session); }; });
 
+  auto* watch = AddCommand(app, "watch", "Show a run while it goes on, full screen: progress, curves, trials, ranks, logs",
+                           "  slipway watch\n  slipway watch fash\n  slipway watch all");
+  watch->add_option("run", arguments.watch.run, "Run: id, unique prefix, folder, last (the default), or all for a list");
+  watch->callback([&] { arguments.command = [&](Session& session) { return Watch(arguments.watch, session); }; });
+
   auto* report = AddCommand(app, "report", "Write one HTML page with the curves, trials, times and failures of runs",
                             "  slipway report\n  slipway report fash-a fash-b --out compared.html\n"
                             "  slipway report --json | jq '.runs[0].accounting'");

@@ -52,9 +52,9 @@ void TakeStudy(const StudyRecord& study, RunView& view) {
 
 // ---- the trials
 
-std::map<ensemble::TrialNumber, std::string> PlacesOf(ensemble::TrialBook& book) {
+std::map<ensemble::TrialNumber, std::string> PlacesOf(ensemble::TrialBook& book, TrialPart part) {
   std::map<ensemble::TrialNumber, std::string> places;
-  for (auto& attempt : book.Attempts()) places[attempt.trial] = std::move(attempt.place);
+  for (auto& attempt : part == TrialPart::kWhole ? book.Attempts() : book.OpenAttempts()) places[attempt.trial] = std::move(attempt.place);
   return places;
 }
 
@@ -82,10 +82,12 @@ void AddRow(const TrialRecord& trial, TrialColumns& columns) {
   for (auto& [name, values] : columns.parameters) values.push_back(ParameterOf(trial, name));
 }
 
-TrialColumns ColumnsOf(const std::vector<TrialRecord>& trials, const RunView& view) {
+TrialColumns ColumnsOf(const std::vector<TrialRecord>& trials, const RunView& view, TrialPart part) {
   TrialColumns columns;
   columns.value.resize(view.objectives.size());
-  for (const auto& parameter : view.space) columns.parameters.push_back({parameter.name, {}});
+  for (const auto& parameter : part == TrialPart::kWhole ? view.space : std::vector<ParameterView>()) {
+    columns.parameters.push_back({parameter.name, {}});
+  }
   for (const auto& trial : trials) AddRow(trial, columns);
   return columns;
 }
@@ -159,16 +161,16 @@ void TakeFront(const StudyRecord& study, const std::vector<TrialRecord>& trials,
 
 }  // namespace
 
-void AddTrials(const RunFolder& folder, RunView& view, double now) try {
+void AddTrials(const RunFolder& folder, RunView& view, double now, TrialPart part) try {
   if (!std::filesystem::exists(folder.trial_book())) return;
   auto book = ensemble::TrialBook::OpenForReading(folder.path());
   const auto study = book.Study();
   if (!study) return;
   TakeStudy(*study, view);
-  auto trials = book.Trials();
+  auto trials = part == TrialPart::kWhole ? book.Trials() : book.TrialStates();
   TakeProgress(trials, *study, now, view);
-  view.trials = ColumnsOf(trials, view);
-  const auto places = PlacesOf(book);
+  view.trials = ColumnsOf(trials, view, part);
+  const auto places = PlacesOf(book, part);
   for (const auto number : view.trials->number) {
     const auto found = places.find(number);
     view.trials->place.push_back(found == places.end() ? "" : found->second);

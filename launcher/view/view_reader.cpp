@@ -172,7 +172,7 @@ RunView ViewReader::Read(Depth depth, const RunState& state) {
   auto view = ViewOf(folder, state);
   const auto plan = TakePlan(folder, view);
   AddEvents(folder, view);
-  if (view.ensemble) AddTrials(folder, view, now);
+  if (view.ensemble) AddTrials(folder, view, now, depth == Depth::kStates ? TrialPart::kStates : TrialPart::kWhole);
   if (depth >= Depth::kCurves && !view.ensemble) {
     memory_->curves.Poll(view.attempt);
     view.curves = memory_->curves.curves().Views();

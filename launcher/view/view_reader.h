@@ -10,7 +10,8 @@ namespace slipway::launcher {
 
 /// How much is read. Later ones include earlier ones.
 enum class Depth {
-  kGlance,    ///< the state, trials, events: a few files
+  kStates,    ///< the state, events, and what each trial has come to, without its parameters
+  kGlance,    ///< the whole trials: a few files
   kCurves,    ///< the curves of a single run too
   kAnalysis,  ///< everything: curves of all trials, importance, failures with their logs
 };

@@ -179,16 +179,21 @@ int Wait(const WaitOptions& options, Session& session) {
   return PrintStatus(run, *state, session);
 }
 
-int Cancel(const CancelOptions& options, Session& session) {
-  const auto run = FindRun(session, options.run);
-  auto state = ObserveRun(run);
-  if (HasEnded(state.phase) || HasEnded(run.ReadState().phase)) return SayItHasEnded(run, state, session);
+bool RequestCancel(const RunFolder& run) {
+  const auto state = ObserveRun(run);
+  if (HasEnded(state.phase) || HasEnded(run.ReadState().phase)) return false;
   if (IsReady(state)) {
-    state = CancelReady(run);
+    CancelReady(run);
   } else {
     AskToEnd(run, state);
-    state = *WaitForEndOf(run, {});
   }
+  return true;
+}
+
+int Cancel(const CancelOptions& options, Session& session) {
+  const auto run = FindRun(session, options.run);
+  if (!RequestCancel(run)) return SayItHasEnded(run, ObserveRun(run), session);
+  const auto state = *WaitForEndOf(run, {});
   session.output.Print(
       {StatusDocument(run, state), fmt::format("{} is {}", run.id(), PhaseName(state.phase)), PhaseName(state.phase)});
   return 0;

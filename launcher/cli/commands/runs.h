@@ -6,6 +6,7 @@
 
 #include "core/units.h"
 #include "launcher/cli/commands/session.h"
+#include "launcher/run_folder/run_folder.h"
 
 namespace slipway::launcher {
 
@@ -32,5 +33,7 @@ struct CancelOptions {
 };
 /// Asks the run's manager to end everything and waits until it has. A run that has already ended is left alone.
 int Cancel(const CancelOptions& options, Session& session);
+/// Sends the same request and does not wait for the end. False for a run that has already ended.
+bool RequestCancel(const RunFolder& run);
 
 }  // namespace slipway::launcher

@@ -1,0 +1,254 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "core/units.h"
+#include "launcher/watch/draw_parts.h"
+#include "launcher/watch/plot.h"
+#include "launcher/watch/rows.h"
+
+namespace slipway::launcher::watch {
+namespace {
+
+constexpr int kLabel = 12;  // columns of "checkpoint  "
+constexpr int kBarColumns = 20;
+constexpr int kTwoColumns = 70;  // from here on, plot and leaderboard stand side by side
+constexpr int kSparkColumns = 24;
+constexpr std::size_t kMostCurveLines = 4;
+
+/// Lines with a label each, from the top down.
+class Lines {
+ public:
+  Lines(Frame& frame, const Rectangle& place) : frame_(frame), rest_(place) {}
+
+  void Add(std::string_view label, std::string_view text, Style style = Style::kPlain) {
+    if (rest_.rows <= 0) return;
+    frame_.Put(rest_.row, rest_.column, label, Style::kDim, kLabel - 1);
+    frame_.Put(rest_.row, rest_.column + kLabel, text, style, rest_.columns - kLabel);
+    ++rest_.row, --rest_.rows;
+  }
+  void Skip() { ++rest_.row, --rest_.rows; }
+  const Rectangle& rest() const { return rest_; }
+
+ private:
+  Frame& frame_;
+  Rectangle rest_;
+};
+
+std::string PhasesText(const RunView& run, double now) {
+  std::string text;
+  const std::size_t most = 6;
+  const auto first = run.phases.size() > most ? run.phases.size() - most : 0;
+  if (first > 0) text = "... ";
+  for (std::size_t i = first; i < run.phases.size(); ++i) {
+    const auto& span = run.phases[i];
+    const double until = span.to.value_or(run.ended.value_or(now));
+    text += fmt::format("{}{} {}", i > first ? "  ›  " : "", span.phase, FormatDuration(Seconds(std::max(0.0, until - span.from))));
+  }
+  if (HasEnded(run.phase)) text += fmt::format("{}{}", text.empty() ? "" : "  ›  ", PhaseName(run.phase));
+  return text.empty() ? std::string(PhaseName(run.phase)) : text;
+}
+
+std::string StagedText(const WatchData& data) {
+  const auto& run = *data.run;
+  std::uint64_t bytes = 0;
+  for (const auto& dataset : run.datasets) bytes += dataset.bytes;
+  auto text = fmt::format("{} of {} datasets, {}", run.datasets.size(), std::max(data.plan.datasets.size(), run.datasets.size()),
+                          FormatBytes({bytes}));
+  for (const auto& dataset : run.datasets) {
+    text += fmt::format("; {}: {}{}", dataset.name, dataset.tier,
+                        dataset.found ? ", was there" : fmt::format(" in {}", FormatDuration(Seconds(dataset.seconds))));
+  }
+  return text;
+}
+
+/// Steps a second over the latest quarter of what the curve holds.
+std::optional<double> StepRate(const CurveView& curve) {
+  const auto count = curve.step.size();
+  if (count < 2) return {};
+  const auto from = count - std::max<std::size_t>(2, count / 4);
+  const double seconds = curve.time.back() - curve.time[from], steps = curve.step.back() - curve.step[from];
+  return seconds > 0 && steps > 0 ? std::optional(steps / seconds) : std::nullopt;
+}
+
+const CurveView* LatestCurve(const RunView& run) {
+  const CurveView* latest = nullptr;
+  for (const auto& curve : run.curves) {
+    if (curve.step.empty()) continue;
+    if (latest == nullptr || curve.attempt > latest->attempt) latest = &curve;
+  }
+  return latest;
+}
+
+std::string ProgressText(const Model& model) {
+  const auto& run = *model.data->run;
+  std::string text;
+  if (run.progress && run.progress->total && *run.progress->total > 0) {
+    const double share = run.progress->done / *run.progress->total;
+    text = fmt::format("{} {:.0f} %  {:.0f} of {:.0f} {}", Bar(share, kBarColumns), 100 * share, run.progress->done,
+                       *run.progress->total, run.progress->unit);
+  } else if (run.progress) {
+    text = fmt::format("step {:.0f}", run.progress->done);
+  }
+  const auto* curve = LatestCurve(run);
+  const auto rate = curve != nullptr && !HasEnded(run.phase) ? StepRate(*curve) : std::nullopt;
+  if (rate) text += fmt::format("  {:.3g} steps/s", *rate);
+  if (run.progress && run.progress->left_s) text += fmt::format("  about {} left", DurationText(run.progress->left_s));
+  const bool has_limit = model.data->plan.time_limit_s && run.started && !HasEnded(run.phase);
+  if (has_limit) {
+    const double left = *model.data->plan.time_limit_s - (model.now - *run.started);
+    text += fmt::format("  time limit in {}", FormatDuration(Seconds(std::max(0.0, left))));
+  }
+  return text;
+}
+
+std::string CheckpointText(const Model& model) {
+  const auto& run = *model.data->run;
+  const auto& last = run.checkpoints.back();
+  const double age = std::max(0.0, model.now - last.time);
+  auto text = fmt::format("step {}, {}", last.step, FormatBytes({last.bytes}));
+  if (last.seconds > 0) text += fmt::format(" in {}", FormatDuration(Seconds(last.seconds)));
+  if (last.time > 0) text += fmt::format(", {} ago", FormatDuration(Seconds(age)));
+  if (const auto every = model.data->plan.checkpoint_every_s; every && !HasEnded(run.phase)) {
+    text += fmt::format("; next in about {}", FormatDuration(Seconds(std::max(0.0, *every - age))));
+  }
+  return text;
+}
+
+std::vector<double> FiniteValues(const CurveView& curve) {
+  std::vector<double> values;
+  for (const auto& value : curve.value) {
+    if (value) values.push_back(*value);
+  }
+  return values;
+}
+
+void AddCurveLines(Lines& lines, const RunView& run) {
+  std::size_t shown = 0;
+  for (const auto& curve : run.curves) {
+    if (curve.attempt != run.attempt || curve.step.empty() || shown++ == kMostCurveLines) continue;
+    const auto values = FiniteValues(curve);
+    lines.Add(curve.metric, fmt::format("{:<12} {}", curve.value.back() ? ShortNumber(*curve.value.back()) : "not finite",
+                                        Sparkline(values, kSparkColumns)));
+  }
+}
+
+std::string RanksText(const Model& model) {
+  const auto& data = *model.data;
+  std::vector<std::string> slow;
+  for (const auto& rank : data.ranks) {
+    if (rank.straggler) slow.push_back(std::to_string(rank.rank));
+  }
+  auto text = fmt::format("{} on {} nodes", data.run->ranks, data.run->nodes);
+  if (!slow.empty()) text += fmt::format("; the others wait for rank {}", slow.front());
+  return text;
+}
+
+void AddEnd(Lines& lines, const RunView& run, const WatchData& data) {
+  if (!run.reason.empty()) {
+    lines.Add(HasEnded(run.phase) ? "why" : "now", run.reason, HasEnded(run.phase) ? StyleOfState(PhaseName(run.phase)) : Style::kPlain);
+  }
+  if (!data.finding.empty()) lines.Add("watch", data.finding, Style::kBad);
+  if (!run.warnings.empty()) lines.Add("warning", run.warnings.front(), Style::kWarning);
+}
+
+// ---- ensembles
+
+std::string CountsText(const WatchData& data) {
+  std::string text;
+  for (const auto& [state, count] : data.states) text += fmt::format("{}{} {}", text.empty() ? "" : "  ", state, count);
+  return text.empty() ? "no trial yet" : text;
+}
+
+std::string BestText(const WatchData& data) {
+  const auto& run = *data.run;
+  if (!run.best) return "no trial is complete";
+  auto text = fmt::format("{} {}", run.best->metric, ShortNumber(run.best->value));
+  if (!run.best->trial) return text;
+  text += fmt::format("  trial {}", *run.best->trial);
+  const auto row = static_cast<std::size_t>(*run.best->trial);
+  if (run.trials && row < run.trials->number.size()) text += "  " + ParametersOf(*run.trials, row);
+  return text;
+}
+
+void DrawBestSoFar(Frame& frame, const Rectangle& place, const WatchData& data) {
+  if (data.best_so_far.empty()) return;
+  const double begin = data.best_so_far.front().first;
+  Series series;
+  for (const auto& [time, value] : data.best_so_far) {
+    if (!series.dots.empty()) series.dots.push_back({(time - begin) / 60, series.dots.back().y});  // it steps
+    series.dots.push_back({(time - begin) / 60, value});
+  }
+  frame.Put(place.row, place.column, "best so far, by minutes", Style::kStrong);
+  DrawPlot(frame, {place.row + 1, place.column, place.rows - 1, place.columns}, {series});
+}
+
+void DrawLeaders(Frame& frame, const Rectangle& place, const Model& model) {
+  const auto& trials = *model.data->run->trials;
+  ListState list;
+  const auto shown = std::min(model.data->leaders.size(), static_cast<std::size_t>(std::max(0, place.rows - 1)));
+  list.order.assign(model.data->leaders.begin(), model.data->leaders.begin() + static_cast<std::ptrdiff_t>(shown));
+  list.cursor = list.order.size();  // no row is selected
+  DrawTable(frame, place,
+            {{{"rank", 4, true}, {"trial", 6, true}, {"value", 11, true}, {"parameters"}},
+             [&](std::size_t row) -> std::vector<TableCell> {
+               return {{std::to_string(trials.rank[row].value_or(0))}, {std::to_string(trials.number[row])},
+                       {trials.value.empty() ? "-" : NumberText(trials.value[0][row])}, {ParametersOf(trials, row)}};
+             },
+             "no trial is complete"},
+            list);
+}
+
+void DrawRunning(Frame& frame, const Rectangle& place, const Model& model) {
+  auto small = model;
+  auto& list = small.lists[static_cast<std::size_t>(Page::kPlaces)];
+  const auto& running = model.data->running;
+  const auto shown = std::min(running.size(), static_cast<std::size_t>(std::max(0, place.rows - 1)));
+  list.order.assign(running.begin(), running.begin() + static_cast<std::ptrdiff_t>(shown));
+  list.cursor = list.order.size();
+  small.page = Page::kPlaces;
+  DrawPlaces(frame, place, small);
+}
+
+void DrawUpperHalf(Frame& frame, const Rectangle& place, const Model& model) {
+  if (place.columns < kTwoColumns) return DrawLeaders(frame, place, model);
+  const int left = place.columns / 2 - 1;
+  DrawBestSoFar(frame, {place.row, place.column, place.rows, left}, *model.data);
+  DrawLeaders(frame, {place.row, place.column + left + 2, place.rows, place.columns - left - 2}, model);
+}
+
+}  // namespace
+
+void DrawSingle(Frame& frame, const Rectangle& place, const Model& model) {
+  const auto& data = *model.data;
+  const auto& run = *data.run;
+  Lines lines(frame, place);
+  lines.Add("phases", PhasesText(run, model.now), StyleOfState(PhaseName(run.phase)));
+  if (!data.plan.datasets.empty() || !run.datasets.empty()) lines.Add("staged", StagedText(data));
+  if (const auto text = ProgressText(model); !text.empty()) lines.Add("progress", text);
+  if (!run.checkpoints.empty()) lines.Add("checkpoint", CheckpointText(model));
+  if (run.ranks > 1) lines.Add("ranks", RanksText(model));
+  AddEnd(lines, run, data);
+  AddCurveLines(lines, run);
+  lines.Skip();
+  DrawMetrics(frame, lines.rest(), run.curves, model.log_scale);
+}
+
+void DrawEnsemble(Frame& frame, const Rectangle& place, const Model& model) {
+  const auto& data = *model.data;
+  Lines lines(frame, place);
+  lines.Add("trials", CountsText(data));
+  if (const auto text = ProgressText(model); !text.empty()) lines.Add("progress", text);
+  lines.Add("best", BestText(data), Style::kGood);
+  if (!data.plan.datasets.empty() || !data.run->datasets.empty()) lines.Add("staged", StagedText(data));
+  AddEnd(lines, *data.run, data);
+  if (!data.run->trials) return;
+  lines.Skip();
+  const auto& rest = lines.rest();
+  const int running = std::min(static_cast<int>(data.running.size()) + 2, rest.rows / 2);
+  const int upper = data.running.empty() ? rest.rows : rest.rows - running;
+  DrawUpperHalf(frame, {rest.row, rest.column, upper, rest.columns}, model);
+  if (!data.running.empty()) DrawRunning(frame, {rest.row + upper, rest.column, running, rest.columns}, model);
+}
+
+}  // namespace slipway::launcher::watch

@@ -1,0 +1,40 @@
+/// The runs of a folder with their states, read again only where they have changed.
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <vector>
+
+#include "launcher/run_folder/run_folder.h"
+#include "launcher/watch/file_stamps.h"
+#include "launcher/watch/watch_data.h"
+
+namespace slipway::launcher::watch {
+
+class RunList {
+ public:
+  explicit RunList(std::filesystem::path runs_directory) : directory_(std::move(runs_directory)) {}
+
+  /// True when something has changed. Reads at most 300 new states, the newest first; the others follow in the next call.
+  /// Cost without changes: one stat for each run, and the state of those that have not ended.
+  bool Refresh();
+  const std::vector<RunRow>& rows() const { return rows_; }
+  bool complete() const { return complete_; }
+
+ private:
+  struct Known {
+    FileStamp stamp;
+    RunRow row;
+  };
+  bool ListFolders();
+
+  std::filesystem::path directory_;
+  bool listed_ = false;
+  FileStamp stamp_;
+  std::vector<RunFolder> folders_;  ///< the newest first
+  std::map<std::filesystem::path, Known> known_;
+  std::vector<RunRow> rows_;
+  bool complete_ = false;
+};
+
+}  // namespace slipway::launcher::watch
