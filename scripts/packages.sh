@@ -8,6 +8,7 @@ packages_build=(
   libopenmpi-dev openmpi-bin libhwloc-dev
   libyaml-cpp-dev libcli11-dev libspdlog-dev libfmt-dev nlohmann-json3-dev libpcre2-dev
   libsqlitecpp-dev libsqlite3-dev
+  libncurses-dev          # slipway watch
   libboost-dev libeigen3-dev liblbfgspp-dev  # ensembles: Sobol points, models, their best places; serve: Boost.Beast
   librandom123-dev        # ensembles: random numbers without a state
   libhdf5-dev zlib1g-dev libminizip-dev libprotozero-dev libturbojpeg0-dev
@@ -26,6 +27,7 @@ packages_tests=(
   ccache                  # builds again what has not changed in seconds
   libgtest-dev libgmock-dev librapidcheck-dev
   python3 python3-jsonschema python3-yaml python3-optuna python3-pytest sqlite3 procps
+  tmux                    # slipway watch in a real terminal
   python3-pyflakes        # repo rule: undefined names, unused imports
   mkdocs mkdocs-material  # the site of docs/
   chromium chromium-driver python3-selenium  # the site and reports in a browser

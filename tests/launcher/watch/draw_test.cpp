@@ -1,0 +1,147 @@
+// The screen of `slipway watch`.
+
+#include "launcher/watch/draw.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/launcher/watch/models.h"
+
+namespace slipway::launcher::watch {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+std::string TextOf(const Model& model, Screen screen = {}) { return Draw(screen, model).Text(); }
+
+TEST(WatchScreen, ShowsASingleRun) {
+  const auto text = TextOf(ModelOf(SmallSingle()));
+  EXPECT_THAT(text, HasSubstr("train-1  running  2m00s"));
+  EXPECT_THAT(text, HasSubstr("queued 20.0 s  ›  staging 10.0 s  ›  running 2m00s"));
+  EXPECT_THAT(text, HasSubstr("1 of 1 datasets, 12.0 MB; train: ram in 10.0 s"));
+  EXPECT_THAT(text, HasSubstr("step 50  1 steps/s"));
+  EXPECT_THAT(text, HasSubstr("step 40, 2.00 MB in 500.0 ms, 20.0 s ago"));
+  EXPECT_THAT(text, HasSubstr("loss  0.1  from 0.1 to 1"));
+  EXPECT_THAT(text, HasSubstr("? help  q quit"));
+}
+
+TEST(WatchScreen, SaysHowLongALimitAndACheckpointAreAway) {
+  auto model = ModelOf(SmallSingle());
+  auto data = std::make_shared<WatchData>(*model.data);
+  data->plan = {{"train", "valid"}, 600.0, 60.0};
+  const auto text = TextOf(WithData(model, data));
+  EXPECT_THAT(text, HasSubstr("1 of 2 datasets"));
+  EXPECT_THAT(text, HasSubstr("time limit in 8m00s"));
+  EXPECT_THAT(text, HasSubstr("next in about 40.0 s"));
+}
+
+TEST(WatchScreen, ShowsAnEnsemble) {
+  const auto text = TextOf(ModelOf(SmallEnsemble()));
+  EXPECT_THAT(text, HasSubstr("running 2  complete 2  failed 1"));
+  EXPECT_THAT(text, HasSubstr("30 %  3 of 10 trials  about 1m30s left"));
+  EXPECT_THAT(text, HasSubstr("loss 0.125  trial 2  lr=0.75 opt=adam"));
+  EXPECT_THAT(text, HasSubstr("best so far"));
+  EXPECT_THAT(text, HasSubstr("n2:1"));
+}
+
+TEST(WatchScreen, ShowsSparklinesBesidePlaces) {
+  auto model = ModelOf(SmallEnsemble());
+  auto data = std::make_shared<WatchData>(*model.data);
+  data->sparks[4] = {1, 2, 3};
+  EXPECT_THAT(TextOf(Press(WithData(model, data), "3")), HasSubstr("n1:1"));
+  EXPECT_THAT(TextOf(Press(WithData(model, data), "3")), HasSubstr("▁▅█"));
+}
+
+TEST(WatchScreen, ShowsWhoHoldsTheOthersUp) {
+  auto model = ModelOf(SmallSingle());
+  auto data = std::make_shared<WatchData>(*model.data);
+  data->finding = "rank 0 waited 60.0 s: rank 1 is stopped";
+  data->ranks[1].culprit = true;
+  data->ranks[1].state = "stopped";
+  data->ranks[1].last_call = "slipway_allreduce";
+  data->ranks[0].steps = RankSteps{0, "n1", 0.1, 0.05, 0.04, 0.04, 0};
+  const auto text = TextOf(Press(WithData(model, data), "3"), {24, 120});
+  EXPECT_THAT(text, HasSubstr("rank 0 waited 60.0 s: rank 1 is stopped"));
+  EXPECT_THAT(text, HasSubstr("holds the others up; last: slipway_allreduce"));
+  EXPECT_THAT(text, HasSubstr("100.0"));
+}
+
+TEST(WatchScreen, SaysThatARunIsLost) {
+  auto run = SmallSingle();
+  run.phase = Phase::kLost;
+  run.reason = "its manager is gone";
+  const auto text = TextOf(ModelOf(run));
+  EXPECT_THAT(text, HasSubstr("train-1  lost"));
+  EXPECT_THAT(text, HasSubstr("its manager is gone"));
+}
+
+TEST(WatchScreen, ListsRuns) {
+  const auto text = TextOf(ListModel());
+  EXPECT_THAT(text, HasSubstr("2 runs"));
+  EXPECT_THAT(text, HasSubstr("rank 1 failed"));
+  EXPECT_THAT(text, Not(HasSubstr("1 overview")));
+}
+
+TEST(WatchScreen, FollowsTheEndOfALog) {
+  auto model = Press(ModelOf(SmallSingle()), "l");
+  auto data = std::make_shared<WatchData>(*model.data);
+  data->log.file = "/runs/train-1/attempt-1/rank-00000.log";
+  data->log.exists = true;
+  for (int i = 0; i < 100; ++i) data->log.lines.push_back("line " + std::to_string(i));
+  model = WithData(model, data);
+  EXPECT_THAT(TextOf(model), HasSubstr("line 99"));
+  EXPECT_THAT(TextOf(model), Not(HasSubstr("line 50")));
+  const auto scrolled = TextOf(Press(model, "g"));
+  EXPECT_THAT(scrolled, HasSubstr("line 0\n"));
+  EXPECT_THAT(scrolled, Not(HasSubstr("line 99")));
+}
+
+TEST(WatchScreen, AsksAtTheBottom) {
+  const auto model = Press(ModelOf(SmallSingle()), "c");
+  EXPECT_THAT(TextOf(model), HasSubstr("cancel train-1? y: yes, any other key: no"));
+}
+
+TEST(WatchScreen, SaysPolitelyThatATerminalIsTooSmall) {
+  const auto text = TextOf(ModelOf(SmallSingle()), {6, 39});
+  EXPECT_THAT(text, HasSubstr("This terminal has 39 columns and 6 rows"));
+  EXPECT_THAT(text, HasSubstr("needs 40 x 10"));
+  EXPECT_THAT(text, HasSubstr("slipway status"));
+  EXPECT_EQ(TextOf(ModelOf(SmallSingle()), {0, 0}), "");
+}
+
+RunView Hostile(RunView run) {
+  const std::string bad = "\x1b]0;x\x07\x1b[2J\xff\u202e漢\n\r\t\x9b";
+  run.run += bad;
+  run.name = run.reason = bad;
+  run.warnings = {bad};
+  run.events.push_back({-1e300, bad, bad});
+  for (auto& curve : run.curves) curve.metric = bad;
+  run.objectives.push_back({bad, bad, ensemble::Goal::kMinimize});
+  if (run.objectives.front().name.empty() || run.ensemble) run.objectives.front().name = bad;
+  if (run.trials) run.trials->place[3] = run.trials->reason[1] = run.trials->parameters[0].first = bad;
+  if (run.trials) run.trials->parameters[1].second[0] = bad;
+  return run;
+}
+
+/// Every page in every size: nothing leaves the screen, and no control character reaches it.
+TEST(WatchScreen, KeepsHostileTextWithinAnySize) {
+  for (auto model : {ModelOf(Hostile(SmallSingle())), ModelOf(Hostile(SmallEnsemble())), ListModel()}) {
+    for (const auto* keys : {"", "2", "3", "4", "l", "?", "c", "/x"}) {
+      for (const Screen screen : {Screen{1, 1}, {10, 40}, {12, 69}, {24, 80}, {60, 300}}) {
+        const auto frame = Draw(screen, Press(model, keys));
+        ASSERT_EQ(frame.rows(), screen.rows);
+        for (int row = 0; row < frame.rows(); ++row) {
+          ASSERT_LE(WidthOf(frame.Line(row)), screen.columns);
+          for (int column = 0; column < frame.columns(); ++column) {
+            const auto c = frame.at(row, column).glyph[0];
+            ASSERT_FALSE((c > 0 && c < 0x20) || (c >= 0x7f && c < 0xa0) || c == 0x202e) << static_cast<int>(c);
+          }
+        }
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace slipway::launcher::watch

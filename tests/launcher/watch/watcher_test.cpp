@@ -1,0 +1,181 @@
+// What `slipway watch` reads of real run folders, and what it does not read again.
+
+#include "launcher/watch/watcher.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <thread>
+
+#include "core/files.h"
+#include "launcher/run_folder/run_folder.h"
+#include "launcher/watch/background_reader.h"
+#include "launcher/watch/read_single.h"
+#include "launcher/watch/run_list.h"
+#include "tests/support/temp_directory.h"
+
+namespace slipway::launcher::watch {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+class Watching : public testing::Test {
+ protected:
+  void Append(const RunFolder& folder, const std::string& file, const std::string& text) const {
+    MakeDirectories((folder.path() / file).parent_path());
+    std::ofstream(folder.path() / file, std::ios::app) << text;
+  }
+
+  RunFolder Make(const std::string& name, Phase phase, bool ensemble = false) const {
+    const auto folder = RunFolder::Create(directory_.path(), name, ensemble);
+    Enter(folder, phase);
+    return folder;
+  }
+
+  void Enter(const RunFolder& folder, Phase phase) const {
+    auto state = folder.ReadState();
+    state.phase = phase;
+    state.attempt = 1;
+    folder.WriteState(state);
+    folder.AppendEvent(PhaseName(phase), Json{{"attempt", 1}, {"reason", ""}});
+  }
+
+  /// Until nothing is left to read: the first look is quick and not whole.
+  std::shared_ptr<const WatchData> LookTwice(const Interest& interest) {
+    watcher_.Look(interest);
+    return watcher_.Look(interest);
+  }
+
+  static Interest Of(const RunFolder& folder) {
+    Interest interest;
+    interest.run = folder.path();
+    return interest;
+  }
+
+  test::TempDirectory directory_;
+  Watcher watcher_{directory_.path()};
+};
+
+TEST_F(Watching, ReadsNothingAgainThatHasNotChanged) {
+  const auto folder = Make("small", Phase::kFailed);
+  Append(folder, "attempt-1/metrics.jsonl", R"({"time":5,"step":1,"metrics":{"loss":2}})" "\n");
+  const auto first = LookTwice(Of(folder));
+  ASSERT_TRUE(first->run);
+  EXPECT_TRUE(first->is_whole);
+  EXPECT_EQ(first->run->curves.at(0).count, 1u);
+  EXPECT_EQ(watcher_.Look(Of(folder)), first);
+  Append(folder, "attempt-1/metrics.jsonl", R"({"time":6,"step":2,"metrics":{"loss":1}})" "\n");
+  auto next = first;
+  for (int i = 0; i < 200 && next == first; ++i) {  // it rests after each read
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    next = watcher_.Look(Of(folder));
+  }
+  EXPECT_EQ(next->run->curves.at(0).count, 2u);
+}
+
+TEST_F(Watching, ShowsRanksAndWhatTheWatchFound) {
+  const auto folder = Make("ranks", Phase::kFailed);
+  Append(folder, "plan.json", R"({"engine":"local","ranks":2,"spec":{"launch":{"nodes":1,"ranks_per_node":2,"cpus_per_rank":1,)"
+                              R"("gpus_per_rank":0,"time_limit":60},"data":{"train":{}},"checkpoint":{"every":5}}})");
+  Append(folder, "attempt-1/rank-00001.log", "hello\n");
+  Append(folder, "attempt-1/watch.json",
+         R"({"schema":"slipway.watch/1","kind":"stalled","message":"rank 1 is stopped","ranks":[{"rank":1,"host":"n1",)"
+         R"("pid":7,"state":"stopped","last":"slipway_allreduce","step":5}]})");
+  auto interest = Of(folder);
+  interest.ranks = true;
+  const auto data = LookTwice(interest);
+  ASSERT_EQ(data->ranks.size(), 2u);
+  EXPECT_THAT(data->finding, HasSubstr("rank 1 is stopped"));
+  EXPECT_TRUE(data->ranks[1].culprit);
+  EXPECT_TRUE(data->ranks[1].last_output);
+  EXPECT_FALSE(data->ranks[0].last_output);
+  EXPECT_THAT(data->plan.datasets, ElementsAre("train"));
+  EXPECT_EQ(data->plan.time_limit_s, 60);
+  EXPECT_EQ(data->plan.checkpoint_every_s, 5);
+}
+
+TEST_F(Watching, FollowsALog) {
+  const auto folder = Make("logs", Phase::kFailed);
+  auto interest = Of(folder);
+  interest.log = true;
+  EXPECT_FALSE(LookTwice(interest)->log.exists);
+  Append(folder, "attempt-1/rank-00000.log", "one\ntwo\n");
+  EXPECT_THAT(watcher_.Look(interest)->log.lines, ElementsAre("one", "two"));
+  Append(folder, "attempt-1/rank-00000.log", "three\n");
+  EXPECT_THAT(watcher_.Look(interest)->log.lines, ElementsAre("one", "two", "three"));
+}
+
+TEST_F(Watching, SaysWhyARunCannotBeRead) {
+  const auto folder = Make("damaged", Phase::kFailed);
+  WriteFile(folder.path() / "state.json", "{");
+  const auto data = watcher_.Look(Of(folder));
+  EXPECT_FALSE(data->run);
+  EXPECT_FALSE(data->trouble.empty());
+  WriteFile(folder.path() / "trials.db", "no book");
+  EXPECT_FALSE(watcher_.Look(Of(folder))->run);
+}
+
+TEST_F(Watching, SurvivesABookThatIsNone) {
+  const auto folder = Make("search", Phase::kFailed, true);
+  WriteFile(folder.path() / "trials.db", "no book");
+  const auto data = LookTwice(Of(folder));
+  ASSERT_TRUE(data->run);
+  EXPECT_FALSE(data->run->warnings.empty());
+  EXPECT_TRUE(data->states.empty());
+}
+
+TEST_F(Watching, ListsRunsAndReadsEndedOnesOnce) {
+  const auto folder = Make("first", Phase::kFailed);
+  RunList list(directory_.path());
+  EXPECT_TRUE(list.Refresh());
+  ASSERT_EQ(list.rows().size(), 1u);
+  EXPECT_EQ(list.rows()[0].state, "failed");
+  EXPECT_FALSE(list.Refresh());
+  Enter(folder, Phase::kSucceeded);
+  EXPECT_TRUE(list.Refresh());
+  EXPECT_EQ(list.rows()[0].state, "succeeded");
+  WriteFile(folder.path() / "state.json", "{");
+  EXPECT_TRUE(list.Refresh());
+  EXPECT_EQ(list.rows()[0].state, "unreadable");
+  std::filesystem::remove_all(folder.path());
+  EXPECT_TRUE(list.Refresh());
+  EXPECT_TRUE(list.rows().empty());
+}
+
+TEST_F(Watching, ReadsManyRunsInParts) {
+  for (int i = 0; i < 310; ++i) Make("run" + std::to_string(i), Phase::kFailed);
+  RunList list(directory_.path());
+  list.Refresh();
+  EXPECT_EQ(list.rows().size(), 300u);
+  EXPECT_FALSE(list.complete());
+  list.Refresh();
+  EXPECT_EQ(list.rows().size(), 310u);
+  EXPECT_TRUE(list.complete());
+}
+
+TEST_F(Watching, ReadsInTheBackground) {
+  const auto folder = Make("small", Phase::kFailed);
+  BackgroundReader reader(Watcher(directory_.path()), std::chrono::milliseconds(5));
+  EXPECT_FALSE(reader.Take());
+  reader.Want(Of(folder));
+  for (int i = 0; i < 500 && !(reader.Take() && reader.Take()->is_whole && reader.Take()->run); ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  ASSERT_TRUE(reader.Take());
+  EXPECT_EQ(reader.Take()->run->phase, Phase::kFailed);
+}
+
+TEST(AStraggler, IsTheOneThatWaitsLeastWhileOthersWaitLong) {
+  StepsView steps{"net", 10, {{0, "", 0.1, 0.05, 0.04, 0.01, 0}, {1, "", 0.1, 0.09, 0.001, 0.01, 0}, {2, "", 0.1, 0.05, 0.05, 0.01, 0}}};
+  EXPECT_EQ(Straggler(steps), 1);
+  for (auto& rank : steps.ranks) rank.wait_s = 0.04;
+  EXPECT_FALSE(Straggler(steps)) << "all wait alike";
+  steps.ranks.resize(1);
+  EXPECT_FALSE(Straggler(steps));
+}
+
+}  // namespace
+}  // namespace slipway::launcher::watch
