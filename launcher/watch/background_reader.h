@@ -34,8 +34,8 @@ class BackgroundReader {
   UniqueFd news_;
   std::mutex mutex_;
   std::condition_variable wake_;
-  Interest wanted_;                        ///< with the others below: under the mutex
-  bool has_wish_ = false;                  ///< `wanted_` has not been read
+  Interest wanted_;        ///< with the others below: under the mutex
+  bool has_wish_ = false;  ///< `wanted_` has not been read
   bool stop_ = false;
   std::shared_ptr<const WatchData> data_;
   std::thread thread_;

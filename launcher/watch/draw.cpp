@@ -27,10 +27,12 @@ void DrawTitle(Frame& frame, const Model& model) {
   if (model.page != Page::kRuns && run) {
     column = frame.Put(0, column, run->run, Style::kTitle) + 2;
     column = frame.Put(0, column, PhaseName(run->phase), Style::kTitle) + 2;
-    if (const auto time = TimeOfRun(*run, model.now)) column = frame.Put(0, column, DurationText(time), Style::kTitle) + 2;
+    if (const auto time = TimeOfRun(*run, model.now))
+      column = frame.Put(0, column, DurationText(time), Style::kTitle) + 2;
     if (run->attempt > 1) frame.Put(0, column, fmt::format("attempt {}", run->attempt), Style::kTitle);
   } else if (model.page == Page::kRuns) {
-    frame.Put(0, column, fmt::format("{} runs{}", model.data->runs.size(), model.data->all_runs_read ? "" : ", reading"),
+    frame.Put(0, column,
+              fmt::format("{} runs{}", model.data->runs.size(), model.data->all_runs_read ? "" : ", reading"),
               Style::kTitle);
   }
   frame.Paint(0, Style::kTitle);
@@ -48,7 +50,8 @@ std::string OrderText(const Model& model) {
   const auto& sorts = SortsOf(model.page);
   std::string text;
   if (!list.filter.empty()) text = fmt::format("filter '{}'  ", list.filter);
-  if (!sorts.empty()) text += fmt::format("by {}{}", sorts[static_cast<std::size_t>(list.sort)], list.reverse ? ", reversed" : "");
+  if (!sorts.empty())
+    text += fmt::format("by {}{}", sorts[static_cast<std::size_t>(list.sort)], list.reverse ? ", reversed" : "");
   return text;
 }
 
@@ -122,7 +125,7 @@ void DrawPage(Frame& frame, const Rectangle& body, const Model& model) {
     case Page::kCurves: return DrawCurves(frame, body, model);
     case Page::kRanks: return DrawRanks(frame, body, model);
     case Page::kTrials: return DrawTrials(frame, body, model);
-    case Page::kPlaces: return DrawPlaces(frame, body, model);
+    case Page::kPlaces: return DrawPlaces(frame, body, model, model.list());
     case Page::kEvents: return DrawEvents(frame, body, model);
     case Page::kTrial: return DrawTrial(frame, body, model);
     case Page::kLog: return DrawLog(frame, body, model);

@@ -31,8 +31,10 @@ std::string HeadingOf(const std::string& metric, const std::vector<const CurveVi
   std::uint64_t not_finite = 0;
   for (const auto* curve : attempts) not_finite += curve->not_finite;
   auto text = metric;
-  if (!last.value.empty()) text += fmt::format("  {}", last.value.back() ? ShortNumber(*last.value.back()) : "not finite");
-  if (last.lowest && last.highest) text += fmt::format("  from {} to {}", ShortNumber(*last.lowest), ShortNumber(*last.highest));
+  if (!last.value.empty())
+    text += fmt::format("  {}", last.value.back() ? ShortNumber(*last.value.back()) : "not finite");
+  if (last.lowest && last.highest)
+    text += fmt::format("  from {} to {}", ShortNumber(*last.lowest), ShortNumber(*last.highest));
   if (not_finite > 0) text += fmt::format("  {} not finite", not_finite);
   return log_scale ? text + "  log scale" : text;
 }
@@ -78,7 +80,8 @@ void DrawTrial(Frame& frame, const Rectangle& place, const Model& model) {
     frame.Put(rest.row, rest.column, text, style, rest.columns);
     ++rest.row, --rest.rows;
   };
-  line(fmt::format("{}  {} {}  rank {}  {}  attempt {}", trials.state[row], run.objectives.empty() ? "value" : run.objectives.front().name,
+  line(fmt::format("{}  {} {}  rank {}  {}  attempt {}", trials.state[row],
+                   run.objectives.empty() ? "value" : run.objectives.front().name,
                    trials.value.empty() ? "-" : NumberText(trials.value[0][row]),
                    trials.rank[row] ? std::to_string(*trials.rank[row]) : "-",
                    DurationText(DurationOfTrial(trials, row, model.now)), trials.attempts[row]),

@@ -55,15 +55,18 @@ std::vector<TableCell> PlaceCells(const Model& model, std::size_t row) {
 std::vector<TableCell> RankCells(const Model& model, std::size_t row) {
   const auto& rank = model.data->ranks[row];
   const auto silence = rank.last_output ? std::optional(std::max(0.0, model.now - *rank.last_output)) : std::nullopt;
-  const auto remark = rank.culprit ? rank.last_call.empty() ? "holds the others up" : "holds the others up; last: " + rank.last_call
-                      : rank.straggler ? "the others wait for it" : "";
+  const auto remark =
+      rank.culprit     ? rank.last_call.empty() ? "holds the others up" : "holds the others up; last: " + rank.last_call
+      : rank.straggler ? "the others wait for it"
+                       : "";
   const auto of = [&](double RankSteps::*field) -> TableCell {
     return {rank.steps ? Milliseconds((*rank.steps).*field) : "-"};
   };
   return {{std::to_string(rank.rank)},
           {rank.steps ? rank.steps->host : ""},
-          {rank.straggler && !rank.culprit ? "others wait" : rank.state,
-           rank.culprit ? Style::kBad : rank.straggler ? Style::kWarning : Style::kPlain},
+          {rank.straggler && !rank.culprit ? "others wait" : rank.state, rank.culprit     ? Style::kBad
+                                                                         : rank.straggler ? Style::kWarning
+                                                                                          : Style::kPlain},
           of(&RankSteps::step_s),
           of(&RankSteps::compute_s),
           of(&RankSteps::wait_s),
@@ -79,7 +82,8 @@ void DrawRunList(Frame& frame, const Rectangle& place, const Model& model) {
   const auto& data = *model.data;
   const auto cells = [&](std::size_t row) -> std::vector<TableCell> {
     const auto& run = data.runs[row];
-    const auto time = run.since ? std::optional(std::max(0.0, run.until.value_or(model.now) - *run.since)) : std::nullopt;
+    const auto time =
+        run.since ? std::optional(std::max(0.0, run.until.value_or(model.now) - *run.since)) : std::nullopt;
     return {{run.id},
             {run.state, StyleOfState(run.state)},
             {run.ensemble ? "ensemble" : "single"},
@@ -100,19 +104,31 @@ void DrawTrials(Frame& frame, const Rectangle& place, const Model& model) {
   const auto value = run.objectives.empty() ? std::string("value") : run.objectives.front().name;
   const int wide = place.columns > 100 ? 20 : 10;
   DrawTable(frame, place,
-            {{{"rank", 5, true}, {"trial", 6, true}, {"state", 9}, {value, 11, true}, {"time", 8, true}, {"place", wide}, {"parameters, or why"}},
+            {{{"rank", 5, true},
+              {"trial", 6, true},
+              {"state", 9},
+              {value, 11, true},
+              {"time", 8, true},
+              {"place", wide},
+              {"parameters, or why"}},
              [&](std::size_t row) { return TrialCells(model, row); },
              run.trials ? "no trial fits" : "no trial yet"},
             model.list());
 }
 
-void DrawPlaces(Frame& frame, const Rectangle& place, const Model& model) {
+void DrawPlaces(Frame& frame, const Rectangle& place, const Model& model, const ListState& list) {
   const int wide = std::clamp(place.columns / 4, 12, 40);
   DrawTable(frame, place,
-            {{{"place", wide}, {"trial", 6, true}, {"state", 8}, {"time", 8, true}, {"last", 10, true}, {"", kSparkColumns}, {"parameters"}},
+            {{{"place", wide},
+              {"trial", 6, true},
+              {"state", 8},
+              {"time", 8, true},
+              {"last", 10, true},
+              {"", kSparkColumns},
+              {"parameters"}},
              [&](std::size_t row) { return PlaceCells(model, row); },
              "no trial is running"},
-            model.list());
+            list);
 }
 
 void DrawRanks(Frame& frame, const Rectangle& place, const Model& model) {
@@ -126,8 +142,16 @@ void DrawRanks(Frame& frame, const Rectangle& place, const Model& model) {
     ++below.row, --below.rows;
   }
   DrawTable(frame, below,
-            {{{"rank", 5, true}, {"host", 8}, {"state", 13}, {"step ms", 8, true}, {"compute", 8, true}, {"wait", 7, true},
-              {"exchange", 8, true}, {"input", 7, true}, {"silent", 7, true}, {"remark"}},
+            {{{"rank", 5, true},
+              {"host", 8},
+              {"state", 13},
+              {"step ms", 8, true},
+              {"compute", 8, true},
+              {"wait", 7, true},
+              {"exchange", 8, true},
+              {"input", 7, true},
+              {"silent", 7, true},
+              {"remark"}},
              [&](std::size_t row) { return RankCells(model, row); },
              "no rank has begun"},
             model.list());
@@ -138,7 +162,9 @@ void DrawEvents(Frame& frame, const Rectangle& place, const Model& model) {
   DrawTable(frame, place,
             {{{"time", 19}, {"event", 20}, {"what"}},
              [&](std::size_t row) -> std::vector<TableCell> {
-               return {{TimeText(events[row].time, model.now)}, {events[row].event, StyleOfState(events[row].event)}, {events[row].text}};
+               return {{TimeText(events[row].time, model.now)},
+                       {events[row].event, StyleOfState(events[row].event)},
+                       {events[row].text}};
              },
              "no event fits"},
             model.list());

@@ -13,7 +13,7 @@ namespace {
 constexpr int kLabel = 12;  // columns of "checkpoint  "
 constexpr int kBarColumns = 20;
 constexpr int kTwoColumns = 70;  // from here on, plot and leaderboard stand side by side
-constexpr int kSparkColumns = 24;
+constexpr int kCurveLineColumns = 24;
 constexpr std::size_t kMostCurveLines = 4;
 
 /// Lines with a label each, from the top down.
@@ -43,7 +43,8 @@ std::string PhasesText(const RunView& run, double now) {
   for (std::size_t i = first; i < run.phases.size(); ++i) {
     const auto& span = run.phases[i];
     const double until = span.to.value_or(run.ended.value_or(now));
-    text += fmt::format("{}{} {}", i > first ? "  ›  " : "", span.phase, FormatDuration(Seconds(std::max(0.0, until - span.from))));
+    text += fmt::format("{}{} {}", i > first ? "  ›  " : "", span.phase,
+                        FormatDuration(Seconds(std::max(0.0, until - span.from))));
   }
   if (HasEnded(run.phase)) text += fmt::format("{}{}", text.empty() ? "" : "  ›  ", PhaseName(run.phase));
   return text.empty() ? std::string(PhaseName(run.phase)) : text;
@@ -53,11 +54,12 @@ std::string StagedText(const WatchData& data) {
   const auto& run = *data.run;
   std::uint64_t bytes = 0;
   for (const auto& dataset : run.datasets) bytes += dataset.bytes;
-  auto text = fmt::format("{} of {} datasets, {}", run.datasets.size(), std::max(data.plan.datasets.size(), run.datasets.size()),
-                          FormatBytes({bytes}));
+  auto text = fmt::format("{} of {} datasets, {}", run.datasets.size(),
+                          std::max(data.plan.datasets.size(), run.datasets.size()), FormatBytes({bytes}));
   for (const auto& dataset : run.datasets) {
-    text += fmt::format("; {}: {}{}", dataset.name, dataset.tier,
-                        dataset.found ? ", was there" : fmt::format(" in {}", FormatDuration(Seconds(dataset.seconds))));
+    text +=
+        fmt::format("; {}: {}{}", dataset.name, dataset.tier,
+                    dataset.found ? ", was there" : fmt::format(" in {}", FormatDuration(Seconds(dataset.seconds))));
   }
   return text;
 }
@@ -128,8 +130,9 @@ void AddCurveLines(Lines& lines, const RunView& run) {
   for (const auto& curve : run.curves) {
     if (curve.attempt != run.attempt || curve.step.empty() || shown++ == kMostCurveLines) continue;
     const auto values = FiniteValues(curve);
-    lines.Add(curve.metric, fmt::format("{:<12} {}", curve.value.back() ? ShortNumber(*curve.value.back()) : "not finite",
-                                        Sparkline(values, kSparkColumns)));
+    lines.Add(curve.metric,
+              fmt::format("{:<12} {}", curve.value.back() ? ShortNumber(*curve.value.back()) : "not finite",
+                          Sparkline(values, kCurveLineColumns)));
   }
 }
 
@@ -146,7 +149,8 @@ std::string RanksText(const Model& model) {
 
 void AddEnd(Lines& lines, const RunView& run, const WatchData& data) {
   if (!run.reason.empty()) {
-    lines.Add(HasEnded(run.phase) ? "why" : "now", run.reason, HasEnded(run.phase) ? StyleOfState(PhaseName(run.phase)) : Style::kPlain);
+    lines.Add(HasEnded(run.phase) ? "why" : "now", run.reason,
+              HasEnded(run.phase) ? StyleOfState(PhaseName(run.phase)) : Style::kPlain);
   }
   if (!data.finding.empty()) lines.Add("watch", data.finding, Style::kBad);
   if (!run.warnings.empty()) lines.Add("warning", run.warnings.front(), Style::kWarning);
@@ -192,22 +196,22 @@ void DrawLeaders(Frame& frame, const Rectangle& place, const Model& model) {
   DrawTable(frame, place,
             {{{"rank", 4, true}, {"trial", 6, true}, {"value", 11, true}, {"parameters"}},
              [&](std::size_t row) -> std::vector<TableCell> {
-               return {{std::to_string(trials.rank[row].value_or(0))}, {std::to_string(trials.number[row])},
-                       {trials.value.empty() ? "-" : NumberText(trials.value[0][row])}, {ParametersOf(trials, row)}};
+               return {{std::to_string(trials.rank[row].value_or(0))},
+                       {std::to_string(trials.number[row])},
+                       {trials.value.empty() ? "-" : NumberText(trials.value[0][row])},
+                       {ParametersOf(trials, row)}};
              },
              "no trial is complete"},
             list);
 }
 
 void DrawRunning(Frame& frame, const Rectangle& place, const Model& model) {
-  auto small = model;
-  auto& list = small.lists[static_cast<std::size_t>(Page::kPlaces)];
+  ListState list;
   const auto& running = model.data->running;
   const auto shown = std::min(running.size(), static_cast<std::size_t>(std::max(0, place.rows - 1)));
   list.order.assign(running.begin(), running.begin() + static_cast<std::ptrdiff_t>(shown));
-  list.cursor = list.order.size();
-  small.page = Page::kPlaces;
-  DrawPlaces(frame, place, small);
+  list.cursor = list.order.size();  // no row is selected
+  DrawPlaces(frame, place, model, list);
 }
 
 void DrawUpperHalf(Frame& frame, const Rectangle& place, const Model& model) {

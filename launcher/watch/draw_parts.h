@@ -33,7 +33,7 @@ void DrawTable(Frame& frame, const Rectangle& place, const TableText& table, con
 
 void DrawRunList(Frame& frame, const Rectangle& place, const Model& model);
 void DrawTrials(Frame& frame, const Rectangle& place, const Model& model);
-void DrawPlaces(Frame& frame, const Rectangle& place, const Model& model);
+void DrawPlaces(Frame& frame, const Rectangle& place, const Model& model, const ListState& list);
 void DrawRanks(Frame& frame, const Rectangle& place, const Model& model);
 void DrawEvents(Frame& frame, const Rectangle& place, const Model& model);
 void DrawSingle(Frame& frame, const Rectangle& place, const Model& model);

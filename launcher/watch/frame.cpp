@@ -13,8 +13,9 @@ namespace slipway::launcher::watch {
 namespace {
 
 constexpr char32_t kEllipsis = U'…';
+constexpr char32_t kReplacement = 0xfffd;
 
-/// wcwidth(3) for UTF-8, whatever the locale of the process is.
+/// wcwidth(3) for UTF-8, whatever the locale of the process is; negative for what is no character.
 class Utf8Widths {
  public:
   Utf8Widths() : locale_(::newlocale(LC_CTYPE_MASK, "C.UTF-8", nullptr)) {}
@@ -29,12 +30,18 @@ class Utf8Widths {
     const auto before = ::uselocale(locale_);
     const int width = ::wcwidth(static_cast<wchar_t>(character));
     ::uselocale(before);
-    return width < 0 ? 1 : std::min(width, 2);
+    return std::min(width, 2);
   }
 
  private:
   locale_t locale_;
 };
+
+int RawWidthOf(char32_t character) {
+  if (character >= 0x20 && character < 0x7f) return 1;
+  static const Utf8Widths widths;
+  return widths.Of(character);
+}
 
 /// Marks of direction, joiners and the like: a terminal shows nothing for them, or moves what stands around.
 bool IsInvisible(char32_t c) {
@@ -66,7 +73,8 @@ std::u32string Shortened(std::u32string text, int width) {
 }
 
 char32_t AsciiOf(char32_t c) {
-  if (c >= 0x2800 && c < 0x2900) return c == 0x2800 ? U' ' : std::popcount(static_cast<unsigned>(c - 0x2800)) > 2 ? U':' : U'.';
+  if (c >= 0x2800 && c < 0x2900)
+    return c == 0x2800 ? U' ' : std::popcount(static_cast<unsigned>(c - 0x2800)) > 2 ? U':' : U'.';
   if (c >= 0x2581 && c <= 0x2588) return U"_.-=+*#@"[c - 0x2581];
   if (c == U'─') return U'-';
   if (c == U'│') return U'|';
@@ -77,11 +85,7 @@ char32_t AsciiOf(char32_t c) {
 
 }  // namespace
 
-int WidthOf(char32_t character) {
-  if (character >= 0x20 && character < 0x7f) return 1;
-  static const Utf8Widths widths;
-  return widths.Of(character);
-}
+int WidthOf(char32_t character) { return std::max(0, RawWidthOf(character)); }
 
 int WidthOf(std::string_view text) { return WidthOf(std::u32string_view(Harmless(text))); }
 
@@ -92,7 +96,11 @@ std::u32string Harmless(std::string_view text) {
   for (std::string_view rest = clean; !rest.empty();) {
     const auto length = std::max<std::size_t>(1, Utf8CharacterLength(rest));
     const char32_t c = Decode(rest.substr(0, length));
-    if (!IsInvisible(c)) characters += c == U'\n' || c == U'\t' ? U' ' : c;
+    if (c == U'\n' || c == U'\t') {
+      characters += U' ';
+    } else if (!IsInvisible(c)) {
+      characters += RawWidthOf(c) < 0 ? kReplacement : c;
+    }
     rest.remove_prefix(length);
   }
   return characters;

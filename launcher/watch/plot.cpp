@@ -48,7 +48,8 @@ class Canvas {
 
   void Set(int x, int y) {
     if (x < 0 || y < 0 || x >= width() || y >= height()) return;
-    bits_[static_cast<std::size_t>(y / kDotsDown * columns_ + x / kDotsAcross)] |= kDotBits[y % kDotsDown][x % kDotsAcross];
+    bits_[static_cast<std::size_t>(y / kDotsDown * columns_ + x / kDotsAcross)] |=
+        kDotBits[y % kDotsDown][x % kDotsAcross];
   }
 
   /// By the algorithm of Bresenham.
@@ -100,7 +101,8 @@ void DrawAxes(Frame& frame, const Rectangle& place, const Range& across, const R
   frame.PutRight(place.row, axis, value(up.high), Style::kDim);
   if (up.high > up.low) frame.PutRight(bottom - 1, axis, value(up.low), Style::kDim);
   frame.Put(bottom, axis + 1, ShortNumber(across.low), Style::kDim);
-  if (across.high > across.low) frame.PutRight(bottom, place.column + place.columns, ShortNumber(across.high), Style::kDim);
+  if (across.high > across.low)
+    frame.PutRight(bottom, place.column + place.columns, ShortNumber(across.high), Style::kDim);
 }
 
 }  // namespace

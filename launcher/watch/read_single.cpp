@@ -109,7 +109,8 @@ void ReadPlan(const RunFolder& folder, PlanGlance& plan) {
   if (json.contains(data) && json.at(data).is_object()) {
     for (const auto& [name, dataset] : json.at(data).items()) plan.datasets.push_back(name);
   }
-  const bool ensemble = json.contains("/spec/ensemble"_json_pointer) && json.at("/spec/ensemble"_json_pointer).is_object();
+  const bool ensemble =
+      json.contains("/spec/ensemble"_json_pointer) && json.at("/spec/ensemble"_json_pointer).is_object();
   if (!ensemble) plan.time_limit_s = SecondsAt(json, "/spec/launch/time_limit");
   plan.checkpoint_every_s = SecondsAt(json, "/spec/checkpoint/every");
 }
@@ -137,7 +138,8 @@ void TakeSilence(const RunFolder& folder, WatchData& data) {
 
 fs::path LogFileOf(const RunFolder& folder, const Interest& interest, const WatchData& data) {
   if (!data.run) return {};
-  if (!interest.trial) return data.run->ensemble ? fs::path() : RankLog(folder.attempt(std::max(1, data.run->attempt)), interest.rank);
+  if (!interest.trial)
+    return data.run->ensemble ? fs::path() : RankLog(folder.attempt(std::max(1, data.run->attempt)), interest.rank);
   const auto row = static_cast<std::size_t>(*interest.trial);
   if (!data.run->trials || row >= data.run->trials->number.size()) return {};
   const int attempt = std::max(1, data.run->trials->attempts[row]);

@@ -110,9 +110,8 @@ void SortTrials(const WatchData& data, const ListState& list, Order& rows) {
   const auto& trials = *data.run->trials;
   const auto value = [&](std::size_t row) { return trials.value.empty() ? Number() : trials.value[0][row]; };
   if (list.sort == 0) {
-    SortBy(rows, list.reverse, [&](std::size_t row) {
-      return trials.rank[row] ? Number(*trials.rank[row]) : Number();
-    });
+    SortBy(rows, list.reverse,
+           [&](std::size_t row) { return trials.rank[row] ? Number(*trials.rank[row]) : Number(); });
   }
   if (list.sort == 1) SortBy(rows, list.reverse, [&](std::size_t row) { return Number(trials.number[row]); });
   if (list.sort == 2) SortBy(rows, list.reverse, [&](std::size_t row) { return Text(trials.state[row]); });

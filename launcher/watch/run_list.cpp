@@ -18,8 +18,14 @@ std::optional<double> TimeIn(const std::string& utc) {
 
 RunRow RowOf(const RunFolder& folder) try {
   const auto state = folder.ReadState();
-  RunRow row{folder.id(), folder.path(), std::string(PhaseName(state.phase)), HasEnded(state.phase), state.ensemble,
-             state.attempt, TimeIn(state.started.empty() ? state.created : state.started), TimeIn(state.ended),
+  RunRow row{folder.id(),
+             folder.path(),
+             std::string(PhaseName(state.phase)),
+             HasEnded(state.phase),
+             state.ensemble,
+             state.attempt,
+             TimeIn(state.started.empty() ? state.created : state.started),
+             TimeIn(state.ended),
              state.reason};
   return row;
 } catch (const Error& error) {

@@ -15,8 +15,8 @@ class RunList {
  public:
   explicit RunList(std::filesystem::path runs_directory) : directory_(std::move(runs_directory)) {}
 
-  /// True when something has changed. Reads at most 300 new states, the newest first; the others follow in the next call.
-  /// Cost without changes: one stat for each run, and the state of those that have not ended.
+  /// True when something has changed. Reads at most 300 new states, the newest first; the others follow in the next
+  /// call. Cost without changes: one stat for each run, and the state of those that have not ended.
   bool Refresh();
   const std::vector<RunRow>& rows() const { return rows_; }
   bool complete() const { return complete_; }

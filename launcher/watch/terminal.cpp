@@ -72,7 +72,8 @@ bool UseColours() {
   if (!Variable("NO_COLOR").empty() || !has_colors()) return false;
   start_color();
   use_default_colors();
-  for (short number = COLOR_BLACK; number <= COLOR_WHITE; ++number) init_pair(static_cast<short>(number + 1), number, -1);
+  for (short number = COLOR_BLACK; number <= COLOR_WHITE; ++number)
+    init_pair(static_cast<short>(number + 1), number, -1);
   return true;
 }
 
@@ -194,7 +195,9 @@ std::optional<Key> Terminal::ReadKey() {
 }
 
 bool Terminal::HungUp() const {
-  struct pollfd input {STDIN_FILENO, POLLIN, 0};
+  struct pollfd input {
+    STDIN_FILENO, POLLIN, 0
+  };
   return ::poll(&input, 1, 0) > 0 && (input.revents & (POLLHUP | POLLERR | POLLNVAL)) != 0;
 }
 

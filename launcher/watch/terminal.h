@@ -10,8 +10,8 @@
 namespace slipway::launcher::watch {
 
 /// Switches the terminal to full screen, without echo, until the end of its life: then everything is as it was before,
-/// also when an exception ends it. One at a time. While it lives, what this process writes to stderr is dropped, if that
-/// is the terminal, too.
+/// also when an exception ends it. One at a time. While it lives, what this process writes to stderr is dropped, if
+/// that is the terminal, too.
 class Terminal {
  public:
   /// Errors: Error(kEnvironment) without a terminal, or with one that cannot move its cursor; the next step is to use

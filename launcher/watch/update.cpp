@@ -202,7 +202,8 @@ void EditFilter(Model& model, const Key& key) {
     model.editing_filter = false;
     list.filter.clear();
   } else if (key.code == KeyCode::kBackspace && !list.filter.empty()) {
-    while (list.filter.size() > 1 && (static_cast<unsigned char>(list.filter.back()) & 0xc0) == 0x80) list.filter.pop_back();
+    while (list.filter.size() > 1 && (static_cast<unsigned char>(list.filter.back()) & 0xc0) == 0x80)
+      list.filter.pop_back();
     list.filter.pop_back();
   } else if (key.code == KeyCode::kCharacter && key.character >= 0x20 && list.filter.size() < kLongestFilter) {
     AppendUtf8(list.filter, key.character);
@@ -335,18 +336,12 @@ std::string Question(const Action& action) {
 }
 
 std::vector<std::pair<std::string, std::string>> HelpLines() {
-  return {{"1 2 3 4, Tab", "switch between the pages"},
-          {"Up Down j k", "move; PgUp PgDn Home End g G further"},
-          {"Enter", "open the run, trial or rank"},
-          {"Esc", "back"},
-          {"l", "log of the trial, or of the rank"},
-          {"Left Right", "in a log: another rank"},
-          {"s, r", "sort by the next column; reverse"},
-          {"/", "filter: words, or name=value; Esc removes it"},
-          {"y", "curves on a logarithmic scale"},
-          {"c", "cancel the run, after a question"},
-          {"t", "run the trial again, after a question"},
-          {"q, Ctrl-C", "quit; the run goes on"}};
+  return {{"1 2 3 4, Tab", "switch between the pages"},   {"Up Down j k", "move; PgUp PgDn Home End g G further"},
+          {"Enter", "open the run, trial or rank"},       {"Esc", "back"},
+          {"l", "log of the trial, or of the rank"},      {"Left Right", "in a log: another rank"},
+          {"s, r", "sort by the next column; reverse"},   {"/", "filter: words, or name=value; Esc removes it"},
+          {"y", "curves on a logarithmic scale"},         {"c", "cancel the run, after a question"},
+          {"t", "run the trial again, after a question"}, {"q, Ctrl-C", "quit; the run goes on"}};
 }
 
 }  // namespace slipway::launcher::watch

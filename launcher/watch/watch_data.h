@@ -70,10 +70,11 @@ struct WatchData {
   PlanGlance plan;
 
   // Of an ensemble; rows count in the columns of run->trials.
-  std::vector<std::pair<std::string, int>> states;  ///< how many trials are in each state, in the order of a trial's life
-  std::vector<std::size_t> running;                 ///< begun and not ended, by place
-  std::vector<std::size_t> leaders;                 ///< by rank
-  std::vector<std::pair<double, double>> best_so_far;  ///< time, value of the first objective
+  std::vector<std::pair<std::string, int>>
+      states;                        ///< how many trials are in each state, in the order of a trial's life
+  std::vector<std::size_t> running;  ///< begun and not ended, by place
+  std::vector<std::size_t> leaders;  ///< by rank
+  std::vector<std::pair<double, double>> best_so_far;           ///< time, value of the first objective
   std::map<ensemble::TrialNumber, std::vector<double>> sparks;  ///< of running trials: the objective as reported
   std::optional<TrialCurves> trial;
 

@@ -19,8 +19,8 @@ namespace {
 constexpr int kRestFactor = 20;
 
 /// A run that is open, with what is known of its files.
-struct OpenRun {
-  explicit OpenRun(const fs::path& path) : folder(RunFolder::Open(path)), reader(folder) {}
+struct OpenedRun {
+  explicit OpenedRun(const fs::path& path) : folder(RunFolder::Open(path)), reader(folder) {}
   RunFolder folder;
   ViewReader reader;
   Phase phase = Phase::kCreated;
@@ -50,7 +50,7 @@ struct Watcher::Memory {
   explicit Memory(fs::path runs_directory) : list(std::move(runs_directory)) {}
 
   RunList list;
-  std::optional<OpenRun> open;
+  std::optional<OpenedRun> open;
   fs::path path;  ///< that was to be opened
   std::optional<Interest> interest;
   std::shared_ptr<const WatchData> data = std::make_shared<WatchData>();
@@ -122,6 +122,7 @@ struct Watcher::Memory {
   }
 
   bool Refresh(const Interest& wanted, WatchData& next) {
+    const auto trouble = next.trouble;
     bool changed = RefreshList(wanted, next);
     try {
       if (wanted.run != path) {
@@ -132,10 +133,11 @@ struct Watcher::Memory {
       changed = ReadRun(wanted, next) || changed;
       return ReadLogs(wanted, next) || changed;
     } catch (const Error& error) {
-      const bool is_news = next.trouble != error.message();
+      open.reset();  // the next look tries again
+      path.clear();
       next.trouble = error.message();
       next.run.reset();
-      return is_news || changed;
+      return next.trouble != trouble || changed;
     }
   }
 };

@@ -180,7 +180,7 @@ def test_an_ensemble_from_its_first_trial_to_its_manager_s_end(tmp_path, tmux):
     terminal.type("t")
     terminal.wait_for("run trial 1 of small-.* again")
     terminal.type("y")
-    terminal.wait_for("(?i)trial 1 .*again|again.*trial 1|queued")
+    terminal.wait_for("trial 1 is queued again")
     os.kill(state(folder)["manager"]["pid"], signal.SIGKILL)
     run.wait(timeout=PATIENCE)
     terminal.wait_for("small-.* lost")

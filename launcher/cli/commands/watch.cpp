@@ -48,7 +48,8 @@ class BottomLine : public Output {
 std::string CarryOut(const Action& action) try {
   if (action.kind == Action::Kind::kCancel) {
     const auto run = RunFolder::Open(action.run);
-    return RequestCancel(run) ? fmt::format("{} was asked to end", run.id()) : fmt::format("{} has ended already", run.id());
+    return RequestCancel(run) ? fmt::format("{} was asked to end", run.id())
+                              : fmt::format("{} has ended already", run.id());
   }
   BottomLine answer;
   TrialsRetryOptions retry;
@@ -64,16 +65,16 @@ std::string CarryOut(const Action& action) try {
 
 class WatchProgram {
  public:
-  /// The loop blocks the signals before the reader's thread begins.
+  /// The loop blocks the signals, and the terminal sets the locale, before the reader's thread begins.
   WatchProgram(Model model, const std::filesystem::path& runs_directory) : model_(std::move(model)) {
     loop_.OnSignals({SIGINT, SIGTERM, SIGHUP, SIGQUIT}, [this](int signal) { End(signal); });
     loop_.OnSignals({SIGWINCH}, [this](int) { model_.screen = terminal_->Size(); });
     loop_.OnSignals({SIGTSTP}, [this](int) { Suspend(); });
+    terminal_.emplace();
+    loop_.OnReadable(STDIN_FILENO, [this] { TakeKeys(); });
     reader_.emplace(watch::Watcher(runs_directory), kLook);
     reader_->Want(InterestOf(model_));
     loop_.OnReadable(reader_->fd(), [this] { model_ = watch::WithData(std::move(model_), reader_->Take()); });
-    terminal_.emplace();
-    loop_.OnReadable(STDIN_FILENO, [this] { TakeKeys(); });
   }
 
   int Run() {
@@ -156,7 +157,8 @@ Model FirstModel(const WatchOptions& options, Session& session) {
 
 int Watch(const WatchOptions& options, Session& session) {
   if (session.output.mode() == OutputMode::kJson) {
-    throw Error(ErrorKind::kUsage, "slipway watch has no JSON form", "use slipway status --json or slipway report --json");
+    throw Error(ErrorKind::kUsage, "slipway watch has no JSON form",
+                "use slipway status --json or slipway report --json");
   }
   return WatchProgram(FirstModel(options, session), session.runs_directory).Run();
 }

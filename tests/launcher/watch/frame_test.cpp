@@ -9,13 +9,19 @@ namespace {
 
 TEST(AFrame, PassesNoEscapeSequenceOn) {
   Frame frame(1, 40);
-  frame.Put(0, 0, "\x1b[31mred\x1b[0m \x1b]0;title\x07tail\x07\r\n\x9b" "2J");
-  EXPECT_EQ(frame.Line(0), "red tail  \xef\xbf\xbd" "2J");
+  frame.Put(0, 0,
+            "\x1b[31mred\x1b[0m \x1b]0;title\x07tail\x07\r\n\x9b"
+            "2J");
+  EXPECT_EQ(frame.Line(0),
+            "red tail  \xef\xbf\xbd"
+            "2J");
 }
 
 TEST(AFrame, LeavesOutMarksThatTurnTextAround) {
   Frame frame(1, 40);
-  frame.Put(0, 0, "a\u202e\u2066b\u200b\ufeff" "c");
+  frame.Put(0, 0,
+            "a\u202e\u2066b\u200b\ufeff"
+            "c");
   EXPECT_EQ(frame.Line(0), "abc");
 }
 

@@ -61,7 +61,8 @@ inline RunView SmallSingle() {
   run.started = kNow - 120;
   run.attempt = 1;
   run.ranks = 2;
-  run.phases = {{"queued", kNow - 150, kNow - 130, 1}, {"staging", kNow - 130, kNow - 120, 1}, {"running", kNow - 120, {}, 1}};
+  run.phases = {
+      {"queued", kNow - 150, kNow - 130, 1}, {"staging", kNow - 130, kNow - 120, 1}, {"running", kNow - 120, {}, 1}};
   run.datasets = {{"train", "ram", "/dev/shm/x", kNow - 130, kNow - 120, 12'000'000, 10, false}};
   run.checkpoints = {{40, 2'000'000, 0.5, kNow - 20}};
   CurveView curve{"loss", {}, 1, 5, 0, 0.1, 1.0, {10, 20, 30, 40, 50}, {1.0, 0.5, 0.25, 0.15, 0.1}, {}};

@@ -61,13 +61,17 @@ class Watching : public testing::Test {
 
 TEST_F(Watching, ReadsNothingAgainThatHasNotChanged) {
   const auto folder = Make("small", Phase::kFailed);
-  Append(folder, "attempt-1/metrics.jsonl", R"({"time":5,"step":1,"metrics":{"loss":2}})" "\n");
+  Append(folder, "attempt-1/metrics.jsonl",
+         R"({"time":5,"step":1,"metrics":{"loss":2}})"
+         "\n");
   const auto first = LookTwice(Of(folder));
   ASSERT_TRUE(first->run);
   EXPECT_TRUE(first->is_whole);
   EXPECT_EQ(first->run->curves.at(0).count, 1u);
   EXPECT_EQ(watcher_.Look(Of(folder)), first);
-  Append(folder, "attempt-1/metrics.jsonl", R"({"time":6,"step":2,"metrics":{"loss":1}})" "\n");
+  Append(folder, "attempt-1/metrics.jsonl",
+         R"({"time":6,"step":2,"metrics":{"loss":1}})"
+         "\n");
   auto next = first;
   for (int i = 0; i < 200 && next == first; ++i) {  // it rests after each read
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
@@ -78,8 +82,9 @@ TEST_F(Watching, ReadsNothingAgainThatHasNotChanged) {
 
 TEST_F(Watching, ShowsRanksAndWhatTheWatchFound) {
   const auto folder = Make("ranks", Phase::kFailed);
-  Append(folder, "plan.json", R"({"engine":"local","ranks":2,"spec":{"launch":{"nodes":1,"ranks_per_node":2,"cpus_per_rank":1,)"
-                              R"("gpus_per_rank":0,"time_limit":60},"data":{"train":{}},"checkpoint":{"every":5}}})");
+  Append(folder, "plan.json",
+         R"({"engine":"local","ranks":2,"spec":{"launch":{"nodes":1,"ranks_per_node":2,"cpus_per_rank":1,)"
+         R"("gpus_per_rank":0,"time_limit":60},"data":{"train":{}},"checkpoint":{"every":5}}})");
   Append(folder, "attempt-1/rank-00001.log", "hello\n");
   Append(folder, "attempt-1/watch.json",
          R"({"schema":"slipway.watch/1","kind":"stalled","message":"rank 1 is stopped","ranks":[{"rank":1,"host":"n1",)"
@@ -169,7 +174,10 @@ TEST_F(Watching, ReadsInTheBackground) {
 }
 
 TEST(AStraggler, IsTheOneThatWaitsLeastWhileOthersWaitLong) {
-  StepsView steps{"net", 10, {{0, "", 0.1, 0.05, 0.04, 0.01, 0}, {1, "", 0.1, 0.09, 0.001, 0.01, 0}, {2, "", 0.1, 0.05, 0.05, 0.01, 0}}};
+  StepsView steps{
+      "net",
+      10,
+      {{0, "", 0.1, 0.05, 0.04, 0.01, 0}, {1, "", 0.1, 0.09, 0.001, 0.01, 0}, {2, "", 0.1, 0.05, 0.05, 0.01, 0}}};
   EXPECT_EQ(Straggler(steps), 1);
   for (auto& rank : steps.ranks) rank.wait_s = 0.04;
   EXPECT_FALSE(Straggler(steps)) << "all wait alike";
