@@ -10,6 +10,7 @@ namespace slipway::launcher::watch {
 namespace {
 
 constexpr int kMostReads = 300;
+constexpr int kLooksForEnded = 10;  // one that has ended changes only by `resume`
 
 std::optional<double> TimeIn(const std::string& utc) {
   const auto time = ParseUtc(utc);
@@ -61,11 +62,13 @@ bool RunList::ListFolders() try {
 
 bool RunList::Refresh() {
   bool changed = ListFolders();
+  const bool looks_at_ended = looks_++ % kLooksForEnded == 0;
   int reads = 0;
   complete_ = true;
   for (const auto& folder : folders_) {
-    const auto stamp = StampOf(folder.path() / "state.json");
     const auto known = known_.find(folder.path());
+    if (known != known_.end() && known->second.row.ended && !looks_at_ended) continue;
+    const auto stamp = StampOf(folder.path() / "state.json");
     if (known != known_.end() && known->second.stamp == stamp && known->second.row.ended) continue;
     if (known == known_.end() && reads++ == kMostReads) {
       complete_ = false;

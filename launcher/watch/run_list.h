@@ -16,7 +16,7 @@ class RunList {
   explicit RunList(std::filesystem::path runs_directory) : directory_(std::move(runs_directory)) {}
 
   /// True when something has changed. Reads at most 300 new states, the newest first; the others follow in the next
-  /// call. Cost without changes: one stat for each run, and the state of those that have not ended.
+  /// call. Cost without changes: the state of each run that has not ended, and every tenth time a stat of the others.
   bool Refresh();
   const std::vector<RunRow>& rows() const { return rows_; }
   bool complete() const { return complete_; }
@@ -35,6 +35,7 @@ class RunList {
   std::map<std::filesystem::path, Known> known_;
   std::vector<RunRow> rows_;
   bool complete_ = false;
+  int looks_ = 0;
 };
 
 }  // namespace slipway::launcher::watch

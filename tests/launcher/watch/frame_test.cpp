@@ -13,7 +13,7 @@ TEST(AFrame, PassesNoEscapeSequenceOn) {
             "\x1b[31mred\x1b[0m \x1b]0;title\x07tail\x07\r\n\x9b"
             "2J");
   EXPECT_EQ(frame.Line(0),
-            "red tail  \xef\xbf\xbd"
+            "red tail \xef\xbf\xbd"
             "2J");
 }
 
