@@ -123,21 +123,20 @@ struct Watcher::Memory {
 
   bool Refresh(const Interest& wanted, WatchData& next) {
     const auto trouble = next.trouble;
-    bool changed = RefreshList(wanted, next);
+    const bool list_changed = RefreshList(wanted, next);
     try {
-      if (wanted.run != path) {
-        Open(wanted.run, next);
-        changed = true;
-      }
-      if (!open) return changed;
-      changed = ReadRun(wanted, next) || changed;
-      return ReadLogs(wanted, next) || changed;
+      const bool is_another = wanted.run != path;
+      if (is_another) Open(wanted.run, next);
+      if (!open) return list_changed || is_another;
+      const bool run_changed = ReadRun(wanted, next);
+      const bool log_changed = ReadLogs(wanted, next);
+      return list_changed || is_another || run_changed || log_changed;
     } catch (const Error& error) {
       open.reset();  // the next look tries again
       path.clear();
       next.trouble = error.message();
       next.run.reset();
-      return next.trouble != trouble || changed;
+      return next.trouble != trouble || list_changed;
     }
   }
 };
