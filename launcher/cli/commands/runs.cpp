@@ -179,7 +179,7 @@ int Wait(const WaitOptions& options, Session& session) {
   return PrintStatus(run, *state, session);
 }
 
-bool RequestCancel(const RunFolder& run) {
+bool AskToCancel(const RunFolder& run) {
   const auto state = ObserveRun(run);
   if (HasEnded(state.phase) || HasEnded(run.ReadState().phase)) return false;
   if (IsReady(state)) {
@@ -192,7 +192,7 @@ bool RequestCancel(const RunFolder& run) {
 
 int Cancel(const CancelOptions& options, Session& session) {
   const auto run = FindRun(session, options.run);
-  if (!RequestCancel(run)) return SayItHasEnded(run, ObserveRun(run), session);
+  if (!AskToCancel(run)) return SayItHasEnded(run, ObserveRun(run), session);
   const auto state = *WaitForEndOf(run, {});
   session.output.Print(
       {StatusDocument(run, state), fmt::format("{} is {}", run.id(), PhaseName(state.phase)), PhaseName(state.phase)});

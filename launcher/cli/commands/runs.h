@@ -34,6 +34,6 @@ struct CancelOptions {
 /// Asks the run's manager to end everything and waits until it has. A run that has already ended is left alone.
 int Cancel(const CancelOptions& options, Session& session);
 /// Sends the same request and does not wait for the end. False for a run that has already ended.
-bool RequestCancel(const RunFolder& run);
+bool AskToCancel(const RunFolder& run);
 
 }  // namespace slipway::launcher

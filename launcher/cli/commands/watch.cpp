@@ -45,10 +45,10 @@ class BottomLine : public Output {
 };
 
 /// Does it by the function of the command of this name; returns what came of it.
-std::string CarryOut(const Action& action) try {
+std::string CarryOutAction(const Action& action) try {
   if (action.kind == Action::Kind::kCancel) {
     const auto run = RunFolder::Open(action.run);
-    return RequestCancel(run) ? fmt::format("{} was asked to end", run.id())
+    return AskToCancel(run) ? fmt::format("{} was asked to end", run.id())
                               : fmt::format("{} has ended already", run.id());
   }
   BottomLine answer;
@@ -120,7 +120,7 @@ class WatchProgram {
   /// One at a time; it may take seconds, and the screen goes on.
   void StartAction() {
     if (!model_.action || answer_) return;
-    answer_ = std::async(std::launch::async, CarryOut, *model_.action);
+    answer_ = std::async(std::launch::async, CarryOutAction, *model_.action);
     model_.action.reset();
     model_.is_busy = true;
   }
