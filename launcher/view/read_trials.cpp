@@ -54,7 +54,9 @@ void TakeStudy(const StudyRecord& study, RunView& view) {
 
 std::map<ensemble::TrialNumber, std::string> PlacesOf(ensemble::TrialBook& book, TrialPart part) {
   std::map<ensemble::TrialNumber, std::string> places;
-  for (auto& attempt : part == TrialPart::kWhole ? book.Attempts() : book.OpenAttempts()) places[attempt.trial] = std::move(attempt.place);
+  for (const auto& attempt : part == TrialPart::kWhole ? book.Attempts() : book.OpenAttempts()) {
+    places[attempt.trial] = attempt.place.empty() ? attempt.host : attempt.place;
+  }
   return places;
 }
 

@@ -128,7 +128,7 @@ struct TrialColumns {
   std::vector<int> repeat;
   std::vector<std::optional<ensemble::TrialNumber>> parent;
   std::vector<std::string> origin;
-  std::vector<std::string> place;  ///< "n1:0,1/gpu:0", of the latest attempt
+  std::vector<std::string> place;  ///< "n1:0,1/gpu:0", of the latest attempt; or its host
   std::vector<std::string> reason;
   std::vector<std::pair<std::string, std::vector<Json>>> parameters;  ///< null: not active
 };

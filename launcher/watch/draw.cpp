@@ -73,7 +73,7 @@ std::string KeysOf(const Model& model) {
   if (model.page == Page::kLog) return "Up Down PgUp PgDn move  Left Right rank  Esc back  ? help  q quit";
   if (model.page == Page::kTrial) return "l log  t retry  y log scale  Esc back  ? help  q quit";
   if (model.page == Page::kTrials || model.page == Page::kPlaces) {
-    return "Enter open  l log  / filter  s sort  r reverse  t retry  c cancel  ? help  q quit";
+    return "Enter open  l log  / filter  s sort  t retry  c cancel  ? help  q quit";
   }
   if (model.page == Page::kRanks) return "Enter log  s sort  r reverse  / filter  c cancel  ? help  q quit";
   return std::string("Tab next page  l log  c cancel  ") + (model.has_list ? "Esc back  " : "") + "? help  q quit";
@@ -106,7 +106,7 @@ void DrawHelp(Frame& frame) {
 }
 
 void DrawTooSmall(Frame& frame) {
-  const auto text = {fmt::format("This terminal has {} columns and {} rows.", frame.columns(), frame.rows()),
+  const auto text = {fmt::format("This terminal has {} x {} characters.", frame.columns(), frame.rows()),
                      fmt::format("slipway watch needs {} x {}.", kSmallestScreen.columns, kSmallestScreen.rows),
                      std::string("Enlarge it, or quit with q"), std::string("and use: slipway status")};
   int row = 0;
@@ -149,9 +149,10 @@ std::string TimeText(double time, double now) {
   const auto whole = static_cast<time_t>(std::clamp(time, 0.0, 1e11));
   struct tm parts {};
   if (::localtime_r(&whole, &parts) == nullptr) return "-";
-  const auto clock = fmt::format("{:02}:{:02}:{:02}", parts.tm_hour, parts.tm_min, parts.tm_sec);
-  if (now - time < kDaySeconds / 2) return clock;
-  return fmt::format("{:04}-{:02}-{:02} {}", parts.tm_year + 1900, parts.tm_mon + 1, parts.tm_mday, clock);
+  if (now - time < kDaySeconds / 2) return fmt::format("{:02}:{:02}:{:02}", parts.tm_hour, parts.tm_min, parts.tm_sec);
+  const auto day = fmt::format("{:02}-{:02}", parts.tm_mon + 1, parts.tm_mday);
+  if (now - time > 300 * kDaySeconds) return fmt::format("{:04}-{}", parts.tm_year + 1900, day);
+  return fmt::format("{} {:02}:{:02}", day, parts.tm_hour, parts.tm_min);
 }
 
 std::string NumberText(std::optional<double> number) { return number ? ShortNumber(*number) : "-"; }

@@ -100,8 +100,9 @@ void DrawTrial(Frame& frame, const Rectangle& place, const Model& model) {
 
 void DrawLog(Frame& frame, const Rectangle& place, const Model& model) {
   const auto& log = model.data->log;
-  const auto path = log.file.string();
-  frame.Put(place.row, place.column, path, Style::kDim, place.columns);
+  const auto path = log.file.lexically_relative(model.data->run->folder).string();
+  frame.Put(place.row, place.column, log.cut ? path + "  the last 64 KiB; all of it: slipway logs" : path, Style::kDim,
+            place.columns);
   if (!log.exists || log.lines.empty()) {
     frame.Put(place.row + 1, place.column, log.exists ? "it is empty so far" : "there is no such log yet", Style::kDim);
     return;

@@ -11,6 +11,7 @@ namespace {
 
 constexpr int kSparkColumns = 12;
 constexpr double kMilli = 1e3;
+constexpr std::size_t kPlacesMeasured = 100;
 
 std::string Milliseconds(double seconds) { return fmt::format("{:.1f}", kMilli * seconds); }
 
@@ -52,6 +53,15 @@ std::vector<TableCell> PlaceCells(const Model& model, std::size_t row) {
           {ParametersOf(trials, row)}};
 }
 
+/// Columns that the longest place of the first rows takes, from 8 to `most`.
+int WidthOfPlaces(const Model& model, const ListState& list, int most) {
+  int width = 8;
+  for (std::size_t i = 0; i < std::min(kPlacesMeasured, list.order.size()); ++i) {
+    width = std::max(width, WidthOf(model.data->run->trials->place[list.order[i]]));
+  }
+  return std::min(width, most);
+}
+
 std::vector<TableCell> RankCells(const Model& model, std::size_t row) {
   const auto& rank = model.data->ranks[row];
   const auto silence = rank.last_output ? std::optional(std::max(0.0, model.now - *rank.last_output)) : std::nullopt;
@@ -82,18 +92,19 @@ void DrawRunList(Frame& frame, const Rectangle& place, const Model& model) {
   const auto& data = *model.data;
   const auto cells = [&](std::size_t row) -> std::vector<TableCell> {
     const auto& run = data.runs[row];
+    const bool is_timed = run.since && (run.until || !run.ended);
     const auto time =
-        run.since ? std::optional(std::max(0.0, run.until.value_or(model.now) - *run.since)) : std::nullopt;
+        is_timed ? std::optional(std::max(0.0, run.until.value_or(model.now) - *run.since)) : std::nullopt;
     return {{run.id},
             {run.state, StyleOfState(run.state)},
-            {run.ensemble ? "ensemble" : "single"},
             {run.since ? TimeText(*run.since, model.now) : "-"},
-            {DurationText(run.ended && !run.until ? std::nullopt : time)},
+            {DurationText(time)},
+            {run.ensemble ? "trials" : "single"},
             {run.reason}};
   };
-  const int longest = std::clamp(place.columns / 3, 20, 48);
+  const int longest = std::clamp(place.columns / 3, 28, 48);
   DrawTable(frame, place,
-            {{{"run", longest}, {"state", 10}, {"kind", 8}, {"started", 19}, {"time", 7, true}, {"reason"}},
+            {{{"run", longest}, {"state", 10}, {"started", 11}, {"time", 7, true}, {"kind", 6}, {"reason"}},
              cells,
              data.all_runs_read ? "no run fits" : "reading ..."},
             model.list());
@@ -117,7 +128,7 @@ void DrawTrials(Frame& frame, const Rectangle& place, const Model& model) {
 }
 
 void DrawPlaces(Frame& frame, const Rectangle& place, const Model& model, const ListState& list) {
-  const int wide = std::clamp(place.columns / 4, 12, 40);
+  const int wide = WidthOfPlaces(model, list, place.columns / 3);
   DrawTable(frame, place,
             {{{"place", wide},
               {"trial", 6, true},
@@ -143,7 +154,7 @@ void DrawRanks(Frame& frame, const Rectangle& place, const Model& model) {
   }
   DrawTable(frame, below,
             {{{"rank", 5, true},
-              {"host", 8},
+              {"host", 7},
               {"state", 13},
               {"step ms", 8, true},
               {"compute", 8, true},
@@ -160,7 +171,7 @@ void DrawRanks(Frame& frame, const Rectangle& place, const Model& model) {
 void DrawEvents(Frame& frame, const Rectangle& place, const Model& model) {
   const auto& events = model.data->run->events;
   DrawTable(frame, place,
-            {{{"time", 19}, {"event", 20}, {"what"}},
+            {{{"time", 11}, {"event", 20}, {"what"}},
              [&](std::size_t row) -> std::vector<TableCell> {
                return {{TimeText(events[row].time, model.now)},
                        {events[row].event, StyleOfState(events[row].event)},

@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 
@@ -15,6 +16,7 @@ constexpr int kBarColumns = 20;
 constexpr int kTwoColumns = 70;  // from here on, plot and leaderboard stand side by side
 constexpr int kCurveLineColumns = 24;
 constexpr std::size_t kMostCurveLines = 4;
+constexpr std::ptrdiff_t kMostPhases = 6;
 
 /// Lines with a label each, from the top down.
 class Lines {
@@ -35,19 +37,20 @@ class Lines {
   Rectangle rest_;
 };
 
+/// The latest stays in phases; being created takes no time worth showing.
 std::string PhasesText(const RunView& run, double now) {
-  std::string text;
-  const std::size_t most = 6;
-  const auto first = run.phases.size() > most ? run.phases.size() - most : 0;
-  if (first > 0) text = "... ";
-  for (std::size_t i = first; i < run.phases.size(); ++i) {
-    const auto& span = run.phases[i];
+  std::vector<std::string> words;
+  for (const auto& span : run.phases) {
+    if (span.phase == PhaseName(Phase::kCreated)) continue;
     const double until = span.to.value_or(run.ended.value_or(now));
-    text += fmt::format("{}{} {}", i > first ? "  ›  " : "", span.phase,
-                        FormatDuration(Seconds(std::max(0.0, until - span.from))));
+    words.push_back(fmt::format("{} {}", span.phase, FormatDuration(Seconds(std::max(0.0, until - span.from)))));
   }
-  if (HasEnded(run.phase)) text += fmt::format("{}{}", text.empty() ? "" : "  ›  ", PhaseName(run.phase));
-  return text.empty() ? std::string(PhaseName(run.phase)) : text;
+  if (std::ssize(words) > kMostPhases) {
+    words.erase(words.begin(), words.end() - kMostPhases);
+    words.insert(words.begin(), "...");
+  }
+  if (HasEnded(run.phase) || words.empty()) words.emplace_back(PhaseName(run.phase));
+  return fmt::format("{}", fmt::join(words, "  ›  "));
 }
 
 std::string StagedText(const WatchData& data) {
@@ -175,15 +178,22 @@ std::string BestText(const WatchData& data) {
   return text;
 }
 
+/// The unit in which so many seconds are a readable number.
+std::pair<const char*, double> UnitFor(double seconds) {
+  if (seconds < 2 * 60) return {"seconds", 1};
+  return seconds < 2 * 3600 ? std::pair("minutes", 60.0) : std::pair("hours", 3600.0);
+}
+
 void DrawBestSoFar(Frame& frame, const Rectangle& place, const WatchData& data) {
   if (data.best_so_far.empty()) return;
   const double begin = data.best_so_far.front().first;
+  const auto [name, unit] = UnitFor(data.best_so_far.back().first - begin);
   Series series;
   for (const auto& [time, value] : data.best_so_far) {
-    if (!series.dots.empty()) series.dots.push_back({(time - begin) / 60, series.dots.back().y});  // it steps
-    series.dots.push_back({(time - begin) / 60, value});
+    if (!series.dots.empty()) series.dots.push_back({(time - begin) / unit, series.dots.back().y});  // it steps
+    series.dots.push_back({(time - begin) / unit, value});
   }
-  frame.Put(place.row, place.column, "best so far, by minutes", Style::kStrong);
+  frame.Put(place.row, place.column, fmt::format("best so far, by {}", name), Style::kStrong);
   DrawPlot(frame, {place.row + 1, place.column, place.rows - 1, place.columns}, {series});
 }
 

@@ -49,7 +49,7 @@ void DrawMetrics(Frame& frame, const Rectangle& place, const std::vector<CurveVi
 Style StyleOfState(std::string_view state);
 /// "12m03s"; "-" for none.
 std::string DurationText(std::optional<double> seconds);
-/// "14:03:22", with the date when it is of another day; local time.
+/// "14:03:22"; of another day "11-25 14:03", of long ago "2024-11-25". Local time.
 std::string TimeText(double time, double now);
 std::string NumberText(std::optional<double> number);
 

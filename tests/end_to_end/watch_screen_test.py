@@ -266,7 +266,8 @@ def test_a_terminal_that_will_not_do_is_said(tmp_path, tmux, variables, why):
     slipway("run", "exp.yaml")
     terminal = tmux(**variables)
     terminal.type(f"clear; {PROGRAM} watch; echo status $?", "Enter")
-    screen = " ".join(terminal.wait_for(r"status \d").split())
+    terminal.wait_for(r"status \d")
+    screen = terminal.screen("-J")
     assert why in screen and "slipway status" in screen and "status 3" in screen
 
 

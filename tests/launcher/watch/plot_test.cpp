@@ -22,11 +22,11 @@ std::string Picture(const std::vector<Dot>& dots, Scale scale = Scale::kLinear) 
 
 TEST(APlot, RisesFromTheLowerLeftToTheUpperRight) {
   EXPECT_EQ(Picture({{0, 0}, {20, 16}}),
-            "        16│      ⢀⡠⠔⠊\n"
-            "          │   ⢀⡠⠔⠊⠁\n"
-            "          │⢀⡠⠔⠊⠁\n"
-            "         0│⠁\n"
-            "           0        20\n");
+            "        16│       ⢀⠤⠊\n"
+            "          │     ⡠⠔⠁\n"
+            "          │  ⢀⠔⠊\n"
+            "         0│⡠⠒⠁\n"
+            "           0       20\n");
 }
 
 TEST(APlot, LeavesGapsWhereNothingIsFinite) {
