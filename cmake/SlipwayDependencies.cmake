@@ -21,6 +21,7 @@ find_package(PkgConfig REQUIRED)
 pkg_check_modules(HWLOC REQUIRED IMPORTED_TARGET hwloc)
 pkg_check_modules(PCRE2 REQUIRED IMPORTED_TARGET libpcre2-8)
 pkg_check_modules(TURBOJPEG REQUIRED IMPORTED_TARGET libturbojpeg)
+pkg_check_modules(LIBGIT2 IMPORTED_TARGET libgit2)
 
 # Linked in where there is an archive of it: each shared library is one more to load at every start.
 find_library(MINIZIP_LIBRARY NAMES libminizip.a minizip REQUIRED)

@@ -14,6 +14,7 @@ packages_build=(
   libhdf5-dev zlib1g-dev libminizip-dev libprotozero-dev libturbojpeg0-dev
   libsodium-dev           # staging across nodes: the proofs of the group's key
   libslurm-dev            # optional: the module for libslurm
+  libgit2-dev             # optional: runs record the state of their program's repository
 )
 
 packages_trainers=(

@@ -26,19 +26,6 @@
 namespace slipway::launcher {
 namespace {
 
-/// The value at a dotted path; null for one that leads nowhere, as a path through a list does.
-const Json* ValueAt(const Json& values, std::string_view path) {
-  const Json* value = &values;
-  while (!path.empty()) {
-    const auto dot = std::min(path.find('.'), path.size());
-    const std::string key(path.substr(0, dot));
-    if (!value->is_object() || !value->contains(key)) return nullptr;
-    value = &(*value)[key];
-    path.remove_prefix(std::min(dot + 1, path.size()));
-  }
-  return value;
-}
-
 bool IsElsewhere(const SpecDocument& document, const std::string& origin) {
   return origin != "default" && !origin.starts_with(document.file.string() + ":");
 }

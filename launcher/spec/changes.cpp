@@ -35,6 +35,7 @@ constexpr std::string_view kOtherTrials = "the finished trials ran with the othe
 constexpr std::array kRules = {
     Rule{"name", May::kNever, "it is the name of the run's folder"},
     Rule{"description"},
+    Rule{"provenance", May::kNever, "it is recorded when a run begins"},
     Rule{"tiers", May::kNever, "short names are replaced when a run begins (give the tier where it is used)"},
     Rule{"site"},
     Rule{"site.tier_order", May::kNever, "it is asked when a run begins (give data.NAME.tier)"},
@@ -175,6 +176,28 @@ std::vector<FieldChange> ChangesBetween(const Json& before, const Json& after) {
 std::string Describe(const FieldChange& change) {
   const auto* field = FieldAt(change.key);
   return fmt::format("{} {} -> {}", change.key, ValueText(field, change.before), ValueText(field, change.after));
+}
+
+const Json* ValueAt(const Json& values, std::string_view path) {
+  const Json* value = &values;
+  while (!path.empty()) {
+    const auto dot = std::min(path.find('.'), path.size());
+    const std::string key(path.substr(0, dot));
+    if (!value->is_object() || !value->contains(key)) return nullptr;
+    value = &(*value)[key];
+    path.remove_prefix(std::min(dot + 1, path.size()));
+  }
+  return value;
+}
+
+std::optional<std::string> OverrideFor(const FieldChange& change) {
+  const auto value = Json::parse(change.after, nullptr, false);
+  if (value.is_null() || value.is_discarded()) return {};
+  const auto* field = FieldAt(change.key);
+  const bool is_duration = field != nullptr && field->type.kind == TypeKind::kDuration;
+  if (is_duration) return fmt::format("{}={}s", change.key, change.after);
+  if (!value.is_object() || !value.contains("fraction")) return change.key + "=" + change.after;
+  return fmt::format("{}={}%", change.key, 100 * value["fraction"].get<double>());
 }
 
 std::optional<std::string> WhyFixed(std::string_view key, RunKind kind) {

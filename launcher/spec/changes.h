@@ -25,6 +25,12 @@ std::vector<FieldChange> ChangesBetween(const Json& before, const Json& after);
 /// "ensemble.trials 8 -> 16", "launch.time_limit none -> 20m00s".
 std::string Describe(const FieldChange& change);
 
+/// The value at a dotted path; null for one that leads nowhere, as a path through a list does.
+const Json* ValueAt(const Json& values, std::string_view path);
+
+/// KEY=VALUE for --set, so that the field gets its value `after`; nothing when it is to have none.
+std::optional<std::string> OverrideFor(const FieldChange& change);
+
 enum class RunKind {
   kSingle,
   kEnsemble,

@@ -176,6 +176,10 @@ struct TraceSpec {
   bool chrome = false;
 };
 
+/// What a run records of its code and its machine.
+enum class Recorded { kFull, kNoDiff, kOff };
+WordTable<Recorded> WordsOf(Recorded);
+
 /// The settings of the MLPerf HPC log, beside recorded events.
 struct MllogSpec {
   bool write = false;     ///< always true in a Spec
@@ -258,6 +262,7 @@ struct Spec {
   std::string name;
   std::string description;
   bool report = true;  ///< write report.html at the end
+  Recorded provenance = Recorded::kFull;
   SiteSpec site;
   std::vector<DatasetSpec> data;
   LaunchSpec launch;

@@ -317,6 +317,9 @@ void VisitSpec(SpecVisitor& visit, Spec& spec) {
         spec.description);
   visit({"report", Of(kBool), "true", "Write report.html into the run folder at the end of the run.", "false"},
         spec.report);
+  visit({"provenance", WordsFor<Recorded>(), "full", "What provenance.json records of the code and the machine.",
+         "no_diff"},
+        spec.provenance);
   VisitSite(visit, spec.site);
   visit.Named({"data", Section(), "", "The datasets. A rank finds the staged files of NAME in SLIPWAY_DATA_NAME.", ""},
               {"*", Section(), "", "One dataset; its name is made of small letters, digits and '_'.", ""}, spec.data);

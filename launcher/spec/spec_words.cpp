@@ -24,6 +24,14 @@ WordTable<EngineChoice> WordsOf(EngineChoice) {
   return kWords;
 }
 
+WordTable<Recorded> WordsOf(Recorded) {
+  static constexpr Word<Recorded> kWords[] = {
+      {Recorded::kFull, "full", "commit, diff, names of untracked files, versions, machine"},
+      {Recorded::kNoDiff, "no_diff", "without the diff and the untracked files"},
+      {Recorded::kOff, "off", "nothing"}};
+  return kWords;
+}
+
 WordTable<Bind> WordsOf(Bind) {
   static constexpr Word<Bind> kWords[] = {{Bind::kAuto, "auto", "under Slurm, where no other job runs on the cores"},
                                           {Bind::kCores, "cores", "each rank has its own"},
