@@ -400,6 +400,7 @@ void DescribeCommands(CLI::App& app, Arguments& arguments) {
   DescribeSpecCommands(app, arguments);
   DescribeRunCommands(app, arguments);
   DescribeDiagnosis(app, arguments);
+  DescribeRecords(app, arguments);
   DescribeTrialsCommands(app, arguments);
   DescribeDataCommands(app, arguments);
   DescribeStageCommands(app, arguments);

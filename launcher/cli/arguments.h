@@ -8,6 +8,7 @@
 
 #include "core/output.h"
 #include "launcher/cli/commands/bench.h"
+#include "launcher/cli/commands/compare.h"
 #include "launcher/cli/commands/data.h"
 #include "launcher/cli/commands/doctor.h"
 #include "launcher/cli/commands/explain.h"
@@ -16,6 +17,7 @@
 #include "launcher/cli/commands/manual.h"
 #include "launcher/cli/commands/plan.h"
 #include "launcher/cli/commands/report.h"
+#include "launcher/cli/commands/reproduce.h"
 #include "launcher/cli/commands/run.h"
 #include "launcher/cli/commands/runs.h"
 #include "launcher/cli/commands/serve.h"
@@ -34,6 +36,7 @@
 #include "launcher/cli/commands/trials_serve.h"
 #include "launcher/cli/commands/trials_throughput.h"
 #include "launcher/cli/commands/watch.h"
+#include "launcher/cli/commands/usage.h"
 #include "launcher/cli/describe.h"
 #include "launcher/run/data/staging_member.h"
 
@@ -54,6 +57,9 @@ struct Arguments {
   ExplainOptions explain;
   ReportOptions report;
   ServeOptions serve;
+  ReproduceOptions reproduce;
+  CompareOptions compare;
+  UsageOptions usage;
   StatusOptions status;
   WatchOptions watch;
   WaitOptions wait;

@@ -18,6 +18,7 @@
 #include "launcher/plan/workdir.h"
 #include "launcher/run/batch/batch_run.h"
 #include "launcher/run/batch/job_of_run.h"
+#include "launcher/run/context/energy_meter.h"
 #include "launcher/run/context/instance_log.h"
 #include "launcher/run/data/staging_session.h"
 #include "launcher/run/ending/job_end_reason.h"
@@ -28,6 +29,7 @@
 #include "launcher/run_folder/end_reason.h"
 #include "launcher/run_folder/final_state_reserve.h"
 #include "launcher/run_folder/orphan.h"
+#include "launcher/run_folder/record_provenance.h"
 
 namespace slipway::launcher {
 namespace {
@@ -71,6 +73,7 @@ class Manager {
     state_.started = FormatUtc(SystemClock().Now());
     ForgetEnd(state_);
     state_.metrics.clear();
+    if (!trial_) RecordMachine(folder_, plan_, state_.batch_job != 0);
     if (plan_.spec().mllog && !trials_are_jobs_) log_.emplace(folder_.path(), plan_, LoggedInstance(), output_);
     if (!plan_.data.empty() && !trials_are_jobs_) Enter(Phase::kStaging);
   }
@@ -170,6 +173,7 @@ class Manager {
                        .trial = trial_ ? &*trial_ : nullptr,
                        .commit = [this](std::string_view event) { Commit(event); }};
     const bool is_ensemble = plan_.spec().ensemble && !trial_;
+    const EnergyRecorder energy(loop_, folder_.energy_file());
     auto result = is_ensemble ? CarryOutEnsemble(context) : CarryOutSingleRun(context);
     CloseLog(result);
     data_.End();

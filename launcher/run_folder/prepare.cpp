@@ -12,6 +12,7 @@
 #include "core/files.h"
 #include "core/process.h"
 #include "ensemble/store/trial_book.h"
+#include "launcher/run_folder/record_provenance.h"
 #include "launcher/spec/choose_engine.h"
 
 namespace slipway::launcher {
@@ -88,6 +89,7 @@ RunFolder PrepareRun(const Plan& plan) {
   auto folder = RunFolder::Create(plan.runs_directory, plan.spec().name, plan.spec().ensemble.has_value());
   try {
     WriteDocuments(folder, plan);
+    RecordProvenance(folder, plan);
   } catch (const Error&) {  // an incomplete folder is of no use
     std::error_code left;
     fs::remove_all(folder.path(), left);

@@ -10,7 +10,7 @@
 
 namespace slipway::launcher {
 
-/// Makes the run folder: spec.yaml as given, plan.json as resolved, state `created`.
+/// Makes the run folder: spec.yaml as given, plan.json as resolved, provenance.json, state `created`.
 RunFolder PrepareRun(const Plan& plan);
 
 /// The same for an ensemble whose trials come later: it waits until trials are asked for, served or run.

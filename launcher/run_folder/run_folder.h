@@ -42,6 +42,9 @@ class RunFolder {
   std::filesystem::path spec_file() const { return path_ / "spec.yaml"; }
   /// It holds values of variables that the spec only names, which may be secret. So it is written with kPlanMode.
   std::filesystem::path plan_file() const { return path_ / "plan.json"; }
+  /// Also written with kPlanMode.
+  std::filesystem::path provenance_file() const { return path_ / "provenance.json"; }
+  std::filesystem::path energy_file() const { return path_ / "energy.json"; }
   std::filesystem::path checkpoints() const { return path_ / "checkpoints"; }
   std::filesystem::path trials() const { return path_ / "trials"; }
   /// Links to data read in place, and the lists of shares.

@@ -14,7 +14,8 @@ struct AccountingPart {
   double node_seconds = 0;
 };
 
-/// Nodes count from the begin of staging to the end of the run. Its parts sum to `node_seconds`.
+/// Nodes count while a manager stages or trains; with trials as jobs, while these jobs run. Its parts sum to
+/// `node_seconds`.
 struct Accounting {
   double node_seconds = 0;
   double queue_s = 0;  ///< waited in the queue; no node was held
@@ -26,19 +27,24 @@ struct Accounting {
   std::string advice;              ///< one line about the size of the run; empty: none is clear
 };
 
-/// What a rank and a node hold.
+/// What a run holds of each node, and how many more nodes.
 struct NodeShare {
-  double cores = 1;  ///< of a node
-  double gpus = 0;   ///< of a node
+  double cores = 1;              ///< of a node
+  double gpus = 0;               ///< of a node
+  int spare_nodes = 0;           ///< held beside those that work
+  bool trials_are_jobs = false;  ///< the run holds no node itself
 };
 
-/// Pure. `now`: for what still runs.
+/// Pure. `now`: for what still runs. Of a lost run, time counts up to its last sign of life.
 ///
-///   lost        attempts that failed, from their last checkpoint (or begin) to their end
+///   lost        of attempts that failed, were cancelled or requeued: from their last checkpoint (or begin) to their end
 ///   start       from the begin of an attempt to its first step
-///   idle        nodes without a trial; of single runs the time between attempts
+///   exchange    waiting for the exchange, as long as every rank waits
+///   wait        what most ranks wait longer than that: for slower ranks
+///   idle        nodes without a trial, spare nodes; of single runs the time between attempts
 ///
-/// Steps are divided as comm.json says; without it, they count as compute.
+/// Steps are divided as the comm.json of the last attempt says; without it, they count as compute. Only checkpoints that
+/// are still there count as such.
 Accounting AccountFor(const RunView& run, const NodeShare& share, double now);
 
 }  // namespace slipway::launcher

@@ -2,9 +2,12 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <functional>
+#include <limits>
 
 #include "core/error.h"
 #include "core/files.h"
@@ -49,31 +52,60 @@ std::string EventText(const Json& event) {
   return text;
 }
 
+constexpr auto kManagerLost = "its manager was lost";
+
 /// Takes the events in their order and adds what they mean to the view.
 class EventReader {
  public:
-  explicit EventReader(RunView& view) : view_(view) {}
+  /// `last_sign`: the last time before `before` at which an attempt is known to have worked.
+  EventReader(RunView& view, std::function<double(int attempt, double before)> last_sign)
+      : view_(view), last_sign_(std::move(last_sign)) {}
 
   void Take(const Json& event) {
     const auto name = TextMember(event, "event");
     const double time = NumberMember(event, "unix_time");
-    if (ParsePhase(name)) EnterPhase(name, time, event);
+    if (const auto phase = ParsePhase(name)) EnterPhase(*phase, time, event);
     if (name == "restarting") EndAttempt(time, TextMember(event, "reason"));
     if (name == "staged") AddDataset(time, event);
     Keep({time, name, EventText(event)});
+    last_ = time;
   }
 
+  /// The manager is gone without a last word.
+  void TakeLoss() { LoseManager(std::numeric_limits<double>::infinity()); }
+
  private:
-  void EnterPhase(const std::string& name, double time, const Json& event) {
+  void EnterPhase(Phase phase, double time, const Json& event) {
+    const int attempt = AttemptOf(event);
+    if (BeginsAnew(phase, attempt)) LoseManager(time);
     if (!view_.phases.empty() && !view_.phases.back().to) view_.phases.back().to = time;
-    const auto phase = *ParsePhase(name);
-    if (HasEnded(phase)) return EndAttempt(time, TextMember(event, "reason"));
-    view_.phases.push_back({name, time, {}, AttemptOf(event)});
-    if (phase == Phase::kRunning) BeginAttempt(time, AttemptOf(event));
+    if (phase != Phase::kRunning) EndAttempt(time, TextMember(event, "reason"));
+    if (HasEnded(phase)) return;
+    view_.phases.push_back({std::string(PhaseName(phase)), time, {}, attempt});
+    if (phase == Phase::kRunning) BeginAttempt(time, attempt);
+  }
+
+  /// A manager begins with staging or the next attempt. It ends the attempt before, and says so, if it is the same one.
+  bool BeginsAnew(Phase phase, int attempt) const {
+    const bool is_open = !view_.phases.empty() && !view_.phases.back().to;
+    if (!is_open || HasEnded(phase) || phase == Phase::kQueued) return false;
+    const auto was = ParsePhase(view_.phases.back().phase);
+    if (phase == Phase::kStaging) return was == Phase::kStaging || was == Phase::kRunning;
+    const bool has_open_attempt = !view_.attempts.empty() && !view_.attempts.back().ended;
+    return phase == Phase::kRunning && was == Phase::kRunning && has_open_attempt &&
+           (view_.ensemble || view_.attempts.back().number != attempt);
+  }
+
+  /// When it ended is not recorded.
+  void LoseManager(double before) {
+    if (view_.phases.empty() || view_.phases.back().to) return;
+    const double time = std::min(before, std::max(last_, last_sign_(view_.phases.back().attempt, before)));
+    view_.phases.back().to = time;
+    EndAttempt(time, kManagerLost);
   }
 
   void BeginAttempt(double time, int number) {
-    if (!view_.attempts.empty() && !view_.attempts.back().ended) view_.attempts.back().ended = time;
+    EndAttempt(time, "");
     view_.attempts.push_back({number, time, {}, {}, {}});
   }
 
@@ -105,7 +137,29 @@ class EventReader {
   }
 
   RunView& view_;
+  std::function<double(int, double)> last_sign_;
+  double last_ = 0;  ///< time of the event before
 };
+
+double LastOfTrials(const RunView& view, double before) {
+  double last = 0;
+  for (const auto& trial : view.trial_spans) {
+    for (const double time : {trial.started, trial.ended.value_or(0)}) last = time < before ? std::max(last, time) : last;
+  }
+  return last;
+}
+
+/// Seconds since 1970; 0 without any file.
+double LastWriteIn(const std::filesystem::path& folder) {
+  double last = 0;
+  std::error_code error;
+  std::filesystem::directory_iterator entry(folder, error);
+  for (const std::filesystem::directory_iterator end; !error && entry != end; entry.increment(error)) {
+    struct stat info {};
+    if (::stat(entry->path().c_str(), &info) == 0) last = std::max(last, static_cast<double>(info.st_mtim.tv_sec));
+  }
+  return last;
+}
 
 void ReadLines(const std::filesystem::path& path, const std::function<void(std::string_view)>& take) {
   const auto file = OpenFile(path, O_RDONLY | O_NONBLOCK);
@@ -124,7 +178,9 @@ void ReadLines(const std::filesystem::path& path, const std::function<void(std::
 }  // namespace
 
 void AddEvents(const RunFolder& folder, RunView& view) try {
-  EventReader reader(view);
+  EventReader reader(view, [&](int attempt, double before) {
+    return view.ensemble ? LastOfTrials(view, before) : LastWriteIn(folder.attempt(attempt));
+  });
   int odd = 0;
   ReadLines(folder.path() / "events.jsonl", [&](std::string_view line) {
     const auto event = Json::parse(line, nullptr, false);
@@ -134,6 +190,7 @@ void AddEvents(const RunFolder& folder, RunView& view) try {
       ++odd;
     }
   });
+  if (view.phase == Phase::kLost) reader.TakeLoss();
   if (odd > 0) view.warnings.push_back(fmt::format("{} lines of events.jsonl could not be read", odd));
 } catch (const Error& error) {
   view.warnings.push_back(error.message());

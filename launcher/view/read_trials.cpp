@@ -52,12 +52,21 @@ void TakeStudy(const StudyRecord& study, RunView& view) {
 
 // ---- the trials
 
-std::map<ensemble::TrialNumber, std::string> PlacesOf(ensemble::TrialBook& book, TrialPart part) {
+std::map<ensemble::TrialNumber, std::string> PlacesOf(const std::vector<ensemble::AttemptRecord>& attempts) {
   std::map<ensemble::TrialNumber, std::string> places;
-  for (const auto& attempt : part == TrialPart::kWhole ? book.Attempts() : book.OpenAttempts()) {
-    places[attempt.trial] = attempt.place.empty() ? attempt.host : attempt.place;
-  }
+  for (const auto& attempt : attempts) places[attempt.trial] = attempt.place.empty() ? attempt.host : attempt.place;
   return places;
+}
+
+std::vector<TrialSpan> SpansOf(const std::vector<ensemble::AttemptRecord>& attempts) {
+  using enum ensemble::TrialState;
+  std::vector<TrialSpan> spans;
+  for (const auto& attempt : attempts) {
+    if (!attempt.started) continue;
+    const bool lost = attempt.state == kFailed || attempt.state == kLost || attempt.state == kCancelled;
+    spans.push_back({*attempt.started, attempt.ended, attempt.nodes, lost});
+  }
+  return spans;
 }
 
 std::optional<double> ValueOf(const TrialRecord& trial, std::size_t objective) {
@@ -172,7 +181,9 @@ void AddTrials(const RunFolder& folder, RunView& view, double now, TrialPart par
   auto trials = part == TrialPart::kWhole ? book.Trials() : book.TrialStates();
   TakeProgress(trials, *study, now, view);
   view.trials = ColumnsOf(trials, view, part);
-  const auto places = PlacesOf(book, part);
+  const auto attempts = part == TrialPart::kWhole ? book.Attempts() : book.OpenAttempts();
+  if (part == TrialPart::kWhole) view.trial_spans = SpansOf(attempts);
+  const auto places = PlacesOf(attempts);
   for (const auto number : view.trials->number) {
     const auto found = places.find(number);
     view.trials->place.push_back(found == places.end() ? "" : found->second);

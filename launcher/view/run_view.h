@@ -133,6 +133,14 @@ struct TrialColumns {
   std::vector<std::pair<std::string, std::vector<Json>>> parameters;  ///< null: not active
 };
 
+/// An attempt of a trial that ran.
+struct TrialSpan {
+  double started = 0;
+  std::optional<double> ended;
+  int nodes = 1;
+  bool lost = false;  ///< nothing of it counts: it failed, was cancelled, or its manager was lost
+};
+
 struct ImportanceView {
   std::string parameter;
   double share = 0;
@@ -187,6 +195,7 @@ struct RunView {
   std::string sampler;
   std::vector<ParameterView> space;
   std::optional<TrialColumns> trials;
+  std::vector<TrialSpan> trial_spans;  ///< of all attempts; for the accounting, not in the document
   std::vector<ImportanceView> importance;
   std::vector<ensemble::TrialNumber> pareto;
   Json selection;  ///< the model ensemble; null

@@ -56,15 +56,36 @@ struct PlanFacts {
   NodeShare share;
 };
 
+/// How many trials a node has to hold; 1 for a single run.
+double TrialsOfANode(const Json& plan) {
+  const auto& ensemble = plan.at("spec").value("ensemble", Json());
+  if (!ensemble.is_object() || ensemble.value("placement", "") == "job") return 1;
+  const auto parallel = ensemble.value("parallel", Json());
+  const auto at_a_time = parallel.is_number() ? parallel : plan.value("trials_at_a_time", Json());
+  if (!at_a_time.is_number()) return 1;
+  const double shares = at_a_time.get<double>() * ensemble.value("nodes_per_trial", 1.0);
+  return std::max(1.0, std::ceil(shares / plan.at("spec").at("launch").at("nodes").get<double>()));
+}
+
+NodeShare ShareIn(const Json& plan) {
+  const auto& launch = plan.at("spec").at("launch");
+  const auto ranks = launch.at("ranks_per_node").get<double>() * TrialsOfANode(plan);
+  const auto resilience = plan.at("spec").value("resilience", Json::object());
+  const auto ensemble = plan.at("spec").value("ensemble", Json());
+  NodeShare share;
+  share.cores = ranks * launch.at("cpus_per_rank").get<double>();
+  share.gpus = ranks * launch.at("gpus_per_rank").get<double>();
+  if (plan.at("engine") == "slurm") share.spare_nodes = resilience.value("spare_nodes", 0);
+  share.trials_are_jobs = ensemble.is_object() && ensemble.value("placement", "") == "job";
+  return share;
+}
+
 PlanFacts TakePlan(const RunFolder& folder, RunView& view) try {
   const auto plan = Json::parse(ReadDocument(folder.plan_file()));
   view.engine = plan.at("engine").get<std::string>();
   view.ranks = plan.at("ranks").get<int>();
-  const auto& launch = plan.at("spec").at("launch");
-  view.nodes = launch.at("nodes").get<int>();
-  const auto ranks_per_node = launch.at("ranks_per_node").get<double>();
-  return {{ranks_per_node * launch.at("cpus_per_rank").get<double>(),
-           ranks_per_node * launch.at("gpus_per_rank").get<double>()}};
+  view.nodes = plan.at("spec").at("launch").at("nodes").get<int>();
+  return {ShareIn(plan)};
 } catch (const std::exception&) {
   view.warnings.emplace_back("plan.json could not be read: engine and nodes are unknown");
   return {};
@@ -75,6 +96,14 @@ void TakeSpec(const RunFolder& folder, RunView& view) try {
   if (view.spec.size() > kMostSpec) view.spec.resize(kMostSpec);
 } catch (const Error& error) {
   view.warnings.push_back(error.message());
+}
+
+/// As it stands: readers of an older or newer one take what they know.
+void TakeProvenance(const RunFolder& folder, RunView& view) try {
+  const auto text = ReadDocumentIfPresent(folder.provenance_file());
+  if (text) view.provenance = Json::parse(*text);
+} catch (const std::exception&) {
+  view.warnings.emplace_back("provenance.json could not be read");
 }
 
 double TimeOf(const fs::path& path) {
@@ -120,6 +149,14 @@ void TakeSteps(const RunFolder& folder, RunView& view) try {
   view.steps = std::move(steps);
 } catch (const std::exception&) {
   view.warnings.emplace_back("comm.json could not be read: the times of steps are unknown");
+}
+
+void TakeEnergy(const RunFolder& folder, RunView& view) try {
+  if (const auto text = ReadDocumentIfPresent(folder.energy_file())) {
+    view.accounting->energy_j = Json::parse(*text).at("joules").get<double>();
+  }
+} catch (const std::exception&) {
+  view.warnings.emplace_back("energy.json could not be read");
 }
 
 std::vector<std::string> LinesOf(const std::string& text) {
@@ -171,21 +208,27 @@ RunView ViewReader::Read(Depth depth, const RunState& state) {
   const double now = UnixSeconds(SystemClock().Now());
   auto view = ViewOf(folder, state);
   const auto plan = TakePlan(folder, view);
-  AddEvents(folder, view);
   if (view.ensemble) AddTrials(folder, view, now, depth == Depth::kStates ? TrialPart::kStates : TrialPart::kWhole);
+  AddEvents(folder, view);
+  if (depth >= Depth::kAccounting && !view.ensemble) {
+    TakeCheckpoints(folder, view);
+    TakeSteps(folder, view);
+  }
   if (depth >= Depth::kCurves && !view.ensemble) {
     memory_->curves.Poll(view.attempt);
     view.curves = memory_->curves.curves().Views();
     TakeProgressOfCurves(view);
-    TakeCheckpoints(folder, view);
-    TakeSteps(folder, view);
   }
   if (depth >= Depth::kAnalysis) {
     TakeSpec(folder, view);
+    TakeProvenance(folder, view);
     TakeEnds(folder, view);
     if (view.ensemble) AddAnalysis(folder, view);
     TakeFailures(folder, view);
+  }
+  if (depth >= Depth::kAccounting) {
     view.accounting = AccountFor(view, plan.share, now);
+    TakeEnergy(folder, view);
   }
   return view;
 }

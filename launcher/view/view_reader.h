@@ -10,10 +10,11 @@ namespace slipway::launcher {
 
 /// How much is read. Later ones include earlier ones.
 enum class Depth {
-  kStates,    ///< the state, events, and what each trial has come to, without its parameters
-  kGlance,    ///< the whole trials: a few files
-  kCurves,    ///< the curves of a single run too
-  kAnalysis,  ///< everything: curves of all trials, importance, failures with their logs
+  kStates,      ///< the state, events, and what each trial has come to, without its parameters
+  kGlance,      ///< the whole trials: a few files
+  kAccounting,  ///< where the time went: checkpoints and times of steps too
+  kCurves,      ///< the curves of a single run too
+  kAnalysis,    ///< everything: curves of all trials, importance, failures with their logs
 };
 
 /// What the state alone says.

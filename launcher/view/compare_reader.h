@@ -1,0 +1,16 @@
+/// Reads runs for a comparison.
+#pragma once
+
+#include "launcher/run_folder/run_folder.h"
+#include "launcher/view/compare.h"
+
+namespace slipway::launcher {
+
+/// At most so many values of a run are compared one by one.
+inline constexpr std::size_t kMostComparedValues = 1'000'000;
+
+/// The view, the plan and, of a single run, the values of its metrics. What cannot be read is left out, with a warning
+/// in the view. Errors: those of RunFolder::ReadState.
+ComparedRun ReadForComparison(const RunFolder& folder);
+
+}  // namespace slipway::launcher
