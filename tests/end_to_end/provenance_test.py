@@ -1,0 +1,417 @@
+#!/usr/bin/python3
+"""What runs record of their code and machine, and what is made of it: reproduce, compare, usage.
+
+The program is a deterministic one in plain Python: it trains nothing, but writes weights that depend on each step. The
+counters of energy are files made by hand, since few machines let a user read real ones."""
+
+import json
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+
+import pytest
+
+PROGRAM = pathlib.Path(os.environ["SLIPWAY_PROGRAM"])
+REPEATS = 20
+
+TRAIN = """
+import json, os, pathlib, random, struct, sys
+arguments = dict(zip(sys.argv[1::2], sys.argv[2::2]))
+generator = random.Random(int(arguments["--seed"]))
+weights = [generator.random() for _ in range(100)]
+with open(os.environ["SLIPWAY_METRICS"], "a") as metrics:
+    for step in range(int(arguments["--steps"])):
+        weights = [w - float(arguments["--lr"]) * generator.gauss(w, 1) for w in weights]
+        metrics.write(json.dumps({"time": 1.0, "step": step, "metrics": {"loss": sum(weights), "images_per_second": 1}}) + "\\n")
+pathlib.Path(os.environ["SLIPWAY_OUTPUT_DIR"], "weights").write_bytes(struct.pack("100d", *weights))
+"""
+
+
+def spec(**more):
+    return {"name": "small", "launch": {"engine": "local"},
+            "train": {"command": ["python3", "train.py"], "args": {"seed": 1, "steps": 20, "lr": 0.1}}, **more}
+
+
+def slipway(*words, status=0, cwd=None, env=None):
+    done = subprocess.run([PROGRAM, *words], capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=100,
+                          cwd=cwd, env={**os.environ, **(env or {})})
+    assert status in (None, done.returncode), done.stdout + done.stderr
+    return done
+
+
+def git(place, *words):
+    return subprocess.run(["git", "-C", place, *words], check=True, capture_output=True, text=True).stdout.strip()
+
+
+@pytest.fixture
+def place(tmp_path, monkeypatch):
+    """A folder in a git repository with one commit; nothing of the user's settings counts."""
+    home = tmp_path / "home"
+    home.mkdir()
+    for name in ("GIT_DIR", "GIT_WORK_TREE", "OMP_NUM_THREADS", "XDG_CONFIG_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in {"HOME": str(home), "GIT_CONFIG_NOSYSTEM": "1", "GIT_AUTHOR_NAME": "a", "GIT_AUTHOR_EMAIL": "a@b",
+                        "GIT_COMMITTER_NAME": "a", "GIT_COMMITTER_EMAIL": "a@b"}.items():
+        monkeypatch.setenv(name, value)
+    repository = tmp_path / "project"
+    repository.mkdir()
+    (repository / "train.py").write_text(TRAIN)
+    (repository / "exp.yaml").write_text(json.dumps(spec()))
+    git(repository, "init", "-q", "-b", "main")
+    git(repository, "add", ".")
+    git(repository, "commit", "-q", "-m", "first")
+    monkeypatch.chdir(repository)
+    return repository
+
+
+def run(place, **options):
+    """Runs exp.yaml; its folder."""
+    return pathlib.Path(json.loads(slipway("run", "exp.yaml", "--json", cwd=place, **options).stdout)["folder"])
+
+
+def recorded(folder):
+    return json.loads((folder / "provenance.json").read_text())
+
+
+def weights(folder):
+    return (folder / "outputs" / "weights").read_bytes()
+
+
+# ---- what is recorded
+
+
+def test_a_clean_repository_is_its_commit(place):
+    git(place, "tag", "v1")
+    folder = run(place)
+    found = recorded(folder)
+    assert found["schema"] == "slipway.provenance/1"
+    assert found["commit"] == git(place, "rev-parse", "HEAD")
+    assert (found["branch"], found["description"], found["is_dirty"], found["diff"]) == ("main", "v1", False, "")
+    assert found["untracked"] == [] and found["not_recorded"] == ""
+    assert found["repository"] == str(place) + "/"
+    assert re.search(r"slipway run exp\.yaml --json$", found["command"])
+    assert found["directory"] == str(place)
+    assert [pathlib.Path(file["path"]).name for file in found["files"]] == ["train.py"]
+    assert found["versions"]["slipway"] and found["versions"]["python"] == found["python"]["version"]
+    assert found["hosts"][0]["cpus"] > 0 and found["warnings"] == []
+    assert (folder / "provenance.json").stat().st_mode & 0o777 == 0o600
+    assert json.loads(slipway("report", folder, "--json").stdout)["runs"][0]["provenance"] == found
+
+
+def test_a_diff_brings_the_files_back(place):
+    (place / "data.bin").write_bytes(bytes(range(256)))
+    (place / "gone.txt").write_text("gone\n")
+    git(place, "add", ".")
+    git(place, "commit", "-q", "-m", "more")
+    (place / "train.py").write_text(TRAIN + "# changed\n")
+    (place / "data.bin").write_bytes(bytes(range(255, -1, -1)))
+    (place / "gone.txt").unlink()
+    (place / "latin.txt").write_bytes(b"caf\xe9\n")
+    (place / "na me.txt").write_text("text\n")
+    git(place, "add", "latin.txt", "na me.txt")
+    found = recorded(run(place))
+    assert found["is_dirty"] and found["diff_left_out"] == []
+    changed = {name: (place / name).read_bytes() for name in ("train.py", "data.bin", "latin.txt", "na me.txt")}
+    git(place, "reset", "-q", "--hard")
+    (place / "patch").write_text(found["diff"])
+    git(place, "apply", "patch")
+    assert {name: (place / name).read_bytes() for name in changed} == changed
+    assert not (place / "gone.txt").exists()
+
+
+def test_untracked_files_are_named_but_not_the_runs(place):
+    (place / ".gitignore").write_text("*.log\n")
+    git(place, "add", ".")
+    git(place, "commit", "-q", "-m", "ignore")
+    (place / "notes.txt").write_text("x")
+    (place / "a.log").write_text("x")
+    (place / "new").mkdir()
+    (place / "new" / "deep.txt").write_text("x")
+    run(place)
+    assert recorded(run(place))["untracked"] == ["new/", "notes.txt"]
+
+
+def test_too_many_untracked_files_are_counted(place):
+    for number in range(1_100):
+        (place / f"note-{number:05}").write_text("")
+    found = recorded(run(place))
+    assert len(found["untracked"]) == 1_000 and found["untracked_more"] == 100
+
+
+def test_a_huge_diff_is_cut_between_files(place):
+    for name in ("a.txt", "b.txt", "z.txt"):
+        (place / name).write_text("x\n")
+    git(place, "add", ".")
+    git(place, "commit", "-q", "-m", "texts")
+    (place / "a.txt").write_text("line of text\n" * 300_000)
+    (place / "b.txt").write_text("small\n")
+    with open(place / "z.txt", "wb") as large:
+        large.truncate(1 << 30)
+    found = recorded(run(place))
+    assert len(found["diff"]) < 1 << 20 and "b/b.txt" in found["diff"]
+    left = {file["path"]: (file["bytes"] > 1 << 20, file["reason"]) for file in found["diff_left_out"]}
+    assert left == {"a.txt": (True, "its diff is large"), "z.txt": (True, "the file is large")}
+
+
+def test_a_folder_without_git_says_so(place, tmp_path):
+    plain = tmp_path / "plain"
+    shutil.copytree(place, plain, ignore=shutil.ignore_patterns(".git"))
+    found = recorded(run(plain))
+    assert found["commit"] is None and "is in no git repository" in found["not_recorded"]
+    assert found["files"][0]["crc32c"]
+
+
+def test_a_bare_repository_has_a_commit_and_no_diff(place, tmp_path):
+    bare = tmp_path / "bare.git"
+    git(place, "clone", "-q", "--bare", ".", bare)
+    for name in ("train.py", "exp.yaml"):
+        shutil.copy(place / name, bare)
+    found = recorded(run(bare))
+    assert found["commit"] == git(place, "rev-parse", "HEAD") and found["is_dirty"] is None and found["diff"] == ""
+
+
+def test_a_repository_without_a_commit_says_so(place, tmp_path):
+    shutil.rmtree(place / ".git")
+    git(place, "init", "-q")
+    found = recorded(run(place))
+    assert found["commit"] is None and "no commit yet" in found["not_recorded"]
+
+
+def test_a_detached_head_has_no_branch(place):
+    git(place, "checkout", "-q", "--detach")
+    found = recorded(run(place))
+    assert found["branch"] is None and found["commit"] == git(place, "rev-parse", "HEAD")
+
+
+def test_submodules_are_recorded_with_their_commits(place, tmp_path):
+    library = tmp_path / "library"
+    library.mkdir()
+    git(library, "init", "-q")
+    (library / "a.py").write_text("a = 1\n")
+    git(library, "add", ".")
+    git(library, "commit", "-q", "-m", "library")
+    git(place, "-c", "protocol.file.allow=always", "submodule", "add", "-q", library, "library")
+    git(place, "commit", "-q", "-m", "with library")
+    (place / "library" / "a.py").write_text("a = 2\n")
+    (submodule,) = recorded(run(place))["submodules"]
+    assert submodule == {"path": "library", "commit": git(library, "rev-parse", "HEAD"), "is_dirty": True}
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files away")
+def test_a_repository_of_another_user_is_not_read(place):
+    os.chown(place / ".git", 65534, 65534)
+    os.chown(place, 65534, 65534)
+    found = recorded(run(place))
+    assert found["commit"] is None and found["diff"] == ""
+    assert re.search(r"not trusted: .*belongs to nobody", found["not_recorded"]), found["not_recorded"]
+    (pathlib.Path(os.environ["HOME"]) / ".gitconfig").write_text(f"[safe]\n\tdirectory = {place}\n")
+    assert recorded(run(place))["commit"]
+
+
+def test_nothing_of_a_repository_is_executed(place, tmp_path):
+    trap = tmp_path / "trap"
+    trap.write_text(f"#!/bin/sh\ntouch {tmp_path}/sprung\ncat\n")
+    trap.chmod(0o755)
+    for hook in ("post-checkout", "post-index-change", "fsmonitor-watchman", "query-watchman"):
+        shutil.copy(trap, place / ".git" / "hooks" / hook)
+    for name in ("core.fsmonitor", "filter.trap.clean", "filter.trap.process", "diff.trap.command", "diff.trap.textconv",
+                 "core.pager", "diff.external", "core.sshCommand"):
+        git(place, "config", name, str(trap))
+    (place / ".git" / "info" / "attributes").write_text("* filter=trap diff=trap\n")
+    (place / "train.py").write_text(TRAIN + "# changed\n")
+    found = recorded(run(place))
+    assert "# changed" in found["diff"]
+    assert not (tmp_path / "sprung").exists()
+
+
+def test_the_switch_keeps_code_private(place):
+    (place / "train.py").write_text(TRAIN + "# a secret\n")
+    (place / "exp.yaml").write_text(json.dumps(spec(provenance="no_diff")))
+    folder = run(place)
+    found = recorded(folder)
+    assert found["is_dirty"] and found["diff"] == "" and found["untracked"] == []
+    assert "a secret" not in (folder / "provenance.json").read_text()
+    (place / "exp.yaml").write_text(json.dumps(spec(provenance="off")))
+    folder = run(place)
+    assert not (folder / "provenance.json").exists()
+    assert json.loads(slipway("report", folder, "--json").stdout)["runs"][0]["provenance"] is None
+    assert "provenance" in slipway("run", "exp.yaml", "--set", "provenance=some", status=2).stderr
+
+
+def test_variables_modules_and_environments_are_recorded(place):
+    found = recorded(run(place, env={"OMP_NUM_THREADS": "3", "LOADEDMODULES": "gcc/12:torch/2.1", "CONDA_PREFIX": "/c",
+                                     "MY_PASSWORD": "secret"}))
+    assert found["modules"] == ["gcc/12", "torch/2.1"]
+    assert found["environment"]["OMP_NUM_THREADS"] == "3" and found["environment"]["CONDA_PREFIX"] == "/c"
+    assert "secret" not in json.dumps(found)
+
+
+def test_data_has_a_fingerprint(place):
+    (place / "train.raw").write_bytes(b"x" * 100)
+    (place / "exp.yaml").write_text(json.dumps(spec(data={"train": {"source": "train.raw", "format": "raw", "tier": "none"}})))
+    first, again = recorded(run(place))["data"], recorded(run(place))["data"]
+    assert first == again and first[0]["bytes"] == 100
+    (place / "train.raw").write_bytes(b"x" * 101)
+    assert recorded(run(place))["data"][0]["fingerprint"] != first[0]["fingerprint"]
+
+
+# ---- reproduce
+
+
+def reproduction(folder, *words):
+    return json.loads(slipway("reproduce", folder, *words, "--json").stdout)
+
+
+def carry_out(command, cwd):
+    """The folder of the run that a printed command makes."""
+    words = [PROGRAM if word == "slipway" else word for word in command]
+    done = subprocess.run([*words, "--json"], check=True, capture_output=True, text=True, cwd=cwd, timeout=100)
+    return pathlib.Path(json.loads(done.stdout)["folder"])
+
+
+def test_repeats_end_with_identical_weights(place):
+    folder = run(place)
+    found = reproduction(folder)
+    assert found["restore_code"] == [] and found["differences"] == []
+    assert {weights(carry_out(found["command"], place)) for _ in range(REPEATS)} == {weights(folder)}
+
+
+def test_overrides_and_settings_are_repeated(place):
+    folder = pathlib.Path(json.loads(slipway("run", "exp.yaml", "--json", "--set", "train.args.lr=0.3", "--set",
+                                             "launch.time_limit=90s").stdout)["folder"])
+    found = reproduction(folder)
+    assert "train.args.lr=0.3" in found["command"] and "launch.time_limit=90.0s" in found["command"]
+    assert weights(carry_out(found["command"], place)) == weights(folder)
+
+
+def test_other_code_is_restored_beside_the_present_one(place):
+    (place / "train.py").write_text(TRAIN.replace("random()", "random() + 1"))
+    folder = run(place)
+    git(place, "commit", "-q", "-a", "-m", "second")
+    (place / "train.py").write_text(TRAIN.replace("random()", "random() + 2"))
+    found = reproduction(folder)
+    assert any(each["what"] == "commit" for each in found["differences"])
+    *restore, again = found["restore_code"]
+    for step in restore:
+        subprocess.run(step, shell=True, check=True, capture_output=True)
+    words = again.replace("slipway", str(PROGRAM), 1) + " --json"
+    restored = json.loads(subprocess.run(words, shell=True, check=True, capture_output=True, text=True).stdout)
+    assert restored["restore_code"] == []
+    assert weights(carry_out(restored["command"], pathlib.Path(restored["spec"]).parent)) == weights(folder)
+
+
+def test_what_differs_here_is_said(place):
+    (place / "train.raw").write_bytes(b"x" * 100)
+    (place / "exp.yaml").write_text(json.dumps(spec(data={"train": {"source": "train.raw", "format": "raw", "tier": "none"}})))
+    folder = run(place, env={"OMP_NUM_THREADS": "3", "PYTHONHASHSEED": "1"})
+    (place / "train.raw").write_bytes(b"x" * 101)
+    found = reproduction(folder)
+    assert found["command"][:2] == ["env", "OMP_NUM_THREADS=3"]
+    assert {each["what"] for each in found["differences"]} >= {"data.train", "environment.PYTHONHASHSEED"}
+    (place / "train.raw").unlink()
+    assert any("cannot run it" in remark for remark in reproduction(folder)["remarks"])
+
+
+def test_a_file_in_the_way_stays(place):
+    folder = run(place)
+    (place / "mine.yaml").write_text("mine\n")
+    done = slipway("reproduce", folder, "--out", "mine.yaml", status=2)
+    assert "exists, with other content" in done.stderr
+    assert (place / "mine.yaml").read_text() == "mine\n"
+
+
+def test_runs_without_or_with_damaged_records_are_repeated_with_a_remark(place):
+    folder = run(place)
+    (folder / "provenance.json").write_text("{")
+    found = reproduction(folder)
+    assert any("provenance.json cannot be read" in remark for remark in found["remarks"])
+    (folder / "provenance.json").unlink()
+    assert any("no provenance" in remark for remark in reproduction(folder)["remarks"])
+    assert weights(carry_out(found["command"], place)) == weights(folder)
+
+
+# ---- compare
+
+
+def compared(*words, status=0):
+    return json.loads(slipway("compare", *words, "--json", status=status).stdout)
+
+
+def test_equal_runs_have_equal_bits(place, tmp_path):
+    first, second = run(place), run(place)
+    found = compared(first, second, "--html", tmp_path / "both.html")
+    (bits,) = found["bits"]
+    assert bits["expected"] and bits["parting"] is None and bits["compared"] == 20, bits
+    assert bits["left_out"] == ["images_per_second"]
+    assert found["spec"] == [] and found["provenance"] == []
+    page = (tmp_path / "both.html").read_text()
+    assert first.name in page and second.name in page
+    assert "all 20 values are the same" in slipway("compare", first, second).stdout
+
+
+def test_bits_that_should_be_the_same_and_part_fail(place):
+    (place / "train.py").write_text(TRAIN.replace("for step in range", "import secrets\n    for step in range")
+                                    .replace("generator.gauss(w, 1)", "(generator.gauss(w, 1) if step < 7 else secrets.randbelow(9))"))
+    first, second = run(place), run(place)
+    (bits,) = compared(first, second, status=1)["bits"]
+    assert bits["expected"] and (bits["parting"]["step"], bits["parting"]["metric"]) == (7, "loss")
+    assert "they part at step 7: loss" in slipway("compare", first, second, status=1).stdout
+
+
+def test_differences_of_spec_and_code_are_shown(place):
+    first = run(place)
+    (place / "train.py").write_text(TRAIN + "# changed\n")
+    second = pathlib.Path(json.loads(slipway("run", "exp.yaml", "--json", "--set", "train.args.lr=0.3").stdout)["folder"])
+    found = compared(first, second)
+    assert found["spec"] == [{"key": "train.args.lr", "values": [0.1, 0.3]}]
+    assert {row["fact"] for row in found["provenance"]} >= {"diff.train.py", "file.train.py"}
+    (bits,) = found["bits"]
+    assert not bits["expected"] and "train.args.lr differs" in bits["reasons"] and bits["parting"]["step"] == 0
+    shown = slipway("compare", first, second).stdout
+    assert "train.args.lr" in shown and "need not be the same" in shown
+
+
+def test_a_comparison_needs_two_runs(place):
+    folder = run(place)
+    assert "two different runs" in slipway("compare", folder, folder, status=2).stderr
+
+
+# ---- usage
+
+
+def test_usage_sums_all_runs(place):
+    folders = [run(place), run(place)]
+    found = json.loads(slipway("usage", "--by", "name,engine", "--json").stdout)
+    assert found["schema"] == "slipway.usage/1"
+    (row,) = found["rows"]
+    assert (row["name"], row["engine"], row["runs"]) == ("small", "local", 2)
+    parts = [json.loads(slipway("report", folder, "--json").stdout)["runs"][0]["accounting"] for folder in folders]
+    assert row["node_hours"] == pytest.approx(sum(part["node_hours"] for part in parts), rel=1e-6)
+    assert sum(row["parts_hours"].values()) == pytest.approx(row["node_hours"], rel=1e-3)
+    assert json.loads(slipway("usage", "--since", "1s", "--json", cwd=place).stdout)["total"]["runs"] in (0, 1, 2)
+    assert json.loads(slipway("usage", "--since", "30d", "--json").stdout)["total"]["runs"] == 2
+
+
+def test_usage_leaves_out_what_it_cannot_read(place):
+    folder = run(place)
+    (folder / "state.json").write_text("{")
+    done = slipway("usage", "--json")
+    assert json.loads(done.stdout)["total"]["runs"] == 0 and "is left out" in done.stderr
+
+
+def test_wrong_words_of_usage_are_errors(place):
+    assert "user, name, engine" in slipway("usage", "--by", "colour", status=2).stderr
+    assert "30d" in slipway("usage", "--since", "ever", status=2).stderr
+
+
+def test_energy_is_measured_where_counters_can_be_read(place, tmp_path):
+    zone = tmp_path / "powercap" / "intel-rapl:0"
+    zone.mkdir(parents=True)
+    for name, text in {"name": "package-0", "max_energy_range_uj": "1000000000", "energy_uj": "1000000"}.items():
+        (zone / name).write_text(text + "\n")
+    (place / "train.py").write_text(TRAIN + f"pathlib.Path({str(zone / 'energy_uj')!r}).write_text('8500000\\n')\n")
+    folder = run(place, env={"SLIPWAY_POWERCAP": str(tmp_path / "powercap")})
+    assert json.loads((folder / "energy.json").read_text())["joules"] == pytest.approx(7.5)
+    assert json.loads(slipway("usage", "--json").stdout)["total"]["energy_j"] == pytest.approx(7.5)
