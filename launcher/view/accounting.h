@@ -37,11 +37,11 @@ struct NodeShare {
 
 /// Pure. `now`: for what still runs. Of a lost run, time counts up to its last sign of life.
 ///
-///   lost        of attempts that failed, were cancelled or requeued: from their last checkpoint (or begin) to their end
-///   start       from the begin of an attempt to its first step
-///   exchange    waiting for the exchange, as long as every rank waits
-///   wait        what most ranks wait longer than that: for slower ranks
-///   idle        nodes without a trial, spare nodes; of single runs the time between attempts
+/// - `lost`: of attempts that failed, were cancelled or requeued, from their last checkpoint (or begin) to their end.
+/// - `start`: from the begin of an attempt to its first step.
+/// - `exchange`: as long as even the rank waits that waits least.
+/// - `wait`: what ranks wait longer than that, for slower ranks.
+/// - `idle`: nodes without a trial, spare nodes; of single runs the time between attempts.
 ///
 /// Steps are divided as the comm.json of the last attempt says; without it, they count as compute. Only checkpoints that
 /// are still there count as such.
