@@ -3,7 +3,9 @@
 #include "launcher/view/view_reader.h"
 
 #include <gmock/gmock.h>
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <fstream>
 
@@ -65,6 +67,35 @@ TEST_F(RunViews, TellAttemptsAndPhases) {
   ASSERT_EQ(view.datasets.size(), 1u);
   EXPECT_EQ(view.datasets[0].bytes, 7u);
   EXPECT_TRUE(view.phases.back().to);
+}
+
+TEST_F(RunViews, CountAManagerThatWasKilledUpToItsLastSign) {
+  Append("events.jsonl", R"({"unix_time":100,"event":"running","attempt":1})" "\n");
+  Append("attempt-1/rank-00000.log", "working\n");
+  const timespec times[] = {{150, 0}, {150, 0}};
+  ASSERT_EQ(::utimensat(AT_FDCWD, (folder_.attempt(1) / "rank-00000.log").c_str(), times, 0), 0);
+  Append("events.jsonl", R"({"unix_time":1000,"event":"running","attempt":2})" "\n");
+  Append("events.jsonl", R"({"unix_time":1010,"event":"succeeded","attempt":2,"reason":""})" "\n");
+  const auto view = ViewReader(folder_).Read(Depth::kAccounting);
+  ASSERT_EQ(view.attempts.size(), 2u);
+  EXPECT_EQ(view.attempts[0].ended, 150);
+  EXPECT_EQ(view.attempts[0].reason, "its manager was lost");
+  EXPECT_EQ(view.attempts[1].reason, "");
+  ASSERT_TRUE(view.accounting);
+  EXPECT_DOUBLE_EQ(view.accounting->node_seconds, 50 + 10);
+}
+
+TEST_F(RunViews, EndAnAttemptWhoseJobIsRequeued) {
+  Append("events.jsonl", R"({"unix_time":100,"event":"running","attempt":1})" "\n");
+  Append("events.jsonl", R"({"unix_time":160,"event":"queued","attempt":1,"reason":"preempted"})" "\n");
+  Append("events.jsonl", R"({"unix_time":900,"event":"running","attempt":2})" "\n");
+  Append("events.jsonl", R"({"unix_time":910,"event":"succeeded","attempt":2,"reason":""})" "\n");
+  const auto view = ViewReader(folder_).Read(Depth::kAccounting);
+  ASSERT_EQ(view.attempts.size(), 2u);
+  EXPECT_EQ(view.attempts[0].ended, 160);
+  EXPECT_EQ(view.attempts[0].reason, "preempted");
+  EXPECT_DOUBLE_EQ(view.accounting->node_seconds, 70);
+  EXPECT_DOUBLE_EQ(view.accounting->queue_s, 740);
 }
 
 TEST_F(RunViews, KeepTheLastEventsOfMany) {
