@@ -20,7 +20,8 @@ void DescribeRecords(CLI::App& app, Arguments& arguments) {
   auto* usage = AddCommand(app, "usage", "Show what all runs have used: node-hours, energy, lost and idle shares",
                            "  slipway usage --since 30d\n  slipway usage --by user,engine\n"
                            "  slipway usage --json | jq '.total.node_hours'");
-  usage->add_option("--since", arguments.usage.since, "Count runs that began since then, for example 30d (default: all)");
+  usage->add_option("--since", arguments.usage.since,
+                    "Count runs that began since then, for example 30d (default: all)");
   usage->add_option("--by", arguments.usage.by, "Rows for each: user, name, engine, separated by commas")
       ->delimiter(',')
       ->capture_default_str();
@@ -30,7 +31,8 @@ void DescribeRecords(CLI::App& app, Arguments& arguments) {
                                "  slipway reproduce\n  slipway reproduce fash --out again.yaml\n"
                                "  slipway reproduce fash --json | jq '.differences'");
   AddRunSelector(reproduce, arguments.reproduce.run);
-  reproduce->add_option("-o,--out", arguments.reproduce.out, "Write the spec there (default: RUN.yaml beside the spec)");
+  reproduce->add_option("-o,--out", arguments.reproduce.out,
+                        "Write the spec there (default: RUN.yaml beside the spec)");
   reproduce->callback(
       [&] { arguments.command = [&](Session& session) { return Reproduce(arguments.reproduce, session); }; });
 }

@@ -11,7 +11,8 @@ namespace slipway::launcher {
 
 /// Everything, on this machine, now. What cannot be found out becomes a warning in the result, never an error.
 ///
-/// Cost: 20 ms in a small repository, 40 ms more with a Python program. Git gets 10 seconds, Python, mpirun and podman 5
+/// Cost: 20 ms in a small repository, 40 ms more with a Python program. Git gets 10 seconds, Python, mpirun and podman
+/// 5
 ///       each.
 Provenance CollectProvenance(const Plan& plan);
 

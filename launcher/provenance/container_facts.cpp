@@ -23,7 +23,8 @@ constexpr std::size_t kIdBytes = 16;
 
 std::string DigestByPodman(const ContainerPlan& container) {
   SpawnOptions options;
-  options.argv = {std::string(WordOf(container.runtime)), "image", "inspect", "--format", "{{.Digest}}", container.image};
+  options.argv = {
+      std::string(WordOf(container.runtime)), "image", "inspect", "--format", "{{.Digest}}", container.image};
   const auto answer = RunAndCapture(std::move(options), kPodmanLimit);
   const auto line = answer.output.substr(0, answer.output.find('\n'));
   return answer.status.Success() && line.starts_with("sha256:") ? line : std::string();
@@ -37,7 +38,8 @@ std::string SifIdOf(const fs::path& image) {
   if (::read(file.get(), header, sizeof header) != static_cast<ssize_t>(sizeof header)) return {};
   if (std::string_view(header + kMagicAt, kSifMagic.size()) != kSifMagic) return {};
   std::string id = "sif:";
-  for (const char c : std::string_view(header + kIdAt, kIdBytes)) id += fmt::format("{:02x}", static_cast<unsigned char>(c));
+  for (const char c : std::string_view(header + kIdAt, kIdBytes))
+    id += fmt::format("{:02x}", static_cast<unsigned char>(c));
   return id;
 }
 

@@ -53,7 +53,8 @@ Facts FactsOf(const Provenance& provenance) {
   Facts facts;
   AddCode(provenance.code, facts);
   for (const auto& file : provenance.files) {
-    facts.emplace_back("file." + FileName(file.path), file.crc32c.empty() ? fmt::format("{} B", file.bytes) : file.crc32c);
+    facts.emplace_back("file." + FileName(file.path),
+                       file.crc32c.empty() ? fmt::format("{} B", file.bytes) : file.crc32c);
   }
   for (const auto& [name, version] : provenance.versions) facts.emplace_back("versions." + name, version);
   if (provenance.python) {

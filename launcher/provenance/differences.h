@@ -13,7 +13,7 @@ namespace slipway::launcher {
 
 /// A fact that may change what a run computes.
 struct FactDifference {
-  std::string fact;                             ///< "commit", "diff.train.py", "versions.python", "cpu"
+  std::string fact;                                ///< "commit", "diff.train.py", "versions.python", "cpu"
   std::vector<std::optional<std::string>> values;  ///< one for each provenance; nothing: it is not recorded there
 };
 
@@ -24,7 +24,8 @@ std::vector<std::pair<std::string, std::string>> PatchesOf(const std::string& di
 /// facts.
 std::vector<FactDifference> DifferencesBetween(std::span<const Provenance> provenances);
 
-/// Whether commit, diff and the files of the command are known and the same. Without a repository the files count alone.
+/// Whether commit, diff and the files of the command are known and the same. Without a repository the files count
+/// alone.
 bool HaveSameCode(const Provenance& left, const Provenance& right);
 
 }  // namespace slipway::launcher

@@ -54,7 +54,8 @@ std::vector<fs::path> EntriesOf(const fs::path& folder) {
   std::vector<fs::path> entries;
   std::error_code error;
   fs::directory_iterator entry(folder, error);
-  for (const fs::directory_iterator end; !error && entry != end; entry.increment(error)) entries.push_back(entry->path());
+  for (const fs::directory_iterator end; !error && entry != end; entry.increment(error))
+    entries.push_back(entry->path());
   std::ranges::sort(entries);
   return entries;
 }

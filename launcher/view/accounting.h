@@ -43,8 +43,8 @@ struct NodeShare {
 /// - `wait`: what ranks wait longer than that, for slower ranks.
 /// - `idle`: nodes without a trial, spare nodes; of single runs the time between attempts.
 ///
-/// Steps are divided as the comm.json of the last attempt says; without it, they count as compute. Only checkpoints that
-/// are still there count as such.
+/// Steps are divided as the comm.json of the last attempt says; without it, they count as compute. Only checkpoints
+/// that are still there count as such.
 Accounting AccountFor(const RunView& run, const NodeShare& share, double now);
 
 }  // namespace slipway::launcher

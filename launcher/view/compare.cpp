@@ -70,13 +70,32 @@ using Runs = std::span<const ComparedRun>;
 constexpr std::size_t kWidestCell = 44;
 
 /// Fields that change no bit of a result. A dataset is compared by its fingerprint, not by where it lies.
-constexpr std::array<std::string_view, 24> kWithoutEffect = {
-    "name",          "description",  "provenance",  "tags",        "notify",     "report",     "tiers",      "site",
-    "launch.engine", "launch.mpi",   "launch.bind", "launch.slurm", "launch.files", "launch.workdir", "launch.time_limit",
-    "launch.memory_per_rank", "launch.modules", "launch.cpus_per_rank", "checkpoint", "resilience", "trace", "mllog",
-    "metrics", "gradients.algorithms"};
-constexpr std::array<std::string_view, 6> kOfDataWithoutEffect = {".source", ".tier", ".keep", ".verify", ".bandwidth",
-                                                                  ".overlap"};
+constexpr std::array<std::string_view, 24> kWithoutEffect = {"name",
+                                                             "description",
+                                                             "provenance",
+                                                             "tags",
+                                                             "notify",
+                                                             "report",
+                                                             "tiers",
+                                                             "site",
+                                                             "launch.engine",
+                                                             "launch.mpi",
+                                                             "launch.bind",
+                                                             "launch.slurm",
+                                                             "launch.files",
+                                                             "launch.workdir",
+                                                             "launch.time_limit",
+                                                             "launch.memory_per_rank",
+                                                             "launch.modules",
+                                                             "launch.cpus_per_rank",
+                                                             "checkpoint",
+                                                             "resilience",
+                                                             "trace",
+                                                             "mllog",
+                                                             "metrics",
+                                                             "gradients.algorithms"};
+constexpr std::array<std::string_view, 6> kOfDataWithoutEffect = {".source", ".tier",      ".keep",
+                                                                  ".verify", ".bandwidth", ".overlap"};
 
 bool IsWithin(std::string_view key, std::string_view path) {
   return key.starts_with(path) && (key.size() == path.size() || key[path.size()] == '.');
@@ -223,8 +242,8 @@ void AddReasonsOfExchange(const ComparedRun& first, const ComparedRun& other, st
 
 /// Only facts that change the bits; threads change the order of sums.
 bool FactChangesBits(const std::string& fact) {
-  constexpr std::array<std::string_view, 7> kFacts = {"cpu",           "gpu",  "container", "versions.glibc",
-                                                      "versions.python", "data", "package"};
+  constexpr std::array<std::string_view, 7> kFacts = {
+      "cpu", "gpu", "container", "versions.glibc", "versions.python", "data", "package"};
   constexpr std::array<std::string_view, 5> kThreads = {"OMP_", "MKL_", "OPENBLAS_", "KMP_", "GOMP_"};
   if (std::ranges::any_of(kFacts, [&](std::string_view each) { return IsWithin(fact, each); })) return true;
   constexpr std::string_view kVariable = "environment.";
@@ -271,7 +290,8 @@ void CompareValues(const StepValues& first, const StepValues& other, BitsOfPair&
         continue;
       }
       ++bits.compared;
-      if (!bits.parting && !IsSameNumber(value, found->second)) bits.parting = Parting{step, name, value, found->second};
+      if (!bits.parting && !IsSameNumber(value, found->second))
+        bits.parting = Parting{step, name, value, found->second};
     }
   }
   bits.left_out.assign(left_out.begin(), left_out.end());
@@ -308,7 +328,8 @@ std::string NumberText(const std::optional<double>& value) { return value ? fmt:
 
 std::string TextOf(const std::string& first, const BitsOfPair& bits) {
   auto text = fmt::format("bits of {} and {}: ", first, bits.run);
-  text += bits.expected ? "expected to be the same\n" : "need not be the same: " + fmt::format("{}\n", fmt::join(bits.reasons, "; "));
+  text += bits.expected ? "expected to be the same\n"
+                        : "need not be the same: " + fmt::format("{}\n", fmt::join(bits.reasons, "; "));
   if (bits.compared == 0) return text + "  no step has values of both\n";
   if (!bits.parting) return text + fmt::format("  all {} values are the same\n", bits.compared);
   const auto& [step, metric, left, right] = *bits.parting;
@@ -347,12 +368,14 @@ Json ToJson(const Comparison& comparison) { return WriteFields("slipway.compare/
 
 std::string Describe(const Comparison& comparison) {
   const auto& runs = comparison.runs;
-  auto text = TableText("spec", runs, comparison.spec, [](const SpecRow& row) { return row.key; }, WordsFor);
+  auto text = TableText(
+      "spec", runs, comparison.spec, [](const SpecRow& row) { return row.key; }, WordsFor);
   const auto name_of = [](const NumberRow& row) { return row.name + " " + row.of; };
   if (!comparison.metrics.empty()) text += TableText("metric", runs, comparison.metrics, name_of, NumberText);
   if (!comparison.costs.empty()) text += TableText("cost", runs, comparison.costs, name_of, NumberText);
-  text += TableText("code and machine", runs, comparison.provenance, [](const FactDifference& row) { return row.fact; },
-                    [](const std::optional<std::string>& value) { return value.value_or("-"); });
+  text += TableText(
+      "code and machine", runs, comparison.provenance, [](const FactDifference& row) { return row.fact; },
+      [](const std::optional<std::string>& value) { return value.value_or("-"); });
   for (const auto& bits : comparison.bits) text += TextOf(runs.front(), bits);
   return text;
 }

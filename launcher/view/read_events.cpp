@@ -30,15 +30,18 @@ double NumberMember(const Json& event, const char* name) {
   return found != event.end() && found->is_number() ? found->get<double>() : 0;
 }
 
-int AttemptOf(const Json& event) { return std::max(1, static_cast<int>(std::min(1e6, NumberMember(event, "attempt")))); }
+int AttemptOf(const Json& event) {
+  return std::max(1, static_cast<int>(std::min(1e6, NumberMember(event, "attempt"))));
+}
 
 std::string WordsOfMembers(const Json& event) {
   std::string words;
   for (const auto& [name, value] : event.items()) {
     const bool is_said = name == "time" || name == "unix_time" || name == "event" || name == "attempt";
     if (is_said || value.is_structured() || value.is_null()) continue;
-    words += (words.empty() ? "" : ", ") + name + " " +
-             (value.is_string() ? value.get<std::string>() : value.dump(-1, ' ', false, Json::error_handler_t::replace));
+    words +=
+        (words.empty() ? "" : ", ") + name + " " +
+        (value.is_string() ? value.get<std::string>() : value.dump(-1, ' ', false, Json::error_handler_t::replace));
   }
   return words;
 }
@@ -144,7 +147,8 @@ class EventReader {
 double LastOfTrials(const RunView& view, double before) {
   double last = 0;
   for (const auto& trial : view.trial_spans) {
-    for (const double time : {trial.started, trial.ended.value_or(0)}) last = time < before ? std::max(last, time) : last;
+    for (const double time : {trial.started, trial.ended.value_or(0)})
+      last = time < before ? std::max(last, time) : last;
   }
   return last;
 }

@@ -87,8 +87,11 @@ Usage SumUsage(std::span<const UsedRun> runs, std::vector<UsageKey> by) {
 }
 
 Json ToJson(const Usage& usage, std::optional<double> since) {
-  Json document{{"schema", "slipway.usage/1"}, {"since", since ? Json(*since) : Json()}, {"by", Json::array()},
-                {"rows", Json::array()},       {"total", RowToJson(usage, usage.total)}};
+  Json document{{"schema", "slipway.usage/1"},
+                {"since", since ? Json(*since) : Json()},
+                {"by", Json::array()},
+                {"rows", Json::array()},
+                {"total", RowToJson(usage, usage.total)}};
   for (const auto key : usage.by) document["by"].push_back(WordOf(key));
   for (const auto& row : usage.rows) document["rows"].push_back(RowToJson(usage, row));
   return document;

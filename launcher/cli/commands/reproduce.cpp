@@ -35,7 +35,7 @@ struct Reproduction {
   fs::path spec;
   std::vector<std::string> variables;  ///< words of env(1)
   std::vector<std::string> overrides;
-  std::vector<std::string> steps;      ///< commands that restore the code; empty: it is here
+  std::vector<std::string> steps;  ///< commands that restore the code; empty: it is here
   std::vector<MachineChange> changes;
   std::vector<std::string> remarks;
 };
@@ -89,7 +89,8 @@ void PinSpec(const SpecDocument& stored, const SpecDocument& now, Reproduction& 
 /// `auto` may mean another engine or other algorithms here.
 void PinChoices(const Json& plan, const SpecDocument& now, Reproduction& result) {
   const auto engine = plan.value("engine", "");
-  if (!engine.empty() && engine != WordOf(now.spec.launch.engine)) result.overrides.push_back("launch.engine=" + engine);
+  if (!engine.empty() && engine != WordOf(now.spec.launch.engine))
+    result.overrides.push_back("launch.engine=" + engine);
   const auto exchange = plan.value("exchange", Json::object());
   const auto algorithms = exchange.value("algorithms", "");
   if (now.spec.launch.ranks() == 1 || algorithms.empty()) return;
@@ -179,7 +180,7 @@ std::vector<std::string> CommandOf(const Reproduction& result) {
 }
 
 Json DocumentOf(const RunFolder& folder, const Reproduction& result) {
-  Json document{{"schema", "slipway.reproduce/1"}, {"run", folder.id()},        {"spec", result.spec.string()},
+  Json document{{"schema", "slipway.reproduce/1"}, {"run", folder.id()},           {"spec", result.spec.string()},
                 {"command", CommandOf(result)},    {"restore_code", result.steps}, {"differences", Json::array()},
                 {"remarks", result.remarks}};
   for (const auto& [what, then, now] : result.changes) {

@@ -21,7 +21,8 @@ std::optional<double> BeginOf(const UsageOptions& options, double now) {
   if (options.since.empty()) return {};
   const auto duration = ParseDuration(options.since);
   if (!duration) {
-    throw Error(ErrorKind::kUsage, fmt::format("--since '{}' is no duration", options.since), "for example --since 30d");
+    throw Error(ErrorKind::kUsage, fmt::format("--since '{}' is no duration", options.since),
+                "for example --since 30d");
   }
   return now - duration->count();
 }

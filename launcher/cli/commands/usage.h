@@ -9,7 +9,7 @@
 namespace slipway::launcher {
 
 struct UsageOptions {
-  std::string since;                         ///< a duration before now; empty: all runs
+  std::string since;                               ///< a duration before now; empty: all runs
   std::vector<std::string> by = {"user", "name"};  ///< words of UsageKey
 };
 /// A run that cannot be read is left out, with a warning. Errors: Error(kUsage) for a wrong duration or word.

@@ -105,9 +105,10 @@ fs::path RepositoryFolderOf(fs::path path) {
 std::string WhyNotOpened(const fs::path& folder, const std::string& error) try {
   const auto foreign = WhyNotOwn(folder);
   if (foreign.empty()) return fmt::format("the repository '{}' cannot be read: {}", folder.string(), error);
-  return fmt::format("the repository '{0}' is not trusted: {1}; if it is yours: git config --global --add "
-                     "safe.directory {0}",
-                     folder.string(), foreign);
+  return fmt::format(
+      "the repository '{0}' is not trusted: {1}; if it is yours: git config --global --add "
+      "safe.directory {0}",
+      folder.string(), foreign);
 } catch (const Error& trouble) {
   return trouble.message();
 }
@@ -270,7 +271,8 @@ int AddSubmodule(git_submodule* submodule, const char* name, void* to) {
   auto& list = *static_cast<Json*>(to);
   const auto* id = git_submodule_wd_id(submodule);
   unsigned status = 0;
-  const bool known = git_submodule_status(&status, git_submodule_owner(submodule), name, GIT_SUBMODULE_IGNORE_NONE) == 0;
+  const bool known =
+      git_submodule_status(&status, git_submodule_owner(submodule), name, GIT_SUBMODULE_IGNORE_NONE) == 0;
   constexpr unsigned kChanged = GIT_SUBMODULE_STATUS_WD_INDEX_MODIFIED | GIT_SUBMODULE_STATUS_WD_WD_MODIFIED;
   list.push_back({{"path", git_submodule_path(submodule)},
                   {"commit", id != nullptr ? Json(TextOf(*id)) : Json()},

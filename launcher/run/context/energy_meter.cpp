@@ -134,7 +134,9 @@ void EnergyRecorder::Continue() {
 void EnergyRecorder::Write() try {
   auto devices = before_;
   for (auto& device : meter_.Devices()) {
-    const auto is_it = [&](const MeasuredDevice& each) { return each.host == device.host && each.device == device.device; };
+    const auto is_it = [&](const MeasuredDevice& each) {
+      return each.host == device.host && each.device == device.device;
+    };
     const auto found = std::ranges::find_if(devices, is_it);
     if (found == devices.end()) {
       devices.push_back(std::move(device));

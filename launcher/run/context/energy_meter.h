@@ -42,8 +42,8 @@ class EnergyMeter {
   std::vector<Counter> counters_;
 };
 
-/// Measures while it lives, and keeps the sum in a file `slipway.energy/1` that earlier managers may have begun. Without
-/// a counter there is no file.
+/// Measures while it lives, and keeps the sum in a file `slipway.energy/1` that earlier managers may have begun.
+/// Without a counter there is no file.
 ///
 /// All processes on the node count, not only those of the run. Only the manager's node is measured.
 class EnergyRecorder {

@@ -105,7 +105,8 @@ TEST(Differences, ShowEachRunsValue) {
   const std::array three = {Recorded(), other, Recorded()};
   const auto rows = DifferencesBetween(three);
   ASSERT_EQ(rows.size(), 1u);
-  EXPECT_THAT(rows[0].values, ElementsAre(Optional(std::string("3.11.2")), std::nullopt, Optional(std::string("3.11.2"))));
+  EXPECT_THAT(rows[0].values,
+              ElementsAre(Optional(std::string("3.11.2")), std::nullopt, Optional(std::string("3.11.2"))));
 }
 
 TEST(Code, WithoutARepositoryIsTheFilesOfTheCommand) {

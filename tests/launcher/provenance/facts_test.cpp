@@ -60,7 +60,11 @@ TEST_F(Facts, OfAmdGpusLeaveProcessorsOut) {
 TEST_F(Facts, FindThePythonOfACommand) {
   Write("train.py", "#!/usr/bin/env python3\n", 0755);
   Write("run.sh", "#!/bin/sh\n", 0755);
-  Write("binary", std::string_view("\x7f" "ELF\0#!", 7), 0755);
+  Write("binary",
+        std::string_view("\x7f"
+                         "ELF\0#!",
+                         7),
+        0755);
   const auto python_of = [&](std::vector<std::string> words) { return PythonIn(words, root_.path()).value_or(""); };
   EXPECT_EQ(python_of({"python3", "train.py"}).filename(), "python3");
   EXPECT_EQ(python_of({"./train.py"}).filename(), "python3");

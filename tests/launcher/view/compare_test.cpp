@@ -18,11 +18,10 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 
 Json PlanOf(double lr, const std::string& hash = "aa") {
-  return Json{{"spec",
-               {{"name", "fashion"},
-                {"launch", {{"nodes", 1}, {"time_limit", 60.0}}},
-                {"train", {{"args", {{"lr", lr}}}}}}},
-              {"exchange", {{"bits", {{"ranks", 2}, {"algorithms", hash}, {"hash", hash}}}}}};
+  return Json{
+      {"spec",
+       {{"name", "fashion"}, {"launch", {{"nodes", 1}, {"time_limit", 60.0}}}, {"train", {{"args", {{"lr", lr}}}}}}},
+      {"exchange", {{"bits", {{"ranks", 2}, {"algorithms", hash}, {"hash", hash}}}}}};
 }
 
 ComparedRun Trained(const std::string& id) {

@@ -17,8 +17,9 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 
 UsedRun Used(const std::string& user, const std::string& name, double hours, std::optional<double> energy = {}) {
-  return {user, name, "local",
-          Accounting{hours * 3600, 0, {{"compute", hours * 2700}, {"lost", hours * 900}}, hours, hours * 8, 0, energy, ""}};
+  return {
+      user, name, "local",
+      Accounting{hours * 3600, 0, {{"compute", hours * 2700}, {"lost", hours * 900}}, hours, hours * 8, 0, energy, ""}};
 }
 
 TEST(Usage, SumsByTheKeysAskedFor) {
