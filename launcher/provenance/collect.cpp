@@ -43,7 +43,8 @@ bool ChangesResults(std::string_view name) {
 
 std::map<std::string, std::string> ChosenVariables() {
   std::map<std::string, std::string> chosen;
-  for (const auto& entry : Environment::Inherited().entries()) {
+  const auto inherited = Environment::Inherited();
+  for (const auto& entry : inherited.entries()) {
     const auto equals = std::min(entry.find('='), entry.size());
     const auto name = entry.substr(0, equals);
     if (ChangesResults(name)) chosen[name] = entry.substr(std::min(equals + 1, entry.size()));
