@@ -11,6 +11,7 @@
 #include "core/documents.h"
 #include "core/files.h"
 #include "core/ownership.h"
+#include "launcher/spec/changes.h"
 
 namespace slipway::launcher {
 namespace {
@@ -36,18 +37,6 @@ bool DecidesOnCode(std::string_view path) {
   throw Error(ErrorKind::kEnvironment,
               fmt::format("'{}' may not decide what runs as {}: {}", path, UserName(::geteuid()), why),
               "call slipway in another folder; to use these settings read them, and copy them to a folder of your own");
-}
-
-/// Null where the path leads to nothing that was set.
-const Json* ValueAt(const Json& resolved, std::string_view path) {
-  const Json* value = &resolved;
-  while (value != nullptr && !path.empty()) {
-    const auto dot = std::min(path.find('.'), path.size());
-    const auto found = value->is_object() ? value->find(std::string(path.substr(0, dot))) : value->end();
-    value = value->is_object() && found != value->end() ? &*found : nullptr;
-    path.remove_prefix(std::min(dot + 1, path.size()));
-  }
-  return value;
 }
 
 bool IsSpecItself(const SpecDocument& document) {
