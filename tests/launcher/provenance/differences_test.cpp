@@ -20,7 +20,7 @@ constexpr const char* kDiff =
     "diff --git a/train.py b/train.py\nindex 1..2 100644\n--- a/train.py\n+++ b/train.py\n@@ -1 +1 @@\n-a\n+b\n"
     "diff --git a/dir b/x.py b/dir b/x.py\n@@ -1 +1 @@\n-a\n+b\n";
 
-Provenance Recorded() {
+Provenance RecordedRun() {
   Provenance provenance;
   provenance.time = 10;
   provenance.command = "slipway run a.yaml";
@@ -45,7 +45,7 @@ std::vector<std::string> FactsThatDiffer(const Provenance& left, const Provenanc
 }
 
 TEST(Provenance, ComesBackFromItsDocument) {
-  const auto document = ToJson(Recorded());
+  const auto document = ToJson(RecordedRun());
   EXPECT_EQ(document["schema"], "slipway.provenance/1");
   EXPECT_EQ(document["commit"], "c1");
   EXPECT_EQ(ToJson(ProvenanceFromJson(document)), document);
@@ -75,17 +75,17 @@ TEST(Patches, AreSplitByFileEvenWithOddNames) {
 }
 
 TEST(Differences, AreNoneBetweenEqualRunsOfDifferentTimes) {
-  auto later = Recorded();
+  auto later = RecordedRun();
   later.time = 99;
   later.command = "slipway submit a.yaml";
   later.hosts.front().host = "n2";
   later.code.untracked = {"notes.txt"};
-  EXPECT_THAT(FactsThatDiffer(Recorded(), later), ElementsAre());
-  EXPECT_TRUE(HaveSameCode(Recorded(), later));
+  EXPECT_THAT(FactsThatDiffer(RecordedRun(), later), ElementsAre());
+  EXPECT_TRUE(HaveSameCode(RecordedRun(), later));
 }
 
 TEST(Differences, NameEachFactThatChangesResults) {
-  auto other = Recorded();
+  auto other = RecordedRun();
   other.code.commit = "c2";
   other.code.diff = PatchesOf(kDiff)[0].second;
   other.files.front().crc32c = "0000000b";
@@ -93,16 +93,16 @@ TEST(Differences, NameEachFactThatChangesResults) {
   other.hosts.front().cpu = "Xeon";
   other.data.front().fingerprint = "f2";
   other.environment = {};
-  EXPECT_THAT(FactsThatDiffer(Recorded(), other),
+  EXPECT_THAT(FactsThatDiffer(RecordedRun(), other),
               ElementsAre("commit", "diff.dir b/x.py", "file.train.py", "package.torch", "cpu", "data.train",
                           "environment.OMP_NUM_THREADS"));
-  EXPECT_FALSE(HaveSameCode(Recorded(), other));
+  EXPECT_FALSE(HaveSameCode(RecordedRun(), other));
 }
 
 TEST(Differences, ShowEachRunsValue) {
-  auto other = Recorded();
+  auto other = RecordedRun();
   other.versions.erase("python");
-  const std::array three = {Recorded(), other, Recorded()};
+  const std::array three = {RecordedRun(), other, RecordedRun()};
   const auto rows = DifferencesBetween(three);
   ASSERT_EQ(rows.size(), 1u);
   EXPECT_THAT(rows[0].values,
@@ -110,7 +110,7 @@ TEST(Differences, ShowEachRunsValue) {
 }
 
 TEST(Code, WithoutARepositoryIsTheFilesOfTheCommand) {
-  auto run = Recorded();
+  auto run = RecordedRun();
   run.code = {};
   EXPECT_TRUE(HaveSameCode(run, run));
   auto other = run;
@@ -121,7 +121,7 @@ TEST(Code, WithoutARepositoryIsTheFilesOfTheCommand) {
 }
 
 TEST(Code, ThatWasNotRecordedWholeIsNotTheSame) {
-  auto run = Recorded();
+  auto run = RecordedRun();
   run.code.diff_left_out = {{"big.bin", 1 << 30, "the file is large"}};
   EXPECT_FALSE(HaveSameCode(run, run));
 }

@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/files.h"
+#include "core/json.h"
 #include "tests/support/temp_directory.h"
 
 namespace slipway::launcher {

@@ -30,6 +30,7 @@ RunView TrainedRun() {
   RunView run;
   run.nodes = 2;
   run.phase = Phase::kSucceeded;
+  run.attempt = 1;
   run.phases = {{"queued", 0, 100, 1}, {"staging", 100, 120, 1}, {"running", 120, 220, 1}};
   run.attempts = {{1, 120, 220, "", {}}};
   run.ended = 220;
