@@ -61,10 +61,32 @@ void DescribeSpecCommands(CLI::App& app, Arguments& arguments) {
       [&] { arguments.command = [&](Session& session) { return Validate(SelectionOf(arguments), session); }; });
 }
 
-void DescribeRunCommands(CLI::App& app, Arguments& arguments) {
-  auto* ls = AddCommand(app, "ls", "List the runs, the newest last", "  slipway ls\n  slipway ls --json | jq .runs");
-  ls->add_option("-n,--limit", arguments.ls.limit, "Show at most so many")->check(kPositive);
+void DescribeFinding(CLI::App& app, Arguments& arguments) {
+  auto* ls = AddCommand(app, "ls", "List the runs, the newest last",
+                        "  slipway ls\n  slipway ls --tag paper --state failed,lost --since 30d\n"
+                        "  slipway ls --name 'fashion*' --sort best --limit 5\n  slipway ls --json | jq .runs");
+  auto& options = arguments.ls;
+  ls->add_option("-n,--limit", options.limit, "Show at most so many: the last ones")->check(kPositive);
+  ls->add_option("--tag", options.tags, "Only runs with this tag; may be repeated")->expected(1)->take_all();
+  ls->add_option("--state", options.states, "Only runs in one of these states: running,failed");
+  ls->add_option("--name", options.name, "Only runs whose name or id fits a pattern with * ? [ ], or holds this text");
+  ls->add_option("--since", options.since, "Only runs created since then: 12h, 30d or 2026-11-25");
+  ls->add_option("--sort", options.sort, "Order: created, started, name, state or best (the best last)")
+      ->capture_default_str();
+  ls->add_option("--metric", options.metric, "With --sort best: what single runs are ordered by (default: loss)");
+  ls->add_flag("--reverse", options.reverse, "Print the list from its end");
   ls->callback([&] { arguments.command = [&](Session& session) { return Ls(arguments.ls, session); }; });
+
+  auto* tag = AddCommand(app, "tag", "Show or change the tags and the description of a run",
+                         "  slipway tag last +paper -draft\n  slipway tag fash --description 'Baseline of the paper'");
+  tag->add_option("run", arguments.tag.run, "Run: full id, unique prefix, 'last', or the path of its folder")->required();
+  tag->add_option("tags", arguments.tag.words, "+TAG or TAG adds it, -TAG removes it");
+  tag->add_option("--description", arguments.tag.description, "What the run is for; '' removes it");
+  tag->callback([&] { arguments.command = [&](Session& session) { return Tag(arguments.tag, session); }; });
+}
+
+void DescribeRunCommands(CLI::App& app, Arguments& arguments) {
+  DescribeFinding(app, arguments);
 
   auto* status =
       AddCommand(app, "status", "Show a run; exits with its outcome", "  slipway status\n  slipway status fash");

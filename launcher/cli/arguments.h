@@ -14,6 +14,7 @@
 #include "launcher/cli/commands/explain.h"
 #include "launcher/cli/commands/init.h"
 #include "launcher/cli/commands/logs.h"
+#include "launcher/cli/commands/ls.h"
 #include "launcher/cli/commands/manual.h"
 #include "launcher/cli/commands/plan.h"
 #include "launcher/cli/commands/report.h"
@@ -53,6 +54,7 @@ struct Arguments {
   std::function<int(Session&)> command;
 
   LsOptions ls;
+  TagOptions tag;
   DoctorOptions doctor;
   ExplainOptions explain;
   ReportOptions report;

@@ -46,6 +46,40 @@ Error UsageError(const CLI::App& app, const CLI::ParseError& error) {
   return {ErrorKind::kUsage, error.what(), path + " --help"};
 }
 
+/// Whether word `i` is the value of an option before it.
+bool IsValue(const std::vector<std::string>& words, std::size_t i) {
+  return i > 0 && (words[i - 1] == "--runs-dir" || words[i - 1] == "--description");
+}
+
+std::string CommandIn(const std::vector<std::string>& words) {
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    if (!words[i].starts_with('-') && !IsValue(words, i)) return words[i];
+  }
+  return {};
+}
+
+/// `slipway tag RUN -TAG` removes a tag. The parser would take -TAG for options of one letter, so such words go behind
+/// a "--".
+std::vector<std::string> WithTagsMarkedOff(std::vector<std::string> words) {
+  std::vector<std::string> removed, others;
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    const bool removes = words[i].size() > 2 && words[i][0] == '-' && words[i][1] != '-' && !IsValue(words, i);
+    (removes ? removed : others).push_back(words[i]);
+  }
+  if (removed.empty() || std::ranges::find(words, "--") != words.end()) return words;
+  others.emplace_back("--");
+  others.insert(others.end(), removed.begin(), removed.end());
+  return others;
+}
+
+/// The words behind the program's name, the last first, as the parser takes them.
+std::vector<std::string> WordsFor(int argc, char** argv) {
+  std::vector<std::string> words(argv + std::min(argc, 1), argv + argc);
+  if (CommandIn(words) == "tag") words = WithTagsMarkedOff(std::move(words));
+  std::ranges::reverse(words);
+  return words;
+}
+
 int Perform(const Arguments& arguments) {
   const auto output = MakeConsoleOutput(arguments.mode);
   Session session{*output, RunsDirectory(arguments)};
@@ -72,7 +106,7 @@ int RunCommandLine(int argc, char** argv) {
   Arguments arguments;
   DescribeCommands(app, arguments);
   try {
-    app.parse(argc, argv);
+    app.parse(WordsFor(argc, argv));
   } catch (const CLI::Success& success) {  // --help, --version
     return app.exit(success);
   } catch (const CLI::ParseError& error) {

@@ -22,6 +22,7 @@
 #include "launcher/ranks/local/node_devices.h"
 #include "launcher/spec/choose_engine.h"
 #include "launcher/spec/load.h"
+#include "launcher/spec/secrets.h"
 
 namespace slipway::launcher {
 namespace {
@@ -38,8 +39,9 @@ std::string TextOf(const Json& value) {
 /// (/etc/slipway/site.yaml:3)". Empty without any.
 std::string DescribeOrigins(const SpecDocument& document) {
   std::string text;
+  const auto resolved = WithoutSecrets(*document.resolved);
   for (const auto& [path, origin] : document.origins) {
-    const auto* value = ValueAt(*document.resolved, path);
+    const auto* value = ValueAt(resolved, path);
     // A section stands in its fields' lines.
     if (value == nullptr || value->is_object() || !IsElsewhere(document, origin)) continue;
     text += fmt::format("  {}: {} ({})\n", path, TextOf(*value), origin);

@@ -13,7 +13,9 @@
 #include "core/process.h"
 #include "ensemble/store/trial_book.h"
 #include "launcher/run_folder/record_provenance.h"
+#include "launcher/run_folder/run_tags.h"
 #include "launcher/spec/choose_engine.h"
+#include "launcher/spec/secrets.h"
 
 namespace slipway::launcher {
 namespace fs = std::filesystem;
@@ -78,7 +80,10 @@ void Reopen(const RunFolder& folder) {
 namespace {
 
 void WriteDocuments(const RunFolder& folder, const Plan& plan) {
-  WriteFile(folder.spec_file(), plan.document.source);
+  const auto mode = HoldsSecrets(*plan.document.resolved) ? kPlanMode : kFileMode;
+  WriteFile(folder.spec_file(), plan.document.source, mode);
+  const RunTags tags{plan.spec().tags, plan.spec().description};
+  if (!tags.tags.empty() || !tags.description.empty()) WriteRunTags(folder, tags);
   WriteFileDurably(folder.plan_file(), TextOf(ToJson(plan)), kPlanMode);
   folder.AppendEvent("created", Json{{"spec_hash", plan.document.spec_hash}});
 }

@@ -9,6 +9,7 @@
 #include "core/error.h"
 #include "core/units.h"
 #include "launcher/spec/fields.h"
+#include "launcher/spec/secrets.h"
 
 namespace slipway::launcher {
 namespace {
@@ -34,7 +35,9 @@ constexpr std::string_view kOtherTrials = "the finished trials ran with the othe
 /// The longest path that fits counts. Every field of the table has a rule (there is a test).
 constexpr std::array kRules = {
     Rule{"name", May::kNever, "it is the name of the run's folder"},
-    Rule{"description"},
+    Rule{"description", May::kNever, "slipway tag RUN --description TEXT changes that of the run"},
+    Rule{"tags", May::kNever, "slipway tag RUN +TAG -TAG changes those of the run"},
+    Rule{"notify"},
     Rule{"provenance", May::kNever, "it is recorded when a run begins"},
     Rule{"tiers", May::kNever, "short names are replaced when a run begins (give the tier where it is used)"},
     Rule{"site"},
@@ -58,6 +61,7 @@ constexpr std::array kRules = {
     Rule{"train", May::kNever, "what was learned so far was learned by the other program", NextRun::kRepeats},
     Rule{"train.args", May::kBeforeResults, kOtherTrials, NextRun::kRepeats},
     Rule{"train.metrics", May::kBeforeResults, kOtherTrials, NextRun::kRepeats},
+    Rule{"train.metrics.tensorboard"},
     Rule{"train.validation", May::kNever, "the other records were set aside so far", NextRun::kRepeats},
     Rule{"gradients", May::kBeforeResults, kOtherTrials, NextRun::kRepeats},
     Rule{"checkpoint"},
@@ -124,12 +128,17 @@ bool HasMembers(const FieldNode* node) {
                              node->field->type.kind == TypeKind::kMap);
 }
 
+/// JSON text; a webhook may be a secret.
+std::string Shown(const std::string& path, const Json& value) {
+  return (path == kNotify ? WithoutSecretsIn(value) : value).dump();
+}
+
 /// `node` is null within the members of a map.
 void Compare(const FieldNode* node, const std::string& path, const Json& before, const Json& after,
              std::vector<FieldChange>& changes) {
   if (before == after) return;
   if (!HasMembers(node) || !before.is_object() || !after.is_object()) {
-    return changes.push_back({path, before.dump(), after.dump()});
+    return changes.push_back({path, Shown(path, before), Shown(path, after)});
   }
   static const Json kNothing;
   const auto member = [](const Json& of, const std::string& key) { return of.contains(key) ? &of[key] : &kNothing; };

@@ -17,6 +17,8 @@ void CheckTraining(const Sources& sources, Report& report, const Draft& draft);
 void CheckLaunch(Report& report, const Draft& draft);
 void CheckSlurm(Report& report, const Draft& draft);
 void CheckEnsemble(Report& report, const Draft& draft);
+/// Of the description, tags and notifications.
+void CheckNotes(Report& report, const Draft& draft);
 /// Whether each trial is a Slurm job of its own. Then no allocation determines how many fit, or the nodes of the
 /// manager.
 bool TrialsAreJobs(const Draft& draft);

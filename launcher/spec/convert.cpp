@@ -12,7 +12,9 @@
 
 #include "core/nearest_word.h"
 #include "core/units.h"
+#include "launcher/spec/environment_references.h"
 #include "launcher/spec/run_name.h"
+#include "launcher/spec/secrets.h"
 
 namespace slipway::launcher {
 namespace {
@@ -147,6 +149,25 @@ Json TierPathOrNull(const YamlNode& node) {
   return node.text.starts_with('/') || node.text.starts_with('$') ? Json(node.text) : Json();
 }
 
+/// The name in "$NAME" or "${NAME}"; empty: it is none.
+std::string VariableIn(std::string_view text) {
+  if (!text.starts_with('$')) return {};
+  text.remove_prefix(1);
+  if (text.starts_with('{') && text.ends_with('}')) text = text.substr(1, text.size() - 2);
+  return IsVariableName(text) ? std::string(text) : std::string();
+}
+
+Json SecretUrlOrNull(const YamlNode& node) {
+  if (node.kind == NodeKind::kMap) {
+    const bool is_name = node.entries.size() == 1 && node.entries[0].key == "env" &&
+                         node.entries[0].value.kind == NodeKind::kScalar && IsVariableName(node.entries[0].value.text);
+    return is_name ? Json{{"env", node.entries[0].value.text}} : Json();
+  }
+  if (node.kind != NodeKind::kScalar) return {};
+  if (const auto name = VariableIn(node.text); !name.empty()) return Json{{"env", name}};
+  return IsWebUrl(node.text) ? Json{{"url", node.text}} : Json();
+}
+
 /// Null when the scalar is not of this type.
 Json ScalarOrNull(const Type& type, const YamlNode& node, const std::filesystem::path& directory) {
   switch (type.kind) {
@@ -256,6 +277,10 @@ std::vector<Problem> Convert(const Type& type, const YamlNode& node, const Sourc
     case TypeKind::kMap: return ConvertMap(type, node, sources, value);
     case TypeKind::kOneOf: return ConvertOneOf(type, node, sources, value);
     case TypeKind::kFree: return ConvertFree(node, sources, value);
+    case TypeKind::kSecretUrl:
+      value = SecretUrlOrNull(node);
+      if (!value.is_null()) return {};
+      return {{node.place, "expected " + Describe(type), {}}};  // what was found may be a secret
     default: break;
   }
   value = node.kind == NodeKind::kScalar ? ScalarOrNull(type, node, sources[node.place.source].directory) : Json();

@@ -65,6 +65,7 @@ Json TypeSchema(const Type& type) {
     case TypeKind::kTier:
     case TypeKind::kTierPath:
     case TypeKind::kShare: return Json{{"type", "string"}};
+    case TypeKind::kSecretUrl: return Json{{"type", {"string", "object"}}};
     case TypeKind::kScalar: return Json{{"type", {"string", "number", "boolean"}}};
     case TypeKind::kList: return Json{{"type", "array"}, {"items", TypeSchema(type.of[0])}};
     case TypeKind::kMap: return Json{{"type", "object"}, {"additionalProperties", TypeSchema(type.of[0])}};

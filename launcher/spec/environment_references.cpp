@@ -84,6 +84,9 @@ class Expander {
   bool failed_ = false;
 };
 
+/// Paths of tiers are looked up on each node, secrets when they are used.
+bool KeepsReferences(TypeKind kind) { return kind == TypeKind::kTierPath || kind == TypeKind::kSecretUrl; }
+
 }  // namespace
 
 bool IsVariableName(std::string_view name) {
@@ -101,13 +104,13 @@ std::optional<std::string> LookUpInEnvironment(const std::string& name) {
 
 void ExpandReferences(YamlNode& node, const FieldNode* field, const Sources& sources, const LookUp& look_up,
                       Report& report) {
-  if (field != nullptr && field->field != nullptr && field->field->type.kind == TypeKind::kTierPath) return;
+  if (field != nullptr && field->field != nullptr && KeepsReferences(field->field->type.kind)) return;
   if (node.text.find("${") != std::string::npos) {
     Expander expander(node, sources, look_up, report);
     node.text = expander.Expand();
     node.broken = expander.failed();
   }
-  for (YamlNode& item : node.items) ExpandReferences(item, nullptr, sources, look_up, report);
+  for (YamlNode& item : node.items) ExpandReferences(item, field, sources, look_up, report);
   for (YamlEntry& entry : node.entries) {
     const auto* child = field == nullptr ? nullptr : field->Child(entry.key);
     ExpandReferences(entry.value, child, sources, look_up, report);

@@ -119,6 +119,7 @@ std::string Describe(const Type& type) {
     case TypeKind::kWord: return json_fields::DescribeWords(PlainWords(type));
     case TypeKind::kTier: return "a tier (burst, node, ram, none, dir:PATH or an alias)";
     case TypeKind::kTierPath: return "an absolute path, which may begin with ${NAME}";
+    case TypeKind::kSecretUrl: return "a URL (http or https), or $NAME or {env: NAME} for a variable that holds it";
     case TypeKind::kShare: return "a percentage such as 10%";
     case TypeKind::kScalar: return "a number, a truth value or text";
     case TypeKind::kFree: return "a value";

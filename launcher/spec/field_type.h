@@ -22,6 +22,7 @@ enum class TypeKind {
   kWord,      ///< one of `words`
   kTier,      ///< burst, burst:NAME, node, ram, none, dir:PATH, a tier of the site or an alias
   kTierPath,  ///< absolute; its ${NAME} stay until the tier is examined
+  kSecretUrl,  ///< {"url": ...} or {"env": NAME} in JSON
   kShare,     ///< a percentage: {"fraction": 0.1} in JSON
   kScalar,    ///< anything that is neither a list nor a map
   kFree,      ///< checked elsewhere

@@ -93,7 +93,7 @@ std::string SuggestField(const FieldNode& section, std::string_view key) {
 }
 
 bool MayStandInSettings(std::string_view key) {
-  static constexpr std::array<std::string_view, 5> kOwn = {"name", "description", "data", "train", "ensemble"};
+  static constexpr std::array<std::string_view, 6> kOwn = {"name", "description", "tags", "data", "train", "ensemble"};
   return std::find(kOwn.begin(), kOwn.end(), key) == kOwn.end();
 }
 

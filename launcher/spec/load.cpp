@@ -167,6 +167,7 @@ class Loader {
     CheckLaunch(report_, draft);
     CheckSlurm(report_, draft);
     CheckEnsemble(report_, draft);
+    CheckNotes(report_, draft);
     Stop();
     return Document(draft);
   }
@@ -230,10 +231,11 @@ class Loader {
     return document;
   }
 
-  /// Where the data lies on this machine does not make it another experiment.
+  /// Where the data lies on this machine, and who looks at it, does not make it another experiment.
   static std::string HashOf(const Json& values) {
     Json experiment = values;
-    experiment.erase("site");
+    for (const auto* key : {"site", "tags", "notify"}) experiment.erase(key);
+    experiment["train"]["metrics"].erase("tensorboard");
     const auto text = experiment.dump(-1, ' ', false, Json::error_handler_t::replace);
     return fmt::format("{:016x}", Fnv1a64(text));
   }

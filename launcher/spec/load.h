@@ -68,7 +68,7 @@ std::filesystem::path UserSettingsDirectory();
 /// - $XDG_CONFIG_HOME/slipway/config.yaml;
 /// - ./slipway.yaml, if no other user can have written it.
 ///
-/// They hold the same fields except `name`, `description`, `data`, `train` and `ensemble`.
+/// They hold the same fields except `name`, `description`, `tags`, `data`, `train` and `ensemble`.
 std::vector<std::filesystem::path> SettingsFiles();
 
 /// `overrides` are `KEY=VALUE`: a dotted path and a YAML value; relative paths in them start at the working directory.

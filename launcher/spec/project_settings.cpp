@@ -12,6 +12,7 @@
 #include "core/files.h"
 #include "core/ownership.h"
 #include "launcher/spec/changes.h"
+#include "launcher/spec/secrets.h"
 
 namespace slipway::launcher {
 namespace {
@@ -20,7 +21,8 @@ namespace fs = std::filesystem;
 
 /// What is below them decides which code runs.
 constexpr std::array kCodeFields = {std::string_view("launch.env"), std::string_view("launch.modules"),
-                                    std::string_view("launch.container"), std::string_view("launch.slurm.extra")};
+                                    std::string_view("launch.container"), std::string_view("launch.slurm.extra"),
+                                    std::string_view(kNotify)};
 
 bool IsBelowField(std::string_view path, std::string_view field) {
   if (!path.starts_with(field)) return false;
@@ -57,9 +59,10 @@ std::string ReadProjectSettings() {
 std::vector<std::string> CodeFromProjectSettings(const SpecDocument& document) {
   std::vector<std::string> lines;
   if (IsSpecItself(document)) return lines;
+  const auto resolved = WithoutSecrets(*document.resolved);
   for (const auto& [path, origin] : document.origins) {
     if (!origin.starts_with(std::string(kProjectSettings) + ":") || !DecidesOnCode(path)) continue;
-    const auto* value = ValueAt(*document.resolved, path);
+    const auto* value = ValueAt(resolved, path);
     const bool is_leaf = value != nullptr && !value->is_object() && !value->is_null();
     if (!is_leaf) continue;
     lines.push_back(

@@ -134,6 +134,7 @@ WordTable<MetricsSource> WordsOf(MetricsSource);
 struct MetricsSpec {
   MetricsSource from = MetricsSource::kRuntime;
   std::string pattern;  ///< PCRE2 with at least one named group, checked to compile; only for kStdout
+  bool tensorboard = false;
 };
 
 struct TrainSpec {
@@ -258,10 +259,28 @@ struct EnsembleSpec {
   std::optional<SelectSpec> select;
 };
 
+/// What a notification is sent about.
+enum class NotifyOn { kEnd, kFailure, kBest, kHang };
+WordTable<NotifyOn> WordsOf(NotifyOn);
+
+/// It may hold a secret. So messages, plans and reports show it by MaskedUrl (launcher/spec/secrets.h) only.
+struct SecretUrl {
+  std::string url;       ///< empty: it is the value of `variable`
+  std::string variable;  ///< an environment variable of the manager
+};
+
+struct NotifySpec {
+  std::vector<NotifyOn> on;          ///< never empty
+  std::vector<std::string> command;  ///< empty: `webhook`
+  std::optional<SecretUrl> webhook;
+  std::string body;  ///< JSON with placeholders such as {run}; empty: the whole document
+};
+
 struct Spec {
   std::string name;
   std::string description;
-  bool report = true;  ///< write report.html at the end
+  std::vector<std::string> tags;  ///< each as IsTag has it, none twice
+  bool report = true;             ///< write report.html at the end
   Recorded provenance = Recorded::kFull;
   SiteSpec site;
   std::vector<DatasetSpec> data;
@@ -273,6 +292,7 @@ struct Spec {
   TraceSpec trace;
   std::optional<MllogSpec> mllog;
   std::optional<EnsembleSpec> ensemble;
+  std::vector<NotifySpec> notify;
 
   /// The number of nodes that its job requests.
   int nodes_of_job() const { return launch.nodes + resilience.spare_nodes; }

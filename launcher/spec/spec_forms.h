@@ -71,6 +71,27 @@ inline void ReadValue(const JsonPlace& place, WorkdirSpec& workdir) {
   if (text != "spec" && text != "own") workdir = {WorkdirKind::kPath, text};
 }
 
+/// One word stands for a list of one.
+template <class Value>
+struct OneOrMore {
+  std::vector<Value>& values;
+};
+template <class Value>
+OneOrMore(std::vector<Value>&) -> OneOrMore<Value>;
+template <class Value>
+void ReadValue(const JsonPlace& place, OneOrMore<Value>& form) {
+  form.values.clear();
+  place.json().is_array() ? json_fields::Read(place, form.values)
+                          : json_fields::Read(place, form.values.emplace_back());
+}
+
+/// {"url": "https://..."} or {"env": "NAME"}.
+inline void ReadValue(const JsonPlace& place, SecretUrl& secret) {
+  FieldReader read(place);
+  read("url", secret.url, slipway::Presence::kOptional);
+  read("env", secret.variable, slipway::Presence::kOptional);
+}
+
 /// Values by name.
 struct Values {
   ensemble::Point& point;

@@ -183,6 +183,10 @@ void Visit(SpecVisitor& visit, MetricsSpec& metrics) {
   visit({"pattern", Of(kText), "", "PCRE2 pattern for a line of the output; its named groups are metrics.",
          "'FoM: (?<objective>\\S+)'"},
         metrics.pattern);
+  visit({"tensorboard", Of(kBool), "false",
+         "Write them as TensorBoard event files, too, while the run goes on: into tensorboard/ of the run folder.",
+         "true"},
+        metrics.tensorboard);
 }
 
 void Visit(SpecVisitor& visit, TrainSpec& train) {
@@ -275,6 +279,26 @@ void Visit(SpecVisitor& visit, ResilienceSpec& resilience) {
         resilience.stall_after);
 }
 
+void Visit(SpecVisitor& visit, NotifySpec& notify) {
+  visit({"on", OneOf({WordsFor<NotifyOn>(), ListOf(WordsFor<NotifyOn>())}), "", "What it is sent about.",
+         "[end, hang]", UsedBy::kAllEngines, Need::kRequired},
+        OneOrMore{notify.on});
+  visit({"command", ListOf(Of(kText)), "",
+         "Program with its arguments; no shell is involved. It finds SLIPWAY_EVENT and the like, and JSON on its "
+         "standard input.",
+         "[mail, -s, training, me@example.org]"},
+        notify.command);
+  visit({"webhook", Of(kSecretUrl), "",
+         "URL that gets a POST with JSON; a variable that holds it keeps it secret, and is looked up by the manager.",
+         "$SLACK_WEBHOOK"},
+        notify.webhook);
+  visit({"template", Of(kText), "",
+         "JSON for the webhook with {run}, {name}, {event}, {state}, {reason}, {best}, {trial}, {folder} or {host} "
+         "within its texts; left out: a document with all of them.",
+         "'{\"text\": \"{run}: {state} {reason}\"}'"},
+        notify.body);
+}
+
 void Visit(SpecVisitor& visit, TraceSpec& trace) {
   visit({"every", Integer(0), "100", "Steps between two lines of it; 0: none.", "10"}, trace.every);
   visit({"chrome", Of(kBool), "false", "Also write trace.json, for Perfetto and the trace viewer of Chrome.", "true"},
@@ -320,6 +344,11 @@ void VisitSpec(SpecVisitor& visit, Spec& spec) {
   visit({"provenance", WordsFor<Recorded>(), "full", "What provenance.json records of the code and the machine.",
          "no_diff"},
         spec.provenance);
+  visit({"tags", ListOf(Of(kText)), "[]",
+         "Words to find its runs by; `slipway tag` changes those of a run. At most 32 of 64 letters, digits and "
+         "'._-:/=' each.",
+         "[baseline, paper]"},
+        spec.tags);
   VisitSite(visit, spec.site);
   visit.Named({"data", Section(), "", "The datasets. A rank finds the staged files of NAME in SLIPWAY_DATA_NAME.", ""},
               {"*", Section(), "", "One dataset; its name is made of small letters, digits and '_'.", ""}, spec.data);
@@ -332,6 +361,7 @@ void VisitSpec(SpecVisitor& visit, Spec& spec) {
   visit.Section({"mllog", Section(), "", "A log as MLPerf HPC has it.", ""}, spec.mllog);
   visit.Section({"ensemble", Section(kOptional), "", "Many trials of the same training with other values, ranked.", ""},
                 spec.ensemble);
+  visit.List<NotifySpec>({"notify", ListOf(Section()), "[]", "Who is told how the run goes.", ""}, spec.notify, Visit);
 }
 
 void NameTiers(SiteSpec& site) {

@@ -39,6 +39,15 @@ WordTable<Bind> WordsOf(Bind) {
   return kWords;
 }
 
+WordTable<NotifyOn> WordsOf(NotifyOn) {
+  static constexpr Word<NotifyOn> kWords[] = {
+      {NotifyOn::kEnd, "end", "the run has ended, however"},
+      {NotifyOn::kFailure, "failure", "the run has failed, or an attempt that starts again"},
+      {NotifyOn::kBest, "best", "a trial of the ensemble is better than all before"},
+      {NotifyOn::kHang, "hang", "ranks hang"}};
+  return kWords;
+}
+
 WordTable<MetricsSource> WordsOf(MetricsSource) {
   static constexpr Word<MetricsSource> kWords[] = {
       {MetricsSource::kRuntime, "runtime", "reported through the runtime or SLIPWAY_METRICS"},

@@ -13,6 +13,8 @@
 #include "core/parse_utc.h"
 #include "launcher/ranks/monitor/log_tail.h"
 #include "launcher/run_folder/attempt_files.h"
+#include "launcher/run_folder/run_tags.h"
+#include "launcher/spec/secrets.h"
 #include "launcher/view/gather_facts.h"
 #include "launcher/view/read_curves.h"
 #include "launcher/view/read_events.h"
@@ -54,7 +56,17 @@ namespace {
 /// What follows from plan.json, as far as it can be read.
 struct PlanFacts {
   NodeShare share;
+  Json spec;  ///< as it was resolved; null
 };
+
+/// tags.json; a run of an earlier version has its description in the spec only.
+void TakeTags(const RunFolder& folder, RunView& view) try {
+  auto tags = ReadRunTags(folder);
+  view.tags = std::move(tags.tags);
+  view.description = std::move(tags.description);
+} catch (const Error& error) {
+  view.warnings.push_back(error.message());
+}
 
 /// How many trials a node has to hold; 1 for a single run.
 double TrialsOfANode(const Json& plan) {
@@ -85,14 +97,14 @@ PlanFacts TakePlan(const RunFolder& folder, RunView& view) try {
   view.engine = plan.at("engine").get<std::string>();
   view.ranks = plan.at("ranks").get<int>();
   view.nodes = plan.at("spec").at("launch").at("nodes").get<int>();
-  return {ShareIn(plan)};
+  return {ShareIn(plan), plan.at("spec")};
 } catch (const std::exception&) {
   view.warnings.emplace_back("plan.json could not be read: engine and nodes are unknown");
   return {};
 }
 
-void TakeSpec(const RunFolder& folder, RunView& view) try {
-  view.spec = ReadDocument(folder.spec_file());
+void TakeSpec(const RunFolder& folder, const Json& resolved, RunView& view) try {
+  view.spec = WithoutSecretsOf(resolved, ReadDocument(folder.spec_file()));
   if (view.spec.size() > kMostSpec) view.spec.resize(kMostSpec);
 } catch (const Error& error) {
   view.warnings.push_back(error.message());
@@ -207,6 +219,7 @@ RunView ViewReader::Read(Depth depth, const RunState& state) {
   const auto& folder = memory_->folder;
   const double now = UnixSeconds(SystemClock().Now());
   auto view = ViewOf(folder, state);
+  TakeTags(folder, view);
   const auto plan = TakePlan(folder, view);
   if (view.ensemble) AddTrials(folder, view, now, depth == Depth::kStates ? TrialPart::kStates : TrialPart::kWhole);
   AddEvents(folder, view);
@@ -220,7 +233,7 @@ RunView ViewReader::Read(Depth depth, const RunState& state) {
     TakeProgressOfCurves(view);
   }
   if (depth >= Depth::kAnalysis) {
-    TakeSpec(folder, view);
+    TakeSpec(folder, plan.spec, view);
     TakeProvenance(folder, view);
     TakeEnds(folder, view);
     if (view.ensemble) AddAnalysis(folder, view);

@@ -6,12 +6,15 @@
 
 #include "launcher/cli/commands/left_out.h"
 #include "launcher/spec/project_settings.h"
+#include "launcher/spec/secrets.h"
 
 namespace slipway::launcher {
 
 int ShowPlan(const SpecSelection& selection, Session& session) {
   const auto plan = PlanFor(selection, session);
-  session.output.Print({ToJson(plan), DescribePlan(plan), plan.spec().name});
+  auto document = ToJson(plan);
+  document["spec"] = WithoutSecrets(document["spec"]);
+  session.output.Print({document, DescribePlan(plan), plan.spec().name});
   return 0;
 }
 

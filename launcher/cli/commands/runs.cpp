@@ -1,12 +1,12 @@
 #include "launcher/cli/commands/runs.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "core/clock.h"
-#include "core/text_table.h"
 #include "launcher/cli/commands/find_run.h"
 #include "launcher/run/batch/batch_observation.h"
 #include "launcher/run/batch/batch_run.h"
@@ -16,6 +16,7 @@
 #include "launcher/run/trials/batch_trial.h"
 #include "launcher/run_folder/prepare.h"
 #include "launcher/run_folder/run_folder.h"
+#include "launcher/run_folder/run_tags.h"
 #include "launcher/trials/model_ensemble.h"
 #include "launcher/trials/trials_glance.h"
 
@@ -33,10 +34,13 @@ std::optional<ModelEnsemble> ModelsOf(const RunFolder& run, const RunState& stat
   return state.ensemble ? ReadModelEnsemble(run.path()) : std::nullopt;
 }
 
+}  // namespace
+
 Json StatusDocument(const RunFolder& run, const RunState& state) {
   auto document = ToJson(state);
   document["schema"] = "slipway.status/1";
   document["folder"] = run.path().string();
+  document.update(WriteFields(RunTagsOrNone(run)));
   if (const auto left = LeftBehind(run, state)) document["left_in_tier"] = left->directory.string();
   if (const auto models = ModelsOf(run, state)) document["model_ensemble"] = ToJson(*models);
   document["changes"] = Json::array();
@@ -44,6 +48,8 @@ Json StatusDocument(const RunFolder& run, const RunState& state) {
   document["outcome"] = HasEnded(state.phase) ? Json(OutcomeExitCode(state.phase)) : Json(nullptr);
   return document;
 }
+
+namespace {
 
 /// Until it starts, what is known is when its folder was made.
 std::string BeginText(const RunState& state) {
@@ -59,6 +65,9 @@ std::string StatusText(const RunFolder& run, const RunState& state) {
   text += "\n  " + BeginText(state);
   if (!state.ended.empty()) text += fmt::format(", ended {}", state.ended);
   text += fmt::format("\n  folder  {}", run.path().string());
+  const auto [tags, description] = RunTagsOrNone(run);
+  if (!description.empty()) text += "\n  about   " + description;
+  if (!tags.empty()) text += fmt::format("\n  tags    {}", fmt::join(tags, " "));
   for (const auto& [name, value] : state.metrics) text += fmt::format("\n  {:<24} {:.6g}", name, value);
   if (const auto models = ModelsOf(run, state)) text += "\n  model ensemble  " + Describe(*models);
   for (const auto& [time, change] : PastChanges(run)) text += fmt::format("\n  changed {}, {}", Describe(change), time);
@@ -67,34 +76,6 @@ std::string StatusText(const RunFolder& run, const RunState& state) {
   }
   if (!state.detail.empty()) text += "\n\n" + state.detail;
   return text;
-}
-
-Json UnreadableDocument(const RunFolder& run, const Error& trouble) {
-  RunState unknown;
-  unknown.run = run.id();
-  unknown.reason = trouble.message();
-  auto document = ToJson(unknown);
-  document.update(Json{{"schema", "slipway.status/1"},
-                       {"folder", run.path().string()},
-                       {"phase", kUnreadable},
-                       {"changes", Json::array()},
-                       {"outcome", nullptr},
-                       {"error", ErrorDocument(trouble)}});
-  return document;
-}
-
-/// Other documents of the run may be unreadable, too.
-Json DocumentOf(const RunRow& row) try {
-  return row.state ? StatusDocument(row.run, *row.state) : UnreadableDocument(row.run, *row.trouble);
-} catch (const Error& error) {
-  return UnreadableDocument(row.run, error);
-}
-
-std::vector<std::string> CellsOf(const RunRow& row) {
-  if (!row.state) return {row.run.id(), std::string(kUnreadable), "", "", "", row.trouble->message()};
-  const auto& state = *row.state;
-  return {row.run.id(), std::string(PhaseName(state.phase)), std::to_string(state.attempt), state.started, state.ended,
-          state.reason};
 }
 
 /// What is read from the book of trials, and so only of the run that is asked for.
@@ -137,31 +118,6 @@ int SayItHasEnded(const RunFolder& run, const RunState& state, Session& session)
 }
 
 }  // namespace
-
-int Ls(const LsOptions& options, Session& session) {
-  const auto mode = session.output.mode();
-  auto runs = ListRuns(session.runs_directory);
-  const auto total = runs.size();
-  if (total > static_cast<std::size_t>(options.limit)) runs.erase(runs.begin(), runs.end() - options.limit);
-  Json list = Json::array();
-  TextTable table({"run", "phase", "attempt", "started", "ended", "reason"});
-  std::string brief;
-  for (const auto& run : runs) brief += run.id() + "\n";
-  for (const auto& row : mode == OutputMode::kQuiet ? std::vector<RunRow>() : ObserveRows(runs)) {
-    if (mode == OutputMode::kJson) list.push_back(DocumentOf(row));
-    if (mode == OutputMode::kHuman) table.AddRow(CellsOf(row));
-  }
-  const Json document{{"schema", "slipway.runs/1"},
-                      {"runs_directory", session.runs_directory.string()},
-                      {"total", total},
-                      {"runs", list}};
-  auto text = runs.empty() ? fmt::format("no runs in {}", session.runs_directory.string()) : table.Render();
-  if (runs.size() < total) {
-    text += fmt::format("the newest {0} of {1} runs; all: slipway ls --limit {1}\n", runs.size(), total);
-  }
-  session.output.Print({document, text, brief});
-  return 0;
-}
 
 int Status(const StatusOptions& options, Session& session) {
   const auto run = FindRun(session, options.run);

@@ -1,4 +1,4 @@
-/// Commands for existing runs: `ls`, `status`, `wait` and `cancel`. Each returns the exit code of the program.
+/// Commands for an existing run: `status`, `wait` and `cancel`. Each returns the exit code of the program.
 #pragma once
 
 #include <optional>
@@ -10,10 +10,8 @@
 
 namespace slipway::launcher {
 
-struct LsOptions {
-  int limit = 20;
-};
-int Ls(const LsOptions& options, Session& session);
+/// `slipway.status/1` of a run. Errors: Error(kEnvironment) when a document in its folder is damaged.
+Json StatusDocument(const RunFolder& run, const RunState& state);
 
 struct StatusOptions {
   std::string run = "last";

@@ -1,0 +1,223 @@
+#include "launcher/cli/commands/run_selection.h"
+
+#include <fmt/format.h>
+#include <fnmatch.h>
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+#include <tuple>
+
+#include "core/clock.h"
+#include "core/nearest_word.h"
+#include "core/parse_utc.h"
+#include "core/units.h"
+#include "core/words.h"
+#include "launcher/run/batch/batch_observation.h"
+#include "launcher/trials/trials_glance.h"
+
+namespace slipway::launcher {
+namespace {
+
+enum class SortBy { kCreated, kStarted, kName, kState, kBest };
+
+WordTable<SortBy> WordsOf(SortBy) {
+  static constexpr Word<SortBy> kWords[] = {{SortBy::kCreated, "created"},
+                                            {SortBy::kStarted, "started"},
+                                            {SortBy::kName, "name"},
+                                            {SortBy::kState, "state"},
+                                            {SortBy::kBest, "best"}};
+  return kWords;
+}
+
+[[noreturn]] void RefuseWord(const char* option, std::string_view word, const std::vector<std::string>& valid) {
+  throw Error(ErrorKind::kUsage, fmt::format("--{}: there is no '{}'{}", option, word, SuggestWord(word, valid)));
+}
+
+std::vector<std::string> StateWords() {
+  std::vector<std::string> words;
+  for (const auto phase : {Phase::kCreated, Phase::kQueued, Phase::kStaging, Phase::kRunning, Phase::kSucceeded,
+                           Phase::kFailed, Phase::kCancelled, Phase::kLost}) {
+    words.emplace_back(PhaseName(phase));
+  }
+  words.emplace_back(kUnreadable);
+  return words;
+}
+
+std::set<std::string> StatesIn(std::string_view list) {
+  const auto valid = StateWords();
+  std::set<std::string> states;
+  while (!list.empty()) {
+    const auto word = list.substr(0, list.find(','));
+    list.remove_prefix(std::min(list.size(), word.size() + 1));
+    if (std::ranges::find(valid, word) == valid.end()) RefuseWord("state", word, valid);
+    states.emplace(word);
+  }
+  return states;
+}
+
+SortBy SortIn(const std::string& word) {
+  if (const auto known = FromWord<SortBy>(word)) return *known;
+  RefuseWord("sort", word, AllWords<SortBy>());
+}
+
+/// Seconds since 1970.
+double TimeSince(const std::string& text, double now) {
+  if (const auto duration = ParseDuration(text)) return now - duration->count();
+  for (const auto* rest : {"", "T00:00:00Z", "T00:00:00.000Z"}) {
+    if (const auto time = ParseUtc(text + rest)) return UnixSeconds(*time);
+  }
+  throw Error(ErrorKind::kUsage, fmt::format("--since: '{}' is neither a duration nor a date", text),
+              "write it like 12h, 30d or 2026-11-25 (UTC)");
+}
+
+bool FitsName(const std::string& pattern, const std::string& id, const std::string& name) {
+  if (pattern.find_first_of("*?[") == std::string::npos) return id.find(pattern) != std::string::npos || name == pattern;
+  return ::fnmatch(pattern.c_str(), id.c_str(), 0) == 0 || ::fnmatch(pattern.c_str(), name.c_str(), 0) == 0;
+}
+
+class Selector {
+ public:
+  Selector(const LsOptions& options, double now)
+      : options_(options), states_(StatesIn(options.states)), sort_(SortIn(options.sort)) {
+    if (!options.since.empty()) since_ = TimeSince(options.since, now);
+  }
+
+  Selection Select(const std::filesystem::path& runs_directory) {
+    auto folders = ListRuns(runs_directory);
+    Selection selection;
+    selection.total = folders.size();
+    const bool takes_all = states_.empty() && options_.tags.empty() && options_.name.empty() && !since_;
+    if (takes_all && sort_ == SortBy::kCreated) {
+      selection.fitting = folders.size();
+      KeepLast(folders);
+    }
+    for (auto& folder : folders) Take(std::move(folder), selection.runs);
+    FilterByState(selection.runs);
+    Order(selection.runs);
+    selection.fitting = std::max(selection.fitting, selection.runs.size());
+    KeepLast(selection.runs);
+    if (options_.reverse) std::ranges::reverse(selection.runs);
+    selection.remark = RemarkOnTags();
+    return selection;
+  }
+
+ private:
+  template <class List>
+  void KeepLast(List& list) const {
+    const auto most = static_cast<std::size_t>(options_.limit);
+    if (list.size() > most) list.erase(list.begin(), list.end() - options_.limit);
+  }
+
+  void Take(RunFolder folder, std::vector<SelectedRun>& runs) {
+    SelectedRun run{std::move(folder)};
+    run.tags = RunTagsOrNone(run.folder);
+    seen_tags_.insert(run.tags.tags.begin(), run.tags.tags.end());
+    if (!std::ranges::all_of(options_.tags, [&](const auto& tag) { return run.tags.Has(tag); })) return;
+    try {
+      run.state = run.folder.ReadState();
+    } catch (const Error& error) {
+      run.trouble = error;
+    }
+    if (!FitsNameAndTime(run)) return;
+    if (sort_ == SortBy::kBest && run.state) run.best = BestOf(run.folder, *run.state, options_.metric);
+    runs.push_back(std::move(run));
+  }
+
+  bool FitsNameAndTime(const SelectedRun& run) const {
+    const auto name = run.state ? run.state->name : std::string();
+    if (!options_.name.empty() && !FitsName(options_.name, run.folder.id(), name)) return false;
+    if (!since_) return true;
+    const auto created = run.state ? ParseUtc(run.state->created) : std::nullopt;
+    return created && UnixSeconds(*created) >= *since_;
+  }
+
+  /// The batch system knows better how runs are that wait or run there.
+  void FilterByState(std::vector<SelectedRun>& runs) const {
+    if (states_.empty()) return;
+    std::vector<RunFolder> living;
+    for (const auto& run : runs) {
+      if (run.state && !HasEnded(run.state->phase)) living.push_back(run.folder);
+    }
+    auto observed = living.empty() ? std::vector<ObservedRun>() : ObserveRuns(living);
+    auto next = observed.begin();
+    for (auto& run : runs) {
+      if (run.state && !HasEnded(run.state->phase)) run.state = (next++)->state;
+    }
+    std::erase_if(runs, [&](const SelectedRun& run) {
+      return !states_.contains(std::string(run.state ? PhaseName(run.state->phase) : kUnreadable));
+    });
+  }
+
+  void Order(std::vector<SelectedRun>& runs) const {
+    const auto by = [&](const auto& key) {
+      std::ranges::stable_sort(runs, {}, [&](const SelectedRun& run) { return key(run.state.value_or(RunState())); });
+    };
+    switch (sort_) {
+      case SortBy::kCreated: return;  // as they are listed
+      case SortBy::kStarted: return by([](const RunState& state) { return state.started; });
+      case SortBy::kName: return by([](const RunState& state) { return state.name; });
+      case SortBy::kState: return by([](const RunState& state) { return state.phase; });
+      case SortBy::kBest: std::ranges::stable_sort(runs, IsWorse);
+    }
+  }
+
+  /// Without a value first; then those of one metric together, the best of each last. NaN is the worst.
+  static bool IsWorse(const SelectedRun& left, const SelectedRun& right) {
+    if (!left.best || !right.best) return !left.best && right.best;
+    if (left.best->metric != right.best->metric) return left.best->metric < right.best->metric;
+    const auto goodness = [](const BestOfRun& best) {
+      if (std::isnan(best.value)) return -std::numeric_limits<double>::infinity();
+      return best.more_is_better ? best.value : -best.value;
+    };
+    return goodness(*left.best) < goodness(*right.best);
+  }
+
+  std::string RemarkOnTags() const {
+    for (const auto& tag : options_.tags) {
+      if (seen_tags_.contains(tag)) continue;
+      const std::vector<std::string> known(seen_tags_.begin(), seen_tags_.end());
+      return fmt::format("no run has the tag '{}'{}", tag, known.empty() ? "" : SuggestWord(tag, known));
+    }
+    return {};
+  }
+
+  const LsOptions& options_;
+  std::set<std::string> states_;
+  SortBy sort_;
+  std::optional<double> since_;
+  std::set<std::string> seen_tags_;
+};
+
+/// Whether more of it is better, by the last word of its name: "eval_accuracy". Of all others less is better.
+bool MoreIsBetter(const std::string& metric) {
+  static constexpr std::string_view kWords[] = {"accuracy", "acc", "auc", "auroc", "bleu", "dice", "f1", "iou", "map",
+                                                "precision", "psnr", "r2", "recall", "reward", "score", "ssim"};
+  const auto word = metric.substr(metric.find_last_of("_/.-") + 1);
+  return std::ranges::find(kWords, word) != std::end(kWords);
+}
+
+std::optional<BestOfRun> BestOfSingle(const RunState& state, const std::string& metric) {
+  auto found = state.metrics.find(metric.empty() ? "loss" : metric);
+  if (found == state.metrics.end() && metric.empty() && state.metrics.size() == 1) found = state.metrics.begin();
+  if (found == state.metrics.end()) return {};
+  return BestOfRun{found->first, found->second, MoreIsBetter(found->first)};
+}
+
+}  // namespace
+
+Selection SelectRuns(const LsOptions& options, const std::filesystem::path& runs_directory, double now) {
+  return Selector(options, now).Select(runs_directory);
+}
+
+std::optional<BestOfRun> BestOf(const RunFolder& folder, const RunState& state, const std::string& metric) {
+  if (!state.ensemble) return BestOfSingle(state, metric);
+  const auto glance = GlanceAtTrials(folder.path());
+  if (!glance || glance->trials.empty() || !glance->trials.front().rank) return {};
+  const auto& objective = glance->study.objectives.front();
+  const auto& best = glance->trials.front().trial.objective;
+  if (!best) return {};
+  return BestOfRun{objective.ValueName(), *best, objective.ValueGoal() == ensemble::Goal::kMaximize};
+}
+
+}  // namespace slipway::launcher
