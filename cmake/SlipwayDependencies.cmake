@@ -8,6 +8,7 @@ find_package(yaml-cpp REQUIRED)
 find_package(CLI11 REQUIRED)
 find_package(SQLiteCpp REQUIRED)
 find_package(ZLIB REQUIRED)
+find_package(CURL REQUIRED)
 find_package(Boost REQUIRED)
 find_package(Eigen3 REQUIRED NO_MODULE)
 

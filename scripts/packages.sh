@@ -13,6 +13,7 @@ packages_build=(
   librandom123-dev        # ensembles: random numbers without a state
   libhdf5-dev zlib1g-dev libminizip-dev libprotozero-dev libturbojpeg0-dev
   libsodium-dev           # staging across nodes: the proofs of the group's key
+  libcurl4-openssl-dev    # notifications to webhooks
   libslurm-dev            # optional: the module for libslurm
   libgit2-dev             # optional: runs record the state of their program's repository
 )

@@ -14,6 +14,7 @@
 #include "launcher/attempt/allocation.h"
 #include "launcher/attempt/check_pairing.h"
 #include "launcher/cluster/slurm_trouble.h"
+#include "launcher/notify/notifier.h"
 #include "launcher/plan/trial_document.h"
 #include "launcher/plan/workdir.h"
 #include "launcher/run/batch/batch_run.h"
@@ -74,6 +75,7 @@ class Manager {
     ForgetEnd(state_);
     state_.metrics.clear();
     if (!trial_) RecordMachine(folder_, plan_, state_.batch_job != 0);
+    if (!plan_.spec().notify.empty()) notifier_.emplace(folder_, plan_, loop_, output_);
     if (plan_.spec().mllog && !trials_are_jobs_) log_.emplace(folder_.path(), plan_, LoggedInstance(), output_);
     if (!plan_.data.empty() && !trials_are_jobs_) Enter(Phase::kStaging);
   }
@@ -108,6 +110,7 @@ class Manager {
 
   void Commit(std::string_view event) {
     log::Info("run {}: {}", state_.run, event);
+    if (event == "restarting" && notifier_ && !trial_) notifier_->AttemptFailed(state_);
     AwaitSpace([&] {
       folder_.WriteState(state_);
       folder_.AppendEvent(event, Json{{"attempt", state_.attempt}, {"reason", state_.reason}});
@@ -170,6 +173,7 @@ class Manager {
                        .stage_out_queue = stage_out_queue_.get(),
                        .allocation = allocation_ ? &*allocation_ : nullptr,
                        .log = log_ ? &*log_ : nullptr,
+                       .notifier = notifier_ ? &*notifier_ : nullptr,
                        .trial = trial_ ? &*trial_ : nullptr,
                        .commit = [this](std::string_view event) { Commit(event); }};
     const bool is_ensemble = plan_.spec().ensemble && !trial_;
@@ -316,6 +320,14 @@ class Manager {
                       "then, and 'slipway resume {}' carries it out again",
                       error.message(), folder_.id()));
     }
+    Notify();
+  }
+
+  /// Of a trial with its own manager its ensemble tells. A run that is queued again has not ended.
+  void Notify() {
+    if (!notifier_) return;
+    if (!trial_ && HasEnded(state_.phase)) notifier_->RunEnded(state_);
+    notifier_->Finish(interrupt_);
   }
 
   /// Where the files are that the program has written into its working directory, if any.
@@ -359,6 +371,7 @@ class Manager {
   StagingSession data_{folder_, plan_, output_, loop_, interrupt_};
   std::unique_ptr<StageOutQueue> stage_out_queue_;
   std::optional<InstanceLog> log_;
+  std::optional<Notifier> notifier_;
   FinalStateReserve reserve_{folder_.path()};
   JobEndReason fate_ = JobEndReason::kStays;  ///< as Slurm reported it at the end
   bool is_staging_ = false;

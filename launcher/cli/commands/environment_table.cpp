@@ -43,6 +43,14 @@ constexpr EnvironmentVariable kVariables[] = {
     {"SLIPWAY_RESOURCE_LIMIT", kProgram, "where the scheduler pauses the trial; empty: nowhere"},
     {"SLIPWAY_CONFIG", kProgram, "JSON of the settings for libslipway and the batch reader"},
 
+    {"SLIPWAY_EVENT", kNotification, "what it is about: `end`, `failure`, `best` or `hang`"},
+    {"SLIPWAY_RUN", kNotification, "id of the run"},
+    {"SLIPWAY_RUN_NAME", kNotification, "name of its experiment"},
+    {"SLIPWAY_STATE", kNotification, "state of the run"},
+    {"SLIPWAY_REASON", kNotification, "why it ended, failed or hangs; one line"},
+    {"SLIPWAY_BEST", kNotification, "metric and value of the best trial; empty without"},
+    {"SLIPWAY_BEST_TRIAL", kNotification, "number of that trial"},
+
     {"SLIPWAY_ALGORITHMS", kLibraries, "allreduce algorithms by message size, before every other source"},
     {"SLIPWAY_ALGORITHM_TABLE", kLibraries, "file with a measured table of algorithms"},
     {"SLIPWAY_RANKS_PER_NODE", kLibraries, "treat so many ranks as one node, to test several nodes on one"},
@@ -74,7 +82,8 @@ std::span<const EnvironmentVariable> EnvironmentVariables() { return kVariables;
 
 std::string EnvironmentPage() {
   return std::string(kIntroduction) + SectionOf(kCommands, "Read by slipway") +
-         SectionOf(kProgram, "Set for training programs") + SectionOf(kLibraries, "Read by the libraries");
+         SectionOf(kProgram, "Set for training programs") +
+         SectionOf(kNotification, "Set for the commands of notifications") + SectionOf(kLibraries, "Read by the libraries");
 }
 
 }  // namespace slipway::launcher

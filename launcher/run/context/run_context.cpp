@@ -6,6 +6,7 @@
 #include "core/units.h"
 #include "core/write_probe.h"
 #include "launcher/attempt/attempt.h"
+#include "launcher/notify/notifier.h"
 #include "launcher/ranks/shim/ending.h"
 
 namespace slipway::launcher {
@@ -13,6 +14,9 @@ namespace {
 
 /// With less a trial would hardly come to its first report.
 constexpr Bytes kSpaceOfATrial{shim::kLeastFreeBytes};
+
+/// Others have failed: their values differ or are not finite.
+bool IsHang(const WatchReport& report) { return report.kind != "mismatch" && report.kind != "not_finite"; }
 
 }  // namespace
 
@@ -47,6 +51,7 @@ void RunContext::RecordWatch(const WatchFinding& finding, Json where) const {
   }
   where.update(ToJson(*finding.report));
   Note("watch", where);
+  if (notifier != nullptr && IsHang(*finding.report)) notifier->FoundHang(finding.report->message);
 }
 
 }  // namespace slipway::launcher

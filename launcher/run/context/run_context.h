@@ -23,6 +23,7 @@ namespace slipway::launcher {
 
 class Allocation;
 class InstanceLog;
+class Notifier;
 class StageOutQueue;
 struct TrialOrder;
 
@@ -44,6 +45,7 @@ struct RunContext {
   StageOutQueue* stage_out_queue;  ///< null: checkpoints go straight into the run folder
   Allocation* allocation;          ///< null: the run has this machine only
   InstanceLog* log;                ///< of the run, or the part common to all trials; null: no log
+  Notifier* notifier;              ///< null: there are no notifications
   const TrialOrder* trial;         ///< the ensemble's order for the trial that this run is; null: no trial
 
   /// Writes `state` durably, with an event of that name.
@@ -59,7 +61,7 @@ struct RunContext {
   /// As NoteEvent.
   void Note(std::string_view event, const Json& more) const;
 
-  /// Records the finding of the runtime's watch, with the members of `where`: the attempt or trial.
+  /// Records, and notifies of, the finding of the runtime's watch, with the members of `where`: the attempt or trial.
   void RecordWatch(const WatchFinding& finding, Json where) const;
 };
 

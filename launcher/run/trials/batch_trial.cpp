@@ -18,6 +18,7 @@
 #include "launcher/run/results/adopt_checkpoint.h"
 #include "launcher/run/results/stage_out_queue.h"
 #include "launcher/run_folder/prepare.h"
+#include "launcher/spec/secrets.h"
 
 namespace slipway::launcher {
 namespace fs = std::filesystem;
@@ -103,7 +104,8 @@ BatchTrial::BatchTrial(const RunFolder& run, const Plan& plan, const TrialStart&
   auto document = ToJson(*plan_);
   document["trial"] = start.trial;
   document["parameters"] = start.parameters;
-  WriteFile(folder_.spec_file(), plan.document.source);
+  WriteFile(folder_.spec_file(), plan.document.source,
+            HoldsSecrets(*plan.document.resolved) ? kPlanMode : kFileMode);
   WriteFile(folder_.plan_file(), document.dump(2) + "\n", kPlanMode);
   WriteTrialOrder(folder_, order_);
 }

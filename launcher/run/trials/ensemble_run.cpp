@@ -13,6 +13,7 @@
 #include "ensemble/manager/manager.h"
 #include "ensemble/store/book_error.h"
 #include "launcher/attempt/allocation.h"
+#include "launcher/notify/notifier.h"
 #include "launcher/plan/trial_document.h"
 #include "launcher/plan/trials_at_a_time.h"
 #include "launcher/run/results/stage_out_queue.h"
@@ -39,6 +40,7 @@ class Reporter final : public ensemble::EnsembleObserver {
     for (ensemble::TrialNumber number = 0; number < trials.size(); ++number) {
       if (ensemble::IsFinal(trials.at(number).state)) over_.insert(number);
     }
+    has_earlier_ = !over_.empty();
     if (trials.size() > trials_ && ensemble::CountImported(trials.trials()) == 0) SayThatNoneBegin(trials.size());
     trials_ = std::max(trials_, trials.size());
   }
@@ -71,7 +73,7 @@ class Reporter final : public ensemble::EnsembleObserver {
       over_.insert(trial.number);
       ++ended_;
     }
-    if (best != nullptr) best_ = fmt::format("best {:.6g} (trial {})", *best->objective, best->number);
+    if (best != nullptr) TakeBest(*best, trial);
     // Thousands of short trials would only scroll by: the progress line tells enough.
     if (trials_ <= kTrialsSaidOneByOne) output_.Say(Describe(trial, attempt));
     ShowProgress();
@@ -123,6 +125,17 @@ class Reporter final : public ensemble::EnsembleObserver {
                             begun, trials_));
   }
 
+  /// Notifies when it is another one, or better by its repeats. After a resume the first one may be an old one.
+  void TakeBest(const ensemble::TrialRecord& best, const ensemble::TrialRecord& ended) {
+    best_ = fmt::format("best {:.6g} (trial {})", *best.objective, best.number);
+    const std::pair now{best.number, *best.objective};
+    const auto before = std::exchange(known_best_, now);
+    const int repeats = context_.plan.spec().ensemble->repeats;
+    const bool may_be_old = !before && has_earlier_ && ended.number / repeats != best.number / repeats;
+    if (context_.notifier == nullptr || before == now || may_be_old) return;
+    context_.notifier->FoundBest({context_.plan.spec().ensemble->objective.ValueName(), now.second, now.first});
+  }
+
   void ShowReason(const std::string& reason) try {
     context_.state.reason = reason;
     context_.folder.WriteState(context_.state);
@@ -153,6 +166,8 @@ class Reporter final : public ensemble::EnsembleObserver {
   std::set<ensemble::TrialNumber> over_;
   int ended_ = 0;
   std::string best_;
+  std::optional<std::pair<ensemble::TrialNumber, double>> known_best_;
+  bool has_earlier_ = false;  ///< trials that ended under an earlier manager
 };
 
 SelectModelsOptions SelectionFor(const SelectSpec& select, const RunFolder& folder) {
