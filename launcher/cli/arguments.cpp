@@ -79,7 +79,8 @@ void DescribeFinding(CLI::App& app, Arguments& arguments) {
 
   auto* tag = AddCommand(app, "tag", "Show or change the tags and the description of a run",
                          "  slipway tag last +paper -draft\n  slipway tag fash --description 'Baseline of the paper'");
-  tag->add_option("run", arguments.tag.run, "Run: full id, unique prefix, 'last', or the path of its folder")->required();
+  tag->add_option("run", arguments.tag.run, "Run: full id, unique prefix, 'last', or the path of its folder")
+      ->required();
   tag->add_option("tags", arguments.tag.words, "+TAG or TAG adds it, -TAG removes it");
   tag->add_option("--description", arguments.tag.description, "What the run is for; '' removes it");
   tag->callback([&] { arguments.command = [&](Session& session) { return Tag(arguments.tag, session); }; });

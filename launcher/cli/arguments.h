@@ -12,6 +12,7 @@
 #include "launcher/cli/commands/data.h"
 #include "launcher/cli/commands/doctor.h"
 #include "launcher/cli/commands/explain.h"
+#include "launcher/cli/commands/export.h"
 #include "launcher/cli/commands/init.h"
 #include "launcher/cli/commands/logs.h"
 #include "launcher/cli/commands/ls.h"
@@ -62,6 +63,7 @@ struct Arguments {
   ReproduceOptions reproduce;
   CompareOptions compare;
   UsageOptions usage;
+  ExportOptions exported;
   StatusOptions status;
   WatchOptions watch;
   WaitOptions wait;

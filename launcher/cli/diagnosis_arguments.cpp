@@ -46,6 +46,18 @@ void DescribeDiagnosis(CLI::App& app, Arguments& arguments) {
   serve->add_option("--host", arguments.serve.host, "Listen on this address; others than loopback are not encrypted")
       ->capture_default_str();
   serve->callback([&] { arguments.command = [&](Session& session) { return Serve(arguments.serve, session); }; });
+  auto* exported = AddCommand(app, "export", "Write the metrics of a run for other tools",
+                              "  slipway export --tensorboard tb\n  slipway export fash --mlflow mlruns\n"
+                              "  slipway export fash --csv metrics.csv --jsonl metrics.jsonl");
+  auto& options = arguments.exported;
+  AddRunSelector(exported, options.run);
+  exported->add_option("--tensorboard", options.tensorboard,
+                       "Event files with scalars and hyperparameters in this folder");
+  exported->add_option("--mlflow", options.mlflow, "Into a file store of MLflow: its folder, mostly mlruns");
+  exported->add_option("--csv", options.csv, "All values, as comma-separated values");
+  exported->add_option("--jsonl", options.jsonl, "All values, as JSON lines");
+  exported->add_flag("--force", options.force, "Also write where something else is");
+  exported->callback([&] { arguments.command = [&](Session& session) { return Export(options, session); }; });
 }
 
 }  // namespace slipway::launcher

@@ -12,19 +12,20 @@
 namespace slipway::launcher {
 namespace {
 
-std::map<std::string, std::string> FieldsOf(const Notice& notice) {
-  return {{"run", notice.run},       {"name", notice.name},     {"event", std::string(WordOf(notice.event))},
-          {"state", notice.state},   {"reason", notice.reason}, {"best", notice.best},
-          {"trial", notice.trial},   {"folder", notice.folder}, {"host", notice.host}};
+std::map<std::string, std::string> NoticeFieldsOf(const Notice& notice) {
+  return {{"run", notice.run},     {"name", notice.name},     {"event", std::string(WordOf(notice.event))},
+          {"state", notice.state}, {"reason", notice.reason}, {"best", notice.best},
+          {"trial", notice.trial}, {"folder", notice.folder}, {"host", notice.host}};
 }
 
 /// JSON has no word for NaN and the infinities.
-Json MetricJson(double value) { return std::isfinite(value) ? Json(value) : Json(std::to_string(value)); }
+Json NoticeMetric(double value) { return std::isfinite(value) ? Json(value) : Json(std::to_string(value)); }
 
 }  // namespace
 
 std::string TextOf(const Notice& notice) {
-  if (notice.event == NotifyOn::kBest) return fmt::format("{}: best {} (trial {})", notice.run, notice.best, notice.trial);
+  if (notice.event == NotifyOn::kBest)
+    return fmt::format("{}: best {} (trial {})", notice.run, notice.best, notice.trial);
   auto text = fmt::format("{}: {}", notice.run, notice.event == NotifyOn::kHang ? "ranks hang" : notice.state);
   if (!notice.reason.empty()) text += ": " + notice.reason;
   if (!notice.best.empty()) text += "; best " + notice.best;
@@ -33,14 +34,14 @@ std::string TextOf(const Notice& notice) {
 
 Json ToJson(const Notice& notice) {
   Json document{{"schema", "slipway.notification/1"}, {"text", TextOf(notice)}, {"time", notice.time}};
-  for (const auto& [name, value] : FieldsOf(notice)) document[name] = value;
+  for (const auto& [name, value] : NoticeFieldsOf(notice)) document[name] = value;
   document["metrics"] = Json::object();
-  for (const auto& [name, value] : notice.metrics) document["metrics"][name] = MetricJson(value);
+  for (const auto& [name, value] : notice.metrics) document["metrics"][name] = NoticeMetric(value);
   return document;
 }
 
 std::string BodyFor(const NotifySpec& entry, const Notice& notice) {
-  if (!entry.body.empty()) return FillTemplate(entry.body, FieldsOf(notice));
+  if (!entry.body.empty()) return FillTemplate(entry.body, NoticeFieldsOf(notice));
   return ToJson(notice).dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdlib>
 #include <nlohmann/json.hpp>
 
@@ -20,7 +21,7 @@ namespace {
 
 constexpr auto kLongestDelivery = std::chrono::seconds(60);  ///< four tries of a webhook take 45 s at most
 constexpr auto kLongestFarewell = std::chrono::seconds(5);
-constexpr std::size_t kMostWaiting = 32;
+constexpr std::size_t kMostWaitingNotices = 32;
 constexpr std::size_t kMostWords = 2000;  ///< kept of what a delivery prints
 
 /// For the standard input of a process that may never read it.
@@ -135,9 +136,10 @@ void Notifier::Send(const std::vector<NotifyOn>& events, Notice notice) {
     if (!event) continue;
     notice.event = *event;
     auto& waiting = entry->waiting;
-    if (*event == NotifyOn::kBest) std::erase_if(waiting, [](const Notice& old) { return old.event == NotifyOn::kBest; });
-    if (waiting.size() == kMostWaiting) {
-      Fail(*entry, waiting.front().event, fmt::format("{} others wait", kMostWaiting));
+    if (*event == NotifyOn::kBest)
+      std::erase_if(waiting, [](const Notice& old) { return old.event == NotifyOn::kBest; });
+    if (waiting.size() == kMostWaitingNotices) {
+      Fail(*entry, waiting.front().event, fmt::format("{} others wait", kMostWaitingNotices));
       waiting.pop_front();
     }
     waiting.push_back(notice);
@@ -210,7 +212,8 @@ void Notifier::Abandon(Entry& entry, const std::string& why) {
 }
 
 void Notifier::Fail(const Entry& entry, NotifyOn event, const std::string& why) {
-  const auto reason = fmt::format("the notification of '{}' by {} failed: {}", WordOf(event), Describe(entry.spec), why);
+  const auto reason =
+      fmt::format("the notification of '{}' by {} failed: {}", WordOf(event), Describe(entry.spec), why);
   output_.Warn(reason + "; the run is not affected");
   try {
     folder_.AppendEvent("notify_failed", Json{{"on", WordOf(event)}, {"reason", reason}});
@@ -232,7 +235,8 @@ void Notifier::Finish(const Interrupt& interrupt) {
   output_.Progress("");
   for (auto& entry : entries_) {
     Abandon(*entry, fmt::format("no answer within {} of the end of the run", FormatDuration(kLongestFarewell)));
-    for (const auto& notice : std::exchange(entry->waiting, {})) Fail(*entry, notice.event, "those before it took too long");
+    for (const auto& notice : std::exchange(entry->waiting, {}))
+      Fail(*entry, notice.event, "those before it took too long");
   }
 }
 

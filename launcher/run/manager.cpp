@@ -14,6 +14,7 @@
 #include "launcher/attempt/allocation.h"
 #include "launcher/attempt/check_pairing.h"
 #include "launcher/cluster/slurm_trouble.h"
+#include "launcher/exports/live_tensorboard.h"
 #include "launcher/notify/notifier.h"
 #include "launcher/plan/trial_document.h"
 #include "launcher/plan/workdir.h"
@@ -76,6 +77,10 @@ class Manager {
     state_.metrics.clear();
     if (!trial_) RecordMachine(folder_, plan_, state_.batch_job != 0);
     if (!plan_.spec().notify.empty()) notifier_.emplace(folder_, plan_, loop_, output_);
+    if (plan_.spec().train.metrics.tensorboard) {
+      tensorboard_.emplace(trial_ ? folder_.path().parent_path().parent_path() : folder_.path(), loop_, output_);
+      if (!trial_) tensorboard_->CatchUp();
+    }
     if (plan_.spec().mllog && !trials_are_jobs_) log_.emplace(folder_.path(), plan_, LoggedInstance(), output_);
     if (!plan_.data.empty() && !trials_are_jobs_) Enter(Phase::kStaging);
   }
@@ -173,6 +178,7 @@ class Manager {
                        .stage_out_queue = stage_out_queue_.get(),
                        .allocation = allocation_ ? &*allocation_ : nullptr,
                        .log = log_ ? &*log_ : nullptr,
+                       .tensorboard = tensorboard_ ? &*tensorboard_ : nullptr,
                        .notifier = notifier_ ? &*notifier_ : nullptr,
                        .trial = trial_ ? &*trial_ : nullptr,
                        .commit = [this](std::string_view event) { Commit(event); }};
@@ -371,6 +377,7 @@ class Manager {
   StagingSession data_{folder_, plan_, output_, loop_, interrupt_};
   std::unique_ptr<StageOutQueue> stage_out_queue_;
   std::optional<InstanceLog> log_;
+  std::optional<LiveTensorboard> tensorboard_;
   std::optional<Notifier> notifier_;
   FinalStateReserve reserve_{folder_.path()};
   JobEndReason fate_ = JobEndReason::kStays;  ///< as Slurm reported it at the end

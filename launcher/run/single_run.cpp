@@ -14,6 +14,7 @@
 #include "launcher/attempt/attempt.h"
 #include "launcher/attempt/nodes_in_use.h"
 #include "launcher/attempt/restart_policy.h"
+#include "launcher/exports/live_tensorboard.h"
 #include "launcher/run/context/instance_log.h"
 #include "launcher/run/ending/save_time.h"
 #include "launcher/run/ending/watch_end_of_job.h"
@@ -131,9 +132,32 @@ class SingleRun final : public AttemptObserver {
     context_.interrupt.OnAsk([&] { OnInterrupt(attempt); });
     if (context_.interrupt.asked()) OnInterrupt(attempt);
     if (context_.log != nullptr) context_.log->StartRun(context_.state.attempt);
+    FollowMetrics(place);
     attempt.Release();
     while (!last_.outcome) context_.loop.RunOnce();
     LookForLostNode();
+    LeaveMetrics();
+  }
+
+  /// Of a trial with its own manager its ensemble's folder has the event files.
+  std::optional<ensemble::TrialNumber> Trial() const {
+    return context_.trial != nullptr ? std::optional(std::stoll(context_.folder.id())) : std::nullopt;
+  }
+
+  void FollowMetrics(const AttemptPlace& place) const {
+    if (context_.tensorboard == nullptr) return;
+    const auto parameters = EffectiveParameters(context_.plan.spec().train, Json::object());
+    const auto group = context_.trial != nullptr ? ensemble::ConfigurationHash(parameters) : context_.folder.id();
+    context_.tensorboard->Begin(Trial(), context_.state.attempt, place.directory, parameters, group);
+  }
+
+  void LeaveMetrics() const {
+    if (context_.tensorboard == nullptr) return;
+    const bool success = last_.outcome->status.Success();
+    context_.tensorboard->End(Trial(), context_.state.attempt,
+                              success                      ? "succeeded"
+                              : context_.interrupt.asked() ? "cancelled"
+                                                           : "failed");
   }
 
   /// A rank that another node has lost may fail before that node is known to be lost.

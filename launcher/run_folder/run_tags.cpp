@@ -12,14 +12,14 @@
 namespace slipway::launcher {
 namespace {
 
-std::filesystem::path FileOf(const RunFolder& folder) { return folder.path() / "tags.json"; }
+std::filesystem::path TagsFile(const RunFolder& folder) { return folder.path() / "tags.json"; }
 
 }  // namespace
 
 bool RunTags::Has(std::string_view tag) const { return std::ranges::find(tags, tag) != tags.end(); }
 
 RunTags ReadRunTags(const RunFolder& folder) {
-  const auto file = FileOf(folder);
+  const auto file = TagsFile(folder);
   const auto text = ReadDocumentIfPresent(file);
   if (!text) return {};
   const DocumentName name{fmt::format("'{}'", file.string()), ErrorKind::kEnvironment,
@@ -33,7 +33,7 @@ RunTags RunTagsOrNone(const RunFolder& folder) try { return ReadRunTags(folder);
 
 void WriteRunTags(const RunFolder& folder, const RunTags& tags) {
   const auto document = WriteFields(kTagsSchema, tags);
-  WriteFileDurably(FileOf(folder), document.dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
+  WriteFileDurably(TagsFile(folder), document.dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
 }
 
 RunTags ChangeRunTags(const RunFolder& folder, const std::function<void(RunTags&)>& change) {

@@ -2,6 +2,7 @@
 /// does not rewrite them.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>

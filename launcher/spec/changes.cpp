@@ -129,7 +129,7 @@ bool HasMembers(const FieldNode* node) {
 }
 
 /// JSON text; a webhook may be a secret.
-std::string Shown(const std::string& path, const Json& value) {
+std::string ShownJson(const std::string& path, const Json& value) {
   return (path == kNotify ? WithoutSecretsIn(value) : value).dump();
 }
 
@@ -138,7 +138,7 @@ void Compare(const FieldNode* node, const std::string& path, const Json& before,
              std::vector<FieldChange>& changes) {
   if (before == after) return;
   if (!HasMembers(node) || !before.is_object() || !after.is_object()) {
-    return changes.push_back({path, Shown(path, before), Shown(path, after)});
+    return changes.push_back({path, ShownJson(path, before), ShownJson(path, after)});
   }
   static const Json kNothing;
   const auto member = [](const Json& of, const std::string& key) { return of.contains(key) ? &of[key] : &kNothing; };

@@ -20,8 +20,8 @@ bool IsVariableName(std::string_view name);
 
 /// Replaces the references in all values (not in keys); `$${` becomes `${`. As in a shell, the default of `:-` also
 /// applies to an empty variable. It cannot hold references itself. A value is typed after the replacement, so `epochs:
-/// ${EPOCHS:-3}` is a number. `field` is the field of `node`: paths of tiers and secrets stay as they are. Null: the field is
-/// unknown.
+/// ${EPOCHS:-3}` is a number. `field` is the field of `node`: paths of tiers and secrets stay as they are. Null: the
+/// field is unknown.
 void ExpandReferences(YamlNode& node, const FieldNode* field, const Sources& sources, const LookUp& look_up,
                       Report& report);
 

@@ -16,20 +16,20 @@ enum class TypeKind {
   kInteger,  ///< within [min, max]
   kNumber,   ///< within [min, max], or strictly between when `open`
   kBool,
-  kDuration,  ///< more than 0; a number of seconds in JSON
-  kBytes,     ///< a number of bytes in JSON
-  kPath,      ///< absolute in JSON; may be a pattern where the field says so
-  kWord,      ///< one of `words`
-  kTier,      ///< burst, burst:NAME, node, ram, none, dir:PATH, a tier of the site or an alias
-  kTierPath,  ///< absolute; its ${NAME} stay until the tier is examined
+  kDuration,   ///< more than 0; a number of seconds in JSON
+  kBytes,      ///< a number of bytes in JSON
+  kPath,       ///< absolute in JSON; may be a pattern where the field says so
+  kWord,       ///< one of `words`
+  kTier,       ///< burst, burst:NAME, node, ram, none, dir:PATH, a tier of the site or an alias
+  kTierPath,   ///< absolute; its ${NAME} stay until the tier is examined
   kSecretUrl,  ///< {"url": ...} or {"env": NAME} in JSON
-  kShare,     ///< a percentage: {"fraction": 0.1} in JSON
-  kScalar,    ///< anything that is neither a list nor a map
-  kFree,      ///< checked elsewhere
-  kList,      ///< of `of[0]`
-  kMap,       ///< of names to `of[0]`
-  kOneOf,     ///< the first of `of` that fits
-  kSection    ///< a map of fields
+  kShare,      ///< a percentage: {"fraction": 0.1} in JSON
+  kScalar,     ///< anything that is neither a list nor a map
+  kFree,       ///< checked elsewhere
+  kList,       ///< of `of[0]`
+  kMap,        ///< of names to `of[0]`
+  kOneOf,      ///< the first of `of` that fits
+  kSection     ///< a map of fields
 };
 
 enum class Presence {

@@ -11,7 +11,7 @@ constexpr std::string_view kMask = "/***";
 constexpr std::size_t kLongestUrl = 2000;
 
 /// Where the host begins; npos: it is no URL.
-std::size_t HostOf(std::string_view url) {
+std::size_t HostBegin(std::string_view url) {
   for (const std::string_view scheme : {"https://", "http://"}) {
     if (url.starts_with(scheme)) return scheme.size();
   }
@@ -42,14 +42,14 @@ void ReplaceAll(std::string& text, const std::string& from, const std::string& t
 }  // namespace
 
 bool IsWebUrl(std::string_view text) {
-  const auto host = HostOf(text);
+  const auto host = HostBegin(text);
   if (host == std::string_view::npos || text.size() > kLongestUrl || host == text.size()) return false;
   const bool has_host = text[host] != '/' && text[host] != '?' && text[host] != '#';
   return has_host && std::ranges::all_of(text, [](unsigned char c) { return c > ' ' && c != 0x7f; });
 }
 
 std::string MaskedUrl(std::string_view url) {
-  const auto host = HostOf(url);
+  const auto host = HostBegin(url);
   if (host == std::string_view::npos) return "***";
   auto authority = url.substr(host, url.find_first_of("/?#", host) - host);
   authority = authority.substr(std::min(authority.size(), authority.rfind('@') + 1));

@@ -280,8 +280,8 @@ void Visit(SpecVisitor& visit, ResilienceSpec& resilience) {
 }
 
 void Visit(SpecVisitor& visit, NotifySpec& notify) {
-  visit({"on", OneOf({WordsFor<NotifyOn>(), ListOf(WordsFor<NotifyOn>())}), "", "What it is sent about.",
-         "[end, hang]", UsedBy::kAllEngines, Need::kRequired},
+  visit({"on", OneOf({WordsFor<NotifyOn>(), ListOf(WordsFor<NotifyOn>())}), "", "What it is sent about.", "[end, hang]",
+         UsedBy::kAllEngines, Need::kRequired},
         OneOrMore{notify.on});
   visit({"command", ListOf(Of(kText)), "",
          "Program with its arguments; no shell is involved. It finds SLIPWAY_EVENT and the like, and JSON on its "
@@ -361,7 +361,7 @@ void VisitSpec(SpecVisitor& visit, Spec& spec) {
   visit.Section({"mllog", Section(), "", "A log as MLPerf HPC has it.", ""}, spec.mllog);
   visit.Section({"ensemble", Section(kOptional), "", "Many trials of the same training with other values, ranked.", ""},
                 spec.ensemble);
-  visit.List<NotifySpec>({"notify", ListOf(Section()), "[]", "Who is told how the run goes.", ""}, spec.notify, Visit);
+  visit.List<NotifySpec>({"notify", ListOf(Section()), "[]", "Notifications about the run.", ""}, spec.notify, Visit);
 }
 
 void NameTiers(SiteSpec& site) {

@@ -47,7 +47,7 @@ std::string WordsOfMembers(const Json& event) {
 }
 
 /// What happened, in words: its reason or message, else its members.
-std::string EventText(const Json& event) {
+std::string EventWords(const Json& event) {
   auto text = TextMember(event, "reason");
   if (text.empty()) text = TextMember(event, "message");
   if (text.empty()) text = WordsOfMembers(event);
@@ -70,7 +70,7 @@ class EventReader {
     if (const auto phase = ParsePhase(name)) EnterPhase(*phase, time, event);
     if (name == "restarting") EndAttempt(time, TextMember(event, "reason"));
     if (name == "staged") AddDataset(time, event);
-    Keep({time, name, EventText(event)});
+    Keep({time, name, EventWords(event)});
     last_ = time;
   }
 

@@ -142,9 +142,10 @@ void TakeImportance(const StudyRecord& study, std::vector<TrialRecord> trials, R
     view.importance.push_back({parameter, share.mean, share.low, share.high});
   }
   if (shares.predicted < ensemble::kPredictedEnough) {
-    view.warnings.push_back(fmt::format("the importance of parameters is a guess: the analysis predicts {:.0f} % of "
-                                        "the variance of trials that it has not seen",
-                                        100 * shares.predicted));
+    view.warnings.push_back(
+        fmt::format("the importance of parameters is a guess: the analysis predicts {:.0f} % of "
+                    "the variance of trials that it has not seen",
+                    100 * shares.predicted));
   }
 } catch (const Error&) {  // too few trials have a value
 }

@@ -59,7 +59,7 @@ struct PlanFacts {
   Json spec;  ///< as it was resolved; null
 };
 
-/// tags.json; a run of an earlier version has its description in the spec only.
+/// Of tags.json.
 void TakeTags(const RunFolder& folder, RunView& view) try {
   auto tags = ReadRunTags(folder);
   view.tags = std::move(tags.tags);
@@ -179,8 +179,8 @@ std::vector<std::string> LinesOf(const std::string& text) {
 }
 
 FailureView FailureOf(const FailureGroup& group) {
-  FailureView view{group.what, static_cast<int>(group.trials.size()), group.trials, group.trials.front(),
-                   group.rank, group.host, LinesOf(LastLines(group.log, kLogLines))};
+  FailureView view{group.what, static_cast<int>(group.trials.size()),   group.trials, group.trials.front(), group.rank,
+                   group.host, LinesOf(LastLines(group.log, kLogLines))};
   if (view.trials.size() > kMostTrialsOfFailure) view.trials.resize(kMostTrialsOfFailure);
   return view;
 }

@@ -83,7 +83,8 @@ std::span<const EnvironmentVariable> EnvironmentVariables() { return kVariables;
 std::string EnvironmentPage() {
   return std::string(kIntroduction) + SectionOf(kCommands, "Read by slipway") +
          SectionOf(kProgram, "Set for training programs") +
-         SectionOf(kNotification, "Set for the commands of notifications") + SectionOf(kLibraries, "Read by the libraries");
+         SectionOf(kNotification, "Set for the commands of notifications") +
+         SectionOf(kLibraries, "Read by the libraries");
 }
 
 }  // namespace slipway::launcher

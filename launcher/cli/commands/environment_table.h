@@ -8,10 +8,10 @@
 namespace slipway::launcher {
 
 enum class VariableUse {
-  kCommands,  ///< read by `slipway`
-  kProgram,   ///< set for the ranks of a training program
+  kCommands,      ///< read by `slipway`
+  kProgram,       ///< set for the ranks of a training program
   kNotification,  ///< set for the command of a notification
-  kLibraries  ///< read by libslipway, the batch reader and their helpers, in a run or outside of one
+  kLibraries      ///< read by libslipway, the batch reader and their helpers, in a run or outside of one
 };
 
 struct EnvironmentVariable {

@@ -85,8 +85,8 @@ struct Columns {
     std::vector<std::string> cells{run.folder.id()};
     if (name) cells.push_back(state.name);
     if (run.state) {
-      cells.insert(cells.end(), {std::string(PhaseName(state.phase)), std::to_string(state.attempt), state.started,
-                                 state.ended});
+      cells.insert(cells.end(),
+                   {std::string(PhaseName(state.phase)), std::to_string(state.attempt), state.started, state.ended});
     } else {
       cells.insert(cells.end(), {std::string(kUnreadable), "", "", ""});
     }

@@ -5,8 +5,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <set>
-#include <tuple>
 
 #include "core/clock.h"
 #include "core/nearest_word.h"
@@ -72,7 +72,8 @@ double TimeSince(const std::string& text, double now) {
 }
 
 bool FitsName(const std::string& pattern, const std::string& id, const std::string& name) {
-  if (pattern.find_first_of("*?[") == std::string::npos) return id.find(pattern) != std::string::npos || name == pattern;
+  if (pattern.find_first_of("*?[") == std::string::npos)
+    return id.find(pattern) != std::string::npos || name == pattern;
   return ::fnmatch(pattern.c_str(), id.c_str(), 0) == 0 || ::fnmatch(pattern.c_str(), name.c_str(), 0) == 0;
 }
 
@@ -150,8 +151,10 @@ class Selector {
   }
 
   void Order(std::vector<SelectedRun>& runs) const {
+    static const RunState kUnknown;
     const auto by = [&](const auto& key) {
-      std::ranges::stable_sort(runs, {}, [&](const SelectedRun& run) { return key(run.state.value_or(RunState())); });
+      std::ranges::stable_sort(runs, {},
+                               [&](const SelectedRun& run) { return key(run.state ? *run.state : kUnknown); });
     };
     switch (sort_) {
       case SortBy::kCreated: return;  // as they are listed
@@ -191,8 +194,9 @@ class Selector {
 
 /// Whether more of it is better, by the last word of its name: "eval_accuracy". Of all others less is better.
 bool MoreIsBetter(const std::string& metric) {
-  static constexpr std::string_view kWords[] = {"accuracy", "acc", "auc", "auroc", "bleu", "dice", "f1", "iou", "map",
-                                                "precision", "psnr", "r2", "recall", "reward", "score", "ssim"};
+  static constexpr std::string_view kWords[] = {"accuracy", "acc",    "auc",   "auroc",     "bleu", "dice",
+                                                "f1",       "iou",    "map",   "precision", "psnr", "r2",
+                                                "recall",   "reward", "score", "ssim"};
   const auto word = metric.substr(metric.find_last_of("_/.-") + 1);
   return std::ranges::find(kWords, word) != std::end(kWords);
 }

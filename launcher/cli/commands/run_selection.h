@@ -37,8 +37,8 @@ struct Selection {
 };
 
 /// `now`: in seconds since 1970.
-/// Cost: without filters that of the runs shown; else one small file or two of each run; with `sort` best the trial
-/// book of each ensemble that fits; with states a request to the batch system for the runs that have not ended.
+/// Cost: without filters that of the runs shown; else two small files of each run. With `sort` best also the trial book
+/// of each ensemble that fits. With states also a request to the batch system for the runs that have not ended.
 /// Errors: as Ls.
 Selection SelectRuns(const LsOptions& options, const std::filesystem::path& runs_directory, double now);
 

@@ -43,8 +43,8 @@ struct Answer {
 
  private:
   bool IsRefused() const {
-    return code == CURLE_PEER_FAILED_VERIFICATION || code == CURLE_UNSUPPORTED_PROTOCOL || code == CURLE_URL_MALFORMAT ||
-           code == CURLE_TOO_MANY_REDIRECTS;
+    return code == CURLE_PEER_FAILED_VERIFICATION || code == CURLE_UNSUPPORTED_PROTOCOL ||
+           code == CURLE_URL_MALFORMAT || code == CURLE_TOO_MANY_REDIRECTS;
   }
 };
 

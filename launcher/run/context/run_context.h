@@ -23,6 +23,7 @@ namespace slipway::launcher {
 
 class Allocation;
 class InstanceLog;
+class LiveTensorboard;
 class Notifier;
 class StageOutQueue;
 struct TrialOrder;
@@ -45,6 +46,7 @@ struct RunContext {
   StageOutQueue* stage_out_queue;  ///< null: checkpoints go straight into the run folder
   Allocation* allocation;          ///< null: the run has this machine only
   InstanceLog* log;                ///< of the run, or the part common to all trials; null: no log
+  LiveTensorboard* tensorboard;    ///< null: no event files are written
   Notifier* notifier;              ///< null: there are no notifications
   const TrialOrder* trial;         ///< the ensemble's order for the trial that this run is; null: no trial
 

@@ -104,8 +104,7 @@ BatchTrial::BatchTrial(const RunFolder& run, const Plan& plan, const TrialStart&
   auto document = ToJson(*plan_);
   document["trial"] = start.trial;
   document["parameters"] = start.parameters;
-  WriteFile(folder_.spec_file(), plan.document.source,
-            HoldsSecrets(*plan.document.resolved) ? kPlanMode : kFileMode);
+  WriteFile(folder_.spec_file(), plan.document.source, HoldsSecrets(*plan.document.resolved) ? kPlanMode : kFileMode);
   WriteFile(folder_.plan_file(), document.dump(2) + "\n", kPlanMode);
   WriteTrialOrder(folder_, order_);
 }

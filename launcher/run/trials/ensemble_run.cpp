@@ -13,6 +13,7 @@
 #include "ensemble/manager/manager.h"
 #include "ensemble/store/book_error.h"
 #include "launcher/attempt/allocation.h"
+#include "launcher/exports/live_tensorboard.h"
 #include "launcher/notify/notifier.h"
 #include "launcher/plan/trial_document.h"
 #include "launcher/plan/trials_at_a_time.h"
@@ -26,6 +27,7 @@
 #include "launcher/run/trials/trial_logs.h"
 #include "launcher/trials/model_ensemble.h"
 #include "launcher/trials/select_models.h"
+#include "launcher/trials/trials_view.h"
 
 namespace slipway::launcher {
 namespace {
@@ -55,6 +57,7 @@ class Reporter final : public ensemble::EnsembleObserver {
     waiting_.erase(trial.number);
     running_.insert(trial.number);
     over_.erase(trial.number);
+    FollowMetrics(trial);
     Tell(shared_.Began(trial.number));
     ShowProgress();
     if (trial.attempts > 1)
@@ -68,6 +71,7 @@ class Reporter final : public ensemble::EnsembleObserver {
     waiting_.erase(trial.number);
     running_.erase(trial.number);  // not there when an earlier manager had started it
     logs_.AttemptEnded(trial);
+    LeaveMetrics(trial);
     Tell(shared_.Ended(trial.number));
     if (ensemble::IsFinal(trial.state)) {
       over_.insert(trial.number);
@@ -123,6 +127,23 @@ class Reporter final : public ensemble::EnsembleObserver {
   void SayThatNoneBegin(std::int64_t begun) {
     output_.Say(fmt::format("{} trials have begun, and the budget is {}: no more begin, and these come to their end",
                             begun, trials_));
+  }
+
+  /// Trials that are jobs have managers, which do that.
+  bool FollowsMetrics() const { return context_.tensorboard != nullptr && !TrialsAreJobs(context_.plan.spec()); }
+
+  void FollowMetrics(const ensemble::TrialRecord& trial) const {
+    if (!FollowsMetrics()) return;
+    const auto folder = context_.folder.path() / TrialFolder(trial.number);
+    const auto parameters = EffectiveParameters(context_.plan.spec().train, ensemble::ToJson(trial.parameters));
+    context_.tensorboard->Begin(trial.number, trial.attempts, PlaceOfAttempt(folder, trial.attempts).directory,
+                                parameters, trial.configuration);
+  }
+
+  void LeaveMetrics(const ensemble::TrialRecord& trial) const {
+    if (!FollowsMetrics()) return;
+    const auto state = ensemble::IsFinal(trial.state) ? ensemble::TrialStateName(trial.state) : std::string_view();
+    context_.tensorboard->End(trial.number, trial.attempts, std::string(state));
   }
 
   /// Notifies when it is another one, or better by its repeats. After a resume the first one may be an old one.
