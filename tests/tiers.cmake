@@ -66,6 +66,7 @@ full("^fuzz\\.[a-z-]+$" "libFuzzer runs each target for seven seconds; seeds are
 full("LearningSamplers\\.(AreBetterThanChance|GiveTheSameAskAfterARestart)/(gp|portfolio)" "hundreds of asks of a Gaussian process")
 full("^Ensemble\\.LosesNothingWhereverItsManagerKillsItself$" "kills a manager at each of its steps")
 full("^RandomPrograms\\.500\\." "500 programs on each disk; 40 of them are in the default tier")
+slow("^end_to_end\\.(notify|export|find_runs)_test$" 60 "dozens of runs; some notifications wait for servers that never answer")
 slow("^OnADisk/RandomPrograms\\." 60 "40 programs on a slow and on a full disk")
 slow("^(LockedBook|Days/SteppedClock|FullDisk)\\." 60 "waits for others as long as they take")
 full("^StageOutRun\\.FinishesAfterTheManagerWasKilled$" "kills a manager ten times")

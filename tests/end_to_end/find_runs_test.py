@@ -1,0 +1,139 @@
+"""Tags, descriptions, and the filters of `slipway ls`."""
+
+import json
+import shutil
+
+import pytest
+
+from slipway_here import Place
+
+
+@pytest.fixture
+def place(tmp_path):
+    place = Place(tmp_path)
+    place.program("loss = float(sys.argv[sys.argv.index('--x') + 1])\nreport(1, loss=loss)\nsys.exit(loss > 8)\n")
+    return place
+
+
+def run(place, name, x, more="", status=0):
+    place.spec(more, name=name, args={"x": x})
+    return place.json("run", "spec.yaml", status=status)["run"]
+
+
+def listed(place, *words):
+    return [entry["name"] for entry in place.json("ls", *words)["runs"]]
+
+
+@pytest.fixture
+def four(place):
+    run(place, "alpha", 3, "tags: [paper, baseline]\ndescription: The first")
+    run(place, "beta", 1, "tags: [paper]")
+    run(place, "gamma", 9, status=1)
+    run(place, "delta", 2)
+    return place
+
+
+def test_filters_combine(four):
+    assert listed(four) == ["alpha", "beta", "gamma", "delta"]
+    assert listed(four, "--tag", "paper") == ["alpha", "beta"]
+    assert listed(four, "--tag", "paper", "--tag", "baseline") == ["alpha"]
+    assert listed(four, "--state", "failed,lost") == ["gamma"]
+    assert listed(four, "--state", "succeeded", "--tag", "paper", "--name", "b*") == ["beta"]
+    assert listed(four, "--name", "[ad]*a") == ["alpha", "delta"]
+    assert listed(four, "--name", "amm") == ["gamma"]
+    assert listed(four, "--since", "1d") == ["alpha", "beta", "gamma", "delta"]
+    assert listed(four, "--since", "2999-01-01") == []
+    assert listed(four, "--limit", "2") == ["gamma", "delta"]
+    assert listed(four, "--limit", "2", "--reverse") == ["delta", "gamma"]
+
+
+def test_orders(four):
+    assert listed(four, "--sort", "name") == ["alpha", "beta", "delta", "gamma"]
+    assert listed(four, "--sort", "best") == ["gamma", "alpha", "delta", "beta"], "the best stands last"
+    assert listed(four, "--sort", "best", "--limit", "2") == ["delta", "beta"]
+    assert listed(four, "--sort", "state")[-1] == "gamma"
+    assert listed(four, "--sort", "started") == ["alpha", "beta", "gamma", "delta"]
+
+
+def test_ensembles_are_ordered_by_their_best_trial(four):
+    run(four, "epsilon", 0, "ensemble:\n  objective: {metric: loss, goal: minimize}\n  sampler: grid\n"
+                            "  space: {x: {choice: [5.0, 1.5]}}")
+    best = four.json("ls", "--sort", "best")["runs"]
+    assert [entry["name"] for entry in best] == ["gamma", "alpha", "delta", "epsilon", "beta"]
+    assert best[3]["best"] == {"metric": "loss", "value": 1.5}
+
+
+@pytest.mark.parametrize("words, message", [
+    (("--state", "runing"), "did you mean 'running'"),
+    (("--sort", "bset"), "did you mean 'best'"),
+    (("--since", "yesterday"), "2026-11-25"),
+    (("--limit", "0"), "limit"),
+])
+def test_unknown_words_are_errors(place, words, message):
+    place.slipway("ls", *words, status=2)
+    assert message in place.said
+
+
+def test_a_tag_that_no_run_has_suggests_the_nearest(four):
+    out = four.slipway("ls", "--tag", "papre")
+    assert "none of 4 runs" in out and "did you mean 'paper'" in four.said
+
+
+def test_columns_are_shown_where_there_is_something(place):
+    run(place, "alpha", 3)
+    assert "tags" not in place.slipway("ls").splitlines()[0]
+    place.slipway("tag", "last", "+paper")
+    header, line = place.slipway("ls").splitlines()[:2]
+    assert "tags" in header and "paper" in line
+    place.run().rename(place.runs / "renamed")
+    header, line = place.slipway("ls").splitlines()[:2]
+    assert "name" in header and "alpha" in line
+
+
+def test_tags_change_later_and_survive_a_copy(place, tmp_path):
+    name = run(place, "alpha", 3, "tags: [draft, old]")
+    assert place.slipway("tag", name, "+paper", "v1", "-draft", "--description", "For the paper", "-q").split() == [
+        "old", "paper", "v1"]
+    place.slipway("tag", "last", "-old", "--json")
+    status = place.json("status")
+    assert status["tags"] == ["paper", "v1"] and status["description"] == "For the paper"
+    assert "For the paper" in place.slipway("status")
+    assert place.json("report")["runs"][0]["tags"] == ["paper", "v1"]
+    stored = json.loads((place.run() / "tags.json").read_text())
+    assert stored["schema"] == "slipway.tags/1"
+    assert "tags" not in json.loads((place.run() / "state.json").read_text())
+    copy = place.runs / "copied"
+    shutil.copytree(place.run(), copy)
+    assert place.json("tag", str(copy))["tags"] == ["paper", "v1"]
+    place.slipway("resume", name)
+    assert place.json("status", name)["tags"] == ["paper", "v1"], "the manager leaves them alone"
+
+
+@pytest.mark.parametrize("words", [["+-x"], ["+"], ["two words"], ["+" + "x" * 65], ["-missing"], ["<b>"], ["é"],
+                                   [f"t{number}" for number in range(33)], ["--description", "x" * 2001],
+                                   ["--description", "bell \x07"]])
+def test_what_is_no_tag_changes_nothing(place, words):
+    run(place, "alpha", 3, "tags: [paper]")
+    place.slipway("tag", "last", "fine", *words, status=2)
+    assert place.json("tag", "last")["tags"] == ["paper"]
+
+
+def test_damaged_tags_are_no_tags_in_views(place):
+    run(place, "alpha", 3)
+    for text in ("{", '{"schema": "slipway.tags/9"}', '{"schema": "slipway.tags/1", "tags": [1], "description": ""}'):
+        (place.run() / "tags.json").write_text(text)
+        assert listed(place) == ["alpha"]
+        place.slipway("tag", "last", "+x", status=3)
+        assert "remove the file" in place.said
+
+
+@pytest.mark.parametrize("more, message", [
+    ("tags: [ok, 'two words']", "a tag has at most 64"),
+    ("tags: [a, a]", "stands here twice"),
+    ("tags: [" + ", ".join(f"t{number}" for number in range(33)) + "]", "at most 32 tags"),
+    (f"description: {'x' * 2001}", "at most 2000 bytes"),
+])
+def test_wrong_tags_of_a_spec_are_errors(place, more, message):
+    place.spec(more)
+    place.slipway("validate", "spec.yaml", status=2)
+    assert message in place.said
