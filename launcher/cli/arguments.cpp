@@ -81,7 +81,10 @@ void DescribeFinding(CLI::App& app, Arguments& arguments) {
                          "  slipway tag last +paper -draft\n  slipway tag fash --description 'Baseline of the paper'");
   tag->add_option("run", arguments.tag.run, "Run: full id, unique prefix, 'last', or the path of its folder")
       ->required();
-  tag->add_option("tags", arguments.tag.words, "+TAG or TAG adds it, -TAG removes it");
+  tag->add_option("tags", arguments.tag.added, "TAG or +TAG adds it");
+  tag->add_option("--remove", arguments.tag.removed, "Remove this tag; -TAG is short for it; may be repeated")
+      ->expected(1)
+      ->take_all();
   tag->add_option("--description", arguments.tag.description, "What the run is for; '' removes it");
   tag->callback([&] { arguments.command = [&](Session& session) { return Tag(arguments.tag, session); }; });
 }

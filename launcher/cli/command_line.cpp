@@ -48,7 +48,7 @@ Error UsageError(const CLI::App& app, const CLI::ParseError& error) {
 
 /// Whether word `i` is the value of an option before it.
 bool IsValue(const std::vector<std::string>& words, std::size_t i) {
-  return i > 0 && (words[i - 1] == "--runs-dir" || words[i - 1] == "--description");
+  return i > 0 && (words[i - 1] == "--runs-dir" || words[i - 1] == "--description" || words[i - 1] == "--remove");
 }
 
 std::string CommandIn(const std::vector<std::string>& words) {
@@ -58,24 +58,19 @@ std::string CommandIn(const std::vector<std::string>& words) {
   return {};
 }
 
-/// `slipway tag RUN -TAG` removes a tag. The parser would take -TAG for options of one letter, so such words go behind
-/// a "--".
-std::vector<std::string> WithTagsMarkedOff(std::vector<std::string> words) {
-  std::vector<std::string> removed, others;
-  for (std::size_t i = 0; i < words.size(); ++i) {
+/// `slipway tag RUN -TAG` is short for `--remove TAG`: the parser would take -TAG for options of one letter.
+std::vector<std::string> WithRemovals(std::vector<std::string> words) {
+  for (std::size_t i = 0; i < words.size() && words[i] != "--"; ++i) {
     const bool removes = words[i].size() > 2 && words[i][0] == '-' && words[i][1] != '-' && !IsValue(words, i);
-    (removes ? removed : others).push_back(words[i]);
+    if (removes) words[i] = "--remove=" + words[i].substr(1);
   }
-  if (removed.empty() || std::ranges::find(words, "--") != words.end()) return words;
-  others.emplace_back("--");
-  others.insert(others.end(), removed.begin(), removed.end());
-  return others;
+  return words;
 }
 
 /// The words behind the program's name, the last first, as the parser takes them.
 std::vector<std::string> WordsFor(int argc, char** argv) {
   std::vector<std::string> words(argv + std::min(argc, 1), argv + argc);
-  if (CommandIn(words) == "tag") words = WithTagsMarkedOff(std::move(words));
+  if (CommandIn(words) == "tag") words = WithRemovals(std::move(words));
   std::ranges::reverse(words);
   return words;
 }

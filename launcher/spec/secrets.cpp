@@ -8,6 +8,7 @@ namespace slipway::launcher {
 namespace {
 
 constexpr std::string_view kMask = "/***";
+constexpr std::string_view kWebhook = "webhook";
 constexpr std::size_t kLongestUrl = 2000;
 
 /// Where the host begins; npos: it is no URL.
@@ -31,6 +32,14 @@ std::vector<std::string> UrlsIn(const Json& notify) {
 
 std::vector<std::string> UrlsOf(const Json& resolved) {
   return resolved.is_object() ? UrlsIn(resolved.value(kNotify, Json())) : std::vector<std::string>();
+}
+
+/// Of a webhook that has changed since: what follows its key on the line.
+void MaskUrlBehind(std::size_t key, std::string& text) {
+  const auto begin = text.find("http", key);
+  if (begin == std::string::npos || begin > text.find('\n', key)) return;
+  const auto end = std::min(text.find_first_of(" \t\r\n\"'},]", begin), text.size());
+  text.replace(begin, end - begin, MaskedUrl(std::string_view(text).substr(begin, end - begin)));
 }
 
 void ReplaceAll(std::string& text, const std::string& from, const std::string& to) {
@@ -74,6 +83,7 @@ Json WithoutSecrets(Json resolved) {
 
 std::string WithoutSecretsOf(const Json& resolved, std::string text) {
   for (const auto& url : UrlsOf(resolved)) ReplaceAll(text, url, MaskedUrl(url));
+  for (auto at = text.find(kWebhook); at != std::string::npos; at = text.find(kWebhook, at + 1)) MaskUrlBehind(at, text);
   return text;
 }
 

@@ -22,7 +22,7 @@ Json WithoutSecrets(Json resolved);
 /// The list `notify` itself.
 Json WithoutSecretsIn(Json notify);
 
-/// `text` with each webhook that stands in the resolved spec masked: for the spec as it was written.
+/// The spec as it was written, with its webhooks masked, and those that stand in the resolved one.
 std::string WithoutSecretsOf(const Json& resolved, std::string text);
 /// Whether a webhook stands there itself, and not only the name of a variable.
 bool HoldsSecrets(const Json& resolved);

@@ -42,7 +42,7 @@ def test_filters_combine(four):
     assert listed(four, "--name", "[ad]*a") == ["alpha", "delta"]
     assert listed(four, "--name", "amm") == ["gamma"]
     assert listed(four, "--since", "1d") == ["alpha", "beta", "gamma", "delta"]
-    assert listed(four, "--since", "2999-01-01") == []
+    assert listed(four, "--since", "2200-01-01") == []
     assert listed(four, "--limit", "2") == ["gamma", "delta"]
     assert listed(four, "--limit", "2", "--reverse") == ["delta", "gamma"]
 
@@ -109,7 +109,7 @@ def test_tags_change_later_and_survive_a_copy(place, tmp_path):
     assert place.json("status", name)["tags"] == ["paper", "v1"], "the manager leaves them alone"
 
 
-@pytest.mark.parametrize("words", [["+-x"], ["+"], ["two words"], ["+" + "x" * 65], ["-missing"], ["<b>"], ["é"],
+@pytest.mark.parametrize("words", [["+-x"], ["+"], ["two words"], ["+" + "x" * 65], ["-missing"], ["--remove", "x"], ["<b>"], ["é"],
                                    [f"t{number}" for number in range(33)], ["--description", "x" * 2001],
                                    ["--description", "bell \x07"]])
 def test_what_is_no_tag_changes_nothing(place, words):

@@ -222,7 +222,7 @@ def test_secrets_are_shown_nowhere(place, serve):
 @pytest.mark.parametrize("entry, message", [
     ({"on": "end"}, "either a command or a webhook"),
     ({"on": "end", "command": ["a"], "webhook": "https://a.example/x"}, "either a command or a webhook"),
-    ({"on": "ende", "command": ["a"]}, "did you mean 'end'"),
+    ({"on": "ende", "command": ["a"]}, "expected one of 'end', 'failure', 'best', 'hang'"),
     ({"on": [], "command": ["a"]}, "about nothing"),
     ({"on": "end", "command": []}, "empty command"),
     ({"on": "end", "webhook": "ftp://a.example/s3cret"}, "http"),

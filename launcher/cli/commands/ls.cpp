@@ -118,30 +118,34 @@ std::string TextOf(const Selection& selection, const std::filesystem::path& dire
   return text;
 }
 
-/// The word with its sign.
-void ChangeTag(const std::string& word, const RunFolder& run, RunTags& tags) {
-  const bool removes = word.starts_with('-');
-  const auto tag = removes || word.starts_with('+') ? word.substr(1) : word;
+void Add(const std::string& word, RunTags& tags) {
+  const auto tag = word.starts_with('+') ? word.substr(1) : word;
   if (!IsTag(tag)) throw Error(ErrorKind::kUsage, fmt::format("'{}' is no tag: {}", tag, DescribeTag()));
-  if (removes && std::erase(tags.tags, tag) == 0) {
-    throw Error(ErrorKind::kUsage, fmt::format("run {} has no tag '{}'{}", run.id(), tag,
-                                               tags.tags.empty() ? "" : SuggestWord(tag, tags.tags)));
-  }
-  if (!removes && !tags.Has(tag)) tags.tags.push_back(tag);
+  if (!tags.Has(tag)) tags.tags.push_back(tag);
 }
 
-RunTags Changed(const TagOptions& options, const RunFolder& run) {
-  if (options.words.empty() && !options.description) return ReadRunTags(run);
-  return ChangeRunTags(run, [&](RunTags& tags) {
-    for (const auto& word : options.words) ChangeTag(word, run, tags);
-    if (tags.tags.size() > kMostTags) {
-      throw Error(ErrorKind::kUsage, fmt::format("a run has at most {} tags", kMostTags), "remove one: -TAG");
-    }
-    if (!options.description) return;
-    const auto why = WhyNoDescription(*options.description);
-    if (!why.empty()) throw Error(ErrorKind::kUsage, why);
-    tags.description = *options.description;
-  });
+void Remove(const std::string& tag, const RunFolder& run, RunTags& tags) {
+  if (std::erase(tags.tags, tag) > 0) return;
+  throw Error(ErrorKind::kUsage, fmt::format("run {} has no tag '{}'{}", run.id(), tag,
+                                             tags.tags.empty() ? "" : SuggestWord(tag, tags.tags)));
+}
+
+void Change(const TagOptions& options, const RunFolder& run, RunTags& tags) {
+  for (const auto& tag : options.removed) Remove(tag, run, tags);
+  for (const auto& word : options.added) Add(word, tags);
+  if (tags.tags.size() > kMostTags) {
+    throw Error(ErrorKind::kUsage, fmt::format("a run has at most {} tags", kMostTags), "remove one: --remove TAG");
+  }
+  if (!options.description) return;
+  const auto why = WhyNoDescription(*options.description);
+  if (!why.empty()) throw Error(ErrorKind::kUsage, why);
+  tags.description = *options.description;
+}
+
+RunTags TagsAfter(const TagOptions& options, const RunFolder& run) {
+  const bool changes = !options.added.empty() || !options.removed.empty() || options.description;
+  if (!changes) return ReadRunTags(run);
+  return ChangeRunTags(run, [&](RunTags& tags) { Change(options, run, tags); });
 }
 
 }  // namespace
@@ -169,7 +173,7 @@ int Ls(const LsOptions& options, Session& session) {
 
 int Tag(const TagOptions& options, Session& session) {
   const auto run = FindRun(session, options.run);
-  const auto tags = Changed(options, run);
+  const auto tags = TagsAfter(options, run);
   auto document = WriteFields(kTagsSchema, tags);
   document["run"] = run.id();
   const auto list = fmt::format("{}", fmt::join(tags.tags, " "));

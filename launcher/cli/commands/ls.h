@@ -25,7 +25,8 @@ int Ls(const LsOptions& options, Session& session);
 
 struct TagOptions {
   std::string run;
-  std::vector<std::string> words;  ///< "+TAG" or "TAG" adds, "-TAG" removes; none: only show
+  std::vector<std::string> added;  ///< "TAG" or "+TAG"; without any change the tags are only shown
+  std::vector<std::string> removed;
   std::optional<std::string> description;
 };
 /// Errors: Error(kUsage) for what is no tag, or a tag to remove that the run does not have.
