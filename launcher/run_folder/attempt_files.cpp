@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "core/documents.h"
+#include "core/error.h"
 #include "core/lines.h"
 #include "launcher/ranks/monitor/line_follower.h"
 #include "launcher/ranks/monitor/log_tail.h"
@@ -75,6 +76,13 @@ std::vector<MetricsLine> ReadMetrics(const fs::path& directory, const MetricsSpe
     }
   }).Finish();
   return metrics;
+}
+
+int PlannedRanks(const Json& plan) {
+  constexpr int kMost = 1 << 20;
+  const auto ranks = plan.at("ranks").get<double>();
+  if (ranks >= 1 && ranks <= kMost) return static_cast<int>(ranks);
+  throw Error(ErrorKind::kEnvironment, fmt::format("a plan of {} ranks is damaged", ranks), "begin a new run");
 }
 
 std::vector<std::optional<ExitStatus>> ReadEnds(const fs::path& directory, int ranks) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/clock.h"
+#include "core/json.h"
 #include "core/metrics_line.h"
 #include "core/process.h"
 #include "launcher/spec/spec.h"
@@ -19,6 +20,10 @@ std::int64_t FirstCountedStep(const std::filesystem::path& directory);
 
 /// All metrics of the attempt in `directory`, from metrics.jsonl or from what rank 0 printed.
 std::vector<MetricsLine> ReadMetrics(const std::filesystem::path& directory, const MetricsSpec& source);
+
+/// The number of ranks in a plan.json. Errors: Error(kEnvironment) for one that no machine has: each rank is a file to
+/// look for.
+int PlannedRanks(const Json& plan);
 
 /// How each rank of the attempt in `directory` ended; nothing for a rank that did not end by itself.
 std::vector<std::optional<ExitStatus>> ReadEnds(const std::filesystem::path& directory, int ranks);

@@ -53,7 +53,7 @@ void AddJob(const RunFolder& folder, RunFacts& facts) {
 
 void AddPlan(const RunFolder& folder, RunFacts& facts) try {
   const auto plan = Json::parse(ReadDocument(folder.plan_file()));
-  facts.ranks = plan.at("ranks").get<int>();
+  facts.ranks = PlannedRanks(plan);
   const auto& metrics = plan.at("spec").at("train").at("metrics");
   if (metrics.at("from") == "stdout") facts.metrics_pattern = metrics.at("pattern").get<std::string>();
   facts.goes_on_at_limit = plan.at("spec").at("checkpoint").at("on_time_limit") == "requeue";

@@ -95,7 +95,7 @@ NodeShare ShareIn(const Json& plan) {
 PlanFacts TakePlan(const RunFolder& folder, RunView& view) try {
   const auto plan = Json::parse(ReadDocument(folder.plan_file()));
   view.engine = plan.at("engine").get<std::string>();
-  view.ranks = plan.at("ranks").get<int>();
+  view.ranks = PlannedRanks(plan);
   view.nodes = plan.at("spec").at("launch").at("nodes").get<int>();
   return {ShareIn(plan), plan.at("spec")};
 } catch (const std::exception&) {

@@ -52,6 +52,14 @@ TEST_F(RunViews, FollowMetricsAsTheyGrow) {
   EXPECT_EQ(view.progress->done, 2);
 }
 
+TEST_F(RunViews, LookForNoMoreRanksThanMachinesHave) {
+  Enter(Phase::kRunning, 1);
+  Append("plan.json", R"({"engine":"local","ranks":2000000000,"spec":{"launch":{"nodes":1}}})");
+  const auto view = ViewReader(folder_).Read(Depth::kAnalysis);
+  EXPECT_EQ(view.ranks, 1);
+  EXPECT_THAT(view.warnings, testing::Contains(HasSubstr("plan.json could not be read")));
+}
+
 TEST_F(RunViews, TellAttemptsAndPhases) {
   Enter(Phase::kQueued, 1);
   Enter(Phase::kStaging, 1);
