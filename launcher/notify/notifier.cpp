@@ -55,7 +55,8 @@ std::string UrlOf(const SecretUrl& webhook) {
   const char* value = std::getenv(webhook.variable.c_str());
   if (value != nullptr && *value != '\0') return value;
   throw Error(ErrorKind::kEnvironment,
-              fmt::format("the environment variable '{}' is not set where the manager runs", webhook.variable));
+              fmt::format("the environment variable '{}' is not set where the manager runs", webhook.variable),
+              fmt::format("set it before the run begins: export {}=URL", webhook.variable));
 }
 
 }  // namespace

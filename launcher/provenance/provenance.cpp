@@ -114,7 +114,8 @@ Json ToJson(const Provenance& provenance) { return WriteFields(kSchema, provenan
 Provenance ProvenanceFromJson(const Json& document) {
   const DocumentName name{"provenance.json", ErrorKind::kEnvironment};
   if (!document.is_object() || document.value("schema", Json()) != kSchema) {
-    throw DocumentError(ErrorKind::kEnvironment, "provenance.json is not of this version of Slipway, or damaged");
+    throw DocumentError(ErrorKind::kEnvironment, "provenance.json is not of this version of Slipway, or damaged",
+                        "use the version of Slipway that made the run");
   }
   return ReadFields<Provenance>(document, name);
 }

@@ -84,7 +84,8 @@ std::optional<PythonFacts> PythonOf(const std::vector<std::string>& words, const
   const auto answer = RunAndCapture(std::move(options), kPythonLimit);
   const auto facts = Json::parse(answer.output, nullptr, false);
   if (!answer.status.Success() || !facts.is_object()) {
-    throw Error(ErrorKind::kEnvironment, "'" + python->string() + "' did not say its version");
+    throw Error(ErrorKind::kEnvironment, "'" + python->string() + "' did not say its version",
+                "try it: " + python->string() + " --version");
   }
   PythonFacts python_facts{facts.at("executable").get<std::string>(), facts.at("version").get<std::string>(), {}};
   for (const auto& [name, version] : facts.at("packages").items()) {

@@ -94,7 +94,11 @@ std::string DescribeRange(const Type& type, std::string_view noun) {
 
 std::string DescribeAlternatives(const Type& type) {
   std::string list;
-  for (const Type& alternative : type.of) list += (list.empty() ? "" : ", or ") + Describe(alternative);
+  for (const Type& alternative : type.of) {
+    const auto text = Describe(alternative);
+    const bool repeats = alternative.kind == TypeKind::kList && Describe(alternative.of[0]) == list;
+    list += list.empty() ? text : repeats ? ", or a list of these" : ", or " + text;
+  }
   return list;
 }
 

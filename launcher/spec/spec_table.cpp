@@ -184,7 +184,7 @@ void Visit(SpecVisitor& visit, MetricsSpec& metrics) {
          "'FoM: (?<objective>\\S+)'"},
         metrics.pattern);
   visit({"tensorboard", Of(kBool), "false",
-         "Write them as TensorBoard event files, too, while the run goes on: into tensorboard/ of the run folder.",
+         "Also write TensorBoard event files, live, into tensorboard/ of the run folder.",
          "true"},
         metrics.tensorboard);
 }
@@ -293,8 +293,7 @@ void Visit(SpecVisitor& visit, NotifySpec& notify) {
          "$SLACK_WEBHOOK"},
         notify.webhook);
   visit({"template", Of(kText), "",
-         "JSON for the webhook with {run}, {name}, {event}, {state}, {reason}, {best}, {trial}, {folder} or {host} "
-         "within its texts; left out: a document with all of them.",
+         "JSON for the webhook; {run}, {name}, {event} and others are replaced. Default: a document with all.",
          "'{\"text\": \"{run}: {state} {reason}\"}'"},
         notify.body);
 }

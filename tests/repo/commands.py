@@ -19,7 +19,8 @@ import yaml
 HEADING = re.compile(r"^## slipway ?(.*)$")
 USAGE = re.compile(r"^slipway .*$")
 ITEM = re.compile(r"^- ((?:`[^`]+`(?:, )?)+): (.*)$")
-MANY_WORDS = {"data info", "data verify", "stage out", "trials retry"}
+MANY_WORDS = {"compare", "data info", "data verify", "report", "stage out", "tag", "trials retry"}
+DASHED_WORDS = {"tag"}  # -TAG is a word there
 BENCHMARKS = "bench"
 BENCHMARK_OPTION = re.compile(r"""["'](?:-\w[,"' ]+)?(--[a-z-]+)""")
 PLACEHOLDER = re.compile(r"[A-Z]+|\.\.\.|<.*>")
@@ -124,7 +125,7 @@ class Rules:
         given, words = 0, list(rest)
         while words:
             word = words.pop(0)
-            if not word.startswith("-") or word == "-":
+            if not word.startswith("-") or word == "-" or (name in DASHED_WORDS and word[1] != "-"):
                 given += 1
                 continue
             fault = self.fault_of_value(name, word, words, inline)

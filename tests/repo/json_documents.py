@@ -123,7 +123,7 @@ def members_of_code(root):
         if name.parts[0] not in PARTS or name.suffix not in (".cpp", ".h", ".py"):
             continue
         text = source_tree.text_of(root, name)
-        keys_of_all.update(ANY_KEY.findall(text))
+        keys_of_all.update((PYTHON_KEY if name.suffix == ".py" else ANY_KEY).findall(text))
         if '"slipway.' not in text:
             continue
         read = members_in_python if name.suffix == ".py" else members_in_cpp

@@ -120,14 +120,17 @@ std::string TextOf(const Selection& selection, const std::filesystem::path& dire
 
 void Add(const std::string& word, RunTags& tags) {
   const auto tag = word.starts_with('+') ? word.substr(1) : word;
-  if (!IsTag(tag)) throw Error(ErrorKind::kUsage, fmt::format("'{}' is no tag: {}", tag, DescribeTag()));
+  if (!IsTag(tag)) {
+    throw Error(ErrorKind::kUsage, fmt::format("'{}' is no tag: {}", tag, DescribeTag()), "choose another word");
+  }
   if (!tags.Has(tag)) tags.tags.push_back(tag);
 }
 
 void Remove(const std::string& tag, const RunFolder& run, RunTags& tags) {
   if (std::erase(tags.tags, tag) > 0) return;
   throw Error(ErrorKind::kUsage, fmt::format("run {} has no tag '{}'{}", run.id(), tag,
-                                             tags.tags.empty() ? "" : SuggestWord(tag, tags.tags)));
+                                             tags.tags.empty() ? "" : SuggestWord(tag, tags.tags)),
+              fmt::format("see its tags: slipway tag {}", run.id()));
 }
 
 void Change(const TagOptions& options, const RunFolder& run, RunTags& tags) {
@@ -138,7 +141,9 @@ void Change(const TagOptions& options, const RunFolder& run, RunTags& tags) {
   }
   if (!options.description) return;
   const auto why = WhyNoDescription(*options.description);
-  if (!why.empty()) throw Error(ErrorKind::kUsage, why);
+  if (!why.empty()) {
+    throw Error(ErrorKind::kUsage, fmt::format("{}", why), "give a shorter text: --description TEXT");
+  }
   tags.description = *options.description;
 }
 
