@@ -17,7 +17,7 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr auto kExportMarker = ".slipway-export.json";
-constexpr auto kExportSchema = "slipway.export/1";
+constexpr auto kExportSchema = "slipway.export-folder/1";
 constexpr std::size_t kMostInMemory = std::size_t{8} << 20;
 
 Json MarkerOf(const std::string& format, const std::string& run) {

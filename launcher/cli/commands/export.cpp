@@ -79,7 +79,7 @@ int Export(const ExportOptions& options, Session& session) {
   exporter.Csv(options.csv);
   exporter.JsonLines(options.jsonl);
   session.output.Progress("");
-  session.output.Print({Json{{"schema", "slipway.exported/1"}, {"run", folder.id()}, {"written", exporter.document}},
+  session.output.Print({Json{{"schema", "slipway.export/1"}, {"run", folder.id()}, {"written", exporter.document}},
                         exporter.text, exporter.brief});
   return 0;
 }

@@ -124,7 +124,7 @@ Repository OpenFirst(const std::vector<std::string>& paths) {
     SayWhyNot(WhyNotOpened(folder, error));
     return nullptr;
   }
-  SayWhyNot(fmt::format("'{}' is in no git repository", paths.front()));
+  SayWhyNot(fmt::format("'{}' is in no git repository", paths.back()));
   return nullptr;
 }
 
