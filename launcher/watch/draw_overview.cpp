@@ -145,7 +145,7 @@ std::string RanksText(const Model& model) {
   for (const auto& rank : data.ranks) {
     if (rank.straggler) slow.push_back(std::to_string(rank.rank));
   }
-  auto text = fmt::format("{} on {} nodes", data.run->ranks, data.run->nodes);
+  auto text = fmt::format("{} on {} node{}", data.run->ranks, data.run->nodes, data.run->nodes == 1 ? "" : "s");
   if (!slow.empty()) text += fmt::format("; the others wait for rank {}", slow.front());
   return text;
 }
