@@ -10,7 +10,7 @@ include(GoogleTest)
 include("${PROJECT_SOURCE_DIR}/tests/tiers.cmake")
 set(SLIPWAY_SLOWDOWN "")
 if(SLIPWAY_SANITIZE)  # linear algebra takes 15 times as long there
-  set(SLIPWAY_SLOWDOWN 4)
+  set(SLIPWAY_SLOWDOWN 15)
 endif()
 
 # Whether or not this machine is part of a cluster: what `engine: auto` stands for in all tests.
