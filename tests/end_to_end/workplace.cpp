@@ -6,9 +6,9 @@
 #include <signal.h>
 #include <unistd.h>
 
-#include <fstream>
 #include <thread>
 
+#include "core/error.h"
 #include "core/files.h"
 
 namespace slipway::test {
@@ -19,10 +19,11 @@ namespace {
 constexpr auto kProgram = SLIPWAY_BUILD_DIR "/bin/slipway";
 constexpr auto kLimit = std::chrono::seconds(60);
 
-bool Mentions(const fs::path& file, const std::string& text) {
-  std::ifstream stream(file, std::ios::binary);
-  const std::string content((std::istreambuf_iterator<char>(stream)), std::istreambuf_iterator<char>());
-  return content.find(text) != std::string::npos;
+/// False for a process that ends meanwhile: its file can be opened, but not read.
+bool Mentions(const fs::path& file, const std::string& text) try {
+  return ReadFile(file).find(text) != std::string::npos;
+} catch (const Error&) {
+  return false;
 }
 
 }  // namespace
