@@ -174,7 +174,7 @@ TEST(ListOfRuns, SaysHowManyItLeavesOut) {
     WriteRun(place, fmt::format("made-202611{}-120000-aaaa", i), fmt::format("2026-11-{}T12:00:00.000Z", i));
   }
   const auto listed = place.Slipway({"ls"});
-  EXPECT_THAT(listed.output, HasSubstr("the newest 20 of 25 runs; all: slipway ls --limit 25"));
+  EXPECT_THAT(listed.output, HasSubstr("the newest 20 of 25 runs; all: --limit 25"));
   EXPECT_EQ(Json::parse(place.Slipway({"ls", "--json"}).output)["total"], 25);
   EXPECT_THAT(place.Slipway({"ls", "--limit", "25"}).output, Not(HasSubstr("the newest")));
 }
