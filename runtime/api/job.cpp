@@ -238,7 +238,17 @@ Team& Job::TeamOf(const std::string& name) {
   return *found->second;
 }
 
+std::unique_ptr<StepSums> Job::NewSums(const TeamParts& parts) {
+  return MakeStepSums({.every = settings_.trace.sums,
+                       .folder = settings_.attempt_folder,
+                       .rank = rank(),
+                       .ranks = all().size(),
+                       .resumed = !settings_.checkpoints.resume_from.empty()},
+                      ++teams_made_, parts.name, parts.tensors);
+}
+
 void Job::MakeTeam(TeamParts parts) {
+  parts.sums = NewSums(parts);
   auto& group = all();
   auto own = std::make_unique<Group>(communicator().Duplicate(communicator().waiter()), group.topology(), memory_);
   own->SetSelection(group.selection());

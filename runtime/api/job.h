@@ -88,6 +88,7 @@ class Job {
   SelectionSettings Selection(const Placement& placement) const;
   std::unique_ptr<Group> NewGroup(std::unique_ptr<Communicator> communicator);
   Waiter NewWaiter(bool crowded) { return Waiter(watch_, Waiter::Manner::kForeground, crowded); }
+  std::unique_ptr<StepSums> NewSums(const TeamParts& parts);
   void Report();
   bool ThreadsMayCommunicate() const { return mpi_.in_use() && mpi_.thread_level() == MPI_THREAD_MULTIPLE; }
 
@@ -103,6 +104,7 @@ class Job {
   int next_group_ = SLIPWAY_ALL + 1;
   std::unique_ptr<Checkpoints> checkpoints_;
   std::unique_ptr<StopFile> stop_file_;
+  int teams_made_ = 0;                   ///< also those that are unregistered
   std::vector<std::string> past_teams_;  ///< entries of unregistered teams for comm.json: JSON
   std::vector<Span> past_spans_;
   std::unique_ptr<MetricsFile> metrics_;

@@ -56,13 +56,20 @@ WatchSettings WatchSettingsFrom(const Json& config, const std::string& attempt_f
   return settings;
 }
 
+/// Of the section `trace`; 0 when it is left out.
+int StepsFrom(const Json& trace, const char* name) {
+  const auto steps = trace.value(name, Json(0));
+  if (!steps.is_number_integer() || steps < 0 || steps > std::numeric_limits<int>::max()) {
+    Refuse(fmt::format("trace.{} is {}, not a number of steps", name, steps.dump()));
+  }
+  return steps.get<int>();
+}
+
 TraceSettings TraceSettingsFrom(const Json& config) {
   const auto section = Section(config, "trace");
-  const auto every = section.value("every", Json(0));
-  if (!every.is_number_integer() || every < 0 || every > std::numeric_limits<int>::max()) {
-    Refuse(fmt::format("trace.every is {}, not a number of steps", every.dump()));
-  }
-  return {.every = every.get<int>(), .chrome = section.value("chrome", false)};
+  return {.every = StepsFrom(section, "every"),
+          .chrome = section.value("chrome", false),
+          .sums = StepsFrom(section, "sums")};
 }
 
 /// True for "canonical". The bits are the same in every run whether that is asked for or not.

@@ -21,7 +21,7 @@ struct JobSettings {
   Network network = Network::kUnknown;  ///< between nodes
   std::string algorithms;               ///< text of the algorithm table; empty: the defaults
   std::string shared;                   ///< text of what has to be the same on all ranks
-  std::string attempt_folder;           ///< where comm.json and trace.json go; empty: nowhere
+  std::string attempt_folder;           ///< where comm.json, trace.json and check sums go; empty: nowhere
 };
 
 /// `config`: JSON text, or null to read SLIPWAY_CONFIG.

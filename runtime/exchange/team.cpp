@@ -139,6 +139,7 @@ void Team::Count(int index) {
   if (!Exchanges()) return;
   StartStep();
   if (parts_.settings.check_finite) CheckFinite(index);
+  if (parts_.sums) parts_.sums->TakeGradient(step_, index, parts_.tensors[static_cast<std::size_t>(index)]);
   const int bucket = bucket_of_[static_cast<std::size_t>(index)];
   if (bucket < 0 || --waiting_[static_cast<std::size_t>(bucket)] > 0) return;
   // In a fixed order: a bucket waits for those before it. What is delayed leaves the tensors here.
@@ -186,6 +187,7 @@ void Team::Wait() {
     if (refused && current_->slot) pending_.back().refused = true;
     // What was delayed before is delivered in any case: its time is now.
     if (!refused || current_->slot) Deliver();
+    if (refused && !current_->slot && parts_.sums) parts_.sums->TakeNoResult(step_);
     EndPass(true);
     if (refused) std::rethrow_exception(refused);
     TraceStep(start);
@@ -326,15 +328,19 @@ void Team::DeliverDelayed() {
   const bool due = step.number <= step_ - parts_.settings.lag;
   if (due) pending_.pop_front();
   if (!due || step.refused) {
+    if (due && parts_.sums) parts_.sums->TakeNoResult(step.number);
     delivered_ = false;
     return Zero();
   }
   for (auto& bucket : buckets_) bucket.CopyOut(*step.slot, false);
+  if (parts_.sums) parts_.sums->TakeResult(step.number, parts_.tensors);
 }
 
 /// After the last delayed step: what is still on its way is applied with the first synchronous one, so that every
 /// gradient counts once.
 void Team::AddPending() {
+  if (parts_.sums && !pending_.empty()) parts_.sums->TakeNoResult(step_);
+  if (parts_.sums) parts_.sums->TakeResult(step_, parts_.tensors);
   while (!pending_.empty()) {
     const auto step = pending_.front();
     pending_.pop_front();

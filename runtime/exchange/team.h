@@ -15,6 +15,7 @@
 #include "runtime/exchange/bucket_exchange.h"
 #include "runtime/exchange/exchange_turn.h"
 #include "runtime/exchange/settings.h"
+#include "runtime/exchange/step_sums.h"
 #include "runtime/group/group.h"
 #include "runtime/trace/step_trace.h"
 #include "runtime/watch/watch.h"
@@ -30,6 +31,7 @@ struct TeamParts {
   std::vector<TensorInfo> tensors;  ///< the same list on every rank (RequireSameCall)
   std::int64_t total_steps = 0;
   TeamSettings settings;
+  std::unique_ptr<StepSums> sums = nullptr;  ///< null: none are written
 };
 
 class Team {

@@ -15,6 +15,7 @@ namespace slipway::runtime {
 struct TraceSettings {
   int every = 0;        ///< steps between lines; 0: none
   bool chrome = false;  ///< keep every span for a Chrome trace
+  int sums = 0;         ///< steps between check sums of the gradients; 0: none
 };
 
 /// A span of time of one rank, for the Chrome trace.

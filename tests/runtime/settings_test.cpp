@@ -48,6 +48,8 @@ TEST(Settings, AreRefusedByName) {
   ExpectRefusal(R"({"gradients": null})", "gradients is not an object");
   ExpectRefusal(R"({"trace": {"every": 4294967296}})", "trace.every is");
   ExpectRefusal(R"({"trace": {"chrome": "yes"}})", "malformed");
+  ExpectRefusal(R"({"trace": {"sums": -1}})", "trace.sums is -1, not a number of steps");
+  ExpectRefusal(R"({"trace": {"sums": 0.5}})", "trace.sums is");
   ExpectRefusal(R"({"resilience": {"stall_after_s": 0}})", "stall_after_s is");
   ExpectRefusal(std::string(1'000'000, '['), "too much lies inside one another");
   std::string deep = R"({"gradients": {"mode": )" + std::string(60, '[') + std::string(60, ']') + "}}";
@@ -75,7 +77,7 @@ rc::Gen<Text> AnyValue() {
 rc::Gen<Text> AnyName() {
   return rc::gen::element<Text>("mode", "lag", "sync_first", "sync_last", "accumulate", "compress", "clip_norm",
                                 "check_finite", "bucket_bytes", "op", "deterministic", "algorithms", "every", "chrome",
-                                "keep", "stall_after_s", "spec_hash", "other");
+                                "sums", "keep", "stall_after_s", "spec_hash", "other");
 }
 
 Text Object(const std::vector<std::pair<Text, Text>>& members) {
@@ -93,8 +95,8 @@ bool IsHandled(const Text& config) {
     const auto settings = ReadSettings(config.c_str());
     const auto& gradients = settings.gradients;
     return gradients.lag >= 0 && gradients.lag <= 1000 && gradients.accumulate >= 1 && gradients.bucket_bytes >= 1 &&
-           gradients.clip_norm >= 0 && settings.trace.every >= 0 && settings.checkpoints.keep >= 1 &&
-           settings.watch.stall_after.count() > 0;
+           gradients.clip_norm >= 0 && settings.trace.every >= 0 && settings.trace.sums >= 0 &&
+           settings.checkpoints.keep >= 1 && settings.watch.stall_after.count() > 0;
   } catch (const RuntimeError& error) {
     return error.status() == SLIPWAY_ERROR_ARGUMENT;
   }
@@ -112,8 +114,9 @@ TEST(Settings, OfAnyValuesAreTakenOrRefused) {
 
 TEST(Settings, ThatAreDamagedAreTakenOrRefused) {
   EXPECT_TRUE(rc::check([] {
-    Text config = R"({"spec_hash":"abc","gradients":{"mode":"delayed","lag":2,"sync_first":"10%","clip_norm":1.5},)"
-                  R"("resilience":{"stall_after_s":60},"trace":{"every":100,"chrome":false},"checkpoint":{"keep":2}})";
+    Text config =
+        R"({"spec_hash":"abc","gradients":{"mode":"delayed","lag":2,"sync_first":"10%","clip_norm":1.5},)"
+        R"("resilience":{"stall_after_s":60},"trace":{"every":100,"chrome":false,"sums":50},"checkpoint":{"keep":2}})";
     const auto damages = *rc::gen::inRange(1, 4);
     for (int i = 0; i < damages; ++i) {
       const auto at = *rc::gen::inRange<std::size_t>(0, config.size());
