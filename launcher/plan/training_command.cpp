@@ -58,7 +58,7 @@ Json RuntimeConfiguration(const Spec& spec, const std::string& spec_hash) {
   Json config{{"spec_hash", spec_hash},
               {"gradients", GradientsConfiguration(spec.gradients)},
               {"resilience", {{"stall_after_s", spec.resilience.stall_after.count()}}},
-              {"trace", {{"every", spec.trace.every}, {"chrome", spec.trace.chrome}}},
+              {"trace", {{"every", spec.trace.every}, {"chrome", spec.trace.chrome}, {"sums", spec.trace.sums}}},
               {"checkpoint", {{"keep", spec.checkpoint.keep}}}};
   if (!spec.data.empty()) config["data"] = DataConfiguration(spec.data);
   if (spec.checkpoint.every) config["checkpoint"]["every_s"] = spec.checkpoint.every->count();

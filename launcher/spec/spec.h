@@ -175,6 +175,7 @@ struct GradientsSpec {
 struct TraceSpec {
   int every = 100;  ///< steps; 0: no lines
   bool chrome = false;
+  int sums = 0;  ///< steps between check sums of the gradients; 0: none
 };
 
 /// What a run records of its code and its machine.

@@ -302,6 +302,9 @@ void Visit(SpecVisitor& visit, TraceSpec& trace) {
   visit({"every", Integer(0), "100", "Steps between two lines of it; 0: none.", "10"}, trace.every);
   visit({"chrome", Of(kBool), "false", "Also write trace.json, for Perfetto and the trace viewer of Chrome.", "true"},
         trace.chrome);
+  visit({"sums", Integer(0), "0", "Steps between check sums of each gradient, which slipway compare reads; 0: none.",
+         "50"},
+        trace.sums);
 }
 
 void Visit(SpecVisitor& visit, MllogSpec& mllog) {

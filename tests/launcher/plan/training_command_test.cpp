@@ -63,11 +63,12 @@ TEST(TrialVariables, TellHowFarTheSchedulerLetsATrialGo) {
 }
 
 TEST(RuntimeConfiguration, HasEveryDefault) {
-  EXPECT_EQ(ConfigurationOf("").dump(),
-            R"({"spec_hash":"0123456789abcdef",)"
-            R"("gradients":{"mode":"sync","lag":1,"sync_first":0,"sync_last":0,"accumulate":1,"compress":"none",)"
-            R"("clip_norm":null,"check_finite":false,"bucket_bytes":4194304,"deterministic":true,"network":"unknown"},)"
-            R"("resilience":{"stall_after_s":60.0},"trace":{"every":100,"chrome":false},"checkpoint":{"keep":2}})");
+  EXPECT_EQ(
+      ConfigurationOf("").dump(),
+      R"({"spec_hash":"0123456789abcdef",)"
+      R"("gradients":{"mode":"sync","lag":1,"sync_first":0,"sync_last":0,"accumulate":1,"compress":"none",)"
+      R"("clip_norm":null,"check_finite":false,"bucket_bytes":4194304,"deterministic":true,"network":"unknown"},)"
+      R"("resilience":{"stall_after_s":60.0},"trace":{"every":100,"chrome":false,"sums":0},"checkpoint":{"keep":2}})");
 }
 
 TEST(RuntimeConfiguration, HasWhatTheSpecSays) {
@@ -76,13 +77,13 @@ TEST(RuntimeConfiguration, HasWhatTheSpecSays) {
       "0.5,\n"
       "  check_finite: true, deterministic: canonical, bucket: 64KiB, network: fat_tree, algorithms: 'ring:0-max'}\n"
       "resilience: {stall_after: 3s}\n"
-      "trace: {every: 0, chrome: true}\n");
+      "trace: {every: 0, chrome: true, sums: 50}\n");
   EXPECT_EQ(config["gradients"].dump(),
             R"({"mode":"delayed","lag":3,"sync_first":"7%","sync_last":5,"accumulate":4,"compress":"fp16",)"
             R"("clip_norm":0.5,"check_finite":true,"bucket_bytes":65536,"deterministic":"canonical",)"
             R"("network":"fat_tree","algorithms":"ring:0-max"})");
   EXPECT_EQ(config["resilience"].dump(), R"({"stall_after_s":3.0})");
-  EXPECT_EQ(config["trace"].dump(), R"({"every":0,"chrome":true})");
+  EXPECT_EQ(config["trace"].dump(), R"({"every":0,"chrome":true,"sums":50})");
 }
 
 TEST(RuntimeConfiguration, SaysHowEachDatasetIsRead) {
