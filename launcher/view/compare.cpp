@@ -42,6 +42,29 @@ void Visit(Visitor& visit, Struct& parting) {
   visit("other", parting.other);
 }
 
+template <class Visitor, MaybeConst<SumsParting> Struct>
+void Visit(Visitor& visit, Struct& parting) {
+  visit("step", parting.step);
+  visit("same_before", parting.same_before);
+  visit("of", parting.of);
+  visit("team", parting.team);
+  visit("tensor", parting.tensor);
+  visit("name", parting.name);
+  visit("bytes", parting.bytes);
+  visit("ranks", parting.ranks);
+  visit("ranks_compared", parting.ranks_compared);
+  visit("ranks_of_job", parting.ranks_of_job);
+}
+
+template <class Visitor, MaybeConst<SumsOfPair> Struct>
+void Visit(Visitor& visit, Struct& sums) {
+  visit("steps", sums.steps);
+  visit("ranks", sums.ranks);
+  visit("teams", sums.teams);
+  visit("parting", sums.parting);
+  visit("remarks", sums.remarks);
+}
+
 template <class Visitor, MaybeConst<BitsOfPair> Struct>
 void Visit(Visitor& visit, Struct& bits) {
   visit("run", bits.run);
@@ -50,6 +73,7 @@ void Visit(Visitor& visit, Struct& bits) {
   visit("compared", bits.compared);
   visit("parting", bits.parting);
   visit("left_out", bits.left_out);
+  visit("sums", bits.sums);
 }
 
 template <class Visitor, MaybeConst<Comparison> Struct>
@@ -330,10 +354,12 @@ std::string TextOf(const std::string& first, const BitsOfPair& bits) {
   auto text = fmt::format("bits of {} and {}: ", first, bits.run);
   text += bits.expected ? "expected to be the same\n"
                         : "need not be the same: " + fmt::format("{}\n", fmt::join(bits.reasons, "; "));
+  if (bits.sums) text += Describe(*bits.sums);
   if (bits.compared == 0) return text + "  no step has values of both\n";
   if (!bits.parting) return text + fmt::format("  all {} values are the same\n", bits.compared);
   const auto& [step, metric, left, right] = *bits.parting;
-  return text + fmt::format("  they part at step {}: {} {:.17g} and {:.17g}\n", step, metric, left, right);
+  const auto* they = bits.sums && bits.sums->parting ? "the metrics" : "they";
+  return text + fmt::format("  {} part at step {}: {} {:.17g} and {:.17g}\n", they, step, metric, left, right);
 }
 
 }  // namespace
@@ -355,7 +381,7 @@ Comparison Compare(Runs runs) {
   for (const auto& each : provenances) known.push_back(each.value_or(Provenance()));
   comparison.provenance = DifferencesBetween(known);
   for (std::size_t i = 1; i < runs.size(); ++i) {
-    BitsOfPair bits{runs[i].view.run, false, {}, 0, {}, {}};
+    BitsOfPair bits{runs[i].view.run, false, {}, 0, {}, {}, runs[i].sums};
     bits.reasons = WhyNotSameBits(runs[0], runs[i], provenances[0], provenances[i]);
     bits.expected = bits.reasons.empty();
     CompareValues(runs[0].values, runs[i].values, bits);

@@ -10,6 +10,7 @@
 
 #include "core/json.h"
 #include "launcher/provenance/differences.h"
+#include "launcher/view/compare_sums.h"
 #include "launcher/view/run_view.h"
 
 namespace slipway::launcher {
@@ -21,6 +22,7 @@ struct ComparedRun {
   RunView view;
   Json plan;  ///< plan.json; null: it could not be read
   StepValues values = {};
+  std::optional<SumsOfPair> sums = {};  ///< with the first run; nothing: neither has check sums
 };
 
 /// A field of the resolved spec.
@@ -51,6 +53,9 @@ struct BitsOfPair {
   std::uint64_t compared = 0;        ///< values of the same step and metric
   std::optional<Parting> parting;
   std::vector<std::string> left_out;  ///< metrics that measure time
+  std::optional<SumsOfPair> sums;     ///< nothing: neither run has check sums
+
+  bool parts() const { return parting || (sums && sums->parting); }
 };
 
 struct Comparison {

@@ -2,7 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <filesystem>
 #include <nlohmann/json.hpp>
+#include <system_error>
 
 #include "core/documents.h"
 #include "core/error.h"
@@ -28,7 +31,27 @@ bool ReadValues(const RunFolder& folder, int attempts, StepValues& values) {
   return count < kMostComparedValues;
 }
 
+/// Attempts whose folders are there. A damaged state may count any number of them.
+RunWithSums FoldersWithSums(const RunFolder& folder, const RunView& view) {
+  constexpr int kMostAttempts = 10'000;
+  RunWithSums run{view.run, {}};
+  for (int attempt = 1; attempt <= std::min(view.attempt, kMostAttempts); ++attempt) {
+    std::error_code error;
+    const auto path = folder.attempt(attempt);
+    if (std::filesystem::is_directory(path, error)) run.attempts.push_back(path);
+  }
+  return run;
+}
+
 }  // namespace
+
+void CompareSumsWithFirst(std::span<const RunFolder> folders, std::span<ComparedRun> runs) {
+  if (runs.front().view.ensemble) return;
+  const auto first = FoldersWithSums(folders.front(), runs.front().view);
+  for (std::size_t i = 1; i < runs.size(); ++i) {
+    if (!runs[i].view.ensemble) runs[i].sums = CompareSums(first, FoldersWithSums(folders[i], runs[i].view));
+  }
+}
 
 ComparedRun ReadForComparison(const RunFolder& folder) {
   ComparedRun run;

@@ -1,6 +1,8 @@
 /// Reads runs for a comparison.
 #pragma once
 
+#include <span>
+
 #include "launcher/run_folder/run_folder.h"
 #include "launcher/view/compare.h"
 
@@ -12,5 +14,9 @@ inline constexpr std::size_t kMostComparedValues = 1'000'000;
 /// The view, the plan and, of a single run, the values of its metrics. What cannot be read is left out, with a warning
 /// in the view. Errors: those of RunFolder::ReadState.
 ComparedRun ReadForComparison(const RunFolder& folder);
+
+/// The check sums of all other runs against those of the first one. `folders` are those of `runs`. Ensembles have none
+/// to compare.
+void CompareSumsWithFirst(std::span<const RunFolder> folders, std::span<ComparedRun> runs);
 
 }  // namespace slipway::launcher

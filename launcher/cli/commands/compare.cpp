@@ -38,10 +38,13 @@ void WritePage(const std::filesystem::path& file, std::vector<ComparedRun>& runs
 
 int CompareRuns(const CompareOptions& options, Session& session) {
   std::vector<ComparedRun> runs;
-  for (const auto& folder : FoldersOf(options, session)) {
+  const auto folders = FoldersOf(options, session);
+  for (const auto& folder : folders) {
     session.output.Progress(fmt::format("reading {}", folder.id()));
     runs.push_back(ReadForComparison(folder));
   }
+  session.output.Progress("comparing the check sums");
+  CompareSumsWithFirst(folders, runs);
   session.output.Progress("");
   const auto comparison = Compare(runs);
   for (const auto& run : runs) {
@@ -49,8 +52,8 @@ int CompareRuns(const CompareOptions& options, Session& session) {
   }
   for (const auto& warning : comparison.warnings) session.output.Warn(warning);
   if (!options.html.empty()) WritePage(options.html, runs);
-  const bool broken = std::ranges::any_of(
-      comparison.bits, [](const BitsOfPair& bits) { return bits.expected && bits.parting.has_value(); });
+  const bool broken =
+      std::ranges::any_of(comparison.bits, [](const BitsOfPair& bits) { return bits.expected && bits.parts(); });
   session.output.Print({ToJson(comparison), Describe(comparison), broken ? "different" : "same"});
   return broken ? static_cast<int>(ErrorKind::kFailed) : 0;
 }
