@@ -8,6 +8,7 @@
 
 #include <functional>
 #include <nlohmann/json.hpp>
+#include <random>
 
 #include "core/files.h"
 #include "core/sums_line.h"
@@ -248,6 +249,29 @@ TEST_F(CompareSumsTest, TakeALineThatIsTooLongForTheEndOfItsFile) {
   ASSERT_TRUE(sums);
   EXPECT_FALSE(sums->parting);
   EXPECT_EQ(sums->steps, 5u);
+}
+
+TEST_F(CompareSumsTest, OfDamagedFilesPartAtMostWhereTheyAreDamaged) {
+  constexpr unsigned kSeed = 20261125;
+  std::mt19937 random(kSeed);
+  WriteRun("a");
+  WriteRun("b");
+  const auto text = ReadFile(File("b", 1));
+  const auto first_line = text.find('\n');
+  for (int round = 0; round < 300; ++round) {
+    auto damaged = text;
+    const auto at = random() % damaged.size();
+    if (round % 3 == 0) damaged.resize(at);
+    if (round % 3 == 1) damaged[at] = static_cast<char>(random());
+    if (round % 3 == 2) damaged.erase(at, random() % 100);
+    WriteFile(File("b", 1), damaged);
+    const auto sums = Compared();
+    ASSERT_TRUE(sums) << "seed " << kSeed << ", round " << round;
+    EXPECT_GE(sums->ranks, 2) << "seed " << kSeed << ", round " << round;
+    if (!sums->parting) continue;
+    EXPECT_THAT(sums->parting->ranks, ElementsAre(1)) << "seed " << kSeed << ", round " << round;
+    EXPECT_GT(at, first_line - 100) << "seed " << kSeed << ", round " << round;
+  }
 }
 
 TEST_F(CompareSumsTest, OfOtherTensorsAreNotCompared) {
