@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::int64_t kPage = 4096;
 
-constexpr const char* kWhat = "a block of slipway_alloc";
+constexpr const char* kPoolBlock = "a block of slipway_alloc";
 
 struct FreeOrdinary {
   void operator()(void* memory) const { std::free(memory); }
@@ -29,7 +29,7 @@ void ZeroInSteps(char* memory, std::size_t size, MemoryAllowance& allowance) {
   constexpr std::size_t kStep = MemoryAllowance::kStep;
   for (std::size_t done = 0; done < size; done += kStep) {
     const auto step = std::min(kStep, size - done);
-    allowance.Take(Bytes{step}, kWhat);
+    allowance.Take(Bytes{step}, kPoolBlock);
     std::memset(memory + done, 0, step);
   }
 }
@@ -66,7 +66,7 @@ void* SharedPool::Allocate(std::int64_t bytes) {
 
 void* SharedPool::AllocateOrdinary(std::int64_t bytes) {
   const auto size = static_cast<std::size_t>(bytes);
-  allowance_.Foresee(Bytes{size}, kWhat);
+  allowance_.Foresee(Bytes{size}, kPoolBlock);
   std::unique_ptr<void, FreeOrdinary> memory(std::aligned_alloc(kPage, size));
   if (memory == nullptr) throw std::bad_alloc();
   ZeroInSteps(static_cast<char*>(memory.get()), size, allowance_);
