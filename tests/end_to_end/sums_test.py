@@ -5,6 +5,7 @@ one number of a gradient at one step: as a node with a memory error would."""
 
 import json
 import pathlib
+import shutil
 import subprocess
 import sys
 
@@ -36,25 +37,31 @@ slipway.finalize()
 """
 
 
-@pytest.fixture
-def place(tmp_path, monkeypatch):
-    for name in ("GIT_DIR", "GIT_WORK_TREE", "OMP_NUM_THREADS"):
-        monkeypatch.delenv(name, raising=False)
-    for name, value in {"HOME": str(tmp_path), "GIT_CONFIG_NOSYSTEM": "1", "GIT_AUTHOR_NAME": "a",
-                        "GIT_AUTHOR_EMAIL": "a@b", "GIT_COMMITTER_NAME": "a", "GIT_COMMITTER_EMAIL": "a@b"}.items():
-        monkeypatch.setenv(name, value)
-    project = tmp_path / "project"
+@pytest.fixture(scope="module")
+def place(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("sums")
+    project = folder / "project"
     project.mkdir()
     here = Place(project)
-    here.fault = tmp_path / "fault"
-    here.runs = tmp_path / "runs"
-    here.environment["SLIPWAY_RUNS"] = str(here.runs)
+    here.fault = folder / "fault"
+    here.runs = folder / "runs"
+    for name in ("GIT_DIR", "GIT_WORK_TREE", "OMP_NUM_THREADS"):
+        here.environment.pop(name, None)
+    here.environment |= {"SLIPWAY_RUNS": str(here.runs), "HOME": str(folder), "GIT_CONFIG_NOSYSTEM": "1",
+                         "GIT_AUTHOR_NAME": "a", "GIT_AUTHOR_EMAIL": "a@b", "GIT_COMMITTER_NAME": "a",
+                         "GIT_COMMITTER_EMAIL": "a@b"}
     text = TRAIN.replace("STEP_OF_FAULT", str(STEP_OF_FAULT)).replace("STEPS", str(STEPS))
     (project / "train.py").write_text(text.replace("FAULT", str(here.fault)))
     here.spec("launch: {engine: local, ranks_per_node: 2}", command=[sys.executable, "train.py"])
     for words in (["init", "-q"], ["add", "."], ["commit", "-q", "-m", "first"]):
-        subprocess.run(["git", "-C", project, *words], check=True)
+        subprocess.run(["git", "-C", project, *words], check=True, env=here.environment)
     return here
+
+
+@pytest.fixture(scope="module")
+def equal(place):
+    """Two runs with the same bits."""
+    return run(place), run(place)
 
 
 def run(place, every=2, is_faulty=False):
@@ -67,8 +74,8 @@ def compared(place, *folders, status=0):
     return place.json("compare", *folders, status=status)["bits"][0], place.slipway("compare", *folders, status=status)
 
 
-def test_two_equal_runs_have_the_same_sums(place):
-    first, second = run(place), run(place)
+def test_two_equal_runs_have_the_same_sums(place, equal):
+    first, second = equal
     bits, shown = compared(place, first, second)
     assert bits["expected"] and bits["parting"] is None, bits
     assert bits["sums"] == {"steps": STEPS // 2, "ranks": 2, "teams": 1, "parting": None, "remarks": []}
@@ -83,8 +90,8 @@ def test_two_equal_runs_have_the_same_sums(place):
     assert all(mine["gradients"][i] != theirs["gradients"][i] for mine, theirs in zip(lines, other) for i in range(3))
 
 
-def test_a_gradient_that_differs_on_one_rank_is_named(place):
-    first, second = run(place), run(place, is_faulty=True)
+def test_a_gradient_that_differs_on_one_rank_is_named(place, equal):
+    first, second = equal[0], run(place, is_faulty=True)
     bits, shown = compared(place, first, second, status=1)
     assert bits["expected"], bits
     assert bits["sums"]["parting"] == {
@@ -102,8 +109,9 @@ def test_between_two_sums_the_next_one_shows_what_the_update_spread(place):
     assert (parting["name"], parting["ranks"]) == ("conv.bias", [0, 1])
 
 
-def test_a_wrong_exchange_is_told_from_a_wrong_gradient(place):
-    first, second = run(place), run(place)
+def test_a_wrong_exchange_is_told_from_a_wrong_gradient(place, equal, tmp_path):
+    first = equal[0]
+    second = shutil.copytree(equal[1], tmp_path / equal[1].name)
     for rank in (0, 1):
         file = second / "attempt-1" / f"sums-0000{rank}.jsonl"
         header, *lines = file.read_text().splitlines()
@@ -118,12 +126,12 @@ def test_a_wrong_exchange_is_told_from_a_wrong_gradient(place):
     assert bits["parting"] is None
 
 
-def test_without_sums_the_metrics_are_compared(place):
+def test_without_sums_the_metrics_are_compared(place, equal):
     first, second = run(place, every=0), run(place, every=0, is_faulty=True)
     assert not list((first / "attempt-1").glob("sums-*"))
     bits, shown = compared(place, first, second, status=1)
     assert bits["sums"] is None and "check sums" not in shown
     assert f"they part at step {STEP_OF_FAULT}: loss" in shown
-    bits, shown = compared(place, first, run(place))
+    bits, shown = compared(place, first, equal[0])
     assert bits["sums"]["remarks"] == [f"{first.name} has none: run it with trace.sums, too"]
     assert "has none: run it with trace.sums, too" in shown
