@@ -56,6 +56,12 @@ class Assets(unittest.TestCase):
 
 
 class Document(unittest.TestCase):
+    def test_made_for_tests_has_the_members_that_the_program_writes(self):
+        source = (page.REPORT.parents[1] / "launcher/view/run_view.cpp").read_text()
+        for kind, made in (("RunView", synthetic.single()), ("CurveView", synthetic.single()["curves"][0]), ("RankEndView", synthetic.single()["attempts"][0]["ranks"][0])):
+            body = source.split(f"MaybeConst<{kind}> Struct>", 1)[1].split("\n}\n", 1)[0]
+            self.assertEqual(sorted(made), sorted(re.findall(r'visit\("(\w+)"', body)), kind)
+
     def test_cannot_end_its_element_and_reads_back(self):
         document = synthetic.view({**synthetic.single(), "name": HOSTILE})
         text = page.embedded(document)

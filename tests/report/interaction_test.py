@@ -173,7 +173,7 @@ class Charts(Browsing):
         rows = self.texts("#s-learning-curves .data tbody tr")
         self.assertEqual(len(rows), 4)
         accuracy = next(curve for curve in run["curves"] if curve["metric"] == "accuracy")
-        self.assertIn(f"{accuracy['last']:.4g}", next(row for row in rows if row.startswith("accuracy")))
+        self.assertIn(f"{accuracy['value'][-1]:.4g}", next(row for row in rows if row.startswith("accuracy")))
 
     def test_the_pointer_shows_exact_values(self):
         run = synthetic.single()
@@ -209,12 +209,35 @@ class Charts(Browsing):
     def test_runs_are_compared(self):
         other = {**synthetic.single("failed", 5, "other-2"), "spec": synthetic.SPEC.replace("64", "128")}
         first = synthetic.single()
-        self.open(synthetic.view(first, other))
+        self.open(synthetic.view(first, other, differences=[("train.args.batch", [64, 128]), ("name", ["fashion", None])]))
+        self.assertEqual(self.texts("[aria-label='Fields of the specs that differ'] tbody tr"), ["train.args.batch\t64\t128", "name\tfashion\t–"])
+        next(each for each in self.driver.find_elements("css selector", ".toggle") if each.text == "As written").click()
         self.assertEqual(self.texts(".code .removed") + self.texts(".code .added"), ["-   args: {lr: 0.001, batch: 64}\n", "+   args: {lr: 0.001, batch: 128}\n"])
         self.assertIn("other-2", self.text(".compare-table thead"))
         select = self.find(".chooser select")
         select.send_keys("other-2")
         self.until(lambda: "exit code 1" in self.text(".reason"), "the other run")
+
+    def row_of(self, name):
+        rows = [row.split("\t") for row in self.texts("[aria-label='Runs side by side'] tbody tr")]
+        return next((row[1:] for row in rows if row[0] == name), None)
+
+    def test_metrics_of_compared_runs_have_their_last_value_and_range(self):
+        runs = [synthetic.single(), synthetic.single("failed", 5, "other-2")]
+        self.open(synthetic.view(*runs))
+        curves = [next(curve for curve in run["curves"] if curve["metric"] == "accuracy") for run in runs]
+        self.assertEqual(self.row_of("accuracy: last (lowest to highest)"),
+                         [f"{curve['value'][-1]:.6g} ({curve['lowest']:.6g} to {curve['highest']:.6g})" for curve in curves])
+        self.assertIsNone(self.row_of("Best"), "single runs have none")
+
+    def test_of_three_runs_two_are_compared_by_the_fields_in_which_they_differ(self):
+        runs = [synthetic.single("failed", seed, name) for seed, name in ((1, "a"), (2, "b"), (3, "c"))]
+        self.open(synthetic.view(*runs, differences=[("train.args.lr", [.1, .2, .2]), ("launch.nodes", [1, 1, 2])]), "#/compare/b,c")
+        self.assertEqual(self.texts("[aria-label='Fields of the specs that differ'] tbody tr"), ["launch.nodes\t1\t2"])
+
+    def test_specs_that_are_equal_are_said_to_be_equal(self):
+        self.open(synthetic.view(synthetic.single(), synthetic.single("failed", 5, "other-2")))
+        self.assertIn("All fields of the specs are equal.", self.text())
 
 
 class Accessible(Browsing):

@@ -14,7 +14,7 @@ import synthetic
 from browsing import Browsing
 
 TOKEN = "secret"
-KEPT = ("run", "name", "kind", "engine", "nodes", "ranks", "tags", "phase", "created", "started", "ended", "progress", "best")
+KEPT = ("run", "name", "kind", "engine", "nodes", "ranks", "tags", "phase", "created", "started", "ended", "progress", "best", "metrics")
 
 
 class Runs:
@@ -27,6 +27,9 @@ class Runs:
 
     def add(self, run):
         self.documents[run["run"]] = run
+
+    def view_of(self, ids):
+        return synthetic.view(*[self.documents[each] for each in ids], differences=[("name", ids)] if len(ids) > 1 else ())
 
 
 def handler_of(runs):
@@ -42,7 +45,7 @@ def handler_of(runs):
             if address.path == "/api/runs":
                 return self.answer(json.dumps({"runs": [{key: run[key] for key in KEPT} for run in runs.documents.values()]}).encode())
             if address.path == "/api/view":
-                return self.answer(json.dumps(synthetic.view(runs.documents[query["run"][0]])).encode())
+                return self.answer(json.dumps(runs.view_of(query["run"])).encode())
             return self.follow()
 
         def answer(self, body, kind="application/json"):
@@ -70,8 +73,10 @@ class Live(Browsing):
         self.runs = Runs()
         for i in range(1000):
             run = synthetic.single("failed" if i % 7 == 0 else "succeeded", 1, f"old-{i:04}") if i < 3 else {**self.runs.documents[f"old-000{i % 3}"], "run": f"old-{i:04}", "curves": []}
-            self.runs.add({**run, "created": synthetic.START + i, "tags": ["paper"] if i < 5 else []})
-        self.runs.add({**synthetic.ensemble(100, run="search-live"), "created": synthetic.START + 5000})
+            last = {"progress": {"done": 168, "total": None, "unit": "steps", "left_s": None}, "metrics": {"accuracy": 0.875, "loss": None},
+                    "best": {"metric": "accuracy", "goal": "maximize", "value": 0.875}}
+            self.runs.add({**run, **last, "created": synthetic.START + i, "tags": ["paper"] if i < 5 else []})
+        self.runs.add({**synthetic.ensemble(100, run="search-live"), "created": synthetic.START + 5000, "metrics": None})
         self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler_of(self.runs))
         self.server.daemon_threads = True
         threading.Thread(target=self.server.serve_forever, daemon=True).start()
@@ -89,6 +94,11 @@ class Live(Browsing):
     def test_lists_a_thousand_runs_newest_first(self):
         self.assertIn("1,001 of 1,001", self.text(".count"))
         self.assertIn("search-live", self.text(".grid tbody tr:not(.spacer)"))
+
+    def test_lists_progress_best_and_last_values_of_single_runs(self):
+        row = self.text(".grid tbody tr[aria-rowindex='3']")
+        for words in ("0.875", "accuracy 0.875, loss NaN", "168 steps"):
+            self.assertIn(words, row)
 
     def test_filters_by_state_and_tag(self):
         search = self.find(".search")
@@ -120,7 +130,8 @@ class Live(Browsing):
             self.settle()
         self.find(".primary").click()
         self.until(lambda: "Side by side" in self.text(), "the comparison")
-        self.assertEqual(len(self.texts(".compare-table thead th")), 2)
+        self.assertEqual(len(self.texts("[aria-label='Runs side by side'] thead th")), 2)
+        self.assertEqual(self.texts("[aria-label='Fields of the specs that differ'] tbody tr"), ["name\told-0008\told-0009"])
 
     def test_says_when_the_server_has_gone(self):
         self.find(".grid tbody tr[aria-rowindex='2'] td:nth-child(2)").click()

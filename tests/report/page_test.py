@@ -30,13 +30,19 @@ def parent_is_free(value, key):
 
 
 class Page(Browsing):
-    def test_of_a_run_shows_state_best_progress_and_time_left(self):
+    def test_of_a_run_shows_state_last_values_progress_and_time_left(self):
         run = synthetic.single()
         self.open(synthetic.view(run))
         line = self.text(".first-line")
-        for words in ("running", f"{run['best']['value']:.5g}", "3,990 of 8,000 steps", "50 %", "7 min 25 s"):
+        last = {curve["metric"]: curve["value"][-1] for curve in run["curves"]}
+        for words in ("running", f"loss\n{last['loss']:.5g}", f"accuracy\n{last['accuracy']:.5g}", "and 1 more", "3,990 of 8,000 steps", "50 %", "7 min 25 s"):
             self.assertIn(words, line)
+        self.assertNotIn("Best", line)
         self.assertEqual(self.run_script("return document.getElementById('slipway-summary')"), None)
+
+    def test_of_a_run_without_metrics_claims_no_best_value(self):
+        self.open(synthetic.view({**synthetic.single(), "curves": []}))
+        self.assertEqual(self.texts(".fact-label"), ["Progress", "Time left"])
 
     def test_of_a_run_has_its_sections(self):
         self.open(synthetic.view(synthetic.single("failed")))

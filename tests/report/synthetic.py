@@ -47,7 +47,7 @@ def events(count):
 
 def accounting():
     parts = {"queue": 80, "staging": 110, "start": 12, "input": 30, "compute": 900, "wait": 85, "exchange": 140, "checkpoint": 20, "lost": 60, "idle": 63}
-    return {"node_seconds": sum(parts.values()), "parts": [{"part": part, "node_seconds": seconds} for part, seconds in parts.items()],
+    return {"node_seconds": sum(parts.values()), "queue_s": 40.0, "parts": [{"part": part, "node_seconds": seconds} for part, seconds in parts.items()],
             "node_hours": 0.4167, "core_hours": 26.7, "gpu_hours": 1.667, "energy_j": 742000.0,
             "advice": "Ranks wait 6 % of the time for rank 5 on n2: check that node."}
 
@@ -62,8 +62,8 @@ def provenance():
 def curve(metric, random_, points, low, high, trial=None, attempt=1, start=START + 95, step=10):
     rate = random_.uniform(2, 6)
     values = [rounded(low + (high - low) * math.exp(-rate * i / points) + random_.gauss(0, 0.015 * abs(high - low))) for i in range(points)]
-    return {"metric": metric, "trial": trial, "attempt": attempt, "count": points * 20, "not_finite": 0, "first": values[0], "last": values[-1],
-            "best": min(values) if high > low else max(values), "step": [i * step for i in range(points)], "value": values,
+    return {"metric": metric, "trial": trial, "attempt": attempt, "count": points * 20, "not_finite": 0, "lowest": min(values), "highest": max(values),
+            "step": [i * step for i in range(points)], "value": values,
             "time": [round(start + i * step * 0.11, 2) for i in range(points)]}
 
 
@@ -82,12 +82,11 @@ def single(phase="running", seed=1, run="fashion-20261125-101010-ab12"):
     document = common(run, "single", phase, ended=ended, attempt=2, curves=[first] + curves,
                       reason="rank 5 on n2 ended with exit code 1" if phase == "failed" else "",
                       progress={"done": 3990, "total": 8000, "unit": "steps", "left_s": 445.0},
-                      best={"metric": "loss", "goal": "minimize", "value": curves[0]["best"], "trial": None, "step": 3870},
                       steps={"team": "default", "steps": 3990, "ranks": ranks})
     document["attempts"] = [
         {"number": 1, "started": START + 40, "ended": START + 93, "reason": "rank 3 was killed by signal 9 (SIGKILL)",
-         "ranks": [{"rank": i, "host": f"n{1 + i // 4}", "exit_code": None if i == 3 else 0, "signal": 9 if i == 3 else 0} for i in range(8)]},
-        {"number": 2, "started": START + 95, "ended": ended, "reason": "", "ranks": [{"rank": i, "host": f"n{1 + i // 4}", "exit_code": None, "signal": None} for i in range(8)]}]
+         "ranks": [{"rank": i, "exit_code": None if i == 3 else 0, "signal": 9 if i == 3 else None} for i in range(8)]},
+        {"number": 2, "started": START + 95, "ended": ended, "reason": "", "ranks": []}]
     document["datasets"] = [
         {"name": "train", "tier": "ram", "directory": "/dev/shm/slipway/train", "from": START + 41, "to": START + 80, "bytes": 31_457_280_000, "seconds": 39.0, "found": False},
         {"name": "validation", "tier": "ssd", "directory": "/local/validation", "from": START + 41, "to": START + 55, "bytes": 5_242_880_000, "seconds": 14.0, "found": False}]
@@ -190,5 +189,7 @@ def failures(trials):
              "lines": ["Traceback (most recent call last):", '  File "train.py", line 88, in <module>', "RuntimeError: CUDA out of memory"]}]
 
 
-def view(*runs):
-    return {"schema": "slipway.view/1", "made": START + 600.5, "runs": list(runs)}
+def view(*runs, differences=()):
+    """`differences`: (key, values) of the fields in which the specs differ."""
+    return {"schema": "slipway.view/1", "made": START + 600.5, "runs": list(runs),
+            "spec_differences": [{"key": key, "values": list(values)} for key, values in differences]}

@@ -41,7 +41,7 @@ class App {
     const {kind, ids} = this.wanted();
     this.page = null;
     if (isLive()) this.routeLive(kind, ids).catch((problem) => this.fail(problem));
-    else if (kind === 'compare') this.showCompare(pick(this.view.runs, ids));
+    else if (kind === 'compare') this.showCompare(pick(this.view.runs, ids), this.view);
     else this.showRun(pick(this.view.runs, ids)[0] ?? this.view.runs[0], this.view);
   }
 
@@ -82,7 +82,7 @@ class App {
     const isHere = this.isHere;
     const show = async () => {
       const view = readView(await fetchView(ids));
-      if (isHere()) this.showCompare(view.runs);
+      if (isHere()) this.showCompare(view.runs, view);
     };
     await show();
     if (isHere()) this.repeat(show);
@@ -106,13 +106,13 @@ class App {
     if (!isLive()) this.setStatus(view.made ? `read ${when(view.made)}` : '');
   }
 
-  showCompare(runs) {
-    const chosen = runs.length ? runs : this.view.runs;
+  showCompare(runs, view) {
+    const chosen = runs.length ? runs : view.runs;
     if (!(this.page instanceof ComparePage)) {
       this.page = new ComparePage();
       fill(this.body, this.page.element);
     }
-    this.page.update(chosen);
+    this.page.update(chosen, view);
     this.setTitle(`${number(chosen.length)} runs`);
     this.showChooser('');
   }

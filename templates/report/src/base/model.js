@@ -5,9 +5,9 @@ const column = (value) => (Array.isArray(value) ? value : []);
 const text = (value) => (value == null ? '' : String(value));
 const finite = (value) => (typeof value === 'number' && Number.isFinite(value) ? value : null);
 
-/** @param {any} raw a document @returns {{made: number|null, runs: Run[]}} */
+/** @param {any} raw a document @returns {{made: number|null, runs: Run[], specDifferences: {key: string, values: any[]}[]}} */
 export function readView(raw) {
-  return {made: finite(raw?.made), runs: list(raw?.runs).map(readRun)};
+  return {made: finite(raw?.made), runs: list(raw?.runs).map(readRun), specDifferences: list(raw?.spec_differences).map((row) => ({key: text(row.key), values: column(row.values)}))};
 }
 
 /** @typedef {ReturnType<typeof readRun>} Run */
@@ -36,7 +36,7 @@ function readCurve(raw) {
   const step = column(raw.step).length === value.length ? raw.step : value.map((_, i) => i);
   const time = column(raw.time).length === value.length ? raw.time : null;
   return {metric: text(raw.metric), trial: finite(raw.trial), attempt: finite(raw.attempt) ?? 1, count: finite(raw.count) ?? value.length,
-    notFinite: finite(raw.not_finite) ?? 0, first: raw.first, last: raw.last, best: raw.best, step, value, time};
+    notFinite: finite(raw.not_finite) ?? 0, first: value[0], last: value.at(-1), lowest: finite(raw.lowest), highest: finite(raw.highest), step, value, time};
 }
 
 /** The trials of an ensemble, as columns by row. */

@@ -17,10 +17,10 @@ async function unpack(words) {
 
 export const isLive = () => document.querySelector('meta[name="slipway-live"]') !== null;
 
-function address(path, query = {}) {
+/** @param {string[][]} query [name, value] pairs */
+function address(path, query = []) {
   const token = new URLSearchParams(location.search).get('token');
-  const parts = new URLSearchParams(token ? {...query, token} : query);
-  return `${path}?${parts}`;
+  return `${path}?${new URLSearchParams(token ? [...query, ['token', token]] : query)}`;
 }
 
 async function get(path, query) {
@@ -35,15 +35,14 @@ export async function fetchRuns() {
   return Array.isArray(answer) ? answer : answer.runs ?? [];
 }
 
-/** One document with the runs named. @param {string[]} ids */
+/** One document with the runs named, which also says where their specs differ. @param {string[]} ids */
 export async function fetchView(ids) {
-  const views = await Promise.all(ids.map((run) => get('api/view', {run})));
-  return {made: views[0]?.made, runs: views.flatMap((view) => view.runs ?? [])};
+  return get('api/view', ids.map((id) => ['run', id]));
 }
 
 /** Calls `changed(document)` on each change of a run. @returns {() => void} ends it */
 export function followRun(run, changed, lost) {
-  const source = new EventSource(address('api/changes', {run}));
+  const source = new EventSource(address('api/changes', [['run', run]]));
   source.addEventListener('view', (event) => {
     lost(false);
     changed(JSON.parse(event.data));

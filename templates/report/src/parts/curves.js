@@ -145,7 +145,7 @@ export class CurvesPanel {
     const {curve} = series, lines = [[this.many === 'trials' ? curve.metric : 'value', number(curve.value[i], 6)], ['step', number(curve.step[i])]];
     if (this.view.smoothing) lines.splice(1, 0, ['smoothed', number(series.ys[i], 6)]);
     if (curve.time?.[i] != null) lines.push(['after', duration(this.timesOf(curve)[i])]);
-    if (curve.best != null) lines.push(['best', number(curve.best, 6)]);
+    if (curve.lowest != null) lines.push(['lowest, highest', range(curve)]);
     return {title: series.name, lines, colour: series.colour};
   }
 
@@ -159,16 +159,19 @@ export class CurvesPanel {
   }
 
   data() {
-    return {head: ['Curve', 'Metric', 'Values', 'First', 'Last', 'Best', 'Not finite'],
-      rows: this.shown().map((curve) => [this.nameOf(curve), curve.metric, number(curve.count), number(curve.first), number(curve.last), number(curve.best), number(curve.notFinite)])};
+    return {head: ['Curve', 'Metric', 'Values', 'First', 'Last', 'Lowest to highest', 'Not finite'],
+      rows: this.shown().map((curve) => [this.nameOf(curve), curve.metric, number(curve.count), number(curve.first), number(curve.last), range(curve), number(curve.notFinite)])};
   }
 }
+
+/** "0.12 to 2.3" */
+export const range = ({lowest, highest}) => (lowest === highest ? number(lowest, 6) : `${number(lowest, 6)} to ${number(highest, 6)}`);
 
 const startOf = (curve) => curve.time?.find((time) => time != null) ?? NaN;
 const lastWord = (metric) => metric.toLowerCase().split(/[^a-z0-9]+/).pop();
 
 /** The metric that ranks the run, with those that end alike: train and validation together. */
-function firstMetrics(run, names, many) {
+export function firstMetrics(run, names, many) {
   const main = [run.objectives[0]?.metric, run.best?.metric].find((metric) => names.includes(metric)) ?? names[0];
   if (many === 'trials') return new Set([main]);
   return new Set([main, ...names.filter((metric) => lastWord(metric) === lastWord(main))].slice(0, 6));

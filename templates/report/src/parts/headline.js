@@ -1,7 +1,9 @@
 import {brief, copyButton, fill, h, icon} from '../base/dom.js';
 import {duration, number, percent, when} from '../base/format.js';
 import {stateStyle} from '../base/theme.js';
+import {firstMetrics} from './curves.js';
 
+const MOST_LAST = 4;
 const ENDED = new Set(['succeeded', 'failed', 'cancelled', 'lost']);
 export const hasEnded = (phase) => ENDED.has(phase);
 
@@ -9,7 +11,7 @@ export const hasEnded = (phase) => ENDED.has(phase);
 export function headline() {
   const element = h('div', {class: 'headline'});
   return {element, update: (run, view) => {
-    fill(element, h('div', {class: 'first-line'}, statePill(run.phase), bestFact(run), progressFact(run), timeFact(run, view.made)), secondLine(run),
+    fill(element, h('div', {class: 'first-line'}, statePill(run.phase), ...(run.isEnsemble ? [bestFact(run)] : lastFacts(run)), progressFact(run), timeFact(run, view.made)), secondLine(run),
       run.reason && hasEnded(run.phase) && run.phase !== 'succeeded' && h('p', {class: 'reason'}, icon('cross'), h('span', null, run.reason)),
       run.warnings.length > 0 && h('details', {class: 'warnings'}, h('summary', null, `${run.warnings.length} warning${run.warnings.length === 1 ? '' : 's'} while reading`),
         h('ul', null, run.warnings.slice(0, 50).map((warning) => h('li', null, warning)))));
@@ -30,6 +32,13 @@ function bestFact({best}) {
   if (!best || best.value == null) return fact('Best', '–');
   const where = [best.trial != null && `trial ${best.trial}`, best.step != null && `step ${number(best.step)}`].filter(Boolean).join(', ');
   return fact(`Best ${brief(best.metric ?? '', 40)}`, number(best.value, 5), where, String(best.value));
+}
+
+/** Of a single run: the last values of its first metrics. */
+function lastFacts(run) {
+  const last = new Map(run.curves.map((curve) => [curve.metric, curve.last])), names = [...last.keys()];
+  const shown = [...new Set([...(names.length ? firstMetrics(run, names, 'metrics') : []), ...names])].slice(0, MOST_LAST);
+  return shown.map((metric, i) => fact(brief(metric, 40), number(last.get(metric) ?? NaN, 5), i === shown.length - 1 && names.length > shown.length ? `and ${names.length - shown.length} more` : '', String(last.get(metric))));
 }
 
 function progressFact({progress, phase}) {

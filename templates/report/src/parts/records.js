@@ -24,7 +24,7 @@ export function attemptsPanel() {
   }};
 }
 
-const rankEnd = (rank) => `rank ${rank.rank} on ${rank.host ?? 'unknown host'}: ${rank.signal ? `signal ${rank.signal}` : `exit code ${rank.exit_code}`}`;
+const rankEnd = (rank) => `rank ${rank.rank}${rank.host ? ` on ${rank.host}` : ''}: ${rank.signal ? `signal ${rank.signal}` : `exit code ${rank.exit_code}`}`;
 
 /** Checkpoints and datasets as tables. */
 export function checkpointsPanel() {

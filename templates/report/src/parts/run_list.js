@@ -65,7 +65,8 @@ export class RunList {
       column('run', 'Run', (each) => each.run, undefined, {cell: (row) => h('span', {class: 'link'}, at(row).run)}),
       column('name', 'Name', (each) => each.name), column('state', 'State', (each) => each.phase, undefined, {cell: (row) => stateMark(at(row).phase)}),
       column('kind', 'Kind', (each) => each.kind), column('best', 'Best', (each) => each.best?.value, (value) => number(value, 5), {isNumeric: true}),
-      column('metric', 'Metric', (each) => each.best?.metric), column('progress', 'Progress', progressOf, (value) => percent(value, 0), {isNumeric: true}),
+      column('metric', 'Metric', (each) => each.best?.metric), ...(this.rows.some(lastValues) ? [column('last', 'Last values', lastValues)] : []),
+      column('progress', 'Progress', progressOf, undefined, {isNumeric: true, text: (row) => progressText(at(row))}),
       column('left', 'Time left', (each) => (hasEnded(each.phase) ? null : each.progress?.left_s), duration, {isNumeric: true}),
       column('time', 'Time', (each) => (each.ended != null && each.started != null ? each.ended - each.started : null), duration, {isNumeric: true}),
       column('nodes', 'Nodes', (each) => each.nodes, number, {isNumeric: true}), column('tag', 'Tags', (each) => (each.tags?.length ? each.tags.join(' ') : null)),
@@ -74,4 +75,18 @@ export class RunList {
   }
 }
 
-const progressOf = (each) => (each.progress?.total ? Math.min(1, each.progress.done / each.progress.total) : null);
+/** A share, or what a run without a known end has done. */
+const shareOf = ({progress}) => (progress?.total ? Math.min(1, progress.done / progress.total) : null);
+const progressOf = (each) => shareOf(each) ?? each.progress?.done ?? null;
+
+function progressText(each) {
+  const share = shareOf(each);
+  if (share !== null) return percent(share, 0);
+  return each.progress?.done == null ? '' : `${number(each.progress.done)} ${each.progress.unit ?? ''}`;
+}
+
+/** Of a single run: "loss 0.42, accuracy 0.88". */
+function lastValues({metrics}) {
+  const values = Object.entries(metrics ?? {}).slice(0, 8).map(([name, value]) => `${name} ${number(value ?? NaN)}`);
+  return values.length ? values.join(', ') : null;
+}
