@@ -35,7 +35,7 @@ class Page(Browsing):
         self.open(synthetic.view(run))
         line = self.text(".first-line")
         last = {curve["metric"]: curve["value"][-1] for curve in run["curves"]}
-        for words in ("running", f"loss\n{last['loss']:.5g}", f"accuracy\n{last['accuracy']:.5g}", "and 1 more", "3,990 of 8,000 steps", "50 %", "7 min 25 s"):
+        for words in ("running", f"loss\n{last['loss']:.4g}", f"accuracy\n{last['accuracy']:.4g}", "and 1 more", "3,990 of 8,000 steps", "50 %", "7 min 25 s"):
             self.assertIn(words, line)
         self.assertNotIn("Best", line)
         self.assertEqual(self.run_script("return document.getElementById('slipway-summary')"), None)

@@ -38,7 +38,7 @@ function bestFact({best}) {
 function lastFacts(run) {
   const last = new Map(run.curves.map((curve) => [curve.metric, curve.last])), names = [...last.keys()];
   const shown = [...new Set([...(names.length ? firstMetrics(run, names, 'metrics') : []), ...names])].slice(0, MOST_LAST);
-  return shown.map((metric, i) => fact(brief(metric, 40), number(last.get(metric) ?? NaN, 5), i === shown.length - 1 && names.length > shown.length ? `and ${names.length - shown.length} more` : '', String(last.get(metric))));
+  return shown.map((metric, i) => fact(brief(metric, 40), number(last.get(metric) ?? NaN), i === shown.length - 1 && names.length > shown.length ? `and ${names.length - shown.length} more` : '', String(last.get(metric))));
 }
 
 function progressFact({progress, phase}) {
@@ -47,7 +47,7 @@ function progressFact({progress, phase}) {
   const share = total ? Math.min(1, done / total) : null;
   const bar = share === null ? null : h('span', {class: 'meter', role: 'progressbar', 'aria-label': 'Progress', 'aria-valuemin': 0, 'aria-valuemax': 100, 'aria-valuenow': Math.round(share * 100)},
     h('span', {class: hasEnded(phase) ? 'meter-fill still' : 'meter-fill', style: {width: `${share * 100}%`}}));
-  return h('div', {class: 'fact grow'}, h('span', {class: 'fact-label'}, 'Progress'), h('span', {class: 'fact-value'}, `${number(done)}${total ? ` of ${number(total)}` : ''} ${brief(unit, 20)}`),
+  return h('div', {class: share === null ? 'fact' : 'fact grow'}, h('span', {class: 'fact-label'}, 'Progress'), h('span', {class: 'fact-value'}, `${number(done)}${total ? ` of ${number(total)}` : ''} ${brief(unit, 20)}`),
     h('span', {class: 'fact-more'}, share === null ? '' : percent(share, 0)), bar);
 }
 
