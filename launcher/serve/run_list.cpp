@@ -1,24 +1,29 @@
 #include "launcher/serve/run_list.h"
 
 #include <algorithm>
+#include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "launcher/view/best_of_run.h"
 #include "launcher/view/view_reader.h"
 
 namespace slipway::launcher {
 namespace {
 
-/// What changes when a file of the run folder is replaced, or its trial book grows.
+/// What changes when a file of the run folder is replaced, or its results grow.
 struct RunStamp {
   FileStamp state;
   FileStamp folder;
-  FileStamp book;
+  FileStamp results;
   bool operator==(const RunStamp&) const = default;
 };
 
-RunStamp StampOfRun(const RunFolder& run, bool has_growing_book) {
+/// `state`: as it was read last; nothing: not yet.
+RunStamp StampOfRun(const RunFolder& run, const std::optional<RunState>& state) {
   RunStamp stamp{StampOf(run.path() / "state.json"), StampOf(run.path()), {}};
-  if (has_growing_book) stamp.book = StampOf(run.trial_book().string() + "-wal");
+  if (!state || HasEnded(state->phase)) return stamp;
+  stamp.results = StampOf(state->ensemble ? run.trial_book().string() + "-wal"
+                                          : (run.attempt(state->attempt) / "metrics.jsonl").string());
   return stamp;
 }
 
@@ -35,6 +40,33 @@ Json RowOf(RunView view) {
   return row;
 }
 
+Json ValuesOf(const std::map<std::string, double>& metrics) {
+  Json values = Json::object();
+  for (const auto& [name, value] : metrics) values[name] = std::isfinite(value) ? Json(value) : Json();
+  return values;
+}
+
+/// Of a single run: how far it is, and its last values. `state` has them only at its end.
+void AddLastReport(const RunFolder& run, const RunState& state, Json& row) {
+  const auto last = LastReportOf(run, state.attempt);
+  if (last) row["progress"] = Json{{"done", last->step}, {"total", nullptr}, {"unit", "steps"}, {"left_s", nullptr}};
+  const auto& metrics = state.metrics.empty() && last ? last->metrics : state.metrics;
+  row["metrics"] = ValuesOf(metrics);
+  const auto best = BestOfMetrics(metrics, "");
+  if (!best || !std::isfinite(best->value)) return;
+  row["best"] = Json{{"metric", best->metric},
+                     {"goal", best->more_is_better ? "maximize" : "minimize"},
+                     {"value", best->value},
+                     {"trial", nullptr},
+                     {"step", nullptr}};
+}
+
+Json WholeRowOf(const RunFolder& run, const RunState& state) {
+  auto row = RowOf(ViewReader(run).Read(Depth::kGlance, state));
+  if (!state.ensemble) AddLastReport(run, state, row);
+  return row;
+}
+
 Json RowWithout(const RunFolder& run, const Error& trouble) {
   return Json{
       {"run", run.id()}, {"folder", run.path().string()}, {"phase", kUnreadable}, {"reason", trouble.message()}};
@@ -44,8 +76,6 @@ Json RowWithout(const RunFolder& run, const Error& trouble) {
 
 struct RunList::Entry {
   explicit Entry(RunFolder folder) : run{std::move(folder), {}, {}} {}
-
-  bool HasGrowingBook() const { return run.state && run.state->ensemble && !HasEnded(run.state->phase); }
 
   RunRow run;
   RunStamp stamp;           ///< when `run` was read
@@ -78,7 +108,7 @@ void RunList::ReadStates() {
   std::vector<RunFolder> folders;
   std::vector<Entry*> stale;
   for (const auto& entry : entries_) {
-    const auto stamp = StampOfRun(entry->run.run, entry->HasGrowingBook());
+    const auto stamp = StampOfRun(entry->run.run, entry->run.state);
     const bool has_changed = stamp != entry->stamp;
     const bool is_due = !entry->is_settled && now >= entry->look_again;
     if (!has_changed && !is_due) continue;
@@ -116,7 +146,7 @@ bool RunList::ReadMore() {
   const auto deadline = clock_.Steady() + kPatience;
   for (auto* entry : stale) {
     if (clock_.Steady() >= deadline) return false;
-    entry->row = RowOf(ViewReader(entry->run.run).Read(Depth::kGlance, *entry->run.state));
+    entry->row = WholeRowOf(entry->run.run, *entry->run.state);
     entry->row_is_whole = true;
     entry->row_read = clock_.Steady();
   }

@@ -12,14 +12,9 @@
 #include "core/json_fields.h"
 #include "core/text_table.h"
 #include "launcher/spec/changes.h"
+#include "launcher/spec/secrets.h"
 
 namespace slipway::launcher {
-
-template <class Visitor, MaybeConst<SpecRow> Struct>
-void Visit(Visitor& visit, Struct& row) {
-  visit("key", row.key);
-  visit("values", row.values);
-}
 
 template <class Visitor, MaybeConst<NumberRow> Struct>
 void Visit(Visitor& visit, Struct& row) {
@@ -138,26 +133,10 @@ Json SpecOfRun(const ComparedRun& run) {
   return run.plan.is_object() ? run.plan.value("spec", Json::object()) : Json::object();
 }
 
-Json ValueOf(const Json& spec, std::string_view key) {
-  const auto* value = ValueAt(spec, key);
-  return value == nullptr ? Json() : *value;
-}
-
 std::vector<SpecRow> RowsOfSpec(Runs runs) {
   std::vector<Json> specs;
-  for (const auto& run : runs) specs.push_back(SpecOfRun(run));
-  std::vector<std::string> keys;
-  for (std::size_t i = 1; i < specs.size(); ++i) {
-    for (const auto& change : ChangesBetween(specs.front(), specs[i])) {
-      if (std::ranges::find(keys, change.key) == keys.end()) keys.push_back(change.key);
-    }
-  }
-  std::vector<SpecRow> rows;
-  for (const auto& key : keys) {
-    rows.push_back({key, {}});
-    for (const auto& spec : specs) rows.back().values.push_back(ValueOf(spec, key));
-  }
-  return rows;
+  for (const auto& run : runs) specs.push_back(WithoutSecrets(SpecOfRun(run)));
+  return DifferingFields(specs);
 }
 
 // ---- metrics and costs
@@ -330,6 +309,7 @@ std::string Cell(std::string text) {
 
 std::string WordsFor(const Json& value) {
   if (value.is_null()) return "-";
+  if (value == "") return "\"\"";
   return value.is_string() ? value.get<std::string>() : value.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
@@ -349,6 +329,13 @@ std::string TableText(const std::string& title, const std::vector<std::string>& 
 }
 
 std::string NumberText(const std::optional<double>& value) { return value ? fmt::format("{:.6g}", *value) : "-"; }
+std::string CostText(const std::optional<double>& value) { return value ? fmt::format("{:.4g}", *value) : "-"; }
+
+/// "node-hours", "queue (s)".
+std::string NameOfCost(const NumberRow& row) {
+  if (row.of == "h") return (row.name == "gpus" ? "GPU" : row.name.substr(0, row.name.size() - 1)) + "-hours";
+  return fmt::format("{} ({})", row.name, row.of);
+}
 
 std::string TextOf(const std::string& first, const BitsOfPair& bits) {
   auto text = fmt::format("bits of {} and {}: ", first, bits.run);
@@ -398,7 +385,7 @@ std::string Describe(const Comparison& comparison) {
       "spec", runs, comparison.spec, [](const SpecRow& row) { return row.key; }, WordsFor);
   const auto name_of = [](const NumberRow& row) { return row.name + " " + row.of; };
   if (!comparison.metrics.empty()) text += TableText("metric", runs, comparison.metrics, name_of, NumberText);
-  if (!comparison.costs.empty()) text += TableText("cost", runs, comparison.costs, name_of, NumberText);
+  if (!comparison.costs.empty()) text += TableText("cost", runs, comparison.costs, NameOfCost, CostText);
   text += TableText(
       "code and machine", runs, comparison.provenance, [](const FactDifference& row) { return row.fact; },
       [](const std::optional<std::string>& value) { return value.value_or("-"); });

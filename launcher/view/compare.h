@@ -12,6 +12,7 @@
 #include "launcher/provenance/differences.h"
 #include "launcher/view/compare_sums.h"
 #include "launcher/view/run_view.h"
+#include "launcher/view/spec_rows.h"
 
 namespace slipway::launcher {
 
@@ -25,14 +26,8 @@ struct ComparedRun {
   std::optional<SumsOfPair> sums = {};  ///< with the first run; nothing: neither has check sums
 };
 
-/// A field of the resolved spec.
-struct SpecRow {
-  std::string key;
-  std::vector<Json> values;  ///< one for each run; null: none
-};
-
 struct NumberRow {
-  std::string name;  ///< "loss"; of costs "node_hours"
+  std::string name;  ///< "loss"; of costs "nodes"
   std::string of;    ///< "last", "lowest", "highest", "best"; of costs the unit
   std::vector<std::optional<double>> values;
 };
@@ -60,7 +55,7 @@ struct BitsOfPair {
 
 struct Comparison {
   std::vector<std::string> runs;
-  std::vector<SpecRow> spec;  ///< what differs
+  std::vector<SpecRow> spec;  ///< what differs; without secrets
   std::vector<NumberRow> metrics;
   std::vector<NumberRow> costs;
   std::vector<FactDifference> provenance;  ///< what differs

@@ -38,7 +38,7 @@ std::string WordsOfMembers(const Json& event) {
   std::string words;
   for (const auto& [name, value] : event.items()) {
     const bool is_said = name == "time" || name == "unix_time" || name == "event" || name == "attempt";
-    if (is_said || value.is_structured() || value.is_null()) continue;
+    if (is_said || value.is_structured() || value.is_null() || value == "") continue;
     words +=
         (words.empty() ? "" : ", ") + name + " " +
         (value.is_string() ? value.get<std::string>() : value.dump(-1, ' ', false, Json::error_handler_t::replace));

@@ -1,6 +1,7 @@
 #include "launcher/view/run_view.h"
 
 #include "core/json_fields.h"
+#include "launcher/view/spec_rows.h"
 
 namespace slipway::launcher {
 
@@ -221,7 +222,13 @@ Json ToJson(const RunView& run) { return WriteFields(run); }
 
 Json ViewDocument(const std::vector<RunView>& runs, double made) {
   Json document{{"schema", "slipway.view/1"}, {"made", made}, {"runs", Json::array()}};
-  for (const auto& run : runs) document["runs"].push_back(ToJson(run));
+  std::vector<Json> specs;
+  for (const auto& run : runs) {
+    document["runs"].push_back(ToJson(run));
+    specs.push_back(run.resolved);
+  }
+  document["spec_differences"] = Json::array();
+  for (const auto& row : DifferingFields(specs)) document["spec_differences"].push_back(WriteFields(row));
   return document;
 }
 

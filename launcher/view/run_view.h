@@ -205,12 +205,13 @@ struct RunView {
   std::optional<Accounting> accounting;
   Json provenance;  ///< null
   std::string spec;
+  Json resolved;  ///< the spec with its defaults, without secrets; null: unknown. For comparisons, not in the document
   std::vector<std::string> warnings;  ///< what could not be read
 };
 
 /// Of the run, without a schema.
 Json ToJson(const RunView& run);
-/// `slipway.view/1`; `made`: when they were read.
+/// `slipway.view/1`; `made`: when they were read. Of several runs it has the fields in which their specs differ.
 Json ViewDocument(const std::vector<RunView>& runs, double made);
 
 }  // namespace slipway::launcher

@@ -234,6 +234,7 @@ RunView ViewReader::Read(Depth depth, const RunState& state) {
   }
   if (depth >= Depth::kAnalysis) {
     TakeSpec(folder, plan.spec, view);
+    view.resolved = WithoutSecrets(plan.spec);
     TakeProvenance(folder, view);
     TakeEnds(folder, view);
     if (view.ensemble) AddAnalysis(folder, view);

@@ -55,6 +55,18 @@ def test_orders(four):
     assert listed(four, "--sort", "started") == ["alpha", "beta", "gamma", "delta"]
 
 
+def test_runs_without_the_metric_that_orders_them_are_named_once(four):
+    four.program("report(1, accuracy=0.5, error=0.5)\n")
+    for name in ("zeta", "eta"):
+        run(four, name, 0)
+    assert listed(four, "--sort", "best")[-1] == "beta"
+    assert "2 runs have no metric 'loss'; choose one with --metric NAME: accuracy, error" in four.said
+    assert listed(four, "--sort", "best", "--metric", "error")[-1] in ("zeta", "eta")
+    assert four.said.count("4 runs have no metric 'error'; choose one with --metric NAME: loss") == 1
+    listed(four, "--sort", "best", "--name", "alpha")
+    assert "--metric" not in four.said
+
+
 def test_ensembles_are_ordered_by_their_best_trial(four):
     run(four, "epsilon", 0, "ensemble:\n  objective: {metric: loss, goal: minimize}\n  sampler: grid\n"
                             "  space: {x: {choice: [5.0, 1.5]}}")

@@ -159,7 +159,7 @@ int Ls(const LsOptions& options, Session& session) {
   const auto mode = session.output.mode();
   auto selection = SelectRuns(options, session.runs_directory, UnixSeconds(SystemClock().Now()));
   if (mode != OutputMode::kQuiet) Observe(selection.runs);
-  if (!selection.remark.empty()) session.output.Say(selection.remark);
+  for (const auto& remark : selection.remarks) session.output.Say(remark);
   Json list = Json::array();
   std::string brief;
   for (const auto& run : selection.runs) {

@@ -1,10 +1,12 @@
 #include "launcher/cli/commands/run_selection.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <fnmatch.h>
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <limits>
 #include <set>
 
@@ -14,10 +16,11 @@
 #include "core/units.h"
 #include "core/words.h"
 #include "launcher/run/batch/batch_observation.h"
-#include "launcher/trials/trials_glance.h"
 
 namespace slipway::launcher {
 namespace {
+
+constexpr std::size_t kMostNamedMetrics = 10;
 
 enum class SortBy { kCreated, kStarted, kName, kState, kBest };
 
@@ -95,11 +98,13 @@ class Selector {
     }
     for (auto& folder : folders) Take(std::move(folder), selection.runs);
     FilterByState(selection.runs);
+    for (const auto& remark : {RemarkOnTags(), RemarkOnMetrics(selection.runs)}) {
+      if (!remark.empty()) selection.remarks.push_back(remark);
+    }
     Order(selection.runs);
     selection.fitting = std::max(selection.fitting, selection.runs.size());
     KeepLast(selection.runs);
     if (options_.reverse) std::ranges::reverse(selection.runs);
-    selection.remark = RemarkOnTags();
     return selection;
   }
 
@@ -185,6 +190,24 @@ class Selector {
     return {};
   }
 
+  /// On single runs that have metrics, but not the one that orders them.
+  std::string RemarkOnMetrics(const std::vector<SelectedRun>& runs) const {
+    if (sort_ != SortBy::kBest) return {};
+    std::size_t count = 0;
+    std::set<std::string> names;
+    for (const auto& run : runs) {
+      if (!run.state || run.state->ensemble || run.best || run.state->metrics.empty()) continue;
+      ++count;
+      for (const auto& [name, value] : run.state->metrics) names.insert(name);
+    }
+    if (count == 0) return {};
+    const auto more = names.size() > kMostNamedMetrics ? ", ..." : "";
+    while (names.size() > kMostNamedMetrics) names.erase(std::prev(names.end()));
+    return fmt::format("{} no metric '{}'; choose one with --metric NAME: {}{}",
+                       count == 1 ? "1 run has" : fmt::format("{} runs have", count),
+                       options_.metric.empty() ? "loss" : options_.metric, fmt::join(names, ", "), more);
+  }
+
   const LsOptions& options_;
   std::set<std::string> states_;
   SortBy sort_;
@@ -192,36 +215,10 @@ class Selector {
   std::set<std::string> seen_tags_;
 };
 
-/// Whether more of it is better, by the last word of its name: "eval_accuracy". Of all others less is better.
-bool MoreIsBetter(const std::string& metric) {
-  static constexpr std::string_view kWords[] = {"accuracy", "acc",    "auc",   "auroc",     "bleu", "dice",
-                                                "f1",       "iou",    "map",   "precision", "psnr", "r2",
-                                                "recall",   "reward", "score", "ssim"};
-  const auto word = metric.substr(metric.find_last_of("_/.-") + 1);
-  return std::ranges::find(kWords, word) != std::end(kWords);
-}
-
-std::optional<BestOfRun> BestOfSingle(const RunState& state, const std::string& metric) {
-  auto found = state.metrics.find(metric.empty() ? "loss" : metric);
-  if (found == state.metrics.end() && metric.empty() && state.metrics.size() == 1) found = state.metrics.begin();
-  if (found == state.metrics.end()) return {};
-  return BestOfRun{found->first, found->second, MoreIsBetter(found->first)};
-}
-
 }  // namespace
 
 Selection SelectRuns(const LsOptions& options, const std::filesystem::path& runs_directory, double now) {
   return Selector(options, now).Select(runs_directory);
-}
-
-std::optional<BestOfRun> BestOf(const RunFolder& folder, const RunState& state, const std::string& metric) {
-  if (!state.ensemble) return BestOfSingle(state, metric);
-  const auto glance = GlanceAtTrials(folder.path());
-  if (!glance || glance->trials.empty() || !glance->trials.front().rank) return {};
-  const auto& objective = glance->study.objectives.front();
-  const auto& best = glance->trials.front().trial.objective;
-  if (!best) return {};
-  return BestOfRun{objective.ValueName(), *best, objective.ValueGoal() == ensemble::Goal::kMaximize};
 }
 
 }  // namespace slipway::launcher

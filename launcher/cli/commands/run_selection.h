@@ -10,15 +10,9 @@
 #include "launcher/cli/commands/ls.h"
 #include "launcher/run_folder/run_folder.h"
 #include "launcher/run_folder/run_tags.h"
+#include "launcher/view/best_of_run.h"
 
 namespace slipway::launcher {
-
-/// What a run is ordered by with `--sort best`.
-struct BestOfRun {
-  std::string metric;
-  double value = 0;
-  bool more_is_better = false;
-};
 
 /// A run whose state cannot be read has the reason instead.
 struct SelectedRun {
@@ -30,10 +24,10 @@ struct SelectedRun {
 };
 
 struct Selection {
-  std::vector<SelectedRun> runs;  ///< what is looked for stands last: the newest, the best
-  std::size_t fitting = 0;        ///< before the limit
-  std::size_t total = 0;          ///< of all runs
-  std::string remark;             ///< for a tag that no run has; may be empty
+  std::vector<SelectedRun> runs;     ///< what is looked for stands last: the newest, the best
+  std::size_t fitting = 0;           ///< before the limit
+  std::size_t total = 0;             ///< of all runs
+  std::vector<std::string> remarks;  ///< on a tag that no run has; on runs without the metric that orders them
 };
 
 /// `now`: in seconds since 1970.
@@ -41,8 +35,5 @@ struct Selection {
 /// of each ensemble that fits. With states also a request to the batch system for the runs that have not ended.
 /// Errors: as Ls.
 Selection SelectRuns(const LsOptions& options, const std::filesystem::path& runs_directory, double now);
-
-/// "best": the ensemble's, or of a single run the last value of its metric. Nothing: there is none yet.
-std::optional<BestOfRun> BestOf(const RunFolder& folder, const RunState& state, const std::string& metric);
 
 }  // namespace slipway::launcher

@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 
 #include <filesystem>
+#include <limits>
 
 #include "core/files.h"
 #include "launcher/run_folder/end_cause.h"
@@ -74,6 +75,37 @@ TEST_F(RunLists, ReadAnEndedRunOnce) {
   list_.Read();
   list_.Read();
   EXPECT_EQ(list_.states_read(), 23u);
+}
+
+TEST_F(RunLists, ShowHowFarASingleRunIsAndItsLastValues) {
+  const auto run = Make("small");
+  auto state = run.ReadState();
+  state.attempt = 1;
+  run.WriteState(state);
+  MakeDirectories(run.attempt(1));
+  WriteFile(run.attempt(1) / "metrics.jsonl", "{\"step\":7,\"metrics\":{\"accuracy\":0.5,\"loss\":2}}\n");
+  EXPECT_EQ(RowOf(run).at("progress").at("done"), 7);
+  EXPECT_EQ(RowOf(run).at("best").at("value"), 2.0);
+  WriteFile(run.attempt(1) / "metrics.jsonl", "{\"step\":14,\"metrics\":{\"accuracy\":0.75,\"loss\":1}}\n");
+  EXPECT_EQ(RowOf(run).at("progress").at("done"), 14) << "the file has grown, the state is as before";
+  state.metrics = {{"accuracy", 0.875}, {"loss", 0.5}};
+  run.WriteState(state);
+  End(run);
+  const auto row = RowOf(run);
+  EXPECT_EQ(row.at("metrics"), (Json{{"accuracy", 0.875}, {"loss", 0.5}}));
+  EXPECT_EQ(row.at("best").at("metric"), "loss");
+  EXPECT_EQ(row.at("best").at("goal"), "minimize");
+  EXPECT_EQ(row.at("progress").at("unit"), "steps");
+}
+
+TEST_F(RunLists, WriteNoNumberThatJsonLacks) {
+  const auto run = Make("small");
+  auto state = run.ReadState();
+  state.metrics = {{"loss", std::numeric_limits<double>::quiet_NaN()}};
+  run.WriteState(state);
+  End(run);
+  EXPECT_TRUE(RowOf(run).at("best").is_null());
+  EXPECT_TRUE(RowOf(run).at("metrics").at("loss").is_null());
 }
 
 TEST_F(RunLists, SeeChangesAtOnce) {

@@ -136,6 +136,31 @@ TEST(Compare, ShowsMetricsAndCostsOfThreeRuns) {
   EXPECT_TRUE(document["metrics"][0]["values"][2].is_null());
 }
 
+TEST(Compare, WritesCostsInTheWordsOfTheField) {
+  auto run = Trained("a");
+  run.view.accounting = Accounting{3600, 5, {{"compute", 1234.5678}}, 0.0012345678, 8.25, 2, 1e6, ""};
+  const auto text = Describe(OfTwo(run, Trained("b")));
+  for (const auto* line : {"queue (s) ", "node-hours ", "core-hours ", "GPU-hours ", "energy (J) ", "compute (%) "}) {
+    EXPECT_THAT(text, HasSubstr(std::string("\n") + line));
+  }
+  EXPECT_THAT(text, HasSubstr(" 0.001235"));
+  EXPECT_THAT(text, HasSubstr(" 34.29"));
+}
+
+TEST(Compare, MasksSecrets) {
+  auto other = Trained("b");
+  other.plan["spec"]["notify"] = Json::array({Json{{"webhook", {{"url", "https://chat.example/hooks/s3cret"}}}}});
+  const auto comparison = OfTwo(Trained("a"), other);
+  EXPECT_EQ(comparison.spec.at(0).key, "notify");
+  EXPECT_EQ(ToJson(comparison).dump().find("s3cret"), std::string::npos);
+}
+
+TEST(Compare, ShowsAnEmptyText) {
+  auto other = Trained("b");
+  other.plan["spec"]["name"] = "";
+  EXPECT_THAT(Describe(OfTwo(Trained("a"), other)), HasSubstr("\"\""));
+}
+
 TEST(Compare, KeepsHostileTextWithinItsCell) {
   auto other = Trained("b");
   other.plan["spec"]["train"]["args"]["lr"] = std::string("</script>\n") + std::string(500, 'x');

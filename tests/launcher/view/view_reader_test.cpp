@@ -106,6 +106,24 @@ TEST_F(RunViews, EndAnAttemptWhoseJobIsRequeued) {
   EXPECT_DOUBLE_EQ(view.accounting->queue_s, 740);
 }
 
+TEST_F(RunViews, LeaveEmptyTextsOutOfEvents) {
+  Enter(Phase::kQueued, 1);
+  Append("events.jsonl", R"({"unix_time":1,"event":"staged","reason":"","dataset":"train","tier":"","bytes":0})" "\n");
+  const auto view = ViewReader(folder_).Read(Depth::kGlance);
+  ASSERT_EQ(view.events.size(), 2u);
+  EXPECT_EQ(view.events[0].text, "");
+  EXPECT_EQ(view.events[1].text, "dataset train, bytes 0");
+}
+
+TEST_F(RunViews, HoldTheResolvedSpecWithoutSecrets) {
+  Enter(Phase::kQueued, 1);
+  Append("plan.json", R"({"engine":"local","ranks":1,"spec":{"launch":{"nodes":1,"ranks_per_node":1,"cpus_per_rank":1,)"
+                      R"("gpus_per_rank":0},"notify":[{"webhook":{"url":"https://chat.example/hooks/s3cret"}}]}})");
+  const auto view = ViewReader(folder_).Read(Depth::kAnalysis);
+  EXPECT_EQ(view.resolved.at("launch").at("nodes"), 1);
+  EXPECT_EQ(view.resolved.dump().find("s3cret"), std::string::npos);
+}
+
 TEST_F(RunViews, KeepTheLastEventsOfMany) {
   std::string lines;
   for (int i = 0; i < 1500; ++i) lines += R"({"unix_time":1,"event":"warning","reason":"w"})" "\n";

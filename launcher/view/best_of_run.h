@@ -1,0 +1,36 @@
+/// The value by which lists of runs order a run.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+
+#include "launcher/run_folder/run_folder.h"
+
+namespace slipway::launcher {
+
+struct BestOfRun {
+  std::string metric;
+  double value = 0;
+  bool more_is_better = false;
+};
+
+/// "best": the ensemble's, or of a single run the last value of its metric. Nothing: there is none yet.
+/// Cost: of an ensemble its trial book; of a single run none.
+std::optional<BestOfRun> BestOf(const RunFolder& folder, const RunState& state, const std::string& metric);
+
+/// Of the last values of a single run: that of `metric`. With an empty name: `loss`, or the only one.
+std::optional<BestOfRun> BestOfMetrics(const std::map<std::string, double>& metrics, const std::string& metric);
+
+/// What a single run reported last.
+struct LastReport {
+  std::int64_t step = 0;
+  std::map<std::string, double> metrics;  ///< by name; may be NaN or infinite
+};
+
+/// The last lines of the attempt's metrics file together. Nothing: no line is there that can be read.
+/// Cost: the last 64 KiB of one file, of which at most 20 lines are parsed.
+std::optional<LastReport> LastReportOf(const RunFolder& folder, int attempt);
+
+}  // namespace slipway::launcher
