@@ -33,6 +33,7 @@ packages_tests=(
   python3-pyflakes        # repo rule: undefined names, unused imports
   mkdocs mkdocs-material  # the site of docs/
   chromium chromium-driver python3-selenium  # the site and reports in a browser
+  python3-plotly          # slipway bench report: Optuna's plots
   codespell               # repo rule: misspelled words
   graphviz                # its pictures: docs/pictures/draw
   python3-h5py            # HDF5 files by another writer
