@@ -1,4 +1,5 @@
-"""Hooks of mkdocs: what repository browsers show, and the site alone would not: links to sources, sequence diagrams."""
+"""Hooks of mkdocs: what repository browsers show, and the site alone would not: links to sources, sequence diagrams,
+screenshots in both colour schemes."""
 
 import posixpath
 import re
@@ -26,6 +27,18 @@ def without_sources(text, page):
     return LINK.sub(shown, text)
 
 
+def in_both_schemes(text):
+    """A screenshot NAME-light becomes two pictures, of which the theme shows one."""
+
+    def both(match):
+        if not match[1] or "-light." not in match[3]:
+            return match[0]
+        dark = match[3].replace("-light.", "-dark.")
+        return f"![{match[2]}]({match[3]}#only-light) ![{match[2]}]({dark}#only-dark)"
+
+    return LINK.sub(both, text)
+
+
 def as_steps(diagram):
     """A sequence diagram as a numbered list: the drawing program would have to come from the network."""
     names = dict(PARTICIPANT.findall(diagram))
@@ -44,7 +57,7 @@ def shown_block(block):
 def on_files(files, config):
     """Programs and the sources of pictures are no files of the site."""
     for file in list(files):
-        is_source = file.src_uri.startswith("pictures/") and not file.src_uri.endswith(".svg")
+        is_source = file.src_uri.startswith("pictures/") and not file.src_uri.endswith((".svg", ".png"))
         if is_source or file.src_uri == "build":
             files.remove(file)
     return files
@@ -52,5 +65,9 @@ def on_files(files, config):
 
 def on_page_markdown(markdown, page, config, files):
     parts = FENCE.split(markdown)
-    return "".join(shown_block(part) if part.startswith("```") else without_sources(part, page.file.src_uri) for part in parts)
+
+    def shown(part):
+        return shown_block(part) if part.startswith("```") else in_both_schemes(without_sources(part, page.file.src_uri))
+
+    return "".join(map(shown, parts))
 
