@@ -35,9 +35,8 @@ class Browser:
         from selenium.webdriver.chrome.service import Service
         options = webdriver.ChromeOptions()
         options.binary_location = shutil.which("chromium")
-        for argument in ("--headless=new", "--no-sandbox", "--disable-dev-shm-usage", "--use-angle=swiftshader",
-                         "--enable-unsafe-swiftshader", "--disable-gpu-rasterization",
-                         "--disable-accelerated-2d-canvas", "--force-device-scale-factor=1", "--hide-scrollbars",
+        for argument in ("--headless=new", "--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu",
+                         "--enable-unsafe-swiftshader", "--force-device-scale-factor=1", "--hide-scrollbars",
                          "--host-resolver-rules=MAP * ~NOTFOUND", "--disable-background-networking",
                          "--disable-component-update", f"--window-size={width},{height}"):
             options.add_argument(argument)

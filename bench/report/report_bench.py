@@ -21,7 +21,7 @@ import tempfile
 import time
 
 HERE = pathlib.Path(__file__).absolute().parent
-sys.path[:0] = [str(HERE), str(HERE / "bench-support/view")]
+sys.path[:0] = [str(HERE), str(HERE / "bench-support/report"), str(HERE / "bench-support/view")]
 
 import optuna_plots  # noqa: E402
 from in_browser import Browser, has_browser  # noqa: E402
