@@ -16,12 +16,11 @@ The class speaks with `slipway trials serve`, a process of its own; it needs nei
 
 import json
 import math
-import os
 import pathlib
-import shutil
 import subprocess
 import threading
 
+from slipway import _program as _program_file
 from slipway.errors import SlipwayError
 
 # Longer than the book waits for a slow disk or a locked file.
@@ -45,14 +44,9 @@ class StudyEndedError(StudyError):
 
 
 def _program():
-    """Where `slipway` is: as $SLIPWAY_PROGRAM says, in the installation of this package, or on the PATH."""
-    chosen = os.environ.get("SLIPWAY_PROGRAM")
-    if chosen:
-        return chosen
-    beside = pathlib.Path(__file__).absolute().parents[4] / "bin" / "slipway"  # of lib/slipway/python/slipway/study.py
-    found = str(beside) if beside.exists() else shutil.which("slipway")
+    found = _program_file.find()
     if found is None:
-        raise StudyError("the program slipway is not found", "put it on the PATH, or name it in SLIPWAY_PROGRAM")
+        raise StudyError("the program slipway is not found", _program_file.NEXT_STEP)
     return found
 
 

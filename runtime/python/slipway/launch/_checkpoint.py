@@ -1,0 +1,154 @@
+"""The hook of functions that can be continued: on a signal their state becomes a checkpoint, and the process ends with
+status 75, which means "saved, start me again".
+
+Several ranks write into one folder, and rank 0 publishes it when all have written.
+"""
+
+import datetime
+import inspect
+import json
+import os
+import pathlib
+import shutil
+import signal
+import sys
+import time
+import traceback
+
+from slipway.launch import _crc32c, _files, _pickles
+
+SIGNAL = "USR1"
+SAVED = 75
+_NAME = "step-{:012}"
+_PATIENCE_S = 8.0
+_FOR_THE_END_S = 1.0
+_PAUSE_S = 0.05
+
+
+def can_checkpoint(function):
+    return callable(getattr(function, "checkpoint", None))
+
+
+def _state_of(function, arguments, keywords):
+    """What continues the call. `checkpoint` may return None (the object itself), another callable, or what submitit
+    calls a delayed submission: something with `function`, `args` and `kwargs`."""
+    takes_arguments = bool(inspect.signature(function.checkpoint).parameters)
+    answer = function.checkpoint(*arguments, **keywords) if takes_arguments else function.checkpoint()
+    if answer is None:
+        return function, tuple(arguments), keywords
+    if hasattr(answer, "function") and hasattr(answer, "args"):
+        return answer.function, tuple(answer.args), dict(getattr(answer, "kwargs", {}))
+    return answer, tuple(arguments), keywords
+
+
+def _file_of(folder, rank):
+    return pathlib.Path(folder) / f"call-{rank:05}.pickle"
+
+
+def load(place):
+    """Function, arguments and keyword arguments to continue with; nothing at a first start."""
+    if not place["resume_from"]:
+        return None
+    path = _file_of(place["resume_from"], place["rank"])
+    if not path.exists():
+        return None
+    _files.require_own(path)
+    return _pickles.load(path.read_bytes())
+
+
+def _deadline(place):
+    """When this process must have ended, on the clock of time.time(): as the stop file says."""
+    try:
+        told = json.loads(pathlib.Path(place["stop_file"]).read_text())["deadline"]
+        until = datetime.datetime.strptime(told, "%Y-%m-%dT%H:%M:%S.%fZ").replace(tzinfo=datetime.timezone.utc)
+        return until.timestamp() - _FOR_THE_END_S
+    except (OSError, ValueError, KeyError, TypeError):
+        return time.time() + _PATIENCE_S
+
+
+def _wait_for(is_there, deadline):
+    while not is_there():
+        if time.time() >= deadline:
+            return False
+        time.sleep(_PAUSE_S)
+    return True
+
+
+def _step_after(place):
+    before = pathlib.Path(place["resume_from"]).name if place["resume_from"] else ""
+    return int(before[len("step-"):]) + 1 if before.startswith("step-") else 0
+
+
+def _entry(path):
+    data = path.read_bytes()
+    return {"path": path.name, "bytes": len(data), "crc32c": _crc32c.crc32c(data)}
+
+
+def _files_of_manifest(folder):
+    try:
+        return json.loads((pathlib.Path(folder) / "manifest.json").read_text())["files"] if folder else None
+    except (OSError, ValueError, KeyError):
+        return None
+
+
+def _prune(checkpoints, keep):
+    published = sorted(each for each in checkpoints.iterdir() if each.name.startswith("step-"))
+    for old in published[:-keep]:
+        shutil.rmtree(old, ignore_errors=True)
+
+
+def _publish(prepared, published, place, step, begun):
+    """Adds the manifest and renames. A state that is the one of the start is no progress, so nothing is published:
+    the launcher then ends a job that would otherwise be continued for ever."""
+    files = [_entry(_file_of(prepared, rank)) for rank in range(place["world_size"])]
+    if files == _files_of_manifest(place["resume_from"]):
+        print("slipway: the state is the one that this attempt began with: no checkpoint is written", file=sys.stderr)
+        shutil.rmtree(prepared)
+        return
+    manifest = {"schema": "slipway.checkpoint/1", "step": step, "epoch": 0.0, "world_size": place["world_size"],
+                "spec_hash": place["spec_hash"], "seconds": time.monotonic() - begun, "files": files}
+    _files.write(prepared / "manifest.json", json.dumps(manifest, indent=2).encode())
+    if published.exists():  # torn: a valid one would have been continued from
+        shutil.rmtree(published)
+    os.rename(prepared, published)
+    _prune(published.parent, place["keep"])
+
+
+def save(place, call):
+    """Stores the state of this rank; rank 0 publishes the states of all. `call`: function, arguments, keywords.
+
+    Errors: NotPicklableError, OSError, and what `checkpoint` raises.
+    """
+    begun, step, deadline = time.monotonic(), _step_after(place), _deadline(place)
+    checkpoints = pathlib.Path(place["checkpoints"])
+    published = checkpoints / _NAME.format(step)
+    prepared = checkpoints / f".tmp-{published.name}-attempt-{place['attempt']}"
+    state = _pickles.dump(_state_of(*call), "the state of the function")
+    prepared.mkdir(parents=True, exist_ok=True)
+    _files.write(_file_of(prepared, place["rank"]), state)
+    ranks = range(place["world_size"])
+    if place["rank"] != 0:
+        _wait_for(lambda: not prepared.exists(), deadline)
+    elif _wait_for(lambda: all(_file_of(prepared, rank).exists() for rank in ranks), deadline):
+        _publish(prepared, published, place, step, begun)
+    else:
+        missing = [rank for rank in ranks if not _file_of(prepared, rank).exists()]
+        print(f"slipway: no checkpoint: ranks {missing} have not stored their state in time", file=sys.stderr)
+
+
+def save_on_signal(place, call, failed):
+    """From now on the signal saves and ends this process. `failed(error)` records an exception of `checkpoint`."""
+    def handle(*unused):
+        signal.signal(signal.SIGUSR1, signal.SIG_IGN)
+        status = SAVED
+        try:
+            save(place, call)
+        except Exception as error:  # of the user's checkpoint, of pickle, of the disk
+            traceback.print_exc()
+            failed(error)
+            status = 1
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(status)  # a function may catch SystemExit
+
+    signal.signal(signal.SIGUSR1, handle)
