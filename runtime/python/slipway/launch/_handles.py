@@ -23,7 +23,7 @@ def end_error(handle, status):
         "lost": (errors.JobLostError, f"slipway resume {handle.folder} continues it"),
     }.get(phase, (errors.JobFailedError, f"slipway explain {handle.folder} says more; see also logs()"))
     detail = status.get("detail") or ""
-    return kind(f"{handle.id} {'is' if phase == 'lost' else 'has'} {phase}: {reason}" +
+    return kind(f"{handle.id} {'has' if phase == 'failed' else 'is'} {phase}: {reason}" +
                 (f"\n{detail}" if detail else ""), next_step, handle, status)
 
 

@@ -59,6 +59,7 @@ def dump(value, what):
 
 def load(data):
     """The value. Errors: whatever its classes raise."""
+    sys.modules.setdefault("__mp_main__", sys.modules["__main__"])  # as a job names what it has from the script
     return pickle.load(io.BytesIO(data))
 
 
@@ -76,10 +77,10 @@ def import_main(program):
     global _loads_main
     _loads_main = True
     try:
+        module = type(sys)("__mp_main__")
         if "module" in program:
-            module = importlib.import_module(program["module"])
+            module.__dict__.update(runpy.run_module(program["module"], run_name="__mp_main__", alter_sys=True))
         else:
-            module = type(sys)("__mp_main__")
             module.__dict__.update(runpy.run_path(program["path"], run_name="__mp_main__"))
     finally:
         _loads_main = False

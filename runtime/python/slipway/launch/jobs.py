@@ -79,14 +79,15 @@ class Job(_handles.Handle):
                              self.folder)
 
     def _failure(self, status):
-        """The exception that the function raised: of rank 0, of the rank that ended first, of any other."""
-        ranks = self._ranks()
-        first = (status.get("cause") or {}).get("rank") or 0
-        for rank in sorted(range(ranks), key=lambda rank: (rank != 0, rank != first, rank)):
+        """The exception that the function raised: of rank 0, of the rank that ended first, of any other. Nothing when
+        it has returned on every rank: the time limit came while the ranks ended."""
+        first, returned = (status.get("cause") or {}).get("rank") or 0, 0
+        for rank in sorted(range(self._ranks()), key=lambda rank: (rank != 0, rank != first, rank)):
             result = _results.read(self._outputs(), rank, status["attempt"])
             if result is not None and result.outcome == "exception":
                 return result.exception()
-        return _handles.end_error(self, status)
+            returned += result is not None and result.outcome == "value"
+        return None if returned == self._ranks() else _handles.end_error(self, status)
 
     def _end(self, timeout):
         self.require_end(timeout)
@@ -103,8 +104,9 @@ class Job(_handles.Handle):
     def _result_of(self, rank, status):
         if not self._is_call():
             return self._command_result(status)
-        if status["phase"] != "succeeded":
-            raise self._failure(status)
+        failure = self._failure(status) if status["phase"] != "succeeded" else None
+        if failure is not None:
+            raise failure
         return _results.read_expected(self._outputs(), rank, status["attempt"]).value()
 
     def results(self, timeout=None):

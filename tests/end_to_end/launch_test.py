@@ -1,0 +1,349 @@
+#!/usr/bin/python3
+"""slipway.launch: functions and commands as jobs, with the real program and real ranks."""
+
+import asyncio
+import json
+import os
+import pathlib
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import pytest
+
+from slipway import _library, launch
+from slipway.launch import _results
+
+LOCAL = {"engine": "local"}
+
+
+class Problem(Exception):
+    """Of this module: it comes back as itself."""
+
+
+def double(x):
+    print("doubling", x)
+    return 2 * x
+
+
+def fail(text):
+    raise Problem(text)
+
+
+def ends(how):
+    if how == "kill":
+        os.kill(os.getpid(), signal.SIGKILL)
+    sys.exit(how)
+
+
+def rank_and_folder():
+    return int(os.environ["RANK"]), os.getcwd(), os.environ["GREETING"]
+
+
+def rank_one_fails():
+    if os.environ["RANK"] == "1":
+        raise Problem("rank 1")
+    time.sleep(30)
+
+
+def not_picklable():
+    return threading.Lock()
+
+
+def sleep(seconds, mark=None):
+    if mark:
+        pathlib.Path(mark).write_text(str(os.getpid()))
+    time.sleep(seconds)
+    return seconds
+
+
+def fail_once(mark):
+    if not os.path.exists(mark):
+        pathlib.Path(mark).touch()
+        raise Problem("first")
+    return "second"
+
+
+class Counts:
+    """Counts to `end`, and notes each number that it reaches in a file."""
+
+    def __init__(self, file, end, breaks=False):
+        self.file, self.end, self.breaks, self.at = file, end, breaks, 0
+
+    def __call__(self):
+        while self.at < self.end:
+            self.at += 1
+            with open(f"{self.file}-{os.environ['RANK']}", "a") as file:
+                print(self.at, file=file)
+            time.sleep(0.05)
+        return self.at
+
+    def checkpoint(self):
+        if self.breaks:
+            raise Problem("no checkpoint today")
+
+
+@pytest.fixture(autouse=True)
+def place(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def ended_folder():
+    """Of the only run."""
+    folder, = (each for each in pathlib.Path("runs").iterdir() if not each.name.startswith("."))
+    return folder
+
+
+def wait_for(is_true, seconds=30):
+    deadline = time.monotonic() + seconds
+    while not is_true():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
+def python(program, **options):
+    """Another process, which knows this module as the caller does."""
+    here = str(pathlib.Path(__file__).parent)
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([here, os.environ.get("PYTHONPATH", "")])}
+    return subprocess.run([sys.executable, "-c", program], env=environment, text=True, capture_output=True, **options)
+
+
+def test_a_function_returns_its_value():
+    job = launch.submit(double, 21, **LOCAL)
+    assert job.result(timeout=60) == 42 and job.exception() is None
+    assert job.state == "succeeded" and job.done()
+    assert "doubling 21" in job.logs() and job.logs(rank=0) == "doubling 21\n"
+    assert job.folder == ended_folder().absolute() and repr(job) == f"<Job {job.id}: succeeded>"
+    assert "succeeded" in job._repr_html_() and job.id.startswith("double-")
+    assert not _library.loaded(), "libslipway is not needed"
+
+
+def test_an_exception_is_raised_as_itself():
+    job = launch.submit(fail, "too large", **LOCAL)
+    with pytest.raises(Problem, match="too large") as raised:
+        job.result()
+    assert type(raised.value) is Problem
+    assert 'raise Problem(text)' in str(raised.value.__cause__) and "_rank.py" not in str(raised.value.__cause__)
+    assert job.state == "failed" and "Problem: too large" in job.logs()
+
+
+def test_another_process_finds_the_job_by_its_id(place):
+    program = ("import launch_test\n"
+               "from slipway import launch\n"
+               "import os, signal\n"
+               "print(launch.submit(launch_test.sleep, 1.5, engine='local').id, flush=True)\n"
+               "os.kill(os.getpid(), signal.SIGKILL)\n")
+    killed = python(program)
+    assert killed.returncode == -signal.SIGKILL, killed.stderr
+    job = launch.Job.from_id(killed.stdout.strip())
+    assert not job.wait(0) and job.result() == 1.5
+    assert launch.Job.from_id(job.folder) == job == launch.Job.from_id(job.id, runs=place / "runs")
+    with pytest.raises(launch.UsageError, match="no run 'nothing'"):
+        launch.Job.from_id("nothing")
+
+
+@pytest.mark.parametrize("has_cloudpickle", [True, False])
+def test_a_script_sends_its_own_functions(place, has_cloudpickle, monkeypatch):
+    if has_cloudpickle:
+        pytest.importorskip("joblib.externals.cloudpickle")
+    else:
+        (place / "none/joblib").mkdir(parents=True)
+        for name in ("none/cloudpickle.py", "none/joblib/__init__.py"):
+            (place / name).write_text("raise ImportError('not here')\n")
+        monkeypatch.setenv("PYTHONPATH", f"{place / 'none'}:{os.environ.get('PYTHONPATH', '')}")
+    (place / "script.py").write_text(
+        "from slipway import launch\n"
+        "class Mine(Exception): pass\n"
+        "def f(x):\n"
+        "    if x < 0: raise Mine(x)\n"
+        "    return [x, Mine]\n"
+        "if __name__ == '__main__':\n"
+        "    good, bad = launch.submit(f, 1, engine='local'), launch.submit(f, -1, engine='local')\n"
+        "    assert good.result() == [1, Mine], good.result()\n"
+        "    assert type(bad.exception()) is Mine, bad.exception()\n")
+    for words in (["script.py"], ["-m", "script"]):
+        done = subprocess.run([sys.executable, *words], capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+
+
+def test_a_script_without_guard_submits_once(place, monkeypatch):
+    (place / "none").mkdir()
+    (place / "none/cloudpickle.py").write_text("raise ImportError('not here')\n")
+    (place / "none/joblib.py").write_text("raise ImportError('not here')\n")
+    monkeypatch.setenv("PYTHONPATH", f"{place / 'none'}:{os.environ.get('PYTHONPATH', '')}")
+    (place / "script.py").write_text("from slipway import launch\n"
+                                     "def f(): pass\n"
+                                     "launch.submit(f, engine='local').result()\n")
+    done = subprocess.run([sys.executable, "script.py"], capture_output=True, text=True)
+    assert "put what submits below: if __name__ == '__main__':" in done.stderr
+    assert ended_folder()
+
+
+def test_lambdas_and_closures_need_cloudpickle():
+    pytest.importorskip("joblib.externals.cloudpickle")
+    three = 3
+    assert launch.submit(lambda x: three * x, 2, **LOCAL).result() == 6
+
+
+def test_each_rank_has_a_result(place):
+    job = launch.submit(rank_and_folder, ranks_per_node=3, env={"GREETING": "{a} ${HOME} 'ü' \"\n"}, **LOCAL)
+    assert job.results() == [(rank, str(place), "{a} ${HOME} 'ü' \"\n") for rank in range(3)]
+    assert job.result()[0] == 0
+
+
+def test_the_exception_of_any_rank_is_the_job_s():
+    job = launch.submit(rank_one_fails, ranks_per_node=2, **LOCAL)
+    with pytest.raises(Problem, match="rank 1"):
+        job.result()
+
+
+def test_a_command_ends_with_its_status_and_files(place):
+    (place / "here.txt").write_text("found")
+    job = launch.submit(["sh", "-c", "cat here.txt; echo out >$SLIPWAY_OUTPUT_DIR/a; exit 3"], **LOCAL)
+    result = job.result()
+    assert result.exit_status == 3 and [each.name for each in result.outputs] == ["a"]
+    assert result.logs[0].read_text() == "found" and result.folder == job.folder
+    assert launch.submit(["true"], **LOCAL).result().exit_status == 0
+    assert launch.submit(["sh", "-c", "kill -9 $$"], **LOCAL).result().exit_status == -9
+    with pytest.raises(launch.SpecError, match=f"there is no program '{place / 'none'}'"):
+        launch.submit(["./none"], **LOCAL)
+
+
+def test_every_word_reaches_the_command(place):
+    letters = ["{", "}", "$", "${", "{{", "}}", "{slipway.workdir}", "{x}", "${HOME}", "'", '"', "\\", "\n", "\t", " ",
+               "#", ":", "- ", "*", "&", "%", "@", "`", "é", "😀", "--set", "a", ""]
+    chance = random.Random(7)
+    words = ["".join(chance.choices(letters, k=chance.randrange(5))) for _ in range(300)] + letters
+    program = "import json, os, sys; json.dump(sys.argv[1:], open(os.environ['SLIPWAY_OUTPUT_DIR'] + '/words', 'w'))"
+    result = launch.submit([sys.executable, "-c", program, *words], **LOCAL).result()
+    assert json.loads(result.outputs[0].read_text()) == words
+
+
+def test_what_cannot_be_submitted_leaves_nothing():
+    with pytest.raises(launch.SpecError, match="has no unit: write 5s") as raised:
+        launch.submit(double, 1, time_limit=5, **LOCAL)
+    assert raised.value.exit_code == 2 and raised.value.diagnostics[0]["file"].endswith("spec.yaml")
+    with pytest.raises(TypeError, match="did you mean 'time_limit'"):
+        launch.submit(double, 1, timelimit="5s", **LOCAL)
+    with pytest.raises(TypeError, match="the command is empty"):
+        launch.submit([], **LOCAL)
+    with pytest.raises(TypeError, match="no arguments beside its words"):
+        launch.submit(["echo"], 1, **LOCAL)
+    assert not list(pathlib.Path("runs").glob(".*")) and not list(pathlib.Path("runs").glob("*"))
+
+
+def test_ends_without_a_result_say_why():
+    with pytest.raises(launch.JobFailedError, match="SIGKILL") as raised:
+        launch.submit(ends, "kill", **LOCAL).result()
+    assert raised.value.cause["kind"] in ("rank_failed", "out_of_memory") and "slipway explain" in raised.value.next_step
+    with pytest.raises(launch.RemoteError, match="SystemExit: 3"):
+        launch.submit(ends, 3, **LOCAL).result()
+    with pytest.raises(launch.NotPicklableError, match="the result cannot be sent"):
+        launch.submit(not_picklable, **LOCAL).result()
+
+
+def test_a_job_can_be_cancelled(place):
+    job = launch.submit(sleep, 60, str(place / "mark"), **LOCAL)
+    wait_for((place / "mark").exists)
+    with pytest.raises(launch.JobTimeoutError, match="has not ended within 0.2 s: it is running"):
+        job.result(timeout=0.2)
+    with pytest.raises(TimeoutError):
+        job.exception(timeout=0)
+    job.cancel()
+    with pytest.raises(launch.JobCancelledError, match="is cancelled"):
+        job.result()
+    assert job.state == "cancelled"
+    job.cancel()
+
+
+def test_a_job_whose_manager_is_killed_is_lost_and_resumed(place):
+    job = launch.submit(sleep, 3, str(place / "mark"), **LOCAL)
+    wait_for((place / "mark").exists)
+    os.kill(job.status()["manager"]["pid"], signal.SIGKILL)
+    with pytest.raises(launch.JobLostError, match="is lost: .*\n.*resume"):
+        job.result()
+    assert list(launch.as_completed([job], timeout=30)) == [job]
+    subprocess.run([os.environ["SLIPWAY_PROGRAM"], "resume", job.folder], check=True, capture_output=True)
+    assert job.result() == 3 and job.status()["attempt"] == 2
+
+
+def test_a_failed_attempt_is_not_the_result_of_the_next(place):
+    job = launch.submit(fail_once, str(place / "once"), resilience={"max_restarts": 1}, **LOCAL)
+    assert job.result() == "second" and job.status()["attempt"] == 2
+
+
+def test_jobs_can_be_awaited():
+    async def both():
+        return await asyncio.gather(launch.submit(double, 1, **LOCAL), launch.submit(double, 2, **LOCAL))
+
+    assert asyncio.run(both()) == [2, 4]
+
+
+def test_jobs_come_in_the_order_of_their_ends():
+    slow, fast = launch.submit(sleep, 2.5, **LOCAL), launch.submit(sleep, 0, **LOCAL)
+    assert list(launch.as_completed([slow, fast], timeout=60)) == [fast, slow]
+    with pytest.raises(launch.JobTimeoutError, match="1 of the jobs"):
+        list(launch.as_completed([launch.submit(sleep, 5, **LOCAL)], timeout=0.1))
+
+
+def test_results_that_others_could_have_written_are_refused():
+    job = launch.submit(double, 1, **LOCAL)
+    assert job.result() == 2
+    path = _results.path_in(job.folder / "outputs", 0)
+    path.chmod(0o666)
+    with pytest.raises(launch.ResultError, match="reading a pickle runs code"):
+        job.result()
+    path.chmod(0o600)
+    path.write_bytes(path.read_bytes()[:-1])
+    with pytest.raises(launch.ResultError, match="damaged"):
+        job.result()
+
+
+def test_the_result_is_in_the_run_folder(place):
+    job = launch.submit(double, 4, **LOCAL)
+    assert job.result() == 8
+    for call in (place / "runs").glob(".call-*"):
+        shutil.rmtree(call)
+    (place / "elsewhere").mkdir()
+    shutil.copytree(job.folder, place / "elsewhere" / job.id)
+    assert launch.Job.from_id(place / "elsewhere" / job.id).result() == 8
+
+
+def test_tags_and_names_are_those_of_the_run():
+    job = launch.submit(double, 1, name="mine", tags=["a", "b"], description="for ${HOME}", **LOCAL)
+    status = job.status()
+    assert status["name"] == "mine" and status["tags"] == ["a", "b"] and status["description"] == "for ${HOME}"
+
+
+def counted(place, rank=0):
+    return [int(line) for line in (place / f"count-{rank}").read_text().split()]
+
+
+@pytest.mark.parametrize("ranks", [1, 2])
+def test_a_function_continues_after_its_time_limit(place, ranks):
+    job = launch.submit(Counts(str(place / "count"), 70), time_limit="2500ms", ranks_per_node=ranks, **LOCAL)
+    assert job.results(timeout=120) == [70] * ranks
+    assert job.status()["attempt"] >= 2
+    for rank in range(ranks):
+        assert counted(place, rank) == list(range(1, 71)), "each step once"
+
+
+def test_a_cancelled_function_continues_when_it_is_resumed(place):
+    job = launch.submit(Counts(str(place / "count"), 60), **LOCAL)
+    wait_for((place / "count-0").exists)
+    job.cancel()
+    assert job.wait(30) and job.state == "cancelled"
+    subprocess.run([os.environ["SLIPWAY_PROGRAM"], "resume", job.folder], check=True, capture_output=True)
+    assert job.result() == 60 and counted(place) == list(range(1, 61))
+
+
+def test_a_checkpoint_that_raises_is_the_exception_of_the_job(place):
+    job = launch.submit(Counts(str(place / "count"), 1000, breaks=True), time_limit="2s", **LOCAL)
+    with pytest.raises((Problem, launch.JobFailedError)):
+        job.result(timeout=60)
+    assert "no checkpoint today" in job.logs()
