@@ -248,7 +248,7 @@ def test_ends_without_a_result_say_why():
 
 
 def test_a_job_can_be_cancelled(place):
-    job = launch.submit(sleep, 60, str(place / "mark"), **LOCAL)
+    job = launch.submit(sleep, 60, str(place / "mark"), checkpoint={"signal": "TERM"}, **LOCAL)
     wait_for((place / "mark").exists)
     with pytest.raises(launch.JobTimeoutError, match="has not ended within 0.2 s: it is running"):
         job.result(timeout=0.2)

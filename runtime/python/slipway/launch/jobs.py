@@ -1,6 +1,5 @@
 """Functions and commands as jobs: submit, map, and what becomes of them."""
 
-import asyncio
 import json
 import os
 import pathlib
@@ -127,6 +126,7 @@ class Job(_handles.Handle):
         return None
 
     def __await__(self):
+        import asyncio  # not in every rank, which imports this module too
         return asyncio.get_running_loop().run_in_executor(None, self.result).__await__()
 
 
@@ -146,7 +146,7 @@ class MappedJob(Job):
         """Its document; one that says `queued` while the trial book has not heard of it."""
         try:
             return _command.call("trials", "show", self.number, self.folder)
-        except (errors.UsageError, errors.CommandFailedError):
+        except (errors.UsageError, errors.CommandFailedError, errors.TryAgainError):
             return {"state": "queued", "reason": "", "attempts": []}
 
     def status(self):
@@ -313,7 +313,7 @@ def _ended_of_map(folder, jobs):
         return jobs
     try:
         states = {row["trial"]: row["state"] for row in _command.call("trials", "ls", folder)["trials"]}
-    except (errors.UsageError, errors.CommandFailedError):
+    except (errors.UsageError, errors.CommandFailedError, errors.TryAgainError):
         return []  # there is no trial book yet
     return [job for job in jobs if _TRIAL_STATES.get(states.get(job.number)) in _handles.ENDED]
 
