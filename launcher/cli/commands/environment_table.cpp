@@ -15,7 +15,7 @@ constexpr EnvironmentVariable kVariables[] = {
     {"SLIPWAY_TIER_NODE", kCommands, "directory of the tier `node`; default `$TMPDIR`, else `/tmp`"},
     {"SLIPWAY_TIER_BURST", kCommands, "directory of the tier `burst`"},
     {"SLIPWAY_LOG", kCommands, "log on standard error: `debug`, `info`, `warn`, `error`; default off"},
-    {"SLIPWAY_PROGRAM", kCommands, "the `slipway` program that the Python class `Study` starts"},
+    {"SLIPWAY_PROGRAM", kCommands, "the `slipway` program that `slipway.Study` and `slipway.launch` start"},
     {"NO_COLOR", kCommands, "when set: no colours"},
     {"XDG_CONFIG_HOME", kCommands, "`slipway/config.yaml` there holds your settings; default `~/.config`"},
 

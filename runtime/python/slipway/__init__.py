@@ -9,7 +9,7 @@
         slipway.report(step, loss=slipway.average(loss))
 
 For batches of data see slipway.data, for PyTorch slipway.torch; for the trials of an ensemble in a loop of one's own
-slipway.study; for scripts written for Cray's plugin or Horovod slipway.compat.
+slipway.study; to start jobs and experiments from Python slipway.launch; for scripts written for Cray's plugin or Horovod slipway.compat.
 """
 
 import importlib
@@ -40,6 +40,6 @@ __all__ = [
 
 def __getattr__(name):
     """These are imported when they are asked for: a program may have no torch, and no data to read."""
-    if name in ("compat", "data", "torch"):
+    if name in ("compat", "data", "launch", "torch"):
         return importlib.import_module(f"slipway.{name}")
     raise AttributeError(f"module 'slipway' has no attribute {name!r}")
