@@ -276,7 +276,8 @@ class SavesAsSubmitit(Saves):
 
 def place_for(folder, **more):
     return {"rank": 0, "world_size": 1, "attempt": 1, "checkpoints": str(folder / "checkpoints"), "resume_from": "",
-            "stop_file": str(folder / "stop.json"), "spec_hash": "abc", "keep": 2, **more}
+            "stop_file": str(folder / "stop.json"), "spec_hash": "abc", "keep": 2, "outputs": str(folder / "outputs"),
+            **more}
 
 
 def newest(place):
@@ -328,3 +329,17 @@ def test_ranks_that_do_not_save_leave_no_checkpoint(tmp_path, capfd):
     _checkpoint.save(place_for(tmp_path, world_size=3), (Saves(1), (), {}))
     assert "ranks [1, 2] have not stored their state in time" in capfd.readouterr().err
     assert not list((tmp_path / "checkpoints").glob("step-*"))
+
+
+@pytest.mark.parametrize("has_returned", [0, 1])
+def test_ranks_that_have_returned_are_part_of_a_checkpoint(tmp_path, has_returned):
+    saves = 1 - has_returned
+    place = place_for(tmp_path, world_size=2)
+    _results.write_value(place["outputs"], {**place, "rank": has_returned}, "done")
+    _checkpoint.save({**place, "rank": saves}, (Saves(1), (), {}))
+    files = json.loads((pathlib.Path(newest(place)) / "manifest.json").read_text())["files"]
+    assert {each["path"] for each in files} == {f"call-{saves:05}.pickle", f"result-{has_returned:05}.pickle"}
+    again = place_for(tmp_path, world_size=2, attempt=2, resume_from=newest(place))
+    assert _checkpoint.has_returned({**again, "rank": has_returned})
+    assert _results.read(place["outputs"], has_returned, 2).value() == "done"
+    assert not _checkpoint.has_returned({**again, "rank": saves}) and _checkpoint.load({**again, "rank": saves})

@@ -1,7 +1,8 @@
 """The hook of functions that can be continued: on a signal their state becomes a checkpoint, and the process ends with
 status 75, which means "saved, start me again".
 
-Several ranks write into one folder, and rank 0 publishes it when all have written.
+Several ranks write into one folder. When each rank has written its state, or has returned, the lowest one that has not
+returned publishes the folder. A rank that has returned does not run again: its result is part of the checkpoint.
 """
 
 import datetime
@@ -15,7 +16,7 @@ import sys
 import time
 import traceback
 
-from slipway.launch import _crc32c, _files, _pickles
+from slipway.launch import _crc32c, _files, _pickles, _results
 
 SIGNAL = "USR1"
 SAVED = 75
@@ -56,6 +57,13 @@ def load(place):
     return _pickles.load(path.read_bytes())
 
 
+def has_returned(place):
+    """Whether this rank has returned in an earlier attempt; its result is then that of this attempt, too."""
+    if not place["resume_from"]:
+        return False
+    return _results.copy(place["resume_from"], place["outputs"], place)
+
+
 def _deadline(place):
     """When this process must have ended, on the clock of time.time(): as the stop file says."""
     try:
@@ -84,6 +92,18 @@ def _entry(path):
     return {"path": path.name, "bytes": len(data), "crc32c": _crc32c.crc32c(data)}
 
 
+def _returned(place):
+    """The ranks whose function has returned in this attempt."""
+    return [rank for rank in range(place["world_size"])
+            if (result := _results.read(place["outputs"], rank, place["attempt"])) and result.outcome == "value"]
+
+
+def _missing(prepared, place):
+    """The ranks that have neither stored their state nor returned."""
+    without = [rank for rank in range(place["world_size"]) if not _file_of(prepared, rank).exists()]
+    return sorted(set(without) - set(_returned(place))) if without else []
+
+
 def _files_of_manifest(folder):
     try:
         return json.loads((pathlib.Path(folder) / "manifest.json").read_text())["files"] if folder else None
@@ -100,7 +120,9 @@ def _prune(checkpoints, keep):
 def _publish(prepared, published, place, step, begun):
     """Adds the manifest and renames. A state that is the one of the start is no progress, so nothing is published:
     the launcher then ends a job that would otherwise be continued for ever."""
-    files = [_entry(_file_of(prepared, rank)) for rank in range(place["world_size"])]
+    for rank in _returned(place):
+        _results.copy(place["outputs"], prepared, {**place, "rank": rank})
+    files = [_entry(path) for path in sorted(prepared.glob("*.pickle"))]
     if files == _files_of_manifest(place["resume_from"]):
         print("slipway: the state is the one that this attempt began with: no checkpoint is written", file=sys.stderr)
         shutil.rmtree(prepared)
@@ -115,7 +137,7 @@ def _publish(prepared, published, place, step, begun):
 
 
 def save(place, call):
-    """Stores the state of this rank; rank 0 publishes the states of all. `call`: function, arguments, keywords.
+    """Stores the state of this rank; one rank publishes the states of all. `call`: function, arguments, keywords.
 
     Errors: NotPicklableError, OSError, and what `checkpoint` raises.
     """
@@ -126,14 +148,16 @@ def save(place, call):
     state = _pickles.dump(_state_of(*call), "the state of the function")
     prepared.mkdir(parents=True, exist_ok=True)
     _files.write(_file_of(prepared, place["rank"]), state)
-    ranks = range(place["world_size"])
-    if place["rank"] != 0:
-        _wait_for(lambda: not prepared.exists(), deadline)
-    elif _wait_for(lambda: all(_file_of(prepared, rank).exists() for rank in ranks), deadline):
+    is_complete = _wait_for(lambda: not prepared.exists() or not _missing(prepared, place), deadline)
+    if not prepared.exists():
+        return  # another rank has published it
+    if not is_complete:
+        print(f"slipway: no checkpoint: ranks {_missing(prepared, place)} have not stored their state in time",
+              file=sys.stderr)
+    elif place["rank"] == min(set(range(place["world_size"])) - set(_returned(place))):
         _publish(prepared, published, place, step, begun)
     else:
-        missing = [rank for rank in ranks if not _file_of(prepared, rank).exists()]
-        print(f"slipway: no checkpoint: ranks {missing} have not stored their state in time", file=sys.stderr)
+        _wait_for(lambda: not prepared.exists(), deadline)
 
 
 def save_on_signal(place, call, failed):

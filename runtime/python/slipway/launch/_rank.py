@@ -77,6 +77,8 @@ def run(folder, number, place):
     """The exit status. An exception of the function is its result, and a failure of the job."""
     try:
         begun = time.monotonic()
+        if _checkpoint.has_returned(place):
+            return 0
         value = _call(folder, number, place)
         _results.write_value(place["outputs"], place, value)
         if place["is_trial"] and place["rank"] == 0:

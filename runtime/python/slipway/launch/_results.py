@@ -66,12 +66,12 @@ class Result:
     """The result of a rank, as it was written."""
 
     def __init__(self, path, header, payload):
-        self.path, self.header, self._payload = path, header, payload
+        self.path, self.header, self.payload = path, header, payload
         self.outcome = header["outcome"]
 
     def _rebuild(self):
         try:
-            return _pickles.load(self._payload)
+            return _pickles.load(self.payload)
         except Exception as error:  # a class of the value decides what is raised
             raise errors.ResultError(f"the result '{self.path}' cannot be rebuilt here: {type(error).__name__}: {error}",
                                      "import here what the job imports, then ask again") from error
@@ -80,7 +80,7 @@ class Result:
         """The exception with its remote traceback as cause; nothing for a value."""
         if self.outcome != "exception":
             return None
-        error = self._rebuild() if self._payload else errors.RemoteError(
+        error = self._rebuild() if self.payload else errors.RemoteError(
             f"{self.header['type']}: {self.header['message']}", "read the traceback above, or job.logs()",
             self.header["type"])
         error.__cause__ = errors.RemoteTraceback(self.header["traceback"])
@@ -113,6 +113,15 @@ def read(outputs, rank, attempt=None, patience_s=0.0):
         time.sleep(_PAUSE_S)
     result = _read(path)
     return result if attempt in (None, result.header["attempt"]) else None
+
+
+def copy(source, target, place):
+    """Writes a rank's result, if there is one, into another folder, as that of this attempt. Returns whether it did."""
+    result = read(source, place["rank"])
+    if result is None or result.outcome != "value":
+        return False
+    _write(target, place, "value", result.payload)
+    return True
 
 
 def read_expected(outputs, rank, attempt):
