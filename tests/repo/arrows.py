@@ -56,7 +56,7 @@ LAYERS = {
     "launcher/ranks": ["shim", "supervisor", "monitor", "local", "nodes"],
     "launcher/cluster": [".", "module", "helper"],
     "launcher/run": ["context", "results", "data", "batch", "ending", "trials", "."],
-    "launcher/cli": ["doctor", "explain", "commands", "."],
+    "launcher/cli": ["doctor", "explain", "remote", "commands", "."],
 }
 
 # A library's headers -> the folders or files that may include them.
@@ -92,6 +92,7 @@ PYTHON_FACES = {"runtime/python", "staging/python", "trainers/python"}
 PYTHON_HOMES = {
     "slipway": PYTHON_FACES,
     "numpy": {"staging/python/slipway/data.py", "runtime/python/slipway/memory.py", "runtime/python/slipway/_arrays.py",
+              "runtime/python/slipway/launch/_crc32c.py",
               "trainers/python"},
     "torch": {"staging/python/slipway/data.py", "runtime/python/slipway/memory.py", "runtime/python/slipway/torch.py",
               "runtime/python/slipway/compat/horovod", "trainers/python"},

@@ -1,5 +1,6 @@
 """Progress of a run: a table that changes in a notebook, a line for each change elsewhere."""
 
+import importlib
 import sys
 
 from slipway.launch import _handles
@@ -64,8 +65,7 @@ def display():
     shell = sys.modules["IPython"].get_ipython() if "IPython" in sys.modules else None
     if shell is None or not hasattr(shell, "kernel"):
         return _Lines()
-    from IPython.display import display as show  # noqa
-    return _Notebook(show)
+    return _Notebook(importlib.import_module("IPython.display").display)
 
 
 def follow(run):
