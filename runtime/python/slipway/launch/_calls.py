@@ -25,13 +25,14 @@ def runs_folder(runs):
 
 @contextlib.contextmanager
 def new_folder(name, runs):
-    """A new folder that only its owner can read; it goes again when an exception comes."""
+    """A new folder that only its owner can read; it goes again when an exception comes. After Ctrl-C it stays: the run
+    may have been submitted."""
     place = runs_folder(runs)
     place.mkdir(parents=True, exist_ok=True)
     folder = pathlib.Path(tempfile.mkdtemp(prefix=f".call-{name}-", dir=place))
     try:
         yield folder
-    except BaseException:
+    except Exception:
         shutil.rmtree(folder, ignore_errors=True)
         raise
 

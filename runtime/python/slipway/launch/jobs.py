@@ -12,8 +12,8 @@ from slipway.launch import _calls, _checkpoint, _command, _handles, _pickles, _r
 _RANK_PROGRAM = os.path.abspath(_rank.__file__)
 _TRIAL_STATES = {"complete": "succeeded", "failed": "failed", "pruned": "failed", "cancelled": "cancelled",
                  "running": "running"}
-# A loop that asks the program waits so many times longer than an answer took, within these limits.
-_PAUSE_PER_ANSWER, _SHORTEST_PAUSE_S, _LONGEST_PAUSE_S = 5, 0.05, 5.0
+# A loop that asks the program waits ever longer, and so many times longer than an answer took: Slurm answers, too.
+_PAUSE_PER_ANSWER, _GROWTH, _SHORTEST_PAUSE_S, _LONGEST_PAUSE_S = 5, 1.3, 0.05, 5.0
 _ASK_EVERY_S = 2.0
 
 
@@ -39,6 +39,22 @@ def _exit_status(status):
 
 def _plan_of(folder):
     return json.loads((folder / "plan.json").read_text())
+
+
+class _Pauses:
+    """How long a loop waits until it asks again."""
+
+    def __init__(self):
+        self.reset()
+
+    def reset(self):
+        self._last_s = _SHORTEST_PAUSE_S / _GROWTH
+
+    def after(self, begun):
+        """The pause after an answer that was asked for at `begun`."""
+        taken = time.monotonic() - begun
+        self._last_s = min(max(_PAUSE_PER_ANSWER * taken, self._last_s * _GROWTH), _LONGEST_PAUSE_S)
+        return self._last_s
 
 
 class Job(_handles.Handle):
@@ -179,7 +195,7 @@ class MappedJob(Job):
         return _rank.cancel_file(_plan_of(self.folder)["spec"]["train"]["command"][2], self.number)
 
     def wait(self, timeout=None):
-        deadline = None if timeout is None else time.monotonic() + timeout
+        deadline, pauses = None if timeout is None else time.monotonic() + timeout, _Pauses()
         while True:
             begun = time.monotonic()
             if self.done():
@@ -187,7 +203,7 @@ class MappedJob(Job):
             left = _LONGEST_PAUSE_S if deadline is None else deadline - time.monotonic()
             if left <= 0:
                 return False
-            time.sleep(min(left, _pause_after(begun)))
+            time.sleep(min(left, pauses.after(begun)))
 
     def cancel(self):
         """Ends this call, or keeps it from starting: it looks for the request once a second."""
@@ -217,11 +233,6 @@ def _call_of_map(folder, number):
         raise errors.LaunchError(f"run {pathlib.Path(folder).name} has no call {number}, but {count or 0} calls",
                                  "count from 0, or name the run alone")
     return MappedJob(folder, number)
-
-
-def _pause_after(begun):
-    taken = time.monotonic() - begun
-    return min(max(_PAUSE_PER_ANSWER * taken, _SHORTEST_PAUSE_S), _LONGEST_PAUSE_S)
 
 
 def _is_command(what):
@@ -343,7 +354,7 @@ def _ended(jobs, asked):
 
 def as_completed(jobs, timeout=None):
     """The jobs in the order of their ends. Errors: JobTimeoutError when `timeout` seconds are over before the last."""
-    left, asked = list(dict.fromkeys(jobs)), {}
+    left, asked, pauses = list(dict.fromkeys(jobs)), {}, _Pauses()
     deadline = None if timeout is None else time.monotonic() + timeout
     while left:
         begun = time.monotonic()
@@ -353,5 +364,7 @@ def as_completed(jobs, timeout=None):
         if left and deadline is not None and time.monotonic() >= deadline:
             raise errors.JobTimeoutError(f"{len(left)} of the jobs have not ended within {timeout} s",
                                          "wait longer, or cancel them")
-        if left and not ended:
-            time.sleep(_pause_after(begun))
+        if ended:
+            pauses.reset()
+        elif left:
+            time.sleep(pauses.after(begun))
