@@ -422,6 +422,8 @@ void DescribeCommands(CLI::App& app, Arguments& arguments) {
   app.add_flag_callback(
       "-q,--quiet", [&] { arguments.mode = OutputMode::kQuiet; }, "Print only the essential word or id");
   app.add_option("--runs-dir", arguments.runs_directory, "Where run folders are (default: $SLIPWAY_RUNS, else ./runs)");
+  app.add_option("--on", arguments.on,
+                 "Carry the command out on another machine, by ssh: a name from remotes in your settings, or HOST");
   DescribeInit(app, arguments);
   DescribeSpecCommands(app, arguments);
   DescribeRunCommands(app, arguments);

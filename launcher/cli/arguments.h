@@ -52,6 +52,7 @@ namespace slipway::launcher {
 struct Arguments {
   OutputMode mode = OutputMode::kHuman;
   std::filesystem::path runs_directory;
+  std::string on;  ///< another machine; empty: this one
   std::function<int(Session&)> command;
 
   LsOptions ls;

@@ -4,10 +4,13 @@
 #include <algorithm>
 #include <cstdlib>
 #include <exception>
+#include <functional>
 
 #include "core/install.h"
 #include "core/nearest_word.h"
 #include "launcher/cli/arguments.h"
+#include "launcher/cli/remote/on_host.h"
+#include "launcher/cli/remote/remote_commands.h"
 
 namespace slipway::launcher {
 namespace {
@@ -48,7 +51,8 @@ Error UsageError(const CLI::App& app, const CLI::ParseError& error) {
 
 /// Whether word `i` is the value of an option before it.
 bool IsValue(const std::vector<std::string>& words, std::size_t i) {
-  return i > 0 && (words[i - 1] == "--runs-dir" || words[i - 1] == "--description" || words[i - 1] == "--remove");
+  return i > 0 && (words[i - 1] == "--runs-dir" || words[i - 1] == "--description" || words[i - 1] == "--remove" ||
+                   words[i - 1] == "--on");
 }
 
 std::string CommandIn(const std::vector<std::string>& words) {
@@ -75,11 +79,11 @@ std::vector<std::string> WordsFor(int argc, char** argv) {
   return words;
 }
 
-int Perform(const Arguments& arguments) {
+/// `command` carries out what the arguments say; its errors are printed.
+int Perform(const Arguments& arguments, const std::function<int(Output&)>& command) {
   const auto output = MakeConsoleOutput(arguments.mode);
-  Session session{*output, RunsDirectory(arguments)};
   try {
-    return arguments.command(session);
+    return command(*output);
   } catch (const Error& error) {
     output->Fail(error);
     return error.exit_code();
@@ -88,6 +92,25 @@ int Perform(const Arguments& arguments) {
                        "please report it with the command you gave"));
     return static_cast<int>(ErrorKind::kInternal);
   }
+}
+
+int PerformHere(const Arguments& arguments) {
+  return Perform(arguments, [&](Output& output) {
+    Session session{output, RunsDirectory(arguments)};
+    return arguments.command(session);
+  });
+}
+
+int PerformOn(const CLI::App& app, const Arguments& arguments, const std::vector<std::string>& words) {
+  return Perform(arguments, [&](Output& output) {
+    RemoteRequest request{.host = arguments.on,
+                          .words = WithoutHost(words),
+                          .command = app.get_subcommands().front()->get_name(),
+                          .spec = arguments.selection.spec,
+                          .runs = arguments.report.runs,
+                          .out = arguments.report.out};
+    return CarryOutOn(request, output);
+  });
 }
 
 }  // namespace
@@ -108,7 +131,8 @@ int RunCommandLine(int argc, char** argv) {
     MakeConsoleOutput(ModeAskedFor(argc, argv))->Fail(UsageError(app, error));
     return static_cast<int>(ErrorKind::kUsage);
   }
-  return Perform(arguments);
+  if (app.count("--on") == 0) return PerformHere(arguments);
+  return PerformOn(app, arguments, std::vector<std::string>(argv + std::min(argc, 1), argv + argc));
 }
 
 }  // namespace slipway::launcher

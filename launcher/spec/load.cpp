@@ -80,6 +80,7 @@ class Loader {
       report_.Error(tree->place, "a settings file is a map of fields such as 'tiers: {scratch: dir:/scratch}'");
       return;
     }
+    if (file == UserSettingsDirectory() / "config.yaml") LeaveRemotes(*tree);
     for (const YamlEntry& entry : tree->entries) {
       if (!MayStandInSettings(entry.key)) {
         report_.Error(entry.key_place, Quoted(entry.key) + " belongs in a spec, not in a settings file");
@@ -160,6 +161,11 @@ class Loader {
   }
 
  private:
+  /// They are no fields of a spec: `slipway --on` reads them by itself (cli/remote/remotes.h).
+  static void LeaveRemotes(YamlNode& settings) {
+    std::erase_if(settings.entries, [](const YamlEntry& entry) { return entry.key == "remotes"; });
+  }
+
   SpecDocument Finish(Draft& draft) {
     ResolveSite(report_, draft);
     ResolveDatasets(sources_, report_, draft);

@@ -181,3 +181,27 @@ def test_trial_columns_do_not_hide_one_another():
     columns = experiments._columns_of(row)
     assert columns == {"trial": 1, "rank": 1, "state": "complete", "seconds": 2.0, "attempts": 1, "reason": "a",
                        "objective.loss": 1.0, "parameter.loss": 3, "parameter.rank": 4, "lr": 5}
+
+
+NOTEBOOK = ["""from slipway import launch
+run = launch.Experiment.from_yaml("search.yaml").run()
+run""", """factor = 5
+class Mine(Exception): pass
+def f(x):
+    if x < 0: raise Mine(x)
+    return factor * x
+job = launch.submit(f, 3, engine="local")
+await job""", """print(type(launch.submit(f, -1, engine="local").exception()) is Mine)"""]
+
+
+def test_a_real_notebook(place):
+    client = pytest.importorskip("nbclient", reason="no kernel (Debian: python3-nbclient, python3-ipykernel)")
+    pytest.importorskip("ipykernel", reason="no kernel (Debian: python3-ipykernel)")
+    pytest.importorskip("cloudpickle", reason="functions of a notebook need it (Debian: python3-cloudpickle)")
+    import nbformat
+    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell) for cell in NOTEBOOK])
+    client.NotebookClient(notebook, timeout=120, kernel_name="python3").execute()
+    first, second, third = (cell.outputs for cell in notebook.cells)
+    assert [each.output_type for each in first] == ["display_data", "execute_result"], "one table, which was replaced"
+    assert "3 of 3 trials" in first[0].data["text/plain"] and "<table>" in first[1].data["text/html"]
+    assert second[0].data["text/plain"] == "15" and third[0].text == "True\n"

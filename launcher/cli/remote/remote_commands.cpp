@@ -1,0 +1,150 @@
+#include "launcher/cli/remote/remote_commands.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <numeric>
+
+#include "core/error.h"
+#include "core/fnv1a.h"
+#include "core/shell.h"
+
+namespace slipway::launcher {
+namespace {
+
+constexpr std::array kNeverNeeded{"/.git/", "/runs/", "/build/", "/.call-*/", "__pycache__/", "*.pyc"};
+constexpr std::size_t kMostNamed = 3;
+
+bool NamesRunsDirectory(const Words& words) {
+  return std::ranges::any_of(words, [](const auto& word) { return word == "--runs-dir" || word.starts_with("--runs-dir="); });
+}
+
+/// From ROOT/folder; ROOT may be relative to the home.
+std::string RunsFrom(const std::string& folder) { return folder.empty() ? "runs" : "../runs"; }
+
+std::string PathOf(const Remote& remote, const std::string& folder) {
+  return folder.empty() ? remote.root : remote.root + "/" + folder;
+}
+
+/// A path as a word that no program takes for an option.
+std::string AsPath(const std::string& path) { return path.starts_with('-') ? "./" + path : path; }
+
+std::string ForAnyShell(const std::string& line) { return QuoteForShell({"sh", "-c", line}); }
+
+/// A relative program lies below the home, which is where ssh starts; a bare name is on the PATH.
+std::string ProgramOf(const Remote& remote) {
+  const bool is_below_home = remote.program.find('/') != std::string::npos && remote.program.front() != '/';
+  return (is_below_home ? "\"$HOME\"/" : "") + QuoteForShell({remote.program});
+}
+
+}  // namespace
+
+Words WithoutHost(const Words& words) {
+  Words kept;
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    if (words[i] == "--on") {
+      ++i;
+    } else if (!words[i].starts_with("--on=")) {
+      kept.push_back(words[i]);
+    }
+  }
+  return kept;
+}
+
+std::optional<std::string> ControlPathIn(std::string_view configuration) {
+  constexpr std::string_view kKey = "controlpath ";
+  for (std::size_t begin = 0; begin < configuration.size();) {
+    const auto end = std::min(configuration.find('\n', begin), configuration.size());
+    const auto line = configuration.substr(begin, end - begin);
+    if (line.starts_with(kKey) && line.substr(kKey.size()) != "none") return std::string(line.substr(kKey.size()));
+    begin = end + 1;
+  }
+  return {};
+}
+
+Words SshOptions(const std::string& own_path) {
+  Words options{"-o", "BatchMode=yes"};
+  if (!own_path.empty()) {
+    for (const auto& option : {"ControlMaster=auto", "ControlPersist=60"}) options.insert(options.end(), {"-o", option});
+    options.insert(options.end(), {"-o", "ControlPath=" + own_path});
+  }
+  return options;
+}
+
+Words SshCommand(const Remote& remote, const Words& options, Terminal terminal, const std::string& line) {
+  Words words{"ssh"};
+  words.insert(words.end(), options.begin(), options.end());
+  if (terminal == Terminal::kForced) words.emplace_back("-t");
+  words.insert(words.end(), {"--", remote.destination, line});
+  return words;
+}
+
+std::string ProjectFolder(const std::filesystem::path& folder, std::string_view host) {
+  const auto hash = Fnv1a64(fmt::format("{}:{}", host, folder.string()));
+  return fmt::format("{}-{:08x}", folder.filename().string(), hash & 0xffffffff);
+}
+
+std::string RemoteLine(const Remote& remote, const std::string& folder, const Words& words) {
+  const auto path = QuoteForShell({AsPath(PathOf(remote, folder))});
+  Words given = words;
+  if (!NamesRunsDirectory(words)) given.insert(given.begin(), {"--runs-dir", RunsFrom(folder)});
+  return ForAnyShell(
+      fmt::format("mkdir -p {0} && cd {0} && exec {1} {2}", path, ProgramOf(remote), QuoteForShell(given)));
+}
+
+std::string PrintFileLine(const Remote& remote, const std::string& file) {
+  const auto root = QuoteForShell({AsPath(remote.root)});
+  return ForAnyShell(fmt::format("cd {} && exec cat {}", root, QuoteForShell({AsPath(file)})));
+}
+
+Words RsyncCommand(const Remote& remote, const Words& ssh_options, const std::filesystem::path& folder,
+                   const std::string& target, bool has_ignore_file, Sync sync) {
+  Words ssh{"ssh"};
+  ssh.insert(ssh.end(), ssh_options.begin(), ssh_options.end());
+  // --protect-args: no shell there reads the path. -e: rsync splits this text itself and knows these quotes.
+  Words words{"rsync", "-rlpt", "--safe-links", "--protect-args", "-e", QuoteForShell(ssh)};
+  if (sync == Sync::kList) words.insert(words.end(), {"--dry-run", "--out-format=%l %n"});
+  if (has_ignore_file) words.push_back("--exclude-from=" + (folder / ".slipwayignore").string());
+  for (const auto* pattern : kNeverNeeded) words.push_back(fmt::format("--exclude={}", pattern));
+  words.insert(words.end(), {"--", folder.string() + "/", remote.destination + ":" + PathOf(remote, target) + "/"});
+  return words;
+}
+
+std::vector<SyncedFile> FilesInListing(std::string_view listing) {
+  std::vector<SyncedFile> files;
+  for (std::size_t begin = 0; begin < listing.size();) {
+    const auto end = std::min(listing.find('\n', begin), listing.size());
+    const auto line = listing.substr(begin, end - begin);
+    begin = end + 1;
+    SyncedFile file;
+    const auto read = std::from_chars(line.data(), line.data() + line.size(), file.bytes);
+    const auto digits = static_cast<std::size_t>(read.ptr - line.data());
+    if (read.ec != std::errc() || digits >= line.size() || line[digits] != ' ') {
+      throw Error(ErrorKind::kEnvironment, fmt::format("rsync lists a file as '{}'", line),
+                  "look whether rsync prints something at its start, and call it by hand");
+    }
+    file.name = line.substr(digits + 1);
+    if (!file.name.ends_with('/')) files.push_back(std::move(file));
+  }
+  return files;
+}
+
+std::string LargestOf(std::vector<SyncedFile> files) {
+  std::ranges::sort(files, [](const auto& a, const auto& b) { return a.bytes > b.bytes; });
+  Words named;
+  for (const auto& file : files) {
+    if (named.size() == kMostNamed) break;
+    named.push_back(fmt::format("{} ({})", file.name, FormatBytes({file.bytes})));
+  }
+  return fmt::format("{}", fmt::join(named, ", "));
+}
+
+Bytes TotalOf(const std::vector<SyncedFile>& files) {
+  return {std::accumulate(files.begin(), files.end(), std::uint64_t{0},
+                          [](std::uint64_t sum, const SyncedFile& file) { return sum + file.bytes; })};
+}
+
+}  // namespace slipway::launcher
