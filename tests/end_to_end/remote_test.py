@@ -4,7 +4,9 @@
 import json
 import os
 import pathlib
+import pty
 import pwd
+import select
 import shutil
 import socket
 import subprocess
@@ -174,6 +176,7 @@ def test_a_run_happens_there_with_the_files_of_here(here):
     project, = here.there().glob("project-*")
     assert {each.name for each in project.iterdir()} == {"exp.yaml", "step.sh", "data.txt"}
     run, = (here.there() / "runs").iterdir()
+    assert f"folder  {run}" in out, "without .. in it"
     assert run.name.startswith("far-") and not (here.project / "runs").exists()
     (here.project / "data.txt").write_text("changed\n")
     assert "changed" in here.slipway("run", "exp.yaml")
@@ -196,8 +199,7 @@ def test_runs_there_are_seen_from_any_folder(here, tmp_path):
 
 def test_exit_codes_and_errors_are_those_of_there(here):
     (here.project / "step.sh").write_text("exit 3\n")
-    here.slipway("run", "exp.yaml", status=1)
-    assert "exit status 3" in here.said
+    assert "exit status 3" in here.slipway("run", "exp.yaml", status=1)
     assert json.loads(here.slipway("status", "nothing", "--json", status=2))["kind"] == "usage"
     here.slipway("report", "nothing", status=2)
     assert "no run 'nothing'" in here.said
@@ -295,6 +297,31 @@ def test_a_submitted_run_survives_the_connection(here):
     run = here.slipway("submit", "-q", "exp.yaml").strip()
     here.disconnect()
     assert json.loads(here.slipway("wait", run, "--json"))["phase"] == "succeeded"
+
+
+def test_ctrl_c_in_a_terminal_reaches_the_command_there(here):
+    (here.project / "exp.yaml").write_text(SPEC + "checkpoint: {signal: TERM}\n")
+    (here.project / "step.sh").write_text("echo it runs; exec sleep 60\n")
+    ours, theirs = pty.openpty()
+    process = subprocess.Popen([PROGRAM, "--on", "far", "run", "exp.yaml"], env=here.environment, cwd=here.project,
+                               stdin=theirs, stdout=theirs, stderr=theirs, start_new_session=True)
+    os.close(theirs)
+    said = b""
+    while b"it runs" not in said:
+        assert select.select([ours], [], [], 60)[0], said
+        try:
+            said += os.read(ours, 1000)
+        except OSError:
+            raise AssertionError(said) from None
+    os.write(ours, b"\x03")
+    try:
+        while os.read(ours, 1000):
+            pass
+    except OSError:  # the last one has closed it
+        pass
+    assert process.wait(60) == 130
+    os.close(ours)
+    assert json.loads(here.slipway("status", "--json", status=130))["phase"] == "cancelled"
 
 
 def test_settings_of_remotes_are_no_fields_of_specs(here):

@@ -22,9 +22,6 @@ bool NamesRunsDirectory(const Words& words) {
   return std::ranges::any_of(words, [](const auto& word) { return word == "--runs-dir" || word.starts_with("--runs-dir="); });
 }
 
-/// From ROOT/folder; ROOT may be relative to the home.
-std::string RunsFrom(const std::string& folder) { return folder.empty() ? "runs" : "../runs"; }
-
 std::string PathOf(const Remote& remote, const std::string& folder) {
   return folder.empty() ? remote.root : remote.root + "/" + folder;
 }
@@ -89,10 +86,10 @@ std::string ProjectFolder(const std::filesystem::path& folder, std::string_view 
 
 std::string RemoteLine(const Remote& remote, const std::string& folder, const Words& words) {
   const auto path = QuoteForShell({AsPath(PathOf(remote, folder))});
-  Words given = words;
-  if (!NamesRunsDirectory(words)) given.insert(given.begin(), {"--runs-dir", RunsFrom(folder)});
-  return ForAnyShell(
-      fmt::format("mkdir -p {0} && cd {0} && exec {1} {2}", path, ProgramOf(remote), QuoteForShell(given)));
+  const auto root = QuoteForShell({AsPath(remote.root)});
+  const auto* runs = NamesRunsDirectory(words) ? "" : "--runs-dir \"$runs\" ";
+  // The root may be relative to the home, and the path of runs is shown to people.
+  return ForAnyShell(fmt::format("mkdir -p {0} && runs=$(cd {1} && pwd)/runs && cd {0} && exec {2} {3}{4}", path, root, ProgramOf(remote), runs, QuoteForShell(words)));
 }
 
 std::string PrintFileLine(const Remote& remote, const std::string& file) {
@@ -104,8 +101,9 @@ Words RsyncCommand(const Remote& remote, const Words& ssh_options, const std::fi
                    const std::string& target, bool has_ignore_file, Sync sync) {
   Words ssh{"ssh"};
   ssh.insert(ssh.end(), ssh_options.begin(), ssh_options.end());
-  // --protect-args: no shell there reads the path. -e: rsync splits this text itself and knows these quotes.
-  Words words{"rsync", "-rlpt", "--safe-links", "--protect-args", "-e", QuoteForShell(ssh)};
+  // --modify-window=-1: two edits within a second differ. --protect-args: no shell there reads the path. -e: rsync
+  // splits this text itself and knows these quotes.
+  Words words{"rsync", "-rlpt", "--modify-window=-1", "--safe-links", "--protect-args", "-e", QuoteForShell(ssh)};
   if (sync == Sync::kList) words.insert(words.end(), {"--dry-run", "--out-format=%l %n"});
   if (has_ignore_file) words.push_back("--exclude-from=" + (folder / ".slipwayignore").string());
   for (const auto* pattern : kNeverNeeded) words.push_back(fmt::format("--exclude={}", pattern));

@@ -71,9 +71,9 @@ TEST(RemoteLine, CarriesEveryWordAsItIs) {
 
 TEST(RemoteLine, KeepsRunsInOnePlace) {
   const auto in_project = RemoteLine(kRemote, "exp-1", {"run", "a.yaml"});
-  EXPECT_NE(in_project.find("--runs-dir ../runs run a.yaml"), std::string::npos) << in_project;
-  EXPECT_NE(RemoteLine(kRemote, "", {"ls"}).find("--runs-dir runs ls"), std::string::npos);
-  EXPECT_EQ(RemoteLine(kRemote, "", {"--runs-dir", "/x", "ls"}).find("--runs-dir runs"), std::string::npos);
+  EXPECT_NE(in_project.find("--runs-dir \"$runs\" run a.yaml"), std::string::npos) << in_project;
+  EXPECT_NE(RemoteLine(kRemote, "", {"ls"}).find("--runs-dir \"$runs\" ls"), std::string::npos);
+  EXPECT_EQ(RemoteLine(kRemote, "", {"--runs-dir", "/x", "ls"}).find("--runs-dir \"$runs\""), std::string::npos);
 }
 
 TEST(RemoteLine, FindsARelativeProgramBelowTheHome) {
