@@ -29,7 +29,8 @@ std::string PathOf(const Remote& remote, const std::string& folder) {
 /// A path as a word that no program takes for an option.
 std::string AsPath(const std::string& path) { return path.starts_with('-') ? "./" + path : path; }
 
-std::string ForAnyShell(const std::string& line) { return QuoteForShell({"sh", "-c", line}); }
+/// The login shell goes: it would die of Ctrl-C before the program has ended in order.
+std::string ForAnyShell(const std::string& line) { return "exec " + QuoteForShell({"sh", "-c", line}); }
 
 /// A relative program lies below the home, which is where ssh starts; a bare name is on the PATH.
 std::string ProgramOf(const Remote& remote) {
