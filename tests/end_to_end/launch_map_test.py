@@ -131,6 +131,28 @@ def test_the_whole_map_can_be_cancelled_and_resumed(place):
     assert [job.result() for job in jobs] == [0, 1, 2, 3]
 
 
+def notes(number, file):
+    with open(file, "a") as out:
+        print(number, file=out)
+    time.sleep(0.2)
+    return number
+
+
+def test_calls_that_have_ended_do_not_run_again_after_a_kill(place):
+    jobs = launch.map(notes, range(10), [str(place / "ran")] * 10, parallel=2, **LOCAL)
+    wait_for(lambda: len(list(jobs[0].folder.glob("trials/*/outputs/result-*"))) >= 4)
+    os.kill(jobs[0].run.status()["manager"]["pid"], signal.SIGKILL)
+    wait_for(lambda: jobs[0].run.state == "lost")
+    had_ended = {job.number for job in jobs if job.status()["phase"] == "succeeded"}
+    assert {job.state for job in jobs if job.number not in had_ended} <= {"lost"}
+    with pytest.raises(launch.JobLostError):
+        jobs[9].result()
+    subprocess.run([os.environ["SLIPWAY_PROGRAM"], "resume", jobs[0].folder], check=True, capture_output=True)
+    assert [job.result() for job in jobs] == list(range(10))
+    ran = [int(line) for line in (place / "ran").read_text().split()]
+    assert set(ran) == set(range(10)) and all(ran.count(number) == 1 for number in had_ended)
+
+
 def test_another_process_finds_the_calls():
     program = ("import launch_map_test\n"
                "from slipway import launch\n"

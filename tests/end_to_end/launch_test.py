@@ -6,6 +6,7 @@ import json
 import os
 import pathlib
 import random
+import resource
 import shutil
 import signal
 import subprocess
@@ -52,6 +53,12 @@ def rank_one_fails():
 
 def not_picklable():
     return threading.Lock()
+
+
+def too_large():
+    """Its result does not fit the largest file that it may write."""
+    resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000))
+    return bytes(100_000)
 
 
 def sleep(seconds, mark=None):
@@ -245,6 +252,13 @@ def test_ends_without_a_result_say_why():
         launch.submit(ends, 3, **LOCAL).result()
     with pytest.raises(launch.NotPicklableError, match="the result cannot be sent"):
         launch.submit(not_picklable, **LOCAL).result()
+
+
+def test_a_result_that_cannot_be_written_is_an_error():
+    job = launch.submit(too_large, **LOCAL)
+    with pytest.raises(OSError, match="File too large"):
+        job.result()
+    assert [each.name for each in (job.folder / "outputs").iterdir()] == ["result-00000.pickle"], "nothing half-written"
 
 
 def test_a_job_can_be_cancelled(place):

@@ -1,5 +1,6 @@
 """Files that hold pickles: written whole or not at all, and read only if no other user can have written them."""
 
+import contextlib
 import os
 import pathlib
 import stat
@@ -7,16 +8,25 @@ import stat
 from slipway.launch import errors
 
 
-def write(path, *parts):
-    """Durably, by one rename; mode 0600."""
-    path = pathlib.Path(path)
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
-    with os.fdopen(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as out:
+def _write_new(path, parts):
+    with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as out:
         for part in parts:
             out.write(part)
         out.flush()
         os.fsync(out.fileno())
-    os.replace(temporary, path)
+
+
+def write(path, *parts):
+    """Durably, by one rename; mode 0600. Errors: OSError; then the file is as it was."""
+    path = pathlib.Path(path)
+    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        _write_new(temporary, parts)
+        os.replace(temporary, path)
+    except OSError:
+        with contextlib.suppress(OSError):
+            os.unlink(temporary)
+        raise
 
 
 def _why_not_own(path):
