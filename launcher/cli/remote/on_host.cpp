@@ -34,7 +34,8 @@ std::string LastLineOf(const std::string& text) {
   const auto end = text.find_last_not_of(" \r\n");
   if (end == std::string::npos) return "it printed nothing";
   const auto begin = text.find_last_of("\r\n", end);
-  return text.substr(begin == std::string::npos ? 0 : begin + 1, end - (begin == std::string::npos ? 0 : begin + 1) + 1);
+  return text.substr(begin == std::string::npos ? 0 : begin + 1,
+                     end - (begin == std::string::npos ? 0 : begin + 1) + 1);
 }
 
 /// A place for the socket of a shared connection that only this user can use; empty when there is none.
@@ -42,7 +43,8 @@ std::string OwnControlPath() {
   const char* runtime = std::getenv("XDG_RUNTIME_DIR");
   const char* home = std::getenv("HOME");
   std::error_code code;
-  for (const auto& folder : {fs::path(runtime != nullptr ? runtime : ""), fs::path(home != nullptr ? home : "") / ".ssh"}) {
+  for (const auto& folder :
+       {fs::path(runtime != nullptr ? runtime : ""), fs::path(home != nullptr ? home : "") / ".ssh"}) {
     const bool is_plain = folder.string().find_first_of(" '\"%") == std::string::npos;
     if (folder.is_absolute() && is_plain && fs::is_directory(folder, code)) return folder / "slipway-%C";
   }
@@ -76,15 +78,17 @@ class Connection {
 
   /// The command there, with the standard streams of this process.
   int CarryOut(const std::string& folder, const Words& words) const {
-    const bool is_seen = output_.mode() == OutputMode::kHuman && ::isatty(STDIN_FILENO) != 0 && ::isatty(STDOUT_FILENO) != 0;
+    const bool is_seen =
+        output_.mode() == OutputMode::kHuman && ::isatty(STDIN_FILENO) != 0 && ::isatty(STDOUT_FILENO) != 0;
     const auto terminal = is_seen ? Terminal::kForced : Terminal::kNone;
-    auto child = ChildProcess::Spawn({.argv = SshCommand(remote_, options_, terminal, RemoteLine(remote_, folder, words)),
-                                      .stdin_fd = STDIN_FILENO,
-                                      .group = ProcessGroup::kInherited});
+    auto child =
+        ChildProcess::Spawn({.argv = SshCommand(remote_, options_, terminal, RemoteLine(remote_, folder, words)),
+                             .stdin_fd = STDIN_FILENO,
+                             .group = ProcessGroup::kInherited});
     return CodeOf(child.Wait());
   }
 
-  /// What a command there prints. Its errors are printed here, as it printed them.
+  /// How a command there ended, and what it printed. Errors: kEnvironment: the connection; no program there.
   Captured Capture(const std::string& line) const {
     auto done = RunAndCapture({.argv = SshCommand(remote_, options_, Terminal::kNone, line)}, kSyncLimit);
     CodeOf(done.status);
@@ -112,23 +116,27 @@ class Connection {
     if (status && status->Success()) return child.Release();
     const auto why = status ? LastLineOf(ReadFile(fmt::format("/proc/self/fd/{}", said.get())))
                             : std::string("no answer within 2 minutes");
-    throw Error(ErrorKind::kEnvironment, fmt::format("ssh does not reach '{}' without a question: {}", remote_.destination, why),
+    throw Error(ErrorKind::kEnvironment,
+                fmt::format("ssh does not reach '{}' without a question: {}", remote_.destination, why),
                 HowToConnect());
   }
 
   std::string HowToConnect() const {
     const auto path = control_path_.empty() ? "" : fmt::format("-o ControlPath={} ", control_path_);
-    return fmt::format("load your key with ssh-add, or open a connection that later commands share: ssh -o "
-                       "ControlMaster=auto -o ControlPersist=8h {}{}", path, remote_.destination);
+    return fmt::format(
+        "load your key with ssh-add, or open a connection that later commands share: ssh -o "
+        "ControlMaster=auto -o ControlPersist=8h {}{}",
+        path, remote_.destination);
   }
 
   void MakeFolder(const std::string& folder) const {
     const auto path = remote_.root + "/" + folder;
     const auto done = Capture(QuoteForShell({"mkdir", "-p", "--", path}));
     if (done.status.Success()) return;
-    throw Error(ErrorKind::kEnvironment,
-                fmt::format("the folder '{}' cannot be made on '{}': {}", path, remote_.destination, LastLineOf(done.errors)),
-                fmt::format("set remotes.{}.root in your settings to a folder that you can write to", remote_.name));
+    throw Error(
+        ErrorKind::kEnvironment,
+        fmt::format("the folder '{}' cannot be made on '{}': {}", path, remote_.destination, LastLineOf(done.errors)),
+        fmt::format("set remotes.{}.root in your settings to a folder that you can write to", remote_.name));
   }
 
   std::string Rsync(const Words& words) const {
@@ -143,12 +151,12 @@ class Connection {
   void RequireLimit(const std::vector<SyncedFile>& files, const fs::path& project) const {
     const auto total = TotalOf(files);
     if (total <= remote_.limit) return;
-    throw Error(ErrorKind::kUsage,
-                fmt::format("'{}' has {} in {} files to bring to '{}', more than {}: {}", project.string(),
-                            FormatBytes(total), files.size(), remote_.destination, FormatBytes(remote_.limit),
-                            LargestOf(files)),
-                fmt::format("name what is not needed there in '{}', or raise remotes.{}.limit in your settings",
-                            (project / ".slipwayignore").string(), remote_.name));
+    throw Error(
+        ErrorKind::kUsage,
+        fmt::format("'{}' has {} in {} files to bring to '{}', more than {}: {}", project.string(), FormatBytes(total),
+                    files.size(), remote_.destination, FormatBytes(remote_.limit), LargestOf(files)),
+        fmt::format("name what is not needed there in '{}', or raise remotes.{}.limit in your settings",
+                    (project / ".slipwayignore").string(), remote_.name));
   }
 
   int CodeOf(const ExitStatus& status) const {
@@ -181,7 +189,8 @@ Words WithSpecThere(Words words, const fs::path& spec) {
 int CarryOutSpec(const RemoteRequest& request, const Connection& connection) {
   std::error_code code;
   if (!fs::is_regular_file(request.spec, code)) {
-    throw Error(ErrorKind::kUsage, fmt::format("there is no spec '{}'", request.spec.string()), "give the path of a YAML file here");
+    throw Error(ErrorKind::kUsage, fmt::format("there is no spec '{}'", request.spec.string()),
+                "give the path of a YAML file here");
   }
   const auto project = fs::canonical(request.spec).parent_path();
   const auto folder = ProjectFolder(project, HostName());
@@ -198,7 +207,8 @@ int BringReport(const RemoteRequest& request, const Connection& connection, Outp
   const fs::path there = made.output.substr(0, made.output.find_last_not_of("\r\n") + 1);
   const auto page = connection.Capture(PrintFileLine(connection.remote(), there));
   if (!page.status.Success()) {
-    throw Error(ErrorKind::kEnvironment, fmt::format("'{}' cannot be read there: {}", there.string(), LastLineOf(page.errors)),
+    throw Error(ErrorKind::kEnvironment,
+                fmt::format("'{}' cannot be read there: {}", there.string(), LastLineOf(page.errors)),
                 "give the command once more");
   }
   const auto name = request.runs.size() > 1 ? "report.html" : there.parent_path().filename().string() + ".html";

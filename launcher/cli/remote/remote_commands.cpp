@@ -19,7 +19,8 @@ constexpr std::array kNeverNeeded{"/.git/", "/runs/", "/build/", "/.call-*/", "_
 constexpr std::size_t kMostNamed = 3;
 
 bool NamesRunsDirectory(const Words& words) {
-  return std::ranges::any_of(words, [](const auto& word) { return word == "--runs-dir" || word.starts_with("--runs-dir="); });
+  return std::ranges::any_of(words,
+                             [](const auto& word) { return word == "--runs-dir" || word.starts_with("--runs-dir="); });
 }
 
 std::string PathOf(const Remote& remote, const std::string& folder) {
@@ -66,7 +67,8 @@ std::optional<std::string> ControlPathIn(std::string_view configuration) {
 Words SshOptions(const std::string& own_path) {
   Words options{"-o", "BatchMode=yes"};
   if (!own_path.empty()) {
-    for (const auto& option : {"ControlMaster=auto", "ControlPersist=60"}) options.insert(options.end(), {"-o", option});
+    for (const auto& option : {"ControlMaster=auto", "ControlPersist=60"})
+      options.insert(options.end(), {"-o", option});
     options.insert(options.end(), {"-o", "ControlPath=" + own_path});
   }
   return options;
@@ -90,7 +92,8 @@ std::string RemoteLine(const Remote& remote, const std::string& folder, const Wo
   const auto root = QuoteForShell({AsPath(remote.root)});
   const auto* runs = NamesRunsDirectory(words) ? "" : "--runs-dir \"$runs\" ";
   // The root may be relative to the home, and the path of runs is shown to people.
-  return ForAnyShell(fmt::format("mkdir -p {0} && runs=$(cd {1} && pwd)/runs && cd {0} && exec {2} {3}{4}", path, root, ProgramOf(remote), runs, QuoteForShell(words)));
+  return ForAnyShell(fmt::format("mkdir -p {0} && runs=$(cd {1} && pwd)/runs && cd {0} && exec {2} {3}{4}", path, root,
+                                 ProgramOf(remote), runs, QuoteForShell(words)));
 }
 
 std::string PrintFileLine(const Remote& remote, const std::string& file) {

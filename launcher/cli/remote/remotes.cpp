@@ -42,8 +42,8 @@ class RemoteReader {
  private:
   void ReadField(const YamlEntry& entry) {
     if (std::find(kKeys.begin(), kKeys.end(), entry.key) == kKeys.end()) {
-      return report_.Error(entry.key_place, fmt::format("unknown field {}{}", Quoted(entry.key),
-                                                        SuggestWord(entry.key, kKeys)));
+      return report_.Error(entry.key_place,
+                           fmt::format("unknown field {}{}", Quoted(entry.key), SuggestWord(entry.key, kKeys)));
     }
     if (entry.value.kind != Kind::kScalar || entry.value.text.empty()) {
       return report_.Error(entry.value.place, fmt::format("{} is a text that is not empty", entry.key));

@@ -9,10 +9,10 @@
 namespace slipway::launcher {
 
 struct Remote {
-  std::string name;                 ///< as given to --on
-  std::string destination;          ///< what ssh gets: an alias of its configuration, HOST or USER@HOST
-  std::string root = "slipway";     ///< folder of projects and runs there; relative: below the home
-  std::string program = "slipway";  ///< what is started there
+  std::string name;                       ///< as given to --on
+  std::string destination;                ///< what ssh gets: an alias of its configuration, HOST or USER@HOST
+  std::string root = "slipway";           ///< folder of projects and runs there; relative: below the home
+  std::string program = "slipway";        ///< what is started there
   Bytes limit{std::uint64_t{200} << 20};  ///< most that one command may transfer
 };
 

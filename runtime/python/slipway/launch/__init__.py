@@ -7,8 +7,8 @@
     run = launch.Experiment.from_yaml("exp.yaml", set={"train.args.epochs": 3}).run()
     run.trials()
 
-It calls the program `slipway` and reads its JSON. It needs neither MPI nor libslipway, and no package beside Python's own;
-cloudpickle and pandas are used where they are installed.
+It calls the program `slipway` and reads its JSON. It needs neither MPI nor libslipway, and no package beside Python's
+own; cloudpickle and pandas are used where they are installed.
 """
 
 from slipway.launch.errors import (BusyError, CommandError, CommandFailedError, CommandInterruptedError, DefectError,

@@ -40,8 +40,9 @@ def _require_importable(value):
     """Without cloudpickle what is defined at a prompt or in a notebook exists in this process only."""
     main = sys.modules.get("__main__")
     if getattr(value, "__module__", None) == "__main__" and main_program() is None and hasattr(main, "__dict__"):
-        raise errors.NotPicklableError(f"'{value.__qualname__}' is defined at a prompt or in a notebook, and cannot be "
-                                       "sent to a job without cloudpickle", "install cloudpickle, or move it to a module")
+        raise errors.NotPicklableError(
+            f"'{value.__qualname__}' is defined at a prompt or in a notebook, and cannot be sent to a job without "
+            "cloudpickle", "install cloudpickle, or move it to a module")
 
 
 def dump(value, what):

@@ -73,8 +73,9 @@ class Result:
         try:
             return _pickles.load(self.payload)
         except Exception as error:  # a class of the value decides what is raised
-            raise errors.ResultError(f"the result '{self.path}' cannot be rebuilt here: {type(error).__name__}: {error}",
-                                     "import here what the job imports, then ask again") from error
+            raise errors.ResultError(
+                f"the result '{self.path}' cannot be rebuilt here: {type(error).__name__}: {error}",
+                "import here what the job imports, then ask again") from error
 
     def exception(self):
         """The exception with its remote traceback as cause; nothing for a value."""

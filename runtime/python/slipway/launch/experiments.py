@@ -44,7 +44,8 @@ class Run(_handles.Handle):
         return cls(_handles.find(id, runs)["folder"])
 
     def metrics(self):
-        """Every reported value, as `slipway export --csv` has it: run, trial, attempt, metric, step, epoch, value, time."""
+        """Every reported value, as `slipway export --csv` has it: run, trial, attempt, metric, step, epoch, value,
+        time."""
         with tempfile.TemporaryDirectory(prefix="slipway-") as place:
             file = pathlib.Path(place) / "metrics.jsonl"
             _command.call("export", self.folder, "--jsonl", file)
@@ -73,7 +74,8 @@ class Run(_handles.Handle):
 
     def logs(self, rank=None, trial=None):
         """What its ranks have written so far, as one text; of an ensemble those of one trial."""
-        chosen = ([] if rank is None else ["--rank", rank, "--no-prefix"]) + ([] if trial is None else ["--trial", trial])
+        chosen = [] if rank is None else ["--rank", rank, "--no-prefix"]
+        chosen += [] if trial is None else ["--trial", trial]
         return _command.text_of("logs", self.folder, *chosen)
 
     def _rows(self):

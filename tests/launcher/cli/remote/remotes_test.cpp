@@ -31,7 +31,8 @@ class Remotes : public testing::Test {
 };
 
 TEST_F(Remotes, AreReadFromTheSettings) {
-  const auto remote = Find("far", "remotes:\n  far: {ssh: me@login, root: ~/work, program: /opt/slipway, limit: 1GB}\n");
+  const auto remote =
+      Find("far", "remotes:\n  far: {ssh: me@login, root: ~/work, program: /opt/slipway, limit: 1GB}\n");
   EXPECT_EQ(remote.destination, "me@login");
   EXPECT_EQ(remote.root, "work") << "below the home";
   EXPECT_EQ(remote.program, "/opt/slipway");
