@@ -18,17 +18,6 @@
 namespace slipway::launcher {
 namespace {
 
-/// Slurm is asked about all of them together. A run whose state cannot be read stays, with the reason.
-void Observe(std::vector<SelectedRun>& runs) {
-  std::vector<RunFolder> folders;
-  for (const auto& run : runs) folders.push_back(run.folder);
-  auto rows = ObserveRows(folders);
-  for (std::size_t i = 0; i < runs.size(); ++i) {
-    runs[i].trouble = std::move(rows[i].trouble);
-    runs[i].state = std::move(rows[i].state);
-  }
-}
-
 Json UnreadableDocument(const SelectedRun& run, const Error& trouble) {
   RunState unknown;
   unknown.run = run.folder.id();
@@ -158,7 +147,6 @@ RunTags TagsAfter(const TagOptions& options, const RunFolder& run) {
 int Ls(const LsOptions& options, Session& session) {
   const auto mode = session.output.mode();
   auto selection = SelectRuns(options, session.runs_directory, UnixSeconds(SystemClock().Now()));
-  if (mode != OutputMode::kQuiet) Observe(selection.runs);
   for (const auto& remark : selection.remarks) session.output.Say(remark);
   Json list = Json::array();
   std::string brief;

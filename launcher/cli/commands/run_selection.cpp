@@ -96,8 +96,7 @@ class Selector {
       selection.fitting = folders.size();
       KeepLast(folders);
     }
-    for (auto& folder : folders) Take(std::move(folder), selection.runs);
-    FilterByState(selection.runs);
+    for (auto& row : ObserveRows(folders)) Take(std::move(row), selection.runs);
     for (const auto& remark : {RemarkOnTags(), RemarkOnMetrics(selection.runs)}) {
       if (!remark.empty()) selection.remarks.push_back(remark);
     }
@@ -115,19 +114,18 @@ class Selector {
     if (list.size() > most) list.erase(list.begin(), list.end() - options_.limit);
   }
 
-  void Take(RunFolder folder, std::vector<SelectedRun>& runs) {
-    SelectedRun run{std::move(folder)};
+  void Take(RunRow row, std::vector<SelectedRun>& runs) {
+    SelectedRun run{std::move(row.run), std::move(row.trouble), std::move(row.state)};
     run.tags = RunTagsOrNone(run.folder);
     seen_tags_.insert(run.tags.tags.begin(), run.tags.tags.end());
     if (!std::ranges::all_of(options_.tags, [&](const auto& tag) { return run.tags.Has(tag); })) return;
-    try {
-      run.state = run.folder.ReadState();
-    } catch (const Error& error) {
-      run.trouble = error;
-    }
-    if (!FitsNameAndTime(run)) return;
+    if (!FitsState(run) || !FitsNameAndTime(run)) return;
     if (sort_ == SortBy::kBest && run.state) run.best = BestOf(run.folder, *run.state, options_.metric);
     runs.push_back(std::move(run));
+  }
+
+  bool FitsState(const SelectedRun& run) const {
+    return states_.empty() || states_.contains(std::string(run.state ? PhaseName(run.state->phase) : kUnreadable));
   }
 
   bool FitsNameAndTime(const SelectedRun& run) const {
@@ -136,23 +134,6 @@ class Selector {
     if (!since_) return true;
     const auto created = run.state ? ParseUtc(run.state->created) : std::nullopt;
     return created && UnixSeconds(*created) >= *since_;
-  }
-
-  /// The batch system knows better how runs are that wait or run there.
-  void FilterByState(std::vector<SelectedRun>& runs) const {
-    if (states_.empty()) return;
-    std::vector<RunFolder> living;
-    for (const auto& run : runs) {
-      if (run.state && !HasEnded(run.state->phase)) living.push_back(run.folder);
-    }
-    auto observed = living.empty() ? std::vector<ObservedRun>() : ObserveRuns(living);
-    auto next = observed.begin();
-    for (auto& run : runs) {
-      if (run.state && !HasEnded(run.state->phase)) run.state = (next++)->state;
-    }
-    std::erase_if(runs, [&](const SelectedRun& run) {
-      return !states_.contains(std::string(run.state ? PhaseName(run.state->phase) : kUnreadable));
-    });
   }
 
   void Order(std::vector<SelectedRun>& runs) const {

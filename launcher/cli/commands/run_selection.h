@@ -14,7 +14,7 @@
 
 namespace slipway::launcher {
 
-/// A run whose state cannot be read has the reason instead.
+/// A run as ObserveRows shows it: one whose state cannot be read has the reason instead.
 struct SelectedRun {
   RunFolder folder;
   std::optional<Error> trouble = {};
@@ -31,8 +31,8 @@ struct Selection {
 };
 
 /// `now`: in seconds since 1970.
-/// Cost: without filters that of the runs shown; else two small files of each run. With `sort` best also the trial book
-/// of each ensemble that fits. With states also a request to the batch system for the runs that have not ended.
+/// Cost: that of ObserveRows, without filters for the runs shown only, else for all; with `sort` best also the trial book
+/// of each ensemble that fits.
 /// Errors: as Ls.
 Selection SelectRuns(const LsOptions& options, const std::filesystem::path& runs_directory, double now);
 
