@@ -15,8 +15,9 @@
  * process without slipway_finalize.
  *
  * A tensor is a dense row-major array in CPU memory; a CUDA device pointer is refused with SLIPWAY_ERROR_DEVICE_MEMORY
- * (other makers' devices are not recognised). One thread at a time may be inside this library, except that
- * slipway_submit may be called by any thread. A child made by fork() is not part of the job.
+ * (other makers' devices are not recognised). One thread at a time may be inside this library, with two exceptions:
+ * any thread may call slipway_submit, and each group of slipway_group_create_by_members may have a thread of its own
+ * inside an operation. A child made by fork() is not part of the job.
  */
 #ifndef SLIPWAY_H_
 #define SLIPWAY_H_
@@ -118,7 +119,17 @@ SLIPWAY_API int slipway_local_size(void);
  * over all ranks of the job, also those outside, which may not use it.
  */
 SLIPWAY_API int slipway_group_create(const int* ranks, int count, int* group);
-/** Frees a group that is not in use. Collective over all ranks of the job. */
+/**
+ * The same, by its members alone; *group is a number of this process, and other members may have another. All members
+ * must be about to call it with the same `tag`, 0 to 32767: MPI waits for a missing one for ever. Groups that are made
+ * at the same time and share ranks need different tags. One thread at a time may use the group, while others use other
+ * groups. SLIPWAY_ERROR_STATE where MPI does not give MPI_THREAD_MULTIPLE. Collective over the members.
+ */
+SLIPWAY_API int slipway_group_create_by_members(const int* ranks, int count, int tag, int* group);
+/**
+ * Frees a group that is not in use. Collective over all ranks of the job, or over the members that have made it by
+ * themselves.
+ */
 SLIPWAY_API int slipway_group_free(int group);
 /** This rank in the group, or -1 when it is outside or there is no such group. */
 SLIPWAY_API int slipway_group_rank(int group);

@@ -156,6 +156,7 @@ void Job::Join() {
                stderr);
   }
   groups_[SLIPWAY_ALL] = NewGroup(std::move(communicator));
+  all_ = groups_[SLIPWAY_ALL].get();
 }
 
 std::unique_ptr<Group> Job::NewGroup(std::unique_ptr<Communicator> communicator) {
@@ -202,13 +203,19 @@ SelectionSettings Job::Selection(const Placement& placement) const try {
 
 bool Job::InItsOwnProcess() const { return ::getpid() == process_; }
 
+bool Job::HasGroup(int number) {
+  const std::lock_guard lock(groups_mutex_);
+  return groups_.contains(number);
+}
+
 Group* Job::FindGroup(int number) {
+  const std::lock_guard lock(groups_mutex_);
   const auto found = groups_.find(number);
   return found == groups_.end() ? nullptr : found->second.get();
 }
 
 Group& Job::GroupOf(int number) {
-  if (!groups_.contains(number)) {
+  if (!HasGroup(number)) {
     throw RuntimeError(SLIPWAY_ERROR_ARGUMENT, fmt::format("there is no group {}: call slipway_group_create", number));
   }
   if (auto* group = FindGroup(number)) return *group;
@@ -221,12 +228,28 @@ int Job::MakeGroup(std::span<const int> ranks) {
   OnAllRanks(communicator(), [&] {
     if (group != nullptr) group->SetSelection(Selection(group->placement()));
   });
+  const std::lock_guard lock(groups_mutex_);
   groups_[next_group_] = std::move(group);
   return next_group_++;
 }
 
+int Job::MakeGroupByMembers(std::span<const int> ranks, int tag) {
+  if (!all().alone() && !ThreadsMayCommunicate()) {
+    throw RuntimeError(SLIPWAY_ERROR_STATE,
+                       "groups that threads use at the same time need MPI_THREAD_MULTIPLE: let slipway_init start MPI, or "
+                       "start it with MPI_Init_thread");
+  }
+  auto group = NewGroup(communicator().SubgroupByMembers(ranks, tag, NewWaiter(false)));
+  OnAllRanks(group->communicator(), [&] { group->SetSelection(Selection(group->placement())); });
+  const std::lock_guard lock(groups_mutex_);
+  groups_[next_by_members_] = std::move(group);
+  return next_by_members_++;
+}
+
 void Job::FreeGroup(int number) {
-  communicator().Barrier();
+  auto& those_who_made_it = IsByMembers(number) ? GroupOf(number).communicator() : communicator();
+  those_who_made_it.Barrier();
+  const std::lock_guard lock(groups_mutex_);
   groups_.erase(number);
 }
 

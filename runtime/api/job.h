@@ -7,6 +7,7 @@
 #include <exception>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
@@ -44,7 +45,7 @@ class Job {
   std::exception_ptr Leave();
 
   int rank() { return all().rank(); }
-  Group& all() { return *groups_.at(SLIPWAY_ALL); }
+  Group& all() { return *all_; }
   Communicator& communicator() { return all().communicator(); }
   int local_rank() const { return local_rank_; }
   int local_size() const { return local_size_; }
@@ -55,12 +56,18 @@ class Job {
   MetricsFile* metrics() { return metrics_.get(); }  ///< null but on rank 0
   RunLog* run_log() { return run_log_.get(); }       ///< the same
 
+  // Groups may be looked up by several threads, also while one is made.
+
   /// A group. Errors when no group has that number, or this rank is not in it.
   Group& GroupOf(int number);
   /// Null for a group that this rank is outside of, or that is not there.
   Group* FindGroup(int number);
-  bool HasGroup(int number) const { return groups_.contains(number); }
+  bool HasGroup(int number);
   int MakeGroup(std::span<const int> ranks);
+  /// Collective over `ranks` alone. Errors: RuntimeError(STATE) when threads may not use MPI at the same time.
+  int MakeGroupByMembers(std::span<const int> ranks, int tag);
+  /// Whether MakeGroupByMembers gave this number.
+  static bool IsByMembers(int number) { return number >= kFirstByMembers; }
   void FreeGroup(int number);
 
   Team& TeamOf(const std::string& name);
@@ -100,8 +107,13 @@ class Job {
   JobSettings settings_;
   int local_rank_ = 0;
   int local_size_ = 1;
+  static constexpr int kFirstByMembers = 1 << 20;  ///< the numbers of other groups are the same on all ranks
+
+  std::mutex groups_mutex_;
   std::map<int, std::unique_ptr<Group>> groups_;  ///< null: this rank is outside
+  Group* all_ = nullptr;
   int next_group_ = SLIPWAY_ALL + 1;
+  int next_by_members_ = kFirstByMembers;
   std::unique_ptr<Checkpoints> checkpoints_;
   std::unique_ptr<StopFile> stop_file_;
   int teams_made_ = 0;                   ///< also those that are unregistered

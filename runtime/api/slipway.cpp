@@ -23,6 +23,9 @@ namespace {
 using namespace slipway::runtime;  // this file is the outer face of the runtime
 using Operation = Watch::Operation;
 
+/// MPI promises tags up to this.
+constexpr int kLargestTag = 32767;
+
 void CopyPath(const std::string& text, char* path, size_t capacity) {
   RequireArgument(path != nullptr && text.size() < capacity,
                   fmt::format("the buffer for a path of {} bytes is null or too small", text.size() + 1));
@@ -35,6 +38,17 @@ slipway::Json ParsedJson(const char* text, const char* missing, const char* key)
   auto json = slipway::Json::parse(given, nullptr, false);
   RequireArgument(!json.is_discarded(), fmt::format("the value of '{}' is not JSON: {}", key, given));
   return json;
+}
+
+std::vector<int> TakeMembers(const int* ranks, int count, const int* result, int job_size) {
+  RequireArgument(result != nullptr, "the result is a null pointer");
+  RequireArgument(count > 0 && ranks != nullptr, "a group needs ranks");
+  const std::set<int> different(ranks, ranks + count);
+  RequireArgument(different.size() == static_cast<std::size_t>(count), "a rank stands twice in the list");
+  RequireArgument(
+      *different.begin() >= 0 && *different.rbegin() < job_size,
+      fmt::format("there is no rank {}", *different.begin() < 0 ? *different.begin() : *different.rbegin()));
+  return {ranks, ranks + count};
 }
 
 int Report(const char* function, int64_t step, std::optional<double> epoch, const char* name, double value) {
@@ -87,18 +101,21 @@ int slipway_group_create(const int* ranks, int count, int* group) {
     auto& current = WholeJob();
     const Operation operation(current.watch(), Activity::kGroup);
     std::vector<int> members;
-    OnAllRanks(current.communicator(), [&] {
-      RequireArgument(group != nullptr, "the result is a null pointer");
-      RequireArgument(count > 0 && ranks != nullptr, "a group needs ranks");
-      members.assign(ranks, ranks + count);
-      const std::set<int> different(members.begin(), members.end());
-      RequireArgument(different.size() == members.size(), "a rank stands twice in the list");
-      RequireArgument(
-          *different.begin() >= 0 && *different.rbegin() < current.all().size(),
-          fmt::format("there is no rank {}", *different.begin() < 0 ? *different.begin() : *different.rbegin()));
-    });
+    OnAllRanks(current.communicator(), [&] { members = TakeMembers(ranks, count, group, current.all().size()); });
     RequireSameCall(fmt::format("a group of {}", fmt::join(members, ", ")), {}, current.communicator());
     *group = current.MakeGroup(members);
+  });
+}
+
+int slipway_group_create_by_members(const int* ranks, int count, int tag, int* group) {
+  return Guard(__func__, [&] {
+    auto& current = WholeJob();
+    const Operation operation(current.watch(), Activity::kGroup);
+    const auto members = TakeMembers(ranks, count, group, current.all().size());
+    RequireArgument(tag >= 0 && tag <= kLargestTag, fmt::format("the tag is {}, not 0 to {}", tag, kLargestTag));
+    RequireArgument(std::find(members.begin(), members.end(), current.rank()) != members.end(),
+                    fmt::format("rank {} is not one of the members", current.rank()));
+    *group = current.MakeGroupByMembers(members, tag);
   });
 }
 
@@ -106,10 +123,15 @@ int slipway_group_free(int group) {
   return Guard(__func__, [&] {
     auto& current = WholeJob();
     const Operation operation(current.watch(), Activity::kGroup);
-    OnAllRanks(current.communicator(), [&] {
+    const auto check = [&] {
       RequireArgument(group != SLIPWAY_ALL, "the group of all ranks stays");
       RequireArgument(current.HasGroup(group), fmt::format("there is no group {}", group));
-    });
+    };
+    if (Job::IsByMembers(group)) {
+      check();
+    } else {
+      OnAllRanks(current.communicator(), check);
+    }
     current.FreeGroup(group);
   });
 }

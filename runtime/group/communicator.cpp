@@ -87,9 +87,27 @@ std::unique_ptr<Communicator> Communicator::Subgroup(std::span<const int> ranks,
                           static_cast<int>(place - ranks.begin()), &part),
            "MPI_Comm_split");
   if (part == MPI_COMM_NULL) return nullptr;
+  return std::unique_ptr<Communicator>(new Communicator(part, JobRanksOf(ranks), waiter));
+}
+
+std::unique_ptr<Communicator> Communicator::SubgroupByMembers(std::span<const int> ranks, int tag, Waiter waiter) {
+  if (alone()) return Alone(waiter);
+  MPI_Group all = MPI_GROUP_NULL;
+  MPI_Group members = MPI_GROUP_NULL;
+  MPI_Comm part = MPI_COMM_NULL;
+  CheckMpi(MPI_Comm_group(communicator_, &all), "MPI_Comm_group");
+  CheckMpi(MPI_Group_incl(all, static_cast<int>(ranks.size()), ranks.data(), &members), "MPI_Group_incl");
+  const int code = MPI_Comm_create_group(communicator_, members, tag, &part);
+  MPI_Group_free(&members);
+  MPI_Group_free(&all);
+  CheckMpi(code, "MPI_Comm_create_group");
+  return std::unique_ptr<Communicator>(new Communicator(part, JobRanksOf(ranks), waiter));
+}
+
+std::vector<int> Communicator::JobRanksOf(std::span<const int> ranks) const {
   std::vector<int> job_ranks;
   for (const int rank : ranks) job_ranks.push_back(job_ranks_[static_cast<std::size_t>(rank)]);
-  return std::unique_ptr<Communicator>(new Communicator(part, std::move(job_ranks), waiter));
+  return job_ranks;
 }
 
 Communicator::~Communicator() {

@@ -32,6 +32,8 @@ class Communicator {
   std::unique_ptr<Communicator> Duplicate(Waiter waiter);
   /// Those of `ranks`, in this order; null for all others. Collective over this communicator.
   std::unique_ptr<Communicator> Subgroup(std::span<const int> ranks, Waiter waiter);
+  /// The same, collective over `ranks` alone, of which this rank is one. MPI waits for a missing one for ever.
+  std::unique_ptr<Communicator> SubgroupByMembers(std::span<const int> ranks, int tag, Waiter waiter);
 
   Communicator(const Communicator&) = delete;
   Communicator& operator=(const Communicator&) = delete;
@@ -64,6 +66,7 @@ class Communicator {
 
  private:
   Communicator(MPI_Comm communicator, std::vector<int> job_ranks, Waiter waiter);
+  std::vector<int> JobRanksOf(std::span<const int> ranks) const;
 
   MPI_Comm communicator_ = MPI_COMM_NULL;
   int rank_ = 0;

@@ -87,17 +87,31 @@ void Watch::StepDone() { own_->step.fetch_add(1, std::memory_order_relaxed); }
 
 void Watch::Finished() { own_->finished = 1; }
 
+std::optional<std::uint32_t> Watch::ActivityOfThread() const {
+  const auto own = std::find_if(operations_.rbegin(), operations_.rend(),
+                                [](const auto& entry) { return entry.thread == std::this_thread::get_id(); });
+  return own == operations_.rend() ? std::nullopt : std::optional(own->activity);
+}
+
 Watch::Operation::Operation(Watch& watch, Activity activity, std::uint32_t team)
-    : line_(*watch.own_),
-      outer_(line_.current.load(std::memory_order_relaxed)),
-      activity_(outer_ != 0 ? outer_ : static_cast<std::uint32_t>(activity) | team << 16),
-      exceptions_(std::uncaught_exceptions()) {
-  line_.current.store(activity_, std::memory_order_relaxed);
+    : watch_(watch), exceptions_(std::uncaught_exceptions()) {
+  const std::lock_guard lock(watch.operations_mutex_);
+  auto& current = watch.own_->current;
+  outer_ = watch.ActivityOfThread().value_or(watch.operations_.empty() ? current.load() : 0);
+  activity_ = outer_ != 0 ? outer_ : static_cast<std::uint32_t>(activity) | team << 16;
+  watch.operations_.push_back({std::this_thread::get_id(), activity_});
+  current.store(activity_, std::memory_order_relaxed);
 }
 
 Watch::Operation::~Operation() {
-  if (std::uncaught_exceptions() == exceptions_) line_.last.store(activity_, std::memory_order_relaxed);
-  line_.current.store(outer_, std::memory_order_relaxed);
+  const std::lock_guard lock(watch_.operations_mutex_);
+  auto& operations = watch_.operations_;
+  const auto own = std::find_if(operations.rbegin(), operations.rend(),
+                                [](const auto& entry) { return entry.thread == std::this_thread::get_id(); });
+  operations.erase(std::next(own).base());
+  auto& line = *watch_.own_;
+  if (std::uncaught_exceptions() == exceptions_) line.last.store(activity_, std::memory_order_relaxed);
+  line.current.store(operations.empty() ? outer_ : operations.back().activity, std::memory_order_relaxed);
 }
 
 void Watch::Patience::Check(const std::function<std::vector<int>()>& missing) {
@@ -214,6 +228,10 @@ JobView Watch::View(const std::map<int, RankStatus>& departed) const {
 
 /// Between two calls it is a team's thread that waits; before this rank knows the others, slipway_init.
 std::uint32_t Watch::OwnActivity() const {
+  {
+    const std::lock_guard lock(operations_mutex_);
+    if (const auto activity = ActivityOfThread()) return *activity;
+  }
   if (own_->current != 0) return own_->current;
   return static_cast<std::uint32_t>(places_.empty() ? Activity::kInit : Activity::kGradients);
 }

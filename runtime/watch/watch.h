@@ -16,6 +16,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <vector>
 
 #include "core/json.h"
@@ -52,7 +53,8 @@ class Watch {
   void StepDone();
   void Finished();
 
-  /// This rank is in an operation while the object lives; one inside another counts as that one.
+  /// This thread is in an operation while the object lives; one inside another counts as that one. Of several threads
+  /// the table shows the operation that began last.
   class Operation {
    public:
     Operation(Watch& watch, Activity activity, std::uint32_t team = 0);
@@ -61,7 +63,7 @@ class Watch {
     ~Operation();
 
    private:
-    RankStatusRow& line_;
+    Watch& watch_;
     std::uint32_t outer_;
     std::uint32_t activity_;
     int exceptions_;
@@ -116,6 +118,8 @@ class Watch {
   bool MayBeElsewhere(const JobView& view, const std::vector<int>& culprits) const;
   std::chrono::duration<double> Grace() const;
   std::uint32_t OwnActivity() const;
+  /// What this thread is in, or nothing. Needs `operations_mutex_`.
+  std::optional<std::uint32_t> ActivityOfThread() const;
   Waiting WaitingFor(std::vector<int> missing, std::chrono::duration<double> waited) const;
   void Publish(std::string_view kind, const std::string& message, Json ranks, bool replace) const;
   Json ReportsOf(const std::vector<int>& ranks) const;
@@ -135,6 +139,12 @@ class Watch {
   RankStatusRow* own_ = &lone_;
   std::filesystem::path monitor_;  ///< empty: no monitor
   std::uint32_t teams_ = 0;
+  struct ThreadActivity {
+    std::thread::id thread;
+    std::uint32_t activity;
+  };
+  mutable std::mutex operations_mutex_;
+  std::vector<ThreadActivity> operations_;  ///< of all threads, in the order in which they began
   std::mutex reporting_;
   bool reported_ = false;
   std::optional<int> remarked_;  ///< the rank that it was about
