@@ -37,6 +37,7 @@ PROTOTYPES = {
     "slipway_local_rank": (_INT, []),
     "slipway_local_size": (_INT, []),
     "slipway_group_create": (_INT, [_INTS, _INT, _INTS]),
+    "slipway_group_create_by_members": (_INT, [_INTS, _INT, _INT, _INTS]),
     "slipway_group_free": (_INT, [_INT]),
     "slipway_group_rank": (_INT, [_INT]),
     "slipway_group_size": (_INT, [_INT]),

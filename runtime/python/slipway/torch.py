@@ -6,6 +6,8 @@
     slipway.torch.broadcast_optimizer_state(optimizer)
 
 The gradients of all parameters lie in one block of slipway_alloc memory, so that nothing is copied for the exchange.
+
+Importing this module also registers the backend "slipway" of torch.distributed: slipway.torch_backend.
 """
 
 import contextlib
@@ -13,10 +15,12 @@ import itertools
 
 import torch
 
-from slipway import collectives, objects
+from slipway import collectives, objects, torch_backend
 from slipway.errors import ArgumentError, DeviceMemoryError, NotSupportedError, StateError
 from slipway.memory import Block
 from slipway.teams import Team
+
+torch_backend.register()
 
 _ALIGNMENT = 64
 _team_numbers = itertools.count(1)

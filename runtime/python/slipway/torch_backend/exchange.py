@@ -1,0 +1,66 @@
+"""Collectives of one group on the memory of torch tensors, by the library. Each call blocks; all are collective.
+
+Unlike slipway.collectives these may run in several threads at once, one for each group.
+"""
+
+import ctypes
+
+import torch
+
+from slipway import _library
+from slipway.errors import of_status
+
+DTYPES = {torch.float32: 0, torch.float64: 1, torch.int32: 2, torch.int64: 3, torch.float16: 4, torch.bfloat16: 5}
+BYTES = 6
+
+
+def is_dense(tensor):
+    """Whether the bytes at data_ptr() are the elements, in order."""
+    return tensor.is_contiguous() and not tensor.is_conj() and not tensor.is_neg()
+
+
+def dense(tensor):
+    """`tensor` if it is dense, otherwise a dense copy."""
+    return tensor if is_dense(tensor) else tensor.resolve_conj().resolve_neg().contiguous()
+
+
+def _counts(values):
+    return (ctypes.c_int64 * max(1, len(values)))(*values)
+
+
+class Exchange:
+    """The calls. Tensors are dense; counts are elements, one for each rank."""
+
+    def __init__(self, number, rank, size):
+        self._number, self.rank, self.size = number, rank, size
+
+    def _call(self, name, *arguments):
+        library = _library.library()
+        status = getattr(library, name)(*arguments, self._number)
+        if status != 0:
+            raise of_status(status, library.slipway_error_message().decode(errors="replace"))
+
+    def allreduce(self, tensor, op):
+        self._call("slipway_allreduce", tensor.data_ptr(), tensor.numel(), DTYPES[tensor.dtype], op)
+
+    def reduce_scatter(self, sent, received, counts, op):
+        self._call("slipway_reduce_scatter", sent.data_ptr(), received.data_ptr(), _counts(counts), DTYPES[sent.dtype], op)
+
+    def allgather(self, sent, received, counts):
+        width = sent.element_size()
+        self._call("slipway_allgather", sent.data_ptr(), received.data_ptr(), _counts([n * width for n in counts]), BYTES)
+
+    def alltoall(self, sent, sent_counts, received, received_counts):
+        width = sent.element_size()
+        self._call("slipway_alltoall", sent.data_ptr(), _counts([n * width for n in sent_counts]), received.data_ptr(),
+                   _counts([n * width for n in received_counts]), BYTES)
+
+    def broadcast(self, tensor, root):
+        shape = (ctypes.c_int64 * 1)(tensor.numel() * tensor.element_size())
+        one = (_library.Tensor * 1)()
+        one[0].name, one[0].dtype, one[0].ndim = b"tensor", BYTES, 1
+        one[0].shape, one[0].data = shape, tensor.data_ptr()
+        self._call("slipway_broadcast", one, 1, root)
+
+    def barrier(self):
+        self._call("slipway_barrier")

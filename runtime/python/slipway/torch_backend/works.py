@@ -1,0 +1,174 @@
+"""Operations in flight: what torch waits for, and the threads that carry operations out in order."""
+
+import collections
+import threading
+
+import torch
+from torch._C._distributed_c10d import Work as TorchWork
+
+from slipway.errors import StalledError
+
+# C++ holds only its own half of a Work that Python made. When the Python half goes first, C++ waits for ever. So each
+# Work is kept until it is done and was asked for; the oldest of those that nobody asks for are dropped.
+_kept = {}
+_MOST_KEPT = 4096
+_kept_lock = threading.Lock()
+
+
+def _keep(work):
+    with _kept_lock:
+        _kept[id(work)] = work
+        if len(_kept) > _MOST_KEPT:
+            oldest = next((key for key, kept in _kept.items() if kept.is_completed()), None)
+            _kept.pop(oldest, None)
+
+
+def _let_go(work):
+    with _kept_lock:
+        _kept.pop(id(work), None)
+
+
+def _seconds(timeout):
+    """None for no limit; torch's C++ means that by 0, some versions by -1."""
+    seconds = timeout.total_seconds() if hasattr(timeout, "total_seconds") else timeout
+    return seconds if seconds and seconds > 0 else None
+
+
+class Work(TorchWork):
+    """One operation. wait() raises what went wrong; the future has a list of tensors, or that error.
+
+    `limit`: seconds after which wait() gives up where the library itself has no watch; `what` names the operation.
+    """
+
+    def __init__(self, result, what, limit=None):
+        super().__init__()
+        self._result, self._what, self._limit = result, what, limit
+        self._done = threading.Event()
+        self._lock = threading.Lock()
+        self._error = self._source = self._promise = self._future = None
+        self._asked = False
+        _keep(self)
+
+    def finish(self, error=None, source=None):
+        """Called once, by the thread that carried it out. Runs the callbacks of the future."""
+        with self._lock:
+            self._error, self._source = error, source
+            self._done.set()
+            promise, asked = self._promise, self._asked
+        if promise is not None:
+            promise.set_result(None)
+        if asked:
+            _let_go(self)
+
+    def _is_asked_for(self):
+        with self._lock:
+            self._asked = True
+            done = self._done.is_set()
+        if done:
+            _let_go(self)
+
+    def wait(self, timeout=None):
+        seconds = _seconds(timeout) or self._limit
+        if not self._done.wait(seconds):
+            raise StalledError(f"{self._what} was not done after {seconds:.1f} s; see what the other rank does, or give "
+                               "init_process_group a larger timeout")
+        self._is_asked_for()
+        if self._error is not None:
+            raise self._error
+        return True
+
+    def _outcome(self, _):
+        if self._error is not None:
+            raise self._error
+        return self._result
+
+    def get_future(self):
+        with self._lock:
+            if self._future is None:
+                # An error that set_exception() leaves is a value for C++; one that a callback raises is an error.
+                self._promise = torch.futures.Future()
+                self._future = self._promise.then(self._outcome)
+                fulfil = self._promise if self._done.is_set() else None
+            else:
+                fulfil = None
+        if fulfil is not None:
+            fulfil.set_result(None)
+        self._is_asked_for()
+        return self._future
+
+    def is_completed(self):
+        return self._done.is_set()
+
+    def is_success(self):
+        return self._done.is_set() and self._error is None
+
+    def exception(self):
+        return self._error
+
+    def result(self):
+        return self._result
+
+    def synchronize(self):
+        self.wait()
+
+    def source_rank(self):
+        return self._source
+
+    _source_rank = source_rank
+
+
+class OperationQueue:
+    """Carries out the operations of one group, one after the other, in the order in which they were asked for.
+
+    A thread that runs callbacks of a future hands the queue on: a callback may wait for a later operation.
+    """
+
+    def __init__(self, name):
+        self._name = name
+        self._asked = collections.deque()
+        self._change = threading.Condition()
+        self._busy = False  # an operation is being carried out
+        self._idle = 0  # threads that wait for one
+
+    def ask(self, work, carry_out):
+        with self._change:
+            self._asked.append((work, carry_out))
+            self._wake()
+        return work
+
+    def _wake(self):
+        if self._busy or not self._asked:
+            return
+        if self._idle == 0:
+            threading.Thread(target=self._serve, name=f"slipway-{self._name}", daemon=True).start()
+        else:
+            self._change.notify()
+
+    def _next(self):
+        with self._change:
+            self._idle += 1
+            self._change.wait_for(lambda: self._asked and not self._busy)
+            self._idle -= 1
+            self._busy = True
+            return self._asked.popleft()
+
+    def _serve(self):
+        while True:
+            work, carry_out = self._next()
+            error = None
+            try:
+                with torch.no_grad():
+                    carry_out()
+            except BaseException as raised:  # raised where the program waits for it
+                error = raised
+            with self._change:
+                self._busy = False
+                self._wake()
+                self._change.notify_all()
+            work.finish(error)
+            work = carry_out = error = None  # the tensors of the last operation
+
+    def drain(self, seconds=None):
+        """Returns when nothing is asked for any more; False when that takes longer."""
+        with self._change:
+            return self._change.wait_for(lambda: not self._asked and not self._busy, seconds)
