@@ -1,8 +1,8 @@
 #!/usr/bin/python3
 """slipway bench ddp: what an optimizer step costs with the gradients of ResNet-50 (161 tensors, 102 MB).
 
-Three models with next to no compute in the same processes: without exchange, torch DistributedDataParallel over gloo,
-and slipway.torch.DistributedOptimizer. They take turns step by step, so that what disturbs the machine disturbs all of
+Four models with next to no compute in the same processes: without exchange, torch DistributedDataParallel over gloo and
+over the backend "slipway", and slipway.torch.DistributedOptimizer. They take turns step by step, so that what disturbs the machine disturbs all of
 them; medians over all steps, of the slowest rank. The overhead is what a step takes longer than one without exchange.
 """
 
@@ -16,7 +16,8 @@ import statistics
 import sys
 import time
 
-SIDES = ("local", "gloo", "slipway")
+SIDES = ("local", "gloo", "backend", "slipway")
+EXCHANGES = SIDES[1:]
 
 
 def arguments_of(line):
@@ -112,6 +113,8 @@ def make_sides(shapes):
     models = {side: Model(shapes, gradients) for side in SIDES}
     optimizers = {side: torch.optim.SGD(models[side].parameters(), lr=0.01) for side in SIDES}
     models["gloo"] = torch.nn.parallel.DistributedDataParallel(models["gloo"])
+    models["backend"] = torch.nn.parallel.DistributedDataParallel(
+        models["backend"], process_group=torch.distributed.new_group(backend="slipway"))
     optimizers["slipway"] = slipway.torch.DistributedOptimizer(optimizers["slipway"],
                                                                models["slipway"].named_parameters())
     return {side: (models[side], optimizers[side]) for side in SIDES}
@@ -147,9 +150,9 @@ def measure(sides, steps):
 
 
 def check(sides, ranks, steps):
-    """Both exchanges gave the mean to every step, or the figures mean nothing."""
+    """All exchanges gave the mean to every step, or the figures mean nothing."""
     mean = (ranks + 1) / 2
-    for side in ("gloo", "slipway"):
+    for side in EXCHANGES:
         moved = -next(iter(sides[side][0].parameters())).flatten()[0].item() / 0.01
         if abs(moved - mean * steps) > 1e-2 * mean * steps:
             sys.exit(f"error: {side} moved a weight by {moved} gradients and not {mean * steps}")
@@ -157,14 +160,19 @@ def check(sides, ranks, steps):
 
 def document(seconds, shapes, ranks):
     medians = {side: statistics.median(seconds[side]) for side in SIDES}
-    overhead = {side: medians[side] - medians["local"] for side in ("gloo", "slipway")}
+    overhead = {side: medians[side] - medians["local"] for side in EXCHANGES}
     elements = sum(_product(shape) for shape in shapes)
     return {"schema": "slipway.bench.ddp/1", "ranks": ranks, "tensors": len(shapes), "bytes": 4 * elements,
             "steps": len(seconds["local"]),
             "rows": [{"side": side, "median_ms": round(1e3 * medians[side], 3),
                       "min_ms": round(1e3 * min(seconds[side]), 3), "max_ms": round(1e3 * max(seconds[side]), 3),
                       "overhead_ms": round(1e3 * overhead.get(side, 0.0), 3)} for side in SIDES],
-            "overhead_ratio": round(overhead["slipway"] / overhead["gloo"], 4) if overhead["gloo"] > 0 else None}
+            "overhead_ratio": _ratio(overhead, "slipway"), "backend_overhead_ratio": _ratio(overhead, "backend")}
+
+
+def _ratio(overhead, side):
+    """To that of DDP over gloo; None where that took nothing."""
+    return round(overhead[side] / overhead["gloo"], 4) if overhead["gloo"] > 0 else None
 
 
 def _product(shape):
@@ -182,7 +190,8 @@ def print_table(result):
         print(f"{row['side']:<10} {row['median_ms']:>9.1f} {row['min_ms']:>9.1f} {row['max_ms']:>9.1f} "
               f"{row['overhead_ms']:>9.1f}")
     if result["overhead_ratio"] is not None:
-        print(f"\noverhead of slipway / overhead of torch DDP over gloo: {result['overhead_ratio']:.3f}")
+        print(f"\noverhead of DistributedOptimizer / overhead of torch DDP over gloo: {result['overhead_ratio']:.3f}")
+        print(f"overhead of DDP over the backend slipway / the same: {result['backend_overhead_ratio']:.3f}")
 
 
 def run_rank(arguments):

@@ -95,7 +95,7 @@ PYTHON_HOMES = {
               "runtime/python/slipway/launch/_crc32c.py",
               "trainers/python"},
     "torch": {"staging/python/slipway/data.py", "runtime/python/slipway/memory.py", "runtime/python/slipway/torch.py",
-              "runtime/python/slipway/compat/horovod", "trainers/python"},
+              "runtime/python/slipway/torch_backend", "runtime/python/slipway/compat/horovod", "trainers/python"},
 }
 
 SOURCES = {".h", ".hpp", ".c", ".cpp"}

@@ -25,6 +25,16 @@ def job():
     return slipway
 
 
+@pytest.fixture(scope="session")
+def gloo():
+    """Joins the job by the backend "slipway", as a program under mpirun does; a group of gloo of the same ranks."""
+    import slipway.torch
+    dist = slipway.torch.torch.distributed
+    if not dist.is_initialized():
+        dist.init_process_group("slipway")
+    return dist.new_group(backend="gloo")
+
+
 def pytest_sessionfinish(exitstatus):
     global _status
     _status = int(exitstatus)

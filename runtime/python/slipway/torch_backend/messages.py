@@ -26,7 +26,7 @@ _LAST_DATA_S = 0.5  # what a rank sent before it ended may still be on its way
 def _bytes_of(tensor):
     """The memory of a dense tensor."""
     size = tensor.numel() * tensor.element_size()
-    return memoryview((ctypes.c_uint8 * size).from_address(tensor.data_ptr())).cast("B") if size else memoryview(b"")
+    return memoryview((ctypes.c_uint8 * size).from_address(tensor.data_ptr())).cast("B") if size else memoryview(bytearray())
 
 
 def _read(connection, buffer):

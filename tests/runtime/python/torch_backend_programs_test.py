@@ -1,0 +1,114 @@
+"""Scripts that use the backend "slipway", as users start them; and ranks that do not come. Each test starts its own ranks."""
+
+import os
+import pathlib
+import re
+import socket
+import subprocess
+import sys
+import time
+
+import pytest
+
+PROGRAMS = pathlib.Path(__file__).resolve().parent / "programs"
+MPI_VARIABLES = ("OMPI_", "PMI", "PMIX_", "HYDI_", "MPIR_")
+
+
+def mpirun(program, *arguments, ranks=2, before=(), **environment):
+    start = ["mpirun", "--allow-run-as-root", "--oversubscribe", "-n", str(ranks)]
+    return subprocess.run([*start, *before, sys.executable, PROGRAMS / program, *arguments], capture_output=True, text=True,
+                          timeout=80, env={**os.environ, **environment})
+
+
+def free_port():
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        return listener.getsockname()[1]
+
+
+def as_torchrun(program, *arguments, ranks=2, **changes):
+    """Processes with torchrun's variables and none of MPI; the torchrun of some packages does not run under their Python."""
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith(MPI_VARIABLES)}
+    shared = {"WORLD_SIZE": str(ranks), "LOCAL_WORLD_SIZE": str(ranks), "MASTER_ADDR": "127.0.0.1",
+              "MASTER_PORT": str(free_port()), "TORCHELASTIC_RUN_ID": "test", **changes}
+    processes = [subprocess.Popen([sys.executable, PROGRAMS / program, *arguments], stdout=subprocess.PIPE, text=True,
+                                  stderr=subprocess.PIPE, env={**inherited, **shared, "RANK": str(rank),
+                                                               "LOCAL_RANK": str(rank)})
+                 for rank in range(ranks)]
+    done = [process.communicate(timeout=80) for process in processes]
+    return [process.returncode for process in processes], "".join(out for out, _ in done), "".join(err for _, err in done)
+
+
+def of_mpich():
+    """The library for MPICH that was built beside the one under test, or None."""
+    library = pathlib.Path(os.environ.get("SLIPWAY_LIBRARY", "/nowhere")).resolve()
+    beside = library.parent.parent / "mpich" / "libslipway.so"
+    return str(beside) if beside.exists() else None
+
+
+def lines(text):
+    return sorted(re.findall(r"^rank \d of .*$", text, re.M))
+
+
+@pytest.fixture(scope="module")
+def over_gloo():
+    status, out, err = as_torchrun("backend_train.py", "gloo")
+    assert status == [0, 0], err
+    return lines(out)
+
+
+def test_under_mpirun_no_variables_are_needed(over_gloo):
+    done = mpirun("backend_train.py", "slipway")
+    assert done.returncode == 0, done.stderr
+    assert lines(done.stdout) == over_gloo and len(over_gloo) == 2
+
+
+def test_under_torchrun(over_gloo):
+    library = of_mpich()
+    if library is None:
+        pytest.skip("there is no libslipway for MPICH")
+    status, out, err = as_torchrun("backend_train.py", "slipway", SLIPWAY_LIBRARY=library)
+    assert (status, lines(out)) == ([0, 0], over_gloo), err
+
+
+def test_under_torchrun_within_a_job_of_another_launcher(over_gloo):
+    """As with `srun torchrun`: all ranks inherit the variables of one."""
+    library = of_mpich()
+    if library is None:
+        pytest.skip("there is no libslipway for MPICH")
+    status, out, err = as_torchrun("backend_train.py", "slipway", SLIPWAY_LIBRARY=library, PMI_RANK="0", PMI_SIZE="1",
+                                   PMI_FD="99")
+    assert (status, lines(out)) == ([0, 0], over_gloo), err
+
+
+def test_under_torchrun_open_mpi_is_refused_with_a_next_step():
+    if "openmpi" not in os.environ.get("SLIPWAY_LIBRARY", ""):
+        pytest.skip("the library under test is not for Open MPI")
+    status, _, err = as_torchrun("backend_train.py", "slipway")
+    assert 0 not in status
+    assert "no MPI launcher started these 2 ranks" in err and "next: start the program with `slipway run` or mpirun" in err
+
+
+@pytest.mark.parametrize("how,said", [
+    ("killed", r"rank 1 on host \S+ .process \d+. is dead|rank 1 on host .* (died|dead|ended)"),
+    ("leaves", r"rank 1 on host"),
+    ("receives", r"rank 1 of the group .host \S+, pid \d+. has (ended|closed)"),
+    ("differs", r"rank 1"),
+])
+def test_a_rank_that_does_not_come_is_named(how, said):
+    """All others end by themselves, in seconds."""
+    begin = time.monotonic()
+    done = mpirun("backend_ends.py", how, ranks=3, before=("--enable-recovery",),
+                  SLIPWAY_CONFIG='{"resilience": {"stall_after_s": 20}}')
+    out = done.stdout + done.stderr
+    assert time.monotonic() - begin < 60
+    for rank in (0, 2):
+        text = "".join(re.findall(rf"^rank {rank} \w+Error: .*(?:\n(?!rank).*)*", out, re.M))
+        assert re.search(said, text), out
+    assert "done" not in done.stdout
+
+
+def test_an_exception_on_one_rank_ends_the_job():
+    done = mpirun("backend_ends.py", "raises", ranks=3)
+    assert done.returncode != 0 and "rank 1 has a bad batch" in done.stderr, done.stderr
+    assert "done" not in done.stdout

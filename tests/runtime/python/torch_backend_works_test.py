@@ -1,0 +1,214 @@
+"""Works, futures, groups and messages of the backend "slipway" of torch.distributed."""
+
+import datetime
+import threading
+import time
+
+import pytest
+import torch
+import torch.distributed as dist
+
+LONG = datetime.timedelta(seconds=30)
+
+
+def group_of_all():
+    return dist.distributed_c10d._get_default_group()
+
+
+@pytest.fixture(scope="module")
+def two_groups(gloo):
+    return dist.new_group(), dist.new_group()
+
+
+def test_an_asynchronous_operation_has_a_future(gloo):
+    tensor = torch.full((1000,), dist.get_rank() + 1.0)
+    work = dist.all_reduce(tensor, async_op=True)
+    total = float(sum(range(1, dist.get_world_size() + 1)))
+    doubled = work.get_future().then(lambda future: future.value()[0] * 2)
+    assert doubled.wait().tolist() == [2 * total] * 1000
+    assert work.wait() and work.is_completed() and work.is_success() and work.exception() is None
+    assert work.result()[0] is tensor and tensor[0] == total
+    assert work.get_future().wait()[0] is tensor
+
+
+def test_works_that_nobody_waits_for_are_done_in_order(gloo):
+    tensor = torch.ones(10)
+    for _ in range(20):
+        dist.all_reduce(tensor, async_op=True)
+    dist.barrier()
+    assert tensor[0] == float(dist.get_world_size()) ** 20
+
+
+def test_a_callback_may_wait_for_a_later_operation(gloo):
+    """As the hook of PowerSGD does."""
+    def again(future):
+        return dist.all_reduce(future.value()[0], async_op=True).get_future().wait()[0]
+    tensor = torch.ones(3)
+    result = dist.all_reduce(tensor, async_op=True).get_future().then(again).wait()
+    assert result.tolist() == [dist.get_world_size() ** 2] * 3
+
+
+def test_groups_are_used_in_different_orders(two_groups):
+    """Rank 0 asks for the first group first, the others for the second."""
+    order = two_groups if dist.get_rank() == 0 else two_groups[::-1]
+    for _ in range(30):
+        tensors = [torch.ones(2000) for _ in order]
+        works = [dist.all_reduce(tensor, group=group, async_op=True) for tensor, group in zip(tensors, order)]
+        for work in reversed(works):
+            work.wait()
+        assert all(tensor[-1] == dist.get_world_size() for tensor in tensors)
+
+
+def test_threads_use_groups_of_their_own(two_groups):
+    failures = []
+
+    def use(group, value):
+        try:
+            for _ in range(50):
+                tensor = torch.full((300,), value)
+                dist.all_reduce(tensor, group=group)
+                assert tensor[0] == value * dist.get_world_size()
+        except BaseException as error:
+            failures.append(error)
+    threads = [threading.Thread(target=use, args=pair) for pair in zip(two_groups, (1.0, 3.0))]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert failures == []
+
+
+def test_groups_of_some_ranks(gloo):
+    size, rank = dist.get_world_size(), dist.get_rank()
+    groups = [dist.new_group([first, size - 1] if first != size - 1 else [first]) for first in range(size)]
+    for first, group in enumerate(groups):
+        members = {first, size - 1}
+        tensor = torch.full((5,), rank + 1.0)
+        dist.all_reduce(tensor, group=group)
+        assert tensor[0] == (sum(member + 1.0 for member in members) if rank in members else rank + 1.0)
+        if rank in members:
+            assert dist.get_world_size(group) == len(members)
+            dist.broadcast(tensor, size - 1, group=group)
+
+
+def test_messages(gloo):
+    size, rank = dist.get_world_size(), dist.get_rank()
+    if size < 2:
+        pytest.skip("messages need two ranks")
+    right, left = (rank + 1) % size, (rank - 1) % size
+    for dtype, count in ((torch.float32, 100000), (torch.bool, 3), (torch.complex128, 0)):
+        received = torch.zeros(count, dtype=dtype)
+        work = dist.isend(torch.full((count,), rank + 1).to(dtype), right)
+        dist.recv(received, left)
+        work.wait()
+        assert torch.equal(received, torch.full((count,), left + 1).to(dtype))
+
+
+def test_messages_meet_by_tag_and_in_order(gloo):
+    rank = dist.get_rank()
+    if dist.get_world_size() < 2:
+        pytest.skip("messages need two ranks")
+    if rank == 0:
+        for value, tag in ((1., 7), (2., 8), (3., 7)):
+            dist.send(torch.full((2,), value), 1, tag=tag)
+        dist.barrier()
+    if rank == 1:
+        dist.barrier()  # before anything is asked for
+        got = [torch.empty(2) for _ in range(3)]
+        works = [dist.irecv(tensor, 0, tag=tag) for tensor, tag in zip(got, (8, 7, 7))]
+        for work in works:
+            work.wait()
+        assert [tensor[0].item() for tensor in got] == [2., 1., 3.]
+    if rank > 1:
+        dist.barrier()
+
+
+def test_messages_from_any_rank(gloo):
+    size, rank = dist.get_world_size(), dist.get_rank()
+    if size < 2:
+        pytest.skip("messages need two ranks")
+    if rank == 0:
+        seen = {}
+        for _ in range(size - 1):
+            tensor = torch.empty(4, 2).t()
+            source = dist.recv(tensor)
+            seen[source] = tensor[0, 0].item()
+        assert seen == {other: float(other) for other in range(1, size)}
+    else:
+        dist.send(torch.full((2, 4), float(rank)), 0)
+
+
+def test_a_message_of_another_size_is_an_error(gloo):
+    if dist.get_world_size() < 2 or dist.get_rank() > 1:
+        return
+    if dist.get_rank() == 0:
+        dist.send(torch.ones(3), 1, tag=99)
+    else:
+        with pytest.raises(RuntimeError, match="sent 12 bytes, and the tensor has 20; use the same shape"):
+            dist.recv(torch.empty(5), 0, tag=99)
+
+
+def test_batches_of_messages(gloo):
+    size, rank = dist.get_world_size(), dist.get_rank()
+    if size < 2:
+        pytest.skip("messages need two ranks")
+    received = torch.empty(3)
+    operations = [dist.P2POp(dist.isend, torch.full((3,), float(rank)), (rank + 1) % size),
+                  dist.P2POp(dist.irecv, received, (rank - 1) % size)]
+    for work in dist.batch_isend_irecv(operations):
+        work.wait()
+    assert received[0] == (rank - 1) % size
+
+
+def test_a_monitored_barrier_names_who_does_not_come(gloo):
+    size, rank = dist.get_world_size(), dist.get_rank()
+    group_of_all().monitored_barrier(LONG)
+    if size < 2:
+        return
+    if rank != size - 1:
+        with pytest.raises(RuntimeError, match=f"rank {size - 1} of the group .host .*pid .* did not come"):
+            group_of_all().monitored_barrier(datetime.timedelta(seconds=1), True)
+    dist.barrier()
+
+
+def test_a_barrier_waits_for_all(gloo):
+    begin = time.monotonic()
+    if dist.get_rank() == 0:
+        time.sleep(0.3)
+    dist.barrier()
+    assert time.monotonic() - begin > 0.2 or dist.get_rank() != 0
+
+
+@pytest.mark.parametrize("call", ["all_reduce", "broadcast", "send"])
+def test_tensors_on_devices_are_refused_with_a_next_step(gloo, call):
+    tensor = torch.empty(3, device="meta")
+    arguments = {"all_reduce": (), "broadcast": (0,), "send": ((dist.get_rank() + 1) % max(2, dist.get_world_size()),)}
+    with pytest.raises(RuntimeError, match="is on meta, and backend 'slipway' exchanges CPU memory only; move it with"):
+        getattr(dist, call)(tensor, *arguments[call])
+
+
+def test_wrong_arguments_are_refused_before_anything_is_sent(gloo):
+    size = dist.get_world_size()
+    with pytest.raises(RuntimeError, match="output tensors, and the group has"):
+        dist.all_gather([torch.empty(2)] * (size + 1), torch.empty(2))
+    with pytest.raises(RuntimeError, match="elements where"):
+        dist.all_gather_into_tensor(torch.empty(2 * size + 1), torch.empty(2))
+    with pytest.raises((RuntimeError, ValueError), match="of torch.float64|type"):
+        dist.all_gather([torch.empty(2)] * size, torch.empty(2, dtype=torch.float64))
+    dist.barrier()
+
+
+def test_ranks_that_call_different_things_are_named(two_groups):
+    if dist.get_world_size() < 2:
+        return
+    tensor = torch.ones(10 if dist.get_rank() == 0 else 20)
+    with pytest.raises(RuntimeError, match="rank 1 calls an allreduce of 20 float32|rank . calls"):
+        dist.all_reduce(tensor, group=two_groups[0])
+
+
+def test_a_shared_work_stays_valid(gloo):
+    """C++ holds one half of a work: many that nobody asks for must not take others with them."""
+    works = [dist.all_reduce(torch.ones(1), async_op=True) for _ in range(300)]
+    del works[::2]
+    for work in works:
+        assert work.wait()
