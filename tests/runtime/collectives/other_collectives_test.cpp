@@ -197,6 +197,66 @@ TEST(Groups, HaveTheirOwnRanksAndSums) {
   EXPECT_EQ(slipway_group_size(group), -1);
 }
 
+TEST(Groups, AreMadeByTheirMembersAlone) {
+  std::vector<int> evens;
+  for (int rank = 0; rank < Ranks(); rank += 2) evens.push_back(rank);
+  if (Rank() % 2 != 0) return;  // the others are not needed, and not waited for
+  int group = -1;
+  ASSERT_EQ(slipway_group_create_by_members(evens.data(), static_cast<int>(evens.size()), 7, &group), SLIPWAY_OK)
+      << slipway_error_message();
+  EXPECT_EQ(slipway_group_rank(group), Rank() / 2);
+  EXPECT_EQ(slipway_group_size(group), static_cast<int>(evens.size()));
+  double sum = Rank();
+  ASSERT_EQ(slipway_allreduce(&sum, 1, SLIPWAY_FLOAT64, SLIPWAY_SUM, group), SLIPWAY_OK) << slipway_error_message();
+  EXPECT_EQ(sum, std::accumulate(evens.begin(), evens.end(), 0.0));
+  ASSERT_EQ(slipway_group_free(group), SLIPWAY_OK) << slipway_error_message();
+  EXPECT_EQ(slipway_group_size(group), -1);
+}
+
+/// Each group by a thread of its own; rank 0 begins with the first group, the others with the second.
+TEST(Groups, OfTheirMembersAreUsedByThreadsAtTheSameTime) {
+  std::vector<int> all(static_cast<std::size_t>(Ranks()));
+  std::iota(all.begin(), all.end(), 0);
+  int groups[2] = {-1, -1};
+  for (int i = 0; i < 2; ++i) {
+    ASSERT_EQ(slipway_group_create_by_members(all.data(), Ranks(), i, &groups[i]), SLIPWAY_OK)
+        << slipway_error_message();
+  }
+  const auto use = [](int group) {
+    for (int round = 0; round < 50; ++round) {
+      std::vector<float> data(round % 2 == 0 ? 10 : 70'000, 1.0f);
+      ASSERT_EQ(slipway_allreduce(data.data(), static_cast<std::int64_t>(data.size()), SLIPWAY_FLOAT32, SLIPWAY_SUM,
+                                  group),
+                SLIPWAY_OK)
+          << slipway_error_message();
+      ASSERT_EQ(data.back(), static_cast<float>(Ranks()));
+    }
+  };
+  std::thread first(use, groups[Rank() == 0 ? 0 : 1]);
+  std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  std::thread second(use, groups[Rank() == 0 ? 1 : 0]);
+  first.join();
+  second.join();
+  for (const int group : groups) ASSERT_EQ(slipway_group_free(group), SLIPWAY_OK) << slipway_error_message();
+}
+
+TEST(Groups, OfTheirMembersRefuseWhatIsWrong) {
+  int group = -1;
+  const int own = Rank();
+  const int outside = Ranks();
+  const auto create = [&](const int* ranks, int count, int tag) {
+    return slipway_group_create_by_members(ranks, count, tag, &group);
+  };
+  EXPECT_EQ(create(&own, 1, -1), SLIPWAY_ERROR_ARGUMENT);
+  EXPECT_EQ(create(&own, 1, 32768), SLIPWAY_ERROR_ARGUMENT);
+  EXPECT_EQ(create(&outside, 1, 0), SLIPWAY_ERROR_ARGUMENT);
+  EXPECT_EQ(create(nullptr, 1, 0), SLIPWAY_ERROR_ARGUMENT);
+  if (Ranks() == 1) return;
+  const int other = (Rank() + 1) % Ranks();
+  EXPECT_EQ(create(&other, 1, 0), SLIPWAY_ERROR_ARGUMENT);
+  EXPECT_NE(std::string(slipway_error_message()).find("is not one of the members"), std::string::npos);
+}
+
 TEST(Groups, RefuseListsThatAreWrong) {
   int group = -1;
   const std::vector<int> twice{0, 0};

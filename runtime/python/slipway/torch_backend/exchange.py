@@ -8,10 +8,16 @@ import ctypes
 import torch
 
 from slipway import _library
-from slipway.errors import of_status
+from slipway.errors import OutOfMemoryError, of_status
+from slipway.memory import Block
 
 DTYPES = {torch.float32: 0, torch.float64: 1, torch.int32: 2, torch.int64: 3, torch.float16: 4, torch.bfloat16: 5}
 BYTES = 6
+
+# Ordinary memory goes through the library in small pieces, with a wait for each. Copied to memory that all ranks of the
+# node reach, a part of this size takes two waits, and stays in the caches until it is copied back.
+_PART_BYTES = 4 << 20
+_COPIED_FROM_BYTES = 64 << 10
 
 
 def is_dense(tensor):
@@ -33,6 +39,10 @@ class Exchange:
 
     def __init__(self, number, rank, size):
         self._number, self.rank, self.size = number, rank, size
+        try:
+            self._shared = Block(_PART_BYTES) if size > 1 else None
+        except OutOfMemoryError:
+            self._shared = None  # slower, and all ranks still exchange the same parts
 
     def _call(self, name, *arguments):
         library = _library.library()
@@ -41,7 +51,21 @@ class Exchange:
             raise of_status(status, library.slipway_error_message().decode(errors="replace"))
 
     def allreduce(self, tensor, op):
-        self._call("slipway_allreduce", tensor.data_ptr(), tensor.numel(), DTYPES[tensor.dtype], op)
+        width, dtype = tensor.element_size(), DTYPES[tensor.dtype]
+        if tensor.numel() * width <= _COPIED_FROM_BYTES:
+            self._call("slipway_allreduce", tensor.data_ptr(), tensor.numel(), dtype, op)
+            return
+        most = _PART_BYTES // width
+        for first in range(0, tensor.numel(), most):
+            self._allreduce_part(tensor.data_ptr() + first * width, min(most, tensor.numel() - first), width, dtype, op)
+
+    def _allreduce_part(self, address, count, width, dtype, op):
+        if self._shared is None:
+            self._call("slipway_allreduce", address, count, dtype, op)
+            return
+        ctypes.memmove(self._shared.address, address, count * width)
+        self._call("slipway_allreduce", self._shared.address, count, dtype, op)
+        ctypes.memmove(address, self._shared.address, count * width)
 
     def reduce_scatter(self, sent, received, counts, op):
         self._call("slipway_reduce_scatter", sent.data_ptr(), received.data_ptr(), _counts(counts), DTYPES[sent.dtype], op)
