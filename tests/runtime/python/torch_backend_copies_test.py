@@ -8,6 +8,7 @@ import torch.distributed as dist
 from torch_groups import DTYPES, input_of, mine, or_none
 
 SHAPES = [(1,), (0,), (5, 13), (70001,)]
+ALL_CASES = [(dtype, shape) for dtype in DTYPES for shape in ((5, 13), (70001,))] + [(torch.float32, (0,)), (torch.bool, (1,))]
 FEW = (torch.float32, torch.int8, torch.bool, torch.complex64)
 
 
@@ -19,8 +20,7 @@ def equal(got, wanted):
     assert all(torch.equal(a, b) for a, b in zip(got, wanted)) and len(got) == len(wanted)
 
 
-@pytest.mark.parametrize("shape", SHAPES, ids=str)
-@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+@pytest.mark.parametrize("dtype,shape", ALL_CASES, ids=str)
 def test_broadcast(gloo, dtype, shape):
     for root in range(dist.get_world_size()):
         tensor, theirs = mine(dtype, shape), mine(dtype, shape)
@@ -30,8 +30,7 @@ def test_broadcast(gloo, dtype, shape):
             assert torch.equal(tensor, theirs)
 
 
-@pytest.mark.parametrize("shape", SHAPES, ids=str)
-@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+@pytest.mark.parametrize("dtype,shape", ALL_CASES, ids=str)
 def test_all_gather(gloo, dtype, shape):
     size = dist.get_world_size()
     got, theirs = ([torch.empty(shape, dtype=dtype) for _ in range(size)] for _ in range(2))

@@ -61,6 +61,11 @@ def _spread(flat, tensors):
         start += tensor.numel()
 
 
+def _storage(tensor):
+    """Where the memory begins that a tensor is a part of."""
+    return (tensor.untyped_storage() if hasattr(tensor, "untyped_storage") else tensor.storage()).data_ptr()
+
+
 def _numels(tensors):
     return [tensor.numel() for tensor in tensors]
 
@@ -97,6 +102,12 @@ class SlipwayProcessGroup(TorchProcessGroup):
             if tensor.dtype != dtype:
                 raise ArgumentError(f"{call}: a tensor of {tensor.dtype} among those of {dtype}; convert one of them")
 
+    def _root(self, call, options):
+        root = _option(options, "rootRank", 0)
+        if not 0 <= root < self._size:
+            raise ArgumentError(f"{call}: there is no rank {root} among the {self._size} of the group")
+        return root
+
     def _require_list(self, call, tensors, what):
         if len(tensors) != self._size:
             raise ArgumentError(f"{call}: {len(tensors)} {what}, and the group has {self._size} ranks")
@@ -132,7 +143,7 @@ class SlipwayProcessGroup(TorchProcessGroup):
     def reduce(self, tensors, opts=None):
         """An allreduce, on ranks other than the root of a copy: their tensors stay as they are."""
         tensor = _one(tensors, "reduce")
-        root = _option(opts, "rootRank", 0)
+        root = self._root("reduce", opts)
         reduction = Reduction(_option(opts, "reduceOp", ReduceOp.SUM), tensor.dtype)
 
         def carry_out():
@@ -181,7 +192,7 @@ class SlipwayProcessGroup(TorchProcessGroup):
 
     def broadcast(self, tensors, opts=None):
         tensor = _one(tensors, "broadcast")
-        root = _option(opts, "rootRank", 0)
+        root = self._root("broadcast", opts)
 
         def carry_out():
             travelling = dense(tensor)
@@ -210,7 +221,7 @@ class SlipwayProcessGroup(TorchProcessGroup):
 
         def carry_out():
             sent = dense(input_tensor)
-            inside = sent.numel() and sent.storage().data_ptr() == output_tensor.storage().data_ptr()
+            inside = sent.numel() and _storage(sent) == _storage(output_tensor)
             direct = is_dense(output_tensor) and not inside  # the library wants memory that does not overlap
             received = output_tensor if direct else torch.empty(output_tensor.shape, dtype=sent.dtype)
             self._exchange.allgather(sent, received, [sent.numel()] * self._size)
@@ -232,7 +243,7 @@ class SlipwayProcessGroup(TorchProcessGroup):
 
     def gather(self, output_tensors, input_tensors, opts=None):
         """An alltoall in which all send to the root alone."""
-        tensor, root = _one(input_tensors, "gather"), _option(opts, "rootRank", 0)
+        tensor, root = _one(input_tensors, "gather"), self._root("gather", opts)
         outputs = list(output_tensors[0]) if self._rank == root else []
         if self._rank == root:
             self._require_list("gather", outputs, "output tensors")
@@ -245,7 +256,7 @@ class SlipwayProcessGroup(TorchProcessGroup):
 
     def scatter(self, output_tensors, input_tensors, opts=None):
         """An alltoall in which the root alone sends."""
-        tensor, root = _one(output_tensors, "scatter"), _option(opts, "rootRank", 0)
+        tensor, root = _one(output_tensors, "scatter"), self._root("scatter", opts)
         pieces = list(input_tensors[0]) if self._rank == root else []
         if self._rank == root:
             self._require_list("scatter", pieces, "input tensors")
