@@ -23,6 +23,7 @@ SECTION = re.compile(r"^#+ .*$", re.MULTILINE)
 SPAN = re.compile(r"`[^`\n]+`|\"\w+\"")
 KIND = re.compile(r"^  k(\w+) = (\d+),?\s*///", re.MULTILINE)
 PYTHON_KEY = re.compile(r'"(\w+)":')
+PYTHON_WORD = re.compile(r'[(, ](\w+)=\w')  # f(key=value): a member by another way
 ANY_KEY = re.compile(r'(?:\{|\[|visit\()"(\w+)"')
 
 
@@ -123,7 +124,8 @@ def members_of_code(root):
         if name.parts[0] not in PARTS or name.suffix not in (".cpp", ".h", ".py"):
             continue
         text = source_tree.text_of(root, name)
-        keys_of_all.update((PYTHON_KEY if name.suffix == ".py" else ANY_KEY).findall(text))
+        for key in (PYTHON_KEY, PYTHON_WORD) if name.suffix == ".py" else (ANY_KEY,):
+            keys_of_all.update(key.findall(text))
         if '"slipway.' not in text:
             continue
         read = members_in_python if name.suffix == ".py" else members_in_cpp
