@@ -235,9 +235,10 @@ int Job::MakeGroup(std::span<const int> ranks) {
 
 int Job::MakeGroupByMembers(std::span<const int> ranks, int tag) {
   if (!all().alone() && !ThreadsMayCommunicate()) {
-    throw RuntimeError(SLIPWAY_ERROR_STATE,
-                       "groups that threads use at the same time need MPI_THREAD_MULTIPLE: let slipway_init start MPI, or "
-                       "start it with MPI_Init_thread");
+    throw RuntimeError(
+        SLIPWAY_ERROR_STATE,
+        "groups that threads use at the same time need MPI_THREAD_MULTIPLE: let slipway_init start MPI, or "
+        "start it with MPI_Init_thread");
   }
   auto group = NewGroup(communicator().SubgroupByMembers(ranks, tag, NewWaiter(false)));
   OnAllRanks(group->communicator(), [&] { group->SetSelection(Selection(group->placement())); });

@@ -225,9 +225,9 @@ TEST(Groups, OfTheirMembersAreUsedByThreadsAtTheSameTime) {
   const auto use = [](int group) {
     for (int round = 0; round < 50; ++round) {
       std::vector<float> data(round % 2 == 0 ? 10 : 70'000, 1.0f);
-      ASSERT_EQ(slipway_allreduce(data.data(), static_cast<std::int64_t>(data.size()), SLIPWAY_FLOAT32, SLIPWAY_SUM,
-                                  group),
-                SLIPWAY_OK)
+      ASSERT_EQ(
+          slipway_allreduce(data.data(), static_cast<std::int64_t>(data.size()), SLIPWAY_FLOAT32, SLIPWAY_SUM, group),
+          SLIPWAY_OK)
           << slipway_error_message();
       ASSERT_EQ(data.back(), static_cast<float>(Ranks()));
     }

@@ -36,7 +36,8 @@ def install(module):
     by_environment = handlers["env"]
 
     def by_environment_or_job(url, timeout=datetime.timedelta(minutes=30), **options):
-        if "RANK" not in os.environ and members.by_mpi_launcher():
+        chosen = "rank=" in url  # by the arguments of init_process_group
+        if not chosen and "RANK" not in os.environ and members.by_mpi_launcher():
             set_variables(timeout)
             url = "env://"
         return by_environment(url, timeout=timeout, **options)

@@ -12,6 +12,7 @@ from slipway.errors import StalledError
 # Work is kept until it is done and was asked for; the oldest of those that nobody asks for are dropped.
 _kept = {}
 _MOST_KEPT = 4096
+_IDLE_S = 60  # a thread without work lives so long
 _kept_lock = threading.Lock()
 
 
@@ -142,19 +143,22 @@ class OperationQueue:
         if self._idle == 0:
             threading.Thread(target=self._serve, name=f"slipway-{self._name}", daemon=True).start()
         else:
-            self._change.notify()
+            self._change.notify_all()  # one alone might be a thread in drain()
 
     def _next(self):
+        """None when there was nothing to do for a while: the thread may end."""
         with self._change:
             self._idle += 1
-            self._change.wait_for(lambda: self._asked and not self._busy)
+            there = self._change.wait_for(lambda: self._asked and not self._busy, _IDLE_S)
             self._idle -= 1
+            if not there:
+                return None
             self._busy = True
             return self._asked.popleft()
 
     def _serve(self):
-        while True:
-            work, carry_out = self._next()
+        while (asked := self._next()) is not None:
+            work, carry_out = asked
             error = None
             try:
                 with torch.no_grad():
@@ -166,7 +170,7 @@ class OperationQueue:
                 self._wake()
                 self._change.notify_all()
             work.finish(error)
-            work = carry_out = error = None  # the tensors of the last operation
+            asked = work = carry_out = error = None  # the tensors of the last operation
 
     def drain(self, seconds=None):
         """Returns when nothing is asked for any more; False when that takes longer."""
