@@ -70,7 +70,7 @@ full("LearningSamplers\\.(AreBetterThanChance|GiveTheSameAskAfterARestart)/(gp|p
 full("^Ensemble\\.LosesNothingWhereverItsManagerKillsItself$" "kills a manager at each of its steps")
 full("^RandomPrograms\\.500\\." "500 programs on each disk; 40 of them are in the default tier")
 slow("^end_to_end\\.(notify|export|find_runs)_test$" 60 "dozens of runs; some notifications wait for servers that never answer")
-slow("^end_to_end\\.launch(_map|_experiment)?_test$" 60 "dozens of jobs, each a new Python; some reach time limits")
+slow("^end_to_end\\.launch(_checkpoint|_map|_experiment)?_test$" 80 "dozens of jobs, each a new Python; some reach time limits")
 slow("^end_to_end\\.remote_test$" 60 "dozens of commands over ssh")
 slow("^OnADisk/RandomPrograms\\." 60 "40 programs on a slow and on a full disk")
 slow("^(LockedBook|Days/SteppedClock|FullDisk)\\." 60 "waits for others as long as they take")

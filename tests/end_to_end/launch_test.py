@@ -75,25 +75,6 @@ def fail_once(mark):
     return "second"
 
 
-class Counts:
-    """Counts to `end`, and notes each number that it reaches in a file."""
-
-    def __init__(self, file, end, breaks=False):
-        self.file, self.end, self.breaks, self.at = file, end, breaks, 0
-
-    def __call__(self):
-        while self.at < self.end:
-            self.at += 1
-            with open(f"{self.file}-{os.environ['RANK']}", "a") as file:
-                print(self.at, file=file)
-            time.sleep(0.05)
-        return self.at
-
-    def checkpoint(self):
-        if self.breaks:
-            raise Problem("no checkpoint today")
-
-
 @pytest.fixture(autouse=True)
 def place(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
@@ -332,32 +313,3 @@ def test_tags_and_names_are_those_of_the_run():
     job = launch.submit(double, 1, name="mine", tags=["a", "b"], description="for ${HOME}", **LOCAL)
     status = job.status()
     assert status["name"] == "mine" and status["tags"] == ["a", "b"] and status["description"] == "for ${HOME}"
-
-
-def counted(place, rank=0):
-    return [int(line) for line in (place / f"count-{rank}").read_text().split()]
-
-
-@pytest.mark.parametrize("ranks", [1, 2])
-def test_a_function_continues_after_its_time_limit(place, ranks):
-    job = launch.submit(Counts(str(place / "count"), 70), time_limit="2500ms", ranks_per_node=ranks, **LOCAL)
-    assert job.results(timeout=120) == [70] * ranks
-    assert job.status()["attempt"] >= 2
-    for rank in range(ranks):
-        assert counted(place, rank) == list(range(1, 71)), "each step once"
-
-
-def test_a_cancelled_function_continues_when_it_is_resumed(place):
-    job = launch.submit(Counts(str(place / "count"), 60), **LOCAL)
-    wait_for((place / "count-0").exists)
-    job.cancel()
-    assert job.wait(30) and job.state == "cancelled"
-    subprocess.run([os.environ["SLIPWAY_PROGRAM"], "resume", job.folder], check=True, capture_output=True)
-    assert job.result() == 60 and counted(place) == list(range(1, 61))
-
-
-def test_a_checkpoint_that_raises_is_the_exception_of_the_job(place):
-    job = launch.submit(Counts(str(place / "count"), 1000, breaks=True), time_limit="2s", **LOCAL)
-    with pytest.raises((Problem, launch.JobFailedError)):
-        job.result(timeout=60)
-    assert "no checkpoint today" in job.logs()
