@@ -11,35 +11,10 @@ import time
 
 import pytest
 
+from launch_calls import add, ends, notes, odd_fails, waits
 from slipway import launch
 
 LOCAL = {"engine": "local"}
-
-
-def add(x, y):
-    return x + y
-
-
-def odd_fails(x):
-    if x % 2:
-        raise ValueError(x)
-    return x
-
-
-def ends(x):
-    if x == 1:
-        os.kill(os.getpid(), signal.SIGKILL)
-    return x
-
-
-def waits(number, folder):
-    """Notes that it runs, and goes on until the file `go` is there."""
-    mark = pathlib.Path(folder) / f"runs-{number}"
-    mark.touch()
-    while not (pathlib.Path(folder) / "go").exists():
-        time.sleep(0.02)
-    mark.unlink()
-    return number
 
 
 @pytest.fixture(autouse=True)
@@ -131,13 +106,6 @@ def test_the_whole_map_can_be_cancelled_and_resumed(place):
     assert [job.result() for job in jobs] == [0, 1, 2, 3]
 
 
-def notes(number, file):
-    with open(file, "a") as out:
-        print(number, file=out)
-    time.sleep(0.2)
-    return number
-
-
 def test_calls_that_have_ended_do_not_run_again_after_a_kill(place):
     jobs = launch.map(notes, range(10), [str(place / "ran")] * 10, parallel=2, **LOCAL)
     wait_for(lambda: len(list(jobs[0].folder.glob("trials/*/outputs/result-*"))) >= 4)
@@ -154,9 +122,9 @@ def test_calls_that_have_ended_do_not_run_again_after_a_kill(place):
 
 
 def test_another_process_finds_the_calls():
-    program = ("import launch_map_test\n"
+    program = ("import launch_calls\n"
                "from slipway import launch\n"
-               "print(launch.map(launch_map_test.add, 'ab', 'cd', engine='local')[1].id)\n")
+               "print(launch.map(launch_calls.add, 'ab', 'cd', engine='local')[1].id)\n")
     here = str(pathlib.Path(__file__).parent)
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([here, os.environ.get("PYTHONPATH", "")])}
     told = subprocess.run([sys.executable, "-c", program], env=environment, text=True, capture_output=True, check=True)
