@@ -95,13 +95,14 @@ std::string TableOf(const std::vector<SelectedRun>& runs) {
   return table.Render();
 }
 
-std::string TextOf(const Selection& selection, const std::filesystem::path& directory) {
+std::string TextOf(const Selection& selection, const LsOptions& options, const std::filesystem::path& directory) {
   if (selection.total == 0) return fmt::format("no runs in {}", directory.string());
   if (selection.runs.empty()) return fmt::format("none of {} runs in {}", selection.total, directory.string());
   auto text = TableOf(selection.runs);
   if (selection.runs.size() < selection.fitting) {
     const bool is_filtered = selection.fitting < selection.total;
-    text += fmt::format("{0} {1} of {2} runs{3}; all: --limit {2}\n", is_filtered ? "the last" : "the newest",
+    const bool shows_newest = !is_filtered && options.sort == LsOptions().sort;
+    text += fmt::format("{0} {1} of {2} runs{3}; all: --limit {2}\n", shows_newest ? "the newest" : "the last",
                         selection.runs.size(), selection.fitting, is_filtered ? " that fit" : "");
   }
   return text;
@@ -159,7 +160,7 @@ int Ls(const LsOptions& options, Session& session) {
                       {"total", selection.total},
                       {"fitting", selection.fitting},
                       {"runs", list}};
-  const auto text = mode == OutputMode::kHuman ? TextOf(selection, session.runs_directory) : "";
+  const auto text = mode == OutputMode::kHuman ? TextOf(selection, options, session.runs_directory) : "";
   session.output.Print({document, text, brief});
   return 0;
 }
