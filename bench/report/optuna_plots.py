@@ -5,11 +5,16 @@ import time
 
 from in_browser import READY
 
-PLOTS = ("parallel_coordinate", "optimization_history", "slice", "contour")
+CONTOUR_TRIALS = 2000  # of more, Optuna's contour is left out: it takes memory for the square of their number
 
 
 def has_optuna():
     return bool(importlib.util.find_spec("optuna") and importlib.util.find_spec("plotly"))
+
+
+def plots_of(study):
+    plots = ["parallel_coordinate", "optimization_history", "slice"]
+    return plots + ["contour"] if len(study.trials) <= CONTOUR_TRIALS else plots
 
 
 def study_of(run):

@@ -7,7 +7,7 @@ paint   milliseconds from navigation to the first paint; `usable`: until it answ
 brush   milliseconds of a frame while a range is dragged along an axis of the parallel coordinates
 
 The sides take turns, round by round, each in a browser of its own; medians over the rounds. Optuna's plots are files of
-their own: parallel coordinates, history, slices of all parameters, contour of two.
+their own: parallel coordinates, history, slices of all parameters; contour of two for up to 2,000 trials.
 """
 
 import argparse
@@ -105,7 +105,7 @@ def sides_of(place):
     if not optuna_plots.has_optuna():
         return sides
     study = optuna_plots.study_of(json.loads(slipway(place, "report", "--json"))["runs"][0])
-    for plot in optuna_plots.PLOTS:
+    for plot in optuna_plots.plots_of(study):
         brush = optuna_plots.frames_of_brush if plot == "parallel_coordinate" else None
         sides.append(Side(f"optuna {plot}", lambda path, plot=plot: optuna_plots.write(study, plot, path), brush))
     return sides
