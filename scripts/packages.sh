@@ -39,7 +39,8 @@ packages_tests=(
   python3-h5py            # HDF5 files by another writer
   python3-scipy           # by name: the quasi-random sampler of Optuna, with which ours are compared
   python3-h5py python3-pil  # data files and pictures that others write
-  python3-cloudpickle python3-pandas rsync  # slipway.launch: closures, frames; slipway --on
+  python3-cloudpickle python3-pandas  # slipway.launch: closures, frames
+  openssh-server openssh-client rsync  # slipway --on: another machine is sshd on loopback
   mpich libmpich-dev      # the other MPI: libslipway is built for both when both are there
   libsimgrid-dev          # slipway bench simulate
   clang libclang-rt-14-dev  # libFuzzer
