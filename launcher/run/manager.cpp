@@ -183,7 +183,7 @@ class Manager {
                        .trial = trial_ ? &*trial_ : nullptr,
                        .commit = [this](std::string_view event) { Commit(event); }};
     const bool is_ensemble = plan_.spec().ensemble && !trial_;
-    const EnergyRecorder energy(loop_, folder_.energy_file());
+    const EnergyRecorder energy(loop_, folder_.energy_file(), GpuEnergyMeter(GpusGivenTo(plan_.spec())));
     auto result = is_ensemble ? CarryOutEnsemble(context) : CarryOutSingleRun(context);
     CloseLog(result);
     data_.End();

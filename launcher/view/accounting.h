@@ -1,9 +1,10 @@
 /// Where the time of a run's nodes went.
 #pragma once
 
-#include <optional>
 #include <string>
 #include <vector>
+
+#include "launcher/run_folder/energy_record.h"
 
 namespace slipway::launcher {
 
@@ -23,8 +24,8 @@ struct Accounting {
   double node_hours = 0;
   double core_hours = 0;
   double gpu_hours = 0;
-  std::optional<double> energy_j;  ///< of devices that could be read
-  std::string advice;              ///< one line about the size of the run; empty: none is clear
+  Energy energy;       ///< of devices that could be read
+  std::string advice;  ///< one line about the size of the run; empty: none is clear
 };
 
 /// What a run holds of each node, and how many more nodes.

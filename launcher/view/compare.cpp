@@ -196,7 +196,8 @@ std::vector<NumberRow> RowsOfCosts(Runs runs) {
     rows.Set("nodes", "h", i, accounting->node_hours);
     rows.Set("cores", "h", i, accounting->core_hours);
     if (accounting->gpu_hours > 0) rows.Set("gpus", "h", i, accounting->gpu_hours);
-    rows.Set("energy", "J", i, accounting->energy_j);
+    rows.Set("cpu_energy", "J", i, accounting->energy.cpu_j);
+    rows.Set("gpu_energy", "J", i, accounting->energy.gpu_j);
     for (const auto& [part, seconds] : accounting->parts) {
       rows.Set(part, "%", i, 100 * seconds / accounting->node_seconds);
     }
@@ -331,9 +332,10 @@ std::string TableText(const std::string& title, const std::vector<std::string>& 
 std::string NumberText(const std::optional<double>& value) { return value ? fmt::format("{:.6g}", *value) : "-"; }
 std::string CostText(const std::optional<double>& value) { return value ? fmt::format("{:.4g}", *value) : "-"; }
 
-/// "node-hours", "queue (s)".
+/// "node-hours", "queue (s)", "GPU energy (J)".
 std::string NameOfCost(const NumberRow& row) {
   if (row.of == "h") return (row.name == "gpus" ? "GPU" : row.name.substr(0, row.name.size() - 1)) + "-hours";
+  if (row.of == "J") return row.name == "gpu_energy" ? "GPU energy (J)" : "CPU energy (J)";
   return fmt::format("{} ({})", row.name, row.of);
 }
 

@@ -171,7 +171,9 @@ void Visit(Visitor& visit, Struct& accounting) {
   visit("node_hours", accounting.node_hours);
   visit("core_hours", accounting.core_hours);
   visit("gpu_hours", accounting.gpu_hours);
-  visit("energy_j", accounting.energy_j);
+  visit("energy_j", accounting.energy.sum());
+  visit("cpu_energy_j", accounting.energy.cpu_j);
+  visit("gpu_energy_j", accounting.energy.gpu_j);
   visit("advice", accounting.advice);
 }
 

@@ -27,7 +27,7 @@ void AddRun(const Accounting& accounting, UsageRow& row) {
   row.node_hours += accounting.node_hours;
   row.core_hours += accounting.core_hours;
   row.gpu_hours += accounting.gpu_hours;
-  if (accounting.energy_j) row.energy_j = row.energy_j.value_or(0) + *accounting.energy_j;
+  row.energy += accounting.energy;
   for (const auto& [part, seconds] : accounting.parts) row.parts_hours[part] += seconds / kSecondsOfAnHour;
 }
 
@@ -36,6 +36,8 @@ double ShareOfRow(const UsageRow& row, const std::string& part) {
   return found == row.parts_hours.end() || row.node_hours <= 0 ? 0 : found->second / row.node_hours;
 }
 
+Json NumberOrNull(std::optional<double> number) { return number ? Json(*number) : Json(); }
+
 Json RowToJson(const Usage& usage, const UsageRow& row) {
   Json json = Json::object();
   for (std::size_t i = 0; i < row.keys.size(); ++i) json[std::string(WordOf(usage.by[i]))] = row.keys[i];
@@ -43,18 +45,24 @@ Json RowToJson(const Usage& usage, const UsageRow& row) {
                {"node_hours", row.node_hours},
                {"core_hours", row.core_hours},
                {"gpu_hours", row.gpu_hours},
-               {"energy_j", row.energy_j ? Json(*row.energy_j) : Json()},
+               {"energy_j", NumberOrNull(row.energy.sum())},
+               {"cpu_energy_j", NumberOrNull(row.energy.cpu_j)},
+               {"gpu_energy_j", NumberOrNull(row.energy.gpu_j)},
                {"lost_share", ShareOfRow(row, "lost")},
                {"idle_share", ShareOfRow(row, "idle")},
                {"parts_hours", row.parts_hours}});
   return json;
 }
 
+std::string KwhText(std::optional<double> joules) {
+  return joules ? fmt::format("{:.3f}", *joules / kJoulesOfKwh) : "-";
+}
+
 std::vector<std::string> CellsOf(const UsageRow& row) {
   auto cells = row.keys;
   for (const auto& text :
        {std::to_string(row.runs), fmt::format("{:.2f}", row.node_hours), fmt::format("{:.2f}", row.core_hours),
-        fmt::format("{:.2f}", row.gpu_hours), row.energy_j ? fmt::format("{:.3f}", *row.energy_j / kJoulesOfKwh) : "-",
+        fmt::format("{:.2f}", row.gpu_hours), KwhText(row.energy.cpu_j), KwhText(row.energy.gpu_j),
         fmt::format("{:.1f}", 100 * ShareOfRow(row, "lost")), fmt::format("{:.1f}", 100 * ShareOfRow(row, "idle"))}) {
     cells.push_back(text);
   }
@@ -88,7 +96,7 @@ Usage SumUsage(std::span<const UsedRun> runs, std::vector<UsageKey> by) {
 
 Json ToJson(const Usage& usage, std::optional<double> since) {
   Json document{{"schema", "slipway.usage/1"},
-                {"since", since ? Json(*since) : Json()},
+                {"since", NumberOrNull(since)},
                 {"by", Json::array()},
                 {"rows", Json::array()},
                 {"total", RowToJson(usage, usage.total)}};
@@ -100,7 +108,7 @@ Json ToJson(const Usage& usage, std::optional<double> since) {
 std::string Describe(const Usage& usage) {
   std::vector<std::string> header;
   for (const auto key : usage.by) header.emplace_back(WordOf(key));
-  for (const char* name : {"runs", "node-hours", "core-hours", "GPU-hours", "kWh", "lost %", "idle %"}) {
+  for (const char* name : {"runs", "node-hours", "core-hours", "GPU-hours", "CPU kWh", "GPU kWh", "lost %", "idle %"}) {
     header.emplace_back(name);
   }
   TextTable table(header);

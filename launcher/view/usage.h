@@ -30,7 +30,7 @@ struct UsageRow {
   double node_hours = 0;
   double core_hours = 0;
   double gpu_hours = 0;
-  std::optional<double> energy_j;             ///< of those runs whose energy is known
+  Energy energy;                              ///< of those runs whose energy is known
   std::map<std::string, double> parts_hours;  ///< node-hours by part of the accounting
 };
 

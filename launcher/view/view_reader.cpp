@@ -164,9 +164,7 @@ void TakeSteps(const RunFolder& folder, RunView& view) try {
 }
 
 void TakeEnergy(const RunFolder& folder, RunView& view) try {
-  if (const auto text = ReadDocumentIfPresent(folder.energy_file())) {
-    view.accounting->energy_j = Json::parse(*text).at("joules").get<double>();
-  }
+  view.accounting->energy = SumOf(ReadEnergyRecord(folder.energy_file()));
 } catch (const std::exception&) {
   view.warnings.emplace_back("energy.json could not be read");
 }

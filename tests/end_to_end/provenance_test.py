@@ -415,3 +415,16 @@ def test_energy_is_measured_where_counters_can_be_read(place, tmp_path):
     folder = run(place, env={"SLIPWAY_POWERCAP": str(tmp_path / "powercap")})
     assert json.loads((folder / "energy.json").read_text())["joules"] == pytest.approx(7.5)
     assert json.loads(slipway("usage", "--json").stdout)["total"]["energy_j"] == pytest.approx(7.5)
+
+
+def test_energy_of_gpus_is_that_of_the_own_ones(place):
+    """The library is a stand-in: tests/support/fake_nvml.cpp."""
+    counted = {"LD_LIBRARY_PATH": os.environ["SLIPWAY_FAKE_NVML"], "SLIPWAY_POWERCAP": "/nonexistent"}
+    folder = run(place, env={**counted, "CUDA_VISIBLE_DEVICES": "GPU-bbbb"})
+    record = json.loads((folder / "energy.json").read_text())
+    assert [device["device"][:8] for device in record["devices"]] == ["GPU-bbbb"]
+    assert record["gpu_joules"] == pytest.approx(4) and record["cpu_joules"] is None
+    assert recorded(folder)["hosts"][0]["gpus"], "the type of GPUs is recorded"
+    accounting = json.loads(slipway("report", "last", "--json").stdout)["runs"][0]["accounting"]
+    assert (accounting["gpu_energy_j"], accounting["cpu_energy_j"]) == (pytest.approx(4), None)
+    assert not (run(place, env={**counted, "CUDA_VISIBLE_DEVICES": ""}) / "energy.json").exists()

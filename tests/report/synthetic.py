@@ -49,6 +49,7 @@ def accounting():
     parts = {"queue": 80, "staging": 110, "start": 12, "input": 30, "compute": 900, "wait": 85, "exchange": 140, "checkpoint": 20, "lost": 60, "idle": 63}
     return {"node_seconds": sum(parts.values()), "queue_s": 40.0, "parts": [{"part": part, "node_seconds": seconds} for part, seconds in parts.items()],
             "node_hours": 0.4167, "core_hours": 26.7, "gpu_hours": 1.667, "energy_j": 742000.0,
+            "cpu_energy_j": 92000.0, "gpu_energy_j": 650000.0,
             "advice": "Ranks wait 6 % of the time for rank 5 on n2: check that node."}
 
 

@@ -2,30 +2,22 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <nlohmann/json.hpp>
+#include <iterator>
 
+#include "core/clock.h"
 #include "core/error.h"
 #include "core/files.h"
-#include "core/json_fields.h"
 #include "core/lines.h"
 #include "core/log.h"
 #include "core/process_identity.h"
 
 namespace slipway::launcher {
 
-template <class Visitor, MaybeConst<MeasuredDevice> Struct>
-void Visit(Visitor& visit, Struct& device) {
-  visit("host", device.host);
-  visit("device", device.device);
-  visit("joules", device.joules);
-}
-
 namespace {
 
 namespace fs = std::filesystem;
 
-constexpr auto kEnergySchema = "slipway.energy/1";
-constexpr auto kTimeBetweenSamples = std::chrono::seconds(30);
+constexpr auto kTimeBetweenWrites = std::chrono::seconds(30);
 constexpr double kJoulesOfMicrojoule = 1e-6;
 
 std::optional<std::uint64_t> NumberIn(const fs::path& path) try {
@@ -60,11 +52,8 @@ fs::path PowercapRoot() {
 }
 
 std::vector<MeasuredDevice> EarlierDevices(const fs::path& file) try {
-  const auto text = ReadFileIfPresent(file);
-  if (!text) return {};
-  const auto document = ParseDocument(*text, kEnergySchema, {"energy.json"});
-  return ReadFields<std::vector<MeasuredDevice>>(document.at("devices"), {"energy.json"});
-} catch (const std::exception&) {  // damaged: counted anew
+  return ReadEnergyRecord(file);
+} catch (const Error&) {  // damaged: counted anew
   return {};
 }
 
@@ -104,13 +93,19 @@ void EnergyMeter::Sample() {
 
 std::vector<MeasuredDevice> EnergyMeter::Devices() const {
   std::vector<MeasuredDevice> devices;
-  for (const auto& counter : counters_) devices.push_back({HostName(), counter.device, counter.joules});
+  for (const auto& counter : counters_) {
+    devices.push_back({HostName(), DeviceKind::kCpu, counter.device, counter.joules});
+  }
   return devices;
 }
 
-EnergyRecorder::EnergyRecorder(EventLoop& loop, fs::path file)
-    : loop_(loop), file_(std::move(file)), meter_(PowercapRoot()) {
-  if (meter_.empty()) return;
+EnergyRecorder::EnergyRecorder(EventLoop& loop, fs::path file, GpuEnergyMeter gpus)
+    : loop_(loop),
+      file_(std::move(file)),
+      meter_(PowercapRoot()),
+      gpus_(std::move(gpus)),
+      written_(SystemClock().Steady()) {
+  if (meter_.empty() && gpus_.empty()) return;
   before_ = EarlierDevices(file_);
   Continue();
 }
@@ -118,22 +113,30 @@ EnergyRecorder::EnergyRecorder(EventLoop& loop, fs::path file)
 EnergyRecorder::~EnergyRecorder() {
   if (!timer_) return;
   loop_.Cancel(*timer_);
-  meter_.Sample();
+  Sample();
   Write();
 }
 
 void EnergyRecorder::Continue() {
-  timer_ = loop_.After(kTimeBetweenSamples, [this] {
-    meter_.Sample();
-    Write();
+  timer_ = loop_.After(std::min<std::chrono::nanoseconds>(kTimeBetweenWrites, gpus_.LongestPause()), [this] {
+    Sample();
+    if (SystemClock().Steady() - written_ >= kTimeBetweenWrites) Write();
     Continue();
   });
 }
 
+void EnergyRecorder::Sample() {
+  meter_.Sample();
+  gpus_.Sample();
+}
+
 /// The run matters more than a file that cannot be written.
 void EnergyRecorder::Write() try {
+  written_ = SystemClock().Steady();
   auto devices = before_;
-  for (auto& device : meter_.Devices()) {
+  auto measured = meter_.Devices();
+  std::ranges::move(gpus_.Devices(), std::back_inserter(measured));
+  for (auto& device : measured) {
     const auto is_it = [&](const MeasuredDevice& each) {
       return each.host == device.host && each.device == device.device;
     };
@@ -144,10 +147,7 @@ void EnergyRecorder::Write() try {
       found->joules += device.joules;
     }
   }
-  double joules = 0;
-  for (const auto& device : devices) joules += device.joules;
-  const Json document{{"schema", kEnergySchema}, {"joules", joules}, {"devices", WriteFields(devices)}};
-  WriteFileAtomically(file_, document.dump(1) + "\n");
+  WriteEnergyRecord(file_, devices);
 } catch (const std::exception& error) {
   log::Warn("the energy is not recorded: {}", error.what());
 }

@@ -1,6 +1,7 @@
-/// The energy that the processors and memory of this node take, from the counters of the kernel (RAPL).
+/// The energy that the processors, the memory and the run's GPUs on this node take.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <filesystem>
 #include <optional>
@@ -8,16 +9,13 @@
 #include <vector>
 
 #include "core/event_loop.h"
+#include "launcher/run/context/gpu_energy_meter.h"
+#include "launcher/run_folder/energy_record.h"
 
 namespace slipway::launcher {
 
-struct MeasuredDevice {
-  std::string host;
-  std::string device;  ///< "package-0", "package-0/dram"
-  double joules = 0;
-};
-
-/// Adds up counters that wrap around. A counter that cannot be read counts no more.
+/// Processors and memory, from the counters of the kernel (RAPL). Adds up counters that wrap around. A counter that
+/// cannot be read counts no more.
 class EnergyMeter {
  public:
   /// Finds the counters below `root` that this user may read; usually only root may.
@@ -45,22 +43,26 @@ class EnergyMeter {
 /// Measures while it lives, and keeps the sum in a file `slipway.energy/1` that earlier managers may have begun.
 /// Without a counter there is no file.
 ///
-/// All processes on the node count, not only those of the run. Only the manager's node is measured.
+/// Of processors, all processes on the node count, not only those of the run. Of GPUs, only `gpus` count. Only the
+/// manager's node is measured.
 class EnergyRecorder {
  public:
-  EnergyRecorder(EventLoop& loop, std::filesystem::path file);
+  EnergyRecorder(EventLoop& loop, std::filesystem::path file, GpuEnergyMeter gpus);
   EnergyRecorder(const EnergyRecorder&) = delete;
   EnergyRecorder& operator=(const EnergyRecorder&) = delete;
   ~EnergyRecorder();
 
  private:
   void Continue();
+  void Sample();
   void Write();
 
   EventLoop& loop_;
   std::filesystem::path file_;
   EnergyMeter meter_;
+  GpuEnergyMeter gpus_;
   std::vector<MeasuredDevice> before_;  ///< of earlier managers
+  SteadyTime written_;
   std::optional<EventLoop::TimerId> timer_;
 };
 

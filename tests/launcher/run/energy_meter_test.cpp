@@ -81,20 +81,29 @@ TEST_F(Energy, IsRecordedOverSeveralManagers) {
   EventLoop loop;
   const auto file = run_.path() / "energy.json";
   for (const long end : {2'000'000, 4'000'000}) {
-    const EnergyRecorder recorder(loop, file);
+    const EnergyRecorder recorder(loop, file, GpuEnergyMeter());
     Count("intel-rapl:0", end);
   }
   const auto document = Json::parse(ReadFile(file));
   EXPECT_EQ(document["schema"], "slipway.energy/1");
   EXPECT_NEAR(document["joules"].get<double>(), 3, 1e-9);
+  EXPECT_NEAR(document["cpu_joules"].get<double>(), 3, 1e-9);
+  EXPECT_TRUE(document["gpu_joules"].is_null());
   EXPECT_EQ(document["devices"].size(), 2u);
+}
+
+TEST_F(Energy, OfAnEarlierVersionIsThatOfProcessors) {
+  const auto file = run_.path() / "energy.json";
+  WriteFile(file, R"({"schema": "slipway.energy/1", "joules": 7, "devices": [
+                      {"host": "n1", "device": "package-0", "joules": 7}]})");
+  EXPECT_EQ(SumOf(ReadEnergyRecord(file)).cpu_j, 7);
 }
 
 TEST_F(Energy, LeavesNoFileWhereNothingCanBeRead) {
   test::TempDirectory empty;
   ::setenv("SLIPWAY_POWERCAP", empty.path().c_str(), 1);
   EventLoop loop;
-  { const EnergyRecorder recorder(loop, run_.path() / "energy.json"); }
+  { const EnergyRecorder recorder(loop, run_.path() / "energy.json", GpuEnergyMeter()); }
   EXPECT_FALSE(fs::exists(run_.path() / "energy.json"));
 }
 

@@ -117,7 +117,7 @@ TEST(Compare, ExpectsNothingOfEnsemblesBrokenPlansAndRandomOrders) {
 TEST(Compare, ShowsMetricsAndCostsOfThreeRuns) {
   auto third = Trained("c");
   third.view.curves.front().value.back() = {};  // not finite
-  third.view.accounting = Accounting{3600, 5, {{"compute", 3600}}, 1, 8, 0, 1e6, ""};
+  third.view.accounting = Accounting{3600, 5, {{"compute", 3600}}, 1, 8, 0, {1e6, 2e6}, ""};
   third.plan["spec"]["ensemble"] = Json{{"trials", 4}};
   const std::array runs = {Trained("a"), Trained("b"), third};
   const auto comparison = Compare(runs);
@@ -127,7 +127,7 @@ TEST(Compare, ShowsMetricsAndCostsOfThreeRuns) {
   EXPECT_THAT(last.values, ElementsAre(testing::Optional(1.5), testing::Optional(1.5), std::nullopt));
   std::vector<std::string> costs;
   for (const auto& row : comparison.costs) costs.push_back(row.name);
-  EXPECT_THAT(costs, ElementsAre("queue", "nodes", "cores", "energy", "compute"));
+  EXPECT_THAT(costs, ElementsAre("queue", "nodes", "cores", "cpu_energy", "gpu_energy", "compute"));
   EXPECT_EQ(comparison.spec.at(0).key, "ensemble");
   EXPECT_TRUE(comparison.spec.at(0).values.at(0).is_null());
   const auto document = ToJson(comparison);
@@ -138,9 +138,10 @@ TEST(Compare, ShowsMetricsAndCostsOfThreeRuns) {
 
 TEST(Compare, WritesCostsInTheWordsOfTheField) {
   auto run = Trained("a");
-  run.view.accounting = Accounting{3600, 5, {{"compute", 1234.5678}}, 0.0012345678, 8.25, 2, 1e6, ""};
+  run.view.accounting = Accounting{3600, 5, {{"compute", 1234.5678}}, 0.0012345678, 8.25, 2, {1e6, 2e6}, ""};
   const auto text = Describe(OfTwo(run, Trained("b")));
-  for (const auto* line : {"queue (s) ", "node-hours ", "core-hours ", "GPU-hours ", "energy (J) ", "compute (%) "}) {
+  for (const auto* line : {"queue (s) ", "node-hours ", "core-hours ", "GPU-hours ", "CPU energy (J) ", "GPU energy (J) ",
+                           "compute (%) "}) {
     EXPECT_THAT(text, HasSubstr(std::string("\n") + line));
   }
   EXPECT_THAT(text, HasSubstr(" 0.001235"));

@@ -16,10 +16,10 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-UsedRun Used(const std::string& user, const std::string& name, double hours, std::optional<double> energy = {}) {
+UsedRun Used(const std::string& user, const std::string& name, double hours, std::optional<double> gpu_energy = {}) {
   return {
       user, name, "local",
-      Accounting{hours * 3600, 0, {{"compute", hours * 2700}, {"lost", hours * 900}}, hours, hours * 8, 0, energy, ""}};
+      Accounting{hours * 3600, 0, {{"compute", hours * 2700}, {"lost", hours * 900}}, hours, hours * 8, 0, {{}, gpu_energy}, ""}};
 }
 
 TEST(Usage, SumsByTheKeysAskedFor) {
@@ -30,7 +30,8 @@ TEST(Usage, SumsByTheKeysAskedFor) {
   EXPECT_THAT(usage.rows[1].keys, ElementsAre("ann"));
   EXPECT_EQ(usage.rows[1].runs, 2);
   EXPECT_DOUBLE_EQ(usage.rows[1].node_hours, 3);
-  EXPECT_DOUBLE_EQ(*usage.rows[1].energy_j, 50);
+  EXPECT_DOUBLE_EQ(*usage.rows[1].energy.gpu_j, 50);
+  EXPECT_FALSE(usage.rows[1].energy.cpu_j);
   EXPECT_DOUBLE_EQ(usage.total.node_hours, 8);
   EXPECT_DOUBLE_EQ(usage.total.parts_hours.at("lost"), 2);
 }
@@ -42,12 +43,15 @@ TEST(Usage, OfNoRunsIsZero) {
   EXPECT_EQ(document["schema"], "slipway.usage/1");
   EXPECT_EQ(document["total"]["lost_share"], 0.0);
   EXPECT_TRUE(document["total"]["energy_j"].is_null());
+  EXPECT_TRUE(document["total"]["gpu_energy_j"].is_null());
 }
 
 TEST(Usage, ReadsAsATableWithItsTotal) {
-  const std::array runs = {Used("ann", "a", 1), Used("bob", "a", 5)};
+  const std::array runs = {Used("ann", "a", 1, 7.2e6), Used("bob", "a", 5)};
   const auto text = Describe(SumUsage(runs, {UsageKey::kUser, UsageKey::kName}));
   EXPECT_THAT(text, HasSubstr("user  name  runs  node-hours"));
+  EXPECT_THAT(text, HasSubstr("CPU kWh  GPU kWh"));
+  EXPECT_THAT(text, HasSubstr("-    2.000"));
   EXPECT_THAT(text, HasSubstr("25.0"));
   EXPECT_THAT(text, HasSubstr("all"));
 }

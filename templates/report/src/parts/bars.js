@@ -86,6 +86,8 @@ function rankBar(rank, longest, isLate) {
     h('span', {class: 'bar-track plain'}, bar), h('span', {class: 'bar-value'}, duration(rank.step_s)));
 }
 
+const energy = (joules) => (joules == null ? 'not measured' : `${number(joules / 3.6e6)} kWh`);
+
 /** Where every node-second went. */
 export function accountingPanel() {
   const body = h('div');
@@ -98,7 +100,7 @@ export function accountingPanel() {
     const rows = coloured.map(({name, value, colour}) => [h('span', null, h('span', {class: `box ${colour}`}), ' ', name), duration(value), percent(value / all)]);
     const {accounting} = run;
     const facts = [['Node-hours', number(accounting.node_hours)], ['Core-hours', number(accounting.core_hours)], ['GPU-hours', number(accounting.gpu_hours)],
-      ['Energy', accounting.energy_j == null ? 'not measured' : `${number(accounting.energy_j / 3.6e6)} kWh`]];
+      ['CPU energy', energy(accounting.cpu_energy_j)], ['GPU energy', energy(accounting.gpu_energy_j)]];
     body.replaceChildren(h('dl', {class: 'facts'}, facts.map(([name, value]) => h('div', null, h('dt', null, name), h('dd', null, value)))),
       stackedBar(coloured, all, duration), plainTable(['Part', 'Node time', 'Share'], [...rows, [h('strong', null, 'sum'), duration(sum), percent(sum / all)]]));
     element.note(accounting.advice ?? '');
