@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "core/json.h"
+#include "core/plain_metrics_line.h"
 
 namespace slipway {
 namespace {
@@ -85,15 +86,27 @@ std::string WhyNotAllRead(std::string_view line) {
 }
 
 std::optional<MetricsLine> ParseMetricsLine(std::string_view line) {
+  if (auto plain = ParsePlainMetricsLine(line)) return plain;
   const auto json = ParseWithWords(line);
   if (!json.is_object() || !HasMetrics(json)) return {};
   MetricsLine metrics;
-  if (json.contains("step")) metrics.step = StepIn(json["step"]).value_or(0);
+  const auto step = json.contains("step") ? StepIn(json["step"]) : std::nullopt;
+  metrics.has_step = step.has_value();
+  metrics.step = step.value_or(0);
   if (json.contains("epoch") && json["epoch"].is_number()) metrics.epoch = json["epoch"].get<double>();
   if (json.contains("time") && json["time"].is_number()) metrics.time = json["time"].get<double>();
   for (const auto& [name, value] : json["metrics"].items()) {
     if (const auto number = ValueOf(value)) metrics.values[name] = *number;
   }
+  return metrics;
+}
+
+std::optional<MetricsLine> MetricsReader::Read(std::string_view line) {
+  auto metrics = ParseMetricsLine(line);
+  if (!metrics) return {};
+  if (!metrics->has_step) metrics->step = next_step_;
+  constexpr auto kLast = std::numeric_limits<std::int64_t>::max();
+  next_step_ = metrics->step == kLast ? kLast : metrics->step + 1;
   return metrics;
 }
 

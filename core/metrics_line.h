@@ -15,11 +15,22 @@ struct MetricsLine {
   std::optional<double> epoch;
   std::map<std::string, double> values;
   std::optional<double> time = {};  ///< as the line says; seconds since 1970
+  bool has_step = true;             ///< the line says it; else it is 0 until MetricsReader numbers the line
 };
 
 /// Nothing for a line that is not of this form (a torn one, or foreign text). Values of other kinds are left out. NaN
 /// and the infinities may also stand without quotes, as Python's json.dumps writes them: a trial that diverges says so.
 std::optional<MetricsLine> ParseMetricsLine(std::string_view line);
+
+/// Reads the lines of one file in their order. It numbers lines that say no step: the first is 0, any other follows the
+/// line before.
+class MetricsReader {
+ public:
+  std::optional<MetricsLine> Read(std::string_view line);
+
+ private:
+  std::int64_t next_step_ = 0;
+};
 
 /// Why ParseMetricsLine takes nothing of the line, or not all of its values; empty: it takes all. An empty line lacks
 /// nothing.

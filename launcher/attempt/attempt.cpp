@@ -169,8 +169,8 @@ class Attempt::Watch {
     const auto found = followers_.find(name);
     if (found != followers_.end()) return found->second.Poll();
     if (name == "metrics.jsonl" && !pattern_) {
-      Follow(name, [this](std::string_view line) {
-        if (const auto metrics = ParseMetricsLine(line)) observer_.OnMetrics(*metrics);
+      Follow(name, [this, reader = MetricsReader()](std::string_view line) mutable {
+        if (const auto metrics = reader.Read(line)) observer_.OnMetrics(*metrics);
       });
     } else if (const auto rank = RankOfLog(name); rank && (lines_ == LogLines::kFollow || (pattern_ && *rank == 0))) {
       Follow(name, [this, rank = *rank](std::string_view line) { TakeLine(rank, line); });

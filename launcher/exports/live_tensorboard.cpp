@@ -47,7 +47,7 @@ struct LiveTensorboard::File {
   }
 
   void Take(std::string_view text) {
-    const auto line = ParseMetricsLine(text);
+    const auto line = reader.Read(text);
     if (!line || line->values.empty()) return;
     if (to_skip > 0) {
       --to_skip;
@@ -77,6 +77,7 @@ struct LiveTensorboard::File {
   bool is_new = true;
   std::uint64_t to_skip = 0;  ///< lines whose events are there
   std::string waiting;
+  MetricsReader reader;
   LineFollower lines;
 };
 

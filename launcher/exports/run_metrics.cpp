@@ -67,15 +67,17 @@ void AddSessionsOfTrials(const RunFolder& folder, ExportedRun& run) {
   for (const auto& trial : book.Trials()) run.sessions.push_back(SessionOf(trial, arguments));
 }
 
-void ForEachOfAttempt(const RunFolder& folder, int attempt, const std::function<void(const RunValue&)>& take) {
-  LineFollower lines(folder.attempt(attempt) / "metrics.jsonl", [&](std::string_view text) {
-    const auto line = ParseMetricsLine(text);
+void ForEachOfAttempt(const RunFolder& folder, int attempt, const BytesRead& on_read,
+                      const std::function<void(const RunValue&)>& take) {
+  MetricsReader reader;
+  const auto take_line = [&](std::string_view text) {
+    const auto line = reader.Read(text);
     if (!line) return;
     for (const auto& [name, value] : line->values) {
       take({{}, attempt, name, line->step, line->epoch, value, line->time.value_or(0)});
     }
-  });
-  lines.Finish();
+  };
+  LineFollower(folder.attempt(attempt) / "metrics.jsonl", take_line, on_read).Finish();
 }
 
 }  // namespace
@@ -99,7 +101,9 @@ ExportedRun ReadExportedRun(const RunFolder& folder) {
 
 void ForEachValue(const RunFolder& folder, const ExportedRun& run, const std::function<void(const RunValue&)>& take) {
   if (!run.state.ensemble) {
-    for (const auto& session : run.sessions) ForEachOfAttempt(folder, session.attempt, take);
+    for (const auto& session : run.sessions) {
+      ForEachOfAttempt(folder, session.attempt, run.on_read, take);
+    }
     return;
   }
   if (run.sessions.empty()) return;

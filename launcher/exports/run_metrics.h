@@ -8,6 +8,7 @@
 
 #include "core/json.h"
 #include "ensemble/model/records.h"
+#include "launcher/ranks/monitor/line_follower.h"
 #include "launcher/run_folder/run_folder.h"
 #include "launcher/run_folder/run_tags.h"
 
@@ -45,6 +46,7 @@ struct ExportedRun {
   Json spec;                         ///< as it was resolved, secrets masked; null
   std::vector<RunSession> sessions;  ///< by number
   std::vector<ensemble::Objective> objectives;
+  BytesRead on_read = {};            ///< hears of each piece of metrics files that is read
 };
 
 /// Errors: those of RunFolder::ReadState, and of the trial book.

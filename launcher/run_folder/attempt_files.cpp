@@ -68,10 +68,11 @@ std::vector<MetricsLine> ReadMetrics(const fs::path& directory, const MetricsSpe
   std::optional<PatternMetrics> pattern;
   if (source.from == MetricsSource::kStdout) pattern.emplace(source.pattern, FirstCountedStep(directory));
   const auto file = pattern ? RankFile(shim::kLogName, directory, 0) : directory / "metrics.jsonl";
+  MetricsReader reader;
   LineFollower(file, [&](std::string_view line) {
     if (pattern) {
       std::ranges::move(pattern->Take(line), std::back_inserter(metrics));
-    } else if (auto found = ParseMetricsLine(line)) {
+    } else if (auto found = reader.Read(line)) {
       metrics.push_back(std::move(*found));
     }
   }).Finish();

@@ -49,7 +49,7 @@ std::optional<LastReport> LastReportOf(const RunFolder& folder, int attempt) {
     const auto line = ParseMetricsLine(lines.Word('\n'));
     if (!line) continue;
     if (!report) report.emplace();
-    report->step = line->step;
+    if (line->has_step) report->step = line->step;
     for (const auto& [name, value] : line->values) report->metrics[name] = value;
   }
   return report;

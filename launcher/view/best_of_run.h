@@ -25,7 +25,7 @@ std::optional<BestOfRun> BestOfMetrics(const std::map<std::string, double>& metr
 
 /// What a single run reported last.
 struct LastReport {
-  std::int64_t step = 0;
+  std::optional<std::int64_t> step;       ///< nothing: the lines say none
   std::map<std::string, double> metrics;  ///< by name; may be NaN or infinite
 };
 

@@ -17,16 +17,17 @@ namespace slipway::launcher {
 namespace {
 
 /// False when there were more values than are compared.
-bool ReadValues(const RunFolder& folder, int attempts, StepValues& values) {
+bool ReadValues(const RunFolder& folder, int attempts, StepValues& values, const BytesRead& on_read) {
   std::size_t count = 0;
   for (int attempt = 1; attempt <= attempts; ++attempt) {
-    LineFollower file(folder.attempt(attempt) / "metrics.jsonl", [&](std::string_view text) {
-      const auto line = count < kMostComparedValues ? ParseMetricsLine(text) : std::nullopt;
+    MetricsReader reader;
+    const auto take = [&](std::string_view text) {
+      const auto line = count < kMostComparedValues ? reader.Read(text) : std::nullopt;
       if (!line) return;
       for (const auto& [name, value] : line->values) values[line->step][name] = value;
       count += line->values.size();
-    });
-    file.Finish();
+    };
+    LineFollower(folder.attempt(attempt) / "metrics.jsonl", take, on_read).Finish();
   }
   return count < kMostComparedValues;
 }
@@ -53,15 +54,15 @@ void CompareSumsWithFirst(std::span<const RunFolder> folders, std::span<Compared
   }
 }
 
-ComparedRun ReadForComparison(const RunFolder& folder) {
+ComparedRun ReadForComparison(const RunFolder& folder, const BytesRead& on_read) {
   ComparedRun run;
-  run.view = ViewReader(folder).Read(Depth::kAnalysis);
+  run.view = ViewReader(folder, on_read).Read(Depth::kAnalysis);
   try {
     run.plan = Json::parse(ReadDocument(folder.plan_file()));
   } catch (const std::exception&) {  // the view has a warning
     run.plan = Json();
   }
-  if (!run.view.ensemble && !ReadValues(folder, run.view.attempt, run.values)) {
+  if (!run.view.ensemble && !ReadValues(folder, run.view.attempt, run.values, on_read)) {
     run.view.warnings.push_back(fmt::format("only the first {} values are compared", kMostComparedValues));
   }
   return run;

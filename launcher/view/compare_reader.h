@@ -12,8 +12,8 @@ namespace slipway::launcher {
 inline constexpr std::size_t kMostComparedValues = 1'000'000;
 
 /// The view, the plan and, of a single run, the values of its metrics. What cannot be read is left out, with a warning
-/// in the view. Errors: those of RunFolder::ReadState.
-ComparedRun ReadForComparison(const RunFolder& folder);
+/// in the view. `on_read`: as ViewReader; files are read twice. Errors: those of RunFolder::ReadState.
+ComparedRun ReadForComparison(const RunFolder& folder, const BytesRead& on_read = {});
 
 /// The check sums of all other runs against those of the first one. `folders` are those of `runs`. Ensembles have none
 /// to compare.

@@ -60,18 +60,19 @@ std::vector<CurveView> CurveSet::Views() const {
   return views;
 }
 
-RunCurves::RunCurves(const RunFolder& folder)
-    : folder_(folder), curves_(std::make_shared<CurveSet>(kMostPointsOfOne)) {}
+RunCurves::RunCurves(const RunFolder& folder, BytesRead on_read)
+    : folder_(folder), curves_(std::make_shared<CurveSet>(kMostPointsOfOne)), on_read_(std::move(on_read)) {}
 
 void RunCurves::Poll(int attempts) {
   for (int attempt = static_cast<int>(files_.size()) + 1; attempt <= attempts; ++attempt) {
-    files_.emplace_back(folder_.attempt(attempt) / "metrics.jsonl", [attempt, curves = curves_](std::string_view text) {
-      const auto line = ParseMetricsLine(text);
+    const auto take = [attempt, curves = curves_, reader = MetricsReader()](std::string_view text) mutable {
+      const auto line = reader.Read(text);
       if (!line) return;
       for (const auto& [name, value] : line->values) {
         curves->Add({}, name, attempt, {static_cast<double>(line->step), value, line->time.value_or(0)});
       }
-    });
+    };
+    files_.emplace_back(folder_.attempt(attempt) / "metrics.jsonl", take, on_read_);
   }
   for (auto& file : files_) file.Poll();
 }

@@ -38,7 +38,7 @@ class CurveSet {
 /// Follows the metrics files of a single run as they grow.
 class RunCurves {
  public:
-  explicit RunCurves(const RunFolder& folder);
+  explicit RunCurves(const RunFolder& folder, BytesRead on_read = {});
 
   /// Reads what is new in the files of attempts 1 to `attempts`.
   void Poll(int attempts);
@@ -47,6 +47,7 @@ class RunCurves {
  private:
   RunFolder folder_;
   std::shared_ptr<CurveSet> curves_;  ///< the callbacks of the followers hold it too
+  BytesRead on_read_;
   std::vector<LineFollower> files_;
 };
 

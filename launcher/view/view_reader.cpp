@@ -202,12 +202,13 @@ void TakeProgressOfCurves(RunView& view) {
 }  // namespace
 
 struct ViewReader::Memory {
-  explicit Memory(RunFolder run) : folder(std::move(run)), curves(folder) {}
+  Memory(RunFolder run, BytesRead on_read) : folder(std::move(run)), curves(folder, std::move(on_read)) {}
   RunFolder folder;
   RunCurves curves;
 };
 
-ViewReader::ViewReader(RunFolder folder) : memory_(std::make_unique<Memory>(std::move(folder))) {}
+ViewReader::ViewReader(RunFolder folder, BytesRead on_read)
+    : memory_(std::make_unique<Memory>(std::move(folder), std::move(on_read))) {}
 ViewReader::ViewReader(ViewReader&&) noexcept = default;
 ViewReader::~ViewReader() = default;
 

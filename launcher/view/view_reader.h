@@ -3,6 +3,7 @@
 
 #include <memory>
 
+#include "launcher/ranks/monitor/line_follower.h"
 #include "launcher/run_folder/run_folder.h"
 #include "launcher/view/run_view.h"
 
@@ -24,7 +25,8 @@ RunView ViewOf(const RunFolder& folder, const RunState& state);
 /// of another version leave a warning in the view.
 class ViewReader {
  public:
-  explicit ViewReader(RunFolder folder);
+  /// `on_read` hears of each piece of metrics files that was read.
+  explicit ViewReader(RunFolder folder, BytesRead on_read = {});
   ViewReader(ViewReader&&) noexcept;
   ~ViewReader();
 

@@ -20,12 +20,13 @@ class KeptOutput : public Output {
   void Say(std::string_view) override {}
   void Warn(std::string_view line) override { warnings += line; }
   void Fail(const Error&) override {}
-  void Progress(std::string_view) override {}
+  void Progress(std::string_view line) override { progress += std::string(line) + "\n"; }
 
   Json document;
   std::string text;
   std::string brief;
   std::string warnings;
+  std::string progress;
 };
 
 }  // namespace slipway::test

@@ -9,6 +9,7 @@
 #include "core/error.h"
 #include "core/files.h"
 #include "launcher/cli/commands/find_run.h"
+#include "launcher/cli/commands/metrics_progress.h"
 #include "launcher/view/compare_reader.h"
 #include "launcher/view/report_page.h"
 
@@ -41,7 +42,8 @@ int CompareRuns(const CompareOptions& options, Session& session) {
   const auto folders = FoldersOf(options, session);
   for (const auto& folder : folders) {
     session.output.Progress(fmt::format("reading {}", folder.id()));
-    runs.push_back(ReadForComparison(folder));
+    MetricsProgress progress(session.output, folder, /*times=*/2);
+    runs.push_back(ReadForComparison(folder, progress.OnRead()));
   }
   session.output.Progress("comparing the check sums");
   CompareSumsWithFirst(folders, runs);

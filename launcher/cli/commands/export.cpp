@@ -7,6 +7,7 @@
 
 #include "core/error.h"
 #include "launcher/cli/commands/find_run.h"
+#include "launcher/cli/commands/metrics_progress.h"
 #include "launcher/exports/metric_tables.h"
 #include "launcher/exports/mlflow_files.h"
 #include "launcher/exports/output_folder.h"
@@ -20,10 +21,12 @@ namespace fs = std::filesystem;
 /// Writes one format after the other and notes what was written.
 class Exporter {
  public:
-  Exporter(const ExportOptions& options, const RunFolder& folder)
+  Exporter(const ExportOptions& options, const RunFolder& folder, BytesRead on_read)
       : foreign_(options.force ? Foreign::kReplace : Foreign::kRefuse),
         folder_(folder),
-        run_(ReadExportedRun(folder)) {}
+        run_(ReadExportedRun(folder)) {
+    run_.on_read = std::move(on_read);
+  }
 
   void Tensorboard(const std::string& to) {
     if (to.empty()) return;
@@ -64,6 +67,12 @@ class Exporter {
   ExportedRun run_;
 };
 
+std::uint64_t FormatsIn(const ExportOptions& options) {
+  std::uint64_t formats = 0;
+  for (const auto& to : {options.tensorboard, options.mlflow, options.csv, options.jsonl}) formats += to.empty() ? 0 : 1;
+  return formats;
+}
+
 }  // namespace
 
 int Export(const ExportOptions& options, Session& session) {
@@ -73,7 +82,8 @@ int Export(const ExportOptions& options, Session& session) {
   }
   const auto folder = FindRun(session, options.run);
   session.output.Progress(fmt::format("reading {}", folder.id()));
-  Exporter exporter(options, folder);
+  MetricsProgress progress(session.output, folder, FormatsIn(options));
+  Exporter exporter(options, folder, progress.OnRead());
   exporter.Tensorboard(options.tensorboard);
   exporter.Mlflow(options.mlflow);
   exporter.Csv(options.csv);

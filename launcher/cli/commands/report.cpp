@@ -8,6 +8,7 @@
 #include "core/error.h"
 #include "core/files.h"
 #include "launcher/cli/commands/find_run.h"
+#include "launcher/cli/commands/metrics_progress.h"
 #include "launcher/view/report_page.h"
 #include "launcher/view/view_reader.h"
 
@@ -19,9 +20,9 @@ std::vector<RunView> ReadAll(const std::vector<std::string>& selectors, Session&
   for (const auto& selector : selectors) {
     const auto folder = FindRun(session, selector);
     session.output.Progress(fmt::format("reading {}", folder.id()));
-    views.push_back(ViewReader(folder).Read(Depth::kAnalysis));
+    MetricsProgress progress(session.output, folder);
+    views.push_back(ViewReader(folder, progress.OnRead()).Read(Depth::kAnalysis));
   }
-  session.output.Progress("");
   return views;
 }
 

@@ -11,10 +11,12 @@
 
 namespace slipway::launcher {
 
+using BytesRead = std::function<void(std::uint64_t bytes)>;
+
 class LineFollower {
  public:
-  /// The file need not exist yet.
-  LineFollower(std::filesystem::path path, std::function<void(std::string_view line)> callback);
+  /// The file need not exist yet. `on_read`, if given, hears of each piece that was read.
+  LineFollower(std::filesystem::path path, std::function<void(std::string_view line)> callback, BytesRead on_read = {});
 
   /// Reads what is new and delivers the complete lines. A file that has become shorter is read again from its start.
   void Poll();
@@ -23,10 +25,11 @@ class LineFollower {
 
  private:
   void Take(std::string_view bytes);
-  void Deliver();
+  void Deliver(std::string_view line);
 
   std::filesystem::path path_;
   std::function<void(std::string_view)> callback_;
+  BytesRead on_read_;
   UniqueFd fd_;
   std::uint64_t offset_ = 0;
   std::string line_;

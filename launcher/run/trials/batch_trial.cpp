@@ -139,8 +139,8 @@ void BatchTrial::Stop(std::string_view reason, JobEnd how) {
 void BatchTrial::TakeMetrics(Events& events) {
   for (int number = order_.attempts_past + 1; fs::exists(folder_.attempt(number)); ++number) {
     const auto [report, is_new] =
-        reports_.try_emplace(number, folder_.attempt(number) / "metrics.jsonl", [this](std::string_view text) {
-          const auto line = ParseMetricsLine(text);
+        reports_.try_emplace(number, folder_.attempt(number) / "metrics.jsonl", [this, reader = MetricsReader()](std::string_view text) mutable {
+          const auto line = reader.Read(text);
           if (!line) return;
           for (const auto& [name, value] : line->values) {
             metrics_.push_back(

@@ -45,6 +45,14 @@ TEST_F(LastReports, JoinTheLastLines) {
   EXPECT_EQ(last->metrics, (std::map<std::string, double>{{"accuracy", 0.5}, {"loss", 2}, {"lr", 0.1}}));
 }
 
+TEST_F(LastReports, HaveNoStepWhereLinesSayNone) {
+  Write("{\"metrics\":{\"loss\":3}}\n{\"metrics\":{\"loss\":2}}\n");
+  const auto last = LastReportOf(folder_, 2);
+  ASSERT_TRUE(last);
+  EXPECT_FALSE(last->step);
+  EXPECT_EQ(last->metrics.at("loss"), 2);
+}
+
 TEST_F(LastReports, AreNoneWithoutAnyLine) {
   EXPECT_FALSE(LastReportOf(folder_, 2));
   Write("nonsense\n");

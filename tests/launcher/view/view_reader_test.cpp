@@ -11,6 +11,8 @@
 
 #include "core/error.h"
 #include "core/files.h"
+#include "launcher/cli/commands/metrics_progress.h"
+#include "tests/support/kept_output.h"
 #include "tests/support/temp_directory.h"
 
 namespace slipway::launcher {
@@ -50,6 +52,16 @@ TEST_F(RunViews, FollowMetricsAsTheyGrow) {
   EXPECT_EQ(view.curves[0].metric, "loss");
   EXPECT_THAT(view.curves[0].step, testing::ElementsAre(1, 2));
   EXPECT_EQ(view.progress->done, 2);
+}
+
+TEST_F(RunViews, NumberMetricsWithoutAStepAndSayHowMuchIsRead) {
+  Enter(Phase::kQueued, 1);
+  Append("attempt-1/metrics.jsonl", "{\"metrics\":{\"loss\":2}}\n{\"metrics\":{\"loss\":1}}\n");
+  test::KeptOutput output;
+  MetricsProgress progress(output, folder_);
+  const auto view = ViewReader(folder_, progress.OnRead()).Read(Depth::kCurves);
+  EXPECT_THAT(view.curves.at(0).step, testing::ElementsAre(0, 1));
+  EXPECT_THAT(output.progress, HasSubstr("reading " + folder_.id() + "  100%  48 B of 48 B"));
 }
 
 TEST_F(RunViews, LookForNoMoreRanksThanMachinesHave) {

