@@ -3,6 +3,7 @@
 
 #include <span>
 
+#include "launcher/ranks/monitor/line_follower.h"
 #include "launcher/run_folder/run_folder.h"
 #include "launcher/view/compare.h"
 
