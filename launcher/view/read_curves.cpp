@@ -33,11 +33,14 @@ std::optional<double> IfFinite(double value) {
 
 void CurveSet::Add(std::optional<ensemble::TrialNumber> trial, const std::string& name, int attempt,
                    const CurvePoint& point) {
+  if (const auto found = curves_.find(std::tuple(trial, std::string_view(name), attempt)); found != curves_.end()) {
+    return found->second.Add(point);
+  }
   if (!names_.contains(name) && names_.size() >= kMostNames) {
     left_out_ = true;
     return;
   }
-  names_[name] = 1;
+  names_.insert(name);
   curves_.try_emplace({trial, name, attempt}, most_points_).first->second.Add(point);
 }
 

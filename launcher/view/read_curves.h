@@ -2,8 +2,10 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -30,8 +32,8 @@ class CurveSet {
  private:
   using Key = std::tuple<std::optional<ensemble::TrialNumber>, std::string, int>;
   std::size_t most_points_;
-  std::map<Key, CurveThinner> curves_;
-  std::map<std::string, int> names_;
+  std::map<Key, CurveThinner, std::less<>> curves_;
+  std::set<std::string> names_;
   bool left_out_ = false;
 };
 
