@@ -214,10 +214,16 @@ class SingleRun final : public AttemptObserver {
   /// fault while MPI found the others through srun. Some versions of Slurm and PMIx do that in a few of a hundred
   /// starts.
   bool StartHasFailed() const {
-    if (last_.watched && last_.watched->kind == kStartWatched) return true;
+    if (last_.watched && last_.watched->kind == WatchKind::kStart) return true;
     if (nodes_.plan().engine != "slurm" || nodes_.plan().spec().launch.ranks() == 1) return false;
     const bool crashed = nodes_.plan().mpi.BySrun() && last_.outcome->status.signal == SIGSEGV && !last_.reported;
     return !last_.outcome->started || crashed;
+  }
+
+  /// A program that ends with success in the time that it has to save was done.
+  bool IsCutByTimeLimit() const {
+    const bool was_done = last_.outcome->status.Success() && !last_.outcome->stopped;
+    return last_.time_limit_hit && !was_done;
   }
 
   EndedAttempt Ended() const {
@@ -225,7 +231,7 @@ class SingleRun final : public AttemptObserver {
             .success = last_.outcome->status.Success(),
             .node_lost = !last_.node_trouble.empty(),
             .start_failed = StartHasFailed(),
-            .at_time_limit = last_.time_limit_hit,
+            .at_time_limit = IsCutByTimeLimit(),
             .asks_for_turn = last_.outcome->requeue,
             .saved = StepsTo(newest_),
             .reported = steps_};
@@ -243,7 +249,7 @@ class SingleRun final : public AttemptObserver {
       const auto with_it = outcome.lost_node ? outcome.culprit : std::nullopt;
       return cause::NodeLost{last_.node_trouble, with_it, MayGetOtherNodes(context_.plan, context_.state)};
     }
-    if (last_.watched) return cause::Watched{last_.watched->kind, last_.watched->message, outcome.culprit};
+    if (last_.watched) return cause::Watched{std::string(WordOf(last_.watched->kind)), last_.watched->message, outcome.culprit};
     if (first == nullptr) return cause::StartFailed{std::string(FirstLine(outcome.detail))};
     if (restarts_.unseen_turns() > RestartPolicy::kMostUnseenTurns) {
       return cause::NoProgress{first->rank, first->host, outcome.status, restarts_.unseen_turns()};
@@ -286,7 +292,7 @@ class SingleRun final : public AttemptObserver {
     if (context_.interrupt.asked()) {
       result.phase = Phase::kCancelled;
       result.cause = cause::Cancelled{};
-    } else if (last_.time_limit_hit) {
+    } else if (IsCutByTimeLimit()) {
       result.cause = cause::TimeLimit{context_.plan.spec().launch.time_limit->count()};
     } else if (last_.outcome->status.Success()) {
       result.phase = Phase::kSucceeded;

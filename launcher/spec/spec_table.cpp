@@ -7,6 +7,7 @@
 #include "launcher/spec/scheduler_settings.h"
 #include "launcher/spec/spec_forms.h"
 #include "launcher/spec/spec_visitor.h"
+#include "runtime/exchange/settings.h"
 
 namespace slipway::launcher {
 namespace {
@@ -210,7 +211,7 @@ void Visit(SpecVisitor& visit, TrainSpec& train) {
 
 void Visit(SpecVisitor& visit, GradientsSpec& gradients) {
   visit({"mode", WordsFor<GradientMode>(), "sync", "When gradients are applied.", "sync"}, gradients.mode);
-  visit({"lag", Integer(1, 64), "", "Steps between computing and applying; only with mode: delayed.", "1"},
+  visit({"lag", Integer(1, runtime::kMostLag), "", "Steps between computing and applying; only with mode: delayed.", "1"},
         gradients.lag);
   visit({"sync_first", StepsOrShare(), "0", "Steps (or percent of all) at the start that are synchronous.", "10%"},
         gradients.sync_first);

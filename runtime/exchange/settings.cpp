@@ -19,9 +19,6 @@ namespace {
                      fmt::format("the configuration is wrong: {} is {}, not {}", name, value.dump(), expected));
 }
 
-/// Each step on its way takes as much memory as the gradients.
-constexpr int kMostLag = 1000;
-
 std::int64_t IntegerFrom(const std::string& name, const Json& value, std::int64_t least,
                          std::int64_t most = std::numeric_limits<int>::max()) {
   if (!value.is_number_integer() || value.get<std::int64_t>() < least || value.get<std::int64_t>() > most) {

@@ -158,6 +158,16 @@ TEST(Run, EndsAtItsTimeLimit) {
   EXPECT_THAT(ran.output, HasSubstr("time limit of 1.0 s reached"));
 }
 
+TEST(Run, SucceedsWhenItsProgramIsDoneInTheTimeToSave) {
+  Workplace place;
+  place.WriteSpec("exp.yaml", "[sh, -c, 'until test -e $SLIPWAY_STOP_FILE; do sleep 0.05; done; echo done > result']");
+  const auto ran = place.Slipway({"run", "exp.yaml", "--set", "launch.time_limit=500ms", "--set",
+                                  "checkpoint.on_time_limit=requeue"});
+  EXPECT_EQ(ran.status.code, 0) << ran.output << ran.errors;
+  EXPECT_EQ(place.Status()["phase"], "succeeded");
+  EXPECT_EQ(place.Status()["attempt"], 1);
+}
+
 TEST(Run, IsToldBySignalToSaveBeforeItsTimeLimit) {
   Workplace place;
   place.WriteSpec("exp.yaml", "[sh, -c, 'trap \"echo 7 > saved; exit 75\" USR1; while :; do sleep 0.1; done']", 1,

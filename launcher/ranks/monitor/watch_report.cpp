@@ -86,13 +86,22 @@ WatchReport Parse(const std::string& text) {
   const auto document = Json::parse(text, nullptr, false);
   if (!document.is_object()) Refuse("it is torn or no JSON object");
   if (TextOf(document, "schema", kLongestWord) != "slipway.watch/1") Refuse("its schema is not slipway.watch/1");
-  WatchReport report{TextOf(document, "kind", kLongestWord), TextOf(document, "message", kLongestMessage),
+  WatchReport report{FromWord<WatchKind>(TextOf(document, "kind", kLongestWord)).value_or(WatchKind::kOther), TextOf(document, "message", kLongestMessage),
                      RanksOf(document)};
   if (report.message.find_first_not_of(' ') == std::string::npos) Refuse("it has no message");
   return report;
 }
 
 }  // namespace
+
+WordTable<WatchKind> WordsOf(WatchKind) {
+  static constexpr Word<WatchKind> kWords[] = {
+      {WatchKind::kDead, "dead"},          {WatchKind::kStalled, "stalled"}, {WatchKind::kMismatch, "mismatch"},
+      {WatchKind::kNotFinite, "not_finite"}, {WatchKind::kStart, "start"},     {WatchKind::kOther, "other"}};
+  return kWords;
+}
+
+bool IsHang(WatchKind kind) { return kind != WatchKind::kMismatch && kind != WatchKind::kNotFinite; }
 
 std::optional<WatchFinding> FindWatchReport(const fs::path& attempt) {
   const auto path = attempt / "watch.json";
@@ -127,7 +136,7 @@ Json ToJson(const WatchReport& report) {
                      {"last", rank.last},
                      {"step", rank.step ? Json(*rank.step) : Json()}});
   }
-  return Json{{"kind", report.kind}, {"message", report.message}, {"ranks", ranks}};
+  return Json{{"kind", WordOf(report.kind)}, {"message", report.message}, {"ranks", ranks}};
 }
 
 }  // namespace slipway::launcher

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/json.h"
+#include "core/words.h"
 
 namespace slipway::launcher {
 
@@ -23,15 +24,26 @@ struct WatchedRank {
   std::optional<std::int64_t> step;
 };
 
+/// What the watch found.
+enum class WatchKind {
+  kDead,       ///< a rank has died
+  kStalled,    ///< a rank does not come
+  kMismatch,   ///< values or calls of ranks differ
+  kNotFinite,  ///< a gradient holds NaN or infinity
+  kStart,      ///< ranks never reached MPI
+  kOther,      ///< a word that this version does not know
+};
+WordTable<WatchKind> WordsOf(WatchKind);
+
+/// Whether ranks wait for one that does not come. Others have failed: their values differ or are not finite.
+bool IsHang(WatchKind kind);
+
 /// All texts are one line of printable UTF-8 of a limited length.
 struct WatchReport {
-  std::string kind;     ///< "dead", "stalled", "mismatch", "not_finite", "start": MPI did not begin
+  WatchKind kind = WatchKind::kOther;
   std::string message;  ///< names rank, host, last operation and step; never empty
   std::vector<WatchedRank> ranks;
 };
-
-/// The kind of a report about ranks that never reached MPI.
-inline constexpr std::string_view kStartWatched = "start";
 
 /// The finding: a report, or why the file cannot be read as one.
 struct WatchFinding {

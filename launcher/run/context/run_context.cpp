@@ -15,9 +15,6 @@ namespace {
 /// With less a trial would hardly come to its first report.
 constexpr Bytes kSpaceOfATrial{shim::kLeastFreeBytes};
 
-/// Others have failed: their values differ or are not finite.
-bool IsHang(const WatchReport& report) { return report.kind != "mismatch" && report.kind != "not_finite"; }
-
 }  // namespace
 
 void RunContext::SayWhatStops(std::string_view whom) const {
@@ -51,7 +48,7 @@ void RunContext::RecordWatch(const WatchFinding& finding, Json where) const {
   }
   where.update(ToJson(*finding.report));
   Note("watch", where);
-  if (notifier != nullptr && IsHang(*finding.report)) notifier->FoundHang(finding.report->message);
+  if (notifier != nullptr && IsHang(finding.report->kind)) notifier->FoundHang(finding.report->message);
 }
 
 }  // namespace slipway::launcher

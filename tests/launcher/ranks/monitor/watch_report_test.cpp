@@ -50,6 +50,16 @@ TEST_F(WatchReports, AreReadWhole) {
             R"({"rank":2,"host":"n1","pid":123,"state":"stopped","last":"slipway_average","step":17}]})");
 }
 
+TEST_F(WatchReports, AreOfAKindThatMayBeNewer) {
+  const auto kind_of = [&](const std::string& word) {
+    return FindText(R"({"schema":"slipway.watch/1","message":"m","kind":")" + word + "\"}")->report->kind;
+  };
+  for (const auto kind : AllOf<WatchKind>()) EXPECT_EQ(kind_of(std::string(WordOf(kind))), kind);
+  EXPECT_EQ(kind_of("overheated"), WatchKind::kOther);
+  EXPECT_TRUE(IsHang(WatchKind::kDead) && IsHang(WatchKind::kStalled) && IsHang(WatchKind::kStart));
+  EXPECT_FALSE(IsHang(WatchKind::kMismatch) || IsHang(WatchKind::kNotFinite));
+}
+
 TEST_F(WatchReports, AreTakenWithoutRanks) {
   const auto found = FindText(R"({"schema":"slipway.watch/1","message":"m","ranks":{"rank":1}})");
   ASSERT_TRUE(found && found->report);
