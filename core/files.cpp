@@ -54,13 +54,20 @@ fs::path TemporaryNameFor(const fs::path& path) {
   return path.parent_path() / name;
 }
 
+/// Errors name the file that is to be there, not the temporary one.
+UniqueFd OpenTemporary(const fs::path& temporary, const fs::path& path, int flags, mode_t mode) {
+  UniqueFd fd(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | flags, mode));
+  if (!fd) ThrowErrno(fmt::format("cannot write '{}'", path.string()));
+  return fd;
+}
+
 void SyncFd(int fd, const fs::path& path) {
   if (::fsync(fd) != 0) ThrowErrno(fmt::format("cannot sync '{}'", path.string()));
 }
 
 void Rename(const fs::path& from, const fs::path& to) {
   if (::rename(from.c_str(), to.c_str()) != 0) {
-    ThrowErrno(fmt::format("cannot rename '{}' to '{}'", from.string(), to.string()));
+    ThrowErrno(fmt::format("cannot replace '{}'", to.string()));
   }
 }
 
@@ -105,7 +112,7 @@ void WriteFile(const fs::path& path, std::string_view content, mode_t mode) {
 DurableFile::DurableFile(fs::path path, mode_t mode)
     : path_(std::move(path)),
       temporary_(TemporaryNameFor(path_)),
-      fd_(OpenFile(temporary_, O_WRONLY | O_CREAT | O_EXCL, mode)) {}
+      fd_(OpenTemporary(temporary_, path_, O_EXCL, mode)) {}
 
 DurableFile::~DurableFile() {
   if (fd_) ::unlink(temporary_.c_str());
@@ -114,7 +121,7 @@ DurableFile::~DurableFile() {
 void DurableFile::Write(std::string_view data) { WriteAll(fd_.get(), data, path_); }
 
 void DurableFile::Commit() {
-  SyncFd(fd_.get(), temporary_);
+  SyncFd(fd_.get(), path_);
   Rename(temporary_, path_);
   fd_.Reset();
   SyncDirectory(DirectoryOf(path_));
@@ -129,7 +136,7 @@ void WriteFileDurably(const fs::path& path, std::string_view content, mode_t mod
 void WriteFileAtomically(const fs::path& path, std::string_view content, mode_t mode) {
   const auto temporary = TemporaryNameFor(path);
   try {
-    WriteFile(temporary, content, mode);
+    WriteAll(OpenTemporary(temporary, path, O_TRUNC, mode).get(), content, path);
     Rename(temporary, path);
   } catch (...) {
     ::unlink(temporary.c_str());

@@ -106,10 +106,10 @@ class PlainReader {
   }
 
   std::optional<double> Word() {
-    constexpr double kInfinity = std::numeric_limits<double>::infinity();
+    constexpr double kUnbounded = std::numeric_limits<double>::infinity();
     if (Take("\"NaN\"")) return std::numeric_limits<double>::quiet_NaN();
-    if (Take("\"Infinity\"")) return kInfinity;
-    return Take("\"-Infinity\"") ? std::optional(-kInfinity) : std::nullopt;
+    if (Take("\"Infinity\"")) return kUnbounded;
+    return Take("\"-Infinity\"") ? std::optional(-kUnbounded) : std::nullopt;
   }
 
   std::optional<double> Number() {

@@ -26,14 +26,25 @@ namespace fs = std::filesystem;
 
 namespace {
 
+/// The nodes whose ranks write checkpoints of one manager.
+int NodesOfManager(const Spec& spec) { return TrialsAreJobs(spec) ? spec.launch.nodes_per_job : spec.launch.nodes; }
+
+/// Empty: it can. Only the manager's node copies checkpoints out.
+std::string WhyNotForCheckpoints(const staging::TierState& tier, int nodes) {
+  if (!tier.usable) return tier.reason;
+  if (nodes == 1 || tier.scope == staging::TierScope::kJob) return {};
+  return fmt::format("each of the {} nodes has its own, and only one would be copied out", nodes);
+}
+
 /// The first tier that can be written. The size of the checkpoints is still unknown.
 CheckpointPlan PlanCheckpoints(const SpecDocument& document) {
   CheckpointPlan plan;
   for (const auto& tier : document.spec.checkpoint.tiers) {
     if (tier == "none") return plan;
     const auto state = TiersForRun({tier}, document).front();
-    if (state.usable) return {state.name, state.root, std::move(plan.rejected)};
-    plan.rejected.push_back(state.name + ": " + state.reason);
+    const auto why_not = WhyNotForCheckpoints(state, NodesOfManager(document.spec));
+    if (why_not.empty()) return {state.name, state.root, std::move(plan.rejected)};
+    plan.rejected.push_back(state.name + ": " + why_not);
   }
   throw Error(ErrorKind::kEnvironment,
               fmt::format("no tier can take the checkpoints: {}", fmt::join(plan.rejected, "; ")),

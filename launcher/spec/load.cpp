@@ -8,6 +8,7 @@
 
 #include "core/files.h"
 #include "core/fnv1a.h"
+#include "core/nearest_word.h"
 #include "launcher/spec/checks.h"
 #include "launcher/spec/choose_engine.h"
 #include "launcher/spec/environment_references.h"
@@ -24,13 +25,33 @@ namespace fs = std::filesystem;
 /// More than any field has; a tree of any depth could not even be destroyed.
 constexpr std::ptrdiff_t kMostDots = 16;
 
+/// The YAML files beside `path`, at most so many as people look through.
+std::vector<std::string> YamlFilesBeside(const fs::path& path) {
+  constexpr std::size_t kMost = 1'000;
+  std::vector<std::string> names;
+  std::error_code error;
+  fs::directory_iterator entry(path.has_parent_path() ? path.parent_path() : ".", error);
+  for (const fs::directory_iterator end; !error && entry != end && names.size() < kMost; entry.increment(error)) {
+    const auto extension = entry->path().extension();
+    if (extension == ".yaml" || extension == ".yml") names.push_back(entry->path().filename().string());
+  }
+  std::ranges::sort(names);
+  return names;
+}
+
+std::string HintForMissing(const fs::path& path) {
+  const auto nearest = NearestWord(path.filename().string(), YamlFilesBeside(path));
+  if (nearest.empty()) return "give the path of a YAML file";
+  return fmt::format("did you mean '{}'?", (path.parent_path() / nearest).string());
+}
+
 /// A name on the command line that is not a spec is a wrong command line.
 std::string ReadYamlFile(const fs::path& path, const std::string& what) {
   std::error_code code;
   const fs::file_status status = fs::status(path, code);
   const std::string name = fmt::format("'{}'", path.string());
   if (!fs::exists(status))
-    throw Error(ErrorKind::kUsage, "there is no " + what + " " + name, "give the path of a YAML file");
+    throw Error(ErrorKind::kUsage, "there is no " + what + " " + name, HintForMissing(path));
   if (!fs::is_regular_file(status)) {
     throw Error(ErrorKind::kUsage, name + " is not a file", "give the path of a YAML file");
   }

@@ -1,5 +1,6 @@
 #include "launcher/view/view_reader.h"
 
+#include <fmt/format.h>
 #include <sys/stat.h>
 
 #include <algorithm>
@@ -101,6 +102,13 @@ PlanFacts TakePlan(const RunFolder& folder, RunView& view) try {
 } catch (const std::exception&) {
   view.warnings.emplace_back("plan.json could not be read: engine and nodes are unknown");
   return {};
+}
+
+/// The user's word beside what it stands for, which is all that the book has: "auto (portfolio)".
+void TakeSampler(const Json& spec, RunView& view) {
+  const auto ensemble = spec.is_object() ? spec.value("ensemble", Json()) : Json();
+  const bool is_auto = ensemble.is_object() && ensemble.value("sampler", Json()) == "auto";
+  if (is_auto && !view.sampler.empty()) view.sampler = fmt::format("auto ({})", view.sampler);
 }
 
 void TakeSpec(const RunFolder& folder, const Json& resolved, RunView& view) try {
@@ -221,6 +229,7 @@ RunView ViewReader::Read(Depth depth, const RunState& state) {
   TakeTags(folder, view);
   const auto plan = TakePlan(folder, view);
   if (view.ensemble) AddTrials(folder, view, now, depth == Depth::kStates ? TrialPart::kStates : TrialPart::kWhole);
+  if (view.ensemble) TakeSampler(plan.spec, view);
   AddEvents(folder, view);
   if (depth >= Depth::kAccounting && !view.ensemble) {
     TakeCheckpoints(folder, view);

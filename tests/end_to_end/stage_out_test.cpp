@@ -145,6 +145,19 @@ TEST_F(StageOutRun, BringsEverythingOutWhenItIsCancelled) {
   ExpectNothingLeft();
 }
 
+TEST_F(StageOutRun, NeedsATierThatAllNodesSee) {
+  place_.WriteSpec("exp.yaml", "[sh, -c, 'true']", 1, "checkpoint: {tier: ram}");
+  const auto plan = [&](const std::string& tier, const std::string& nodes) {
+    return place_.Slipway({"plan", "exp.yaml", "--set", "launch.engine=slurm", "--set", "launch.nodes=" + nodes,
+                           "--set", "checkpoint.tier=" + tier});
+  };
+  EXPECT_EQ(plan("ram", "1").status.code, 0);
+  const auto refused = plan("ram", "2");
+  EXPECT_EQ(refused.status.code, 3);
+  EXPECT_THAT(refused.errors, HasSubstr("no tier can take the checkpoints: ram: each of the 2 nodes has its own"));
+  EXPECT_EQ(plan("[ram, none]", "2").status.code, 0);
+}
+
 TEST_F(StageOutRun, BringsEverythingOutAtTheTimeLimit) {
   place_.WriteSpec("exp.yaml", fmt::format("[python3, '{}', '3', --sleep-at, '3']", kSavingProgram), 1,
                    std::string("  metrics: {from: stdout, pattern: '(?<x>\\d+)'}\n") + kTier);

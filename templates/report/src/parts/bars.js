@@ -99,7 +99,7 @@ export function accountingPanel() {
     const coloured = parts.map((part) => ({name: String(part.part), value: part.node_seconds, colour: `p-${/^[a-z]+$/.test(part.part) ? part.part : 'idle'}`}));
     const rows = coloured.map(({name, value, colour}) => [h('span', null, h('span', {class: `box ${colour}`}), ' ', name), duration(value), percent(value / all)]);
     const {accounting} = run;
-    const facts = [['Node-hours', number(accounting.node_hours)], ['Core-hours', number(accounting.core_hours)], ['GPU-hours', number(accounting.gpu_hours)],
+    const facts = [...(accounting.queue_s ? [['In the queue', duration(accounting.queue_s)]] : []), ['Node-hours', number(accounting.node_hours)], ['Core-hours', number(accounting.core_hours)], ['GPU-hours', number(accounting.gpu_hours)],
       ['CPU energy', energy(accounting.cpu_energy_j)], ['GPU energy', energy(accounting.gpu_energy_j)]];
     body.replaceChildren(h('dl', {class: 'facts'}, facts.map(([name, value]) => h('div', null, h('dt', null, name), h('dd', null, value)))),
       stackedBar(coloured, all, duration), plainTable(['Part', 'Node time', 'Share'], [...rows, [h('strong', null, 'sum'), duration(sum), percent(sum / all)]]));

@@ -12,7 +12,7 @@ export function headline() {
   const element = h('div', {class: 'headline'});
   return {element, update: (run, view) => {
     fill(element, h('div', {class: 'first-line'}, statePill(run.phase), ...(run.isEnsemble ? [bestFact(run)] : lastFacts(run)), progressFact(run), timeFact(run, view.made)), secondLine(run),
-      run.reason && hasEnded(run.phase) && run.phase !== 'succeeded' && h('p', {class: 'reason'}, icon('cross'), h('span', null, run.reason)),
+      run.reason && hasEnded(run.phase) && run.phase !== 'succeeded' && h('p', {class: 'reason'}, icon('cross'), run.cause?.kind && h('span', {class: 'badge warn'}, String(run.cause.kind).replaceAll('_', ' ')), h('span', null, run.reason)),
       run.warnings.length > 0 && h('details', {class: 'warnings'}, h('summary', null, `${run.warnings.length} warning${run.warnings.length === 1 ? '' : 's'} while reading`),
         h('ul', null, run.warnings.slice(0, 50).map((warning) => h('li', null, warning)))));
   }};
@@ -30,7 +30,7 @@ function fact(label, value, more, title) {
 
 function bestFact({best}) {
   if (!best || best.value == null) return fact('Best', '–');
-  const where = [best.trial != null && `trial ${best.trial}`, best.step != null && `step ${number(best.step)}`].filter(Boolean).join(', ');
+  const where = [best.goal && (best.goal === 'maximize' ? 'highest' : 'lowest'), best.trial != null && `trial ${best.trial}`, best.step != null && `step ${number(best.step)}`].filter(Boolean).join(', ');
   return fact(`Best ${brief(best.metric ?? '', 40)}`, number(best.value, 5), where, String(best.value));
 }
 

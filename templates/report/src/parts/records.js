@@ -37,6 +37,24 @@ export function checkpointsPanel() {
   }};
 }
 
+/** What the ensemble searches: each parameter with its bounds or its values. */
+export function spacePanel() {
+  const body = h('div');
+  const element = panel({title: 'Search space', wide: true, body});
+  return {element, update: (run) => {
+    const rows = run.space.map((each) => [String(each.name), String(each.kind ?? '–'), domainText(each)]);
+    fill(body, h('div', {class: 'scroll', tabindex: '0', role: 'group', 'aria-label': 'Search space'}, plainTable(['Parameter', 'Kind', 'Domain'], rows)));
+    return rows.length > 0;
+  }};
+}
+
+const MOST_VALUES = 20;
+function domainText({low, high, values}) {
+  if (low != null && high != null) return `${number(low)} to ${number(high)}`;
+  const given = Array.isArray(values) ? values : [];
+  return given.slice(0, MOST_VALUES).map(String).join(', ') + (given.length > MOST_VALUES ? `, ${given.length - MOST_VALUES} more` : '') || '–';
+}
+
 export function datasetsPanel() {
   const body = h('div');
   const element = panel({title: 'Datasets', body});

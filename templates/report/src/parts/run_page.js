@@ -11,7 +11,7 @@ import {HistoryPanel} from './history.js';
 import {modelsPanel} from './models.js';
 import {ParallelPanel} from './parallel_panel.js';
 import {ParetoPanel} from './pareto.js';
-import {attemptsPanel, checkpointsPanel, datasetsPanel, eventsPanel, failuresPanel, provenancePanel, specPanel} from './records.js';
+import {attemptsPanel, checkpointsPanel, datasetsPanel, eventsPanel, failuresPanel, provenancePanel, spacePanel, specPanel} from './records.js';
 import {SlicesPanel} from './slices.js';
 import {phasesPanel, trialTimelinePanel} from './times.js';
 import {trialsTable} from './trials_table.js';
@@ -23,7 +23,7 @@ const ENSEMBLE = [
   ['Overview', [of(HistoryPanel), importancePanel]], ['Trials', [trialsTable]], ['Failures', [failuresPanel]],
   ['Parallel coordinates', [of(ParallelPanel)]], ['Learning curves', [(tools) => new CurvesPanel({...tools, many: 'trials'})]],
   ['Parameters', [of(ContourPanel), of(ParetoPanel), of(SlicesPanel)]], ['Model selection', [modelsPanel]], ['Timeline', [trialTimelinePanel]],
-  ['Accounting', [accountingPanel]], ['Phases', [phasesPanel, attemptsPanel, datasetsPanel]], ['Events', [eventsPanel]], ['Spec', [specPanel]], ['Provenance', [provenancePanel]],
+  ['Accounting', [accountingPanel]], ['Phases', [phasesPanel, attemptsPanel, datasetsPanel]], ['Events', [eventsPanel]], ['Spec', [spacePanel, specPanel]], ['Provenance', [provenancePanel]],
 ];
 const SINGLE = [
   ['Learning curves', [() => new CurvesPanel({selection: null, many: 'metrics'})]], ['Failures', [failuresPanel]],

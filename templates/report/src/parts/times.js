@@ -101,7 +101,7 @@ const isTime = (value) => typeof value === 'number' && Number.isFinite(value);
 
 function phaseBars(run, now) {
   return run.phases.filter((each) => isTime(each.from)).map((each) => ({what: 'phase', laneName: 'phases', from: each.from, to: each.to ?? now ?? each.from, title: String(each.phase),
-    text: String(each.phase), colour: () => phaseColour(each.phase), lines: lasting(each.from, each.to, now)}));
+    text: String(each.phase), colour: () => phaseColour(each.phase), lines: [...lasting(each.from, each.to, now), ...(each.attempt ? [['attempt', number(each.attempt)]] : [])]}));
 }
 
 function phaseColour(phase) {
