@@ -23,6 +23,7 @@
 #include "launcher/run/context/energy_meter.h"
 #include "launcher/run/context/instance_log.h"
 #include "launcher/run/data/staging_session.h"
+#include "launcher/run/ending/call_folder.h"
 #include "launcher/run/ending/job_end_reason.h"
 #include "launcher/run/results/stage_out_queue.h"
 #include "launcher/run/single_run.h"
@@ -60,6 +61,7 @@ class Manager {
     EmptyOutbox();
     data_.Release();
     WriteDown(result);
+    if (result.phase == Phase::kSucceeded) RemoveCallFolder(folder_, plan_);
     Announce(result);
     if (result.phase == Phase::kQueued && !put_back_) QueueAgain();
     return OutcomeExitCode(result.phase);

@@ -59,6 +59,21 @@ TEST(Files, AMissingFileIsAnErrorThatNamesIt) {
   }
 }
 
+TEST(Files, ThatCannotBeWrittenAreNamedAndNotTheirTemporaryOnes) {
+  const auto said = [](const auto& write) -> std::string {
+    try {
+      write("/nonexistent/report.html", "x", 0600);
+    } catch (const SystemError& error) {
+      return error.what();
+    }
+    return "no error";
+  };
+  for (const auto& text : {said(WriteFileAtomically), said(WriteFileDurably)}) {
+    EXPECT_THAT(text, HasSubstr("cannot write '/nonexistent/report.html': No such file"));
+    EXPECT_THAT(text, testing::Not(HasSubstr(".tmp")));
+  }
+}
+
 TEST(Files, AreNotReadableForOthers) {
   TempDirectory dir;
   const mode_t saved = ::umask(0);

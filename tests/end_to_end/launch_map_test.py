@@ -55,6 +55,19 @@ def test_only_so_many_run_at_a_time(place):
     assert most <= 2 and [job.result() for job in jobs] == list(range(7))
 
 
+def calls(place):
+    return list((place / "runs").glob(".call-*"))
+
+
+def test_the_folder_of_the_calls_goes_when_all_have_succeeded(place):
+    jobs = launch.map(add, range(3), range(3), **LOCAL)
+    assert [job.result(timeout=60) for job in jobs] == [0, 2, 4]
+    wait_for(lambda: not calls(place))
+    jobs = launch.map(odd_fails, range(2), **LOCAL)
+    assert [type(job.exception(timeout=60)) for job in jobs] == [type(None), ValueError]
+    assert jobs[0].run.wait(60) and len(calls(place)) == 1, "a call that failed may run again"
+
+
 def test_failures_are_those_of_their_calls():
     jobs = launch.map(odd_fails, range(8), parallel=4, **LOCAL)
     ended = list(launch.as_completed(jobs, timeout=60))

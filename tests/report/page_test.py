@@ -48,11 +48,15 @@ class Page(Browsing):
         self.open(synthetic.view(synthetic.single("failed")))
         self.assertEqual(self.texts(".contents a"), ["Learning curves", "Failures", "Time", "Attempts", "Events", "Spec", "Provenance"])
         self.assertIn("rank 5 on n2 ended with exit code 1", self.text(".reason"))
+        self.assertIn("rank failed", self.text(".reason .badge"))
         self.assertIn("rank 5 (n2)", self.text("[aria-label='Step time by rank']"))
         self.assertEqual(self.text(".late .bar-name"), "straggler 5 n2")
         self.assertIn("RuntimeError: out of memory", self.text(".log"))
         self.assertNotIn("[31m", self.text(".log"))
         self.assertEqual(self.texts("[aria-label='Accounting'] tbody tr:last-child td"), ["sum", "25 min", "100.0 %"])
+        facts = dict(zip(self.texts(".facts dt"), self.texts(".facts dd")))
+        self.assertEqual(facts["In the queue"], "40 s")
+        self.assertEqual((facts["CPU energy"], facts["GPU energy"]), ("0.02556 kWh", "0.1806 kWh"))
         self.assertEqual(self.text("pre[aria-label=Spec]"), synthetic.SPEC)
 
     def test_of_an_ensemble_shows_the_numbers_of_the_document(self):
@@ -64,6 +68,9 @@ class Page(Browsing):
         self.assertEqual(first[:4], [str(best), "complete", "1", f"{trials['value'][0][best]:.4g}"])
         self.assertEqual(self.run_script("return document.querySelectorAll('.grid tbody tr[aria-rowindex=\"2\"] td')[3].title"), repr(trials["value"][0][best]))
         self.assertEqual(self.text("[aria-label=Importance] .bar-row .bar-value"), "58.0 %")
+        self.assertIn(f"lowest, trial {best}", self.text(".first-line"))
+        space = dict(zip(self.texts("[aria-label='Search space'] tbody td:first-child"), self.texts("[aria-label='Search space'] tbody td:last-child")))
+        self.assertEqual((space["momentum"], space["optimizer"]), ("0.5 to 0.99", "adam, sgd, lamb"))
 
     def test_hostile_texts_stay_texts(self):
         for make in (lambda: synthetic.ensemble(40, 2), lambda: synthetic.single("failed")):

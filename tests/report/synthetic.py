@@ -82,6 +82,7 @@ def single(phase="running", seed=1, run="fashion-20261125-101010-ab12"):
     ended = START + 560 if phase != "running" else None
     document = common(run, "single", phase, ended=ended, attempt=2, curves=[first] + curves,
                       reason="rank 5 on n2 ended with exit code 1" if phase == "failed" else "",
+                      cause={"kind": "rank_failed", "rank": 5, "host": "n2", "status": {"exit_code": 1, "signal": 0}} if phase == "failed" else None,
                       progress={"done": 3990, "total": 8000, "unit": "steps", "left_s": 445.0},
                       steps={"team": "default", "steps": 3990, "ranks": ranks})
     document["attempts"] = [

@@ -47,6 +47,24 @@ class Load : public testing::Test {
   test::TempDirectory directory_;
 };
 
+TEST_F(Load, SuggestsTheNearestFileForOneThatIsMissing) {
+  const auto said = [&](const std::string& name) -> std::string {
+    try {
+      LoadSpec(directory_ / name, {}, {});
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return "no error";
+  };
+  EXPECT_THAT(said("experment.yaml"), HasSubstr("give the path of a YAML file"));
+  Write(kSmall, "experiment.yaml");
+  Write(kSmall, "notes.txt");
+  const auto suggestion = "did you mean '" + (directory_ / "experiment.yaml").string() + "'?";
+  EXPECT_THAT(said("experment.yaml"), HasSubstr(suggestion));
+  EXPECT_THAT(said("experiment"), HasSubstr(suggestion));
+  EXPECT_THAT(said("note.txt"), HasSubstr("give the path of a YAML file"));
+}
+
 TEST_F(Load, GivesTypedValuesAndDefaults) {
   const auto spec = LoadText(std::string(kSmall) + "launch: {ranks_per_node: 2, time_limit: 1h30m}\n").spec;
   EXPECT_EQ(spec.name, "small");

@@ -1,6 +1,7 @@
 """The folder of a call, beside the run folders: `.call-NAME-*` with the function, its arguments and a spec.
 
-A job reads it each time that it starts. It is not needed for the result, which lies in the run folder.
+A job reads it each time that it starts. It is not needed for the result, which lies in the run folder. The manager
+removes it when the job has succeeded.
 """
 
 import contextlib

@@ -1,5 +1,6 @@
 """Functions and commands as jobs: submit, map, and what becomes of them."""
 
+import contextlib
 import json
 import os
 import pathlib
@@ -208,7 +209,8 @@ class MappedJob(Job):
     def cancel(self):
         """Ends this call, or keeps it from starting: it looks for the request once a second."""
         if not self.done():
-            self._cancel_file().touch(mode=0o600)
+            with contextlib.suppress(FileNotFoundError):  # all calls have succeeded by now
+                self._cancel_file().touch(mode=0o600)
 
     def logs(self, rank=None):
         chosen = [] if rank is None else ["--rank", rank, "--no-prefix"]
