@@ -41,6 +41,8 @@ struct AttemptPlace {
 
   std::filesystem::path metrics() const { return directory / "metrics.jsonl"; }
   std::filesystem::path stop_file() const { return directory / "stop.json"; }
+  /// There once the program has learned of the stop file from the runtime (runtime/stop/stop_file.h).
+  std::filesystem::path stop_seen_file() const { return directory / "stop.json.seen"; }
   /// Shared by all attempts.
   std::filesystem::path mllog() const { return MllogIn(run); }
 };

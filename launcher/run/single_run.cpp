@@ -7,6 +7,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <system_error>
 
 #include "core/clock.h"
 #include "core/likeness.h"
@@ -220,10 +221,12 @@ class SingleRun final : public AttemptObserver {
     return !last_.outcome->started || crashed;
   }
 
-  /// A program that ends with success in the time that it has to save was done.
+  /// A program that ends with success in the time that it has to save was done, unless it has learned that it is to
+  /// stop.
   bool IsCutByTimeLimit() const {
-    const bool was_done = last_.outcome->status.Success() && !last_.outcome->stopped;
-    return last_.time_limit_hit && !was_done;
+    if (!last_.time_limit_hit || last_.outcome->stopped || !last_.outcome->status.Success()) return last_.time_limit_hit;
+    std::error_code error;
+    return std::filesystem::exists(Place().stop_seen_file(), error);
   }
 
   EndedAttempt Ended() const {
@@ -231,7 +234,7 @@ class SingleRun final : public AttemptObserver {
             .success = last_.outcome->status.Success(),
             .node_lost = !last_.node_trouble.empty(),
             .start_failed = StartHasFailed(),
-            .at_time_limit = IsCutByTimeLimit(),
+            .at_time_limit = last_.time_limit_hit,
             .asks_for_turn = last_.outcome->requeue,
             .saved = StepsTo(newest_),
             .reported = steps_};

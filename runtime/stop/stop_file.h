@@ -18,6 +18,8 @@ class StopFile {
 
  private:
   bool Look();
+  /// Leaves an empty file PATH.seen. The launcher learns from it that a program which ends now was stopped, not done.
+  void NoteSeen() const;
 
   std::filesystem::path path_;
   bool seen_ = false;

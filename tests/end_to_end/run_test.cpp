@@ -160,12 +160,21 @@ TEST(Run, EndsAtItsTimeLimit) {
 
 TEST(Run, SucceedsWhenItsProgramIsDoneInTheTimeToSave) {
   Workplace place;
-  place.WriteSpec("exp.yaml", "[sh, -c, 'until test -e $SLIPWAY_STOP_FILE; do sleep 0.05; done; echo done > result']");
-  const auto ran = place.Slipway({"run", "exp.yaml", "--set", "launch.time_limit=500ms", "--set",
-                                  "checkpoint.on_time_limit=requeue"});
-  EXPECT_EQ(ran.status.code, 0) << ran.output << ran.errors;
-  EXPECT_EQ(place.Status()["phase"], "succeeded");
-  EXPECT_EQ(place.Status()["attempt"], 1);
+  const auto run = [&](const std::string& last_words, const std::string& on_time_limit) {
+    place.WriteSpec("exp.yaml", "[sh, -c, 'until test -e $SLIPWAY_STOP_FILE; do sleep 0.05; done; " + last_words + "']");
+    return place.Slipway({"run", "exp.yaml", "--set", "launch.time_limit=500ms", "--set",
+                          "checkpoint.on_time_limit=" + on_time_limit});
+  };
+  for (const auto* on_time_limit : {"stop", "requeue"}) {
+    const auto ran = run("echo done > result", on_time_limit);
+    EXPECT_EQ(ran.status.code, 0) << ran.output << ran.errors;
+    EXPECT_EQ(place.Status()["phase"], "succeeded");
+    EXPECT_EQ(place.Status()["attempt"], 1);
+  }
+  // As libslipway does when the program hears of the request.
+  const auto stopped = run("touch $SLIPWAY_STOP_FILE.seen", "stop");
+  EXPECT_EQ(stopped.status.code, 1);
+  EXPECT_THAT(stopped.output, HasSubstr("time limit of 500 ms reached"));
 }
 
 TEST(Run, IsToldBySignalToSaveBeforeItsTimeLimit) {
