@@ -76,7 +76,8 @@ class PlainReader {
   }
 
   bool Member(std::string_view name) {
-    if (name == "metrics") return !std::exchange(has_metrics_, true) && Members([this](auto key) { return Metric(key); });
+    if (name == "metrics")
+      return !std::exchange(has_metrics_, true) && Members([this](auto key) { return Metric(key); });
     if (name == "step") return !line_.has_step && Step();
     if (name == "epoch") return !std::exchange(has_epoch_, true) && NumberOrNull(line_.epoch);
     if (name == "time") return !std::exchange(has_time_, true) && NumberOrNull(line_.time);

@@ -8,8 +8,8 @@
 
 namespace slipway {
 
-/// The same as ParseMetricsLine, about ten times faster, or nothing: then only the JSON library can tell. It takes lines
-/// with the members `time`, `step`, `epoch` and `metrics`, each once, with plain names and numbers.
+/// The same as ParseMetricsLine, about ten times faster, or nothing: then only the JSON library can tell. It takes
+/// lines with the members `time`, `step`, `epoch` and `metrics`, each once, with plain names and numbers.
 std::optional<MetricsLine> ParsePlainMetricsLine(std::string_view line);
 
 }  // namespace slipway

@@ -46,7 +46,7 @@ struct ExportedRun {
   Json spec;                         ///< as it was resolved, secrets masked; null
   std::vector<RunSession> sessions;  ///< by number
   std::vector<ensemble::Objective> objectives;
-  BytesRead on_read = {};            ///< hears of each piece of metrics files that is read
+  BytesRead on_read = {};  ///< hears of each piece of metrics files that is read
 };
 
 /// Errors: those of RunFolder::ReadState, and of the trial book.

@@ -224,7 +224,8 @@ class SingleRun final : public AttemptObserver {
   /// A program that ends with success in the time that it has to save was done, unless it has learned that it is to
   /// stop.
   bool IsCutByTimeLimit() const {
-    if (!last_.time_limit_hit || last_.outcome->stopped || !last_.outcome->status.Success()) return last_.time_limit_hit;
+    if (!last_.time_limit_hit || last_.outcome->stopped || !last_.outcome->status.Success())
+      return last_.time_limit_hit;
     std::error_code error;
     return std::filesystem::exists(Place().stop_seen_file(), error);
   }
@@ -252,7 +253,8 @@ class SingleRun final : public AttemptObserver {
       const auto with_it = outcome.lost_node ? outcome.culprit : std::nullopt;
       return cause::NodeLost{last_.node_trouble, with_it, MayGetOtherNodes(context_.plan, context_.state)};
     }
-    if (last_.watched) return cause::Watched{std::string(WordOf(last_.watched->kind)), last_.watched->message, outcome.culprit};
+    if (last_.watched)
+      return cause::Watched{std::string(WordOf(last_.watched->kind)), last_.watched->message, outcome.culprit};
     if (first == nullptr) return cause::StartFailed{std::string(FirstLine(outcome.detail))};
     if (restarts_.unseen_turns() > RestartPolicy::kMostUnseenTurns) {
       return cause::NoProgress{first->rank, first->host, outcome.status, restarts_.unseen_turns()};

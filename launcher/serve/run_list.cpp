@@ -49,7 +49,8 @@ Json ValuesOf(const std::map<std::string, double>& metrics) {
 /// Of a single run: how far it is, and its last values. `state` has them only at its end.
 void AddLastReport(const RunFolder& run, const RunState& state, Json& row) {
   const auto last = LastReportOf(run, state.attempt);
-  if (last && last->step) row["progress"] = Json{{"done", *last->step}, {"total", nullptr}, {"unit", "steps"}, {"left_s", nullptr}};
+  if (last && last->step)
+    row["progress"] = Json{{"done", *last->step}, {"total", nullptr}, {"unit", "steps"}, {"left_s", nullptr}};
   const auto& metrics = state.metrics.empty() && last ? last->metrics : state.metrics;
   row["metrics"] = ValuesOf(metrics);
   const auto best = BestOfMetrics(metrics, "");

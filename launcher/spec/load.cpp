@@ -50,8 +50,7 @@ std::string ReadYamlFile(const fs::path& path, const std::string& what) {
   std::error_code code;
   const fs::file_status status = fs::status(path, code);
   const std::string name = fmt::format("'{}'", path.string());
-  if (!fs::exists(status))
-    throw Error(ErrorKind::kUsage, "there is no " + what + " " + name, HintForMissing(path));
+  if (!fs::exists(status)) throw Error(ErrorKind::kUsage, "there is no " + what + " " + name, HintForMissing(path));
   if (!fs::is_regular_file(status)) {
     throw Error(ErrorKind::kUsage, name + " is not a file", "give the path of a YAML file");
   }

@@ -185,8 +185,7 @@ void Visit(SpecVisitor& visit, MetricsSpec& metrics) {
          "'FoM: (?<objective>\\S+)'"},
         metrics.pattern);
   visit({"tensorboard", Of(kBool), "false",
-         "Also write TensorBoard event files, live, into tensorboard/ of the run folder.",
-         "true"},
+         "Also write TensorBoard event files, live, into tensorboard/ of the run folder.", "true"},
         metrics.tensorboard);
 }
 
@@ -211,8 +210,9 @@ void Visit(SpecVisitor& visit, TrainSpec& train) {
 
 void Visit(SpecVisitor& visit, GradientsSpec& gradients) {
   visit({"mode", WordsFor<GradientMode>(), "sync", "When gradients are applied.", "sync"}, gradients.mode);
-  visit({"lag", Integer(1, runtime::kMostLag), "", "Steps between computing and applying; only with mode: delayed.", "1"},
-        gradients.lag);
+  visit(
+      {"lag", Integer(1, runtime::kMostLag), "", "Steps between computing and applying; only with mode: delayed.", "1"},
+      gradients.lag);
   visit({"sync_first", StepsOrShare(), "0", "Steps (or percent of all) at the start that are synchronous.", "10%"},
         gradients.sync_first);
   visit({"sync_last", StepsOrShare(), "0", "Steps (or percent of all) at the end that are synchronous.", "0"},

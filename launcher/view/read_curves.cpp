@@ -11,7 +11,7 @@
 namespace slipway::launcher {
 namespace {
 
-constexpr std::size_t kMostPoints = 60'000;    // of all curves of a run
+constexpr std::size_t kMostPoints = 60'000;  // of all curves of a run
 constexpr std::size_t kMostPointsOfOne = 1'200;
 constexpr std::size_t kFewestPointsOfOne = 8;
 constexpr int kMostNames = 200;

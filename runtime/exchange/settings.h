@@ -10,8 +10,8 @@
 
 namespace slipway::runtime {
 
-/// Of `lag`, in the configuration, in a spec and in slipway_configure_team. Each step on its way takes as much memory as
-/// the gradients.
+/// Of `lag`, in the configuration, in a spec and in slipway_configure_team. Each step on its way takes as much memory
+/// as the gradients.
 inline constexpr int kMostLag = 1000;
 
 /// A number of steps, or a share of all of them.

@@ -161,9 +161,10 @@ TEST(Run, EndsAtItsTimeLimit) {
 TEST(Run, SucceedsWhenItsProgramIsDoneInTheTimeToSave) {
   Workplace place;
   const auto run = [&](const std::string& last_words, const std::string& on_time_limit) {
-    place.WriteSpec("exp.yaml", "[sh, -c, 'until test -e $SLIPWAY_STOP_FILE; do sleep 0.05; done; " + last_words + "']");
-    return place.Slipway({"run", "exp.yaml", "--set", "launch.time_limit=500ms", "--set",
-                          "checkpoint.on_time_limit=" + on_time_limit});
+    place.WriteSpec("exp.yaml",
+                    "[sh, -c, 'until test -e $SLIPWAY_STOP_FILE; do sleep 0.05; done; " + last_words + "']");
+    return place.Slipway(
+        {"run", "exp.yaml", "--set", "launch.time_limit=500ms", "--set", "checkpoint.on_time_limit=" + on_time_limit});
   };
   for (const auto* on_time_limit : {"stop", "requeue"}) {
     const auto ran = run("echo done > result", on_time_limit);

@@ -22,9 +22,7 @@ namespace fs = std::filesystem;
 class Exporter {
  public:
   Exporter(const ExportOptions& options, const RunFolder& folder, BytesRead on_read)
-      : foreign_(options.force ? Foreign::kReplace : Foreign::kRefuse),
-        folder_(folder),
-        run_(ReadExportedRun(folder)) {
+      : foreign_(options.force ? Foreign::kReplace : Foreign::kRefuse), folder_(folder), run_(ReadExportedRun(folder)) {
     run_.on_read = std::move(on_read);
   }
 
@@ -69,7 +67,8 @@ class Exporter {
 
 std::uint64_t FormatsIn(const ExportOptions& options) {
   std::uint64_t formats = 0;
-  for (const auto& to : {options.tensorboard, options.mlflow, options.csv, options.jsonl}) formats += to.empty() ? 0 : 1;
+  for (const auto& to : {options.tensorboard, options.mlflow, options.csv, options.jsonl})
+    formats += to.empty() ? 0 : 1;
   return formats;
 }
 

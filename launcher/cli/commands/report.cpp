@@ -48,8 +48,10 @@ int Report(const ReportOptions& options, Session& session) {
   for (const auto& view : views) {
     for (const auto& warning : view.warnings) session.output.Warn(fmt::format("{}: {}", view.run, warning));
   }
-  session.output.Print({Json(), fmt::format("written: {}\nopen it in a browser, or copy it anywhere: it needs nothing else",
-                                            file.string()), file.string()});
+  session.output.Print(
+      {Json(),
+       fmt::format("written: {}\nopen it in a browser, or copy it anywhere: it needs nothing else", file.string()),
+       file.string()});
   return 0;
 }
 

@@ -30,9 +30,9 @@ struct Nvml::Functions {
   int (*at)(unsigned, Device*) = nullptr;
   GetText uuid = nullptr;
   GetText name = nullptr;
-  int (*energy)(Device, unsigned long long*) = nullptr;        ///< optional
-  int (*power)(Device, unsigned*) = nullptr;                   ///< optional
-  int (*mig_mode)(Device, unsigned*, unsigned*) = nullptr;     ///< optional
+  int (*energy)(Device, unsigned long long*) = nullptr;     ///< optional
+  int (*power)(Device, unsigned*) = nullptr;                ///< optional
+  int (*mig_mode)(Device, unsigned*, unsigned*) = nullptr;  ///< optional
 
   bool complete() const { return init && shutdown && error && count && at && uuid && name; }
 };

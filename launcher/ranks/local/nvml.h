@@ -20,7 +20,7 @@ class Nvml {
   };
 
   /// Null without a driver, or when its library cannot be used; the log says why. Cost: without the library almost
-  /// nothing; with it, the driver may first wake GPUs that nobody uses, up to seconds.
+  /// nothing; with it, the driver may first wake idle GPUs, up to seconds.
   static std::unique_ptr<Nvml> Open(const std::filesystem::path& library = "libnvidia-ml.so.1");
   Nvml(const Nvml&) = delete;
   Nvml& operator=(const Nvml&) = delete;

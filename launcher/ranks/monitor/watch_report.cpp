@@ -86,8 +86,8 @@ WatchReport Parse(const std::string& text) {
   const auto document = Json::parse(text, nullptr, false);
   if (!document.is_object()) Refuse("it is torn or no JSON object");
   if (TextOf(document, "schema", kLongestWord) != "slipway.watch/1") Refuse("its schema is not slipway.watch/1");
-  WatchReport report{FromWord<WatchKind>(TextOf(document, "kind", kLongestWord)).value_or(WatchKind::kOther), TextOf(document, "message", kLongestMessage),
-                     RanksOf(document)};
+  WatchReport report{FromWord<WatchKind>(TextOf(document, "kind", kLongestWord)).value_or(WatchKind::kOther),
+                     TextOf(document, "message", kLongestMessage), RanksOf(document)};
   if (report.message.find_first_not_of(' ') == std::string::npos) Refuse("it has no message");
   return report;
 }
@@ -96,8 +96,9 @@ WatchReport Parse(const std::string& text) {
 
 WordTable<WatchKind> WordsOf(WatchKind) {
   static constexpr Word<WatchKind> kWords[] = {
-      {WatchKind::kDead, "dead"},          {WatchKind::kStalled, "stalled"}, {WatchKind::kMismatch, "mismatch"},
-      {WatchKind::kNotFinite, "not_finite"}, {WatchKind::kStart, "start"},     {WatchKind::kOther, "other"}};
+      {WatchKind::kDead, "dead"},         {WatchKind::kStalled, "stalled"},
+      {WatchKind::kMismatch, "mismatch"}, {WatchKind::kNotFinite, "not_finite"},
+      {WatchKind::kStart, "start"},       {WatchKind::kOther, "other"}};
   return kWords;
 }
 

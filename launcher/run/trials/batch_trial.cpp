@@ -139,14 +139,15 @@ void BatchTrial::Stop(std::string_view reason, JobEnd how) {
 void BatchTrial::TakeMetrics(Events& events) {
   for (int number = order_.attempts_past + 1; fs::exists(folder_.attempt(number)); ++number) {
     const auto [report, is_new] =
-        reports_.try_emplace(number, folder_.attempt(number) / "metrics.jsonl", [this, reader = MetricsReader()](std::string_view text) mutable {
-          const auto line = reader.Read(text);
-          if (!line) return;
-          for (const auto& [name, value] : line->values) {
-            metrics_.push_back(
-                ensemble::TrialMetric{trial_, order_.attempt, line->step, line->epoch, name, value, line->time});
-          }
-        });
+        reports_.try_emplace(number, folder_.attempt(number) / "metrics.jsonl",
+                             [this, reader = MetricsReader()](std::string_view text) mutable {
+                               const auto line = reader.Read(text);
+                               if (!line) return;
+                               for (const auto& [name, value] : line->values) {
+                                 metrics_.push_back(ensemble::TrialMetric{trial_, order_.attempt, line->step,
+                                                                          line->epoch, name, value, line->time});
+                               }
+                             });
     report->second.Poll();
   }
   if (!metrics_.empty()) NoteBegin(BeginOf(folder_.ReadState()), events);

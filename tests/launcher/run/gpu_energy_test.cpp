@@ -30,7 +30,9 @@ class GpuEnergy : public testing::Test {
   ~GpuEnergy() override { ::unsetenv("FAKE_NVML"); }
 
   static void Be(const char* words) { ::setenv("FAKE_NVML", words, 1); }
-  GpuEnergyMeter MeterOf(const std::vector<std::string>& names) { return GpuEnergyMeter(names, SLIPWAY_FAKE_NVML, clock_); }
+  GpuEnergyMeter MeterOf(const std::vector<std::string>& names) {
+    return GpuEnergyMeter(names, SLIPWAY_FAKE_NVML, clock_);
+  }
   std::vector<std::string> MeasuredWith(const std::vector<std::string>& names) {
     std::vector<std::string> measured;
     for (const auto& device : MeterOf(names).Devices()) measured.push_back(device.device);

@@ -344,7 +344,8 @@ TEST_F(Load, RefusesAnOverrideThatWouldChangeNothing) {
   for (const auto* change : {"data=null", "data.train=null", "data={}", "launch=null"}) {
     EXPECT_THAT(ErrorOf(with_data, {change}), HasSubstr("removes nothing from it")) << change;
   }
-  const auto with_trials = std::string(kSmall) + "ensemble: {space: {lr: {uniform: [0, 1]}}, trials: 2, objective: loss}\n";
+  const auto with_trials =
+      std::string(kSmall) + "ensemble: {space: {lr: {uniform: [0, 1]}}, trials: 2, objective: loss}\n";
   EXPECT_FALSE(LoadText(with_trials, {"ensemble=null"}).spec.ensemble);
 }
 

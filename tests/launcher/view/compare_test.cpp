@@ -140,8 +140,8 @@ TEST(Compare, WritesCostsInTheWordsOfTheField) {
   auto run = Trained("a");
   run.view.accounting = Accounting{3600, 5, {{"compute", 1234.5678}}, 0.0012345678, 8.25, 2, {1e6, 2e6}, ""};
   const auto text = Describe(OfTwo(run, Trained("b")));
-  for (const auto* line : {"queue (s) ", "node-hours ", "core-hours ", "GPU-hours ", "CPU energy (J) ", "GPU energy (J) ",
-                           "compute (%) "}) {
+  for (const auto* line : {"queue (s) ", "node-hours ", "core-hours ", "GPU-hours ", "CPU energy (J) ",
+                           "GPU energy (J) ", "compute (%) "}) {
     EXPECT_THAT(text, HasSubstr(std::string("\n") + line));
   }
   EXPECT_THAT(text, HasSubstr(" 0.001235"));

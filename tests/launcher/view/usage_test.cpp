@@ -17,9 +17,15 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 
 UsedRun Used(const std::string& user, const std::string& name, double hours, std::optional<double> gpu_energy = {}) {
-  return {
-      user, name, "local",
-      Accounting{hours * 3600, 0, {{"compute", hours * 2700}, {"lost", hours * 900}}, hours, hours * 8, 0, {{}, gpu_energy}, ""}};
+  return {user, name, "local",
+          Accounting{hours * 3600,
+                     0,
+                     {{"compute", hours * 2700}, {"lost", hours * 900}},
+                     hours,
+                     hours * 8,
+                     0,
+                     {{}, gpu_energy},
+                     ""}};
 }
 
 TEST(Usage, SumsByTheKeysAskedFor) {

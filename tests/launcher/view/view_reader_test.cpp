@@ -2,8 +2,8 @@
 
 #include "launcher/view/view_reader.h"
 
-#include <gmock/gmock.h>
 #include <fcntl.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
@@ -42,7 +42,8 @@ class RunViews : public testing::Test {
 TEST_F(RunViews, FollowMetricsAsTheyGrow) {
   Enter(Phase::kQueued, 1);
   ViewReader reader(folder_);
-  Append("attempt-1/metrics.jsonl", R"({"time":5,"step":1,"metrics":{"loss":2}})" "\n");
+  Append("attempt-1/metrics.jsonl", R"({"time":5,"step":1,"metrics":{"loss":2}})"
+                                    "\n");
   EXPECT_EQ(reader.Read(Depth::kCurves).curves.at(0).count, 1u);
   Append("attempt-1/metrics.jsonl", R"({"time":6,"step":2,"metrics":{"loss":1)");
   EXPECT_EQ(reader.Read(Depth::kCurves).curves.at(0).count, 1u) << "the line is not whole";
@@ -90,12 +91,15 @@ TEST_F(RunViews, TellAttemptsAndPhases) {
 }
 
 TEST_F(RunViews, CountAManagerThatWasKilledUpToItsLastSign) {
-  Append("events.jsonl", R"({"unix_time":100,"event":"running","attempt":1})" "\n");
+  Append("events.jsonl", R"({"unix_time":100,"event":"running","attempt":1})"
+                         "\n");
   Append("attempt-1/rank-00000.log", "working\n");
   const timespec times[] = {{150, 0}, {150, 0}};
   ASSERT_EQ(::utimensat(AT_FDCWD, (folder_.attempt(1) / "rank-00000.log").c_str(), times, 0), 0);
-  Append("events.jsonl", R"({"unix_time":1000,"event":"running","attempt":2})" "\n");
-  Append("events.jsonl", R"({"unix_time":1010,"event":"succeeded","attempt":2,"reason":""})" "\n");
+  Append("events.jsonl", R"({"unix_time":1000,"event":"running","attempt":2})"
+                         "\n");
+  Append("events.jsonl", R"({"unix_time":1010,"event":"succeeded","attempt":2,"reason":""})"
+                         "\n");
   const auto view = ViewReader(folder_).Read(Depth::kAccounting);
   ASSERT_EQ(view.attempts.size(), 2u);
   EXPECT_EQ(view.attempts[0].ended, 150);
@@ -106,10 +110,14 @@ TEST_F(RunViews, CountAManagerThatWasKilledUpToItsLastSign) {
 }
 
 TEST_F(RunViews, EndAnAttemptWhoseJobIsRequeued) {
-  Append("events.jsonl", R"({"unix_time":100,"event":"running","attempt":1})" "\n");
-  Append("events.jsonl", R"({"unix_time":160,"event":"queued","attempt":1,"reason":"preempted"})" "\n");
-  Append("events.jsonl", R"({"unix_time":900,"event":"running","attempt":2})" "\n");
-  Append("events.jsonl", R"({"unix_time":910,"event":"succeeded","attempt":2,"reason":""})" "\n");
+  Append("events.jsonl", R"({"unix_time":100,"event":"running","attempt":1})"
+                         "\n");
+  Append("events.jsonl", R"({"unix_time":160,"event":"queued","attempt":1,"reason":"preempted"})"
+                         "\n");
+  Append("events.jsonl", R"({"unix_time":900,"event":"running","attempt":2})"
+                         "\n");
+  Append("events.jsonl", R"({"unix_time":910,"event":"succeeded","attempt":2,"reason":""})"
+                         "\n");
   const auto view = ViewReader(folder_).Read(Depth::kAccounting);
   ASSERT_EQ(view.attempts.size(), 2u);
   EXPECT_EQ(view.attempts[0].ended, 160);
@@ -120,7 +128,8 @@ TEST_F(RunViews, EndAnAttemptWhoseJobIsRequeued) {
 
 TEST_F(RunViews, LeaveEmptyTextsOutOfEvents) {
   Enter(Phase::kQueued, 1);
-  Append("events.jsonl", R"({"unix_time":1,"event":"staged","reason":"","dataset":"train","tier":"","bytes":0})" "\n");
+  Append("events.jsonl", R"({"unix_time":1,"event":"staged","reason":"","dataset":"train","tier":"","bytes":0})"
+                         "\n");
   const auto view = ViewReader(folder_).Read(Depth::kGlance);
   ASSERT_EQ(view.events.size(), 2u);
   EXPECT_EQ(view.events[0].text, "");
@@ -138,7 +147,9 @@ TEST_F(RunViews, HoldTheResolvedSpecWithoutSecrets) {
 
 TEST_F(RunViews, KeepTheLastEventsOfMany) {
   std::string lines;
-  for (int i = 0; i < 1500; ++i) lines += R"({"unix_time":1,"event":"warning","reason":"w"})" "\n";
+  for (int i = 0; i < 1500; ++i)
+    lines += R"({"unix_time":1,"event":"warning","reason":"w"})"
+             "\n";
   Append("events.jsonl", lines + "no event\n");
   const auto view = ViewReader(folder_).Read(Depth::kGlance);
   EXPECT_EQ(view.events.size(), 1000u);

@@ -58,7 +58,9 @@ TEST_F(Follow, StartsAgainWhenTheFileBecomesShorter) {
 TEST_F(Follow, SaysHowMuchWasRead) {
   Append(std::string(100'000, 'x') + "\n");
   std::uint64_t read = 0;
-  LineFollower(file_, [](std::string_view) {}, [&](std::uint64_t bytes) { read += bytes; }).Finish();
+  LineFollower(
+      file_, [](std::string_view) {}, [&](std::uint64_t bytes) { read += bytes; })
+      .Finish();
   EXPECT_EQ(read, 100'001u);
 }
 
