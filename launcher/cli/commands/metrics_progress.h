@@ -38,7 +38,7 @@ class MetricsProgress {
   }
 
  private:
-  Progress progress_;
+  slipway::Progress progress_;  // not the view's
   Bytes done_;
 };
 

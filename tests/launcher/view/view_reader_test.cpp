@@ -62,7 +62,7 @@ TEST_F(RunViews, NumberMetricsWithoutAStepAndSayHowMuchIsRead) {
   MetricsProgress progress(output, folder_);
   const auto view = ViewReader(folder_, progress.OnRead()).Read(Depth::kCurves);
   EXPECT_THAT(view.curves.at(0).step, testing::ElementsAre(0, 1));
-  EXPECT_THAT(output.progress, HasSubstr("reading " + folder_.id() + "  100%  48 B of 48 B"));
+  EXPECT_THAT(output.progress, HasSubstr("reading " + folder_.id() + "  100%  46 B of 46 B"));
 }
 
 TEST_F(RunViews, LookForNoMoreRanksThanMachinesHave) {

@@ -111,7 +111,7 @@ TEST_F(WatchReports, GiveTheTerminalNoOrders) {
       "{\"schema\":\"slipway.watch/1\",\"message\":\"a\\u001b[2Jb\\u0000c\\u009bd\\ne\",\"kind\":\"k\\u0007\"}");
   ASSERT_TRUE(found && found->report);
   EXPECT_EQ(found->report->message, "a [2Jb c  d e");
-  EXPECT_EQ(found->report->kind, "k ");
+  EXPECT_EQ(found->report->kind, WatchKind::kOther);
 }
 
 TEST_F(WatchReports, AreCutToALength) {
