@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
+#include <system_error>
 #include <utility>
 
 #include "core/clock.h"
@@ -11,6 +13,7 @@
 #include "core/likeness.h"
 #include "core/log.h"
 #include "core/write_probe.h"
+#include "ensemble/store/trial_book.h"
 #include "launcher/attempt/allocation.h"
 #include "launcher/attempt/check_pairing.h"
 #include "launcher/cluster/slurm_trouble.h"
@@ -23,7 +26,6 @@
 #include "launcher/run/context/energy_meter.h"
 #include "launcher/run/context/instance_log.h"
 #include "launcher/run/data/staging_session.h"
-#include "launcher/run/ending/call_folder.h"
 #include "launcher/run/ending/job_end_reason.h"
 #include "launcher/run/results/stage_out_queue.h"
 #include "launcher/run/single_run.h"
@@ -39,6 +41,29 @@ namespace {
 
 /// While the disk of the run folder is full.
 constexpr auto kPauseBetweenTries = std::chrono::milliseconds(500);
+
+bool MayRunAgain(const RunFolder& folder) {
+  auto book = ensemble::TrialBook::OpenForReading(folder.path());
+  const auto study = book.Study();
+  const auto trials = book.TrialStates();
+  const auto is_complete = [](const auto& trial) { return trial.state == ensemble::TrialState::kComplete; };
+  return !study || std::cmp_less(trials.size(), study->trials * study->repeats) ||
+         !std::ranges::all_of(trials, is_complete);
+}
+
+/// Removes the folder `.call-NAME-*` beside a run that has succeeded and was launched from Python: only starts of the
+/// job read it. While trials are left that may run again, it stays. Changes nothing for other runs.
+void RemoveCallFolder(const RunFolder& folder, const Plan& plan) try {
+  const auto& place = plan.document.directory;
+  const bool is_beside = place.parent_path() == folder.path().parent_path();
+  if (!is_beside || !place.filename().native().starts_with(".call-")) return;
+  if (plan.spec().ensemble && MayRunAgain(folder)) return;
+  std::error_code error;
+  std::filesystem::remove_all(place, error);
+  if (error) log::Info("'{}' stays: {}", place.native(), error.message());
+} catch (const std::exception& error) {  // it can be removed by hand
+  log::Info("the folder of the call stays: {}", error.what());
+}
 
 class Manager {
  public:

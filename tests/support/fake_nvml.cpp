@@ -7,7 +7,6 @@
 //   split           GPU 0 is split into MIG devices
 //   lost            GPU 1 does not answer any more
 // Each read of a counter finds it 2.5 J higher (GPU 0) or 4 J higher (GPU 1). GPU 0 takes 200 W, GPU 1 takes 100 W.
-// With FAKE_NVML_TOO_OLD it is a library that lacks functions of today.
 
 #include <cstdlib>
 #include <cstring>
@@ -53,7 +52,6 @@ FAKE_NVML_CALL int nvmlInit_v2() { return Is("driver_gone") ? kDriverNotLoaded :
 FAKE_NVML_CALL int nvmlShutdown() { return kSuccess; }
 FAKE_NVML_CALL const char* nvmlErrorString(int) { return "a failure on demand"; }
 
-#ifndef FAKE_NVML_TOO_OLD
 FAKE_NVML_CALL int nvmlDeviceGetCount_v2(unsigned* count) {
   *count = kCount;
   return kSuccess;
@@ -73,7 +71,6 @@ FAKE_NVML_CALL int nvmlDeviceGetTotalEnergyConsumption(void* device, unsigned lo
   *energy = gpu->energy_mj += gpu->step_mj;
   return kSuccess;
 }
-#endif
 
 FAKE_NVML_CALL int nvmlDeviceGetUUID(void* device, char* text, unsigned length) {
   return CopyText(static_cast<Gpu*>(device)->uuid, text, length);

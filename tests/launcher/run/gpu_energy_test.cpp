@@ -10,7 +10,6 @@
 #include "core/files.h"
 #include "core/json.h"
 #include "launcher/run/context/energy_meter.h"
-#include "launcher/run/context/gpu_energy_meter.h"
 #include "launcher/spec/spec.h"
 #include "tests/ensemble/hand_clock.h"
 #include "tests/support/temp_directory.h"
@@ -99,7 +98,7 @@ TEST_F(GpuEnergy, IsNotMeasuredWithoutDriverPermissionOrFunctions) {
   Be("no_counter no_power");
   EXPECT_TRUE(MeterOf({"0"}).empty());
   Be("");
-  EXPECT_TRUE(GpuEnergyMeter({"0"}, SLIPWAY_OLD_NVML, clock_).empty());
+  EXPECT_TRUE(GpuEnergyMeter({"0"}, "libm.so.6", clock_).empty()) << "a library without the functions";
   EXPECT_TRUE(GpuEnergyMeter({"0"}, "/nonexistent/libnvidia-ml.so.1", clock_).empty());
 }
 
