@@ -125,6 +125,23 @@ TEST(Ensemble, MayEndSoonerWithALowerBudget) {
   EXPECT_THAT(place.Slipway({"trials", "ls"}).output, HasSubstr("3 of 3 trials begun: 3 complete"));
 }
 
+TEST(Ensemble, IsReportedWithTheSamplerInTheWordsOfItsSpec) {
+  Workplace place;
+  place.WriteSpec("exp.yaml", "[sh, -c, 'echo FoM: $1', trial, '{x}']", 1,
+                  "  metrics: {from: stdout, pattern: 'FoM: (?<objective>\\S+)'}\n"
+                  "ensemble:\n"
+                  "  objective: {metric: objective, goal: maximize}\n"
+                  "  trials: 2\n"
+                  "  space: {x: {int: [0, 1]}}\n");
+  ASSERT_EQ(place.Slipway({"run", "exp.yaml"}).status.code, 0);
+  const auto sampler = [&] {
+    return Json::parse(place.Slipway({"report", "last", "--json"}).output)["runs"][0]["sampler"];
+  };
+  EXPECT_EQ(sampler(), "auto (grid)");
+  ASSERT_EQ(place.Slipway({"run", "exp.yaml", "--set", "ensemble.sampler=grid"}).status.code, 0);
+  EXPECT_EQ(sampler(), "grid");
+}
+
 /// `launch.time_limit` is the time of one manager.
 TEST(Ensemble, GoesOnAfterItsTimeWasUsedUp) {
   Workplace place;
