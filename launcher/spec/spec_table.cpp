@@ -245,7 +245,7 @@ void Visit(SpecVisitor& visit, CheckpointSpec& checkpoint) {
   visit({"keep", Integer(1), "2", "Valid checkpoints to keep.", "2"}, checkpoint.keep);
   visit({"tier", TierOrTiers(), "[\"none\"]",
          "Where the program writes checkpoints and results, in order of preference; they are copied to the run folder "
-         "while it goes on. none: straight into the run folder.",
+         "while it goes on. none: straight into the run folder. Several nodes need a tier that all of them see.",
          "[burst, node, none]"},
         checkpoint.tiers);
   visit(
