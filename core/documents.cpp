@@ -67,6 +67,17 @@ std::optional<std::string> ReadDocumentIfPresent(const fs::path& path) {
   ThrowErrno(fmt::format("cannot open '{}' for reading", path.string()));
 }
 
+std::vector<fs::path> EntriesOf(const fs::path& folder) {
+  std::vector<fs::path> entries;
+  std::error_code error;
+  fs::directory_iterator entry(folder, error);
+  for (const fs::directory_iterator end; !error && entry != end; entry.increment(error)) {
+    entries.push_back(entry->path());
+  }
+  std::ranges::sort(entries);
+  return entries;
+}
+
 namespace {
 
 struct GlobResult {

@@ -1,4 +1,4 @@
-/// Reading small documents from folders that others may write into, and files by pattern.
+/// Reading small documents and names from folders that others may write into.
 #pragma once
 
 #include <cstdint>
@@ -16,6 +16,9 @@ inline constexpr std::uint64_t kLargestDocument = std::uint64_t{256} << 20;
 std::string ReadDocument(const std::filesystem::path& path);
 /// The same, or nothing when it does not exist.
 std::optional<std::string> ReadDocumentIfPresent(const std::filesystem::path& path);
+
+/// What lies in a folder, sorted by name. A folder that is missing or cannot be read has nothing, or less.
+std::vector<std::filesystem::path> EntriesOf(const std::filesystem::path& folder);
 
 /// The existing paths that fit a pattern of glob(3), sorted. A path that exists fits itself, whatever characters it
 /// has. Errors: SystemError naming a directory that is missing or cannot be read: its files would be missing unnoticed.

@@ -64,6 +64,4 @@ std::string WithoutPathsAndNumbers(std::string_view text) {
   return kept;
 }
 
-std::string_view FirstLine(std::string_view text) { return text.substr(0, text.find('\n')); }
-
 }  // namespace slipway

@@ -9,6 +9,7 @@
 #include "core/error.h"
 #include "core/files.h"
 #include "core/json_fields.h"
+#include "core/json_text.h"
 #include "core/log.h"
 
 namespace slipway {
@@ -61,7 +62,7 @@ MessageChannel::~MessageChannel() {
 
 void MessageChannel::Say(std::string_view word, const Json& about) {
   // What is no UTF-8, as names of files may be, must not end the run.
-  outgoing_.Send(std::string(word) + " " + about.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n");
+  outgoing_.Send(std::string(word) + " " + JsonText(about) + "\n");
 }
 
 void MessageChannel::Receive() {

@@ -20,4 +20,9 @@ std::optional<WallTime> ParseUtc(const std::string& text) {
   return FormatUtc(time) == text ? std::optional(time) : std::nullopt;  // no month 13
 }
 
+std::optional<double> UnixSecondsIn(const std::string& text) {
+  const auto time = ParseUtc(text);
+  return time ? std::optional(UnixSeconds(*time)) : std::nullopt;
+}
+
 }  // namespace slipway

@@ -6,13 +6,14 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "core/likeness.h"
+#include "core/json_text.h"
+#include "core/text.h"
 
 namespace slipway::ensemble {
 namespace {
 
 std::string WithValidUtf8(std::string_view text) {
-  const std::string dumped = Json(text).dump(-1, ' ', false, Json::error_handler_t::replace);
+  const std::string dumped = JsonText(text);
   return Json::parse(dumped).get<std::string>();
 }
 

@@ -11,6 +11,7 @@
 #include <variant>
 
 #include "core/error.h"
+#include "core/json_text.h"
 #include "ensemble/space/number.h"
 
 namespace slipway::ensemble {
@@ -89,9 +90,7 @@ std::optional<Scalar> ChoiceFrom(const Json& attributes, double number) {
 
 }  // namespace
 
-std::string OptunaDistribution(const Domain& domain) {
-  return std::visit(ToDistribution{}, domain).dump(-1, ' ', false, Json::error_handler_t::replace);
-}
+std::string OptunaDistribution(const Domain& domain) { return JsonText(std::visit(ToDistribution{}, domain)); }
 
 double OptunaNumber(const Domain& domain, const Scalar& value) {
   if (IsCategorical(domain)) return static_cast<double>(IndexOf(domain, value).value());
@@ -111,8 +110,6 @@ std::optional<Scalar> FromOptunaNumber(std::string_view distribution, double num
 }
 
 namespace {
-
-std::string JsonText(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
 
 OptunaState StateOf(TrialState state) {
   switch (state) {

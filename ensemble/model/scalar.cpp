@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/error.h"
+#include "core/json_text.h"
 
 namespace slipway::ensemble {
 namespace {
@@ -52,7 +53,7 @@ Json ToJson(const Scalar& value) {
                     value);
 }
 
-std::string Describe(const Scalar& value) { return ToJson(value).dump(-1, ' ', false, Json::error_handler_t::replace); }
+std::string Describe(const Scalar& value) { return JsonText(ToJson(value)); }
 
 std::string Brief(const Scalar& value) {
   if (const auto* word = std::get_if<std::string>(&value)) return *word;

@@ -10,12 +10,11 @@
 #include <utility>
 
 #include "core/error.h"
+#include "core/json_text.h"
 #include "core/nearest_word.h"
 
 namespace slipway::ensemble {
 namespace {
-
-std::string Shown(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
 
 /// Names of domains in other tools. By edit distance alone, 'loguniform' would suggest 'uniform'.
 constexpr std::pair<std::string_view, std::string_view> kCustomaryKinds[] = {
@@ -76,7 +75,7 @@ class Definition {
     const Json& borders = Value();
     const bool is_pair = borders.is_array() && borders.size() == 2;
     if (!is_pair || !borders[0].is_number() || !borders[1].is_number()) {
-      throw ParameterError(name_, fmt::format("'{}' needs two numbers [low, high], not {}", kind_, Shown(borders)),
+      throw ParameterError(name_, fmt::format("'{}' needs two numbers [low, high], not {}", kind_, JsonText(borders)),
                            fmt::format("write {}: [LOW, HIGH]", kind_));
     }
     const auto low = borders[0].get<double>();
@@ -88,7 +87,7 @@ class Definition {
     }
     if (low >= high) {
       throw ParameterError(
-          name_, fmt::format("'{}' needs low < high, not {}", kind_, Shown(borders)),
+          name_, fmt::format("'{}' needs low < high, not {}", kind_, JsonText(borders)),
           low == high ? "write the value itself for a parameter that never changes" : "swap the two numbers");
     }
   }
@@ -99,7 +98,7 @@ class Definition {
     // 1e3 is a floating-point number in JSON, but an integer here. Beyond 2^53 it may be rounded.
     const double number = json.get<double>();
     if (number != std::floor(number) || std::abs(number) > 9007199254740992.0) {
-      throw ParameterError(name_, fmt::format("'{}' needs integers within 64 bits, not {}", what, Shown(json)),
+      throw ParameterError(name_, fmt::format("'{}' needs integers within 64 bits, not {}", what, JsonText(json)),
                            "write whole numbers");
     }
     return static_cast<std::int64_t>(number);
@@ -108,11 +107,12 @@ class Definition {
   void CheckStep(double width) const {
     const Json& step = json_.at("step");
     if (!step.is_number() || !(step.get<double>() > 0)) {
-      throw ParameterError(name_, fmt::format("'step' must be a number above 0, not {}", Shown(step)),
+      throw ParameterError(name_, fmt::format("'step' must be a number above 0, not {}", JsonText(step)),
                            "write for example step: 0.1");
     }
     if (step.get<double>() > width) {
-      throw ParameterError(name_, fmt::format("'step' {} is wider than the range {}", Shown(step), Shown(Value())),
+      throw ParameterError(name_,
+                           fmt::format("'step' {} is wider than the range {}", JsonText(step), JsonText(Value())),
                            "choose a smaller step, or widen the range");
     }
   }
@@ -135,7 +135,7 @@ class Definition {
     CheckBorders();
     const LogDomain domain{Value()[0].get<double>(), Value()[1].get<double>()};
     if (domain.low <= 0) {
-      throw ParameterError(name_, fmt::format("'log' needs low > 0, not {}", Shown(Value())),
+      throw ParameterError(name_, fmt::format("'log' needs low > 0, not {}", JsonText(Value())),
                            "use 'uniform' for a range that holds 0");
     }
     return domain;
@@ -154,7 +154,7 @@ class Definition {
     CheckBorders();
     const IntLogDomain domain{Integer("int_log", Value()[0]), Integer("int_log", Value()[1])};
     if (domain.low < 1) {
-      throw ParameterError(name_, fmt::format("'int_log' needs low >= 1, not {}", Shown(Value())),
+      throw ParameterError(name_, fmt::format("'int_log' needs low >= 1, not {}", JsonText(Value())),
                            "use 'int' for a range that holds 0");
     }
     return domain;
@@ -162,19 +162,19 @@ class Definition {
 
   std::vector<Scalar> List() const {
     if (!Value().is_array())
-      throw ParameterError(name_, fmt::format("'{}' needs a list of values, not {}", kind_, Shown(Value())),
+      throw ParameterError(name_, fmt::format("'{}' needs a list of values, not {}", kind_, JsonText(Value())),
                            fmt::format("write {}: [FIRST, SECOND]", kind_));
     if (Value().empty()) throw ParameterError(name_, fmt::format("'{}' has no values", kind_), "list at least one");
     std::vector<Scalar> values;
     for (const auto& json : Value()) {
       auto value = ScalarFromJson(json);
       if (!value) {
-        throw ParameterError(name_,
-                             fmt::format("'{}' takes numbers, texts, true, false and null, not {}", kind_, Shown(json)),
-                             "list single values");
+        throw ParameterError(
+            name_, fmt::format("'{}' takes numbers, texts, true, false and null, not {}", kind_, JsonText(json)),
+            "list single values");
       }
       if (IsAmong(values, *value))
-        throw ParameterError(name_, fmt::format("'{}' holds {} twice", kind_, Shown(json)), "remove one of the two");
+        throw ParameterError(name_, fmt::format("'{}' holds {} twice", kind_, JsonText(json)), "remove one of the two");
       values.push_back(std::move(*value));
     }
     return values;
@@ -201,7 +201,7 @@ FixedDomain ParseFixed(std::string_view name, const Json& json) {
   auto value = ScalarFromJson(json);
   if (!value) {
     throw ParameterError(
-        name, fmt::format("a fixed value must be a finite number, a text, true, false or null, not {}", Shown(json)),
+        name, fmt::format("a fixed value must be a finite number, a text, true, false or null, not {}", JsonText(json)),
         "write {choice: [FIRST, SECOND]} to choose among values");
   }
   return {std::move(*value)};
@@ -222,7 +222,7 @@ Condition ParseCondition(std::string_view name, const Json& when) {
     for (const auto& json : list) {
       auto value = ScalarFromJson(json);
       if (!value)
-        throw ParameterError(name, fmt::format("'when' cannot compare '{}' with {}", other, Shown(json)),
+        throw ParameterError(name, fmt::format("'when' cannot compare '{}' with {}", other, JsonText(json)),
                              "compare with a number, a text, true, false or null");
       clause.values.push_back(std::move(*value));
     }

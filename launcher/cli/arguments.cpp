@@ -89,9 +89,7 @@ void DescribeFinding(CLI::App& app, Arguments& arguments) {
   tag->callback([&] { arguments.command = [&](Session& session) { return Tag(arguments.tag, session); }; });
 }
 
-void DescribeRunCommands(CLI::App& app, Arguments& arguments) {
-  DescribeFinding(app, arguments);
-
+void DescribeRunStatus(CLI::App& app, Arguments& arguments) {
   auto* status =
       AddCommand(app, "status", "Show a run; exits with its outcome", "  slipway status\n  slipway status fash");
   AddRunSelector(status, arguments.status.run);
@@ -124,7 +122,9 @@ void DescribeRunCommands(CLI::App& app, Arguments& arguments) {
   logs->add_option("--attempt", arguments.logs.attempt, "Of this attempt (default: the last)")->check(kPositive);
   AddPrefixOption(logs, arguments.logs.prefix);
   logs->callback([&] { arguments.command = [&](Session& session) { return Logs(arguments.logs, session); }; });
+}
 
+void DescribeRunChanges(CLI::App& app, Arguments& arguments) {
   auto* cancel = AddCommand(app, "cancel", "End a run", "  slipway cancel last");
   AddRunSelector(cancel, arguments.cancel.run);
   cancel->callback([&] { arguments.command = [&](Session& session) { return Cancel(arguments.cancel, session); }; });
@@ -137,7 +137,10 @@ void DescribeRunCommands(CLI::App& app, Arguments& arguments) {
   AddPrefixOption(resume, arguments.resume.prefix);
   resume->add_flag("--trust", arguments.resume.trust, "Also run the command of a run folder that others can write to");
   resume->callback([&] { arguments.command = [&](Session& session) { return Resume(arguments.resume, session); }; });
+}
 
+/// What other processes of Slipway start.
+void DescribeInnerCommands(CLI::App& app, Arguments& arguments) {
   auto* manage = app.add_subcommand("manage", "Carry out a prepared run (started by submit)")->group("");
   manage->fallthrough();
   manage->add_option("folder", arguments.manage.folder)->required();
@@ -426,7 +429,10 @@ void DescribeCommands(CLI::App& app, Arguments& arguments) {
                  "Carry the command out on another machine, by ssh: a name from remotes in your settings, or HOST");
   DescribeInit(app, arguments);
   DescribeSpecCommands(app, arguments);
-  DescribeRunCommands(app, arguments);
+  DescribeFinding(app, arguments);
+  DescribeRunStatus(app, arguments);
+  DescribeRunChanges(app, arguments);
+  DescribeInnerCommands(app, arguments);
   DescribeDiagnosis(app, arguments);
   DescribeRecords(app, arguments);
   DescribeTrialsCommands(app, arguments);

@@ -37,8 +37,8 @@
 #include "launcher/cli/commands/trials_select.h"
 #include "launcher/cli/commands/trials_serve.h"
 #include "launcher/cli/commands/trials_throughput.h"
-#include "launcher/cli/commands/watch.h"
 #include "launcher/cli/commands/usage.h"
+#include "launcher/cli/commands/watch.h"
 #include "launcher/cli/describe.h"
 #include "launcher/run/data/staging_member.h"
 

@@ -6,8 +6,9 @@
 #include "launcher/cli/describe.h"
 
 namespace slipway::launcher {
+namespace {
 
-void DescribeDiagnosis(CLI::App& app, Arguments& arguments) {
+void DescribeReasons(CLI::App& app, Arguments& arguments) {
   auto* doctor = AddCommand(app, "doctor", "Look whether this machine is in order; exit status 1 when it is not",
                             "  slipway doctor\n  slipway doctor exp.yaml --set launch.ranks_per_node=4\n"
                             "  slipway doctor --json | jq '.checks[].findings[] | select(.grade != \"ok\")'\n"
@@ -25,10 +26,14 @@ void DescribeDiagnosis(CLI::App& app, Arguments& arguments) {
                              "  slipway explain\n  slipway explain fash --json | jq -r '.next[]'");
   AddRunSelector(explain, arguments.explain.run);
   explain->callback([&] { arguments.command = [&](Session& session) { return Explain(arguments.explain, session); }; });
+}
 
-  auto* watch = AddCommand(app, "watch", "Show a run while it goes on, full screen: progress, curves, trials, ranks, logs",
-                           "  slipway watch\n  slipway watch fash\n  slipway watch all");
-  watch->add_option("run", arguments.watch.run, "Run: id, unique prefix, folder, last (the default), or all for a list");
+void DescribeViews(CLI::App& app, Arguments& arguments) {
+  auto* watch =
+      AddCommand(app, "watch", "Show a run while it goes on, full screen: progress, curves, trials, ranks, logs",
+                 "  slipway watch\n  slipway watch fash\n  slipway watch all");
+  watch->add_option("run", arguments.watch.run,
+                    "Run: id, unique prefix, folder, last (the default), or all for a list");
   watch->callback([&] { arguments.command = [&](Session& session) { return Watch(arguments.watch, session); }; });
 
   auto* report = AddCommand(app, "report", "Write one HTML page with the curves, trials, times and failures of runs",
@@ -46,6 +51,9 @@ void DescribeDiagnosis(CLI::App& app, Arguments& arguments) {
   serve->add_option("--host", arguments.serve.host, "Listen on this address; others than loopback are not encrypted")
       ->capture_default_str();
   serve->callback([&] { arguments.command = [&](Session& session) { return Serve(arguments.serve, session); }; });
+}
+
+void DescribeMetricExport(CLI::App& app, Arguments& arguments) {
   auto* exported = AddCommand(app, "export", "Write the metrics of a run for other tools",
                               "  slipway export --tensorboard tb\n  slipway export fash --mlflow mlruns\n"
                               "  slipway export fash --csv metrics.csv --jsonl metrics.jsonl");
@@ -58,6 +66,14 @@ void DescribeDiagnosis(CLI::App& app, Arguments& arguments) {
   exported->add_option("--jsonl", options.jsonl, "All values, as JSON lines");
   exported->add_flag("--force", options.force, "Also write where something else is");
   exported->callback([&] { arguments.command = [&](Session& session) { return Export(options, session); }; });
+}
+
+}  // namespace
+
+void DescribeDiagnosis(CLI::App& app, Arguments& arguments) {
+  DescribeReasons(app, arguments);
+  DescribeViews(app, arguments);
+  DescribeMetricExport(app, arguments);
 }
 
 }  // namespace slipway::launcher

@@ -5,6 +5,8 @@
 #include <nlohmann/json.hpp>
 
 #include "core/json_fields.h"
+#include "core/json_text.h"
+#include "core/text.h"
 
 namespace slipway::launcher {
 
@@ -198,17 +200,6 @@ namespace {
 
 const DocumentName kMessage{"a message about Slurm", ErrorKind::kInternal};
 
-/// Slurm hands on what users wrote, in any encoding.
-std::string Line(const Json& document) { return document.dump(-1, ' ', false, Json::error_handler_t::replace); }
-
-/// Without the line breaks that end the text.
-std::string_view LastLine(std::string_view text) {
-  const auto end = text.find_last_not_of("\r\n");
-  if (end == std::string_view::npos) return {};
-  text = text.substr(0, end + 1);
-  return text.substr(text.rfind('\n') + 1);
-}
-
 }  // namespace
 
 Json ToJson(const SubmitRequest& request) { return WriteFields(request); }
@@ -232,11 +223,11 @@ void FromJson(const Json& document, TroubleReport& report) { ReadFields(document
 Json RequestFor(SlurmAsk ask) { return {{"schema", kSlurmRequestSchema}, {"ask", WordOf(ask)}}; }
 
 std::string AnswerLine(Json result, std::string_view cluster) {
-  return Line({{"schema", kSlurmAnswerSchema}, {"cluster", cluster}, {"result", std::move(result)}});
+  return JsonText({{"schema", kSlurmAnswerSchema}, {"cluster", cluster}, {"result", std::move(result)}});
 }
 
 std::string AnswerLine(const TroubleReport& report) {
-  return Line({{"schema", kSlurmAnswerSchema}, {"error", ToJson(report)}});
+  return JsonText({{"schema", kSlurmAnswerSchema}, {"error", ToJson(report)}});
 }
 
 SlurmAnswer AnswerIn(std::string_view output) {

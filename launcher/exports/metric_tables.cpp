@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/files.h"
+#include "core/json_text.h"
 #include "ensemble/exchange/csv.h"
 
 namespace slipway::launcher {
@@ -69,8 +70,7 @@ std::string JsonLine(const std::string& run, const RunValue& value) {
                   {"time", value.time != 0 ? Json(value.time) : Json()},
                   {"trial", ElseNull(value.trial)},
                   {"value", NumberOrItsWord(value.value)}};
-  return fmt::format("{}{},{}\n", kJsonBegin, Json(run).dump(),
-                     rest.dump(-1, ' ', false, Json::error_handler_t::replace).substr(1));
+  return fmt::format("{}{},{}\n", kJsonBegin, Json(run).dump(), JsonText(rest).substr(1));
 }
 
 template <class LineOf>

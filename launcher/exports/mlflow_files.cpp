@@ -9,11 +9,11 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
-#include "core/clock.h"
 #include "core/documents.h"
 #include "core/error.h"
 #include "core/files.h"
 #include "core/fnv1a.h"
+#include "core/json_text.h"
 #include "core/ownership.h"
 #include "core/parse_utc.h"
 
@@ -77,7 +77,7 @@ int StatusNumber(const std::string& state) {
 }
 
 std::string ParameterText(const Json& value) {
-  auto text = value.is_string() ? value.get<std::string>() : value.dump(-1, ' ', false, Json::error_handler_t::replace);
+  auto text = PlainText(value);
   if (text.size() > kLongestParameter) text.resize(kLongestParameter);
   return text;
 }
@@ -170,21 +170,10 @@ Experiment MakeExperiment(const fs::path& store, const std::string& name, double
 /// Writes runs into a folder beside the store, then puts them into it.
 class MlflowWriter {
  public:
-  MlflowWriter(const RunFolder& folder, const ExportedRun& run, fs::path store)
-      : folder_(folder), run_(run), store_(std::move(store)), created_(TimeIn(run.state.created).value_or(0)) {
-    temporary_ = store_;
-    temporary_ += fmt::format(".slipway-{}", ::getpid());
-    RemoveTree(temporary_);
-    MakeDirectories(store_);
-    experiment_ = MakeExperiment(store_, run.state.name.empty() ? folder.id() : run.state.name, created_);
-  }
-  MlflowWriter(const MlflowWriter&) = delete;
-  MlflowWriter& operator=(const MlflowWriter&) = delete;
-  ~MlflowWriter() {
-    try {
-      RemoveTree(temporary_);
-    } catch (const Error&) {  // what is left there is no export
-    }
+  MlflowWriter(const RunFolder& folder, const ExportedRun& run, const fs::path& store)
+      : folder_(folder), run_(run), created_(UnixSecondsIn(run.state.created).value_or(0)), temporary_(store) {
+    MakeDirectories(store);
+    experiment_ = MakeExperiment(store, run.state.name.empty() ? folder.id() : run.state.name, created_);
   }
 
   int Write() {
@@ -194,16 +183,11 @@ class MlflowWriter {
     }
     ForEachValue(folder_, run_, [this](const RunValue& value) { Take(value); });
     files_.Flush();
-    for (const auto& number : written_) ReplacePath(temporary_ / number, experiment_.folder / number);
+    for (const auto& number : written_) ReplacePath(temporary_.path() / number, experiment_.folder / number);
     return static_cast<int>(written_.size());
   }
 
  private:
-  static std::optional<double> TimeIn(const std::string& utc) {
-    const auto time = ParseUtc(utc);
-    return time ? std::optional(UnixSeconds(*time)) : std::nullopt;
-  }
-
   std::map<std::string, std::string> TagsFor(const std::string& name) const {
     return {{"mlflow.runName", name},
             {"mlflow.user", UserName(::geteuid())},
@@ -214,7 +198,7 @@ class MlflowWriter {
 
   MlflowRun Parent() const {
     MlflowRun run{RunNumber(folder_.id(), {}), folder_.id(), std::string(PhaseName(run_.state.phase)), created_,
-                  TimeIn(run_.state.ended)};
+                  UnixSecondsIn(run_.state.ended)};
     if (!run_.state.ensemble && !run_.sessions.empty()) run.parameters = run_.sessions.back().parameters;
     run.tags = TagsFor(folder_.id());
     if (!run_.tags.description.empty()) run.tags["mlflow.note.content"] = run_.tags.description;
@@ -233,7 +217,7 @@ class MlflowWriter {
   }
 
   void Begin(const MlflowRun& run) {
-    const auto place = temporary_ / run.number;
+    const auto place = temporary_.path() / run.number;
     for (const auto* inside : {"artifacts", "metrics", "params", "tags"}) MakeDirectories(place / inside);
     files_.Append(place / "meta.yaml", MetaOf(run, experiment_));
     for (const auto& [name, text] : run.tags) files_.Append(place / "tags" / name, text);
@@ -244,7 +228,7 @@ class MlflowWriter {
   }
 
   void Take(const RunValue& value) {
-    const auto place = temporary_ / RunNumber(folder_.id(), value.trial);
+    const auto place = temporary_.path() / RunNumber(folder_.id(), value.trial);
     const auto time = value.time != 0 ? value.time : created_;
     files_.Append(place / "metrics" / names_.PathOf(value.name),
                   fmt::format("{} {} {}\n", static_cast<std::int64_t>(time * 1000), value.value, value.step));
@@ -252,9 +236,8 @@ class MlflowWriter {
 
   const RunFolder& folder_;
   const ExportedRun& run_;
-  fs::path store_;
   double created_;
-  fs::path temporary_;
+  FolderBeside temporary_;
   Experiment experiment_;
   ManyFiles files_;
   MlflowNames names_;
@@ -279,9 +262,9 @@ const std::string& MlflowNames::PathOf(const std::string& name) {
 }
 
 int WriteMlflow(const RunFolder& folder, const ExportedRun& run, const fs::path& store, Foreign foreign) {
-  const auto path = fs::weakly_canonical(fs::absolute(store));
+  const auto path = ResolvedFolder(store);
   RequireStore(path, foreign);
-  return MlflowWriter(folder, run, path.has_filename() ? path : path.parent_path()).Write();
+  return MlflowWriter(folder, run, path).Write();
 }
 
 }  // namespace slipway::launcher

@@ -33,12 +33,6 @@ Json MarkerIn(const fs::path& folder) try {
   return {};
 }
 
-/// Symbolic links are followed, so that what they lead to is replaced.
-fs::path ResolvedFolder(const fs::path& folder) {
-  auto path = fs::weakly_canonical(fs::absolute(folder));
-  return path.has_filename() ? path : path.parent_path();
-}
-
 Error ForeignFolder(const fs::path& folder, const Json& marker) {
   const auto what = marker.is_null() ? "is not empty, and no export of this run"
                                      : fmt::format("holds the {} export of run {}", marker.value("format", ""),
@@ -64,6 +58,19 @@ void ManyFiles::Flush() {
   bytes_ = 0;
 }
 
+FolderBeside::FolderBeside(const fs::path& folder) : path_(folder) {
+  path_ += fmt::format(".slipway-{}", ::getpid());
+  RemoveTree(path_);
+  MakeDirectories(path_);
+}
+
+FolderBeside::~FolderBeside() {
+  try {
+    RemoveTree(path_);
+  } catch (const Error&) {  // what is left there is no export
+  }
+}
+
 OutputFolder::OutputFolder(const fs::path& folder, std::string format, std::string run, Foreign foreign)
     : folder_(ResolvedFolder(folder)) {
   if (fs::exists(folder_) && !fs::is_directory(folder_)) {
@@ -72,25 +79,20 @@ OutputFolder::OutputFolder(const fs::path& folder, std::string format, std::stri
   const auto marker = fs::exists(folder_) ? MarkerIn(folder_) : Json();
   is_own_ = !fs::exists(folder_) || fs::is_empty(folder_) || marker == MarkerOf(format, run);
   if (!is_own_ && foreign == Foreign::kRefuse) throw ForeignFolder(folder_, marker);
-  temporary_ = folder_;
-  temporary_ += fmt::format(".slipway-{}", ::getpid());
-  RemoveTree(temporary_);
-  MakeDirectories(temporary_);
-  WriteFile(temporary_ / kExportMarker, MarkerOf(format, run).dump() + "\n");
-}
-
-OutputFolder::~OutputFolder() {
-  try {
-    RemoveTree(temporary_);
-  } catch (const Error&) {  // what is left there is no export
-  }
+  temporary_.emplace(folder_);
+  WriteFile(path() / kExportMarker, MarkerOf(format, run).dump() + "\n");
 }
 
 void OutputFolder::Commit() {
-  if (is_own_) return ReplacePath(temporary_, folder_);
-  for (const auto& entry : fs::directory_iterator(temporary_)) {
+  if (is_own_) return ReplacePath(path(), folder_);
+  for (const auto& entry : fs::directory_iterator(path())) {
     ReplacePath(entry.path(), folder_ / entry.path().filename());
   }
+}
+
+fs::path ResolvedFolder(const fs::path& folder) {
+  auto path = fs::weakly_canonical(fs::absolute(folder));
+  return path.has_filename() ? path : path.parent_path();
 }
 
 void ReplacePath(const fs::path& from, const fs::path& to) {

@@ -3,6 +3,7 @@
 
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -23,26 +24,40 @@ class ManyFiles {
   std::size_t bytes_ = 0;
 };
 
+/// A new folder beside `folder`, on the same file system. It goes with its object, with all that is in it.
+class FolderBeside {
+ public:
+  explicit FolderBeside(const std::filesystem::path& folder);
+  FolderBeside(const FolderBeside&) = delete;
+  FolderBeside& operator=(const FolderBeside&) = delete;
+  ~FolderBeside();
+
+  const std::filesystem::path& path() const { return path_; }
+
+ private:
+  std::filesystem::path path_;
+};
+
 /// A new folder beside the final one, until Commit() puts it there. Without Commit() nothing remains.
 class OutputFolder {
  public:
   /// `format` and `run`: whose export it is; an earlier one of the same is replaced.
   /// Errors: Error(kUsage) when the folder holds anything else and `foreign` is kRefuse; SystemError.
   OutputFolder(const std::filesystem::path& folder, std::string format, std::string run, Foreign foreign);
-  OutputFolder(const OutputFolder&) = delete;
-  OutputFolder& operator=(const OutputFolder&) = delete;
-  ~OutputFolder();
 
   /// Where to write until Commit.
-  const std::filesystem::path& path() const { return temporary_; }
+  const std::filesystem::path& path() const { return temporary_->path(); }
   /// Of an own or empty folder in one step; in a folder of others entry by entry, and the others stay.
   void Commit();
 
  private:
   std::filesystem::path folder_;
-  std::filesystem::path temporary_;
+  std::optional<FolderBeside> temporary_;
   bool is_own_ = true;  ///< empty, or an export of the same
 };
+
+/// The whole path, without a slash at its end. Symbolic links are followed, so that what they lead to is replaced.
+std::filesystem::path ResolvedFolder(const std::filesystem::path& folder);
 
 /// Puts `from` in the place of `to`, which may exist; both on one file system. Errors: SystemError.
 void ReplacePath(const std::filesystem::path& from, const std::filesystem::path& to);

@@ -4,7 +4,6 @@
 
 #include <nlohmann/json.hpp>
 
-#include "core/clock.h"
 #include "core/documents.h"
 #include "core/error.h"
 #include "core/metrics_line.h"
@@ -28,11 +27,6 @@ Json ArgumentsIn(const Json& spec) {
   return args.is_object() ? args : Json::object();
 }
 
-std::optional<double> SecondsIn(const std::string& utc) {
-  const auto time = ParseUtc(utc);
-  return time ? std::optional(UnixSeconds(*time)) : std::nullopt;
-}
-
 std::vector<RunSession> AttemptsOf(const RunFolder& folder, const ExportedRun& run) {
   std::vector<RunSession> sessions;
   for (int attempt = 1; attempt <= run.state.attempt; ++attempt) {
@@ -40,8 +34,8 @@ std::vector<RunSession> AttemptsOf(const RunFolder& folder, const ExportedRun& r
     RunSession session{.trial = {}, .attempt = attempt, .parameters = ArgumentsIn(run.spec), .group = folder.id()};
     const bool is_last = attempt == run.state.attempt;
     session.state = is_last ? PhaseName(run.state.phase) : PhaseName(Phase::kFailed);
-    if (is_last) session.started = SecondsIn(run.state.started);
-    if (is_last) session.ended = SecondsIn(run.state.ended);
+    if (is_last) session.started = UnixSecondsIn(run.state.started);
+    if (is_last) session.ended = UnixSecondsIn(run.state.ended);
     sessions.push_back(std::move(session));
   }
   return sessions;

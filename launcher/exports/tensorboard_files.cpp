@@ -10,7 +10,7 @@
 #include <set>
 #include <utility>
 
-#include "core/clock.h"
+#include "core/json_text.h"
 #include "core/parse_utc.h"
 #include "launcher/exports/output_folder.h"
 
@@ -21,11 +21,6 @@ using staging::HyperParameter;
 using staging::HyperParameterColumn;
 
 constexpr std::size_t kMostChoices = 32;  // of a column
-
-double CreationOf(const RunState& state) {
-  const auto time = ParseUtc(state.created);
-  return time ? UnixSeconds(*time) : 0;
-}
 
 /// The column of one parameter over all sessions.
 class ColumnMaker {
@@ -83,7 +78,7 @@ staging::ExperimentColumns ColumnsOf(const ExportedRun& run, const std::set<std:
 class TensorboardWriter {
  public:
   TensorboardWriter(const ExportedRun& run, const std::filesystem::path& into)
-      : run_(run), into_(into), created_(CreationOf(run.state)) {
+      : run_(run), into_(into), created_(UnixSecondsIn(run.state.created).value_or(0)) {
     for (const auto& session : run.sessions) sessions_[{session.trial, session.trial ? 0 : session.attempt}] = &session;
   }
 
@@ -161,8 +156,7 @@ staging::HyperParameters HyperParametersOf(const Json& parameters) {
     } else if (value.is_number()) {
       values.emplace_back(name, value.get<double>());
     } else {
-      values.emplace_back(name, value.is_string() ? value.get<std::string>()
-                                                  : value.dump(-1, ' ', false, Json::error_handler_t::replace));
+      values.emplace_back(name, PlainText(value));
     }
   }
   return values;

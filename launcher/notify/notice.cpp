@@ -6,6 +6,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "core/json_text.h"
 #include "launcher/spec/notice_template.h"
 #include "launcher/spec/secrets.h"
 
@@ -42,7 +43,7 @@ Json ToJson(const Notice& notice) {
 
 std::string BodyFor(const NotifySpec& entry, const Notice& notice) {
   if (!entry.body.empty()) return FillTemplate(entry.body, NoticeFieldsOf(notice));
-  return ToJson(notice).dump(-1, ' ', false, Json::error_handler_t::replace);
+  return JsonText(ToJson(notice));
 }
 
 std::vector<std::pair<std::string, std::string>> VariablesFor(const Notice& notice) {

@@ -15,6 +15,7 @@
 #include "core/files.h"
 #include "core/install.h"
 #include "core/process.h"
+#include "core/text.h"
 
 namespace slipway::launcher {
 namespace {
@@ -42,11 +43,6 @@ Pipe MakePipe() {
   Pipe pipe{UniqueFd(ends[0]), UniqueFd(ends[1])};
   CheckErrno(::fcntl(pipe.read.get(), F_SETFL, O_NONBLOCK), "cannot set up a pipe");
   return pipe;
-}
-
-std::string LastLineOf(std::string text) {
-  while (!text.empty() && (text.back() == '\n' || text.back() == '\r')) text.pop_back();
-  return text.substr(text.rfind('\n') + 1);
 }
 
 /// Errors: Error(kEnvironment) when the variable that holds it is not set.
@@ -195,7 +191,7 @@ void Notifier::TakeEnd(Entry& entry) {
   if (!status) return;
   delivery.Read();
   const auto event = delivery.event;
-  const auto said = LastLineOf(delivery.said);
+  const std::string said(LastLine(delivery.said));
   Abandon(entry, "");
   if (!status->Success()) Fail(entry, event, said.empty() ? status->Describe() : said);
   StartNext(entry);

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "core/install.h"
+#include "core/json_text.h"
 #include "core/process.h"
 #include "ensemble/samplers/first_points.h"
 #include "ensemble/samplers/sampler.h"
@@ -31,10 +32,6 @@ bool IsElsewhere(const SpecDocument& document, const std::string& origin) {
   return origin != "default" && !origin.starts_with(document.file.string() + ":");
 }
 
-std::string TextOf(const Json& value) {
-  return value.is_string() ? value.get<std::string>() : value.dump(-1, ' ', false, Json::error_handler_t::replace);
-}
-
 /// A line for each field that a settings file or `--set` gave: "launch.slurm.account: m1234
 /// (/etc/slipway/site.yaml:3)". Empty without any.
 std::string DescribeOrigins(const SpecDocument& document) {
@@ -44,7 +41,7 @@ std::string DescribeOrigins(const SpecDocument& document) {
     const auto* value = ValueAt(resolved, path);
     // A section stands in its fields' lines.
     if (value == nullptr || value->is_object() || !IsElsewhere(document, origin)) continue;
-    text += fmt::format("  {}: {} ({})\n", path, TextOf(*value), origin);
+    text += fmt::format("  {}: {} ({})\n", path, PlainText(*value), origin);
   }
   return text.empty() ? text : "settings:\n" + text + "\n";
 }

@@ -16,6 +16,7 @@
 #include "core/install.h"
 #include "core/lines.h"
 #include "core/process.h"
+#include "core/text.h"
 #include "launcher/provenance/container_facts.h"
 #include "launcher/provenance/python_facts.h"
 #include "launcher/ranks/local/nvml.h"
@@ -75,7 +76,7 @@ std::string MpiVersion(const Plan& plan) {
   SpawnOptions options;
   options.argv = {plan.mpi.program, "--version"};
   const auto answer = RunAndCapture(std::move(options), kMpiLimit);
-  return answer.output.substr(0, answer.output.find('\n'));
+  return std::string(FirstLine(answer.output));
 }
 
 /// "mpirun (Open MPI) 4.1.4", "11.2", ...
@@ -149,7 +150,7 @@ RepositoryState StateFrom(const Captured& answer) {
   auto state = RepositoryStateFromJson(members);
   if (members.value("complete", false) || !state.not_recorded.empty()) return state;
   state.not_recorded = answer.timed_out ? fmt::format("git took longer than {} s", kGitLimit.count())
-                                        : "slipway-git failed: " + answer.errors.substr(0, answer.errors.find('\n'));
+                                        : fmt::format("slipway-git failed: {}", FirstLine(answer.errors));
   return state;
 }
 

@@ -8,6 +8,7 @@
 #include "core/error.h"
 #include "core/files.h"
 #include "core/process.h"
+#include "core/text.h"
 
 namespace slipway::launcher {
 namespace {
@@ -26,8 +27,8 @@ std::string DigestByPodman(const ContainerPlan& container) {
   options.argv = {
       std::string(WordOf(container.runtime)), "image", "inspect", "--format", "{{.Digest}}", container.image};
   const auto answer = RunAndCapture(std::move(options), kPodmanLimit);
-  const auto line = answer.output.substr(0, answer.output.find('\n'));
-  return answer.status.Success() && line.starts_with("sha256:") ? line : std::string();
+  const auto line = FirstLine(answer.output);
+  return answer.status.Success() && line.starts_with("sha256:") ? std::string(line) : std::string();
 }
 
 }  // namespace

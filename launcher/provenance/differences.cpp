@@ -12,6 +12,8 @@
 namespace slipway::launcher {
 namespace {
 
+constexpr auto kEnvironmentFact = "environment.";
+
 using Facts = std::vector<std::pair<std::string, std::string>>;
 
 std::string FileName(const std::string& path) { return path.substr(path.rfind('/') + 1); }
@@ -67,7 +69,7 @@ Facts FactsOf(const Provenance& provenance) {
   }
   AddHosts(provenance.hosts, facts);
   for (const auto& data : provenance.data) facts.emplace_back("data." + data.name, data.fingerprint);
-  for (const auto& [name, value] : provenance.environment) facts.emplace_back("environment." + name, value);
+  for (const auto& [name, value] : provenance.environment) facts.emplace_back(kEnvironmentFact + name, value);
   return facts;
 }
 
@@ -105,6 +107,16 @@ std::vector<FactDifference> DifferencesBetween(std::span<const Provenance> prove
   }
   std::erase_if(rows, [](const FactDifference& row) { return AreEqual(row.values); });
   return rows;
+}
+
+std::string VariableIn(const std::string& fact) {
+  constexpr std::string_view kBegin = kEnvironmentFact;
+  return fact.starts_with(kBegin) ? fact.substr(kBegin.size()) : std::string();
+}
+
+bool SetsThreads(std::string_view variable) {
+  constexpr std::string_view kBegins[] = {"OMP_", "MKL_", "OPENBLAS_", "KMP_", "GOMP_"};
+  return std::ranges::any_of(kBegins, [&](std::string_view begin) { return variable.starts_with(begin); });
 }
 
 bool HaveSameCode(const Provenance& left, const Provenance& right) {

@@ -4,6 +4,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -23,6 +24,11 @@ std::vector<std::pair<std::string, std::string>> PatchesOf(const std::string& di
 /// The facts that are not the same in all, code first. Times, names of hosts, folders and untracked files are no such
 /// facts.
 std::vector<FactDifference> DifferencesBetween(std::span<const Provenance> provenances);
+
+/// The name of the variable that a fact is about; empty: another kind of fact.
+std::string VariableIn(const std::string& fact);
+/// Whether a variable sets the number of threads: it changes the order of sums.
+bool SetsThreads(std::string_view variable);
 
 /// Whether commit, diff and the files of the command are known and the same. Without a repository the files count
 /// alone.

@@ -1,8 +1,8 @@
 #include "launcher/provenance/host_facts.h"
 
-#include <algorithm>
 #include <charconv>
 
+#include "core/documents.h"
 #include "core/error.h"
 #include "core/files.h"
 #include "core/lines.h"
@@ -48,16 +48,6 @@ std::uint64_t MemoryOf(const std::string& meminfo) {
   std::uint64_t kib = 0;
   if (!values.empty()) std::from_chars(values.front().data(), values.front().data() + values.front().size(), kib);
   return kib * 1024;
-}
-
-std::vector<fs::path> EntriesOf(const fs::path& folder) {
-  std::vector<fs::path> entries;
-  std::error_code error;
-  fs::directory_iterator entry(folder, error);
-  for (const fs::directory_iterator end; !error && entry != end; entry.increment(error))
-    entries.push_back(entry->path());
-  std::ranges::sort(entries);
-  return entries;
 }
 
 std::vector<std::string> NvidiaGpus(const fs::path& root) {

@@ -10,8 +10,8 @@
 
 #include "core/clock.h"
 #include "core/error.h"
-#include "core/likeness.h"
 #include "core/log.h"
+#include "core/text.h"
 #include "core/write_probe.h"
 #include "ensemble/store/trial_book.h"
 #include "launcher/attempt/allocation.h"

@@ -10,7 +10,7 @@
 #include <system_error>
 
 #include "core/clock.h"
-#include "core/likeness.h"
+#include "core/text.h"
 #include "launcher/attempt/allocation.h"
 #include "launcher/attempt/attempt.h"
 #include "launcher/attempt/nodes_in_use.h"

@@ -16,6 +16,7 @@
 #include "core/clock.h"
 #include "core/documents.h"
 #include "core/error.h"
+#include "core/json_text.h"
 #include "launcher/plan/training_command.h"
 #include "launcher/run_folder/manager_elsewhere.h"
 
@@ -135,7 +136,7 @@ void RunFolder::AppendEvent(std::string_view event, const Json& more) const {
   Json line{{"time", FormatUtc(now)}, {"unix_time", UnixSeconds(now)}, {"event", event}};
   line.update(more);
   const auto file = OpenFile(path_ / "events.jsonl", O_WRONLY | O_APPEND | O_CREAT);
-  WriteAll(file.get(), line.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n", path_ / "events.jsonl");
+  WriteAll(file.get(), JsonText(line) + "\n", path_ / "events.jsonl");
 }
 
 int RunFolder::CountEvents(std::string_view event) const {

@@ -9,17 +9,10 @@
 
 #include "core/error.h"
 #include "core/lines.h"
+#include "core/text.h"
 
 namespace slipway::launcher {
 namespace {
-
-std::string LowerCase(std::string_view text) {
-  std::string lower(text);
-  for (char& c : lower) {
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  }
-  return lower;
-}
 
 /// Of "name:port", "[address]:port" or either without a port.
 std::string NameInHost(std::string_view header) {

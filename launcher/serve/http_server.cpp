@@ -21,6 +21,7 @@
 #include <utility>
 #include <variant>
 
+#include "core/json_text.h"
 #include "core/output.h"
 #include "launcher/serve/route.h"
 #include "launcher/view/report_page.h"
@@ -210,7 +211,7 @@ void Connection::Answer(http::status status, std::string body, const char* type)
 void Connection::Answer(const Outcome<std::string>& json) {
   if (const auto* text = std::get_if<std::string>(&json)) return Answer(http::status::ok, *text, kJson);
   const auto& error = std::get<Error>(json);
-  Answer(StatusOf(error), ErrorDocument(error).dump(-1, ' ', false, Json::error_handler_t::replace), kJson);
+  Answer(StatusOf(error), JsonText(ErrorDocument(error)), kJson);
 }
 
 void Connection::Do(const Refuse& refusal) {

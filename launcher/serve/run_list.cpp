@@ -46,26 +46,22 @@ Json ValuesOf(const std::map<std::string, double>& metrics) {
   return values;
 }
 
-/// Of a single run: how far it is, and its last values. `state` has them only at its end.
-void AddLastReport(const RunFolder& run, const RunState& state, Json& row) {
+/// With how far a single run is, and its last values. `state` has them only at its end.
+Json RowOfSingle(const RunFolder& run, const RunState& state, RunView view) {
   const auto last = LastReportOf(run, state.attempt);
+  const auto& metrics = state.metrics.empty() && last ? last->metrics : state.metrics;
+  const auto best = BestOfMetrics(metrics, "");
+  if (best && std::isfinite(best->value)) view.best = best;
+  auto row = RowOf(std::move(view));
   if (last && last->step)
     row["progress"] = Json{{"done", *last->step}, {"total", nullptr}, {"unit", "steps"}, {"left_s", nullptr}};
-  const auto& metrics = state.metrics.empty() && last ? last->metrics : state.metrics;
   row["metrics"] = ValuesOf(metrics);
-  const auto best = BestOfMetrics(metrics, "");
-  if (!best || !std::isfinite(best->value)) return;
-  row["best"] = Json{{"metric", best->metric},
-                     {"goal", best->more_is_better ? "maximize" : "minimize"},
-                     {"value", best->value},
-                     {"trial", nullptr},
-                     {"step", nullptr}};
+  return row;
 }
 
 Json WholeRowOf(const RunFolder& run, const RunState& state) {
-  auto row = RowOf(ViewReader(run).Read(Depth::kGlance, state));
-  if (!state.ensemble) AddLastReport(run, state, row);
-  return row;
+  auto view = ViewReader(run).Read(Depth::kGlance, state);
+  return state.ensemble ? RowOf(std::move(view)) : RowOfSingle(run, state, std::move(view));
 }
 
 Json RowWithout(const RunFolder& run, const Error& trouble) {
@@ -94,7 +90,7 @@ RunList::~RunList() = default;
 void RunList::Adopt(const std::vector<RunFolder>& folders) {
   std::map<std::filesystem::path, std::unique_ptr<Entry>> known;
   for (auto& entry : entries_) {
-    auto path = entry->run.run.path();
+    auto path = entry->run.folder.path();
     known[std::move(path)] = std::move(entry);
   }
   entries_.clear();
@@ -109,13 +105,13 @@ void RunList::ReadStates() {
   std::vector<RunFolder> folders;
   std::vector<Entry*> stale;
   for (const auto& entry : entries_) {
-    const auto stamp = StampOfRun(entry->run.run, entry->run.state);
+    const auto stamp = StampOfRun(entry->run.folder, entry->run.state);
     const bool has_changed = stamp != entry->stamp;
     const bool is_due = !entry->is_settled && now >= entry->look_again;
     if (!has_changed && !is_due) continue;
     entry->stamp = stamp;
     entry->row_is_whole = entry->row_is_whole && !has_changed;
-    folders.push_back(entry->run.run);
+    folders.push_back(entry->run.folder);
     stale.push_back(entry.get());
   }
   auto rows = ObserveRows(folders);
@@ -124,7 +120,7 @@ void RunList::ReadStates() {
 }
 
 void RunList::Take(RunRow run, SteadyTime now, Entry& entry) {
-  const bool in_batch_system = run.state && IsInBatchSystem(run.run, *run.state);
+  const bool in_batch_system = run.state && IsInBatchSystem(run.folder, *run.state);
   entry.is_settled = run.state && HasEnded(run.state->phase) && !in_batch_system;
   entry.look_again = now + (in_batch_system ? kAskSlurmEvery : std::chrono::seconds(0));
   const bool is_as_before =
@@ -132,8 +128,8 @@ void RunList::Take(RunRow run, SteadyTime now, Entry& entry) {
   entry.run = std::move(run);
   if (is_as_before) return;
   entry.row_is_whole = !entry.run.state;
-  entry.row =
-      entry.run.state ? RowOf(ViewOf(entry.run.run, *entry.run.state)) : RowWithout(entry.run.run, *entry.run.trouble);
+  entry.row = entry.run.state ? RowOf(ViewOf(entry.run.folder, *entry.run.state))
+                              : RowWithout(entry.run.folder, *entry.run.trouble);
 }
 
 /// False when there was no time for all.
@@ -147,7 +143,7 @@ bool RunList::ReadMore() {
   const auto deadline = clock_.Steady() + kPatience;
   for (auto* entry : stale) {
     if (clock_.Steady() >= deadline) return false;
-    entry->row = WholeRowOf(entry->run.run, *entry->run.state);
+    entry->row = WholeRowOf(entry->run.folder, *entry->run.state);
     entry->row_is_whole = true;
     entry->row_read = clock_.Steady();
   }

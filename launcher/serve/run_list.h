@@ -12,7 +12,7 @@
 #include "core/clock.h"
 #include "core/json.h"
 #include "launcher/run/batch/batch_observation.h"
-#include "launcher/serve/file_stamp.h"
+#include "launcher/view/file_stamp.h"
 #include "launcher/view/run_view.h"
 
 namespace slipway::launcher {

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/error.h"
+#include "core/json_text.h"
 #include "launcher/run_folder/attempt_files.h"
 #include "launcher/view/view_reader.h"
 
@@ -15,19 +16,12 @@ namespace {
 constexpr auto kListHolds = std::chrono::milliseconds(500);
 constexpr auto kPatience = std::chrono::seconds(5);
 
-std::string DumpOf(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
-
 /// Of all files whose change changes the view.
-std::vector<FileStamp> StampsOf(const RunFolder& run, int attempt) {
-  const auto book = run.trial_book().string();
-  std::vector<FileStamp> stamps = {StampOf(run.path()),
-                                   StampOf(run.path() / "state.json"),
-                                   StampOf(run.path() / "events.jsonl"),
-                                   StampOf(run.checkpoints()),
-                                   StampOf(book),
-                                   StampOf(book + "-wal")};
-  for (const char* name : {"", "metrics.jsonl", "comm.json"}) stamps.push_back(StampOf(run.attempt(attempt) / name));
-  return stamps;
+std::vector<FileStamp> StampsOfRun(const RunFolder& run, int attempt) {
+  const auto folder = run.attempt(attempt);
+  return StampsOf({run.path(), run.path() / "state.json", run.path() / "events.jsonl", run.checkpoints(),
+                   run.trial_book(), run.trial_book().string() + "-wal", folder / "", folder / "metrics.jsonl",
+                   folder / "comm.json"});
 }
 
 }  // namespace
@@ -44,7 +38,7 @@ class RunSource::Remembered {
                   "wait, or look at its files: " + run_.path().string());
     }
     const auto now = SystemClock().Steady();
-    const auto stamps = StampsOf(run_, view_ ? view_->attempt : 1);
+    const auto stamps = StampsOfRun(run_, view_ ? view_->attempt : 1);
     if (stamps == stamps_ && view_ && now < look_again_) return view_;
     Observe(stamps, now);
     return view_;
@@ -86,7 +80,7 @@ RunSource::~RunSource() = default;
 
 void RunSource::ReadList() {
   const auto list = list_.Read();
-  list_text_ = DumpOf(list);
+  list_text_ = JsonText(list);
   list_is_complete_ = list.at("complete").get<bool>();
   list_read_ = SystemClock().Steady();
 }
@@ -134,7 +128,7 @@ ViewEvent RunSource::Changes(const std::string& id, const View& before) {
 std::string ViewText(const std::vector<RunSource::View>& views) {
   std::vector<RunView> runs;
   for (const auto& view : views) runs.push_back(*view);
-  return DumpOf(ViewDocument(runs, UnixSeconds(SystemClock().Now())));
+  return JsonText(ViewDocument(runs, UnixSeconds(SystemClock().Now())));
 }
 
 }  // namespace slipway::launcher

@@ -8,6 +8,7 @@
 
 #include "core/files.h"
 #include "core/fnv1a.h"
+#include "core/json_text.h"
 #include "core/nearest_word.h"
 #include "launcher/spec/checks.h"
 #include "launcher/spec/choose_engine.h"
@@ -262,7 +263,7 @@ class Loader {
     Json experiment = values;
     for (const auto* key : {"site", "tags", "notify"}) experiment.erase(key);
     experiment["train"]["metrics"].erase("tensorboard");
-    const auto text = experiment.dump(-1, ' ', false, Json::error_handler_t::replace);
+    const auto text = JsonText(experiment);
     return fmt::format("{:016x}", Fnv1a64(text));
   }
 

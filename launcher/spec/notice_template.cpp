@@ -4,6 +4,8 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "core/json_text.h"
+
 namespace slipway::launcher {
 namespace {
 
@@ -17,7 +19,7 @@ std::optional<std::string_view> PlaceholderAt(std::string_view text) {
 }
 
 std::string EscapedForJson(const std::string& value) {
-  const auto quoted = nlohmann::json(value).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  const auto quoted = JsonText(value);
   return quoted.substr(1, quoted.size() - 2);
 }
 

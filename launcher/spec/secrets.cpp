@@ -83,7 +83,8 @@ Json WithoutSecrets(Json resolved) {
 
 std::string WithoutSecretsOf(const Json& resolved, std::string text) {
   for (const auto& url : UrlsOf(resolved)) ReplaceAll(text, url, MaskedUrl(url));
-  for (auto at = text.find(kWebhook); at != std::string::npos; at = text.find(kWebhook, at + 1)) MaskUrlBehind(at, text);
+  for (auto at = text.find(kWebhook); at != std::string::npos; at = text.find(kWebhook, at + 1))
+    MaskUrlBehind(at, text);
   return text;
 }
 

@@ -9,7 +9,6 @@
 namespace slipway::launcher {
 namespace {
 
-constexpr double kSecondsOfHour = 3600;
 constexpr double kMuchIdle = 0.3;
 constexpr double kMuchInput = 0.25;
 constexpr double kMuchExchange = 0.3;

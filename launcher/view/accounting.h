@@ -8,6 +8,8 @@
 
 namespace slipway::launcher {
 
+inline constexpr double kSecondsOfHour = 3600;
+
 struct RunView;
 
 struct AccountingPart {

@@ -13,32 +13,32 @@ namespace {
 
 constexpr std::size_t kLinesOfLastReport = 20;
 
-/// Whether more of it is better, by the last word of its name: "eval_accuracy". Of all others less is better.
-bool MoreIsBetter(const std::string& metric) {
+/// By the last word of its name: "eval_accuracy". Of all others less is better.
+ensemble::Goal GoalOf(const std::string& metric) {
   static constexpr std::string_view kWords[] = {"accuracy", "acc",    "auc",   "auroc",     "bleu", "dice",
                                                 "f1",       "iou",    "map",   "precision", "psnr", "r2",
                                                 "recall",   "reward", "score", "ssim"};
   const auto word = metric.substr(metric.find_last_of("_/.-") + 1);
-  return std::ranges::find(kWords, word) != std::end(kWords);
+  return std::ranges::find(kWords, word) != std::end(kWords) ? ensemble::Goal::kMaximize : ensemble::Goal::kMinimize;
 }
 
 }  // namespace
 
-std::optional<BestOfRun> BestOfMetrics(const std::map<std::string, double>& metrics, const std::string& metric) {
+std::optional<BestValue> BestOfMetrics(const std::map<std::string, double>& metrics, const std::string& metric) {
   auto found = metrics.find(metric.empty() ? "loss" : metric);
   if (found == metrics.end() && metric.empty() && metrics.size() == 1) found = metrics.begin();
   if (found == metrics.end()) return {};
-  return BestOfRun{found->first, found->second, MoreIsBetter(found->first)};
+  return BestValue{found->first, GoalOf(found->first), found->second, {}, {}};
 }
 
-std::optional<BestOfRun> BestOf(const RunFolder& folder, const RunState& state, const std::string& metric) {
+std::optional<BestValue> BestOf(const RunFolder& folder, const RunState& state, const std::string& metric) {
   if (!state.ensemble) return BestOfMetrics(state.metrics, metric);
   const auto glance = GlanceAtTrials(folder.path());
   if (!glance || glance->trials.empty() || !glance->trials.front().rank) return {};
   const auto& objective = glance->study.objectives.front();
-  const auto& best = glance->trials.front().trial.objective;
-  if (!best) return {};
-  return BestOfRun{objective.ValueName(), *best, objective.ValueGoal() == ensemble::Goal::kMaximize};
+  const auto& best = glance->trials.front().trial;
+  if (!best.objective) return {};
+  return BestValue{objective.ValueName(), objective.ValueGoal(), *best.objective, best.number, {}};
 }
 
 std::optional<LastReport> LastReportOf(const RunFolder& folder, int attempt) {

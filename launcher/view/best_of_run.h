@@ -7,21 +7,16 @@
 #include <string>
 
 #include "launcher/run_folder/run_folder.h"
+#include "launcher/view/run_view.h"
 
 namespace slipway::launcher {
 
-struct BestOfRun {
-  std::string metric;
-  double value = 0;
-  bool more_is_better = false;
-};
-
-/// "best": the ensemble's, or of a single run the last value of its metric. Nothing: there is none yet.
+/// Of an ensemble its best trial, of a single run the last value of its metric. Nothing: there is none yet.
 /// Cost: of an ensemble its trial book; of a single run none.
-std::optional<BestOfRun> BestOf(const RunFolder& folder, const RunState& state, const std::string& metric);
+std::optional<BestValue> BestOf(const RunFolder& folder, const RunState& state, const std::string& metric);
 
 /// Of the last values of a single run: that of `metric`. With an empty name: `loss`, or the only one.
-std::optional<BestOfRun> BestOfMetrics(const std::map<std::string, double>& metrics, const std::string& metric);
+std::optional<BestValue> BestOfMetrics(const std::map<std::string, double>& metrics, const std::string& metric);
 
 /// What a single run reported last.
 struct LastReport {

@@ -10,6 +10,7 @@
 #include <set>
 
 #include "core/json_fields.h"
+#include "core/json_text.h"
 #include "core/text_table.h"
 #include "launcher/spec/changes.h"
 #include "launcher/spec/secrets.h"
@@ -89,32 +90,31 @@ using Runs = std::span<const ComparedRun>;
 constexpr std::size_t kWidestCell = 44;
 
 /// Fields that change no bit of a result. A dataset is compared by its fingerprint, not by where it lies.
-constexpr std::array<std::string_view, 24> kWithoutEffect = {"name",
-                                                             "description",
-                                                             "provenance",
-                                                             "tags",
-                                                             "notify",
-                                                             "report",
-                                                             "tiers",
-                                                             "site",
-                                                             "launch.engine",
-                                                             "launch.mpi",
-                                                             "launch.bind",
-                                                             "launch.slurm",
-                                                             "launch.files",
-                                                             "launch.workdir",
-                                                             "launch.time_limit",
-                                                             "launch.memory_per_rank",
-                                                             "launch.modules",
-                                                             "launch.cpus_per_rank",
-                                                             "checkpoint",
-                                                             "resilience",
-                                                             "trace",
-                                                             "mllog",
-                                                             "metrics",
-                                                             "gradients.algorithms"};
-constexpr std::array<std::string_view, 6> kOfDataWithoutEffect = {".source", ".tier",      ".keep",
-                                                                  ".verify", ".bandwidth", ".overlap"};
+constexpr std::string_view kWithoutEffect[] = {"name",
+                                               "description",
+                                               "provenance",
+                                               "tags",
+                                               "notify",
+                                               "report",
+                                               "tiers",
+                                               "site",
+                                               "launch.engine",
+                                               "launch.mpi",
+                                               "launch.bind",
+                                               "launch.slurm",
+                                               "launch.files",
+                                               "launch.workdir",
+                                               "launch.time_limit",
+                                               "launch.memory_per_rank",
+                                               "launch.modules",
+                                               "launch.cpus_per_rank",
+                                               "checkpoint",
+                                               "resilience",
+                                               "trace",
+                                               "mllog",
+                                               "metrics",
+                                               "gradients.algorithms"};
+constexpr std::string_view kOfDataWithoutEffect[] = {".source", ".tier", ".keep", ".verify", ".bandwidth", ".overlap"};
 
 bool IsWithin(std::string_view key, std::string_view path) {
   return key.starts_with(path) && (key.size() == path.size() || key[path.size()] == '.');
@@ -244,15 +244,11 @@ void AddReasonsOfExchange(const ComparedRun& first, const ComparedRun& other, st
   }
 }
 
-/// Only facts that change the bits; threads change the order of sums.
 bool FactChangesBits(const std::string& fact) {
-  constexpr std::array<std::string_view, 7> kFacts = {
-      "cpu", "gpu", "container", "versions.glibc", "versions.python", "data", "package"};
-  constexpr std::array<std::string_view, 5> kThreads = {"OMP_", "MKL_", "OPENBLAS_", "KMP_", "GOMP_"};
-  if (std::ranges::any_of(kFacts, [&](std::string_view each) { return IsWithin(fact, each); })) return true;
-  constexpr std::string_view kVariable = "environment.";
-  const auto name = fact.starts_with(kVariable) ? fact.substr(kVariable.size()) : std::string();
-  return std::ranges::any_of(kThreads, [&](std::string_view each) { return name.starts_with(each); });
+  constexpr std::string_view kFacts[] = {"cpu",  "gpu",    "container", "versions.glibc", "versions.python",
+                                         "data", "package"};
+  return SetsThreads(VariableIn(fact)) ||
+         std::ranges::any_of(kFacts, [&](std::string_view each) { return IsWithin(fact, each); });
 }
 
 void AddReasonsOfMachine(const std::optional<Provenance>& first, const std::optional<Provenance>& other,
@@ -311,7 +307,7 @@ std::string Cell(std::string text) {
 std::string WordsFor(const Json& value) {
   if (value.is_null()) return "-";
   if (value == "") return "\"\"";
-  return value.is_string() ? value.get<std::string>() : value.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return PlainText(value);
 }
 
 template <class Row, class Name, class Text>
@@ -354,8 +350,8 @@ std::string TextOf(const std::string& first, const BitsOfPair& bits) {
 }  // namespace
 
 bool MeasuresTime(std::string_view metric) {
-  constexpr std::array<std::string_view, 8> kEnds = {"_per_second", "_per_s", "seconds",    "_s",
-                                                     "_ms",         "time",   "throughput", "wait_share"};
+  constexpr std::string_view kEnds[] = {"_per_second", "_per_s", "seconds",    "_s",
+                                        "_ms",         "time",   "throughput", "wait_share"};
   return std::ranges::any_of(kEnds, [&](std::string_view end) { return metric.ends_with(end); });
 }
 

@@ -9,6 +9,7 @@
 #include <set>
 #include <span>
 
+#include "core/documents.h"
 #include "core/terminal_text.h"
 #include "launcher/view/sums_stream.h"
 
@@ -144,10 +145,8 @@ class RankComparison {
 std::set<SumsFileId> FilesOf(const RunWithSums& run) {
   std::set<SumsFileId> files;
   for (const auto& folder : run.attempts) {
-    std::error_code error;
-    fs::directory_iterator entry(folder, error);
-    for (const fs::directory_iterator end; !error && entry != end; entry.increment(error)) {
-      if (const auto id = ParseSumsFileName(entry->path().filename().native())) files.insert(*id);
+    for (const auto& file : EntriesOf(folder)) {
+      if (const auto id = ParseSumsFileName(file.filename().native())) files.insert(*id);
     }
   }
   return files;

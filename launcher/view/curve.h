@@ -32,8 +32,6 @@ class CurveThinner {
   /// Of all points, not only of those that stay; NaN when none is finite.
   double lowest() const;
   double highest() const;
-  const std::optional<CurvePoint>& first() const { return first_; }
-  const std::optional<CurvePoint>& last() const { return last_; }
 
  private:
   struct Placed {

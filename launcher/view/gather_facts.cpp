@@ -12,6 +12,7 @@
 #include "core/files.h"
 #include "core/install.h"
 #include "core/likeness.h"
+#include "core/text.h"
 #include "ensemble/store/trial_book.h"
 #include "launcher/cluster/slurm_client.h"
 #include "launcher/plan/training_command.h"

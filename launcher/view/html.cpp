@@ -16,12 +16,15 @@ std::string_view EscapeOf(char character) {
     case '\'': return "&#39;";
     case '\n':
     case '\t': return {};
-    default: return static_cast<unsigned char>(character) < 0x20 || character == 0x7f ? kReplacement : std::string_view();
+    default:
+      return static_cast<unsigned char>(character) < 0x20 || character == 0x7f ? kReplacement : std::string_view();
   }
 }
 
 /// U+2028 or U+2029, which end a line of JavaScript.
-bool IsLineSeparator(std::string_view rest) { return rest.starts_with("\xe2\x80\xa8") || rest.starts_with("\xe2\x80\xa9"); }
+bool IsLineSeparator(std::string_view rest) {
+  return rest.starts_with("\xe2\x80\xa8") || rest.starts_with("\xe2\x80\xa9");
+}
 
 }  // namespace
 

@@ -2,16 +2,19 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cmath>
 #include <functional>
 #include <limits>
 
+#include "core/documents.h"
 #include "core/error.h"
 #include "core/files.h"
+#include "core/json_text.h"
 #include "core/lines.h"
+#include "launcher/view/file_stamp.h"
 
 namespace slipway::launcher {
 namespace {
@@ -39,9 +42,7 @@ std::string WordsOfMembers(const Json& event) {
   for (const auto& [name, value] : event.items()) {
     const bool is_said = name == "time" || name == "unix_time" || name == "event" || name == "attempt";
     if (is_said || value.is_structured() || value.is_null() || value == "") continue;
-    words +=
-        (words.empty() ? "" : ", ") + name + " " +
-        (value.is_string() ? value.get<std::string>() : value.dump(-1, ' ', false, Json::error_handler_t::replace));
+    words += (words.empty() ? "" : ", ") + name + " " + PlainText(value);
   }
   return words;
 }
@@ -156,12 +157,7 @@ double LastOfTrials(const RunView& view, double before) {
 /// Seconds since 1970; 0 without any file.
 double LastWriteIn(const std::filesystem::path& folder) {
   double last = 0;
-  std::error_code error;
-  std::filesystem::directory_iterator entry(folder, error);
-  for (const std::filesystem::directory_iterator end; !error && entry != end; entry.increment(error)) {
-    struct stat info {};
-    if (::stat(entry->path().c_str(), &info) == 0) last = std::max(last, static_cast<double>(info.st_mtim.tv_sec));
-  }
+  for (const auto& file : EntriesOf(folder)) last = std::max(last, std::floor(ModifiedAt(StampOf(file))));
   return last;
 }
 

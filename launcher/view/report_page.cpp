@@ -6,16 +6,17 @@
 
 #include "core/clock.h"
 #include "core/files.h"
+#include "core/json_text.h"
 #include "launcher/view/html.h"
 #include "launcher/view/packed_text.h"
 #include "launcher/view/report_summary.h"
 #include "launcher/view/view_reader.h"
 
 // The files of templates/report, as they are in the source tree. The build names them.
-#define SLIPWAY_EMBED(name, file)                                                        \
-  __asm__(".pushsection .rodata\n.global slipway_embedded_" #name "\nslipway_embedded_" #name \
-          ":\n.incbin \"" file "\"\n.global slipway_embedded_" #name "_end\nslipway_embedded_" #name "_end:\n.byte 0\n.popsection\n"); \
-  extern "C" const char slipway_embedded_##name[];                                       \
+#define SLIPWAY_EMBED(name, file)                                                                                  \
+  __asm__(".pushsection .rodata\n.global slipway_embedded_" #name "\nslipway_embedded_" #name ":\n.incbin \"" file \
+          "\"\n.global slipway_embedded_" #name "_end\nslipway_embedded_" #name "_end:\n.byte 0\n.popsection\n");  \
+  extern "C" const char slipway_embedded_##name[];                                                                 \
   extern "C" const char slipway_embedded_##name##_end[]
 
 SLIPWAY_EMBED(skeleton, SLIPWAY_REPORT_TEMPLATES "/skeleton.html");
@@ -45,8 +46,10 @@ std::string Within(std::string_view element, std::string_view content) {
 /// Each place is filled once, so a text that looks like one is left alone.
 std::string Filled(const Parts& parts) {
   const std::pair<std::string_view, std::string> places[] = {
-      {"<!-- slipway:live -->", parts.live},       {"<!-- slipway:style -->", Within("style", Style())},
-      {"<!-- slipway:summary -->", parts.summary}, {"<!-- slipway:view -->", parts.view},
+      {"<!-- slipway:live -->", parts.live},
+      {"<!-- slipway:style -->", Within("style", Style())},
+      {"<!-- slipway:summary -->", parts.summary},
+      {"<!-- slipway:view -->", parts.view},
       {"<!-- slipway:script -->", Within("script", Script())},
   };
   std::string page;
@@ -71,8 +74,7 @@ std::string DataElement(const std::string& document) {
 }  // namespace
 
 std::string ReportPage(const std::vector<RunView>& runs, double made) {
-  const auto document = ViewDocument(runs, made).dump(-1, ' ', false, Json::error_handler_t::replace);
-  return Filled({"", SummaryHtml(runs), DataElement(document)});
+  return Filled({"", SummaryHtml(runs), DataElement(JsonText(ViewDocument(runs, made)))});
 }
 
 std::filesystem::path WriteReport(const RunFolder& folder) {

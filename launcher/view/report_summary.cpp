@@ -6,6 +6,7 @@
 #include <chrono>
 
 #include "core/clock.h"
+#include "core/json_text.h"
 #include "core/units.h"
 #include "launcher/view/html.h"
 
@@ -61,7 +62,8 @@ std::vector<Row> FactsOf(const RunView& run) {
 std::string AttemptsHtml(const RunView& run) {
   std::vector<Row> rows;
   for (const auto& attempt : run.attempts) {
-    rows.push_back({std::to_string(attempt.number), TimeText(attempt.started), TimeText(attempt.ended), attempt.reason});
+    rows.push_back(
+        {std::to_string(attempt.number), TimeText(attempt.started), TimeText(attempt.ended), attempt.reason});
   }
   return TableHtml("Attempts", {"attempt", "started", "ended", "reason"}, rows);
 }
@@ -76,10 +78,6 @@ std::string MetricsHtml(const RunView& run) {
                     curve.highest ? fmt::format("{:.6g}", *curve.highest) : ""});
   }
   return TableHtml("Metrics", {"metric", "attempt", "values", "last", "lowest", "highest"}, rows);
-}
-
-std::string ValueText(const Json& value) {
-  return value.is_string() ? value.get<std::string>() : value.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
 std::string TrialsHtml(const RunView& run) {
@@ -98,7 +96,7 @@ std::string TrialsHtml(const RunView& run) {
   for (const auto i : ranked) {
     Row row = {std::to_string(*trials.rank[i]), std::to_string(trials.number[i])};
     for (const auto& values : trials.value) row.push_back(values[i] ? fmt::format("{:.6g}", *values[i]) : "");
-    for (const auto& [name, values] : trials.parameters) row.push_back(values[i].is_null() ? "" : ValueText(values[i]));
+    for (const auto& [name, values] : trials.parameters) row.push_back(values[i].is_null() ? "" : PlainText(values[i]));
     rows.push_back(std::move(row));
   }
   return TableHtml("Best trials", header, rows);

@@ -10,7 +10,6 @@
 namespace slipway::launcher {
 namespace {
 
-constexpr double kSecondsOfAnHour = 3600;
 constexpr double kJoulesOfKwh = 3.6e6;
 
 std::string KeyOf(const UsedRun& run, UsageKey key) {
@@ -28,7 +27,7 @@ void AddRun(const Accounting& accounting, UsageRow& row) {
   row.core_hours += accounting.core_hours;
   row.gpu_hours += accounting.gpu_hours;
   row.energy += accounting.energy;
-  for (const auto& [part, seconds] : accounting.parts) row.parts_hours[part] += seconds / kSecondsOfAnHour;
+  for (const auto& [part, seconds] : accounting.parts) row.parts_hours[part] += seconds / kSecondsOfHour;
 }
 
 double ShareOfRow(const UsageRow& row, const std::string& part) {

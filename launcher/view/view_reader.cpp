@@ -1,7 +1,6 @@
 #include "launcher/view/view_reader.h"
 
 #include <fmt/format.h>
-#include <sys/stat.h>
 
 #include <algorithm>
 #include <cmath>
@@ -10,12 +9,13 @@
 #include "core/clock.h"
 #include "core/documents.h"
 #include "core/error.h"
-#include "core/lines.h"
 #include "core/parse_utc.h"
+#include "core/text.h"
 #include "launcher/ranks/monitor/log_tail.h"
 #include "launcher/run_folder/attempt_files.h"
 #include "launcher/run_folder/run_tags.h"
 #include "launcher/spec/secrets.h"
+#include "launcher/view/file_stamp.h"
 #include "launcher/view/gather_facts.h"
 #include "launcher/view/read_curves.h"
 #include "launcher/view/read_events.h"
@@ -29,11 +29,6 @@ constexpr std::size_t kLogLines = 20;
 constexpr std::size_t kMostTrialsOfFailure = 20;
 constexpr std::size_t kMostSpec = std::size_t{1} << 20;
 
-std::optional<double> TimeIn(const std::string& utc) {
-  const auto time = ParseUtc(utc);
-  return time ? std::optional(UnixSeconds(*time)) : std::nullopt;
-}
-
 }  // namespace
 
 RunView ViewOf(const RunFolder& folder, const RunState& state) {
@@ -43,9 +38,9 @@ RunView ViewOf(const RunFolder& folder, const RunState& state) {
   view.name = state.name;
   view.ensemble = state.ensemble;
   view.phase = state.phase;
-  view.created = TimeIn(state.created);
-  view.started = TimeIn(state.started);
-  view.ended = TimeIn(state.ended);
+  view.created = UnixSecondsIn(state.created);
+  view.started = UnixSecondsIn(state.started);
+  view.ended = UnixSecondsIn(state.ended);
   view.attempt = state.attempt;
   view.reason = state.reason;
   view.cause = ToJson(state).value("cause", Json());
@@ -126,18 +121,14 @@ void TakeProvenance(const RunFolder& folder, RunView& view) try {
   view.warnings.emplace_back("provenance.json could not be read");
 }
 
-double TimeOf(const fs::path& path) {
-  struct stat info {};
-  return ::stat(path.c_str(), &info) == 0 ? static_cast<double>(info.st_mtim.tv_sec) + 1e-9 * info.st_mtim.tv_nsec : 0;
-}
-
 void TakeCheckpoints(const RunFolder& folder, RunView& view) {
   for (const auto& published : PublishedCheckpoints(folder.checkpoints())) {
+    const auto path = published.directory / "manifest.json";
     std::error_code error;
-    if (!fs::is_regular_file(published.directory / "manifest.json", error)) continue;  // reading a pipe would wait
+    if (!fs::is_regular_file(path, error)) continue;  // reading a pipe would wait
     const auto manifest = ReadCheckpointManifest(published.directory);
     if (!manifest) continue;
-    CheckpointView shown{published.step, 0, manifest->info.seconds, TimeOf(published.directory / "manifest.json")};
+    CheckpointView shown{published.step, 0, manifest->info.seconds, ModifiedAt(StampOf(path))};
     for (const auto& file : manifest->files) shown.bytes += file.bytes;
     view.checkpoints.push_back(shown);
   }
@@ -175,13 +166,6 @@ void TakeEnergy(const RunFolder& folder, RunView& view) try {
   view.accounting->energy = SumOf(ReadEnergyRecord(folder.energy_file()));
 } catch (const std::exception&) {
   view.warnings.emplace_back("energy.json could not be read");
-}
-
-std::vector<std::string> LinesOf(const std::string& text) {
-  std::vector<std::string> lines;
-  LineWords words(text);
-  while (!words.rest().empty()) lines.emplace_back(words.Word('\n'));
-  return lines;
 }
 
 FailureView FailureOf(const FailureGroup& group) {

@@ -4,13 +4,13 @@
 #include <nlohmann/json.hpp>
 
 #include "core/documents.h"
-#include "core/lines.h"
+#include "core/text.h"
 #include "launcher/plan/training_command.h"
 #include "launcher/ranks/monitor/log_tail.h"
 #include "launcher/ranks/monitor/watch_report.h"
 #include "launcher/run_folder/attempt_files.h"
 #include "launcher/trials/trials_view.h"
-#include "launcher/watch/file_stamps.h"
+#include "launcher/view/file_stamp.h"
 
 namespace slipway::launcher::watch {
 namespace fs = std::filesystem;
@@ -22,13 +22,6 @@ constexpr std::int64_t kTailBytes = 64 * 1024;  // of LastLines
 constexpr std::size_t kLinesToSearch = 400;
 constexpr std::string_view kTraceLine = "slipway: team '";
 constexpr double kMuchWaiting = 0.05;  // of a step
-
-std::vector<std::string> LinesOf(std::string_view text) {
-  std::vector<std::string> lines;
-  LineWords words(text);
-  while (!words.rest().empty()) lines.emplace_back(words.Word('\n'));
-  return lines;
-}
 
 std::string EndText(const ExitStatus& status) { return status.Success() ? "done" : status.Describe(); }
 
@@ -127,7 +120,7 @@ void TakeSilence(const RunFolder& folder, WatchData& data) {
   const auto files = RankLogsOf(folder, data);
   for (std::size_t i = 0; i < files.size(); ++i) {
     const auto stamp = StampOf(files[i]);
-    data.ranks[i].last_output = stamp == FileStamp() ? std::nullopt : std::optional(TimeOf(stamp));
+    data.ranks[i].last_output = stamp == FileStamp() ? std::nullopt : std::optional(ModifiedAt(stamp));
   }
   data.trace_line.clear();
   if (files.empty() || data.run->steps) return;
@@ -151,7 +144,7 @@ LogTail ReadLog(const fs::path& file) {
   LogTail log;
   log.file = file;
   log.exists = stamp != FileStamp();
-  log.cut = std::get<1>(stamp) > kTailBytes;
+  log.cut = stamp.bytes > kTailBytes;
   log.lines = LinesOf(LastLines(file, kMostLogLines));
   return log;
 }

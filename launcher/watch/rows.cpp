@@ -3,12 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <numeric>
 #include <tuple>
 
+#include "core/json_text.h"
+#include "core/text.h"
 #include "launcher/watch/plot.h"
 
 namespace slipway::launcher::watch {
@@ -16,50 +17,42 @@ namespace {
 
 using Order = std::vector<std::size_t>;
 
-std::string Lower(std::string_view text) {
-  std::string lower(text);
-  for (auto& c : lower) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return lower;
-}
-
 std::vector<std::string> WordsIn(const std::string& filter) {
   std::vector<std::string> words;
   for (std::size_t at = 0; (at = filter.find_first_not_of(' ', at)) != std::string::npos;) {
     const auto end = std::min(filter.find(' ', at), filter.size());
-    words.push_back(Lower(std::string_view(filter).substr(at, end - at)));
+    words.push_back(LowerCase(std::string_view(filter).substr(at, end - at)));
     at = end;
   }
   return words;
 }
 
 std::string ValueText(const Json& value) {
-  if (value.is_string()) return value.get<std::string>();
-  if (value.is_number_float()) return ShortNumber(value.get<double>());
-  return value.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return value.is_number_float() ? ShortNumber(value.get<double>()) : PlainText(value);
 }
 
 bool HasParameter(const TrialColumns& trials, std::size_t row, const std::string& word) {
   return std::ranges::any_of(trials.parameters, [&](const auto& parameter) {
     return row < parameter.second.size() && !parameter.second[row].is_null() &&
-           Lower(parameter.first + "=" + ValueText(parameter.second[row])).starts_with(word);
+           LowerCase(parameter.first + "=" + ValueText(parameter.second[row])).starts_with(word);
   });
 }
 
 std::string TrialText(const TrialColumns& trials, std::size_t row) {
-  return Lower(fmt::format("{} {} {} {} {}", trials.number[row], trials.state[row], trials.place[row],
-                           trials.origin[row], trials.reason[row]));
+  return LowerCase(fmt::format("{} {} {} {} {}", trials.number[row], trials.state[row], trials.place[row],
+                               trials.origin[row], trials.reason[row]));
 }
 
 std::string RowText(const WatchData& data, Page page, std::size_t row) {
   if (page == Page::kRuns) {
     const auto& run = data.runs[row];
-    return Lower(fmt::format("{} {} {} {}", run.id, run.state, run.ensemble ? "ensemble" : "single", run.reason));
+    return LowerCase(fmt::format("{} {} {} {}", run.id, run.state, run.ensemble ? "ensemble" : "single", run.reason));
   }
-  if (page == Page::kEvents) return Lower(data.run->events[row].event + " " + data.run->events[row].text);
+  if (page == Page::kEvents) return LowerCase(data.run->events[row].event + " " + data.run->events[row].text);
   if (page == Page::kRanks) {
     const auto& rank = data.ranks[row];
-    return Lower(fmt::format("{} {} {} {}", rank.rank, rank.state, rank.steps ? rank.steps->host : "",
-                             rank.straggler ? "straggler" : ""));
+    return LowerCase(fmt::format("{} {} {} {}", rank.rank, rank.state, rank.steps ? rank.steps->host : "",
+                                 rank.straggler ? "straggler" : ""));
   }
   return TrialText(*data.run->trials, row);
 }

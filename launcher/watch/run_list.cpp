@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
-#include "core/clock.h"
 #include "core/error.h"
 #include "core/parse_utc.h"
+#include "launcher/run/batch/batch_observation.h"
 
 namespace slipway::launcher::watch {
 namespace {
@@ -12,34 +12,28 @@ namespace {
 constexpr int kMostReads = 300;
 constexpr int kLooksForEnded = 10;  // one that has ended changes only by `resume`
 
-std::optional<double> TimeIn(const std::string& utc) {
-  const auto time = ParseUtc(utc);
-  return time ? std::optional(UnixSeconds(*time)) : std::nullopt;
-}
-
-RunRow RowOf(const RunFolder& folder) try {
+RunLine LineOf(const RunFolder& folder) try {
   const auto state = folder.ReadState();
-  RunRow row{folder.id(),
-             folder.path(),
-             std::string(PhaseName(state.phase)),
-             HasEnded(state.phase),
-             state.ensemble,
-             state.attempt,
-             TimeIn(state.started.empty() ? state.created : state.started),
-             TimeIn(state.ended),
-             state.reason};
-  return row;
+  return {folder.id(),
+          folder.path(),
+          std::string(PhaseName(state.phase)),
+          HasEnded(state.phase),
+          state.ensemble,
+          state.attempt,
+          UnixSecondsIn(state.started.empty() ? state.created : state.started),
+          UnixSecondsIn(state.ended),
+          state.reason};
 } catch (const Error& error) {
-  RunRow row;
+  RunLine row;
   row.id = folder.id();
   row.folder = folder.path();
-  row.state = "unreadable";
+  row.state = kUnreadable;
   row.ended = true;
   row.reason = error.message();
   return row;
 }
 
-bool IsSame(const RunRow& left, const RunRow& right) {
+bool IsSame(const RunLine& left, const RunLine& right) {
   return left.state == right.state && left.reason == right.reason && left.attempt == right.attempt &&
          left.since == right.since && left.until == right.until;
 }
@@ -74,7 +68,7 @@ bool RunList::Refresh() {
       complete_ = false;
       break;
     }
-    auto row = RowOf(folder);
+    auto row = LineOf(folder);
     if (known != known_.end() && known->second.stamp == stamp && IsSame(known->second.row, row)) continue;
     known_.insert_or_assign(folder.path(), Known{stamp, std::move(row)});
     changed = true;

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "launcher/run_folder/run_folder.h"
-#include "launcher/watch/file_stamps.h"
+#include "launcher/view/file_stamp.h"
 #include "launcher/watch/watch_data.h"
 
 namespace slipway::launcher::watch {
@@ -18,13 +18,13 @@ class RunList {
   /// True when something has changed. Reads at most 300 new states, the newest first; the others follow in the next
   /// call. Cost without changes: the state of each run that has not ended, and every tenth time a stat of the others.
   bool Refresh();
-  const std::vector<RunRow>& rows() const { return rows_; }
+  const std::vector<RunLine>& rows() const { return rows_; }
   bool complete() const { return complete_; }
 
  private:
   struct Known {
     FileStamp stamp;
-    RunRow row;
+    RunLine row;
   };
   bool ListFolders();
 
@@ -33,7 +33,7 @@ class RunList {
   FileStamp stamp_;
   std::vector<RunFolder> folders_;  ///< the newest first
   std::map<std::filesystem::path, Known> known_;
-  std::vector<RunRow> rows_;
+  std::vector<RunLine> rows_;
   bool complete_ = false;
   int looks_ = 0;
 };

@@ -15,10 +15,10 @@
 namespace slipway::launcher::watch {
 
 /// A run in the list of all runs.
-struct RunRow {
+struct RunLine {
   std::string id;
   std::filesystem::path folder;
-  std::string state;  ///< the word of its phase, or "unreadable"
+  std::string state;  ///< the word of its phase, or kUnreadable
   bool ended = false;
   bool ensemble = false;
   int attempt = 0;
@@ -61,7 +61,7 @@ struct PlanGlance {
 
 struct WatchData {
   double read_at = 0;  ///< seconds since 1970
-  std::vector<RunRow> runs;
+  std::vector<RunLine> runs;
   bool all_runs_read = true;
 
   std::shared_ptr<const RunView> run;  ///< the open one; null: none, or it cannot be read

@@ -5,8 +5,8 @@
 
 #include "core/clock.h"
 #include "core/error.h"
+#include "launcher/view/file_stamp.h"
 #include "launcher/view/view_reader.h"
-#include "launcher/watch/file_stamps.h"
 #include "launcher/watch/read_ensemble.h"
 #include "launcher/watch/read_single.h"
 #include "launcher/watch/run_list.h"
@@ -78,13 +78,13 @@ struct Watcher::Memory {
   bool ReadRun(const Interest& wanted, WatchData& next) {
     const auto state = open->folder.ReadState();
     auto stamps = StampsOf(FilesOf(open->folder, state));
-    const bool same_files = open->reads > 1 && stamps == open->stamps && state.phase == open->phase;
+    const bool same_phase = state.phase == open->phase;  // a run may be lost while its files stay
+    const bool same_files = open->reads > 1 && stamps == open->stamps && same_phase;
     const bool same_interest = interest && interest->trial == wanted.trial;
-    const bool is_lost_now = state.phase != open->phase;
     if (same_files && same_interest) return false;
     const auto begin = SystemClock().Steady();
-    if (begin < next_read && same_interest && !is_lost_now) return false;
-    ReadView(next);
+    if (begin < next_read && same_interest && same_phase) return false;
+    ReadView(state, next);
     if (state.ensemble) {
       ReadEnsemble(open->folder, wanted, next);
     } else {
@@ -99,10 +99,10 @@ struct Watcher::Memory {
   }
 
   /// The first time only what is quick to read.
-  void ReadView(WatchData& next) {
+  void ReadView(const RunState& state, WatchData& next) {
     const bool is_first = open->reads == 0;
-    const auto usual = open->folder.ReadState().ensemble ? Depth::kGlance : Depth::kCurves;
-    auto view = std::make_shared<RunView>(open->reader.Read(is_first ? Depth::kStates : usual));
+    const auto usual = state.ensemble ? Depth::kGlance : Depth::kCurves;
+    auto view = std::make_shared<RunView>(open->reader.Read(is_first ? Depth::kStates : usual, state));
     view->folder = path.string();
     next.is_whole = !is_first;
     next.trouble.clear();

@@ -12,7 +12,6 @@
 #include "launcher/cli/commands/find_run.h"
 #include "launcher/cli/commands/run_selection.h"
 #include "launcher/cli/commands/runs.h"
-#include "launcher/run/batch/batch_observation.h"
 #include "launcher/spec/tags.h"
 
 namespace slipway::launcher {
@@ -73,12 +72,8 @@ struct Columns {
     const auto state = run.state.value_or(RunState());
     std::vector<std::string> cells{run.folder.id()};
     if (name) cells.push_back(state.name);
-    if (run.state) {
-      cells.insert(cells.end(),
-                   {std::string(PhaseName(state.phase)), std::to_string(state.attempt), state.started, state.ended});
-    } else {
-      cells.insert(cells.end(), {std::string(kUnreadable), "", "", ""});
-    }
+    const auto attempt = run.state ? std::to_string(state.attempt) : std::string();
+    cells.insert(cells.end(), {std::string(PhaseWord(run)), attempt, state.started, state.ended});
     if (best) cells.push_back(run.best ? fmt::format("{} {:.6g}", run.best->metric, run.best->value) : "");
     if (tags) cells.push_back(fmt::format("{}", fmt::join(run.tags.tags, " ")));
     cells.push_back(run.trouble ? run.trouble->message() : state.reason);
@@ -118,9 +113,10 @@ void Add(const std::string& word, RunTags& tags) {
 
 void Remove(const std::string& tag, const RunFolder& run, RunTags& tags) {
   if (std::erase(tags.tags, tag) > 0) return;
-  throw Error(ErrorKind::kUsage, fmt::format("run {} has no tag '{}'{}", run.id(), tag,
-                                             tags.tags.empty() ? "" : SuggestWord(tag, tags.tags)),
-              fmt::format("see its tags: slipway tag {}", run.id()));
+  throw Error(
+      ErrorKind::kUsage,
+      fmt::format("run {} has no tag '{}'{}", run.id(), tag, tags.tags.empty() ? "" : SuggestWord(tag, tags.tags)),
+      fmt::format("see its tags: slipway tag {}", run.id()));
 }
 
 void Change(const TagOptions& options, const RunFolder& run, RunTags& tags) {
@@ -132,7 +128,7 @@ void Change(const TagOptions& options, const RunFolder& run, RunTags& tags) {
   if (!options.description) return;
   const auto why = WhyNoDescription(*options.description);
   if (!why.empty()) {
-    throw Error(ErrorKind::kUsage, fmt::format("{}", why), "give a shorter text: --description TEXT");
+    throw Error(ErrorKind::kUsage, why, "give a shorter text: --description TEXT");
   }
   tags.description = *options.description;
 }

@@ -21,9 +21,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Variables that are set again, because the number of threads changes the order of sums.
-constexpr std::array<std::string_view, 6> kSetAgain = {"OMP_", "MKL_", "OPENBLAS_", "KMP_", "GOMP_", "SLIPWAY_"};
-
 /// One thing that is not as it was.
 struct MachineChange {
   std::string what;
@@ -99,15 +96,12 @@ void PinChoices(const Json& plan, const SpecDocument& now, Reproduction& result)
   }
 }
 
-bool IsSetAgain(const std::string& name) {
-  return std::ranges::any_of(kSetAgain, [&](std::string_view each) { return name.starts_with(each); });
-}
+bool IsSetAgain(std::string_view variable) { return SetsThreads(variable) || variable.starts_with("SLIPWAY_"); }
 
 void CompareMachines(const Provenance& then, const Provenance& now, Reproduction& result) {
-  constexpr std::string_view kVariable = "environment.";
   const std::array both = {then, now};
   for (auto& row : DifferencesBetween(both)) {
-    const auto name = row.fact.starts_with(kVariable) ? row.fact.substr(kVariable.size()) : std::string();
+    const auto name = VariableIn(row.fact);
     if (name.empty() || !IsSetAgain(name)) {
       result.changes.push_back({row.fact, row.values[0], row.values[1]});
     } else if (row.values[0]) {

@@ -10,12 +10,11 @@
 #include <limits>
 #include <set>
 
-#include "core/clock.h"
+#include "core/lines.h"
 #include "core/nearest_word.h"
 #include "core/parse_utc.h"
 #include "core/units.h"
 #include "core/words.h"
-#include "launcher/run/batch/batch_observation.h"
 
 namespace slipway::launcher {
 namespace {
@@ -50,9 +49,9 @@ std::vector<std::string> StateWords() {
 std::set<std::string> StatesIn(std::string_view list) {
   const auto valid = StateWords();
   std::set<std::string> states;
-  while (!list.empty()) {
-    const auto word = list.substr(0, list.find(','));
-    list.remove_prefix(std::min(list.size(), word.size() + 1));
+  LineWords words(list);
+  while (!words.rest().empty()) {
+    const auto word = words.Word(',');
     if (std::ranges::find(valid, word) == valid.end()) RefuseWord("state", word, valid);
     states.emplace(word);
   }
@@ -68,7 +67,7 @@ SortBy SortIn(const std::string& word) {
 double TimeSince(const std::string& text, double now) {
   if (const auto duration = ParseDuration(text)) return now - duration->count();
   for (const auto* rest : {"", "T00:00:00Z", "T00:00:00.000Z"}) {
-    if (const auto time = ParseUtc(text + rest)) return UnixSeconds(*time);
+    if (const auto time = UnixSecondsIn(text + rest)) return *time;
   }
   throw Error(ErrorKind::kUsage, fmt::format("--since: '{}' is neither a duration nor a date", text),
               "write it like 12h, 30d or 2026-11-25 (UTC)");
@@ -115,8 +114,8 @@ class Selector {
   }
 
   void Take(RunRow row, std::vector<SelectedRun>& runs) {
-    SelectedRun run{std::move(row.run), std::move(row.trouble), std::move(row.state)};
-    run.tags = RunTagsOrNone(run.folder);
+    auto tags = RunTagsOrNone(row.folder);
+    SelectedRun run{std::move(row), std::move(tags)};
     seen_tags_.insert(run.tags.tags.begin(), run.tags.tags.end());
     if (!std::ranges::all_of(options_.tags, [&](const auto& tag) { return run.tags.Has(tag); })) return;
     if (!FitsState(run) || !FitsNameAndTime(run)) return;
@@ -125,15 +124,15 @@ class Selector {
   }
 
   bool FitsState(const SelectedRun& run) const {
-    return states_.empty() || states_.contains(std::string(run.state ? PhaseName(run.state->phase) : kUnreadable));
+    return states_.empty() || states_.contains(std::string(PhaseWord(run)));
   }
 
   bool FitsNameAndTime(const SelectedRun& run) const {
     const auto name = run.state ? run.state->name : std::string();
     if (!options_.name.empty() && !FitsName(options_.name, run.folder.id(), name)) return false;
     if (!since_) return true;
-    const auto created = run.state ? ParseUtc(run.state->created) : std::nullopt;
-    return created && UnixSeconds(*created) >= *since_;
+    const auto created = run.state ? UnixSecondsIn(run.state->created) : std::nullopt;
+    return created && *created >= *since_;
   }
 
   void Order(std::vector<SelectedRun>& runs) const {
@@ -155,9 +154,9 @@ class Selector {
   static bool IsWorse(const SelectedRun& left, const SelectedRun& right) {
     if (!left.best || !right.best) return !left.best && right.best;
     if (left.best->metric != right.best->metric) return left.best->metric < right.best->metric;
-    const auto goodness = [](const BestOfRun& best) {
+    const auto goodness = [](const BestValue& best) {
       if (std::isnan(best.value)) return -std::numeric_limits<double>::infinity();
-      return best.more_is_better ? best.value : -best.value;
+      return best.goal == ensemble::Goal::kMaximize ? best.value : -best.value;
     };
     return goodness(*left.best) < goodness(*right.best);
   }

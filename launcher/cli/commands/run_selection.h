@@ -6,21 +6,16 @@
 #include <string>
 #include <vector>
 
-#include "core/error.h"
 #include "launcher/cli/commands/ls.h"
-#include "launcher/run_folder/run_folder.h"
+#include "launcher/run/batch/batch_observation.h"
 #include "launcher/run_folder/run_tags.h"
 #include "launcher/view/best_of_run.h"
 
 namespace slipway::launcher {
 
-/// A run as ObserveRows shows it: one whose state cannot be read has the reason instead.
-struct SelectedRun {
-  RunFolder folder;
-  std::optional<Error> trouble = {};
-  std::optional<RunState> state = {};
+struct SelectedRun : RunRow {
   RunTags tags = {};
-  std::optional<BestOfRun> best = {};  ///< only with `sort` best
+  std::optional<BestValue> best = {};  ///< only with `sort` best
 };
 
 struct Selection {
@@ -31,8 +26,8 @@ struct Selection {
 };
 
 /// `now`: in seconds since 1970.
-/// Cost: that of ObserveRows, without filters for the runs shown only, else for all; with `sort` best also the trial book
-/// of each ensemble that fits.
+/// Cost: that of ObserveRows, without filters for the runs shown only, else for all; with `sort` best also the trial
+/// book of each ensemble that fits.
 /// Errors: as Ls.
 Selection SelectRuns(const LsOptions& options, const std::filesystem::path& runs_directory, double now);
 

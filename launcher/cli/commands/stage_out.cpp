@@ -53,12 +53,12 @@ std::string WorkText(const staging::OutWork& work) {
 // ---- a run
 
 /// What happened to one run, as a row of the document and a line of text.
-struct RunRow {
+struct SettledRun {
   Json document;
   std::string text;
 };
 
-RunRow NothingLeft(const RunFolder& run) {
+SettledRun NothingLeft(const RunFolder& run) {
   return {Json{{"run", run.id()}, {"state", "nothing"}}, fmt::format("{}: nothing is left in a tier", run.id())};
 }
 
@@ -84,7 +84,7 @@ std::string PlaceText(const SettledPlace& place) {
   return text;
 }
 
-RunRow Planned(const RunFolder& run, const StageOutRecord& record) {
+SettledRun Planned(const RunFolder& run, const StageOutRecord& record) {
   staging::OutWork work;
   for (const auto& [place, trial] : OutPlacesIn(run, record)) {
     const auto more = staging::OutPlaceMover(place, 1, {}).Remaining();
@@ -114,7 +114,7 @@ Error Gone(const RunFolder& run, const StageOutRecord& record) {
 }
 
 /// What Settle would do. Changes nothing, and does without the manager's lock.
-RunRow Look(const RunFolder& run) {
+SettledRun Look(const RunFolder& run) {
   auto record = ReadOutboxRecord(run);
   // A manager that has just removed the place has said so before: look once more before calling it gone.
   if (record && LostOutbox(run, *record)) record = ReadOutboxRecord(run);
@@ -124,7 +124,7 @@ RunRow Look(const RunFolder& run) {
   return Planned(run, *record);
 }
 
-RunRow Settle(const RunFolder& run, const StageOutCommand& options, Output& output) {
+SettledRun Settle(const RunFolder& run, const StageOutCommand& options, Output& output) {
   if (!ReadOutboxRecord(run)) return NothingLeft(run);
   const auto lock = run.TakeManagerLock();
   EndOrphans(run);
@@ -139,12 +139,12 @@ RunRow Settle(const RunFolder& run, const StageOutCommand& options, Output& outp
   const Copying copying(options, output);
   const auto settled = SettleStageOut(run, *record, copying.options());
   if (settled.failure) throw *settled.failure;
-  RunRow row{Json{{"run", run.id()},
-                  {"state", "done"},
-                  {"tier", record->tier},
-                  {"directory", record->directory.string()},
-                  {"places", Json::array()}},
-             fmt::format("{}: all is in {}", run.id(), run.path().string())};
+  SettledRun row{Json{{"run", run.id()},
+                      {"state", "done"},
+                      {"tier", record->tier},
+                      {"directory", record->directory.string()},
+                      {"places", Json::array()}},
+                 fmt::format("{}: all is in {}", run.id(), run.path().string())};
   for (const auto& place : settled.places) {
     row.document["places"].push_back(PlaceDocument(place));
     row.text += PlaceText(place);
@@ -152,11 +152,11 @@ RunRow Settle(const RunFolder& run, const StageOutCommand& options, Output& outp
   return row;
 }
 
-RunRow LookOrSettle(const RunFolder& run, const StageOutCommand& options, Output& output) {
+SettledRun LookOrSettle(const RunFolder& run, const StageOutCommand& options, Output& output) {
   return options.dry_run ? Look(run) : Settle(run, options, output);
 }
 
-int Print(const StageOutCommand& options, const std::vector<RunRow>& rows, Output& output, int exit_code) {
+int Print(const StageOutCommand& options, const std::vector<SettledRun>& rows, Output& output, int exit_code) {
   Json document{{"schema", "slipway.stage_out/1"}, {"dry_run", options.dry_run}, {"runs", Json::array()}};
   std::string text;
   for (const auto& row : rows) {
@@ -169,7 +169,7 @@ int Print(const StageOutCommand& options, const std::vector<RunRow>& rows, Outpu
 
 /// One run that cannot be brought out does not keep the others from it.
 int SettleAll(const StageOutCommand& options, Session& session) {
-  std::vector<RunRow> rows;
+  std::vector<SettledRun> rows;
   int exit_code = 0;
   for (const auto& run : ListRuns(session.runs_directory)) {
     try {

@@ -9,9 +9,9 @@
 #include <set>
 
 #include "core/error.h"
-#include "core/likeness.h"
 #include "core/nearest_word.h"
 #include "core/output.h"
+#include "core/text.h"
 #include "core/text_table.h"
 #include "core/units.h"
 #include "ensemble/manager/requests.h"

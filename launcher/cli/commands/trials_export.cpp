@@ -8,6 +8,7 @@
 
 #include "core/error.h"
 #include "core/files.h"
+#include "core/json_text.h"
 #include "core/output.h"
 #include "ensemble/exchange/csv.h"
 #include "ensemble/exchange/optuna.h"
@@ -66,7 +67,7 @@ void ExportJsonLines(TrialsView& view, bool with_metrics, const LineSink& sink) 
     Json document = TrialDocument(ranked, view.study, view.now);
     document["attempts"] = AttemptsDocument(view.book.Attempts(ranked.trial.number));
     if (with_metrics) document["metrics"] = MetricsDocument(view.book.Metrics(ranked.trial.number));
-    sink(document, document.dump(-1, ' ', false, Json::error_handler_t::replace));
+    sink(document, JsonText(document));
   }
 }
 

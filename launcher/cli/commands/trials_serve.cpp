@@ -16,6 +16,7 @@
 
 #include "core/clock.h"
 #include "core/error.h"
+#include "core/json_text.h"
 #include "core/unique_handle.h"
 #include "ensemble/manager/ask_tell_lines.h"
 #include "launcher/cli/commands/ensemble_target.h"
@@ -170,9 +171,7 @@ class ServedRun {
   RunState state_;
 };
 
-void Say(Output& output, const Json& document) {
-  output.Stream(document, document.dump(-1, ' ', false, Json::error_handler_t::replace));
-}
+void Say(Output& output, const Json& document) { output.Stream(document, JsonText(document)); }
 
 Json Introduction(const RunFolder& folder, const AskTell& session) {
   Json objectives = Json::array();

@@ -49,7 +49,7 @@ std::string CarryOutAction(const Action& action) try {
   if (action.kind == Action::Kind::kCancel) {
     const auto run = RunFolder::Open(action.run);
     return AskToCancel(run) ? fmt::format("{} was asked to end", run.id())
-                              : fmt::format("{} has ended already", run.id());
+                            : fmt::format("{} has ended already", run.id());
   }
   BottomLine answer;
   TrialsRetryOptions retry;

@@ -13,6 +13,7 @@
 #include "core/clock.h"
 #include "core/error.h"
 #include "core/files.h"
+#include "core/json_text.h"
 #include "core/process.h"
 #include "core/unique_handle.h"
 
@@ -42,7 +43,7 @@ Findings LookSafely(const Check& check) try { return check.look(); } catch (cons
   int status = 1;
   try {
     const auto list = ToJson(LookSafely(check));
-    WriteAll(answer.get(), list.dump(-1, ' ', false, Json::error_handler_t::replace), "a pipe");
+    WriteAll(answer.get(), JsonText(list), "a pipe");
     status = 0;
   } catch (const std::exception&) {  // the parent finds no answer
   }

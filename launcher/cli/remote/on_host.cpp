@@ -15,6 +15,7 @@
 #include "core/files.h"
 #include "core/process.h"
 #include "core/process_identity.h"
+#include "core/text.h"
 #include "launcher/cli/remote/remote_commands.h"
 #include "launcher/spec/load.h"
 
@@ -30,12 +31,9 @@ constexpr auto kSyncLimit = std::chrono::hours(12);
 /// They look at this machine, or open a port or a screen of it.
 constexpr std::array kOnlyHere{"init", "serve", "schema", "completion", "manual"};
 
-std::string LastLineOf(const std::string& text) {
-  const auto end = text.find_last_not_of(" \r\n");
-  if (end == std::string::npos) return "it printed nothing";
-  const auto begin = text.find_last_of("\r\n", end);
-  return text.substr(begin == std::string::npos ? 0 : begin + 1,
-                     end - (begin == std::string::npos ? 0 : begin + 1) + 1);
+std::string LastWordsOf(const std::string& text) {
+  const auto line = LastLine(text);
+  return line.empty() ? "it printed nothing" : std::string(line);
 }
 
 /// A place for the socket of a shared connection that only this user can use; empty when there is none.
@@ -114,7 +112,7 @@ class Connection {
                                       .group = ProcessGroup::kInherited});
     const auto status = child.WaitFor(kConnectLimit);
     if (status && status->Success()) return child.Release();
-    const auto why = status ? LastLineOf(ReadFile(fmt::format("/proc/self/fd/{}", said.get())))
+    const auto why = status ? LastWordsOf(ReadFile(fmt::format("/proc/self/fd/{}", said.get())))
                             : std::string("no answer within 2 minutes");
     throw Error(ErrorKind::kEnvironment,
                 fmt::format("ssh does not reach '{}' without a question: {}", remote_.destination, why),
@@ -135,7 +133,7 @@ class Connection {
     if (done.status.Success()) return;
     throw Error(
         ErrorKind::kEnvironment,
-        fmt::format("the folder '{}' cannot be made on '{}': {}", path, remote_.destination, LastLineOf(done.errors)),
+        fmt::format("the folder '{}' cannot be made on '{}': {}", path, remote_.destination, LastWordsOf(done.errors)),
         fmt::format("set remotes.{}.root in your settings to a folder that you can write to", remote_.name));
   }
 
@@ -144,7 +142,7 @@ class Connection {
     if (done.status.Success()) return done.output;
     throw Error(ErrorKind::kEnvironment,
                 fmt::format("rsync to '{}' failed with {}: {}", remote_.destination, done.status.Describe(),
-                            LastLineOf(done.errors)),
+                            LastWordsOf(done.errors)),
                 fmt::format("look whether rsync is installed there: ssh {} rsync --version", remote_.destination));
   }
 
@@ -208,7 +206,7 @@ int BringReport(const RemoteRequest& request, const Connection& connection, Outp
   const auto page = connection.Capture(PrintFileLine(connection.remote(), there));
   if (!page.status.Success()) {
     throw Error(ErrorKind::kEnvironment,
-                fmt::format("'{}' cannot be read there: {}", there.string(), LastLineOf(page.errors)),
+                fmt::format("'{}' cannot be read there: {}", there.string(), LastWordsOf(page.errors)),
                 "give the command once more");
   }
   const auto name = request.runs.size() > 1 ? "report.html" : there.parent_path().filename().string() + ".html";

@@ -5,11 +5,11 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <numeric>
 
 #include "core/error.h"
 #include "core/fnv1a.h"
+#include "core/lines.h"
 #include "core/shell.h"
 
 namespace slipway::launcher {
@@ -55,11 +55,10 @@ Words WithoutHost(const Words& words) {
 
 std::optional<std::string> ControlPathIn(std::string_view configuration) {
   constexpr std::string_view kKey = "controlpath ";
-  for (std::size_t begin = 0; begin < configuration.size();) {
-    const auto end = std::min(configuration.find('\n', begin), configuration.size());
-    const auto line = configuration.substr(begin, end - begin);
+  LineWords lines(configuration);
+  while (!lines.rest().empty()) {
+    const auto line = lines.Word('\n');
     if (line.starts_with(kKey) && line.substr(kKey.size()) != "none") return std::string(line.substr(kKey.size()));
-    begin = end + 1;
   }
   return {};
 }
@@ -117,18 +116,17 @@ Words RsyncCommand(const Remote& remote, const Words& ssh_options, const std::fi
 
 std::vector<SyncedFile> FilesInListing(std::string_view listing) {
   std::vector<SyncedFile> files;
-  for (std::size_t begin = 0; begin < listing.size();) {
-    const auto end = std::min(listing.find('\n', begin), listing.size());
-    const auto line = listing.substr(begin, end - begin);
-    begin = end + 1;
+  LineWords lines(listing);
+  while (!lines.rest().empty()) {
+    const auto line = lines.Word('\n');
+    LineWords words(line);
     SyncedFile file;
-    const auto read = std::from_chars(line.data(), line.data() + line.size(), file.bytes);
-    const auto digits = static_cast<std::size_t>(read.ptr - line.data());
-    if (read.ec != std::errc() || digits >= line.size() || line[digits] != ' ') {
+    words.Read(file.bytes);
+    if (!words.good() || line.find(' ') == line.npos) {
       throw Error(ErrorKind::kEnvironment, fmt::format("rsync lists a file as '{}'", line),
                   "look whether rsync prints something at its start, and call it by hand");
     }
-    file.name = line.substr(digits + 1);
+    file.name = words.rest();
     if (!file.name.ends_with('/')) files.push_back(std::move(file));
   }
   return files;

@@ -23,6 +23,7 @@
 
 #include "core/error.h"
 #include "core/json.h"
+#include "core/json_text.h"
 #include "core/ownership.h"
 #include "core/utf8_character.h"
 
@@ -70,7 +71,7 @@ std::string LastError() {
 
 /// At once, so that the caller has it even if it ends this process later.
 void Say(const Json& members) {
-  const auto line = members.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+  const auto line = JsonText(members) + "\n";
   std::fwrite(line.data(), 1, line.size(), stdout);
   std::fflush(stdout);
 }

@@ -4,11 +4,11 @@
 #include <cctype>
 #include <nlohmann/json.hpp>
 #include <set>
-#include <sstream>
 #include <utility>
 
 #include "core/likeness.h"
 #include "core/terminal_text.h"
+#include "core/text.h"
 #include "launcher/ranks/monitor/line_follower.h"
 #include "launcher/ranks/monitor/log_tail.h"
 
@@ -22,12 +22,6 @@ constexpr std::size_t kShortestWord = 2;  // letters
 
 bool IsLetter(char letter) { return std::isalpha(static_cast<unsigned char>(letter)) != 0; }
 
-std::string InLowerCase(std::string_view text) {
-  std::string lower(text);
-  std::ranges::transform(lower, lower.begin(), [](unsigned char letter) { return std::tolower(letter); });
-  return lower;
-}
-
 /// Its literal words and the names of its groups, without classes such as \S.
 std::set<std::string> WordsOf(const std::string& pattern) {
   std::set<std::string> words;
@@ -38,7 +32,7 @@ std::set<std::string> WordsOf(const std::string& pattern) {
       word += pattern[i];
       continue;
     }
-    if (word.size() >= kShortestWord) words.insert(InLowerCase(word));
+    if (word.size() >= kShortestWord) words.insert(LowerCase(word));
     word.clear();
     if (i < pattern.size() && pattern[i] == '\\') ++i;
   }
@@ -50,16 +44,15 @@ bool HasDigit(std::string_view line) {
 }
 
 std::size_t Nearness(const std::set<std::string>& words, const std::string& line) {
-  const auto lower = InLowerCase(line);
+  const auto lower = LowerCase(line);
   const auto in_common =
       std::ranges::count_if(words, [&](const std::string& word) { return lower.find(word) != std::string::npos; });
   return 2 * static_cast<std::size_t>(in_common) + (HasDigit(line) ? 1 : 0);
 }
 
-std::vector<std::string> LinesOf(const std::filesystem::path& log) {
-  std::vector<std::string> lines;
-  std::istringstream text(WithoutControls(LastLines(log, kLinesLookedAt)));
-  for (std::string line; std::getline(text, line);) lines.push_back(line.substr(0, kMostOfALine));
+std::vector<std::string> LastLinesOf(const std::filesystem::path& log) {
+  auto lines = LinesOf(WithoutControls(LastLines(log, kLinesLookedAt)));
+  for (auto& line : lines) line = line.substr(0, kMostOfALine);
   return lines;
 }
 
@@ -86,7 +79,7 @@ std::optional<UnmatchedPattern> FindUnmatched(const std::string& pattern, const 
   PatternMetrics metrics(pattern);
   LineFollower(log, [&](std::string_view line) { metrics.Take(line); }).Finish();
   if (WhatIsWrong(metrics.tally()).empty()) return std::nullopt;
-  return UnmatchedPattern{pattern, metrics.tally(), NearestLines(pattern, LinesOf(log))};
+  return UnmatchedPattern{pattern, metrics.tally(), NearestLines(pattern, LastLinesOf(log))};
 }
 
 Json ToJson(const UnmatchedPattern& unmatched) {

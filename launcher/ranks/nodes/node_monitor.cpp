@@ -4,6 +4,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "core/json_text.h"
 #include "core/process.h"
 #include "launcher/ranks/nodes/watch_protocol.h"
 
@@ -62,10 +63,10 @@ void NodeMonitor::Hear(std::string_view word, const Json& about) {
   if (word == watch::kLook) {
     manager_.Say(watch::kSeen, Json{{"look", about.at("look")}, {"ranks", ToJson(Look())}});
   } else if (word == watch::kAnswer) {
-    for (const auto& table : tables_) table.Answer(about.dump(-1, ' ', false, Json::error_handler_t::replace));
+    for (const auto& table : tables_) table.Answer(JsonText(about));
   } else if (word == watch::kDeparted) {
     for (const auto& status : about.at("ranks")) {
-      for (auto& table : tables_) table.AddDeparture(status.dump(-1, ' ', false, Json::error_handler_t::replace));
+      for (auto& table : tables_) table.AddDeparture(JsonText(status));
     }
   }
 }

@@ -33,7 +33,7 @@ RunState ObserveRun(const RunFolder& folder);
 
 /// A run in a list: its state to show, or why that cannot be read.
 struct RunRow {
-  RunFolder run;
+  RunFolder folder;
   std::optional<Error> trouble;
   std::optional<RunState> state;
 };

@@ -5,6 +5,7 @@
 #include "core/documents.h"
 #include "core/files.h"
 #include "core/json_fields.h"
+#include "core/json_text.h"
 
 namespace slipway::launcher {
 namespace {
@@ -36,7 +37,7 @@ BatchRecord ReadBatchRecord(const RunFolder& folder) try {
 
 void WriteBatchRecord(const RunFolder& folder, const BatchRecord& record) {
   const auto json = WriteFields(kBatchSchema, record);
-  WriteFileAtomically(RecordFile(folder), json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n");
+  WriteFileAtomically(RecordFile(folder), JsonText(json) + "\n");
 }
 
 void RemoveBatchRecord(const RunFolder& folder) { std::filesystem::remove(RecordFile(folder)); }

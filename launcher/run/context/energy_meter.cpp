@@ -5,12 +5,14 @@
 #include <iterator>
 
 #include "core/clock.h"
+#include "core/documents.h"
 #include "core/environment.h"
 #include "core/error.h"
 #include "core/files.h"
 #include "core/lines.h"
 #include "core/log.h"
 #include "core/process_identity.h"
+#include "core/text.h"
 #include "launcher/ranks/local/node_devices.h"
 #include "launcher/spec/spec.h"
 
@@ -26,26 +28,16 @@ constexpr double kJoulesOfMicrojoule = 1e-6;
 std::optional<std::uint64_t> NumberIn(const fs::path& path) try {
   const auto text = ReadFile(path);
   std::uint64_t number = 0;
-  if (!ParseNumber(std::string_view(text).substr(0, text.find('\n')), number)) return {};
+  if (!ParseNumber(FirstLine(text), number)) return {};
   return number;
 } catch (const Error&) {  // not for this user
   return {};
 }
 
 std::string NameIn(const fs::path& folder) try {
-  const auto text = ReadFile(folder / "name");
-  return text.substr(0, text.find('\n'));
+  return std::string(FirstLine(ReadFile(folder / "name")));
 } catch (const Error&) {
   return {};
-}
-
-std::vector<fs::path> ZonesIn(const fs::path& root) {
-  std::vector<fs::path> zones;
-  std::error_code error;
-  fs::directory_iterator entry(root, error);
-  for (const fs::directory_iterator end; !error && entry != end; entry.increment(error)) zones.push_back(entry->path());
-  std::ranges::sort(zones);
-  return zones;
 }
 
 /// Another place is for tests.
@@ -76,13 +68,13 @@ NodeDevices DevicesGivenTo(const Spec& spec) {
 
 EnergyMeter::EnergyMeter(const fs::path& root) {
   constexpr std::string_view kPackage = "intel-rapl:";
-  for (const auto& zone : ZonesIn(root)) {
+  for (const auto& zone : EntriesOf(root)) {
     const auto number = zone.filename().string();
     const bool is_top = number.starts_with(kPackage) && number.find(':', kPackage.size()) == number.npos;
     const auto name = is_top ? NameIn(zone) : std::string();
     if (!name.starts_with("package")) continue;  // psys holds the packages, too
     AddCounter(zone, name);
-    for (const auto& part : ZonesIn(zone)) {
+    for (const auto& part : EntriesOf(zone)) {
       const bool is_part = part.filename().string().starts_with(kPackage);
       if (is_part && NameIn(part) == "dram") AddCounter(part, name + "/dram");
     }

@@ -175,7 +175,7 @@ TrialEnded BatchTrial::EndOf(const ObservedRun& observed) const {
   if (!has_begun_ && ending->cause == OutsideCause::kNone) ending->cause = OutsideCause::kNotStarted;
   TrialEnded ended{trial_, order_.attempt, ending->status,   ending->detail, ending->cause,
                    {},     ending->rank,   ending->last_line};
-  if (const auto time = ParseUtc(observed.state.ended)) ended.time = UnixSeconds(*time);
+  if (const auto time = UnixSecondsIn(observed.state.ended)) ended.time = *time;
   return ended;
 }
 

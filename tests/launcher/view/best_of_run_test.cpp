@@ -20,8 +20,8 @@ TEST(BestOfMetrics, IsTheLossTheOnlyOneOrTheOneThatIsNamed) {
 }
 
 TEST(BestOfMetrics, GuessesByTheNameWhetherMoreIsBetter) {
-  EXPECT_TRUE(BestOfMetrics({{"validation_accuracy", 0.9}}, "")->more_is_better);
-  EXPECT_FALSE(BestOfMetrics({{"validation_loss", 0.9}}, "")->more_is_better);
+  EXPECT_EQ(BestOfMetrics({{"validation_accuracy", 0.9}}, "")->goal, ensemble::Goal::kMaximize);
+  EXPECT_EQ(BestOfMetrics({{"validation_loss", 0.9}}, "")->goal, ensemble::Goal::kMinimize);
 }
 
 class LastReports : public testing::Test {

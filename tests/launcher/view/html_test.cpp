@@ -19,7 +19,9 @@ using testing::Not;
 
 TEST(Html, EscapesMarkupControlsAndBrokenUtf8) {
   EXPECT_EQ(EscapeHtml("<a href='x'>&\"</a>"), "&lt;a href=&#39;x&#39;&gt;&amp;&quot;&lt;/a&gt;");
-  EXPECT_EQ(EscapeHtml(std::string("a\0b\x1b", 4)), "a\xef\xbf\xbd" "b\xef\xbf\xbd");
+  EXPECT_EQ(EscapeHtml(std::string("a\0b\x1b", 4)),
+            "a\xef\xbf\xbd"
+            "b\xef\xbf\xbd");
   EXPECT_EQ(EscapeHtml("\xff"), "\xef\xbf\xbd");
   EXPECT_EQ(EscapeHtml("tier \xc3\xa9\n"), "tier \xc3\xa9\n");
 }
@@ -34,8 +36,9 @@ TEST(Html, JsonCannotEndAScript) {
 
 TEST(Html, AnyTextOfARunStaysWithinItsElement) {
   std::mt19937 random(7);
-  const std::string pieces[] = {"</script>", "<!--", "-->", "<!-- slipway:script -->", "\"", "'", "\\", "\xff", "\n",
-                                "]]>", "<svg onload=x>", "&lt;", std::string(1, '\0'), "a"};
+  const std::string pieces[] = {
+      "</script>", "<!--",           "-->",  "<!-- slipway:script -->", "\"", "'", "\\", "\xff", "\n",
+      "]]>",       "<svg onload=x>", "&lt;", std::string(1, '\0'),      "a"};
   for (int round = 0; round < 200; ++round) {
     std::string text;
     for (int i = 0; i < 8; ++i) text += pieces[random() % std::size(pieces)];

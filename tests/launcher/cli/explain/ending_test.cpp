@@ -46,11 +46,12 @@ TEST(ExplainEnd, NamesTheRankThatFailedAndShowsItsLastWords) {
   EXPECT_THAT(explanation.because,
               ElementsAre("rank 1 on n2 ended with exit status 3", "rank 3 ended by itself with signal 11 (SIGSEGV)",
                           "2 other ranks were ended by Slipway, or with their node"));
-  EXPECT_THAT(explanation.next,
-              ElementsAre("read all of it: slipway logs small-1 --rank 1",
-                          "if the cause is in the spec, correct it and start anew: slipway run '/scratch/me/exp 1.yaml'",
-                          "if it is in the program, correct it and begin again at step 0 (no checkpoint was written): "
-                          "slipway resume small-1"));
+  EXPECT_THAT(
+      explanation.next,
+      ElementsAre("read all of it: slipway logs small-1 --rank 1",
+                  "if the cause is in the spec, correct it and start anew: slipway run '/scratch/me/exp 1.yaml'",
+                  "if it is in the program, correct it and begin again at step 0 (no checkpoint was written): "
+                  "slipway resume small-1"));
   EXPECT_THAT(Describe(explanation, facts),
               HasSubstr("last lines of /runs/small-1/attempt-1/rank-00001.log:\nValueError: no such field\n"));
 }
