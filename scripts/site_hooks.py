@@ -67,7 +67,8 @@ def on_page_markdown(markdown, page, config, files):
     parts = FENCE.split(markdown)
 
     def shown(part):
-        return shown_block(part) if part.startswith("```") else in_both_schemes(without_sources(part, page.file.src_uri))
+        if part.startswith("```"):
+            return shown_block(part)
+        return in_both_schemes(without_sources(part, page.file.src_uri))
 
     return "".join(map(shown, parts))
-

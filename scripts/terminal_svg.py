@@ -105,7 +105,8 @@ def drawn(column, row, text, key, theme):
     style += ' font-weight="bold"' if is_bold else ""
     style += ' fill-opacity="0.65"' if is_dim else ""
     style += ' text-decoration="underline"' if is_underlined else ""
-    return box + "".join(f'<text x="{x + begin * CELL}" y="{y + SIZE}" textLength="{width(word) * CELL}"{style}>{html.escape(word)}</text>'
+    return box + "".join(f'<text x="{x + begin * CELL}" y="{y + SIZE}" '
+                         f'textLength="{width(word) * CELL}"{style}>{html.escape(word)}</text>'
                          for begin, word in words_of(text))
 
 
@@ -123,8 +124,10 @@ def picture(screen, title, theme):
             parts.append(drawn(column, row, text, key, theme))
             columns = max(columns, column + width(text))
     wide, high = 2 * MARGIN + columns * CELL, 2 * MARGIN + len(lines) * LINE
-    return (f'<svg xmlns="http://www.w3.org/2000/svg" role="img" fill="{theme[1]}" width="{wide}" height="{high}" viewBox="0 0 {wide} {high}">\n'
+    return (f'<svg xmlns="http://www.w3.org/2000/svg" role="img" fill="{theme[1]}" width="{wide}" height="{high}" '
+            f'viewBox="0 0 {wide} {high}">\n'
             f"<title>{html.escape(title)}</title>\n"
-            f"<style>text {{ font: {SIZE}px ui-monospace, 'DejaVu Sans Mono', Menlo, Consolas, monospace; white-space: pre; }}</style>\n"
+            f"<style>text {{ font: {SIZE}px ui-monospace, 'DejaVu Sans Mono', Menlo, Consolas, monospace; white-space: "
+            "pre; }</style>\n"
             f'<rect width="{wide}" height="{high}" rx="6" fill="{theme[0]}" stroke="#8b949e" stroke-opacity="0.5"/>\n'
             + "\n".join(filter(None, parts)) + "\n</svg>\n")

@@ -2,8 +2,9 @@
 """slipway bench ddp: what an optimizer step costs with the gradients of ResNet-50 (161 tensors, 102 MB).
 
 Four models with next to no compute in the same processes: without exchange, torch DistributedDataParallel over gloo and
-over the backend "slipway", and slipway.torch.DistributedOptimizer. They take turns step by step, so that what disturbs the machine disturbs all of
-them; medians over all steps, of the slowest rank. The overhead is what a step takes longer than one without exchange.
+over the backend "slipway", and slipway.torch.DistributedOptimizer. They take turns step by step, so that what disturbs
+the machine disturbs all of them; medians over all steps, of the slowest rank. The overhead is what a step takes longer
+than one without exchange.
 """
 
 import argparse

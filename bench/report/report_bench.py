@@ -52,7 +52,8 @@ def slipway(place, *words):
     done = subprocess.run([PROGRAM, "--runs-dir", place / "runs", *words], cwd=place, capture_output=True, text=True,
                           stdin=subprocess.DEVNULL)
     if done.returncode != 0:
-        sys.exit(f"error: slipway {' '.join(map(str, words))} has failed: {done.stderr.strip()}\n  next: run it by hand")
+        called = " ".join(map(str, words))
+        sys.exit(f"error: slipway {called} has failed: {done.stderr.strip()}\n  next: run it by hand")
     return done.stdout
 
 

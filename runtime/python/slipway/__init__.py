@@ -9,7 +9,8 @@
         slipway.report(step, loss=slipway.average(loss))
 
 For batches of data see slipway.data, for PyTorch slipway.torch; for the trials of an ensemble in a loop of one's own
-slipway.study; to start jobs and experiments from Python slipway.launch; for scripts written for Cray's plugin or Horovod slipway.compat.
+slipway.study; to start jobs and experiments from Python slipway.launch; for scripts written for Cray's plugin or
+Horovod slipway.compat.
 """
 
 import importlib
@@ -32,10 +33,11 @@ from slipway.teams import Team, gradients
 __all__ = [
     "ALL", "ArgumentError", "DeviceMemoryError", "FileError", "Group", "InternalError", "LibraryError", "MismatchError",
     "MpiError", "NotFiniteError", "NotSupportedError", "NotSupportedModuleError", "OutOfMemoryError", "ParameterServer",
-    "SlipwayError", "StalledError", "StateError", "Study", "Team", "allgather", "allgather_object", "alloc", "alloc_like",
-    "allreduce", "alltoall", "average", "barrier", "broadcast", "broadcast_object", "check_match", "checkpoint", "checkpoint_begin",
-    "checkpoint_commit", "finalize", "gradients", "group_create", "init", "initialized", "local_rank", "mllog", "rank",
-    "reduce_scatter", "report", "resume_from", "size", "stop_requested", "waiting_for_input"]
+    "SlipwayError", "StalledError", "StateError", "Study", "Team", "allgather", "allgather_object", "alloc",
+    "alloc_like", "allreduce", "alltoall", "average", "barrier", "broadcast", "broadcast_object", "check_match",
+    "checkpoint", "checkpoint_begin", "checkpoint_commit", "finalize", "gradients", "group_create", "init",
+    "initialized", "local_rank", "mllog", "rank", "reduce_scatter", "report", "resume_from", "size", "stop_requested",
+    "waiting_for_input"]
 
 
 def __getattr__(name):

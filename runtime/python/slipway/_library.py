@@ -105,8 +105,8 @@ def require_whole_job(size, environment=os.environ):
     """LibraryError when this rank believes to be alone and is not: its MPI is not the launcher's."""
     started = ranks_of_launcher(environment)
     if size == 1 and started > 1:
-        raise LibraryError(f"the launcher started {started} ranks, but the MPI of {library()._name} sees one: it is not "
-                           "the launcher's; set SLIPWAY_LIBRARY to the library that was built for that")
+        raise LibraryError(f"the launcher started {started} ranks, but the MPI of {library()._name} sees one: it is "
+                           "not the launcher's; set SLIPWAY_LIBRARY to the library that was built for that")
 
 
 def candidates(environment, package, flavour):

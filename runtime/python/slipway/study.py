@@ -10,8 +10,8 @@
             trial.tell(loss)
         print(study.best)
 
-What is asked and told is in the run's trial book before a call returns, so nothing that was told is lost, whatever dies.
-The class speaks with `slipway trials serve`, a process of its own; it needs neither MPI nor libslipway.
+What is asked and told is in the run's trial book before a call returns, so nothing that was told is lost, whatever
+dies. The class speaks with `slipway trials serve`, a process of its own; it needs neither MPI nor libslipway.
 """
 
 import json

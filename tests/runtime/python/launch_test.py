@@ -48,7 +48,8 @@ def test_says_that_the_program_is_missing(monkeypatch, tmp_path):
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.delenv("SLIPWAY_PROGRAM", raising=False)
     monkeypatch.setattr("slipway._program.__file__", str(tmp_path / "a/b/c/d/e.py"))
-    with pytest.raises(launch.ProgramNotFoundError, match="not found\n  next: put it on the PATH, or name it in SLIPWAY_PR"):
+    with pytest.raises(launch.ProgramNotFoundError,
+                       match="not found\n  next: put it on the PATH, or name it in SLIPWAY_PR"):
         launch.Job.from_id("last")
     monkeypatch.setenv("SLIPWAY_PROGRAM", str(tmp_path / "slipway"))
     with pytest.raises(launch.ProgramNotFoundError, match="cannot be started: .*No such file"):
@@ -309,7 +310,7 @@ def test_no_progress_is_no_checkpoint(tmp_path, capfd):
     assert os.listdir(place["checkpoints"]) == ["step-000000000000"]
 
 
-def test_answers_of_checkpoint(tmp_path):
+def test_answers_of_checkpoint():
     assert _checkpoint._state_of(SavesAsSubmitit(0), (1,), {})[1] == (2,)
     other = Saves(0)
     other.answer = double

@@ -30,8 +30,8 @@ def with_import_changed(name, folder):
 
 def start(program, *arguments, ranks=2, before=(), **environment):
     mpirun = ["mpirun", "--allow-run-as-root", "--oversubscribe", "-n", str(ranks)]
-    return subprocess.run([*mpirun, *before, sys.executable, program, *arguments], capture_output=True, text=True, timeout=50,
-                          env={**os.environ, **environment})
+    return subprocess.run([*mpirun, *before, sys.executable, program, *arguments], capture_output=True, text=True,
+                          timeout=50, env={**os.environ, **environment})
 
 
 @pytest.mark.parametrize("ranks", [1, 3])

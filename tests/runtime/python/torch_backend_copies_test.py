@@ -1,5 +1,5 @@
-"""Collectives of the backend "slipway" that only move data: against gloo in the same processes, and against what every rank
-knows of the others."""
+"""Collectives of the backend "slipway" that only move data: against gloo in the same processes, and against what every
+rank knows of the others."""
 
 import pytest
 import torch
@@ -8,7 +8,8 @@ import torch.distributed as dist
 from torch_groups import DTYPES, input_of, mine, or_none
 
 SHAPES = [(1,), (0,), (5, 13), (70001,)]
-ALL_CASES = [(dtype, shape) for dtype in DTYPES for shape in ((5, 13), (70001,))] + [(torch.float32, (0,)), (torch.bool, (1,))]
+ALL_CASES = [(dtype, shape) for dtype in DTYPES for shape in ((5, 13), (70001,))] + [(torch.float32, (0,)),
+                                                                                     (torch.bool, (1,))]
 FEW = (torch.float32, torch.int8, torch.bool, torch.complex64)
 
 
@@ -123,7 +124,8 @@ def test_coalesced_gathers(gloo):
     for other, (floats, whole) in enumerate(got):
         assert floats.tolist() == [other] * 2 and whole.tolist() == [other] * 3
     outputs = [torch.empty(2 * size), torch.empty(size)]
-    group_of_all().allgather_into_tensor_coalesced(outputs, [torch.full((2,), 1.0 + rank), torch.full((1,), 5.0)]).wait()
+    group_of_all().allgather_into_tensor_coalesced(outputs,
+                                                   [torch.full((2,), 1.0 + rank), torch.full((1,), 5.0)]).wait()
     assert outputs[0].tolist() == [1.0 + other for other in range(size) for _ in range(2)]
     assert outputs[1].tolist() == [5.0] * size
 

@@ -1,5 +1,6 @@
-"""DistributedDataParallel over the backend "slipway" and over gloo, in the same processes: the same losses, gradients and
-parameters. Bound: 1e-6 of each value for float32, times the ranks; hooks that round to 16 bits compare with their bound."""
+"""DistributedDataParallel over the backend "slipway" and over gloo, in the same processes: the same losses, gradients
+and parameters. Bound: 1e-6 of each value for float32, times the ranks; hooks that round to 16 bits compare with their
+bound."""
 
 import contextlib
 import copy
@@ -194,8 +195,8 @@ def test_a_bfloat16_model_has_the_mean_gradient(gloo):
     rows = torch.full((2, 30), dist.get_rank() + 1.0, dtype=torch.bfloat16)
     wrapped(rows).sum().backward()
     mean = sum(rank + 1.0 for rank in range(dist.get_world_size())) / dist.get_world_size()
-    torch.testing.assert_close(wrapped.module.weight.grad, torch.full((5, 30), 2 * mean, dtype=torch.bfloat16), rtol=2e-2,
-                               atol=2e-2)
+    torch.testing.assert_close(wrapped.module.weight.grad, torch.full((5, 30), 2 * mean, dtype=torch.bfloat16),
+                               rtol=2e-2, atol=2e-2)
 
 
 def test_a_group_of_some_ranks(gloo):

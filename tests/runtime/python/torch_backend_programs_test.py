@@ -1,4 +1,5 @@
-"""Scripts that use the backend "slipway", as users start them; and ranks that do not come. Each test starts its own ranks."""
+"""Scripts that use the backend "slipway", as users start them; and ranks that do not come. Each test starts its own
+ranks."""
 
 import os
 import pathlib
@@ -16,8 +17,8 @@ MPI_VARIABLES = ("OMPI_", "PMI", "PMIX_", "HYDI_", "MPIR_")
 
 def mpirun(program, *arguments, ranks=2, before=(), **environment):
     start = ["mpirun", "--allow-run-as-root", "--oversubscribe", "-n", str(ranks)]
-    return subprocess.run([*start, *before, sys.executable, PROGRAMS / program, *arguments], capture_output=True, text=True,
-                          timeout=80, env={**os.environ, **environment})
+    return subprocess.run([*start, *before, sys.executable, PROGRAMS / program, *arguments], capture_output=True,
+                          text=True, timeout=80, env={**os.environ, **environment})
 
 
 def free_port():
@@ -27,7 +28,7 @@ def free_port():
 
 
 def as_torchrun(program, *arguments, ranks=2, **changes):
-    """Processes with torchrun's variables and none of MPI; the torchrun of some packages does not run under their Python."""
+    """Processes with torchrun's variables and none of MPI: the torchrun of some packages does not start."""
     inherited = {name: value for name, value in os.environ.items() if not name.startswith(MPI_VARIABLES)}
     shared = {"WORLD_SIZE": str(ranks), "LOCAL_WORLD_SIZE": str(ranks), "MASTER_ADDR": "127.0.0.1",
               "MASTER_PORT": str(free_port()), "TORCHELASTIC_RUN_ID": "test", **changes}
@@ -36,7 +37,8 @@ def as_torchrun(program, *arguments, ranks=2, **changes):
                                                                "LOCAL_RANK": str(rank)})
                  for rank in range(ranks)]
     done = [process.communicate(timeout=80) for process in processes]
-    return [process.returncode for process in processes], "".join(out for out, _ in done), "".join(err for _, err in done)
+    return [process.returncode for process in processes], "".join(out for out, _ in done), "".join(err for _,
+                                                                                                   err in done)
 
 
 def of_mpich():
@@ -86,7 +88,8 @@ def test_under_torchrun_open_mpi_is_refused_with_a_next_step():
         pytest.skip("the library under test is not for Open MPI")
     status, _, err = as_torchrun("backend_train.py", "slipway")
     assert 0 not in status
-    assert "no MPI launcher started these 2 ranks" in err and "next: start the program with `slipway run` or mpirun" in err
+    assert "no MPI launcher started these 2 ranks" in err
+    assert "next: start the program with `slipway run` or mpirun" in err
 
 
 @pytest.mark.parametrize("how,said", [

@@ -1,5 +1,5 @@
-"""Reductions of the backend "slipway": against gloo in the same processes where gloo can do them, and against the sum that
-every rank computes by itself."""
+"""Reductions of the backend "slipway": against gloo in the same processes where gloo can do them, and against the sum
+that every rank computes by itself."""
 
 import pytest
 import torch
@@ -156,7 +156,8 @@ def test_coalesced(gloo):
 
 def test_sparse_tensors_are_added(gloo):
     rank, size = dist.get_rank(), dist.get_world_size()
-    tensor = torch.sparse_coo_tensor([[0, rank + 1, rank + 1]], torch.tensor([[1., 2.], [3., 4.], [5., 6.]]), (size + 2, 2))
+    tensor = torch.sparse_coo_tensor([[0, rank + 1, rank + 1]], torch.tensor([[1., 2.], [3., 4.], [5., 6.]]),
+                                     (size + 2, 2))
     theirs = tensor.clone()
     dist.all_reduce(tensor)
     dist.all_reduce(theirs, group=gloo)

@@ -50,8 +50,8 @@ def test_zero_redundancy_optimizer(gloo, views):
     results = []
     for group in (None, gloo):
         model = wrapped_model(group, gradient_as_bucket_view=views)
-        optimizer = ZeroRedundancyOptimizer(model.parameters(), torch.optim.Adam, process_group=group or dist.group.WORLD,
-                                            parameters_as_bucket_view=views, lr=0.01)
+        optimizer = ZeroRedundancyOptimizer(model.parameters(), torch.optim.Adam, process_group=group
+                                            or dist.group.WORLD, parameters_as_bucket_view=views, lr=0.01)
         losses = losses_of(model, optimizer, 4)
         optimizer.consolidate_state_dict(to=0)
         moments = []
@@ -65,8 +65,8 @@ def test_zero_redundancy_optimizer_with_join(gloo):
     results = []
     for group in (None, gloo):
         model = wrapped_model(group)
-        optimizer = ZeroRedundancyOptimizer(model.parameters(), torch.optim.SGD, process_group=group or dist.group.WORLD,
-                                            lr=0.01)
+        optimizer = ZeroRedundancyOptimizer(model.parameters(), torch.optim.SGD, process_group=group
+                                            or dist.group.WORLD, lr=0.01)
         with Join([model, optimizer]):
             losses = losses_of(model, optimizer, 2 + dist.get_rank())
         results.append(losses + state(model))

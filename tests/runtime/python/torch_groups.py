@@ -6,8 +6,8 @@ import functools
 import torch
 import torch.distributed as dist
 
-DTYPES = (torch.float32, torch.float64, torch.float16, torch.bfloat16, torch.int8, torch.uint8, torch.int16, torch.int32,
-          torch.int64, torch.bool, torch.complex64, torch.complex128)
+DTYPES = (torch.float32, torch.float64, torch.float16, torch.bfloat16, torch.int8, torch.uint8, torch.int16,
+          torch.int32, torch.int64, torch.bool, torch.complex64, torch.complex128)
 # Of one addition, times the ranks; comparisons allow for it at most.
 BOUNDS = {torch.float32: 1e-6, torch.float64: 1e-14, torch.float16: 2e-3, torch.bfloat16: 2e-2, torch.complex64: 1e-6,
           torch.complex128: 1e-14}

@@ -83,7 +83,11 @@ class Handle:
 
     def logs(self, rank=None):
         """What its ranks have written so far, as one text; of one rank without a prefix."""
+        return self._logs_of(rank)
+
+    def _logs_of(self, rank, trial=None):
         chosen = [] if rank is None else ["--rank", rank, "--no-prefix"]
+        chosen += [] if trial is None else ["--trial", trial]
         return _command.text_of("logs", self.folder, *chosen)
 
     def __eq__(self, other):

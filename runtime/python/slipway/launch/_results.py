@@ -132,5 +132,3 @@ def read_expected(outputs, rank, attempt):
         raise errors.ResultError(f"rank {rank} has no result '{path_in(outputs, rank)}'",
                                  "look for the outputs of the run with: slipway stage out RUN --dry-run")
     return result
-
-

@@ -8,7 +8,6 @@ import tempfile
 from slipway.launch import _command, _handles, _progress, _spec, errors
 
 
-
 def _frame(rows):
     """A pandas frame where pandas is installed, else the list of dicts."""
     try:
@@ -74,9 +73,7 @@ class Run(_handles.Handle):
 
     def logs(self, rank=None, trial=None):
         """What its ranks have written so far, as one text; of an ensemble those of one trial."""
-        chosen = [] if rank is None else ["--rank", rank, "--no-prefix"]
-        chosen += [] if trial is None else ["--trial", trial]
-        return _command.text_of("logs", self.folder, *chosen)
+        return self._logs_of(rank, trial)
 
     def _rows(self):
         status = self.status()

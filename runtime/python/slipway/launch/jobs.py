@@ -213,9 +213,8 @@ class MappedJob(Job):
                 self._cancel_file().touch(mode=0o600)
 
     def logs(self, rank=None):
-        chosen = [] if rank is None else ["--rank", rank, "--no-prefix"]
         try:
-            return _command.text_of("logs", self.folder, "--trial", self.number, *chosen)
+            return self._logs_of(rank, self.number)
         except errors.UsageError:
             return ""  # it has not started
 

@@ -68,11 +68,13 @@ class Exchange:
         ctypes.memmove(address, self._shared.address, count * width)
 
     def reduce_scatter(self, sent, received, counts, op):
-        self._call("slipway_reduce_scatter", sent.data_ptr(), received.data_ptr(), _counts(counts), DTYPES[sent.dtype], op)
+        self._call("slipway_reduce_scatter", sent.data_ptr(), received.data_ptr(), _counts(counts), DTYPES[sent.dtype],
+                   op)
 
     def allgather(self, sent, received, counts):
         width = sent.element_size()
-        self._call("slipway_allgather", sent.data_ptr(), received.data_ptr(), _counts([n * width for n in counts]), BYTES)
+        self._call("slipway_allgather", sent.data_ptr(), received.data_ptr(), _counts([n * width for n in counts]),
+                   BYTES)
 
     def alltoall(self, sent, sent_counts, received, received_counts):
         width = sent.element_size()
@@ -90,7 +92,8 @@ class Exchange:
         count, others = tensor.numel(), [rank != self.rank for rank in range(self.size)]
         none = torch.empty(0, dtype=tensor.dtype)
         if self.rank == root:
-            self.alltoall(tensor.view(-1).repeat(self.size - 1), [count * other for other in others], none, [0] * self.size)
+            self.alltoall(tensor.view(-1).repeat(self.size - 1), [count * other for other in others], none,
+                          [0] * self.size)
         else:
             self.alltoall(none, [0] * self.size, tensor, [count * (rank == root) for rank in range(self.size)])
 

@@ -1,4 +1,4 @@
-"""How a process joins the job, and how the members of a group find each other: through the store that torch hands over."""
+"""How a process joins the job, and how the members of a group find each other: through the store of torch."""
 
 import atexit
 import ctypes
@@ -35,8 +35,8 @@ def join_job(store, rank, size, timeout):
     if in_job():
         return
     if torch.distributed.is_initialized() and torch.distributed.get_world_size() > size:
-        raise StateError("a group of backend 'slipway' is made by some ranks only, before any rank has joined the job; call "
-                         "slipway.init() on all ranks after init_process_group")
+        raise StateError("a group of backend 'slipway' is made by some ranks only, before any rank has joined the job; "
+                         "call slipway.init() on all ranks after init_process_group")
     without_mpi = size > 1 and not by_mpi_launcher()
     if without_mpi:
         pmi.offer(store, rank, size)
@@ -45,9 +45,10 @@ def join_job(store, rank, size, timeout):
     except SlipwayError as error:
         if not without_mpi:
             raise
-        raise LibraryError(f"no MPI launcher started these {size} ranks, and libslipway cannot start MPI by itself: {error}\n"
-                           "  next: start the program with `slipway run` or mpirun, or install the libslipway for MPICH "
-                           "(lib/slipway/mpich), which works under torchrun") from error
+        raise LibraryError(
+            f"no MPI launcher started these {size} ranks, and libslipway cannot start MPI by itself: {error}\n"
+            "  next: start the program with `slipway run` or mpirun, or install the libslipway for MPICH "
+            "(lib/slipway/mpich), which works under torchrun") from error
 
 
 def join(timeout):
@@ -104,8 +105,8 @@ class Members:
     def _require_one_job(self, job_ranks):
         if len(set(job_ranks)) == self._size:
             return
-        raise LibraryError(f"torch counts {self._size} ranks, and the MPI of libslipway {_job.size()}; start all ranks with "
-                           "one mpirun or `slipway run`, of the MPI that libslipway is built for")
+        raise LibraryError(f"torch counts {self._size} ranks, and the MPI of libslipway {_job.size()}; start all ranks "
+                           "with one mpirun or `slipway run`, of the MPI that libslipway is built for")
 
     def _create(self, job_ranks):
         ranks = (ctypes.c_int * self._size)(*job_ranks)

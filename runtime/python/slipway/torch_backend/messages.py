@@ -26,7 +26,9 @@ _LAST_DATA_S = 0.5  # what a rank sent before it ended may still be on its way
 def _bytes_of(tensor):
     """The memory of a dense tensor."""
     size = tensor.numel() * tensor.element_size()
-    return memoryview((ctypes.c_uint8 * size).from_address(tensor.data_ptr())).cast("B") if size else memoryview(bytearray())
+    if size == 0:
+        return memoryview(bytearray())
+    return memoryview((ctypes.c_uint8 * size).from_address(tensor.data_ptr())).cast("B")
 
 
 def _read(connection, buffer):
@@ -55,8 +57,8 @@ class _Receive:
     def fill(self, source, data):
         size = self.tensor.numel() * self.tensor.element_size()
         if len(data) != size:
-            self.work.finish(MismatchError(f"{self.work._what}: rank {source} of the group sent {len(data)} bytes, and the "
-                                           f"tensor has {size}; use the same shape and dtype on both"))
+            self.work.finish(MismatchError(f"{self.work.what}: rank {source} of the group sent {len(data)} bytes, and "
+                                           f"the tensor has {size}; use the same shape and dtype on both"))
             return
         target = self.tensor if is_dense(self.tensor) else torch.empty(self.tensor.shape, dtype=self.tensor.dtype)
         _bytes_of(target)[:] = data
@@ -127,8 +129,8 @@ class _Way:
             self._connection.sendall(_HELLO.pack(self.peer.token, self._own_rank))
             threading.Thread(target=self._watch, name=f"slipway-watch-{self.peer.job_rank}", daemon=True).start()
         except OSError as error:
-            self._lose(f"{self.peer.name} cannot be reached at {self.peer.address}:{self.peer.port} ({error}); is it still "
-                       "running, and does a firewall keep the nodes apart?")
+            self._lose(f"{self.peer.name} cannot be reached at {self.peer.address}:{self.peer.port} ({error}); is it "
+                       "still running, and does a firewall keep the nodes apart?")
         while True:
             self._send_one(*self._asked.get())
 
@@ -232,7 +234,8 @@ class Messenger:
 
 def require_other(call, rank, own, size):
     if rank == own or not 0 <= rank < size:
-        raise ArgumentError(f"{call}: rank {rank} is not another one of the {size} ranks of the group; this is rank {own}")
+        raise ArgumentError(f"{call}: rank {rank} is not another one of the {size} ranks of the group; this is rank "
+                            f"{own}")
 
 
 def work_for(call, tensor, timeout):

@@ -71,7 +71,8 @@ class _Manager(threading.Thread):
             try:
                 answer = self._answer(fields.get("cmd"), fields)
             except Exception as error:  # the store is gone, or another rank did not come
-                answer = f"cmd={fields.get('cmd')}_result rc=-1 msg={str(error).split(chr(10))[0].replace(' ', '_')[:200]}"
+                said = str(error).split("\n")[0].replace(" ", "_")[:200]
+                answer = f"cmd={fields.get('cmd')}_result rc=-1 msg={said}"
             self._lines.write(answer + "\n")
             self._lines.flush()
             if fields.get("cmd") == "finalize":
@@ -92,8 +93,9 @@ class _Manager(threading.Thread):
             return "cmd=barrier_out rc=0"
         if command == "get":
             value = self._mapping if fields["key"] == "PMI_process_mapping" else self._values.get(fields["key"])
-            return f"cmd=get_result rc=-1 msg=key_not_found value=unknown" if value is None else \
-                f"cmd=get_result rc=0 msg=success value={value}"
+            if value is None:
+                return "cmd=get_result rc=-1 msg=key_not_found value=unknown"
+            return f"cmd=get_result rc=0 msg=success value={value}"
         return fixed.get(command, f"cmd={command}_result rc=-1 msg=unknown_command")
 
 

@@ -20,10 +20,11 @@ NAME = "slipway"
 
 def _require_cpu(tensor, call):
     if tensor.device.type != "cpu":
-        raise DeviceMemoryError(f"{call}: the tensor is on {tensor.device}, and backend '{NAME}' exchanges CPU memory only; "
-                                "move it with .cpu(), or use backend 'nccl' for tensors on GPUs")
+        raise DeviceMemoryError(f"{call}: the tensor is on {tensor.device}, and backend '{NAME}' exchanges CPU memory "
+                                "only; move it with .cpu(), or use backend 'nccl' for tensors on GPUs")
     if tensor.layout != torch.strided:
-        raise NotSupportedError(f"{call}: the tensor is {tensor.layout}; only allreduce takes sparse tensors, use to_dense()")
+        raise NotSupportedError(f"{call}: the tensor is {tensor.layout}; only allreduce takes sparse tensors, use "
+                                "to_dense()")
 
 
 def _listed(tensors):
@@ -64,6 +65,16 @@ def _spread(flat, tensors):
 def _storage(tensor):
     """Where the memory begins that a tensor is a part of."""
     return (tensor.untyped_storage() if hasattr(tensor, "untyped_storage") else tensor.storage()).data_ptr()
+
+
+def _dense_for(output):
+    """Dense memory for what `_put` then copies into `output`: its own where that is dense."""
+    return output if is_dense(output) else torch.empty(output.shape, dtype=output.dtype)
+
+
+def _put(received, output):
+    if received is not output:
+        output.copy_(received)
 
 
 def _numels(tensors):
@@ -157,13 +168,13 @@ class SlipwayProcessGroup(TorchProcessGroup):
         self._require_same_dtype("reduce_scatter", pieces, output.dtype)
         self._require_numel("reduce_scatter", output, pieces[self._rank].numel())
         reduction = Reduction(_option(opts, "reduceOp", ReduceOp.SUM), output.dtype)
-        return self._ask("reduce_scatter", [output], lambda: self._scatter_reduced(reduction, pieces, output))
+        return self._ask("reduce_scatter", [output],
+                         lambda: self._scatter_reduced(reduction, pieces, _numels(pieces), output))
 
-    def _scatter_reduced(self, reduction, pieces, output):
-        received = output if is_dense(output) else torch.empty(output.shape, dtype=output.dtype)
-        reduction.scatter(self._exchange, _flat(pieces, output), received, _numels(pieces))
-        if received is not output:
-            output.copy_(received)
+    def _scatter_reduced(self, reduction, sent, counts, output):
+        received = _dense_for(output)
+        reduction.scatter(self._exchange, _flat(sent, output), received, counts)
+        _put(received, output)
 
     def _require_numel(self, call, tensor, wanted):
         if tensor.numel() != wanted:
@@ -174,14 +185,9 @@ class SlipwayProcessGroup(TorchProcessGroup):
         _require_cpu(output_tensor, "reduce_scatter_tensor")
         self._require_numel("reduce_scatter_tensor", input_tensor, output_tensor.numel() * self._size)
         reduction = Reduction(_option(opts, "reduceOp", ReduceOp.SUM), output_tensor.dtype)
+        counts = [output_tensor.numel()] * self._size
         return self._ask("reduce_scatter_tensor", [output_tensor],
-                         lambda: self._scatter_base(reduction, input_tensor, output_tensor))
-
-    def _scatter_base(self, reduction, sent, output):
-        received = output if is_dense(output) else torch.empty(output.shape, dtype=output.dtype)
-        reduction.scatter(self._exchange, dense(sent).view(-1), received, [output.numel()] * self._size)
-        if received is not output:
-            output.copy_(received)
+                         lambda: self._scatter_reduced(reduction, [input_tensor], counts, output_tensor))
 
     def reduce_scatter_tensor_coalesced(self, outputs, inputs, opts=None):
         """One reduce_scatter_tensor for each."""
@@ -222,11 +228,10 @@ class SlipwayProcessGroup(TorchProcessGroup):
         def carry_out():
             sent = dense(input_tensor)
             inside = sent.numel() and _storage(sent) == _storage(output_tensor)
-            direct = is_dense(output_tensor) and not inside  # the library wants memory that does not overlap
-            received = output_tensor if direct else torch.empty(output_tensor.shape, dtype=sent.dtype)
+            # The library wants memory that does not overlap.
+            received = torch.empty(output_tensor.shape, dtype=sent.dtype) if inside else _dense_for(output_tensor)
             self._exchange.allgather(sent, received, [sent.numel()] * self._size)
-            if received is not output_tensor:
-                output_tensor.copy_(received)
+            _put(received, output_tensor)
         return self._ask("all_gather_into_tensor", [output_tensor], carry_out)
 
     def allgather_into_tensor_coalesced(self, outputs, inputs, opts=None):
@@ -264,7 +269,8 @@ class SlipwayProcessGroup(TorchProcessGroup):
             self._require_numel("scatter", pieces[root], tensor.numel())
         received_counts = [tensor.numel() if rank == root else 0 for rank in range(self._size)]
         counts = _numels(pieces) if pieces else [0] * self._size
-        return self._ask("scatter", [tensor], lambda: self._all_to_all(pieces, counts, [tensor], received_counts, tensor))
+        return self._ask("scatter", [tensor],
+                         lambda: self._all_to_all(pieces, counts, [tensor], received_counts, tensor))
 
     def alltoall(self, output_tensors, input_tensors, opts=None):
         outputs = self._require_list("all_to_all", list(output_tensors), "output tensors")
@@ -288,11 +294,9 @@ class SlipwayProcessGroup(TorchProcessGroup):
             raise ArgumentError("all_to_all_single: a rank sends itself as much as it receives from itself")
 
         def carry_out():
-            received = output_tensor if is_dense(output_tensor) else torch.empty(output_tensor.shape,
-                                                                                 dtype=output_tensor.dtype)
+            received = _dense_for(output_tensor)
             self._exchange.alltoall(dense(input_tensor), counts, received, received_counts)
-            if received is not output_tensor:
-                output_tensor.copy_(received)
+            _put(received, output_tensor)
         return self._ask("all_to_all_single", [output_tensor], carry_out)
 
     def _split(self, tensor, rows):

@@ -89,7 +89,8 @@ class Reduction:
         exchange.reduce_scatter(self._raw(sent), self._raw(received.view(-1)), [n * width for n in counts], self._op)
 
     def _all_by_slices(self, exchange, flat):
-        counts = [flat.numel() // exchange.size + (rank < flat.numel() % exchange.size) for rank in range(exchange.size)]
+        counts = [flat.numel() // exchange.size + (rank < flat.numel() % exchange.size)
+                  for rank in range(exchange.size)]
         own = self._slice(exchange, flat, counts)
         result = torch.empty_like(flat)
         exchange.allgather(own, result, counts)

@@ -8,9 +8,10 @@ from slipway.torch_backend.reductions import name_of
 
 
 def allreduce(exchange, tensor, op):
-    """An operation that leaves the coalesced sum in `tensor`. Three allgathers: each rank receives all elements of all."""
+    """An operation that leaves the coalesced sum in `tensor`. Three allgathers: each rank gets all elements of all."""
     if name_of(op) != "SUM":
-        raise ArgumentError(f"allreduce: sparse tensors are added up only, and not combined by {name_of(op)}; use to_dense()")
+        raise ArgumentError(f"allreduce: sparse tensors are added up only, and not combined by {name_of(op)}; use "
+                            "to_dense()")
 
     def carry_out():
         own = tensor.coalesce()

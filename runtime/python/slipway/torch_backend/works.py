@@ -43,7 +43,7 @@ class Work(TorchWork):
 
     def __init__(self, result, what, limit=None):
         super().__init__()
-        self._result, self._what, self._limit = result, what, limit
+        self._result, self.what, self._limit = result, what, limit
         self._done = threading.Event()
         self._lock = threading.Lock()
         self._error = self._source = self._promise = self._future = None
@@ -71,8 +71,8 @@ class Work(TorchWork):
     def wait(self, timeout=None):
         seconds = _seconds(timeout) or self._limit
         if not self._done.wait(seconds):
-            raise StalledError(f"{self._what} was not done after {seconds:.1f} s; see what the other rank does, or give "
-                               "init_process_group a larger timeout")
+            raise StalledError(f"{self.what} was not done after {seconds:.1f} s; see what the other rank does, or "
+                               "give init_process_group a larger timeout")
         self._is_asked_for()
         if self._error is not None:
             raise self._error
