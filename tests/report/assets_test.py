@@ -32,7 +32,8 @@ class Assets(unittest.TestCase):
 
     def test_parse_no_html_from_data(self):
         for path in (page.REPORT / "src").rglob("*.js"):
-            self.assertIsNone(re.search(r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|DOMParser|\beval\(", path.read_text()), path.name)
+            self.assertIsNone(re.search(r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|DOMParser|\beval\(",
+                                        path.read_text()), path.name)
 
     def test_name_the_licence_of_each_library(self):
         licences = (DIST / "LICENSES.txt").read_text()
@@ -48,7 +49,8 @@ class Assets(unittest.TestCase):
 
     def test_are_put_into_the_skeleton_each_once(self):
         skeleton = (page.REPORT / "skeleton.html").read_text()
-        self.assertEqual(re.findall(r"<!-- slipway:(\w+) -->", skeleton), ["live", "style", "summary", "view", "script"])
+        self.assertEqual(re.findall(r"<!-- slipway:(\w+) -->", skeleton),
+                         ["live", "style", "summary", "view", "script"])
 
     def test_sources_are_short(self):
         for path in (page.REPORT / "src").rglob("*.js"):
@@ -58,7 +60,8 @@ class Assets(unittest.TestCase):
 class Document(unittest.TestCase):
     def test_made_for_tests_has_the_members_that_the_program_writes(self):
         source = (page.REPORT.parents[1] / "launcher/view/run_view.cpp").read_text()
-        for kind, made in (("RunView", synthetic.single()), ("CurveView", synthetic.single()["curves"][0]), ("RankEndView", synthetic.single()["attempts"][0]["ranks"][0])):
+        for kind, made in (("RunView", synthetic.single()), ("CurveView", synthetic.single()["curves"][0]),
+                           ("RankEndView", synthetic.single()["attempts"][0]["ranks"][0])):
             body = source.split(f"MaybeConst<{kind}> Struct>", 1)[1].split("\n}\n", 1)[0]
             self.assertEqual(sorted(made), sorted(re.findall(r'visit\("(\w+)"', body)), kind)
 

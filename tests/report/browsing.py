@@ -1,12 +1,16 @@
 """What the tests of the page in a browser share."""
 
 import pathlib
+import sys
 import tempfile
 import time
 import unittest
 
 import page
 from page import errors_of, requests_of
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+from waiting import wait_for  # noqa: E402
 
 TEXT = "return document.body.innerText"
 
@@ -37,7 +41,8 @@ class Browsing(unittest.TestCase):
         path.write_text(page.page(document, **parts), encoding="utf-8")
         self.driver.get(f"file://{path}{hash_}")
         if self.SCRIPT:
-            self.until(lambda: self.run_script("return performance.getEntriesByName('slipway-ready').length > 0"), "the page starts")
+            self.until(lambda: self.run_script("return performance.getEntriesByName('slipway-ready').length > 0"),
+                       "the page starts")
         self.settle()
 
     def run_script(self, script, *arguments):
@@ -56,13 +61,11 @@ class Browsing(unittest.TestCase):
         """Waits until two frames have been drawn."""
         if not self.SCRIPT:
             return
-        self.driver.execute_async_script("const done = arguments[0]; requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done, 30)))")
+        self.driver.execute_async_script("const done = arguments[0]; requestAnimationFrame(() => "
+                                         "requestAnimationFrame(() => setTimeout(done, 30)))")
 
     def until(self, condition, what, seconds=20):
-        end = time.monotonic() + seconds
-        while not condition():
-            self.assertLess(time.monotonic(), end, f"waited {seconds} s: {what}")
-            time.sleep(0.05)
+        wait_for(condition, seconds, what)
 
     def show(self, selector):
         """Scrolls there; gives left, top, width, height in the window."""
@@ -70,11 +73,14 @@ class Browsing(unittest.TestCase):
         self.settle()
         time.sleep(0.2)
         self.settle()
-        return self.run_script("const b = document.querySelector(arguments[0]).getBoundingClientRect(); return [b.left, b.top, b.width, b.height]", selector)
+        return self.run_script("const b = document.querySelector(arguments[0]).getBoundingClientRect(); return "
+                               "[b.left, b.top, b.width, b.height]", selector)
 
     def mouse(self, kind, x, y, is_down, modifiers=0):
-        self.driver.execute_cdp_cmd("Input.dispatchMouseEvent", {"type": kind, "x": x, "y": y, "button": "left" if is_down or kind != "mouseMoved" else "none",
-                                                                 "buttons": int(is_down), "clickCount": 1, "modifiers": modifiers})
+        button = "left" if is_down or kind != "mouseMoved" else "none"
+        self.driver.execute_cdp_cmd("Input.dispatchMouseEvent", {"type": kind, "x": x, "y": y, "button": button,
+                                                                 "buttons": int(is_down), "clickCount": 1,
+                                                                 "modifiers": modifiers})
 
     def click_at(self, x, y, modifiers=0):
         self.mouse("mouseMoved", x, y, False)

@@ -34,10 +34,13 @@ class Table(Browsing):
     def test_sorts_up_down_and_as_before(self):
         rates = [value for value in self.run_["trials"]["parameters"]["lr"]]
         self.click_head("lr")
-        self.assertEqual([float(value) for value in self.column("lr")[:10]], [float(f"{value:.4g}") for value in sorted(rates)[:10]])
+        self.assertEqual([float(value) for value in self.column("lr")[:10]],
+                         [float(f"{value:.4g}") for value in sorted(rates)[:10]])
         self.click_head("lr")
-        self.assertEqual([float(value) for value in self.column("lr")[:10]], [float(f"{value:.4g}") for value in sorted(rates, reverse=True)[:10]])
-        self.assertEqual(self.run_script("return document.querySelector('.grid th[aria-sort]').getAttribute('aria-sort')"), "descending")
+        self.assertEqual([float(value) for value in self.column("lr")[:10]],
+                         [float(f"{value:.4g}") for value in sorted(rates, reverse=True)[:10]])
+        self.assertEqual(self.run_script("return document.querySelector('.grid "
+                                         "th[aria-sort]').getAttribute('aria-sort')"), "descending")
         self.click_head("lr")
         self.assertEqual(self.column("Trial")[:3], ["0", "1", "2"])
 
@@ -48,11 +51,13 @@ class Table(Browsing):
 
     def test_filters_by_comparisons_and_words(self):
         parameters, state = self.run_["trials"]["parameters"], self.run_["trials"]["state"]
-        wanted = rows_with(self.run_, lambda i: parameters["lr"][i] < .001 and parameters["optimizer"][i] == "adam" and state[i] == "complete")
+        wanted = rows_with(self.run_, lambda i: parameters["lr"][i] < .001 and parameters["optimizer"][i] == "adam"
+                           and state[i] == "complete")
         self.find(".search").send_keys("lr<0.001 optimizer=adam complete")
         self.settle()
         self.assertIn(f"{len(wanted)} of 300", self.text("#s-trials .count"))
-        self.assertEqual(self.run_script("return document.querySelector('.grid').getAttribute('aria-rowcount')"), str(len(wanted) + 1))
+        self.assertEqual(self.run_script("return document.querySelector('.grid').getAttribute('aria-rowcount')"),
+                         str(len(wanted) + 1))
         self.find(".search").send_keys(" nothing>3")
         self.assertIn('No column "nothing"', self.text("#s-trials .count"))
 
@@ -67,14 +72,16 @@ class Table(Browsing):
         self.run_script("document.querySelector('.grid-scroll').scrollTop = 1e6")
         self.settle()
         self.assertLess(self.run_script("return document.querySelectorAll('.grid tbody tr').length"), 60)
-        self.assertEqual(self.run_script("return [...document.querySelectorAll('.grid tbody tr:not(.spacer)')].pop().getAttribute('aria-rowindex')"), "301")
+        self.assertEqual(self.run_script("return [...document.querySelectorAll('.grid tbody "
+                                         "tr:not(.spacer)')].pop().getAttribute('aria-rowindex')"), "301")
 
     def test_keys_walk_and_select(self):
         from selenium.webdriver.common.keys import Keys
         self.run_script("document.querySelector('.grid tbody tr[tabindex=\"0\"]').focus()")
         self.keys(Keys.ARROW_DOWN, Keys.ARROW_DOWN, Keys.SPACE, Keys.ARROW_DOWN, Keys.SPACE)
         self.assertEqual(self.selected(), 2)
-        self.assertEqual(self.run_script("return [...document.querySelectorAll('.grid [aria-selected=true]')].map((e) => e.getAttribute('aria-rowindex'))"), ["4", "5"])
+        self.assertEqual(self.run_script("return [...document.querySelectorAll('.grid [aria-selected=true]')].map((e) "
+                                         "=> e.getAttribute('aria-rowindex'))"), ["4", "5"])
         self.keys(Keys.ESCAPE)
         self.assertEqual(self.selected(), 0)
 
@@ -108,7 +115,9 @@ class Selection(Browsing):
     def test_a_brush_selects_what_lies_in_its_range(self):
         left, top, _, height = self.show(PARALLEL)
         self.drag(left + 52, top + height * .3, left + 52, top + height * .6)
-        low, high = self.run_script("return [...document.querySelectorAll(\"#s-parallel-coordinates input[aria-label='lr from'], #s-parallel-coordinates input[aria-label='lr to']\")].map((e) => Number(e.value))")
+        low, high = self.run_script("return [...document.querySelectorAll(\"#s-parallel-coordinates "
+                                    "input[aria-label='lr from'], #s-parallel-coordinates input[aria-label='lr "
+                                    "to']\")].map((e) => Number(e.value))")
         self.assertTrue(0 < low < high < .1, (low, high))
         rates = self.run_["trials"]["parameters"]["lr"]
         self.assertLessEqual(abs(self.selected() - len(rows_with(self.run_, lambda i: low <= rates[i] <= high))), 1)
@@ -166,7 +175,8 @@ class Charts(Browsing):
         run = synthetic.single()
         self.open(synthetic.view(run))
         chips = self.driver.find_elements("css selector", "#s-learning-curves .chips .toggle")
-        self.assertEqual([chip.get_attribute("aria-pressed") for chip in chips], ["true", "true", "false", "false", "false"])
+        self.assertEqual([chip.get_attribute("aria-pressed") for chip in chips],
+                         ["true", "true", "false", "false", "false"])
         chips[2].click()
         self.find("#s-learning-curves .data summary").click()
         self.settle()
@@ -183,13 +193,15 @@ class Charts(Browsing):
         self.settle()
         self.until(lambda: "step" in self.text(".tip"), "a tooltip")
         lines = self.text(".tip").split("\n")
-        self.assertIn(lines[lines.index("value") + 1], {f"{value:.6g}" for curve in run["curves"] for value in curve["value"] if value is not None})
+        self.assertIn(lines[lines.index("value") + 1],
+                      {f"{value:.6g}" for curve in run["curves"] for value in curve["value"] if value is not None})
 
     def test_the_page_follows_the_window(self):
         for make in (lambda: synthetic.ensemble(60, 2), synthetic.single):
             self.open(synthetic.view(make()))
             for width in (700, 400, 1400):
-                self.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": False})
+                self.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride",
+                                            {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": False})
                 self.settle()
                 self.assertLessEqual(self.run_script("return document.documentElement.scrollWidth"), width)
             self.driver.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
@@ -209,10 +221,13 @@ class Charts(Browsing):
     def test_runs_are_compared(self):
         other = {**synthetic.single("failed", 5, "other-2"), "spec": synthetic.SPEC.replace("64", "128")}
         first = synthetic.single()
-        self.open(synthetic.view(first, other, differences=[("train.args.batch", [64, 128]), ("name", ["fashion", None])]))
-        self.assertEqual(self.texts("[aria-label='Fields of the specs that differ'] tbody tr"), ["train.args.batch\t64\t128", "name\tfashion\t–"])
+        self.open(synthetic.view(first, other,
+                                 differences=[("train.args.batch", [64, 128]), ("name", ["fashion", None])]))
+        self.assertEqual(self.texts("[aria-label='Fields of the specs that differ'] tbody tr"),
+                         ["train.args.batch\t64\t128", "name\tfashion\t–"])
         next(each for each in self.driver.find_elements("css selector", ".toggle") if each.text == "As written").click()
-        self.assertEqual(self.texts(".code .removed") + self.texts(".code .added"), ["-   args: {lr: 0.001, batch: 64}\n", "+   args: {lr: 0.001, batch: 128}\n"])
+        self.assertEqual(self.texts(".code .removed") + self.texts(".code .added"),
+                         ["-   args: {lr: 0.001, batch: 64}\n", "+   args: {lr: 0.001, batch: 128}\n"])
         self.assertIn("other-2", self.text(".compare-table thead"))
         select = self.find(".chooser select")
         select.send_keys("other-2")
@@ -227,12 +242,14 @@ class Charts(Browsing):
         self.open(synthetic.view(*runs))
         curves = [next(curve for curve in run["curves"] if curve["metric"] == "accuracy") for run in runs]
         self.assertEqual(self.row_of("accuracy: last (lowest to highest)"),
-                         [f"{curve['value'][-1]:.6g} ({curve['lowest']:.6g} to {curve['highest']:.6g})" for curve in curves])
+                         [f"{curve['value'][-1]:.6g} ({curve['lowest']:.6g} to {curve['highest']:.6g})"
+                          for curve in curves])
         self.assertIsNone(self.row_of("Best"), "single runs have none")
 
     def test_of_three_runs_two_are_compared_by_the_fields_in_which_they_differ(self):
         runs = [synthetic.single("failed", seed, name) for seed, name in ((1, "a"), (2, "b"), (3, "c"))]
-        self.open(synthetic.view(*runs, differences=[("train.args.lr", [.1, .2, .2]), ("launch.nodes", [1, 1, 2])]), "#/compare/b,c")
+        self.open(synthetic.view(*runs, differences=[("train.args.lr", [.1, .2, .2]), ("launch.nodes", [1, 1, 2])]),
+                  "#/compare/b,c")
         self.assertEqual(self.texts("[aria-label='Fields of the specs that differ'] tbody tr"), ["launch.nodes\t1\t2"])
 
     def test_specs_that_are_equal_are_said_to_be_equal(self):
@@ -243,7 +260,9 @@ class Charts(Browsing):
 class Accessible(Browsing):
     def problems(self):
         self.driver.execute_script(AXE.read_text())
-        found = self.driver.execute_async_script("const done = arguments[0]; axe.run(document, {resultTypes: ['violations']}).then((r) => done(r.violations.map((v) => [v.id, v.nodes.slice(0, 3).map((n) => n.html.slice(0, 200))])))")
+        found = self.driver.execute_async_script("const done = arguments[0]; axe.run(document, {resultTypes: "
+                                                 "['violations']}).then((r) => done(r.violations.map((v) => [v.id, "
+                                                 "v.nodes.slice(0, 3).map((n) => n.html.slice(0, 200))])))")
         return found
 
     def test_axe_finds_nothing(self):
@@ -251,12 +270,14 @@ class Accessible(Browsing):
             self.skipTest("axe-core is not here: run npm ci in templates/report")
         many = synthetic.single("failed")
         many["steps"]["ranks"] = [{**many["steps"]["ranks"][i % 8], "rank": i} for i in range(200)]
-        documents = {"run": [many], "ensemble": [synthetic.ensemble(60, 2)], "two": [synthetic.single(), synthetic.single("failed", 5, "b")]}
+        documents = {"run": [many], "ensemble": [synthetic.ensemble(60, 2)],
+                     "two": [synthetic.single(), synthetic.single("failed", 5, "b")]}
         for name, runs in documents.items():
             for theme in ("light", "dark"):
                 with self.subTest(document=name, theme=theme):
                     self.open(synthetic.view(*runs))
-                    self.run_script("document.documentElement.dataset.theme !== arguments[0] && arguments[0] === 'dark' && document.querySelector('[aria-label=\"Light or dark\"]').click()", theme)
+                    self.run_script("document.documentElement.dataset.theme !== arguments[0] && arguments[0] === "
+                                    "'dark' && document.querySelector('[aria-label=\"Light or dark\"]').click()", theme)
                     self.run_script("document.querySelectorAll('details').forEach((e) => { e.open = true; })")
                     self.settle()
                     self.assertEqual(self.problems(), [])

@@ -14,7 +14,8 @@ import synthetic
 from browsing import Browsing
 
 TOKEN = "secret"
-KEPT = ("run", "name", "kind", "engine", "nodes", "ranks", "tags", "phase", "created", "started", "ended", "progress", "best", "metrics")
+KEPT = ("run", "name", "kind", "engine", "nodes", "ranks", "tags", "phase", "created", "started", "ended", "progress",
+        "best", "metrics")
 
 
 class Runs:
@@ -29,7 +30,8 @@ class Runs:
         self.documents[run["run"]] = run
 
     def view_of(self, ids):
-        return synthetic.view(*[self.documents[each] for each in ids], differences=[("name", ids)] if len(ids) > 1 else ())
+        differences = [("name", ids)] if len(ids) > 1 else ()
+        return synthetic.view(*[self.documents[each] for each in ids], differences=differences)
 
 
 def handler_of(runs):
@@ -43,7 +45,8 @@ def handler_of(runs):
             if address.path == "/":
                 return self.answer(page.page(is_live=True).encode(), "text/html; charset=utf-8")
             if address.path == "/api/runs":
-                return self.answer(json.dumps({"runs": [{key: run[key] for key in KEPT} for run in runs.documents.values()]}).encode())
+                return self.answer(json.dumps({"runs": [{key: run[key] for key in KEPT}
+                                                        for run in runs.documents.values()]}).encode())
             if address.path == "/api/view":
                 return self.answer(json.dumps(runs.view_of(query["run"])).encode())
             return self.follow()
@@ -72,11 +75,15 @@ class Live(Browsing):
     def setUp(self):
         self.runs = Runs()
         for i in range(1000):
-            run = synthetic.single("failed" if i % 7 == 0 else "succeeded", 1, f"old-{i:04}") if i < 3 else {**self.runs.documents[f"old-000{i % 3}"], "run": f"old-{i:04}", "curves": []}
-            last = {"progress": {"done": 168, "total": None, "unit": "steps", "left_s": None}, "metrics": {"accuracy": 0.875, "loss": None},
+            name = f"old-{i:04}"
+            run = (synthetic.single("failed" if i % 7 == 0 else "succeeded", 1, name) if i < 3 else
+                   {**self.runs.documents[f"old-000{i % 3}"], "run": name, "curves": []})
+            last = {"progress": {"done": 168, "total": None, "unit": "steps", "left_s": None},
+                    "metrics": {"accuracy": 0.875, "loss": None},
                     "best": {"metric": "accuracy", "goal": "maximize", "value": 0.875}}
             self.runs.add({**run, **last, "created": synthetic.START + i, "tags": ["paper"] if i < 5 else []})
-        self.runs.add({**synthetic.ensemble(100, run="search-live"), "created": synthetic.START + 5000, "metrics": None})
+        self.runs.add({**synthetic.ensemble(100, run="search-live"), "created": synthetic.START + 5000,
+                       "metrics": None})
         self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler_of(self.runs))
         self.server.daemon_threads = True
         threading.Thread(target=self.server.serve_forever, daemon=True).start()
@@ -105,7 +112,8 @@ class Live(Browsing):
         search.send_keys("tags=paper")
         self.settle()
         self.assertIn("5 of 1,001", self.text(".count"))
-        next(chip for chip in self.driver.find_elements("css selector", ".chips .toggle") if chip.text.startswith("failed")).click()
+        next(chip for chip in self.driver.find_elements("css selector", ".chips .toggle")
+             if chip.text.startswith("failed")).click()
         self.assertIn("2 of 1,001", self.text(".count"))
 
     def test_follows_a_run_and_keeps_the_selection(self):
@@ -131,7 +139,8 @@ class Live(Browsing):
         self.find(".primary").click()
         self.until(lambda: "Side by side" in self.text(), "the comparison")
         self.assertEqual(len(self.texts("[aria-label='Runs side by side'] thead th")), 2)
-        self.assertEqual(self.texts("[aria-label='Fields of the specs that differ'] tbody tr"), ["name\told-0008\told-0009"])
+        self.assertEqual(self.texts("[aria-label='Fields of the specs that differ'] tbody tr"),
+                         ["name\told-0008\told-0009"])
 
     def test_says_when_the_server_has_gone(self):
         self.find(".grid tbody tr[aria-rowindex='2'] td:nth-child(2)").click()

@@ -17,7 +17,9 @@ def embedded(document):
 
 
 def element_of(document):
-    return "" if document is None else f'<script type="application/json" id="slipway-view">{embedded(document)}</script>'
+    if document is None:
+        return ""
+    return f'<script type="application/json" id="slipway-view">{embedded(document)}</script>'
 
 
 def page(document=None, summary="<h1>Summary</h1>", is_live=False):
@@ -47,8 +49,10 @@ def browser(width=1400, height=1000, dark=False, script=True):
     from selenium.webdriver.chrome.service import Service
     options = webdriver.ChromeOptions()
     options.binary_location = shutil.which("chromium")
-    for argument in ("--headless=new", "--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu", "--force-device-scale-factor=1", "--hide-scrollbars",
-                     "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1", "--disable-background-networking", "--disable-component-update",
+    for argument in ("--headless=new", "--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu",
+                     "--force-device-scale-factor=1", "--hide-scrollbars",
+                     "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1", "--disable-background-networking",
+                     "--disable-component-update",
                      f"--window-size={width},{height}", *(["--force-dark-mode"] if dark else [])):
         options.add_argument(argument)
     if not script:
@@ -56,8 +60,9 @@ def browser(width=1400, height=1000, dark=False, script=True):
     options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
     driver = webdriver.Chrome(service=Service(shutil.which("chromedriver")), options=options)
     driver.set_script_timeout(60)
-    driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [{"name": "prefers-color-scheme", "value": "dark" if dark else "light"},
-                                                                      {"name": "prefers-reduced-motion", "value": "reduce"}]})
+    driver.execute_cdp_cmd("Emulation.setEmulatedMedia",
+                           {"features": [{"name": "prefers-color-scheme", "value": "dark" if dark else "light"},
+                                        {"name": "prefers-reduced-motion", "value": "reduce"}]})
     return driver
 
 

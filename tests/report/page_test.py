@@ -11,7 +11,8 @@ import page
 import synthetic
 from browsing import Browsing
 
-HOSTILE = ["<img src=x onerror='window.hacked=1'>", "</script><script>window.hacked=1</script>", "javascript:window.hacked=1", "\u202egnp.exe", "a\x00b\x1b[31mred", "'\"><svg onload=window.hacked=1>",
+HOSTILE = ["<img src=x onerror='window.hacked=1'>", "</script><script>window.hacked=1</script>",
+           "javascript:window.hacked=1", "\u202egnp.exe", "a\x00b\x1b[31mred", "'\"><svg onload=window.hacked=1>",
            "x" * 5000]
 
 
@@ -19,7 +20,8 @@ def hostile(value, count=0):
     """The same document, with every free text replaced by something hostile."""
     kept = {"kind", "schema", "phase", "state", "goal", "part", "event", "unit"}
     if isinstance(value, dict):
-        return {HOSTILE[i % 6] + key if parent_is_free(value, key) else key: each if key in kept else hostile(each, count + i) for i, (key, each) in enumerate(value.items())}
+        return {HOSTILE[i % 6] + key if parent_is_free(value, key) else key:
+                each if key in kept else hostile(each, count + i) for i, (key, each) in enumerate(value.items())}
     if isinstance(value, list):
         return [hostile(each, count + i) for i, each in enumerate(value)]
     return HOSTILE[count % len(HOSTILE)] + value if isinstance(value, str) else value
@@ -35,7 +37,8 @@ class Page(Browsing):
         self.open(synthetic.view(run))
         line = self.text(".first-line")
         last = {curve["metric"]: curve["value"][-1] for curve in run["curves"]}
-        for words in ("running", f"loss\n{last['loss']:.4g}", f"accuracy\n{last['accuracy']:.4g}", "and 1 more", "3,990 of 8,000 steps", "50 %", "7 min 25 s"):
+        for words in ("running", f"loss\n{last['loss']:.4g}", f"accuracy\n{last['accuracy']:.4g}", "and 1 more",
+                      "3,990 of 8,000 steps", "50 %", "7 min 25 s"):
             self.assertIn(words, line)
         self.assertNotIn("Best", line)
         self.assertEqual(self.run_script("return document.getElementById('slipway-summary')"), None)
@@ -46,7 +49,8 @@ class Page(Browsing):
 
     def test_of_a_run_has_its_sections(self):
         self.open(synthetic.view(synthetic.single("failed")))
-        self.assertEqual(self.texts(".contents a"), ["Learning curves", "Failures", "Time", "Attempts", "Events", "Spec", "Provenance"])
+        self.assertEqual(self.texts(".contents a"),
+                         ["Learning curves", "Failures", "Time", "Attempts", "Events", "Spec", "Provenance"])
         self.assertIn("rank 5 on n2 ended with exit code 1", self.text(".reason"))
         self.assertIn("rank failed", self.text(".reason .badge"))
         self.assertIn("rank 5 (n2)", self.text("[aria-label='Step time by rank']"))
@@ -66,7 +70,8 @@ class Page(Browsing):
         best = trials["rank"].index(1)
         first = self.texts(".grid tbody tr[aria-rowindex='2'] td")
         self.assertEqual(first[:4], [str(best), "complete", "1", f"{trials['value'][0][best]:.4g}"])
-        self.assertEqual(self.run_script("return document.querySelectorAll('.grid tbody tr[aria-rowindex=\"2\"] td')[3].title"), repr(trials["value"][0][best]))
+        self.assertEqual(self.run_script("return document.querySelectorAll('.grid tbody tr[aria-rowindex=\"2\"] "
+                                         "td')[3].title"), repr(trials["value"][0][best]))
         self.assertEqual(self.text("[aria-label=Importance] .bar-row .bar-value"), "58.0 %")
         self.assertIn(f"lowest, trial {best}", self.text(".first-line"))
         space = dict(zip(self.texts("[aria-label='Search space'] tbody td:first-child"), self.texts("[aria-label='Search space'] tbody td:last-child")))
@@ -79,15 +84,18 @@ class Page(Browsing):
                 self.run_script("arguments[0].open = true", details)
             self.settle()
             self.assertIsNone(self.run_script("return window.hacked ?? null"))
-            self.assertEqual(self.run_script("return document.querySelectorAll('img, iframe, object, script[src]').length"), 0)
+            self.assertEqual(self.run_script("return document.querySelectorAll('img, iframe, object, "
+                                             "script[src]').length"), 0)
             self.assertIn("onerror=", self.text())
             self.assertNotIn("\u202e", self.text())
             self.assertLessEqual(self.run_script("return document.documentElement.scrollWidth"), 1400)
 
     def test_missing_members_are_tolerated(self):
         null = {key: None for key in synthetic.ensemble(3)}
-        for run in ({}, null, {**null, "kind": "ensemble"}, {"kind": "ensemble", "trials": {"number": []}}, {"kind": "ensemble", "trials": {"number": [4], "value": [[None]]}},
-                    {"curves": [{"metric": "loss", "value": [None, None], "step": [0, 1]}]}, {"steps": {"ranks": [{"rank": 0}]}, "accounting": {}, "failures": [{}], "events": [{}]}):
+        for run in ({}, null, {**null, "kind": "ensemble"}, {"kind": "ensemble", "trials": {"number": []}},
+                    {"kind": "ensemble", "trials": {"number": [4], "value": [[None]]}},
+                    {"curves": [{"metric": "loss", "value": [None, None], "step": [0, 1]}]},
+                    {"steps": {"ranks": [{"rank": 0}]}, "accounting": {}, "failures": [{}], "events": [{}]}):
             self.open({"runs": [run]})
             self.assertNotIn("could not", self.text())
             self.assertTrue(self.text(".pill"))
@@ -96,7 +104,8 @@ class Page(Browsing):
 
     def test_the_document_may_be_compressed(self):
         packed = base64.b64encode(gzip.compress(json.dumps(synthetic.view(synthetic.single())).encode())).decode()
-        with unittest.mock.patch.object(page, "element_of", lambda _: f'<script type="application/gzip" id="slipway-view">{packed}</script>'):
+        element = f'<script type="application/gzip" id="slipway-view">{packed}</script>'
+        with unittest.mock.patch.object(page, "element_of", lambda _: element):
             self.open({})
         self.assertIn("3,990 of 8,000 steps", self.text(".first-line"))
 

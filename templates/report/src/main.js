@@ -47,9 +47,7 @@ class App {
 
   async routeLive(kind, ids) {
     if (kind === 'run' && ids.length) return this.followOne(ids[0]);
-    if (kind === 'compare' && ids.length) {
-      return this.followSeveral(ids);
-    }
+    if (kind === 'compare' && ids.length) return this.followSeveral(ids);
     return this.followList();
   }
 

@@ -51,7 +51,7 @@ export function fill(element, ...children) {
 const SVG = 'http://www.w3.org/2000/svg';
 
 /** An SVG element. @param {Record<string, any>} [attributes] @returns {SVGElement} */
-export function svg(name, attributes = {}, ...children) {
+function svg(name, attributes = {}, ...children) {
   const element = document.createElementNS(SVG, name);
   for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, value);
   element.append(...nodes(children));

@@ -1,6 +1,6 @@
 /** Numbers, times and sizes as a reader wants them. Null and non-finite values are a dash or their name. */
 
-export const NONE = '–';
+const NONE = '–';
 
 const formats = new Map();
 

@@ -11,7 +11,7 @@ export function readView(raw) {
 }
 
 /** @typedef {ReturnType<typeof readRun>} Run */
-export function readRun(raw) {
+function readRun(raw) {
   const run = {
     raw, run: text(raw.run) || 'run', folder: text(raw.folder), name: text(raw.name) || text(raw.run), engine: text(raw.engine),
     isEnsemble: raw.kind === 'ensemble', nodes: finite(raw.nodes), ranks: finite(raw.ranks),

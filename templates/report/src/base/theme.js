@@ -16,7 +16,7 @@ export function setTheme(name) {
   readTheme();
 }
 
-export function readTheme() {
+function readTheme() {
   const chosen = document.documentElement.dataset.theme;
   isDark = !isPrinting && (chosen ? chosen === 'dark' : matchMedia('(prefers-color-scheme: dark)').matches);
   document.documentElement.classList.toggle('dark', isDark);
@@ -46,12 +46,6 @@ function mix(value) {
   return (x ^ (x >>> 15)) >>> 0;
 }
 
-export function hashText(text) {
-  let hash = 7;
-  for (let i = 0; i < text.length; ++i) hash = (Math.imul(hash, 31) + text.charCodeAt(i)) | 0;
-  return hash >>> 0;
-}
-
 /** The colour of a trial: always the same for a number. @param {number} trial */
 export function trialColour(trial) {
   if (!cache.has(trial)) {
@@ -72,7 +66,7 @@ function hue(angle, chroma, shift) {
 }
 
 /** OKLCH to rgb(), clipped. */
-export function oklch(lightness, chroma, degrees) {
+function oklch(lightness, chroma, degrees) {
   const a = chroma * Math.cos(degrees * Math.PI / 180), b = chroma * Math.sin(degrees * Math.PI / 180);
   const l = (lightness + 0.3963377774 * a + 0.2158037573 * b) ** 3;
   const m = (lightness - 0.1055613458 * a - 0.0638541728 * b) ** 3;

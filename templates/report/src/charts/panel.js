@@ -26,14 +26,21 @@ function saveButton(surface, title) {
   }}}, icon('image'));
 }
 
-/** The button that undoes a zoom; shown while there is one. */
-export function resetButton(reset) {
-  return h('button', {type: 'button', class: 'quiet icon-only', hidden: true, title: 'Reset zoom', 'aria-label': 'Reset zoom', on: {click: reset}}, icon('reset'));
+/** The button that undoes the zoom of a chart; shown while there is one. @param {any} chart with `setZoom` and `options.zoomed` */
+export function resetButton(chart) {
+  const button = h('button', {type: 'button', class: 'quiet icon-only', hidden: true, title: 'Reset zoom', 'aria-label': 'Reset zoom', on: {click: () => chart.setZoom(null)}}, icon('reset'));
+  chart.options.zoomed = (isZoomed) => { button.hidden = !isZoomed; };
+  return button;
+}
+
+/** What may be larger than its place: it scrolls, by keys too. */
+export function scrollArea(label, ...children) {
+  return h('div', {class: 'scroll', tabindex: '0', role: 'group', 'aria-label': label}, children);
 }
 
 /** The text alternative: made when it is opened. */
 function dataTable(title, data) {
-  const body = h('div', {class: 'scroll', tabindex: '0', role: 'group', 'aria-label': `Data of ${title}`});
+  const body = scrollArea(`Data of ${title}`);
   const details = h('details', {class: 'data', on: {toggle: () => details.open && show()}}, h('summary', null, 'Data as a table'), body);
   const show = () => {
     const {head, rows} = data();

@@ -36,10 +36,6 @@ export class LinePainter {
     ++this.token;
     for (const row of rows) one(row);
   }
-
-  stop() {
-    ++this.token;
-  }
 }
 
 /** A fixed random order of 0..count-1. */
@@ -59,7 +55,7 @@ export function shades() {
   return Array.from({length: SHADES}, (_, i) => ramp(i / (SHADES - 1)));
 }
 
-export function shadeOf(colours, goodness) {
+function shadeOf(colours, goodness) {
   return Number.isNaN(goodness) ? theme().idle : colours[Math.round(goodness * (SHADES - 1))];
 }
 

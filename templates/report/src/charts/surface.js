@@ -135,7 +135,7 @@ export class Surface {
   }
 }
 
-export const FONT = '11px Inter, system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif';
+const FONT = '11px Inter, system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif';
 
 /** Text that fits `width`, with an ellipsis. */
 export function clipped(context, text, width) {

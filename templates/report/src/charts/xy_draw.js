@@ -28,7 +28,7 @@ function colourOf(series, i) {
   return typeof series.colour === 'function' ? series.colour(i) : series.colour;
 }
 
-export function drawLine(context, series, width) {
+function drawLine(context, series, width) {
   const {px, py} = series;
   context.strokeStyle = colourOf(series, 0);
   context.lineWidth = width;
@@ -77,7 +77,7 @@ function drawPoints(context, series) {
   }
 }
 
-export function disc(context, x, y, radius) {
+function disc(context, x, y, radius) {
   context.beginPath();
   context.arc(x, y, radius, 0, 2 * Math.PI);
   context.fill();

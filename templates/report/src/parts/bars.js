@@ -3,7 +3,7 @@ import {duration, number, percent} from '../base/format.js';
 import {panel, plainTable} from '../charts/panel.js';
 
 /** A bar of parts. @param {{name: string, value: number, colour: string}[]} parts @param {number} total */
-export function stackedBar(parts, total, words = (value) => number(value)) {
+function stackedBar(parts, total, words = (value) => number(value)) {
   const shown = parts.filter((part) => part.value > 0);
   return h('div', {class: 'stack', role: 'img', 'aria-label': shown.map(({name, value}) => `${name} ${percent(value / total)}`).join(', ')},
     shown.map(({name, value, colour}) => h('span', {class: colour, title: `${name}: ${words(value)} (${percent(value / total)})`, style: {width: `${100 * value / total}%`}})));
@@ -67,7 +67,7 @@ export function stepsPanel() {
 }
 
 /** Ranks that compute (or read) clearly longer than the median: the others wait for them. */
-export function stragglers(ranks) {
+function stragglers(ranks) {
   const own = (rank) => (rank.compute_s ?? 0) + (rank.input_s ?? 0);
   const sorted = ranks.map(own).sort((a, b) => a - b), median = sorted[Math.floor(sorted.length / 2)];
   return new Set(ranks.filter((rank) => ranks.length > 1 && own(rank) > 1.15 * median && own(rank) - median > 0.02 * (rank.step_s ?? 0)));

@@ -1,7 +1,7 @@
 import {brief, fill, h, toggle} from '../base/dom.js';
 import {duration, number, when} from '../base/format.js';
 import {seriesColour} from '../base/theme.js';
-import {panel} from '../charts/panel.js';
+import {panel, scrollArea} from '../charts/panel.js';
 import {CurvesPanel, range} from './curves.js';
 import {diffLines} from './diff.js';
 import {statePill} from './headline.js';
@@ -9,7 +9,7 @@ import {statePill} from './headline.js';
 /** Several runs side by side: figures, curves over each other, and what differs in their specs. */
 export class ComparePage {
   constructor() {
-    this.facts = h('div', {class: 'scroll', tabindex: '0', role: 'group', 'aria-label': 'Runs side by side'});
+    this.facts = scrollArea('Runs side by side');
     this.specs = h('div');
     this.curves = new CurvesPanel({selection: null, title: 'Curves', many: 'runs'});
     this.isAsWritten = false;
@@ -47,7 +47,7 @@ export class ComparePage {
     if (!this.differences.length) return h('p', {class: 'note'}, 'All fields of the specs are equal.');
     const head = this.runs.map((run, i) => h('th', {scope: 'col'}, h('span', {class: 'dot', style: {background: seriesColour(i)}}), run.run));
     const rows = this.differences.map(({key, values}) => h('tr', null, h('th', {scope: 'row'}, h('code', null, key)), values.map((value) => h('td', null, h('code', {title: fieldText(value)}, brief(fieldText(value), 200))))));
-    return h('div', {class: 'scroll', tabindex: '0', role: 'group', 'aria-label': 'Fields of the specs that differ'},
+    return scrollArea('Fields of the specs that differ',
       h('table', {class: 'plain compare-table'}, h('thead', null, h('tr', null, h('td', null), head)), h('tbody', null, rows)));
   }
 

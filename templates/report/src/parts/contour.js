@@ -14,13 +14,12 @@ export class ContourPanel {
   constructor({selection}) {
     Object.assign(this, {selection, names: [null, null], field: null});
     this.redraw = () => this.draw();
-    const reset = resetButton(() => this.chart.setZoom(null));
-    this.chart = new TrialChart({selection, label: 'Contour', height: 320, zoomed: (is) => { reset.hidden = !is; }, background: (context) => this.drawBands(context)});
+    this.chart = new TrialChart({selection, label: 'Contour', height: 320, background: (context) => this.drawBands(context)});
     this.choosers = ['Horizontal parameter', 'Vertical parameter'].map((label, i) => choice(label, [], '', (value) => {
       this.names[i] = value;
       this.draw();
     }));
-    this.element = panel({title: 'Contour', surface: this.chart.surface, body: this.chart.element, controls: this.choosers, actions: [reset], data: () => this.data()});
+    this.element = panel({title: 'Contour', surface: this.chart.surface, body: this.chart.element, controls: this.choosers, actions: [resetButton(this.chart)], data: () => this.data()});
   }
 
   update(run) {

@@ -25,12 +25,11 @@ export class CurvesPanel {
     Object.assign(this, {selection, title, many, isFirst: true, version: -1, run: null});
     this.view = {chosen: new Set(), x: 'step', isLog: false, smoothing: 0, top: 20};
     this.redraw = () => this.draw();
-    const reset = resetButton(() => this.chart.setZoom(null));
-    this.chart = new XyChart({label: title, height: 320, selection, tip: (series, i) => this.tip(series, i), zoomed: (is) => { reset.hidden = !is; },
+    this.chart = new XyChart({label: title, height: 320, selection, tip: (series, i) => this.tip(series, i),
       pick: (row, event) => row >= 0 && selection?.click(row, event, this.chart), nothing: 'No values of this metric yet'});
     this.metrics = h('div', {class: 'chips', role: 'group', 'aria-label': 'Metrics'});
     this.key = h('ul', {class: 'legend', hidden: true});
-    this.element = panel({title, wide: true, surface: this.chart.surface, actions: [reset], body: h('div', null, this.metrics, this.key, this.chart.element),
+    this.element = panel({title, wide: true, surface: this.chart.surface, actions: [resetButton(this.chart)], body: h('div', null, this.metrics, this.key, this.chart.element),
       data: () => this.data(), controls: this.controls()});
     selection?.listeners.add(() => this.follow());
   }

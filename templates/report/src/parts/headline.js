@@ -1,5 +1,5 @@
 import {brief, copyButton, fill, h, icon} from '../base/dom.js';
-import {duration, number, percent, when} from '../base/format.js';
+import {duration, number, percent, plural, when} from '../base/format.js';
 import {stateStyle} from '../base/theme.js';
 import {firstMetrics} from './curves.js';
 
@@ -13,7 +13,7 @@ export function headline() {
   return {element, update: (run, view) => {
     fill(element, h('div', {class: 'first-line'}, statePill(run.phase), ...(run.isEnsemble ? [bestFact(run)] : lastFacts(run)), progressFact(run), timeFact(run, view.made)), secondLine(run),
       run.reason && hasEnded(run.phase) && run.phase !== 'succeeded' && h('p', {class: 'reason'}, icon('cross'), run.cause?.kind && h('span', {class: 'badge warn'}, String(run.cause.kind).replaceAll('_', ' ')), h('span', null, run.reason)),
-      run.warnings.length > 0 && h('details', {class: 'warnings'}, h('summary', null, `${run.warnings.length} warning${run.warnings.length === 1 ? '' : 's'} while reading`),
+      run.warnings.length > 0 && h('details', {class: 'warnings'}, h('summary', null, `${plural(run.warnings.length, 'warning')} while reading`),
         h('ul', null, run.warnings.slice(0, 50).map((warning) => h('li', null, warning)))));
   }};
 }
@@ -59,7 +59,7 @@ function timeFact(run, made) {
 }
 
 function secondLine(run) {
-  const size = [run.nodes != null && `${number(run.nodes)} node${run.nodes === 1 ? '' : 's'}`, run.ranks != null && `${number(run.ranks)} rank${run.ranks === 1 ? '' : 's'}`].filter(Boolean).join(' × ');
+  const size = [run.nodes != null && plural(run.nodes, 'node'), run.ranks != null && plural(run.ranks, 'rank')].filter(Boolean).join(' × ');
   const search = run.isEnsemble ? [run.sampler && `sampler ${run.sampler}`, run.scheduler && `scheduler ${run.scheduler}`] : [];
   const facts = [run.isEnsemble ? 'ensemble' : 'run', run.engine, size, ...search, run.attempt > 1 && `attempt ${run.attempt}`, run.created != null && `created ${when(run.created)}`].filter(Boolean);
   return h('div', {class: 'second-line'}, facts.map((each) => h('span', null, brief(each, 60))), run.tags.map((tag) => h('span', {class: 'tag'}, brief(tag, 40))),

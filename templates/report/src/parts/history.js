@@ -9,14 +9,13 @@ export class HistoryPanel {
   constructor({selection}) {
     Object.assign(this, {selection, isByTime: false});
     this.redraw = () => this.draw();
-    const reset = resetButton(() => this.chart.setZoom(null));
-    this.chart = new TrialChart({selection, label: 'History', height: 280, zoomed: (is) => { reset.hidden = !is; }});
+    this.chart = new TrialChart({selection, label: 'History', height: 280});
     this.objective = new ObjectiveChoice('Objective', 0, this.redraw);
     const axis = choice('Axis', [['number', 'By trial'], ['time', 'By time']], 'number', (value) => {
       this.isByTime = value === 'time';
       this.draw();
     });
-    this.element = panel({title: 'History', surface: this.chart.surface, body: this.chart.element, data: () => this.data(), actions: [reset], controls: [this.objective.element, axis]});
+    this.element = panel({title: 'History', surface: this.chart.surface, body: this.chart.element, data: () => this.data(), actions: [resetButton(this.chart)], controls: [this.objective.element, axis]});
   }
 
   update({trials}) {

@@ -1,7 +1,7 @@
 import {brief, fill, h} from '../base/dom.js';
 import {anything, number} from '../base/format.js';
 import {trialColour} from '../base/theme.js';
-import {panel, plainTable} from '../charts/panel.js';
+import {panel, plainTable, scrollArea} from '../charts/panel.js';
 import {member} from './records.js';
 
 const FACTS = [['method', 'Method'], ['by', 'By'], ['metric', 'Metric'], ['score', 'Score'], ['best_single', 'Best single'], ['average', 'Plain average'], ['records', 'Records'], ['candidates', 'Candidates']];
@@ -27,5 +27,5 @@ const trialsOf = (each) => (Array.isArray(each.trials) ? each.trials : [each.tri
 function membersTable(run) {
   const rows = membersOf(run).map((each) => [h('span', null, trialsOf(each).slice(0, 8).map((trial) => h('span', {class: 'trial'}, h('span', {class: 'dot', style: {background: trialColour(trial)}}), trial, ' '))),
     number(each.weight), number(each.objective), each.parameters ? brief(Object.entries(each.parameters).map(([name, value]) => `${name} ${anything(value)}`).join(', '), 120) : '–']);
-  return rows.length > 0 && h('div', {class: 'scroll', tabindex: '0', role: 'group', 'aria-label': 'Members'}, plainTable(['Trial', 'Weight', 'Objective', 'Parameters'], rows));
+  return rows.length > 0 && scrollArea('Members', plainTable(['Trial', 'Weight', 'Objective', 'Parameters'], rows));
 }

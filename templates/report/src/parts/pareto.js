@@ -8,10 +8,9 @@ export class ParetoPanel {
   constructor({selection}) {
     this.selection = selection;
     this.redraw = () => this.draw();
-    const reset = resetButton(() => this.chart.setZoom(null));
-    this.chart = new TrialChart({selection, label: 'Pareto front', height: 320, zoomed: (is) => { reset.hidden = !is; }});
+    this.chart = new TrialChart({selection, label: 'Pareto front', height: 320});
     this.axes = [new ObjectiveChoice('Horizontal objective', 0, this.redraw, 3), new ObjectiveChoice('Vertical objective', 1, this.redraw, 3)];
-    this.element = panel({title: 'Pareto front', surface: this.chart.surface, body: this.chart.element, controls: this.axes.map(({element}) => element), actions: [reset],
+    this.element = panel({title: 'Pareto front', surface: this.chart.surface, body: this.chart.element, controls: this.axes.map(({element}) => element), actions: [resetButton(this.chart)],
       data: () => this.data(), note: 'No other trial is better in every objective than a trial on the front.'});
   }
 

@@ -1,11 +1,11 @@
 import {choice, copyButton, fill, h, plain} from '../base/dom.js';
 import {anything, bytes, clock, duration, number, when} from '../base/format.js';
-import {panel, plainTable} from '../charts/panel.js';
+import {panel, plainTable, scrollArea} from '../charts/panel.js';
 
 const ANSI = /\u001b\[[0-9;?]*[ -/]*[@-~]/g;
 
 /** Lines of a log, without colours of a terminal. @param {any[]} lines */
-export function logText(lines) {
+function logText(lines) {
   return h('pre', {class: 'log', tabindex: '0', role: 'group', 'aria-label': 'Last log lines'}, lines.map((line) => plain(String(line).replace(ANSI, ''))).join('\n'));
 }
 
@@ -19,7 +19,7 @@ export function attemptsPanel() {
       return [number(each.number), when(each.started), duration((each.ended ?? NaN) - each.started), number(ranks.length),
         bad.length ? bad.slice(0, 3).map(rankEnd).join('; ') + (bad.length > 3 ? `; ${bad.length - 3} more` : '') : '–', each.reason || '–'];
     });
-    fill(body, h('div', {class: 'scroll', tabindex: '0', role: 'group', 'aria-label': 'Attempts'}, plainTable(['Attempt', 'Started', 'Time', 'Ranks', 'Ranks that failed', 'Why it ended'], rows)));
+    fill(body, scrollArea('Attempts', plainTable(['Attempt', 'Started', 'Time', 'Ranks', 'Ranks that failed', 'Why it ended'], rows)));
     return rows.length > 0;
   }};
 }
@@ -32,7 +32,7 @@ export function checkpointsPanel() {
   const element = panel({title: 'Checkpoints', body});
   return {element, update: (run) => {
     const rows = [...run.checkpoints].reverse().map((each) => [number(each.step), when(each.time), bytes(each.bytes), duration(each.seconds)]);
-    fill(body, h('div', {class: 'scroll', tabindex: '0', role: 'group', 'aria-label': 'Checkpoints'}, plainTable(['Step', 'Written', 'Size', 'Took'], rows)));
+    fill(body, scrollArea('Checkpoints', plainTable(['Step', 'Written', 'Size', 'Took'], rows)));
     return rows.length > 0;
   }};
 }
@@ -61,7 +61,7 @@ export function datasetsPanel() {
   return {element, update: (run) => {
     const rows = run.datasets.map((each) => [each.name, each.tier ?? '–', bytes(each.bytes), each.found ? 'found' : duration(each.seconds),
       each.bytes && each.seconds ? `${bytes(each.bytes / each.seconds)}/s` : '–', each.directory ?? '–']);
-    fill(body, h('div', {class: 'scroll', tabindex: '0', role: 'group', 'aria-label': 'Datasets'}, plainTable(['Dataset', 'Tier', 'Size', 'Stage-in', 'Rate', 'Folder'], rows)));
+    fill(body, scrollArea('Datasets', plainTable(['Dataset', 'Tier', 'Size', 'Stage-in', 'Rate', 'Folder'], rows)));
     return rows.length > 0;
   }};
 }
@@ -69,7 +69,8 @@ export function datasetsPanel() {
 /** Events, newest first, filtered by words and kind. */
 export function eventsPanel() {
   let run = null, words = '', kind = '';
-  const body = h('div', {class: 'scroll tall', tabindex: '0', role: 'group', 'aria-label': 'Events'});
+  const body = scrollArea('Events');
+  body.classList.add('tall');
   const search = h('input', {type: 'search', placeholder: 'Filter', class: 'search', 'aria-label': 'Filter events', on: {input: () => { words = search.value.toLowerCase(); draw(); }}});
   const kinds = choice('Kind of event', [['', 'All kinds']], '', (value) => { kind = value; draw(); });
   const count = h('span', {class: 'count', role: 'status'});
@@ -152,7 +153,7 @@ export function member(value) {
 }
 
 function hostsTable(hosts) {
-  return h('div', {class: 'scroll', tabindex: '0', role: 'group', 'aria-label': 'Hosts'}, plainTable(['Host', 'CPU', 'GPUs'], hosts.map((host) => [host.host ?? '–', host.cpu ?? '–',
+  return scrollArea('Hosts', plainTable(['Host', 'CPU', 'GPUs'], hosts.map((host) => [host.host ?? '–', host.cpu ?? '–',
     gpusText(host.gpus)])));
 }
 
@@ -166,7 +167,7 @@ function gpusText(gpus) {
   return [...counts].map(([name, count]) => (count > 1 ? `${count} × ${name}` : name)).join(', ') || 'none';
 }
 
-export function diffText(diff) {
+function diffText(diff) {
   return h('pre', {class: 'code', tabindex: '0', role: 'group', 'aria-label': 'Diff'}, diff.split('\n').map((line) =>
     h('span', {class: line.startsWith('+') ? 'line added' : line.startsWith('-') ? 'line removed' : line.startsWith('@@') ? 'line place' : 'line'}, line + '\n')));
 }

@@ -11,11 +11,10 @@ const MOST_LANES = 96;
 
 /** Where and when each trial ran. */
 export function trialTimelinePanel({selection}) {
-  const reset = resetButton(() => chart.setZoom(null));
-  const chart = new Timeline({label: 'Timeline', selection, pick: (row, event) => selection.click(row, event, chart), zoomed: (is) => { reset.hidden = !is; }});
+  const chart = new Timeline({label: 'Timeline', selection, pick: (row, event) => selection.click(row, event, chart)});
   let run = null, version = -1, now = null;
   const key = h('div');
-  const element = panel({title: 'Timeline of trials', wide: true, surface: chart.surface, body: h('div', null, key, chart.element), actions: [reset], data});
+  const element = panel({title: 'Timeline of trials', wide: true, surface: chart.surface, body: h('div', null, key, chart.element), actions: [resetButton(chart)], data});
   selection.listeners.add(() => {
     if (version !== selection.version) version = selection.version, chart.surface.request();
     else chart.surface.requestOver();
@@ -70,10 +69,9 @@ function lanesOf(trials, rows, now) {
 
 /** Phases, attempts, stage-in and checkpoints of a run on one time axis. */
 export function phasesPanel() {
-  const reset = resetButton(() => chart.setZoom(null));
-  const chart = new Timeline({label: 'Phases', zoomed: (is) => { reset.hidden = !is; }});
+  const chart = new Timeline({label: 'Phases'});
   let shown = [];
-  const element = panel({title: 'Phases and staging', wide: true, surface: chart.surface, body: chart.element, actions: [reset],
+  const element = panel({title: 'Phases and staging', wide: true, surface: chart.surface, body: chart.element, actions: [resetButton(chart)],
     data: () => ({head: ['What', 'Name', 'From', 'To', 'Time'], rows: shown.map((bar) => [bar.what, bar.title, when(bar.from), when(bar.isMark ? null : bar.to), bar.isMark ? '–' : duration(bar.to - bar.from)])})});
   return {element, update: (run, view) => {
     const now = run.ended ?? view.made;

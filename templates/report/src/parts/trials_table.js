@@ -38,7 +38,7 @@ export function trialsTable({selection}) {
 }
 
 /** @returns {import('./grid.js').Column[]} */
-export function columnsOf(trials, areAll) {
+function columnsOf(trials, areAll) {
   const all = [numberColumn(trials), stateColumn(trials), plainColumn('rank', 'Rank', trials.rank),
     ...trials.objectives.map((objective, i) => plainColumn(`value ${i}`, objective.name, objective.values)),
     ...trials.parameters.map((parameter) => ({...plainColumn(`parameter ${parameter.name}`, parameter.name, parameter.values), varies: parameter.varies})),
