@@ -7,13 +7,13 @@ import pathlib
 import shutil
 import subprocess
 import sys
-import time
 
 import pytest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 import container_image  # noqa: E402
 import podman_here  # noqa: E402
+from waiting import wait_for  # noqa: E402
 
 PROGRAM = pathlib.Path(os.environ["SLIPWAY_PROGRAM"])
 PREFIX = PROGRAM.parent.parent
@@ -105,9 +105,8 @@ def test_what_the_program_says_and_how_it_ends_is_known(everyone):
 def test_cancel_leaves_nothing_behind(everyone):
     write(everyone, shell(f"touch $SLIPWAY_SPEC_DIR/up; exec sleep 4{os.getpid()}"))
     run = subprocess.Popen([PROGRAM, "run", "exp.yaml"], stdin=subprocess.DEVNULL)
-    while not (everyone / "up").exists():
-        assert run.poll() is None
-        time.sleep(0.05)
+    wait_for(lambda: (everyone / "up").exists() or run.poll() is not None)
+    assert run.poll() is None
     run.terminate()
     assert run.wait(30) == 130
     listed = [pathlib.Path(entry, "cmdline").read_bytes() for entry in pathlib.Path("/proc").glob("[0-9]*")

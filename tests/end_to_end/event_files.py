@@ -1,4 +1,4 @@
-"""Reads event files of TensorBoard by hand: framing with CRC32C, protobuf by varints. It shares no code with the writer."""
+"""Reads event files of TensorBoard by hand: framing with CRC32C, protobuf by varints. No code of the writer."""
 
 import math
 import pathlib

@@ -102,7 +102,7 @@ def test_columns_are_shown_where_there_is_something(place):
     assert "name" in header and "alpha" in line
 
 
-def test_tags_change_later_and_survive_a_copy(place, tmp_path):
+def test_tags_change_later_and_survive_a_copy(place):
     name = run(place, "alpha", 3, "tags: [draft, old]")
     assert place.slipway("tag", name, "+paper", "v1", "-draft", "--description", "For the paper", "-q").split() == [
         "old", "paper", "v1"]
@@ -121,7 +121,8 @@ def test_tags_change_later_and_survive_a_copy(place, tmp_path):
     assert place.json("status", name)["tags"] == ["paper", "v1"], "the manager leaves them alone"
 
 
-@pytest.mark.parametrize("words", [["+-x"], ["+"], ["two words"], ["+" + "x" * 65], ["-missing"], ["--remove", "x"], ["<b>"], ["é"],
+@pytest.mark.parametrize("words", [["+-x"], ["+"], ["two words"], ["+" + "x" * 65], ["-missing"], ["--remove", "x"],
+                                   ["<b>"], ["é"],
                                    [f"t{number}" for number in range(33)], ["--description", "x" * 2001],
                                    ["--description", "bell \x07"]])
 def test_what_is_no_tag_changes_nothing(place, words):

@@ -9,6 +9,7 @@ import time
 import pytest
 
 from slipway import launch
+from waiting import wait_for
 
 LOCAL = {"engine": "local"}
 
@@ -50,13 +51,6 @@ class Counts:
 def place(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     return tmp_path
-
-
-def wait_for(is_true, seconds=30):
-    deadline = time.monotonic() + seconds
-    while not is_true():
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
 
 
 def counted(place, rank=0):

@@ -52,8 +52,9 @@ def no_pandas(monkeypatch):
 
 
 @pytest.mark.usefixtures("no_pandas")
-def test_an_experiment_runs(place, capfd):
-    run = launch.Experiment.from_yaml("single.yaml", set={"train.args.steps": 4, "launch": {"env": {"A": "${B}"}}}).run()
+def test_an_experiment_runs(capfd):
+    run = launch.Experiment.from_yaml("single.yaml",
+                                      set={"train.args.steps": 4, "launch": {"env": {"A": "${B}"}}}).run()
     assert run.state == "succeeded" and run.id in capfd.readouterr().err
     rows = run.metrics()
     assert [row["step"] for row in rows] == [0, 1, 2, 3] and rows[3]["value"] == 0.25 and rows[0]["metric"] == "loss"
@@ -65,7 +66,7 @@ def test_an_experiment_runs(place, capfd):
 
 
 @pytest.mark.usefixtures("no_pandas")
-def test_an_ensemble_has_trials(place):
+def test_an_ensemble_has_trials():
     run = launch.Experiment.from_yaml("search.yaml").run(progress=False)
     trials = run.trials()
     assert [row["x"] for row in trials] == [1, 2, 3] and [row["rank"] for row in trials] == [1, 2, 3]
@@ -80,7 +81,7 @@ def test_an_ensemble_has_trials(place):
         run.logs()
 
 
-def test_frames_are_those_of_pandas(place):
+def test_frames_are_those_of_pandas():
     pandas = pytest.importorskip("pandas", reason="pandas is not installed for this Python (Debian: python3-pandas)")
     run = launch.Experiment.from_yaml("search.yaml").run(progress=False)
     trials, metrics = run.trials(), run.metrics()
@@ -102,7 +103,7 @@ def test_a_spec_is_checked_and_planned(place):
         launch.Experiment.from_yaml("none.yaml").plan()
 
 
-def test_failure_is_an_exception(place):
+def test_failure_is_an_exception():
     experiment = launch.Experiment.from_yaml("single.yaml", set={"train.args.status": 3})
     with pytest.raises(launch.JobFailedError, match="exit status 3") as raised:
         experiment.run(progress=False)
@@ -112,7 +113,7 @@ def test_failure_is_an_exception(place):
     assert run.state == "failed"
 
 
-def test_a_submitted_run_is_waited_for_and_cancelled(place):
+def test_a_submitted_run_is_waited_for_and_cancelled():
     run = launch.Experiment.from_yaml("single.yaml", set={"train.args.pause": 30, "checkpoint.signal": "TERM"}).submit()
     assert not run.wait(0.2) and not run.done()
     assert run.check() is run
@@ -122,7 +123,7 @@ def test_a_submitted_run_is_waited_for_and_cancelled(place):
         run.check()
 
 
-def test_ctrl_c_cancels_the_run(place):
+def test_ctrl_c_cancels_the_run():
     program = ("from slipway import launch\n"
                "launch.Experiment('single.yaml', {'train.args.pause': 60, 'checkpoint.signal': 'TERM'}).run()\n")
     process = subprocess.Popen([sys.executable, "-c", program], stderr=subprocess.PIPE, text=True)
@@ -135,7 +136,7 @@ def test_ctrl_c_cancels_the_run(place):
     assert run.wait(30) and run.state == "cancelled"
 
 
-def test_the_run_survives_the_death_of_its_caller(place):
+def test_the_run_survives_the_death_of_its_caller():
     program = ("import os, signal\n"
                "from slipway import launch\n"
                "launch.Experiment('single.yaml', {'train.args.pause': 0.5}).submit()\n"
@@ -167,7 +168,7 @@ class RecordedOutput:
         self.shown.append(data)
 
 
-def test_a_notebook_shows_a_table_that_changes(place, monkeypatch):
+def test_a_notebook_shows_a_table_that_changes(monkeypatch):
     output = RecordedOutput()
     monkeypatch.setattr(_progress, "display", lambda: _progress._Notebook(output))
     launch.Experiment("search.yaml", {"train.args.pause": 0.2}).run()
@@ -194,7 +195,7 @@ job = launch.submit(f, 3, engine="local")
 await job""", """print(type(launch.submit(f, -1, engine="local").exception()) is Mine)"""]
 
 
-def test_a_real_notebook(place):
+def test_a_real_notebook():
     client = pytest.importorskip("nbclient", reason="no kernel (Debian: python3-nbclient, python3-ipykernel)")
     pytest.importorskip("ipykernel", reason="no kernel (Debian: python3-ipykernel)")
     pytest.importorskip("cloudpickle", reason="functions of a notebook need it (Debian: python3-cloudpickle)")

@@ -13,6 +13,7 @@ import pytest
 
 from launch_calls import add, ends, notes, odd_fails, waits
 from slipway import launch
+from waiting import wait_for
 
 LOCAL = {"engine": "local"}
 
@@ -21,13 +22,6 @@ LOCAL = {"engine": "local"}
 def place(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     return tmp_path
-
-
-def wait_for(is_true, seconds=30):
-    deadline = time.monotonic() + seconds
-    while not is_true():
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
 
 
 def running(place):

@@ -18,6 +18,7 @@ import pytest
 
 from slipway import _library, launch
 from slipway.launch import _results
+from waiting import wait_for
 
 LOCAL = {"engine": "local"}
 
@@ -85,13 +86,6 @@ def ended_folder():
     """Of the only run."""
     folder, = (each for each in pathlib.Path("runs").iterdir() if not each.name.startswith("."))
     return folder
-
-
-def wait_for(is_true, seconds=30):
-    deadline = time.monotonic() + seconds
-    while not is_true():
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
 
 
 def python(program, **options):
@@ -202,7 +196,7 @@ def test_a_command_ends_with_its_status_and_files(place):
         launch.submit(["./none"], **LOCAL)
 
 
-def test_every_word_reaches_the_command(place):
+def test_every_word_reaches_the_command():
     letters = ["{", "}", "$", "${", "{{", "}}", "{slipway.workdir}", "{x}", "${HOME}", "'", '"', "\\", "\n", "\t", " ",
                "#", ":", "- ", "*", "&", "%", "@", "`", "é", "😀", "--set", "a", ""]
     chance = random.Random(7)
@@ -228,7 +222,8 @@ def test_what_cannot_be_submitted_leaves_nothing():
 def test_ends_without_a_result_say_why():
     with pytest.raises(launch.JobFailedError, match="SIGKILL") as raised:
         launch.submit(ends, "kill", **LOCAL).result()
-    assert raised.value.cause["kind"] in ("rank_failed", "out_of_memory") and "slipway explain" in raised.value.next_step
+    assert raised.value.cause["kind"] in ("rank_failed",
+                                          "out_of_memory") and "slipway explain" in raised.value.next_step
     with pytest.raises(launch.RemoteError, match="SystemExit: 3"):
         launch.submit(ends, 3, **LOCAL).result()
     with pytest.raises(launch.NotPicklableError, match="the result cannot be sent"):

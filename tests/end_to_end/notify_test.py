@@ -183,7 +183,8 @@ def test_each_new_best_of_an_ensemble_is_told_in_order(place, serve):
     server = serve()
     place.program("lr = float(sys.argv[sys.argv.index('--lr') + 1])\nreport(1, loss=lr)\n")
     place.spec("ensemble:\n  objective: {metric: loss, goal: minimize}\n  sampler: grid\n"
-               "  space: {lr: {choice: [3.0, 4.0, 2.0, 1.0]}}\n" + notify({"on": ["best", "end"], "webhook": server.url}))
+               "  space: {lr: {choice: [3.0, 4.0, 2.0, 1.0]}}\n" +
+               notify({"on": ["best", "end"], "webhook": server.url}))
     place.slipway("run", "spec.yaml")
     told = server.documents()
     best = [float(document["best"].split()[1]) for document in told if document["event"] == "best"]

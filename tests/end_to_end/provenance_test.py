@@ -24,7 +24,8 @@ weights = [generator.random() for _ in range(100)]
 with open(os.environ["SLIPWAY_METRICS"], "a") as metrics:
     for step in range(int(arguments["--steps"])):
         weights = [w - float(arguments["--lr"]) * generator.gauss(w, 1) for w in weights]
-        metrics.write(json.dumps({"time": 1.0, "step": step, "metrics": {"loss": sum(weights), "images_per_second": 1}}) + "\\n")
+        values = {"loss": sum(weights), "images_per_second": 1}
+        metrics.write(json.dumps({"time": 1.0, "step": step, "metrics": values}) + "\\n")
 pathlib.Path(os.environ["SLIPWAY_OUTPUT_DIR"], "weights").write_bytes(struct.pack("100d", *weights))
 """
 
@@ -52,8 +53,8 @@ def place(tmp_path, monkeypatch):
     home.mkdir()
     for name in ("GIT_DIR", "GIT_WORK_TREE", "OMP_NUM_THREADS", "XDG_CONFIG_HOME"):
         monkeypatch.delenv(name, raising=False)
-    for name, value in {"HOME": str(home), "GIT_CONFIG_NOSYSTEM": "1", "GIT_AUTHOR_NAME": "a", "GIT_AUTHOR_EMAIL": "a@b",
-                        "GIT_COMMITTER_NAME": "a", "GIT_COMMITTER_EMAIL": "a@b"}.items():
+    for name, value in {"HOME": str(home), "GIT_CONFIG_NOSYSTEM": "1", "GIT_AUTHOR_NAME": "a",
+                        "GIT_AUTHOR_EMAIL": "a@b", "GIT_COMMITTER_NAME": "a", "GIT_COMMITTER_EMAIL": "a@b"}.items():
         monkeypatch.setenv(name, value)
     repository = tmp_path / "project"
     repository.mkdir()
@@ -216,8 +217,8 @@ def test_nothing_of_a_repository_is_executed(place, tmp_path):
     trap.chmod(0o755)
     for hook in ("post-checkout", "post-index-change", "fsmonitor-watchman", "query-watchman"):
         shutil.copy(trap, place / ".git" / "hooks" / hook)
-    for name in ("core.fsmonitor", "filter.trap.clean", "filter.trap.process", "diff.trap.command", "diff.trap.textconv",
-                 "core.pager", "diff.external", "core.sshCommand"):
+    for name in ("core.fsmonitor", "filter.trap.clean", "filter.trap.process", "diff.trap.command",
+                 "diff.trap.textconv", "core.pager", "diff.external", "core.sshCommand"):
         git(place, "config", name, str(trap))
     (place / ".git" / "info" / "attributes").write_text("* filter=trap diff=trap\n")
     (place / "train.py").write_text(TRAIN + "# changed\n")
@@ -250,7 +251,8 @@ def test_variables_modules_and_environments_are_recorded(place):
 
 def test_data_has_a_fingerprint(place):
     (place / "train.raw").write_bytes(b"x" * 100)
-    (place / "exp.yaml").write_text(json.dumps(spec(data={"train": {"source": "train.raw", "format": "raw", "tier": "none"}})))
+    (place / "exp.yaml").write_text(json.dumps(spec(data={"train": {"source": "train.raw", "format": "raw",
+                                                                    "tier": "none"}})))
     first, again = recorded(run(place))["data"], recorded(run(place))["data"]
     assert first == again and first[0]["bytes"] == 100
     (place / "train.raw").write_bytes(b"x" * 101)
@@ -304,7 +306,8 @@ def test_other_code_is_restored_beside_the_present_one(place):
 
 def test_what_differs_here_is_said(place):
     (place / "train.raw").write_bytes(b"x" * 100)
-    (place / "exp.yaml").write_text(json.dumps(spec(data={"train": {"source": "train.raw", "format": "raw", "tier": "none"}})))
+    (place / "exp.yaml").write_text(json.dumps(spec(data={"train": {"source": "train.raw", "format": "raw",
+                                                                    "tier": "none"}})))
     folder = run(place, env={"OMP_NUM_THREADS": "3", "PYTHONHASHSEED": "1"})
     (place / "train.raw").write_bytes(b"x" * 101)
     found = reproduction(folder)
@@ -353,7 +356,8 @@ def test_equal_runs_have_equal_bits(place, tmp_path):
 
 def test_bits_that_should_be_the_same_and_part_fail(place):
     (place / "train.py").write_text(TRAIN.replace("for step in range", "import secrets\n    for step in range")
-                                    .replace("generator.gauss(w, 1)", "(generator.gauss(w, 1) if step < 7 else secrets.randbelow(9))"))
+                                    .replace("generator.gauss(w, 1)",
+                                             "(generator.gauss(w, 1) if step < 7 else secrets.randbelow(9))"))
     first, second = run(place), run(place)
     (bits,) = compared(first, second, status=1)["bits"]
     assert bits["expected"] and (bits["parting"]["step"], bits["parting"]["metric"]) == (7, "loss")
@@ -363,7 +367,8 @@ def test_bits_that_should_be_the_same_and_part_fail(place):
 def test_differences_of_spec_and_code_are_shown(place):
     first = run(place)
     (place / "train.py").write_text(TRAIN + "# changed\n")
-    second = pathlib.Path(json.loads(slipway("run", "exp.yaml", "--json", "--set", "train.args.lr=0.3").stdout)["folder"])
+    second = pathlib.Path(json.loads(slipway("run", "exp.yaml", "--json", "--set",
+                                             "train.args.lr=0.3").stdout)["folder"])
     found = compared(first, second)
     assert found["spec"] == [{"key": "train.args.lr", "values": [0.1, 0.3]}]
     assert {row["fact"] for row in found["provenance"]} >= {"diff.train.py", "file.train.py"}

@@ -11,9 +11,10 @@ import shutil
 import socket
 import subprocess
 import tempfile
-import time
 
 import pytest
+
+from waiting import wait_for
 
 PROGRAM = os.environ["SLIPWAY_PROGRAM"]
 SSHD = shutil.which("sshd", path=os.environ.get("PATH", "") + ":/usr/sbin:/sbin")
@@ -79,17 +80,18 @@ class Login:
         return subprocess.Popen(words, stderr=(self.folder / "sshd.log").open("w"), stdin=subprocess.DEVNULL)
 
     def _wait(self):
-        deadline = time.monotonic() + 20
-        while True:
+        def said():
+            return (self.folder / "sshd.log").read_text()
+
+        def answers():
             try:
                 socket.create_connection(("127.0.0.1", self.port), 1).close()
-                return
+                return True
             except OSError:
-                said = (self.folder / "sshd.log").read_text()
                 if self._process.poll() is not None:
-                    pytest.skip(f"sshd cannot run here: {said.strip()}")
-                assert time.monotonic() < deadline, said
-                time.sleep(0.05)
+                    pytest.skip(f"sshd cannot run here: {said().strip()}")
+                return False
+        wait_for(answers, 20, said)
 
     def end(self):
         self._process.terminate()
@@ -136,8 +138,8 @@ class Here:
     def settings(self, more="", **ssh):
         options = {"HostName": "127.0.0.1", "Port": self.login.port, "User": self.login.user,
                    "IdentityFile": self.login.folder / "key", "IdentitiesOnly": "yes",
-                   "UserKnownHostsFile": self.folder / "known", "StrictHostKeyChecking": "accept-new", "LogLevel": "ERROR",
-                   **ssh}
+                   "UserKnownHostsFile": self.folder / "known", "StrictHostKeyChecking": "accept-new",
+                   "LogLevel": "ERROR", **ssh}
         (self.folder / "ssh_config").write_text(
             "Host cluster\n" + "".join(f"  {name} {value}\n" for name, value in options.items()))
         (self.folder / "config/slipway/config.yaml").write_text(
@@ -159,8 +161,8 @@ class Here:
 
     def disconnect(self):
         for path in self.runtime.glob("slipway-*"):
-            subprocess.run([self.bin / "ssh", "-o", f"ControlPath={path}", "-O", "exit", "cluster"], env=self.environment,
-                           capture_output=True)
+            subprocess.run([self.bin / "ssh", "-o", f"ControlPath={path}", "-O", "exit", "cluster"],
+                           env=self.environment, capture_output=True)
 
 
 @pytest.fixture
@@ -268,7 +270,8 @@ def test_a_host_that_is_not_there_is_an_error(here):
 
 
 def test_a_missing_program_there_names_the_setting(here):
-    (here.folder / "config/slipway/config.yaml").write_text("remotes: {far: {ssh: cluster, program: /opt/none/slipway}}\n")
+    (here.folder / "config/slipway/config.yaml").write_text("remotes: {far: {ssh: cluster, program: "
+                                                            "/opt/none/slipway}}\n")
     here.slipway("ls", status=3)
     assert "'cluster' has no program '/opt/none/slipway'" in here.said and "remotes.far.program" in here.said
 
@@ -332,8 +335,10 @@ def test_ctrl_c_in_a_terminal_reaches_the_command_there(here):
 def test_settings_of_remotes_are_no_fields_of_specs(here):
     """They stand in the settings of the user only."""
     environment = {**here.environment}
-    done = subprocess.run([PROGRAM, "validate", "exp.yaml"], cwd=here.project, env=environment, capture_output=True, text=True)
+    done = subprocess.run([PROGRAM, "validate", "exp.yaml"], cwd=here.project, env=environment, capture_output=True,
+                          text=True)
     assert done.returncode == 0, done.stderr
     (here.project / "slipway.yaml").write_text("remotes: {far: {ssh: elsewhere}}\n")
-    done = subprocess.run([PROGRAM, "validate", "exp.yaml"], cwd=here.project, env=environment, capture_output=True, text=True)
+    done = subprocess.run([PROGRAM, "validate", "exp.yaml"], cwd=here.project, env=environment, capture_output=True,
+                          text=True)
     assert done.returncode == 2 and "remotes" in done.stderr

@@ -16,6 +16,8 @@ import urllib.parse
 
 import pytest
 
+from waiting import wait_for
+
 PROGRAM = os.environ["SLIPWAY_PROGRAM"]
 PATIENCE_S = 20
 SPEC = """\
@@ -26,7 +28,8 @@ train: {command: [sh, -c, 'echo "{\\"step\\":1,\\"metrics\\":{\\"loss\\":2.5}}" 
 
 
 def slipway(place, *words):
-    return subprocess.run([PROGRAM, *words], cwd=place, env=environment(place), capture_output=True, text=True, timeout=60)
+    return subprocess.run([PROGRAM, *words], cwd=place, env=environment(place), capture_output=True, text=True,
+                          timeout=60)
 
 
 def environment(place):
@@ -204,8 +207,7 @@ def test_a_url_in_a_file_that_others_can_read_is_warned_of(place, serve, mode, i
     with open(place / "out", "w") as out:
         os.fchmod(out.fileno(), mode)
         server = serve(stdout=out)
-    while not (place / "out").read_text().endswith("}\n"):
-        time.sleep(0.02)
+    wait_for(lambda: (place / "out").read_text().endswith("}\n"))
     server.process.terminate()
     _, errors = server.process.communicate(timeout=PATIENCE_S)
     assert ("others can read" in errors) == is_warned, errors
@@ -331,7 +333,8 @@ def test_slow_clients_block_nobody(place, serve, ended_run):
 
 def test_one_who_does_not_read_blocks_nobody(place, serve, ended_run):
     run = add_run(place, ended_run, 1)
-    lines = [json.dumps({"time": 5, "step": step, "metrics": {"m%d" % m: step * m for m in range(20)}}) for step in range(500)]
+    lines = [json.dumps({"time": 5, "step": step, "metrics": {"m%d" % m: step * m for m in range(20)}})
+             for step in range(500)]
     (place / "runs" / run / "attempt-1/metrics.jsonl").write_text("\n".join(lines) + "\n")
     server = serve()
     with contextlib.closing(socket.socket()) as deaf:
@@ -344,7 +347,8 @@ def test_one_who_does_not_read_blocks_nobody(place, serve, ended_run):
 
 
 @pytest.mark.parametrize("request_bytes", [
-    b"\0\1\2\3\r\n\r\n", b"GET\r\n\r\n", b"GET / HTTP/9.9\r\n\r\n", b"\r\n" * 100, b"GET / HTTP/1.1\r\nHost: " + b"x" * 50_000,
+    b"\0\1\2\3\r\n\r\n", b"GET\r\n\r\n", b"GET / HTTP/9.9\r\n\r\n", b"\r\n" * 100,
+    b"GET / HTTP/1.1\r\nHost: " + b"x" * 50_000,
     b"GET /" + b"a" * 50_000 + b" HTTP/1.1\r\n\r\n", b"GET / HTTP/1.1\r\n" + b"X: y\r\n" * 10_000 + b"\r\n",
     b"POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 99999999999999\r\n\r\n",
     b"POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: -1\r\n\r\n",
@@ -385,7 +389,8 @@ def test_a_port_in_use_is_named(place, serve):
     assert serve("--port", str(server.port)).runs() == [], "the port is free again"
 
 
-@pytest.mark.parametrize("words", [["--port", "65536"], ["--port", "x"], ["--host", "192.0.2.1"], ["--host", "no such host"]])
+@pytest.mark.parametrize("words",
+                         [["--port", "65536"], ["--port", "x"], ["--host", "192.0.2.1"], ["--host", "no such host"]])
 def test_what_cannot_be_listened_on_is_a_usage_error(place, words):
     refused = slipway(place, "serve", *words)
     assert refused.returncode == 2 and refused.stderr, refused
@@ -400,7 +405,8 @@ def test_another_address_is_warned_of(serve):
 
 
 def test_the_ways_to_it_are_printed(place):
-    with subprocess.Popen([PROGRAM, "serve"], cwd=place, env=environment(place), stdout=subprocess.PIPE, text=True) as server:
+    with subprocess.Popen([PROGRAM, "serve"], cwd=place, env=environment(place), stdout=subprocess.PIPE,
+                          text=True) as server:
         lines = [server.stdout.readline() for _ in range(5)]
         server.terminate()
     url = urllib.parse.urlsplit(lines[1].strip())

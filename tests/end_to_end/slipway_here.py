@@ -13,7 +13,8 @@ class Place:
     def __init__(self, folder):
         self.folder = pathlib.Path(folder)
         self.runs = self.folder / "runs"
-        self.environment = {**os.environ, "SLIPWAY_RUNS": str(self.runs), "XDG_CONFIG_HOME": str(self.folder / "config")}
+        self.environment = {**os.environ, "SLIPWAY_RUNS": str(self.runs),
+                            "XDG_CONFIG_HOME": str(self.folder / "config")}
 
     def program(self, text, name="train.py"):
         """A training program: `report(step, **metrics)` writes a line of metrics."""

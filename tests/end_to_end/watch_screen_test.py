@@ -7,9 +7,10 @@ import pathlib
 import re
 import signal
 import subprocess
-import time
 
 import pytest
+
+import waiting
 
 PROGRAM = pathlib.Path(os.environ["SLIPWAY_PROGRAM"])
 PATIENCE = 40  # seconds, for a slow machine
@@ -40,13 +41,10 @@ class Tmux:
 
     def wait_for(self, *patterns):
         """The first screen that all of the patterns are found in."""
-        end = time.monotonic() + PATIENCE
-        while True:
+        def found():
             screen = self.screen()
-            if all(re.search(pattern, screen) for pattern in patterns):
-                return screen
-            assert time.monotonic() < end, f"no {patterns} in:\n{screen}"
-            time.sleep(0.05)
+            return screen if all(re.search(pattern, screen) for pattern in patterns) else None
+        return waiting.wait_for(found, PATIENCE, lambda: f"{patterns} in:\n{self.screen()}")
 
     def program(self):
         """The process that the shell has started."""
@@ -89,29 +87,16 @@ def start(place):
     """A run in the background; its process and its folder."""
     run = subprocess.Popen([PROGRAM, "run", "exp.yaml"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
                            stdin=subprocess.DEVNULL, start_new_session=True)
-    end = time.monotonic() + PATIENCE
-    while not list((place / "runs").glob("small-*/state.json")):
-        assert time.monotonic() < end and run.poll() is None
-        time.sleep(0.02)
-    folder, = (place / "runs").glob("small-*")
-    return run, folder
+
+    def made():
+        assert run.poll() is None
+        return list((place / "runs").glob("small-*/state.json"))
+    state_file, = waiting.wait_for(made, PATIENCE, "a run folder")
+    return run, state_file.parent
 
 
 def state(folder):
     return json.loads((folder / "state.json").read_text())
-
-
-def wait_until_it_runs(folder):
-    end = time.monotonic() + PATIENCE
-    while state(folder)["phase"] != "running":
-        assert time.monotonic() < end
-        time.sleep(0.05)
-
-
-def end_of(run):
-    if run.poll() is None:
-        run.send_signal(signal.SIGTERM)
-    run.wait(timeout=PATIENCE)
 
 
 LONG = 'for i in $(seq 1 600); do echo "loss: 0.$((700 - i)) step: $i"; sleep 0.1; done'

@@ -93,12 +93,13 @@ class Checks(unittest.TestCase):
         self.assertIn(expected, problems[0])
 
     def test_the_good_tree_has_no_problems(self):
-        for check in (arrows.check, words.check, links.check, causes.check, json_documents.check, messages.check, prose.check,
-                      spelling.check):
+        for check in (arrows.check, words.check, links.check, causes.check, json_documents.check, messages.check,
+                      prose.check, spelling.check):
             self.assertEqual(self.problems(check), [])
 
     def test_an_include_against_an_arrow(self):
-        self.assert_one(arrows.check, {"core/error.h": '#pragma once\n#include "staging/reader/reader.h"\n'}, "core/ may")
+        self.assert_one(arrows.check, {"core/error.h": '#pragma once\n#include "staging/reader/reader.h"\n'},
+                        "core/ may")
 
     def test_a_part_that_includes_one_above_it(self):
         files = {"launcher/CMakeLists.txt": "cli/a.cpp", "launcher/cli/a.cpp": "", "launcher/cli/a.h": "#pragma once\n",
@@ -106,7 +107,8 @@ class Checks(unittest.TestCase):
         self.assert_one(arrows.check, files, "launcher: plan includes cli, which stands above it")
 
     def test_a_part_without_a_layer(self):
-        self.assert_one(arrows.check, {"launcher/attic/a.h": "#pragma once\n"}, "launcher: attic has no place in LAYERS")
+        self.assert_one(arrows.check, {"launcher/attic/a.h": "#pragma once\n"},
+                        "launcher: attic has no place in LAYERS")
 
     def test_a_loop_between_folders(self):
         files = {f"core/{a}/{a}.h": f'#pragma once\n#include "core/{b}/{b}.h"\n' for a, b in ("xy", "yz", "zx")}
@@ -127,7 +129,8 @@ class Checks(unittest.TestCase):
     def test_a_trainer_that_reaches_into_the_core(self):
         files = {"trainers/CMakeLists.txt": "a.cpp", "trainers/a.cpp": '#include "core/error.h"\n'}
         self.assert_one(arrows.check, files, "trainers/ may")
-        files["trainers/a.cpp"] = '#include "staging/reader/batches.h"\n#include "runtime/slipway.h"\n#include <torch/torch.h>\n'
+        files["trainers/a.cpp"] = ('#include "staging/reader/batches.h"\n#include "runtime/slipway.h"\n'
+                                   '#include <torch/torch.h>\n')
         self.assertEqual(self.problems(arrows.check, files=files), [])
 
     def test_a_library_away_from_home(self):
@@ -170,7 +173,8 @@ class Checks(unittest.TestCase):
     def test_a_branch_on_the_words_of_a_message(self):
         for question in ('state.reason.starts_with("rank ")', "attempt->detail.find(words)",
                          'error.message().find("time limit") != npos', "trial.reason == ensemble::kWaitsInQueue",
-                         'std::sscanf(reason.c_str(), "rank %d", &rank)', "std::regex_search(outcome_->detail, pattern)",
+                         'std::sscanf(reason.c_str(), "rank %d", &rank)',
+                         "std::regex_search(outcome_->detail, pattern)",
                          'answer.starts_with("refused")', 'std::string(error.what()) == "x" || error.what() == "x"'):
             self.assert_one(causes.check, {"core/error.cpp": f"if ({question}) return;\n"}, "core/error.cpp:1: decides")
         for question in ('error.message.startswith("rank")', '"time limit" in run.reason', '"gone" in str(error)',
@@ -178,9 +182,10 @@ class Checks(unittest.TestCase):
             self.assert_one(causes.check, {"runtime/a.py": f"\nif {question}:\n    pass\n"}, "runtime/a.py:2: decides")
 
     def test_what_is_no_branch_on_the_words_of_a_message(self):
-        for line in ("text.substr(0, reason.find('\\n'))", "if (reason.empty()) return;", "if (stop == StopReason::kPaused)",
-                     "if (file.reason != LeftOutReason::kFolder)", 'name.starts_with("burst:")', "// reason.find(\"x\")",
-                     "if (text == state.reason) return;"):
+        for line in ("text.substr(0, reason.find('\\n'))", "if (reason.empty()) return;",
+                     "if (stop == StopReason::kPaused)",
+                     "if (file.reason != LeftOutReason::kFolder)", 'name.starts_with("burst:")',
+                     "// reason.find(\"x\")", "if (text == state.reason) return;"):
             self.assertEqual(self.problems(causes.check, files={"core/error.cpp": line + "\n"}), [], line)
         files = {"tests/core/error_test.cpp": 'EXPECT_EQ(error.reason.find("x"), 0);\n',
                  "runtime/a.py": 'if "reason" in document:\n    print(document["reason"])\n',
@@ -189,34 +194,40 @@ class Checks(unittest.TestCase):
         self.assert_one(causes.check, {"staging/reader/jpeg.cpp": "int unused;\n"}, "need not stand in FOREIGN")
 
     def test_a_message_without_a_next_step(self):
-        for thrown in ('throw Error(ErrorKind::kUsage, "no");', 'Error error(ErrorKind::kBusy, fmt::format("{}", n), "");',
+        for thrown in ('throw Error(ErrorKind::kUsage, "no");',
+                       'Error error(ErrorKind::kBusy, fmt::format("{}", n), "");',
                        'throw ParameterError(name, "it is twice");', 'throw Error(kind, "no", {});'):
             self.assert_one(messages.check, {"core/a.cpp": thrown + "\n"}, "core/a.cpp:1: has no next step")
         for thrown in ('throw Error(ErrorKind::kInternal, "no");', 'throw Error(ErrorKind::kInterrupted, "ended");',
                        'throw Error(ErrorKind::kUsage, fmt::format("no \'{}\'{}", word, SuggestWord(word, words)));',
-                       'throw Error(ErrorKind::kFailed, "no");  // next step: added by Main', 'ThrowErrno("cannot open");',
+                       'throw Error(ErrorKind::kFailed, "no");  // next step: added by Main',
+                       'ThrowErrno("cannot open");',
                        'throw Error(ErrorKind::kUsage, "no", "write yes");', '// throw Error(ErrorKind::kUsage, "no");',
                        'Error Refusal(ErrorKind kind, std::string message);'):
             self.assertEqual(self.problems(messages.check, files={"core/a.cpp": thrown + "\n"}), [], thrown)
 
     def test_a_message_that_a_function_passes_on(self):
         refuse = "void Refuse(std::string why, std::string next = {}) { throw Error(ErrorKind::kUsage, why, next); }\n"
-        self.assert_one(messages.check, {"core/a.cpp": refuse + 'void F() { Refuse("no"); }\n'}, "core/a.cpp:2: has no next")
-        self.assert_one(messages.check, {"core/a.cpp": refuse + 'void F() { Refuse("no.", "x"); }\n'}, "core/a.cpp:2: ends")
+        self.assert_one(messages.check, {"core/a.cpp": refuse + 'void F() { Refuse("no"); }\n'},
+                        "core/a.cpp:2: has no next")
+        self.assert_one(messages.check, {"core/a.cpp": refuse + 'void F() { Refuse("no.", "x"); }\n'},
+                        "core/a.cpp:2: ends")
         refuse = refuse.replace("{})", '"stop")')
-        self.assertEqual(self.problems(messages.check, files={"core/a.cpp": refuse + 'void F() { Refuse("no"); }\n'}), [])
+        self.assertEqual(self.problems(messages.check, files={"core/a.cpp": refuse + 'void F() { Refuse("no"); }\n'}),
+                         [])
 
     def test_a_message_of_the_wrong_form(self):
         for message, expected in (
-                ('fmt::format("{} of {}", a)', "2 places for 1 values"), ('fmt::format("{0}, {0}", a, b)', "1 places for 2"),
+                ('fmt::format("{} of {}", a)', "2 places for 1 values"),
+                ('fmt::format("{0}, {0}", a, b)', "1 places for 2"),
                 ('"it ends" " here."', "ends with a full stop"), ('"' + "x" * 361 + '"', "takes 4 lines"),
                 ('"a\\nb\\nc\\nd"', "takes 4 lines"), ('"nobody has it"', "'nobody' is no word"),
                 ('late ? "it is late" : "it is early."', "ends with a full stop"),
                 ('"it has " + name + " of " + fmt::format("{}", a, b)', "1 places for 2 values")):
             files = {"core/a.cpp": f'throw Error(ErrorKind::kUsage, {message}, "stop");\n'}
             self.assert_one(messages.check, files, expected)
-        for message in ('fmt::format("{0} {1:.{2}f} {{}}", a, b, c)', 'fmt::format("{:.{}f}", a, 2)', "name + \" is old\"",
-                        'R"("a" is no word)"'):
+        for message in ('fmt::format("{0} {1:.{2}f} {{}}", a, b, c)', 'fmt::format("{:.{}f}", a, 2)',
+                        "name + \" is old\"", 'R"("a" is no word)"'):
             files = {"core/a.cpp": f'throw Error(ErrorKind::kUsage, {message}, "stop");\n'}
             self.assertEqual(self.problems(messages.check, files=files), [], message)
 
@@ -251,7 +262,8 @@ class Checks(unittest.TestCase):
                      'void F() { auto a = G(); a["schema"] = "slipway.a/1"; a["x"] = 1; a["z"] = 2; }',
                      'void P(const char* s) { Print(Json{{"schema", s}, {"x", 1}, {"z", 1}}); }\n'
                      'void F() { P("slipway.a/1"); }',
-                     'template <class V, MaybeConst<A> S>\nvoid Visit(V& visit, S& a) { visit("x", a.x); visit("z", 1); }\n'
+                     'template <class V, MaybeConst<A> S>\nvoid Visit(V& visit, S& a) { visit("x", a.x); visit("z", '
+                     '1); }\n'
                      'constexpr auto kASchema = "slipway.a/1"; auto b = WriteFields(kASchema, a);'):
             whole = self.document_problems(code, "# `slipway.a/1`\n| `x`, `z[].inner` | text | `kind` |\n")
             self.assertEqual(whole, [], code)
@@ -279,7 +291,8 @@ class Checks(unittest.TestCase):
         self.assert_one(prose.check, {"docs/a.md": page}, "docs/a.md: a sentence of 41 words")
 
     def test_a_table_cell_that_is_too_long(self):
-        self.assert_one(prose.check, {"docs/a.md": "| " + "word " * 16 + "| b |\n"}, "docs/a.md: a table cell of 16 words")
+        self.assert_one(prose.check, {"docs/a.md": "| " + "word " * 16 + "| b |\n"},
+                        "docs/a.md: a table cell of 16 words")
 
     def test_a_word_that_is_ours_alone(self):
         self.assert_one(prose.check, {"docs/a.md": "The keeper waits.\n"}, "'keeper' is no word of the field")

@@ -139,7 +139,8 @@ class Source:
                 continue
             depth = 0
             head = at - 1
-            while head > 0 and (NAME.match(self.tokens[head].text) or self.tokens[head].text in ("->", "::", "&", "<", ">")):
+            while head > 0 and (NAME.match(self.tokens[head].text)
+                                or self.tokens[head].text in ("->", "::", "&", "<", ">")):
                 head -= 1
             if self.tokens[head].text != ")":
                 continue
@@ -171,7 +172,8 @@ def content(token):
     raw = re.match(r'(?:u8|[uUL])?R"([^(\s]*)\((.*)\)\1"$', token, re.DOTALL)
     if raw:
         return raw[2]
-    return re.sub(r"\\(.)", lambda found: {"n": "\n", "t": "\t"}.get(found[1], found[1]), token[token.index('"') + 1:-1])
+    return re.sub(r"\\(.)", lambda found: {"n": "\n", "t": "\t"}.get(found[1], found[1]),
+                  token[token.index('"') + 1:-1])
 
 
 def split(tokens, at):
@@ -252,7 +254,8 @@ def is_declaration(arguments):
     """`Error(ErrorKind kind, std::string message)`: a type and a name stand side by side."""
     def declares(tokens):
         tokens = tokens[:tokens.index("=")] if "=" in tokens else tokens
-        return len(tokens) > 1 and bool(NAME.match(tokens[-1])) and (bool(NAME.match(tokens[-2])) or tokens[-2] in "&*>")
+        return len(tokens) > 1 and bool(NAME.match(tokens[-1])) and (bool(NAME.match(tokens[-2]))
+                                                                     or tokens[-2] in "&*>")
     return any(map(declares, arguments))
 
 

@@ -61,7 +61,8 @@ class Pictures(unittest.TestCase):
 
     def test_screenshots_come_in_both_schemes_and_are_small(self):
         found = {path.name for path in screenshots()}
-        self.assertEqual({path.name for path in screenshots() if path.suffix == ".png"}, {"report-light.png", "report-dark.png"})
+        self.assertEqual({path.name for path in screenshots() if path.suffix == ".png"},
+                         {"report-light.png", "report-dark.png"})
         for name in found:
             self.assertIn(name.replace("-light.", "-dark."), found)
             self.assertIn(name.replace("-dark.", "-light."), found)

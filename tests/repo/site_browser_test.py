@@ -14,6 +14,7 @@ import site_test
 
 sys.path.insert(0, str(site_test.ROOT / "tests" / "support"))
 import browser  # noqa: E402
+from waiting import wait_for  # noqa: E402
 
 QUERY = "[data-md-component=search-query]"
 RESULT = "a.md-search-result__link"
@@ -39,7 +40,7 @@ class SiteInABrowser(unittest.TestCase):
         return self.chromium.find_elements(By.CSS_SELECTOR, selector)
 
     def wait_until(self, question, what):
-        return browser.wait_until(self.chromium, question, what)
+        return wait_for(question, 20, what)
 
     def scheme(self):
         return self.find("body")[0].get_attribute("data-md-color-scheme")

@@ -14,7 +14,8 @@ import engine_test
 import support
 
 # An exported function, as sites with Lmod or Environment Modules have it; the job inherits it.
-MODULE = {"BASH_FUNC_module%%": "() { [ \"$2\" = good/1 ] || { echo \"ERROR: Unable to locate a modulefile for '$2'\" >&2; return 1; }; }"}
+MODULE = {"BASH_FUNC_module%%": "() { [ \"$2\" = good/1 ] || { echo \"ERROR: Unable to locate a modulefile for '$2'\" "
+                                ">&2; return 1; }; }"}
 
 
 class NeverBegun(engine_test.Engine):
@@ -116,8 +117,8 @@ class Seen(engine_test.Engine):
             path.chmod(0o755)
         (self.place / "runs" / run / "state.json").chmod(0o644)
         other = {"user": 12345, "group": 12345, "extra_groups": []}
-        done = subprocess.run([self.program, "status", run], env=self.bed.environment, cwd=self.place, capture_output=True,
-                              text=True, timeout=60, **other)
+        done = subprocess.run([self.program, "status", run], env=self.bed.environment, cwd=self.place,
+                              capture_output=True, text=True, timeout=60, **other)
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         self.assertIn("succeeded", done.stdout)
 

@@ -13,8 +13,8 @@ import unittest
 import support
 
 BUILT = pathlib.Path(os.environ["SLIPWAY_TEST_PROGRAM"]).parent.parent
-PARTS = ("bin/slipway", "libexec/slipway/slipway-agent", "libexec/slipway/slipway-rank", "libexec/slipway/slipway-slurm",
-         "libexec/slipway/slipway-supervisor", "lib/slipway/slurm")
+PARTS = ("bin/slipway", "libexec/slipway/slipway-agent", "libexec/slipway/slipway-rank",
+         "libexec/slipway/slipway-slurm", "libexec/slipway/slipway-supervisor", "lib/slipway/slurm")
 HELPERS = ("libexec/slipway/slipway-hdf5", "lib/slipway/libslipway_mpi_check.so")
 
 
@@ -22,7 +22,7 @@ DOCTOR = ("libexec/slipway/doctor-ranks", "lib/slipway/openmpi", "lib/slipway/mp
 
 
 def install(prefix):
-    """What jobs need, where every node and user sees it: the build tree may lie in /tmp, of which each node has its own."""
+    """What jobs need, where every node and user sees it: each node has a /tmp of its own, where the tree may lie."""
     for part in PARTS + tuple(part for part in HELPERS + DOCTOR if (BUILT / part).exists()):
         (prefix / part).parent.mkdir(parents=True, exist_ok=True)
         copy = shutil.copytree if (BUILT / part).is_dir() else shutil.copy
@@ -118,7 +118,8 @@ class Submitted(Engine):
     def test_auto_is_slurm_where_there_is_one_and_an_error_where_it_does_not_answer(self):
         self.write("echo FoM: 1", engine="auto")
         shown = json.loads(self.slipway("plan", "exp.yaml", "--json", SLIPWAY_ENGINE="").stdout)
-        self.assertEqual((shown["engine"], shown["engine_reason"]), ("slurm", f"there is a {self.bed.environment['SLURM_CONF']}"))
+        self.assertEqual((shown["engine"], shown["engine_reason"]),
+                         ("slurm", f"there is a {self.bed.environment['SLURM_CONF']}"))
         self.assertIn("succeeded", self.slipway("run", "exp.yaml", SLIPWAY_ENGINE="").stdout)
         self.assertGreater(self.status()["batch_job"], 0)
         conf = self.place / "other.conf"
@@ -128,7 +129,8 @@ class Submitted(Engine):
 
     def test_run_in_an_allocation_uses_it(self):
         self.write("echo $SLURMD_NODENAME > where; echo FoM: 1", engine="auto")
-        job = self.bed.submit(f"#!/bin/sh\ncd {self.place} && SLIPWAY_ENGINE= {self.program} run exp.yaml\n", "--ntasks=1")
+        job = self.bed.submit(f"#!/bin/sh\ncd {self.place} && SLIPWAY_ENGINE= {self.program} run exp.yaml\n",
+                              "--ntasks=1")
         self.assertEqual(self.bed.wait_for_end(job), "COMPLETED")
         self.assertIn((self.place / "where").read_text().strip(), ("n1", "n2"))
         self.assertEqual(self.status()["batch_job"], 0)
@@ -292,7 +294,8 @@ class Followed(Engine):
         """Starts a run whose program runs; returns it and what types and reads there."""
         self.write("touch up; sleep 60")
         ours, theirs = os.openpty() if terminal else (None, subprocess.PIPE)
-        run = subprocess.Popen([self.program, "run", "exp.yaml"], env=self.bed.environment, cwd=self.place, stdin=theirs,
+        run = subprocess.Popen([self.program, "run", "exp.yaml"], env=self.bed.environment, cwd=self.place,
+                               stdin=theirs,
                                stdout=theirs, stderr=theirs, start_new_session=True, **support.ordinary_user())
         self.addCleanup(run.wait)
         self.addCleanup(run.kill)

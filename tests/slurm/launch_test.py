@@ -98,7 +98,8 @@ class Launched(engine_test.Engine):
 
     def test_a_function_continues_in_the_requeued_job(self):
         count = self.place / "count"
-        run, = self.python(f"print(launch.submit(work.Counter({str(count)!r}, 120), engine='slurm', time_limit='5m').id)")
+        run, = self.python(f"print(launch.submit(work.Counter({str(count)!r}, 120), engine='slurm', "
+                           "time_limit='5m').id)")
         job = json.loads((self.place / "runs" / run / "batch_job.json").read_text())["job"]
         support.wait_for(lambda: count.exists() and len(count.read_text().split()) > 10, 60, "the function")
         self.bed.administrate("scancel", "--batch", f"--signal={signal.SIGUSR1.name[3:]}", str(job))

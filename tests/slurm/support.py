@@ -10,6 +10,9 @@ import tempfile
 import time
 import unittest
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+from waiting import wait_for  # noqa: E402, F401
+
 PROGRAM = pathlib.Path(__file__).resolve().parent / "testbed"
 CANNOT_HERE = 77
 ORDINARY_USER = "nobody"  # who the clients are when the tests run as root: root may not have burst buffers
@@ -44,15 +47,6 @@ def skip_unless_possible(*options):
     if checked.returncode == CANNOT_HERE:
         raise unittest.SkipTest(checked.stderr.strip())
     assert checked.returncode == 0, checked.stderr
-
-
-def wait_for(condition, patience_s, what):
-    """Returns what `condition` returns once that is true; fails after the patience."""
-    deadline = time.monotonic() + patience_s
-    while not (value := condition()):
-        assert time.monotonic() < deadline, f"{what}: not within {patience_s} s"
-        time.sleep(0.05)
-    return value
 
 
 class Bed:

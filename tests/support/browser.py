@@ -2,7 +2,7 @@
 
     with served(folder) as address, browser() as chromium:
         chromium.get(address + "/index.html")
-        wait_until(chromium, lambda: chromium.title, "a title")
+        wait_for(lambda: chromium.title, 20, "a title")
         assert not foreign_requests(chromium, address)
 
 `chromium` is a selenium.webdriver.Chrome. It ends with its block, and so does its profile.
@@ -18,7 +18,6 @@ import threading
 from selenium import webdriver
 from selenium.webdriver.chrome.options import Options
 from selenium.webdriver.chrome.service import Service
-from selenium.webdriver.support.ui import WebDriverWait
 
 OPTIONS = ("--headless=new", "--disable-dev-shm-usage", "--no-first-run", "--disable-background-networking",
            "--force-prefers-reduced-motion", "--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1")
@@ -59,11 +58,6 @@ def served(folder):
         finally:
             server.shutdown()
             thread.join()
-
-
-def wait_until(chromium, question, what, seconds=20):
-    """Waits until `question()` is true, and returns its answer."""
-    return WebDriverWait(chromium, seconds, ignored_exceptions=()).until(lambda _: question(), f"waited for {what}")
 
 
 def requests(chromium):

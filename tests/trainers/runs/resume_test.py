@@ -2,20 +2,13 @@
 
 import os
 import signal
-import time
 
 import pytest
 
 from ranks_test import small
+from waiting import wait_for
 
 LONG = {"epochs": 3, "batch_size": 8}
-
-
-def wait_until(condition, what, seconds=60):
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end, f"waited in vain: {what}"
-        time.sleep(0.01)
 
 
 def processes_below(pid):
@@ -59,7 +52,7 @@ def test_a_killed_training_ends_with_the_same_weights(place, make_data, trainer,
     assert whole.phase == "succeeded", whole.said
     process = place.start(place.write(trainer, data, {**args, **LONG}, 2, "killed", **sections))
     killed = lambda: next((run for run in place.runs() if run.folder.name.startswith("killed")), None)
-    wait_until(lambda: killed() and killed().checkpoints(), "a checkpoint")
+    wait_for(lambda: killed() and killed().checkpoints(), 60, "a checkpoint")
     kill_everything(process)
     left_off = int(killed().checkpoints()[-1].name.split("-")[1])
     assert left_off < 54 / gradients.get("accumulate", 1), "it had ended before it could be killed"
@@ -74,7 +67,7 @@ def test_a_killed_training_ends_with_the_same_weights(place, make_data, trainer,
 def test_a_cancelled_training_stops_within_a_step_and_leaves_a_checkpoint(place, make_data, trainer):
     data, args = small(make_data, trainer)
     process = place.start(place.write(trainer, data, {**args, "epochs": 100_000, "batch_size": 8, "report_every": 1}, 2))
-    wait_until(lambda: place.runs() and place.runs()[0].values("train_loss"), "a first step")
+    wait_for(lambda: place.runs() and place.runs()[0].values("train_loss"), 60, "a first step")
     place.answer("cancel", place.runs()[0].folder)
     process.wait(60)
     (run,) = place.runs()
