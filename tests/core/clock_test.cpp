@@ -38,7 +38,9 @@ TEST(Clock, ReadsWhatItHasWritten) {
   EXPECT_EQ(ParseUtc(FormatUtc(time)), time);
   for (const char* text : {"", "2026-11-21", "2026-13-21T06:49:00.123Z", "2026-11-21T06:49:00.123Z and more", "soon"}) {
     EXPECT_EQ(ParseUtc(text), std::nullopt) << text;
+    EXPECT_EQ(UnixSecondsIn(text), std::nullopt) << text;
   }
+  EXPECT_EQ(UnixSecondsIn("1970-01-01T00:00:02.500Z"), 2.5);
 }
 
 TEST(Clock, SecondsCarryTheirFraction) { EXPECT_DOUBLE_EQ(UnixSeconds(WallTime(1500ms)), 1.5); }

@@ -40,6 +40,15 @@ TEST_F(MatchingPathsTest, AreSorted) {
   EXPECT_THAT(MatchingPaths(At("c")), IsEmpty());
 }
 
+TEST(EntriesOf, AreSortedAndNoneWithoutAFolder) {
+  test::TempDirectory directory;
+  EXPECT_THAT(EntriesOf(directory.path()), IsEmpty());
+  for (const auto* name : {"b", "a10", ".c"}) WriteFile(directory / name, "");
+  EXPECT_THAT(EntriesOf(directory.path()), ElementsAre(directory / ".c", directory / "a10", directory / "b"));
+  EXPECT_THAT(EntriesOf(directory / "none"), IsEmpty());
+  EXPECT_THAT(EntriesOf(directory / "b"), IsEmpty()) << "a file";
+}
+
 TEST_F(MatchingPathsTest, AreNeverTheFolderItself) { EXPECT_THAT(MatchingPaths(At(".*")), ElementsAre(At(".hidden"))); }
 
 TEST_F(MatchingPathsTest, APathThatExistsFitsItself) {

@@ -6,11 +6,10 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <fstream>
 
 #include "core/error.h"
-#include "core/files.h"
 #include "launcher/run_folder/end_cause.h"
+#include "tests/support/grown_run.h"
 #include "tests/support/temp_directory.h"
 
 namespace slipway::launcher {
@@ -19,10 +18,8 @@ namespace {
 class RunSources : public testing::Test {
  protected:
   void AppendMetrics(int step) const {
-    MakeDirectories(run_.attempt(1));
-    std::ofstream(run_.attempt(1) / "metrics.jsonl", std::ios::app) << R"({"time":5,"step":)" << step
-                                                                    << R"(,"metrics":{"loss":2}})"
-                                                                       "\n";
+    const auto line = R"({"time":5,"step":)" + std::to_string(step) + R"(,"metrics":{"loss":2}})";
+    test::AppendTo(run_, "attempt-1/metrics.jsonl", line + "\n");
   }
 
   test::TempDirectory directory_;

@@ -7,10 +7,9 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
-#include <fstream>
-
 #include "core/error.h"
 #include "core/files.h"
+#include "tests/support/grown_run.h"
 #include "launcher/cli/commands/metrics_progress.h"
 #include "tests/support/kept_output.h"
 #include "tests/support/temp_directory.h"
@@ -22,18 +21,8 @@ using testing::HasSubstr;
 
 class RunViews : public testing::Test {
  protected:
-  void Append(const std::string& file, const std::string& text) const {
-    MakeDirectories((folder_.path() / file).parent_path());
-    std::ofstream(folder_.path() / file, std::ios::app) << text;
-  }
-
-  void Enter(Phase phase, int attempt) const {
-    auto state = folder_.ReadState();
-    state.phase = phase;
-    state.attempt = attempt;
-    folder_.WriteState(state);
-    folder_.AppendEvent(PhaseName(phase), Json{{"attempt", attempt}, {"reason", ""}});
-  }
+  void Append(const std::string& file, const std::string& text) const { test::AppendTo(folder_, file, text); }
+  void Enter(Phase phase, int attempt) const { test::EnterPhase(folder_, phase, attempt); }
 
   test::TempDirectory directory_;
   const RunFolder folder_ = RunFolder::Create(directory_.path(), "small", false);

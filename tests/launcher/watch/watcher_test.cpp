@@ -5,7 +5,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <fstream>
 #include <nlohmann/json.hpp>
 #include <thread>
 
@@ -14,34 +13,25 @@
 #include "launcher/watch/background_reader.h"
 #include "launcher/watch/read_single.h"
 #include "launcher/watch/run_list.h"
+#include "tests/support/grown_run.h"
 #include "tests/support/temp_directory.h"
 
 namespace slipway::launcher::watch {
 namespace {
 
+using test::AppendTo;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
 class Watching : public testing::Test {
  protected:
-  void Append(const RunFolder& folder, const std::string& file, const std::string& text) const {
-    MakeDirectories((folder.path() / file).parent_path());
-    std::ofstream(folder.path() / file, std::ios::app) << text;
-  }
-
   RunFolder Make(const std::string& name, Phase phase, bool ensemble = false) const {
     const auto folder = RunFolder::Create(directory_.path(), name, ensemble);
     Enter(folder, phase);
     return folder;
   }
 
-  void Enter(const RunFolder& folder, Phase phase) const {
-    auto state = folder.ReadState();
-    state.phase = phase;
-    state.attempt = 1;
-    folder.WriteState(state);
-    folder.AppendEvent(PhaseName(phase), Json{{"attempt", 1}, {"reason", ""}});
-  }
+  void Enter(const RunFolder& folder, Phase phase) const { test::EnterPhase(folder, phase, 1); }
 
   /// Until nothing is left to read: the first look is quick and not whole.
   std::shared_ptr<const WatchData> LookTwice(const Interest& interest) {
@@ -61,17 +51,17 @@ class Watching : public testing::Test {
 
 TEST_F(Watching, ReadsNothingAgainThatHasNotChanged) {
   const auto folder = Make("small", Phase::kFailed);
-  Append(folder, "attempt-1/metrics.jsonl",
-         R"({"time":5,"step":1,"metrics":{"loss":2}})"
-         "\n");
+  AppendTo(folder, "attempt-1/metrics.jsonl",
+           R"({"time":5,"step":1,"metrics":{"loss":2}})"
+           "\n");
   const auto first = LookTwice(Of(folder));
   ASSERT_TRUE(first->run);
   EXPECT_TRUE(first->is_whole);
   EXPECT_EQ(first->run->curves.at(0).count, 1u);
   EXPECT_EQ(watcher_.Look(Of(folder)), first);
-  Append(folder, "attempt-1/metrics.jsonl",
-         R"({"time":6,"step":2,"metrics":{"loss":1}})"
-         "\n");
+  AppendTo(folder, "attempt-1/metrics.jsonl",
+           R"({"time":6,"step":2,"metrics":{"loss":1}})"
+           "\n");
   auto next = first;
   for (int i = 0; i < 200 && next == first; ++i) {  // it rests after each read
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
@@ -82,13 +72,14 @@ TEST_F(Watching, ReadsNothingAgainThatHasNotChanged) {
 
 TEST_F(Watching, ShowsRanksAndWhatTheWatchFound) {
   const auto folder = Make("ranks", Phase::kFailed);
-  Append(folder, "plan.json",
-         R"({"engine":"local","ranks":2,"spec":{"launch":{"nodes":1,"ranks_per_node":2,"cpus_per_rank":1,)"
-         R"("gpus_per_rank":0,"time_limit":60},"data":{"train":{}},"checkpoint":{"every":5}}})");
-  Append(folder, "attempt-1/rank-00001.log", "hello\n");
-  Append(folder, "attempt-1/watch.json",
-         R"({"schema":"slipway.watch/1","kind":"stalled","message":"rank 1 is stopped","ranks":[{"rank":1,"host":"n1",)"
-         R"("pid":7,"state":"stopped","last":"slipway_allreduce","step":5}]})");
+  AppendTo(folder, "plan.json",
+           R"({"engine":"local","ranks":2,"spec":{"launch":{"nodes":1,"ranks_per_node":2,"cpus_per_rank":1,)"
+           R"("gpus_per_rank":0,"time_limit":60},"data":{"train":{}},"checkpoint":{"every":5}}})");
+  AppendTo(folder, "attempt-1/rank-00001.log", "hello\n");
+  AppendTo(
+      folder, "attempt-1/watch.json",
+      R"({"schema":"slipway.watch/1","kind":"stalled","message":"rank 1 is stopped","ranks":[{"rank":1,"host":"n1",)"
+      R"("pid":7,"state":"stopped","last":"slipway_allreduce","step":5}]})");
   auto interest = Of(folder);
   interest.ranks = true;
   const auto data = LookTwice(interest);
@@ -107,9 +98,9 @@ TEST_F(Watching, FollowsALog) {
   auto interest = Of(folder);
   interest.log = true;
   EXPECT_FALSE(LookTwice(interest)->log.exists);
-  Append(folder, "attempt-1/rank-00000.log", "one\ntwo\n");
+  AppendTo(folder, "attempt-1/rank-00000.log", "one\ntwo\n");
   EXPECT_THAT(watcher_.Look(interest)->log.lines, ElementsAre("one", "two"));
-  Append(folder, "attempt-1/rank-00000.log", "three\n");
+  AppendTo(folder, "attempt-1/rank-00000.log", "three\n");
   EXPECT_THAT(watcher_.Look(interest)->log.lines, ElementsAre("one", "two", "three"));
 }
 

@@ -1,0 +1,49 @@
+#include "core/text.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "core/json_text.h"
+
+namespace slipway {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+TEST(FirstLine, EndsAtTheFirstLineBreak) {
+  EXPECT_EQ(FirstLine("one\ntwo"), "one");
+  EXPECT_EQ(FirstLine("one"), "one");
+  EXPECT_EQ(FirstLine("\ntwo"), "");
+}
+
+TEST(LastLine, LeavesOutBlankLinesAndEarlierStatesOfALine) {
+  EXPECT_EQ(LastLine("one\ntwo"), "two");
+  EXPECT_EQ(LastLine("one\ntwo \r\n\n \n"), "two");
+  EXPECT_EQ(LastLine("10 %\r20 %\r\n"), "20 %");
+  EXPECT_EQ(LastLine("one"), "one");
+  for (const char* blank : {"", "\n", " \r\n"}) EXPECT_EQ(LastLine(blank), "");
+}
+
+TEST(LinesOf, KeepsEmptyLinesWithinTheText) {
+  EXPECT_THAT(LinesOf("a\n\nb\n"), ElementsAre("a", "", "b"));
+  EXPECT_THAT(LinesOf("a"), ElementsAre("a"));
+  EXPECT_THAT(LinesOf(""), IsEmpty());
+}
+
+TEST(LowerCase, LeavesOtherBytesAlone) { EXPECT_EQ(LowerCase("Node-7 \xc3\x84Z["), "node-7 \xc3\x84z["); }
+
+TEST(JsonText, IsValidWhateverTheBytesAre) {
+  EXPECT_EQ(JsonText(Json{{"a", "x\xff"}, {"b", 1}}), "{\"a\":\"x\xef\xbf\xbd\",\"b\":1}");
+}
+
+TEST(PlainText, QuotesNoText) {
+  EXPECT_EQ(PlainText("a \"word\""), "a \"word\"");
+  EXPECT_EQ(PlainText(nullptr), "null");
+  EXPECT_EQ(PlainText(Json::array({1, "x"})), "[1,\"x\"]");
+}
+
+}  // namespace
+}  // namespace slipway
