@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "core/json.h"
+#include "core/json_text.h"
 #include "core/plain_metrics_line.h"
 
 namespace slipway {
@@ -117,7 +118,7 @@ std::string FormatMetricsLine(const MetricsLine& metrics, double unix_time) {
                   {"step", metrics.step},
                   {"epoch", metrics.epoch ? Json(*metrics.epoch) : Json(nullptr)},
                   {"metrics", values}};
-  return line.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+  return JsonText(line) + "\n";
 }
 
 }  // namespace slipway

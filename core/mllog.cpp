@@ -10,6 +10,7 @@
 
 #include "core/error.h"
 #include "core/files.h"
+#include "core/json_text.h"
 
 namespace slipway {
 namespace fs = std::filesystem;
@@ -30,7 +31,6 @@ std::int64_t Milliseconds(WallTime time) {
   return std::chrono::duration_cast<std::chrono::milliseconds>(time.time_since_epoch()).count();
 }
 
-std::string TextOf(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
 
 fs::path PastLog(const fs::path& folder, std::size_t number) { return folder / fmt::format("mllog-{}.txt", number); }
 
@@ -46,7 +46,7 @@ std::optional<MllogLine> ParseMllogLine(std::string_view text) {
     const auto event = EventOf(json.at("event_type").get<std::string>());
     if (!event) return std::nullopt;
     return MllogLine{*event, json.at("time_ms").get<std::int64_t>(), json.at("key").get<std::string>(),
-                     TextOf(json["value"]), TextOf(json["metadata"])};
+                     JsonText(json["value"]), JsonText(json["metadata"])};
   } catch (const Json::exception&) {
     return std::nullopt;
   }
@@ -86,14 +86,14 @@ MllogFile::MllogFile(fs::path path) : path_(std::move(path)), fd_(OpenFile(path_
 void MllogFile::Write(MllogEvent event, const std::string& key, const Json& value, const Json& metadata,
                       WallTime time) {
   const bool is_fact = event == MllogEvent::kPoint && metadata.empty();
-  if (is_fact && !facts_.insert(FactOf(key, TextOf(value))).second) return;
+  if (is_fact && !facts_.insert(FactOf(key, JsonText(value))).second) return;
   const Json line{{"namespace", ""},
                   {"time_ms", Milliseconds(time)},
                   {"event_type", kEvents[static_cast<std::size_t>(event)]},
                   {"key", key},
                   {"value", value},
                   {"metadata", metadata.empty() ? Json::object() : metadata}};
-  WriteAll(fd_.get(), std::string(kToken) + TextOf(line) + "\n", path_);
+  WriteAll(fd_.get(), std::string(kToken) + JsonText(line) + "\n", path_);
 }
 
 void MllogFile::Write(MllogEvent event, const std::string& key, const Json& value, const Json& metadata) {

@@ -9,6 +9,7 @@
 #include <system_error>
 
 #include "core/json_fields.h"
+#include "core/json_text.h"
 #include "core/lines.h"
 
 namespace slipway {
@@ -87,7 +88,7 @@ std::optional<SumsFileId> ParseSumsFileName(std::string_view name) {
 }
 
 std::string FormatSumsHeader(const SumsHeader& header) {
-  return WriteFields(kSumsSchema, header).dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+  return JsonText(WriteFields(kSumsSchema, header)) + "\n";
 }
 
 std::string FormatSumsLine(const SumsLine& line) {

@@ -128,7 +128,7 @@ void Change(const TagOptions& options, const RunFolder& run, RunTags& tags) {
   if (!options.description) return;
   const auto why = WhyNoDescription(*options.description);
   if (!why.empty()) {
-    throw Error(ErrorKind::kUsage, why, "give a shorter text: --description TEXT");
+    throw Error(ErrorKind::kUsage, fmt::format("{}", why), "give a shorter text: --description TEXT");
   }
   tags.description = *options.description;
 }
