@@ -25,4 +25,8 @@ std::optional<double> UnixSecondsIn(const std::string& text) {
   return time ? std::optional(UnixSeconds(*time)) : std::nullopt;
 }
 
+WallTime WallTimeAt(double unix_seconds) {
+  return WallTime(std::chrono::duration_cast<WallTime::duration>(std::chrono::duration<double>(unix_seconds)));
+}
+
 }  // namespace slipway

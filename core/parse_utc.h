@@ -1,4 +1,4 @@
-/// Reads the times that FormatUtc writes.
+/// Reads times: as FormatUtc writes them, and as seconds since 1970.
 #pragma once
 
 #include <optional>
@@ -12,5 +12,7 @@ namespace slipway {
 std::optional<WallTime> ParseUtc(const std::string& text);
 /// The same in seconds since 1970.
 std::optional<double> UnixSecondsIn(const std::string& text);
+/// The reverse of UnixSeconds.
+WallTime WallTimeAt(double unix_seconds);
 
 }  // namespace slipway

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/parse_utc.h"
 #include "core/process_identity.h"
 
 namespace slipway::ensemble {
@@ -20,17 +21,13 @@ std::string ThisBoot() {
 
 double SinceBoot(SteadyTime steady) { return std::chrono::duration<double>(steady.time_since_epoch()).count(); }
 
-WallTime WallTimeOf(double seconds) {
-  return WallTime(std::chrono::duration_cast<WallTime::duration>(std::chrono::duration<double>(seconds)));
-}
-
 }  // namespace
 
 StudyClock::StudyClock(Clock& clock, const std::optional<ClockReading>& before)
     : clock_(clock), begun_(clock.Now()), steady_(clock.Steady()) {
   if (!before || before->boot_id != ThisBoot()) return;
   const double passed = SinceBoot(steady_) - before->since_boot;
-  if (passed >= 0) begun_ = WallTimeOf(before->time + passed);
+  if (passed >= 0) begun_ = WallTimeAt(before->time + passed);
 }
 
 WallTime StudyClock::Now() {

@@ -11,9 +11,8 @@ namespace slipway::launcher {
 
 /// Everything, on this machine, now. What cannot be found out becomes a warning in the result, never an error.
 ///
-/// Cost: 20 ms in a small repository, 40 ms more with a Python program. Git gets 10 seconds, Python, mpirun and podman
-/// 5
-///       each.
+/// Cost: 20 ms in a small repository, 40 ms more with a Python program. Git gets 10 seconds; Python, mpirun and podman
+///       get 5 each.
 Provenance CollectProvenance(const Plan& plan);
 
 /// Replaces what depends on the machine: versions, Python, modules, variables, container. Adds this host. For a manager

@@ -5,7 +5,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "core/clock.h"
+#include "core/parse_utc.h"
 #include "ensemble/model/configurations.h"
 
 namespace slipway::launcher {
@@ -17,9 +17,7 @@ using ensemble::TrialState;
 bool IsRanked(const TrialRecord& trial) { return trial.state == TrialState::kComplete && trial.objective.has_value(); }
 
 Json TimeOrNull(const std::optional<double>& seconds) {
-  if (!seconds) return nullptr;
-  const auto since_1970 = std::chrono::duration_cast<WallTime::duration>(std::chrono::duration<double>(*seconds));
-  return FormatUtc(WallTime(since_1970));
+  return seconds ? Json(FormatUtc(WallTimeAt(*seconds))) : Json();
 }
 
 Json NumberOrWord(double value) {

@@ -3,11 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 
-#include "core/clock.h"
 #include "core/json_text.h"
-#include "core/units.h"
+#include "core/parse_utc.h"
 #include "launcher/view/html.h"
 
 namespace slipway::launcher {
@@ -31,9 +29,7 @@ std::string TableHtml(const std::string& caption, const Row& header, const std::
 }
 
 std::string TimeText(const std::optional<double>& time) {
-  if (!time) return "";
-  const auto since = std::chrono::duration_cast<WallTime::duration>(std::chrono::duration<double>(*time));
-  return FormatUtc(WallTime(since)).substr(0, 19) + "Z";
+  return time ? FormatUtc(WallTimeAt(*time)).substr(0, 19) + "Z" : "";
 }
 
 std::string SecondsText(double seconds) { return fmt::format("{:.4g} s", seconds); }

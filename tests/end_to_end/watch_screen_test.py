@@ -15,6 +15,7 @@ import waiting
 PROGRAM = pathlib.Path(os.environ["SLIPWAY_PROGRAM"])
 PATIENCE = 40  # seconds, for a slow machine
 PROMPT = r"(?m)^\$ ?$"
+EMPTY = r"\A\$\s*\Z"
 
 
 class Tmux:
@@ -26,6 +27,8 @@ class Tmux:
         self.call("new-session", "-d", "-x", str(columns), "-y", str(rows), "-s", "s", "sh")
         for name, value in variables.items():
             self.type(f"export {name}={value}", "Enter")
+        self.type(r"printf '\033[2J\033[H'", "Enter")
+        self.wait_for(EMPTY)  # what is typed ahead would stand between prompts
 
     def call(self, *words):
         done = subprocess.run(["tmux", "-L", "slipway-watch", "-f", "/dev/null", *words], env=self.environment,
