@@ -28,7 +28,7 @@ packages_trainers=(
 packages_tests=(
   ccache                  # builds again what has not changed in seconds
   libgtest-dev libgmock-dev librapidcheck-dev
-  python3 python3-jsonschema python3-yaml python3-optuna python3-pytest sqlite3 procps
+  python3 python3-jsonschema python3-yaml python3-optuna python3-pytest sqlite3 procps jq
   tmux                    # slipway watch in a real terminal
   python3-pyflakes        # repo rule: undefined names, unused imports
   mkdocs mkdocs-material  # the site of docs/

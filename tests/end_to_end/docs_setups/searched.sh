@@ -1,3 +1,3 @@
-# A search that has ended.
-. "$SETUPS/search.sh"
-slipway run search.yaml
+# searched.sh [NAME...]: searches with these names that have ended; without a name one, search.
+. "$SETUPS/search.sh" search.yaml
+for name in "${@:-search}"; do slipway run search.yaml --set name="$name"; done
