@@ -31,7 +31,6 @@ std::int64_t Milliseconds(WallTime time) {
   return std::chrono::duration_cast<std::chrono::milliseconds>(time.time_since_epoch()).count();
 }
 
-
 fs::path PastLog(const fs::path& folder, std::size_t number) { return folder / fmt::format("mllog-{}.txt", number); }
 
 std::string FactOf(const std::string& key, const std::string& value) { return key + " " + value; }

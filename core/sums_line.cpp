@@ -87,9 +87,7 @@ std::optional<SumsFileId> ParseSumsFileName(std::string_view name) {
   return id.rank >= 0 && id.team >= 1 && SumsFileName(id) == name ? std::optional(id) : std::nullopt;
 }
 
-std::string FormatSumsHeader(const SumsHeader& header) {
-  return JsonText(WriteFields(kSumsSchema, header)) + "\n";
-}
+std::string FormatSumsHeader(const SumsHeader& header) { return JsonText(WriteFields(kSumsSchema, header)) + "\n"; }
 
 std::string FormatSumsLine(const SumsLine& line) {
   auto text = fmt::format("{}{},\"gradients\":", kStepMember, line.step);
