@@ -18,6 +18,7 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 
 constexpr auto kPython = "/usr/bin/python3";
+constexpr auto kMpirun = "mpirun --allow-run-as-root --oversubscribe";
 
 /// `slipway init project --template ...`, then everything is called from within the project.
 class Project {
@@ -99,6 +100,31 @@ TEST(Init, OfAProgramInPytorchRunsAndContinues) {
   EXPECT_THAT(project.Log(2), Not(HasSubstr("epoch 3  loss ")));
 }
 
+TEST(Init, OfAScriptOfDdpRunsOnItsRanksContinuesAndRunsUnderMpirun) {
+  Project project("ddp");
+  EXPECT_EQ(project.answer()["next"], (Json{"cd project", "slipway run experiment.yaml"}));
+  if (project.Call({kPython, "-c", "import torch"}).status.code != 0) {
+    GTEST_SKIP() << "torch is not installed for " << kPython << " (Debian: python3-torch)";
+  }
+  project.place().SetVariable("PYTHON", kPython);
+  const auto result = project.Run();
+  EXPECT_LT(result["metrics"]["train_loss"], 0.3);
+  EXPECT_GT(result["metrics"]["accuracy"], 0.9);
+  EXPECT_THAT(project.Log(1), HasSubstr("epoch 3  ranks 2  loss "));
+
+  const auto resumed = project.place().Slipway({"resume", "last", "--set", "train.args.epochs=4"});
+  ASSERT_EQ(resumed.status.code, 0) << resumed.errors;
+  EXPECT_THAT(project.Log(2), HasSubstr("epoch 4  ranks 2  loss "));
+  EXPECT_THAT(project.Log(2), Not(HasSubstr("epoch 3  ranks 2  loss ")));
+
+  const auto alone = project.Call({"sh", "-c",
+                                   "PYTHONPATH=" SLIPWAY_BUILD_DIR "/lib/slipway/python " + std::string(kMpirun) +
+                                       " -n 2 " + kPython + " train.py --epochs 3"});
+  EXPECT_EQ(alone.status.code, 0) << alone.errors;
+  const auto last_line = project.Log(1).substr(project.Log(1).find("epoch 3"));
+  EXPECT_THAT(alone.output, HasSubstr(last_line)) << "the same losses as under the launcher";
+}
+
 TEST(Init, OfAProgramInPytorchSaysWhichPythonHasNoTorch) {
   Project project("pytorch");
   const auto made = project.Call({kPython, "-m", "venv", "--without-pip", "empty"});
@@ -129,7 +155,7 @@ void Uncomment(const std::filesystem::path& file) {
 }
 
 TEST(Init, TheTrialsInTheCommentAreRankedAndWithoutAWarning) {
-  for (const std::string chosen : {"command", "cpp", "pytorch"}) {
+  for (const std::string chosen : {"command", "cpp", "ddp", "pytorch"}) {
     Project project(chosen);
     Uncomment(project / "experiment.yaml");
     const auto checked =
@@ -150,7 +176,7 @@ TEST(Init, OfAProgramInCppRanksItsTrialsByWhatWasSetAside) {
 }
 
 TEST(Init, HelpsTheEditorWithASchemaOfThisVersion) {
-  for (const std::string chosen : {"command", "cpp", "pytorch"}) {
+  for (const std::string chosen : {"command", "cpp", "ddp", "pytorch"}) {
     Project project(chosen);
     EXPECT_THAT(ReadFile(project / "experiment.yaml"),
                 ::testing::StartsWith("# yaml-language-server: $schema=slipway.schema.json\nname: \"project\"\n"));

@@ -29,7 +29,7 @@ struct ProjectTemplate {
 };
 constexpr std::array kTemplates = {ProjectTemplate{"command", "", false},
                                    ProjectTemplate{"cpp", "cmake -B build && cmake --build build", true},
-                                   ProjectTemplate{"pytorch", "", true}};
+                                   ProjectTemplate{"ddp", "", false}, ProjectTemplate{"pytorch", "", true}};
 
 const ProjectTemplate& Find(const std::string& name) {
   const auto found = std::ranges::find(kTemplates, name, &ProjectTemplate::name);

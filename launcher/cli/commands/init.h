@@ -8,7 +8,7 @@
 
 namespace slipway::launcher {
 
-/// "command", "cpp", "pytorch".
+/// "command", "cpp", "ddp", "pytorch".
 std::vector<std::string> ProjectTemplates();
 
 struct InitOptions {
