@@ -303,6 +303,11 @@ SLIPWAY_API int slipway_checkpoint_begin(int64_t step, char* path, size_t capaci
 SLIPWAY_API int slipway_checkpoint_commit(int64_t step, double epoch);
 /** The verified directory to resume from, or an empty string to start fresh. The same on every rank. Collective. */
 SLIPWAY_API int slipway_resume_from(char* path, size_t capacity);
+/**
+ * The CRC32C of `bytes` bytes appended to others whose CRC is `crc` (0: none), as the manifests of checkpoints have it.
+ * Needs no job; any thread at any time.
+ */
+SLIPWAY_API uint32_t slipway_crc32c(const void* data, size_t bytes, uint32_t crc);
 
 #ifdef __cplusplus
 }

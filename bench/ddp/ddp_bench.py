@@ -12,10 +12,14 @@ import itertools
 import json
 import os
 import pathlib
-import shutil
 import statistics
 import sys
 import time
+
+HERE = pathlib.Path(__file__).absolute().parent
+sys.path[:0] = [str(HERE), str(HERE / "bench-support/ddp")]
+
+import in_ranks  # noqa: E402
 
 SIDES = ("local", "gloo", "backend", "slipway")
 EXCHANGES = SIDES[1:]
@@ -30,48 +34,6 @@ def arguments_of(line):
     if arguments.ranks < 1 or arguments.steps < 1:
         parser.error("--ranks and --steps count from 1")
     return arguments
-
-
-def bottleneck(inputs, width, shortcut):
-    """The shapes of one block of ResNet-50: three convolutions with their norms, and the shortcut's."""
-    shapes = [(width, inputs, 1, 1), (width,), (width,), (width, width, 3, 3), (width,), (width,),
-              (4 * width, width, 1, 1), (4 * width,), (4 * width,)]
-    return shapes + ([(4 * width, inputs, 1, 1), (4 * width,), (4 * width,)] if shortcut else [])
-
-
-def resnet50_shapes():
-    """The shapes of all parameters, from the input to the output."""
-    shapes, inputs = [(64, 3, 7, 7), (64,), (64,)], 64
-    for width, blocks in ((64, 3), (128, 4), (256, 6), (512, 3)):
-        for block in range(blocks):
-            shapes += bottleneck(inputs, width, block == 0)
-            inputs = 4 * width
-    return shapes + [(1000, 2048), (1000,)]
-
-
-def under_mpirun():
-    return any(name in os.environ for name in ("OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "PMIX_RANK"))
-
-
-def start_ranks(arguments):
-    """Replaces this process by an mpirun of itself."""
-    mpirun = shutil.which("mpirun")
-    if mpirun is None:
-        sys.exit("error: there is no mpirun in PATH\n  next: install openmpi-bin")
-    # Without exchange the gradients are new memory at each step, with one they are not: let the allocator keep what it
-    # has, or the first touch of new pages would hide what an exchange costs.
-    os.environ.setdefault("MALLOC_MMAP_THRESHOLD_", str(1 << 30))
-    os.environ.setdefault("MALLOC_TRIM_THRESHOLD_", str(1 << 40))
-    root = ["--allow-run-as-root"] if os.geteuid() == 0 else []
-    os.execv(mpirun, [mpirun, *root, "--oversubscribe", "-n", str(arguments.ranks), sys.executable,
-                      os.path.abspath(__file__), *sys.argv[1:]])
-
-
-def find_package():
-    """Installed, the package lies in lib/slipway/python of the tree that this program is in."""
-    beside = pathlib.Path(__file__).absolute().parents[2] / "lib/slipway/python"
-    if beside.is_dir():
-        sys.path.insert(0, str(beside))
 
 
 class Model:
@@ -162,8 +124,7 @@ def check(sides, ranks, steps):
 def document(seconds, shapes, ranks):
     medians = {side: statistics.median(seconds[side]) for side in SIDES}
     overhead = {side: medians[side] - medians["local"] for side in EXCHANGES}
-    elements = sum(_product(shape) for shape in shapes)
-    return {"schema": "slipway.bench.ddp/1", "ranks": ranks, "tensors": len(shapes), "bytes": 4 * elements,
+    return {"schema": "slipway.bench.ddp/1", "ranks": ranks, "tensors": len(shapes), "bytes": in_ranks.bytes_of(shapes),
             "steps": len(seconds["local"]),
             "rows": [{"side": side, "median_ms": round(1e3 * medians[side], 3),
                       "min_ms": round(1e3 * min(seconds[side]), 3), "max_ms": round(1e3 * max(seconds[side]), 3),
@@ -174,13 +135,6 @@ def document(seconds, shapes, ranks):
 def _ratio(overhead, side):
     """To that of DDP over gloo; None where that took nothing."""
     return round(overhead[side] / overhead["gloo"], 4) if overhead["gloo"] > 0 else None
-
-
-def _product(shape):
-    product = 1
-    for length in shape:
-        product *= length
-    return product
 
 
 def print_table(result):
@@ -196,7 +150,7 @@ def print_table(result):
 
 
 def run_rank(arguments):
-    find_package()
+    in_ranks.find_package(__file__)
     import slipway
     import torch
 
@@ -206,7 +160,7 @@ def run_rank(arguments):
     os.environ.setdefault("MASTER_ADDR", "127.0.0.1")
     torch.distributed.init_process_group("gloo", init_method=f"tcp://{os.environ['MASTER_ADDR']}:{port}",
                                          rank=slipway.rank(), world_size=slipway.size())
-    shapes = resnet50_shapes()
+    shapes = in_ranks.resnet50_shapes()
     sides = make_sides(shapes)
     seconds = measure(sides, arguments.steps)
     check(sides, slipway.size(), arguments.steps + 3)
@@ -228,7 +182,11 @@ def _free_port():
 
 if __name__ == "__main__":
     chosen = arguments_of(sys.argv[1:])
-    if under_mpirun():
+    if in_ranks.under_mpirun():
         run_rank(chosen)
     else:
-        start_ranks(chosen)
+        # Without exchange the gradients are new memory at each step, with one they are not: let the allocator keep what it
+        # has, or the first touch of new pages would hide what an exchange costs.
+        os.environ.setdefault("MALLOC_MMAP_THRESHOLD_", str(1 << 30))
+        os.environ.setdefault("MALLOC_TRIM_THRESHOLD_", str(1 << 40))
+        in_ranks.start_ranks(__file__, chosen.ranks)

@@ -11,9 +11,11 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
+#include <span>
 #include <utility>
 #include <vector>
 
+#include "core/crc32c.h"
 #include "core/install.h"
 #include "runtime/api/calls.h"
 #include "runtime/group/agreement.h"
@@ -65,6 +67,10 @@ extern "C" {
 const char* slipway_error_message(void) { return last_message.c_str(); }
 
 const char* slipway_version(void) { return slipway::Version().data(); }
+
+uint32_t slipway_crc32c(const void* data, size_t bytes, uint32_t crc) {
+  return slipway::Crc32c(std::span(static_cast<const std::byte*>(data), bytes), crc);
+}
 
 int slipway_init(const char* config) {
   return Guard(__func__, [&] {

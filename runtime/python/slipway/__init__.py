@@ -15,6 +15,7 @@ Horovod slipway.compat.
 
 import importlib
 
+from slipway import checkpoint
 from slipway._job import finalize, init, initialized, local_rank, rank, size
 from slipway._library import VERSION as __version__
 from slipway.collectives import (ALL, Group, allgather, allreduce, alltoall, average, barrier, broadcast, check_match,
@@ -24,8 +25,8 @@ from slipway.errors import (ArgumentError, DeviceMemoryError, FileError, Interna
                             SlipwayError, StalledError, StateError)
 from slipway.memory import alloc, alloc_like
 from slipway.objects import allgather_object, broadcast_object
-from slipway.records import (checkpoint, checkpoint_begin, checkpoint_commit, mllog, report, resume_from,
-                             stop_requested, waiting_for_input)
+from slipway.records import (checkpoint_begin, checkpoint_commit, mllog, report, resume_from, stop_requested,
+                             waiting_for_input)
 from slipway.servers import ParameterServer
 from slipway.study import Study
 from slipway.teams import Team, gradients

@@ -76,6 +76,7 @@ PROTOTYPES = {
     "slipway_checkpoint_begin": (_INT, [_INT64, _TEXT, _SIZE]),
     "slipway_checkpoint_commit": (_INT, [_INT64, _DOUBLE]),
     "slipway_resume_from": (_INT, [_TEXT, _SIZE]),
+    "slipway_crc32c": (ctypes.c_uint32, [_MEMORY, _SIZE, ctypes.c_uint32]),
 }
 
 

@@ -15,7 +15,7 @@ import itertools
 
 import torch
 
-from slipway import collectives, objects, torch_backend
+from slipway import _skeletons, collectives, objects, torch_backend
 from slipway.errors import ArgumentError, DeviceMemoryError, NotSupportedError, StateError
 from slipway.memory import Block
 from slipway.teams import Team
@@ -299,54 +299,17 @@ def broadcast_tensors(tensors, root=0, group=None):
             tensor.copy_(dense[name])
 
 
-class _Placeholder:
-    """Stands for a tensor that is sent on its own."""
-
-    def __init__(self, index, tensor):
-        self.index, self.shape, self.dtype = index, tuple(tensor.shape), tensor.dtype
-
-
-def _take_out(value, tensors):
-    """`value` with a placeholder for each tensor, which goes to `tensors`."""
-    if isinstance(value, torch.Tensor):
-        tensors.append(value)
-        return _Placeholder(len(tensors) - 1, value)
-    if isinstance(value, dict):
-        return {key: _take_out(entry, tensors) for key, entry in value.items()}
-    if isinstance(value, (list, tuple)):
-        return type(value)(_take_out(entry, tensors) for entry in value)
-    return value
-
-
-def _placeholders(value):
-    if isinstance(value, _Placeholder):
-        yield value
-    elif isinstance(value, (dict, list, tuple)):
-        for entry in value.values() if isinstance(value, dict) else value:
-            yield from _placeholders(entry)
-
-
-def _put_in(value, tensors):
-    if isinstance(value, _Placeholder):
-        return tensors[value.index]
-    if isinstance(value, dict):
-        return {key: _put_in(entry, tensors) for key, entry in value.items()}
-    if isinstance(value, (list, tuple)):
-        return type(value)(_put_in(entry, tensors) for entry in value)
-    return value
-
-
 def broadcast_optimizer_state(optimizer, root=0, group=None):
     """Gives every rank the optimizer state of rank `root`, also one that has not stepped yet. Collective."""
     mine = collectives.rank_in(group) == root
     tensors = []
-    skeleton = _take_out(optimizer.state_dict(), tensors) if mine else None
+    skeleton = _skeletons.take_out(optimizer.state_dict(), tensors) if mine else None
     skeleton = objects.broadcast_object(skeleton, root, group)
     if not mine:
-        tensors = [torch.empty(place.shape, dtype=place.dtype) for place in _placeholders(skeleton)]
+        tensors = [torch.empty(place.shape, dtype=place.dtype) for place in _skeletons.placeholders(skeleton)]
     broadcast_tensors({f"state {index}": tensor for index, tensor in enumerate(tensors)}, root, group)
     if not mine:
-        optimizer.load_state_dict(_put_in(skeleton, tensors))
+        optimizer.load_state_dict(_skeletons.put_in(skeleton, tensors))
 
 
 class SyncBatchNorm:

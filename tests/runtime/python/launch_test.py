@@ -11,7 +11,8 @@ import sys
 import pytest
 
 from slipway import launch
-from slipway.launch import _calls, _checkpoint, _crc32c, _files, _pickles, _results, _spec, errors
+from slipway import _crc32c
+from slipway.launch import _calls, _checkpoint, _files, _pickles, _results, _spec, errors
 
 PLACE = {"rank": 0, "attempt": 1}
 

@@ -16,11 +16,11 @@ import sys
 import time
 import traceback
 
-from slipway.launch import _crc32c, _files, _pickles, _results
+from slipway.checkpoint import _folder
+from slipway.launch import _files, _pickles, _results
 
 SIGNAL = "USR1"
 SAVED = 75
-_NAME = "step-{:012}"
 _PATIENCE_S = 8.0
 _FOR_THE_END_S = 1.0
 _PAUSE_S = 0.05
@@ -83,13 +83,8 @@ def _wait_for(is_there, deadline):
 
 
 def _step_after(place):
-    before = pathlib.Path(place["resume_from"]).name if place["resume_from"] else ""
-    return int(before[len("step-"):]) + 1 if before.startswith("step-") else 0
-
-
-def _entry(path):
-    data = path.read_bytes()
-    return {"path": path.name, "bytes": len(data), "crc32c": _crc32c.crc32c(data)}
+    before = _folder.step_of(pathlib.Path(place["resume_from"]).name) if place["resume_from"] else None
+    return 0 if before is None else before + 1
 
 
 def _returned(place):
@@ -105,35 +100,23 @@ def _missing(prepared, place):
 
 
 def _files_of_manifest(folder):
-    try:
-        return json.loads((pathlib.Path(folder) / "manifest.json").read_text())["files"] if folder else None
-    except (OSError, ValueError, KeyError):
-        return None
+    manifest = _folder.manifest_of(folder) if folder else None
+    return manifest["files"] if manifest else None
 
 
-def _prune(checkpoints, keep):
-    published = sorted(each for each in checkpoints.iterdir() if each.name.startswith("step-"))
-    for old in published[:-keep]:
-        shutil.rmtree(old, ignore_errors=True)
-
-
-def _publish(prepared, published, place, step, begun):
+def _publish(prepared, place, step, begun):
     """Adds the manifest and renames. A state that is the one of the start is no progress, so nothing is published:
     the launcher then ends a job that would otherwise be continued for ever."""
     for rank in _returned(place):
         _results.copy(place["outputs"], prepared, {**place, "rank": rank})
-    files = [_entry(path) for path in sorted(prepared.glob("*.pickle"))]
+    files = [_folder.entry_of(path) for path in sorted(prepared.glob("*.pickle"))]
     if files == _files_of_manifest(place["resume_from"]):
         print("slipway: the state is the one that this attempt began with: no checkpoint is written", file=sys.stderr)
         shutil.rmtree(prepared)
         return
-    manifest = {"schema": "slipway.checkpoint/1", "step": step, "epoch": 0.0, "world_size": place["world_size"],
-                "spec_hash": place["spec_hash"], "seconds": time.monotonic() - begun, "files": files}
-    _files.write(prepared / "manifest.json", json.dumps(manifest, indent=2).encode())
-    if published.exists():  # torn: a valid one would have been continued from
-        shutil.rmtree(published)
-    os.rename(prepared, published)
-    _prune(published.parent, place["keep"])
+    _folder.publish(prepared, {"step": step, "epoch": 0.0, "world_size": place["world_size"],
+                               "spec_hash": place["spec_hash"], "seconds": time.monotonic() - begun, "files": files})
+    _folder.prune(prepared.parent, _folder.Keep.of(place["keep"]))
 
 
 def save(place, call):
@@ -143,8 +126,7 @@ def save(place, call):
     """
     begun, step, deadline = time.monotonic(), _step_after(place), _deadline(place)
     checkpoints = pathlib.Path(place["checkpoints"])
-    published = checkpoints / _NAME.format(step)
-    prepared = checkpoints / f".tmp-{published.name}-attempt-{place['attempt']}"
+    prepared = _folder.prepared_of(checkpoints, step, f"attempt-{place['attempt']}")
     state = _pickles.dump(_state_of(*call), "the state of the function")
     prepared.mkdir(parents=True, exist_ok=True)
     _files.write(_file_of(prepared, place["rank"]), state)
@@ -155,7 +137,7 @@ def save(place, call):
         print(f"slipway: no checkpoint: ranks {_missing(prepared, place)} have not stored their state in time",
               file=sys.stderr)
     elif place["rank"] == min(set(range(place["world_size"])) - set(_returned(place))):
-        _publish(prepared, published, place, step, begun)
+        _publish(prepared, place, step, begun)
     else:
         _wait_for(lambda: not prepared.exists(), deadline)
 

@@ -1,8 +1,14 @@
-"""CRC32C (Castagnoli), as the manifests of checkpoints have it. With NumPy at some hundred MB/s, without it at ten."""
+"""CRC32C (Castagnoli), as the manifests of checkpoints have it. By libslipway, where that is loaded, at the speed of
+memory and without the interpreter's lock; with NumPy at some hundred MB/s, without it at ten."""
+
+import ctypes
+
+from slipway import _library
 
 _POLYNOMIAL = 0x82F63B78
 _ROWS = 4096
 _LEAST_FOR_NUMPY = 1 << 20
+_PIECE = 4 << 20
 
 
 def _table():
@@ -60,13 +66,35 @@ def _by_rows(numpy, data, state):
     return _plain(memoryview(data)[_ROWS * length:], state)
 
 
-def crc32c(data):
-    """crc32c(b"123456789") == 0xe3069283"""
+def _by_library(data, state):
+    if not isinstance(data, bytes):
+        view = memoryview(data).cast("B")
+        data = bytes(view) if view.readonly else (ctypes.c_char * len(view)).from_buffer(view)
+    return _library.library().slipway_crc32c(ctypes.cast(data, ctypes.c_void_p), len(data), state)
+
+
+def _in_python(data, state):
     if len(data) >= _LEAST_FOR_NUMPY:
         try:
             import numpy
         except ImportError:
             pass
         else:
-            return _by_rows(numpy, data, 0xFFFFFFFF) ^ 0xFFFFFFFF
-    return _plain(data, 0xFFFFFFFF) ^ 0xFFFFFFFF
+            return _by_rows(numpy, data, state)
+    return _plain(data, state)
+
+
+def crc32c(data, before=0):
+    """Of bytes that come after those whose CRC is `before`. crc32c(b"123456789") == 0xe3069283"""
+    if _library.loaded():
+        return _by_library(data, before)
+    return _in_python(data, before ^ 0xFFFFFFFF) ^ 0xFFFFFFFF
+
+
+def of_file(path):
+    """Size and CRC32C of a file, read in pieces. Errors: OSError."""
+    size = crc = 0
+    with open(path, "rb", buffering=0) as source:
+        while piece := source.read(_PIECE):
+            crc, size = crc32c(piece, crc), size + len(piece)
+    return size, crc

@@ -1,0 +1,156 @@
+"""slipway.checkpoint.save: what runs in the training loop. It copies this rank's part to RAM; a thread writes it."""
+
+import atexit
+import contextlib
+import json
+import math
+import mmap
+import os
+import pathlib
+import secrets
+import sys
+import time
+
+import torch
+
+from slipway import _library
+from slipway.checkpoint import _folder, _ranks, _shares, _state, _writing
+from slipway.errors import ArgumentError, FileError, LibraryError, MismatchError, StateError
+
+SHARED = "state.pickle"
+
+
+def own_file(rank):
+    return f"rank-{rank:05}.pickle"
+
+
+class _Memory:
+    """Copies lie in the same memory each time: touching new pages costs more than copying. Large pages copy faster."""
+
+    tensor = torch.empty(0, dtype=torch.uint8)
+
+    @classmethod
+    def of(cls, size):
+        if cls.tensor.numel() < size:
+            pages = mmap.mmap(-1, size)
+            with contextlib.suppress(OSError):
+                pages.madvise(mmap.MADV_HUGEPAGE)
+            cls.tensor = torch.frombuffer(pages, dtype=torch.uint8)
+        return cls.tensor[:size]
+
+
+class _Last:
+    """The save() before, until all ranks know how it ended."""
+
+    write = None
+
+
+def load_library():
+    """Checksums are libslipway's where it can be loaded; gloo and NCCL need no libslipway."""
+    try:
+        _library.library()
+    except LibraryError:
+        pass
+
+
+def _settings():
+    """What the launcher says in SLIPWAY_CONFIG."""
+    try:
+        return json.loads(os.environ.get("SLIPWAY_CONFIG") or "{}")
+    except ValueError:
+        return {}
+
+
+def _keep_of(keep):
+    return _folder.Keep.of(_settings().get("checkpoint", {}).get("keep", 2) if keep is None else keep)
+
+
+def _place_of(folder):
+    place = folder or os.environ.get("SLIPWAY_CHECKPOINT_DIR")
+    if not place:
+        raise StateError("there is no folder for checkpoints: SLIPWAY_CHECKPOINT_DIR is not set\n  next: start the program "
+                         "with `slipway run`, or give folder=")
+    return pathlib.Path(place).absolute()
+
+
+def _manifest_of(step, epoch, metrics):
+    if not isinstance(step, int) or step < 0:
+        raise ArgumentError(f"step is {step!r}, not a number from 0")
+    if not math.isfinite(epoch):
+        raise ArgumentError(f"epoch is {epoch!r}, not a finite number")
+    numbers = {name: float(value) for name, value in (metrics or {}).items()}
+    return {"step": step, "epoch": float(epoch), "world_size": _ranks.size(),
+            "spec_hash": _settings().get("spec_hash", ""),
+            "metrics": {name: value if math.isfinite(value) else None for name, value in numbers.items()}}
+
+
+def _first_failure(failures):
+    return next((failure for failure in failures if failure), "")
+
+
+def _raise_failure(step, place, failure):
+    newest = next(reversed(_folder.published(place)), None)
+    raise FileError(f"the checkpoint of step {step} is not published: {failure}\n  next: free space or mend the file system, "
+                    f"then save again; the newest checkpoint is {newest.name if newest else 'none'}")
+
+
+def settle():
+    """Returns when the last save() is published and all ranks know it. Collective. Errors: FileError, on all ranks."""
+    write, _Last.write = _Last.write, None
+    if write is None:
+        return
+    write.stored.wait()
+    failure = _first_failure(_ranks.exchange(write.failure))
+    if failure:
+        write.give_up(failure)
+    write.join()
+    failure = _first_failure(_ranks.exchange(write.failure))
+    if failure:
+        write.remove()
+        _raise_failure(write.job.step, write.job.prepared.parent, failure)
+
+
+def _agree(step, digest):
+    """The name of the prepared folder, by rank 0. Collective. Errors: MismatchError."""
+    answers = _ranks.exchange((step, digest, secrets.token_hex(4)))
+    for rank, (other_step, other_digest, _) in enumerate(answers):
+        if other_step != answers[0][0]:
+            raise MismatchError(f"slipway.checkpoint.save: rank {rank} saves step {other_step}, rank 0 step {answers[0][0]}")
+        if other_digest != answers[0][1]:
+            raise MismatchError(f"slipway.checkpoint.save: rank {rank} has tensors of other shapes than rank 0; save the same "
+                                "model and optimizer on all ranks, after the same steps")
+    return answers[0][2]
+
+
+def _snapshot(tensors):
+    """This rank's part of the tensors, in memory of its own."""
+    begin, end = _shares.bounds(sum(_shares.sizes_of(tensors)), _ranks.rank(), _ranks.size())
+    memory = _Memory.of(end - begin)
+    _shares.copy_part(tensors, begin, end, memory)
+    return memory
+
+
+def save(parts, *, step, epoch=0.0, extra=None, metrics=None, keep=None, folder=None):
+    begun = time.monotonic()
+    place, keep, manifest = _place_of(folder), _keep_of(keep), _manifest_of(step, epoch, metrics)
+    settle()
+    load_library()
+    rank = _ranks.rank()
+    state = _state.capture(parts, extra, rank)
+    token = _agree(step, state.digest())
+    files = {own_file(rank): state.own, **({SHARED: state.shared} if rank == 0 else {})}
+    job = _writing.Job(prepared=_folder.prepared_of(place, step, token), rank=rank, manifest=manifest, keep=keep,
+                       memory=_snapshot(state.tensors), files=files, begun=begun)
+    _Last.write = _writing.Write(job)
+    _Last.write.start()
+
+
+def _report_what_nobody_was_told():
+    """At the end of a program that called neither save() nor wait() again."""
+    write = _Last.write
+    if write is not None and write.failure:
+        print(f"slipway: warning: the checkpoint of step {write.job.step} is not published: {write.failure}", file=sys.stderr)
+        write.remove()
+
+
+atexit.register(_report_what_nobody_was_told)

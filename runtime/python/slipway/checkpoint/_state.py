@@ -1,0 +1,140 @@
+"""What a checkpoint holds of a training: the objects of PyTorch as plain state, and back.
+
+Weights and the optimizer's tensors are the same on all ranks, so each rank stores a part of them. Buffers of the model
+(running statistics) may differ, so they are those of rank 0, like scheduler, sampler and extra. Random numbers and the
+gradients of an exchange on their way belong to each rank.
+"""
+
+import hashlib
+import pickle
+import random
+import sys
+
+import torch
+
+from slipway import _skeletons
+from slipway.errors import ArgumentError, FileError
+
+
+class Captured:
+    """`tensors` are those of the training itself, not copied; `shared` and `own` are bytes of now."""
+
+    def __init__(self, tensors, shared, own):
+        self.tensors, self.shared, self.own = tensors, shared, own
+
+    def digest(self):
+        """Differs between ranks whose tensors have other shapes."""
+        return hashlib.sha256(repr([(tuple(each.shape), each.dtype) for each in self.tensors]).encode()).hexdigest()
+
+
+def _without_wrapper(model):
+    wrapped = isinstance(model, (torch.nn.parallel.DistributedDataParallel, torch.nn.DataParallel))
+    return model.module if wrapped else model
+
+
+def _model_state(model, tensors):
+    model = _without_wrapper(model)
+    state = model.state_dict()
+    buffers = {name for name, _ in model.named_buffers()}
+    return {"weights": _skeletons.take_out({k: v for k, v in state.items() if k not in buffers}, tensors),
+            "buffers": {name: state[name] for name in buffers if name in state},
+            "metadata": getattr(state, "_metadata", None)}
+
+
+def _optimizer_state(optimizer, tensors, rank):
+    if not hasattr(optimizer, "consolidate_state_dict"):
+        return _skeletons.take_out(optimizer.state_dict(), tensors)
+    optimizer.consolidate_state_dict(to=0)  # ZeroRedundancyOptimizer: each rank has a part of it
+    return optimizer.state_dict() if rank == 0 else None
+
+
+def _sampler_state(sampler):
+    """A position in the data must be the same on all ranks."""
+    if hasattr(sampler, "state_dict"):
+        return sampler.state_dict()
+    for name in ("position", "epoch"):  # slipway.data; DistributedSampler
+        if hasattr(sampler, name):
+            return {name: getattr(sampler, name)}
+    raise ArgumentError(f"a sampler of type {type(sampler).__name__} has no state that could be saved: it needs state_dict() "
+                        "and load_state_dict(), position, or set_epoch()")
+
+
+def _random_state():
+    state = {"python": random.getstate(), "torch": torch.get_rng_state()}
+    if "numpy" in sys.modules:
+        state["numpy"] = sys.modules["numpy"].random.get_state()
+    if torch.cuda.is_available() and torch.cuda.is_initialized():
+        state["cuda"] = torch.cuda.get_rng_state_all()
+    return state
+
+
+def capture(parts, extra, rank):
+    """Collective where the optimizer's state is."""
+    tensors, shared, own = [], {"extra": extra}, {}
+    if parts["model"] is not None:
+        shared["model"] = _model_state(parts["model"], tensors)
+    if parts["optimizer"] is not None:
+        shared["optimizer"] = _optimizer_state(parts["optimizer"], tensors, rank)
+        if hasattr(parts["optimizer"], "exchange_state"):
+            own["exchange"] = parts["optimizer"].exchange_state()
+    if parts["scheduler"] is not None:
+        shared["scheduler"] = parts["scheduler"].state_dict()
+    if parts["sampler"] is not None:
+        shared["sampler"] = _sampler_state(parts["sampler"])
+    if parts["rng"]:
+        own["rng"] = _random_state()
+    return Captured(tensors, pickle.dumps(shared) if rank == 0 else b"", pickle.dumps(own))
+
+
+def _restore_model(model, state):
+    merged = {**state["weights"], **state["buffers"]}
+    whole = type(_without_wrapper(model).state_dict())(merged)
+    if state["metadata"] is not None:
+        whole._metadata = state["metadata"]
+    _without_wrapper(model).load_state_dict(whole)
+
+
+def _restore_sampler(sampler, state):
+    if hasattr(sampler, "load_state_dict"):
+        sampler.load_state_dict(state)
+    elif "position" in state:
+        sampler.position = state["position"]
+    else:
+        sampler.set_epoch(state["epoch"])
+
+
+def _restore_random(state):
+    random.setstate(state["python"])
+    torch.set_rng_state(state["torch"])
+    if "numpy" in state:
+        import numpy
+        numpy.random.set_state(state["numpy"])
+    if "cuda" in state and torch.cuda.is_available() and torch.cuda.device_count() == len(state["cuda"]):
+        torch.cuda.set_rng_state_all(state["cuda"])
+
+
+def fill(shared, stream):
+    """The skeleton of a checkpoint with its tensors."""
+    places = sorted(_skeletons.placeholders(shared), key=lambda place: place.index)
+    return _skeletons.put_in(shared, [stream.tensor(place.shape, place.dtype) for place in places])
+
+
+def _require(name, shared, folder):
+    if name not in shared:
+        raise FileError(f"the checkpoint '{folder}' holds no {name}: it was saved without one\n  next: load without {name}, "
+                        "or continue from a checkpoint that has it")
+    return shared[name]
+
+
+def restore(parts, shared, own, folder):
+    """`own`: what this rank stored, or None when there was no such rank. Collective where the optimizer's state is."""
+    restorers = {"model": _restore_model, "sampler": _restore_sampler,
+                 "optimizer": lambda optimizer, state: optimizer.load_state_dict(state),
+                 "scheduler": lambda scheduler, state: scheduler.load_state_dict(state)}
+    for name, into in restorers.items():
+        if parts[name] is not None:
+            into(parts[name], _require(name, shared, folder))
+    if own and "exchange" in own and hasattr(parts["optimizer"], "load_exchange_state"):
+        parts["optimizer"].load_exchange_state(own["exchange"])
+    if own and parts["rng"] and "rng" in own:
+        _restore_random(own["rng"])

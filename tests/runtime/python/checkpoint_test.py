@@ -1,0 +1,295 @@
+"""slipway.checkpoint.save and load. Runs on all ranks of an mpirun at once."""
+
+import json
+import os
+import pathlib
+import random
+import shutil
+import tempfile
+
+import numpy
+import pytest
+import torch
+
+from slipway.checkpoint import _folder, _shares, _writing
+
+
+@pytest.fixture
+def folder(job, monkeypatch):
+    """One folder for all ranks, gone after the test."""
+    monkeypatch.delenv("SLIPWAY_RESUME_FROM", raising=False)
+    name = job.broadcast_object(tempfile.mkdtemp() if job.rank() == 0 else None)
+    yield pathlib.Path(name)
+    job.checkpoint.wait()
+    job.barrier()
+    if job.rank() == 0:
+        shutil.rmtree(name)
+
+
+def make_training(seed, wrap=lambda model: model):
+    torch.manual_seed(seed)
+    model = wrap(torch.nn.Sequential(torch.nn.Linear(7, 5), torch.nn.BatchNorm1d(5), torch.nn.Linear(5, 3)))
+    optimizer = torch.optim.AdamW(model.parameters(), lr=0.01)
+    return model, optimizer, torch.optim.lr_scheduler.StepLR(optimizer, 2, gamma=0.5)
+
+
+def train(training, steps, seed=5):
+    model, optimizer, scheduler = training
+    generator = torch.Generator().manual_seed(seed)
+    for _ in range(steps):
+        optimizer.zero_grad()
+        model(torch.randn(8, 7, generator=generator)).square().mean().backward()
+        optimizer.step()
+        scheduler.step()
+
+
+def steps_in(folder):
+    return [int(each.name[5:]) for each in _folder.published(folder)]
+
+
+def require_equal(one, other):
+    if isinstance(one, dict):
+        assert one.keys() == other.keys()
+        for key in one:
+            require_equal(one[key], other[key])
+    elif isinstance(one, torch.Tensor):
+        assert torch.equal(one, other) and one.dtype == other.dtype
+    else:
+        assert one == other
+
+
+def test_all_of_a_training_comes_back_to_the_bit(job, folder):
+    saved, other = make_training(1), make_training(2)
+    train(saved, 3)
+    job.checkpoint.save(*saved, step=3, epoch=1.5, extra={"best": [1, "a"]}, metrics={"val_loss": 0.25}, folder=folder)
+    found = job.checkpoint.load(*other, folder=folder)
+    for one, two in zip(saved, other):
+        require_equal(dict(one.state_dict()), dict(two.state_dict()))
+    assert (found.step, found.epoch, found.extra, found.metrics) == (3, 1.5, {"best": [1, "a"]}, {"val_loss": 0.25})
+    assert found.world_size == job.size() and found.folder.name == "step-000000000003"
+    train(saved, 2)
+    train(other, 2)
+    require_equal(dict(saved[0].state_dict()), dict(other[0].state_dict()))
+
+
+def test_what_is_changed_after_the_call_is_not_in_the_checkpoint(job, folder, monkeypatch):
+    store = _writing._store
+    monkeypatch.setattr(_writing, "_store", lambda job: (gate.wait(), store(job)))
+    import threading
+    gate = threading.Event()
+    model = torch.nn.Linear(100, 100)
+    torch.nn.init.constant_(model.weight, 1.0)
+    job.checkpoint.save(model, step=1, folder=folder)
+    torch.nn.init.constant_(model.weight, 2.0)
+    assert steps_in(folder) == []
+    gate.set()
+    assert job.checkpoint.load(model, folder=folder).step == 1
+    assert model.weight.eq(1.0).all()
+
+
+def test_each_rank_stores_an_equal_part(job, folder):
+    model = torch.nn.Linear(1000, 10, bias=False)
+    job.checkpoint.save(model, step=0, folder=folder)
+    job.checkpoint.wait()
+    sizes = [(folder / "step-000000000000" / _shares.name_of(rank)).stat().st_size for rank in range(job.size())]
+    assert sum(sizes) == 40000 and max(sizes) - min(sizes) <= 1
+
+
+def test_buffers_are_those_of_rank_0_and_random_numbers_those_of_each_rank(job, folder):
+    model = torch.nn.BatchNorm1d(3)
+    model.running_mean.fill_(job.rank() + 1.0)
+    for seed in (random.seed, numpy.random.seed, torch.manual_seed):
+        seed(job.rank())
+    job.checkpoint.save(model, step=1, folder=folder)
+    drawn = random.random(), numpy.random.rand(), torch.rand(1).item()
+    assert job.checkpoint.load(model, folder=folder).step == 1
+    assert model.running_mean.eq(1.0).all()
+    assert (random.random(), numpy.random.rand(), torch.rand(1).item()) == drawn
+    again = torch.rand(1).item()
+    job.checkpoint.load(model, rng=False, folder=folder)
+    assert torch.rand(1).item() != again
+
+
+class Position:
+    position = {"epoch": 1, "records_done": 64}
+
+
+def test_samplers_keep_their_place(job, folder):
+    data = torch.utils.data.DistributedSampler(range(20), num_replicas=job.size(), rank=job.rank())
+    data.set_epoch(4)
+    job.checkpoint.save(sampler=data, step=1, folder=folder)
+    data.set_epoch(0)
+    job.checkpoint.load(sampler=data, folder=folder)
+    assert data.epoch == 4
+    reader = Position()
+    job.checkpoint.save(sampler=reader, step=2, folder=folder)
+    reader.position = None
+    job.checkpoint.load(sampler=reader, folder=folder)
+    assert reader.position == {"epoch": 1, "records_done": 64}
+    with pytest.raises(job.ArgumentError, match="a sampler of type list has no state"):
+        job.checkpoint.save(sampler=[], step=3, folder=folder)
+
+
+def test_the_last_ones_and_the_best_one_are_kept(job, folder):
+    model, losses = torch.nn.Linear(2, 2), [0.5, 0.1, 0.3, float("nan"), 0.4, 0.2]
+    for step, loss in enumerate(losses):
+        job.checkpoint.save(model, step=step, metrics={"val_loss": loss}, folder=folder,
+                            keep={"last": 2, "best": {"metric": "val_loss", "goal": "minimize"}})
+    job.checkpoint.wait()
+    assert steps_in(folder) == [1, 4, 5]
+    job.checkpoint.save(model, step=6, metrics={"val_loss": 0.2}, folder=folder,
+                        keep={"last": 1, "best": {"metric": "val_loss", "goal": "maximize"}})
+    job.checkpoint.wait()
+    assert steps_in(folder) == [4, 6]
+    job.checkpoint.save(model, step=7, folder=folder, keep=1)
+    job.checkpoint.wait()
+    assert steps_in(folder) == [7]
+
+
+def test_how_many_are_kept_comes_from_the_launcher(job, folder, monkeypatch):
+    monkeypatch.setenv("SLIPWAY_CONFIG", json.dumps({"checkpoint": {"keep": 3}, "spec_hash": "abc"}))
+    monkeypatch.setenv("SLIPWAY_CHECKPOINT_DIR", str(folder))
+    for step in range(5):
+        job.checkpoint.save(torch.nn.Linear(2, 2), step=step)
+    job.checkpoint.wait()
+    assert steps_in(folder) == [2, 3, 4]
+    assert _folder.manifest_of(folder / "step-000000000004")["spec_hash"] == "abc"
+
+
+@pytest.mark.parametrize("keep,said", [
+    (0, "keep.last is 0"), ({"first": 1}, "give a number, or"), ({"best": "loss"}, "keep.best is 'loss'"),
+    ({"best": {"metric": "loss", "goal": "least"}}, "keep.best.goal is 'least'; use 'minimize' or 'maximize'")])
+def test_what_keep_cannot_be_is_named(job, folder, keep, said):
+    with pytest.raises(job.ArgumentError, match=said):
+        job.checkpoint.save(torch.nn.Linear(1, 1), step=1, keep=keep, folder=folder)
+
+
+def test_a_step_that_is_saved_again_replaces_the_first(job, folder):
+    model = torch.nn.Linear(2, 2)
+    for value in (1.0, 2.0):
+        torch.nn.init.constant_(model.weight, value)
+        job.checkpoint.save(model, step=3, folder=folder)
+    torch.nn.init.zeros_(model.weight)
+    job.checkpoint.load(model, folder=folder)
+    assert model.weight.eq(2.0).all() and steps_in(folder) == [3]
+    assert [each.name for each in folder.iterdir()] == ["step-000000000003"]
+
+
+def test_it_is_a_checkpoint_for_the_library_and_calls_of_both_kinds_mix(job, folder, monkeypatch):
+    job.checkpoint.save(torch.nn.Linear(2, 2), step=3, epoch=1, folder=folder)
+    monkeypatch.setenv("SLIPWAY_CHECKPOINT_DIR", str(folder))
+    with pytest.raises(job.StateError, match="SLIPWAY_CHECKPOINT_DIR is not set"):
+        with job.checkpoint(4, epoch=1):  # the library read its settings when the job was joined
+            raise AssertionError("not reached")
+    assert steps_in(folder) == [3], "the call has waited for save()"
+    assert _folder.damage_of(folder / "step-000000000003") == ""
+
+
+def test_ranks_that_disagree_get_the_same_error(job, folder):
+    if job.size() == 1:
+        pytest.skip("needs two ranks")
+    with pytest.raises(job.MismatchError, match="rank 1 saves step 2, rank 0 step 1"):
+        job.checkpoint.save(torch.nn.Linear(2, 2), step=min(job.rank(), 1) + 1, folder=folder)
+    with pytest.raises(job.MismatchError, match="rank 1 has tensors of other shapes than rank 0"):
+        job.checkpoint.save(torch.nn.Linear(2, min(job.rank(), 1) + 1), step=1, folder=folder)
+    job.checkpoint.save(torch.nn.Linear(2, 2), step=1, folder=folder)
+    job.checkpoint.wait()
+    assert steps_in(folder) == [1]
+
+
+def test_without_a_folder_nothing_is_found_and_nothing_saved(job, monkeypatch):
+    monkeypatch.delenv("SLIPWAY_CHECKPOINT_DIR", raising=False)
+    monkeypatch.delenv("SLIPWAY_RESUME_FROM", raising=False)
+    assert job.checkpoint.load() is None
+    with pytest.raises(job.StateError, match="start the program with `slipway run`, or give folder="):
+        job.checkpoint.save(torch.nn.Linear(2, 2), step=1)
+
+
+def flip(path):
+    data = bytearray(path.read_bytes())
+    data[len(data) // 2] ^= 1
+    path.write_bytes(data)
+
+
+@pytest.mark.parametrize("damage", [flip, lambda path: os.truncate(path, 7), os.unlink])
+def test_a_torn_part_means_an_older_checkpoint_or_an_error_that_names_it(job, folder, monkeypatch, capfd, damage):
+    model = torch.nn.Linear(10, 10)
+    for step in (1, 2):
+        job.checkpoint.save(model, step=step, folder=folder)
+    job.checkpoint.wait()
+    torn = _shares.name_of(job.size() - 1)
+    if job.rank() == 0:
+        damage(folder / "step-000000000002" / torn)
+    job.barrier()
+    assert job.checkpoint.load(model, folder=folder).step == 1
+    if job.rank() == 0:
+        assert f"step-000000000002' is damaged: '{torn}'" in capfd.readouterr().err
+    monkeypatch.setenv("SLIPWAY_RESUME_FROM", str(folder / "step-000000000002"))
+    with pytest.raises(job.FileError, match=f"step-000000000002' is damaged: '{torn}'"):
+        job.checkpoint.load(model)
+    job.checkpoint.save(model, step=3, keep=1, folder=folder)
+    job.checkpoint.wait()
+    assert steps_in(folder)[-1] == 3
+
+
+def test_a_checkpoint_of_another_program_and_one_without_a_part_are_named(job, folder):
+    if job.rank() == 0:
+        (folder / ".tmp-x").mkdir()
+        (folder / ".tmp-x" / "weights").write_bytes(b"1")
+        _folder.publish(folder / ".tmp-x", {"step": 1, "epoch": 0.0, "world_size": 1, "spec_hash": "",
+                                            "files": [_folder.entry_of(folder / ".tmp-x" / "weights")]})
+    job.barrier()
+    with pytest.raises(job.FileError, match="is another program's: it has no 'state.pickle'"):
+        job.checkpoint.load(folder=folder)
+    model = torch.nn.Linear(2, 2)
+    job.checkpoint.save(model, step=2, folder=folder)
+    with pytest.raises(job.FileError, match="holds no optimizer: it was saved without one"):
+        job.checkpoint.load(model, torch.optim.SGD(model.parameters(), lr=1), folder=folder)
+
+
+def test_a_pickle_that_others_can_write_is_not_read(job, folder):
+    job.checkpoint.save(torch.nn.Linear(2, 2), step=1, folder=folder)
+    job.checkpoint.wait()
+    if job.rank() == 0:
+        (folder / "step-000000000001" / "state.pickle").chmod(0o666)
+    job.barrier()
+    with pytest.raises(job.FileError, match="is not read, because reading a pickle runs code: .*other users can write to it"):
+        job.checkpoint.load(folder=folder)
+
+
+def test_under_ddp_and_with_the_optimizers_of_both(gloo, job, folder):
+    import slipway.torch
+    ddp = torch.nn.parallel.DistributedDataParallel
+    saved = make_training(1, ddp)
+    train(saved, 2)
+    job.checkpoint.save(*saved, step=2, folder=folder)
+    model, optimizer, scheduler = make_training(2)
+    job.checkpoint.load(model, optimizer, scheduler, folder=folder)  # also without the wrapper
+    require_equal(dict(model.state_dict()), dict(saved[0].module.state_dict()))
+
+    optimizer = slipway.torch.DistributedOptimizer(optimizer, model.named_parameters())
+    train((model, optimizer, scheduler), 2)
+    job.checkpoint.save(model, optimizer, step=4, folder=folder)
+    other = make_training(3)
+    wrapped = slipway.torch.DistributedOptimizer(other[1], other[0].named_parameters())
+    job.checkpoint.load(other[0], wrapped, folder=folder)
+    require_equal(dict(model.state_dict()), dict(other[0].state_dict()))
+    require_equal(optimizer.state_dict(), wrapped.state_dict())
+    for each in (optimizer, wrapped):
+        each.close()
+
+
+def test_of_a_zero_redundancy_optimizer(gloo, job, folder):
+    from torch.distributed.optim import ZeroRedundancyOptimizer
+    models = [torch.nn.Sequential(torch.nn.Linear(6, 6), torch.nn.Linear(6, 2)) for _ in range(2)]
+    job.broadcast(dict(models[0].state_dict()))
+    optimizers = [ZeroRedundancyOptimizer(model.parameters(), torch.optim.Adam, lr=0.1) for model in models]
+    models[0](torch.ones(3, 6)).sum().backward()
+    optimizers[0].step()
+    job.checkpoint.save(models[0], optimizers[0], step=1, folder=folder)
+    job.checkpoint.load(models[1], optimizers[1], folder=folder)
+    for model, optimizer in zip(models, optimizers):
+        optimizer.zero_grad()
+        model(torch.ones(3, 6)).square().sum().backward()
+        optimizer.step()
+    require_equal(dict(models[0].state_dict()), dict(models[1].state_dict()))
