@@ -117,12 +117,17 @@ TEST(Init, OfAScriptOfDdpRunsOnItsRanksContinuesAndRunsUnderMpirun) {
   EXPECT_THAT(project.Log(2), HasSubstr("epoch 4  ranks 2  loss "));
   EXPECT_THAT(project.Log(2), Not(HasSubstr("epoch 3  ranks 2  loss ")));
 
-  const auto alone = project.Call({"sh", "-c",
-                                   "PYTHONPATH=" SLIPWAY_BUILD_DIR "/lib/slipway/python " + std::string(kMpirun) +
-                                       " -n 2 " + kPython + " train.py --epochs 3"});
+  const auto without_launcher = [&](const std::string& epochs) {
+    return project.Call({"sh", "-c", "PYTHONPATH=" SLIPWAY_BUILD_DIR "/lib/slipway/python " + std::string(kMpirun) +
+                                         " -n 2 " + kPython + " train.py --epochs " + epochs});
+  };
+  const auto alone = without_launcher("3");
   EXPECT_EQ(alone.status.code, 0) << alone.errors;
   const auto last_line = project.Log(1).substr(project.Log(1).find("epoch 3"));
   EXPECT_THAT(alone.output, HasSubstr(last_line)) << "the same losses as under the launcher";
+  const auto continued = without_launcher("4");
+  EXPECT_THAT(continued.output, HasSubstr("epoch 4  ranks 2  loss ")) << continued.errors;
+  EXPECT_THAT(continued.output, Not(HasSubstr("epoch 3  ranks 2  loss ")));
 }
 
 TEST(Init, OfAProgramInPytorchSaysWhichPythonHasNoTorch) {

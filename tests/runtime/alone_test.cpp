@@ -94,6 +94,12 @@ TEST_F(Outside, CallsBeforeInitAndAfterFinalizeAreRefused) {
   ExpectNoJob();
 }
 
+TEST_F(Outside, ChecksumsNeedNoJobAndContinue) {
+  EXPECT_EQ(slipway_crc32c("123456789", 9, 0), 0xe3069283u);
+  EXPECT_EQ(slipway_crc32c("56789", 5, slipway_crc32c("1234", 4, 0)), 0xe3069283u);
+  EXPECT_EQ(slipway_crc32c(nullptr, 0, 7), 7u);
+}
+
 TEST_F(Outside, ALoneProcessNeedsNoMpiAndMayJoinAgain) {
   for (int life = 0; life < 2; ++life) {
     ASSERT_EQ(slipway_init(nullptr), SLIPWAY_OK) << slipway_error_message();

@@ -4,7 +4,6 @@ your own data in place of make_data(). What Slipway gives is marked by its name.
 import argparse
 import hashlib
 import os
-import pathlib
 import sys
 
 try:
@@ -69,24 +68,6 @@ def train_epoch(model, optimizer, batches):
     return mean_over_ranks(total, records)[0]
 
 
-def load(model, optimizer):
-    """The number of epochs that are done."""
-    checkpoint = slipway.resume_from()
-    if not checkpoint:
-        return 0
-    saved = torch.load(pathlib.Path(checkpoint) / "state.pt")
-    model.load_state_dict(saved["model"])
-    optimizer.load_state_dict(saved["optimizer"])
-    return saved["epoch"]
-
-
-def save(model, optimizer, epoch):
-    with slipway.checkpoint(step=epoch, epoch=epoch) as folder:
-        if dist.get_rank() == 0:
-            torch.save({"model": model.state_dict(), "optimizer": optimizer.state_dict(), "epoch": epoch},
-                       pathlib.Path(folder) / "state.pt")
-
-
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--epochs", type=int, default=3)
@@ -102,7 +83,8 @@ def main():
     data, test = make_data(4000, seed=1), make_data(1000, seed=2)
     sampler = DistributedSampler(data, seed=1)
     batches = DataLoader(data, batch_size=arguments.batch_size, sampler=sampler)
-    epoch, stop = load(model.module, optimizer), False
+    found = slipway.checkpoint.load(model, optimizer)
+    epoch, stop = found.step if found else 0, False
     while epoch < arguments.epochs and not stop:
         sampler.set_epoch(epoch)
         loss = train_epoch(model, optimizer, batches)
@@ -110,8 +92,9 @@ def main():
         found = accuracy(model.module, *test.tensors)
         if dist.get_rank() == 0:
             print(f"epoch {epoch}  ranks {dist.get_world_size()}  loss {loss:.4f}  accuracy {found:.4f}", flush=True)
-        save(model.module, optimizer, epoch)
+        slipway.checkpoint.save(model, optimizer, step=epoch, epoch=epoch)  # written while the next epoch runs
         stop = slipway.stop_requested()
+    slipway.checkpoint.wait()
     require_same_weights(model.module)
     dist.destroy_process_group()
 

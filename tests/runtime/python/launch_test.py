@@ -245,6 +245,12 @@ def test_crc32c_is_that_of_the_manifests():
     assert _crc32c.crc32c(data) == bitwise(data)
 
 
+def test_crc32c_continues_and_reads_files(tmp_path):
+    (tmp_path / "a").write_bytes(b"123456789")
+    assert _crc32c.crc32c(b"56789", _crc32c.crc32c(b"1234")) == 0xE3069283
+    assert _crc32c.of_file(tmp_path / "a") == (9, 0xE3069283)
+
+
 def test_crc32c_by_numpy_is_the_same():
     numpy = pytest.importorskip("numpy")
     data = random.Random(2).randbytes(_crc32c._ROWS * 3 + 17)

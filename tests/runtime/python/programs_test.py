@@ -143,6 +143,16 @@ def test_the_benchmark_measures_all_sides_on_the_shapes_of_resnet_50():
     assert all(row["median_ms"] > 0 for row in result["rows"])
 
 
+def test_the_benchmark_of_snapshots_compares_with_one_copy():
+    done = subprocess.run([sys.executable, HERE.parents[2] / "bench/snapshot/snapshot_bench.py", "--turns", "1", "--ranks",
+                           "2", "--json"], capture_output=True, text=True, timeout=50)
+    assert done.returncode == 0, done.stderr
+    result = json.loads(done.stdout)
+    assert (result["schema"], result["ranks"], result["bytes"]) == ("slipway.bench.snapshot/1", 2, 4 * 25557032)
+    assert [row["side"] for row in result["rows"]] == ["copy", "save", "published"]
+    assert 0 < result["ratio"] < 20
+
+
 def test_more_memory_than_there_is_is_an_error_and_wakes_no_oom_killer():
     limit = 300 << 20
     with memory_group(limit) as group:
