@@ -92,10 +92,10 @@ HOMES = {
 PYTHON_FACES = {"runtime/python", "staging/python", "trainers/python"}
 PYTHON_HOMES = {
     "slipway": PYTHON_FACES,
-    "numpy": {"staging/python/slipway/data.py", "runtime/python/slipway/memory.py", "runtime/python/slipway/_arrays.py",
+    "numpy": {"staging/python/slipway/data", "runtime/python/slipway/memory.py", "runtime/python/slipway/_arrays.py",
               "runtime/python/slipway/_crc32c.py", "runtime/python/slipway/checkpoint",
               "trainers/python"},
-    "torch": {"staging/python/slipway/data.py", "runtime/python/slipway/memory.py", "runtime/python/slipway/torch.py",
+    "torch": {"staging/python/slipway/data", "runtime/python/slipway/memory.py", "runtime/python/slipway/torch.py",
               "runtime/python/slipway/torch_backend", "runtime/python/slipway/checkpoint",
               "runtime/python/slipway/_skeletons.py", "runtime/python/slipway/compat/horovod", "trainers/python"},
 }

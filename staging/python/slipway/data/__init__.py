@@ -95,7 +95,7 @@ def _candidates():
     chosen = os.environ.get("SLIPWAY_READER_LIBRARY")
     if chosen:
         return [chosen]
-    beside = pathlib.Path(__file__).absolute().parents[3] / "libslipway_reader.so"  # lib/ of lib/slipway/python/slipway
+    beside = pathlib.Path(__file__).absolute().parents[4] / "libslipway_reader.so"  # lib/ of lib/slipway/python/slipway/data
     return ([str(beside)] if beside.exists() else []) + [SONAME, "libslipway_reader.so"]
 
 
