@@ -87,7 +87,8 @@ def test_no_program_stands_there_that_is_not_run(page):
 
 
 def test_the_migration_from_ddp_ends_at_a_program_that_is_run():
-    migration, = (block["text"] for block in blocks("coming-from/pytorch-ddp.md") if block["language"] == "diff")
+    one_word, migration = (block["text"] for block in blocks("coming-from/pytorch-ddp.md") if block["language"] == "diff")
+    assert one_word in [block["text"] for block in blocks("how-to/use-ddp-unchanged.md")]
     after = "".join(line[1:] or line for line in migration.splitlines(keepends=True) if not line.startswith("-"))
     program, = (block["text"] for block in blocks("how-to/train-your-own-program.md")
                 if block["name"] == "pytorch/train.py")
