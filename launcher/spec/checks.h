@@ -19,6 +19,8 @@ void CheckSlurm(Report& report, const Draft& draft);
 void CheckEnsemble(Report& report, const Draft& draft);
 /// Of the description, tags and notifications.
 void CheckNotes(Report& report, const Draft& draft);
+/// Completes and checks the whole draft of a spec, in this order.
+void CompleteAndCheck(const Sources& sources, Report& report, Draft& draft);
 /// Whether each trial is a Slurm job of its own. Then no allocation determines how many fit, or the nodes of the
 /// manager.
 bool TrialsAreJobs(const Draft& draft);

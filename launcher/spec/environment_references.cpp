@@ -10,8 +10,8 @@ namespace {
 
 class Expander {
  public:
-  Expander(const YamlNode& node, const Sources& sources, const LookUp& look_up, Report& report)
-      : node_(node), sources_(sources), look_up_(look_up), report_(report) {}
+  Expander(const YamlNode& node, const Sources& sources, const LookUp& look_up, Report& report, KeptReference keeps)
+      : node_(node), sources_(sources), look_up_(look_up), report_(report), keeps_(keeps) {}
 
   std::string Expand() {
     std::string_view rest = node_.text;
@@ -22,7 +22,7 @@ class Expander {
       if (dollar == std::string_view::npos) return result;
       rest.remove_prefix(dollar + 2);
       if (result.ends_with('$')) {
-        result += '{';
+        result += keeps_ == nullptr ? "{" : "${";
         continue;
       }
       const std::size_t end = rest.find('}');
@@ -39,7 +39,8 @@ class Expander {
 
  private:
   std::string Value(std::string_view reference) {
-    const std::string written = "${" + std::string(reference) + "}";
+    std::string written = "${" + std::string(reference) + "}";
+    if (keeps_ != nullptr && keeps_(reference)) return written;
     const std::size_t colon = reference.find(":-");
     const std::string name(reference.substr(0, colon));
     if (!IsVariableName(name)) {
@@ -81,6 +82,7 @@ class Expander {
   const Sources& sources_;
   const LookUp& look_up_;
   Report& report_;
+  KeptReference keeps_;
   bool failed_ = false;
 };
 
@@ -103,17 +105,17 @@ std::optional<std::string> LookUpInEnvironment(const std::string& name) {
 }
 
 void ExpandReferences(YamlNode& node, const FieldNode* field, const Sources& sources, const LookUp& look_up,
-                      Report& report) {
+                      Report& report, KeptReference keeps) {
   if (field != nullptr && field->field != nullptr && KeepsReferences(field->field->type.kind)) return;
   if (node.text.find("${") != std::string::npos) {
-    Expander expander(node, sources, look_up, report);
+    Expander expander(node, sources, look_up, report, keeps);
     node.text = expander.Expand();
     node.broken = expander.failed();
   }
-  for (YamlNode& item : node.items) ExpandReferences(item, field, sources, look_up, report);
+  for (YamlNode& item : node.items) ExpandReferences(item, field, sources, look_up, report, keeps);
   for (YamlEntry& entry : node.entries) {
     const auto* child = field == nullptr ? nullptr : field->Child(entry.key);
-    ExpandReferences(entry.value, child, sources, look_up, report);
+    ExpandReferences(entry.value, child, sources, look_up, report, keeps);
   }
 }
 

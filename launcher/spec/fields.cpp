@@ -18,9 +18,13 @@ std::string_view TakeKey(std::string_view& path) {
   return key;
 }
 
-FieldNode BuildTree() {
+std::string_view LastKey(std::string_view path) { return path.substr(path.rfind('.') + 1); }
+
+}  // namespace
+
+FieldNode TreeOf(const std::vector<Field>& fields) {
   FieldNode root;
-  for (const Field& field : Fields()) {
+  for (const Field& field : fields) {
     FieldNode* node = &root;
     std::string_view rest = field.path;
     while (!rest.empty()) {
@@ -34,12 +38,8 @@ FieldNode BuildTree() {
   return root;
 }
 
-std::string_view LastKey(std::string_view path) { return path.substr(path.rfind('.') + 1); }
-
-}  // namespace
-
 const FieldNode& FieldTree() {
-  static const FieldNode kTree = BuildTree();
+  static const FieldNode kTree = TreeOf(Fields());
   return kTree;
 }
 

@@ -41,6 +41,8 @@ struct FieldNode {
   bool TakesAnyName() const;
 };
 const FieldNode& FieldTree();
+/// The tree of another table. It refers to the fields, which must outlive it.
+FieldNode TreeOf(const std::vector<Field>& fields);
 
 /// What the user probably meant by `key` in the section `path` ("" = top level). It is the full path of a field of that
 /// name, a similar field of the section, or a field that other tools call so. Empty when nothing is near.

@@ -14,17 +14,15 @@
 #include "launcher/spec/choose_engine.h"
 #include "launcher/spec/environment_references.h"
 #include "launcher/spec/fields.h"
+#include "launcher/spec/override.h"
 #include "launcher/spec/project_settings.h"
 #include "launcher/spec/read_fields.h"
 #include "launcher/spec/yaml_tree.h"
 
 namespace slipway::launcher {
-namespace {
-
 namespace fs = std::filesystem;
 
-/// More than any field has; a tree of any depth could not even be destroyed.
-constexpr std::ptrdiff_t kMostDots = 16;
+namespace {
 
 /// The YAML files beside `path`, at most so many as people look through.
 std::vector<std::string> YamlFilesBeside(const fs::path& path) {
@@ -46,7 +44,8 @@ std::string HintForMissing(const fs::path& path) {
   return fmt::format("did you mean '{}'?", (path.parent_path() / nearest).string());
 }
 
-/// A name on the command line that is not a spec is a wrong command line.
+}  // namespace
+
 std::string ReadYamlFile(const fs::path& path, const std::string& what) {
   std::error_code code;
   const fs::file_status status = fs::status(path, code);
@@ -63,6 +62,8 @@ std::string ReadYamlFile(const fs::path& path, const std::string& what) {
   return ReadFile(path);
 }
 
+namespace {
+
 std::string ReadSettingsFile(const fs::path& file) {
   return file == kProjectSettings ? ReadProjectSettings() : ReadYamlFile(file, "settings file");
 }
@@ -71,25 +72,22 @@ std::string WithoutByteOrderMark(std::string text) { return text.starts_with("\x
 
 fs::path DirectoryOf(const fs::path& path) { return fs::absolute(path).lexically_normal().parent_path(); }
 
-/// The keys of a dotted path with their places in the override.
-std::vector<YamlEntry> SplitKey(std::string_view key, int source) {
-  std::vector<YamlEntry> parts;
-  std::size_t start = 0;
-  while (true) {
-    const std::size_t end = std::min(key.find('.', start), key.size());
-    const Place place{source, 1, static_cast<int>(start), static_cast<int>(end - start)};
-    parts.push_back({std::string(key.substr(start, end - start)), place, {}});
-    if (end == key.size()) return parts;
-    start = end + 1;
-  }
-}
-
 class Loader {
  public:
-  Loader(fs::path path, std::string text) : path_(std::move(path)), report_(sources_) {
-    spec_source_ = sources_.Add(path_.string(), WithoutByteOrderMark(std::move(text)), DirectoryOf(path_));
-    tree_.kind = YamlNode::Kind::kMap;
-    tree_.place.source = spec_source_;
+  Loader(fs::path path, std::string text) : Loader(path, std::move(text), DirectoryOf(path)) {}
+
+  /// Of a spec whose relative paths start elsewhere.
+  Loader(fs::path path, std::string text, const fs::path& directory)
+      : path_(std::move(path)),
+        own_(std::make_unique<Own>()),
+        sources_(own_->sources),
+        report_(own_->report),
+        spec_source_(sources_.Add(path_.string(), WithoutByteOrderMark(std::move(text)), directory)) {
+    BeginTree();
+  }
+  /// Of a spec in a file that others read.
+  Loader(Sources& sources, Report& report, int source) : sources_(sources), report_(report), spec_source_(source) {
+    BeginTree();
   }
 
   void AddSettings(const fs::path& file) {
@@ -110,8 +108,11 @@ class Loader {
     Merge(FieldTree(), tree_, std::move(*tree));
   }
 
-  void AddSpec() {
-    std::optional<YamlNode> tree = Parse(spec_source_);
+  void AddSpec() { AddSpec(Parse(spec_source_)); }
+  /// Its references were replaced before.
+  void AddWrittenSpec() { AddSpec(ParseYaml(sources_, spec_source_, report_)); }
+
+  void AddSpec(std::optional<YamlNode> tree) {
     if (!tree) return Stop();
     if (tree->kind == YamlNode::Kind::kNull) {
       report_.Error({spec_source_}, "the spec is empty");
@@ -125,29 +126,27 @@ class Loader {
   }
 
   void AddOverride(const std::string& text) {
-    const int source = sources_.AddOverride(text);
-    const std::size_t equals = text.find('=');
-    if (equals == std::string::npos || equals == 0) {
-      report_.Error({source, 1, 0, static_cast<int>(text.size())}, "expected KEY=VALUE, such as launch.nodes=2");
-      return;
-    }
-    const auto key_end = text.begin() + static_cast<std::ptrdiff_t>(equals);
-    if (std::count(text.begin(), key_end, '.') > kMostDots) {
-      report_.Error({source, 1, 0, static_cast<int>(equals)}, "no field has such a long path");
-      return;
-    }
-    std::optional<YamlNode> value = Parse(source, {equals + 1});
-    if (!value) return;
-    std::vector<YamlEntry> parts = SplitKey(std::string_view(text).substr(0, equals), source);
-    if (value->kind == YamlNode::Kind::kNull) value->place = parts.back().key_place;
-    if (const auto key = text.substr(0, equals); RemovesNothing(key, *value)) {
-      report_.Error(value->place,
+    auto given = ParseOverride(text, sources_, report_);
+    if (!given) return;
+    // The value stands somewhere below: nothing is known of it before it is laid over the rest.
+    ExpandReferences(given->value, nullptr, sources_, LookUpInEnvironment, report_);
+    if (RemovesNothing(*given)) {
+      report_.Error(given->value.place,
                     fmt::format("'{}' is a section, and {} removes nothing from it: set its fields one by "
                                 "one, or edit the spec",
-                                key, text.substr(equals + 1)));
+                                given->key, text.substr(given->key.size() + 1)));
       return;
     }
-    Merge(FieldTree(), tree_, Wrap(std::move(parts), std::move(*value)));
+    Merge(FieldTree(), tree_, TreeOf(std::move(*given)));
+  }
+
+  void AddTree(YamlNode tree) { Merge(FieldTree(), tree_, std::move(tree)); }
+
+  /// Reports what is wrong, and nothing more.
+  void Check() {
+    Draft draft;
+    ReadFields(tree_, sources_, settings_, report_, draft);
+    CompleteAndCheck(sources_, report_, draft);
   }
 
   SiteSpec FinishSite() {
@@ -188,47 +187,28 @@ class Loader {
   }
 
   SpecDocument Finish(Draft& draft) {
-    ResolveSite(report_, draft);
-    ResolveDatasets(sources_, report_, draft);
-    CheckTraining(sources_, report_, draft);
-    CheckLaunch(report_, draft);
-    CheckSlurm(report_, draft);
-    CheckEnsemble(report_, draft);
-    CheckNotes(report_, draft);
+    CompleteAndCheck(sources_, report_, draft);
     Stop();
     return Document(draft);
   }
 
-  std::optional<YamlNode> Parse(int source, TextStart start = {}) {
-    std::optional<YamlNode> tree = ParseYaml(sources_, source, report_, start);
-    // The value of an override stands somewhere below: nothing is known of it before it is laid over the rest.
-    const auto* field = sources_[source].is_override ? nullptr : &FieldTree();
-    if (tree) ExpandReferences(*tree, field, sources_, LookUpInEnvironment, report_);
+  std::optional<YamlNode> Parse(int source) {
+    std::optional<YamlNode> tree = ParseYaml(sources_, source, report_);
+    if (tree) ExpandReferences(*tree, &FieldTree(), sources_, LookUpInEnvironment, report_);
     return tree;
   }
 
   /// Null or {} for a section that every spec has, or for what a user named: laid over the rest it changes nothing.
-  static bool RemovesNothing(const std::string& key, const YamlNode& value) {
+  static bool RemovesNothing(const Override& given) {
+    const auto& value = given.value;
     const bool is_empty =
         value.kind == YamlNode::Kind::kNull || (value.kind == YamlNode::Kind::kMap && value.entries.empty());
     const FieldNode* node = is_empty ? &FieldTree() : nullptr;
-    for (const auto& part : SplitKey(key, 0)) node = node == nullptr ? nullptr : node->Child(part.key);
+    for (const auto& part : given.parts) node = node == nullptr ? nullptr : node->Child(part.key);
     if (node == nullptr) return false;
     const auto* field = node->field;
     if (field == nullptr) return true;
     return field->type.kind == TypeKind::kSection && field->type.presence != Presence::kOptional;
-  }
-
-  static YamlNode Wrap(std::vector<YamlEntry> parts, YamlNode value) {
-    for (auto part = parts.rbegin(); part != parts.rend(); ++part) {
-      YamlNode map;
-      map.kind = YamlNode::Kind::kMap;
-      map.place = part->key_place;
-      part->value = std::move(value);
-      map.entries.push_back(std::move(*part));
-      value = std::move(map);
-    }
-    return value;
   }
 
   static void AddRemarks(SpecDocument& document) {
@@ -267,10 +247,21 @@ class Loader {
     return fmt::format("{:016x}", Fnv1a64(text));
   }
 
+  struct Own {
+    Sources sources;
+    Report report{sources};
+  };
+
+  void BeginTree() {
+    tree_.kind = YamlNode::Kind::kMap;
+    tree_.place.source = spec_source_;
+  }
+
   fs::path path_;
-  Sources sources_;
-  Report report_;
-  int spec_source_ = 0;
+  std::unique_ptr<Own> own_;
+  Sources& sources_;
+  Report& report_;
+  int spec_source_;
   std::set<int> settings_;
   YamlNode tree_;
 };
@@ -316,6 +307,20 @@ SpecDocument LoadSpec(const fs::path& path, const std::vector<std::string>& over
   }
   loader.AddSpec();
   for (const std::string& text : overrides) loader.AddOverride(text);
+  return loader.Finish();
+}
+
+void CheckSpecTree(YamlNode tree, Sources& sources, Report& report) {
+  Loader loader(sources, report, tree.place.source);
+  for (const fs::path& file : SettingsFiles()) loader.AddSettings(file);
+  loader.AddTree(std::move(tree));
+  loader.Check();
+}
+
+SpecDocument LoadWrittenSpec(const fs::path& path, const fs::path& directory) {
+  Loader loader(path, ReadYamlFile(path, "spec"), directory);
+  for (const fs::path& file : SettingsFiles()) loader.AddSettings(file);
+  loader.AddWrittenSpec();
   return loader.Finish();
 }
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <mutex>
 #include <nlohmann/json.hpp>
 
 #include "launcher/spec/convert.h"
@@ -55,13 +56,34 @@ std::string ListOfFields(const FieldNode& section) {
   return list;
 }
 
+Json ParseDefault(const Field& field) {
+  if (field.default_yaml.empty()) return nullptr;
+  Sources sources;
+  Report report(sources);
+  const int source = sources.Add("the default of " + field.path, field.default_yaml, {});
+  Json value;
+  if (const auto node = ParseYaml(sources, source, report)) Convert(field.type, *node, sources, value);
+  return value;
+}
+
+/// Parsed once for each field of a table, which lives as long as the program. Any thread.
+const Json& DefaultValue(const Field& field) {
+  static std::mutex mutex;
+  static std::map<const Field*, Json> values;
+  const std::scoped_lock lock(mutex);
+  const auto found = values.find(&field);
+  return found != values.end() ? found->second : values.emplace(&field, ParseDefault(field)).first->second;
+}
+
 class FieldReader {
  public:
   /// What is not given keeps its value of `before`, where that has one.
   FieldReader(const Json& before, Sources& sources, const std::set<int>& settings, Report& report, Draft& draft)
       : before_(before), sources_(sources), settings_(settings), report_(report), draft_(draft) {}
 
-  void ReadRoot(const YamlNode& root) { draft_.values() = ReadSection(FieldTree(), &root, "", root.place); }
+  void ReadRoot(const FieldNode& table, const YamlNode& root) {
+    draft_.values() = ReadSection(table, &root, "", root.place);
+  }
 
   void ReadSettings(const YamlNode& root) {
     ReportUnknown(FieldTree(), root, "");
@@ -179,14 +201,6 @@ class FieldReader {
     return nullptr;
   }
 
-  Json DefaultValue(const Field& field) {
-    if (field.default_yaml.empty()) return nullptr;
-    const int source = sources_.Add("the default of " + field.path, field.default_yaml, {});
-    Json value;
-    if (const auto node = ParseYaml(sources_, source, report_)) Convert(field.type, *node, sources_, value);
-    return value;
-  }
-
   Json Missing(const Field& field, const YamlEntry* entry, const std::string& path, const Place& section) {
     const std::size_t dot = path.rfind('.');
     if (dot != std::string::npos && draft_.failed.count(path.substr(0, dot)) > 0) return nullptr;
@@ -283,12 +297,17 @@ void ReadSettings(const YamlNode& root, Sources& sources, const std::set<int>& s
 
 void ReadFields(const YamlNode& root, Sources& sources, const std::set<int>& settings, Report& report, Draft& draft) {
   draft.places[""] = root.place;
-  FieldReader(Json(), sources, settings, report, draft).ReadRoot(root);
+  FieldReader(Json(), sources, settings, report, draft).ReadRoot(FieldTree(), root);
+}
+
+void ReadFieldsOf(const FieldNode& table, const YamlNode& root, Sources& sources, Report& report, Draft& draft) {
+  draft.places[""] = root.place;
+  FieldReader(Json(), sources, {}, report, draft).ReadRoot(table, root);
 }
 
 void ReadChanges(const YamlNode& root, const Json& before, Sources& sources, Report& report, Draft& draft) {
   draft.places[""] = root.place;
-  FieldReader(before, sources, {}, report, draft).ReadRoot(root);
+  FieldReader(before, sources, {}, report, draft).ReadRoot(FieldTree(), root);
 }
 
 }  // namespace slipway::launcher

@@ -17,6 +17,10 @@ namespace slipway::launcher {
 /// section keeps what is below it; an empty optional section removes it.
 void Merge(const FieldNode& fields, YamlNode& base, YamlNode overlay);
 
+/// Reports what is wrong with a spec that is a part of a parsed file; settings files lie below it. Values that are
+/// marked as broken are taken as unknown.
+void CheckSpecTree(YamlNode tree, Sources& sources, Report& report);
+
 /// A spec on its way from the tree to typed values. Paths are dotted, list elements "data.train.source[0]".
 class Draft {
  public:
@@ -46,6 +50,8 @@ class Draft {
 /// Fills the draft; reports unknown and missing fields and wrong values. Fields that this version ignores cause a
 /// warning, unless they stand in one of the `settings` sources or hold their default.
 void ReadFields(const YamlNode& root, Sources& sources, const std::set<int>& settings, Report& report, Draft& draft);
+/// The same for a map of the fields of another table.
+void ReadFieldsOf(const FieldNode& table, const YamlNode& root, Sources& sources, Report& report, Draft& draft);
 /// The same for a spec that was read before. Fields missing in `root` keep their value of `before`, and maps are merged
 /// by key.
 void ReadChanges(const YamlNode& root, const Json& before, Sources& sources, Report& report, Draft& draft);

@@ -52,11 +52,11 @@ LAYERS = {
                  "manager"],
     "ensemble/search": ["numbers", "cube", "results", ".", "gaussian_process", "quadratic", "evolution", "tpe",
                         "portfolio"],
-    "launcher": ["ranks", "cluster", "trials", "spec", "plan", "provenance", "run_folder", "attempt", "notify",
+    "launcher": ["ranks", "cluster", "trials", "spec", "workflow", "plan", "provenance", "run_folder", "attempt", "notify",
                  "exports", "run", "view", "serve", "watch", "cli", "."],
     "launcher/ranks": ["shim", "supervisor", "monitor", "local", "nodes"],
     "launcher/cluster": [".", "module", "helper"],
-    "launcher/run": ["context", "results", "data", "batch", "ending", "trials", "."],
+    "launcher/run": ["context", "results", "data", "batch", "ending", "trials", ".", "workflow"],
     "launcher/cli": ["doctor", "explain", "remote", "commands", "."],
 }
 
@@ -72,7 +72,7 @@ HOMES = {
     r"hdf5(_hl)?\.h|H5.*\.h": {"staging/formats", "tests/staging"},
     r"minizip/.*": {"staging/formats/npy.cpp"},
     r"zlib\.h": {"staging", "tests/staging"},
-    r"sodium\.h": {"staging/network", "launcher/view/packed_text.cpp"},
+    r"sodium\.h": {"staging/network", "launcher/view/packed_text.cpp", "launcher/workflow/sha256.cpp"},
     r"turbojpeg\.h": {"staging/reader", "staging/make", "tests/staging"},
     r"protozero/.*": {"staging/formats", "staging/dataset", "tests/staging"},
     r"yaml-cpp/.*": {"launcher/spec", "tests/launcher"},

@@ -1,0 +1,69 @@
+#include "launcher/workflow/fingerprint.h"
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <functional>
+
+#include "core/files.h"
+#include "launcher/workflow/sha256.h"
+
+namespace slipway::launcher {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string StampOfFile(const fs::path& file) {
+  struct stat info {};
+  if (::stat(file.c_str(), &info) != 0) return "missing";
+  return fmt::format("{} bytes, changed {}.{:09}", info.st_size, info.st_mtim.tv_sec, info.st_mtim.tv_nsec);
+}
+
+std::string ContentOfFile(const fs::path& file) {
+  return FileBytes(file) > kLargestHashed ? StampOfFile(file) : Sha256OfFile(file);
+}
+
+/// All files below a folder, sorted. Links are followed for files only.
+std::vector<fs::path> FilesBelow(const fs::path& folder) {
+  std::vector<fs::path> files;
+  for (const auto& entry : fs::recursive_directory_iterator(folder)) {
+    if (entry.is_regular_file()) files.push_back(entry.path());
+  }
+  std::ranges::sort(files);
+  return files;
+}
+
+std::string OfTree(const fs::path& path, const std::function<std::string(const fs::path&)>& of_file) {
+  std::error_code error;
+  if (!fs::exists(path, error)) return "missing";
+  if (!fs::is_directory(path, error)) return of_file(path);
+  Sha256 hash;
+  for (const auto& file : FilesBelow(path)) {
+    hash.Add(file.lexically_relative(path).string() + '\0' + of_file(file) + '\n');
+  }
+  return hash.Finish();
+}
+
+}  // namespace
+
+const std::string& Fingerprints::Of(const fs::path& path) {
+  const auto found = known_.find(path.string());
+  return found != known_.end() ? found->second : known_.emplace(path.string(), OfTree(path, ContentOfFile)).first->second;
+}
+
+std::string StampOf(const fs::path& path) { return OfTree(path, StampOfFile); }
+
+std::vector<fs::path> ProgramFiles(const std::vector<std::string>& words, const fs::path& directory) {
+  std::vector<fs::path> files;
+  for (const auto& word : words) {
+    if (word.empty() || word.starts_with('-') || word.size() > 1024 || word.find("${") != std::string::npos) continue;
+    const auto file = (directory / word).lexically_normal();
+    std::error_code error;
+    const bool is_below = !file.lexically_relative(directory).string().starts_with("..");
+    if (is_below && fs::is_regular_file(file, error)) files.push_back(file);
+  }
+  return files;
+}
+
+}  // namespace slipway::launcher

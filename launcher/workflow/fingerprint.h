@@ -1,0 +1,33 @@
+/// What stands for the content of files in the key of a step.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace slipway::launcher {
+
+/// Larger files are known by size and time of the last change.
+inline constexpr std::uint64_t kLargestHashed = std::uint64_t{64} << 20;
+
+/// Looks at files and folders, each once.
+class Fingerprints {
+ public:
+  /// Of a file, or of all files in a folder with their names. "missing" when it is not there.
+  /// Errors: SystemError when it cannot be read. Cost: reads files of up to kLargestHashed bytes.
+  const std::string& Of(const std::filesystem::path& path);
+
+ private:
+  std::map<std::string, std::string> known_;
+};
+
+/// Changes when a file or a name below `path` changes; no content is read. "missing" when it is not there.
+std::string StampOf(const std::filesystem::path& path);
+
+/// The words of a command that name files below `directory`: programs and scripts of the user.
+std::vector<std::filesystem::path> ProgramFiles(const std::vector<std::string>& words,
+                                                const std::filesystem::path& directory);
+
+}  // namespace slipway::launcher

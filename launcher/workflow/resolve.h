@@ -1,0 +1,37 @@
+/// Puts the results of earlier steps where references to them stand.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "core/json.h"
+#include "launcher/spec/yaml_tree.h"
+#include "launcher/workflow/reference.h"
+#include "launcher/workflow/workflow.h"
+
+namespace slipway::launcher {
+
+/// Where values come from, for one step.
+struct Scope {
+  const Workflow& workflow;
+  /// The result of a step that is done; see result_type.h.
+  std::function<const Json&(StepIndex step)> result_of;
+  NamedStrings inputs;   ///< paths of the step's own inputs
+  NamedStrings outputs;  ///< and outputs
+};
+
+/// The value of a reference: a list for a range and for all steps of a group.
+/// Errors: Error(kFailed) naming the reference when the result has no such value, such as a second best trial.
+Json ValueOf(const Reference& reference, const Scope& scope);
+
+/// The text with all values in it. Errors: as ValueOf; lists and maps become JSON.
+std::string ResolveText(const std::string& text, const Scope& scope);
+
+/// The words of a command; one that is only a reference to a list becomes several words.
+std::vector<std::string> ResolveWords(const std::vector<std::string>& words, const Scope& scope);
+
+/// The same for a spec. A value that is only a reference keeps the type of what it refers to.
+YamlNode ResolveTree(const YamlNode& tree, const Scope& scope);
+
+}  // namespace slipway::launcher
