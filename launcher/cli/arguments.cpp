@@ -31,28 +31,41 @@ void AddOverrides(CLI::App* command, std::vector<std::string>& overrides) {
       ->take_all();
 }
 
+void AddForce(CLI::App* command, WorkflowOptions& options) {
+  command->add_option("--force", options.forced, "Of a workflow: run this step although it has a result; may be repeated")
+      ->allow_extra_args(false)
+      ->take_all();
+}
+
 void DescribeSpecCommands(CLI::App& app, Arguments& arguments) {
   auto* run = AddCommand(app, "run", "Carry an experiment out, to the end, in the foreground",
                          "  slipway run configs/fashion.yaml\n"
                          "  slipway run exp.yaml --set train.args.epochs=1 --set launch.ranks_per_node=4");
   AddSpecOptions(run, arguments);
+  AddForce(run, arguments.workflow);
   AddPrefixOption(run, arguments.run.prefix);
   run->callback([&] {
     arguments.run.selection = SelectionOf(arguments);
+    arguments.run.workflow = arguments.workflow;
     arguments.command = [&](Session& session) { return Run(arguments.run, session); };
   });
 
   auto* submit = AddCommand(app, "submit", "Start an experiment that outlives this terminal; prints the run's id",
                             "  slipway submit exp.yaml\n  slipway wait \"$(slipway submit -q exp.yaml)\"");
   AddSpecOptions(submit, arguments);
-  submit->callback(
-      [&] { arguments.command = [&](Session& session) { return Submit(SelectionOf(arguments), session); }; });
+  AddForce(submit, arguments.workflow);
+  submit->callback([&] {
+    arguments.command = [&](Session& session) { return Submit(SelectionOf(arguments), arguments.workflow, session); };
+  });
 
   auto* plan = AddCommand(app, "plan", "Show what a run would stage, start and store; starts nothing",
                           "  slipway plan exp.yaml\n  slipway plan exp.yaml --json");
   AddSpecOptions(plan, arguments);
-  plan->callback(
-      [&] { arguments.command = [&](Session& session) { return ShowPlan(SelectionOf(arguments), session); }; });
+  AddForce(plan, arguments.workflow);
+  plan->add_option("--svg", arguments.workflow.svg, "Of a workflow: also write its picture into this file");
+  plan->callback([&] {
+    arguments.command = [&](Session& session) { return ShowPlan(SelectionOf(arguments), arguments.workflow, session); };
+  });
 
   auto* validate = AddCommand(app, "validate", "Check an experiment: every error of the file in one go",
                               "  slipway validate exp.yaml\n  slipway validate exp.yaml --json");
@@ -380,7 +393,7 @@ CLI::App* AddCommand(CLI::App& parent, const std::string& name, const std::strin
 }
 
 void AddSpecOptions(CLI::App* command, Arguments& arguments) {
-  command->add_option("spec", arguments.selection.spec, "The experiment, a YAML file")->required();
+  command->add_option("spec", arguments.selection.spec, "The experiment or workflow, a YAML file")->required();
   AddOverrides(command, arguments.selection.overrides);
   command->add_option("--engine", arguments.engine, "Where to run: local, slurm or auto")
       ->check(CLI::IsMember(AllWords<EngineChoice>()));
@@ -435,6 +448,7 @@ void DescribeCommands(CLI::App& app, Arguments& arguments) {
   DescribeInnerCommands(app, arguments);
   DescribeDiagnosis(app, arguments);
   DescribeRecords(app, arguments);
+  DescribeWorkflowCommands(app, arguments);
   DescribeTrialsCommands(app, arguments);
   DescribeDataCommands(app, arguments);
   DescribeStageCommands(app, arguments);

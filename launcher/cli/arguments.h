@@ -37,6 +37,7 @@
 #include "launcher/cli/commands/trials_select.h"
 #include "launcher/cli/commands/trials_serve.h"
 #include "launcher/cli/commands/trials_throughput.h"
+#include "launcher/cli/commands/workflow.h"
 #include "launcher/cli/commands/usage.h"
 #include "launcher/cli/commands/watch.h"
 #include "launcher/cli/describe.h"
@@ -74,6 +75,8 @@ struct Arguments {
   SpecSelection selection;
   std::string engine;
   RunOptions run;
+  WorkflowOptions workflow;
+  WhyOptions workflow_why;
   ResumeOptions resume;
   ManageOptions manage;
   MemberOptions stage_member;

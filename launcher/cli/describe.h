@@ -36,6 +36,7 @@ std::int64_t TakeTrial(TrialOfRun& words);
 void DescribeInit(CLI::App& app, Arguments& arguments);
 void DescribeDiagnosis(CLI::App& app, Arguments& arguments);
 void DescribeRecords(CLI::App& app, Arguments& arguments);
+void DescribeWorkflowCommands(CLI::App& app, Arguments& arguments);
 void DescribeTrialsCommands(CLI::App& app, Arguments& arguments);
 void DescribeStageCommands(CLI::App& app, Arguments& arguments);
 /// `stage` is the group.

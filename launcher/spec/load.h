@@ -77,13 +77,6 @@ SpecDocument LoadSpec(const std::filesystem::path& path, const std::vector<std::
 SpecDocument LoadSpec(const std::filesystem::path& path, const std::vector<std::string>& overrides,
                       const std::vector<std::filesystem::path>& settings);
 
-/// The text of a YAML file that the command line names; `what` is "spec" or similar.
-/// Errors: kUsage when there is no such file, or it is none of that size.
-std::string ReadYamlFile(const std::filesystem::path& path, const std::string& what);
-
-/// A spec that a workflow has written: its references were replaced, and its relative paths start at `directory`.
-SpecDocument LoadWrittenSpec(const std::filesystem::path& path, const std::filesystem::path& directory);
-
 /// The spec of a run that continues, with overrides on top. `run` is the spec in its plan.json, `kind` what may change
 /// in it. `changes` lists the differences. Settings files are not read.
 /// Errors: SpecError with all diagnostics of the overrides, also for changes that such a run does not allow (WhyFixed).

@@ -52,7 +52,7 @@ const std::string& Fingerprints::Of(const fs::path& path) {
   return found != known_.end() ? found->second : known_.emplace(path.string(), OfTree(path, ContentOfFile)).first->second;
 }
 
-std::string StampOf(const fs::path& path) { return OfTree(path, StampOfFile); }
+std::string StampOfTree(const fs::path& path) { return OfTree(path, StampOfFile); }
 
 std::vector<fs::path> ProgramFiles(const std::vector<std::string>& words, const fs::path& directory) {
   std::vector<fs::path> files;

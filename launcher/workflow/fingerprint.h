@@ -24,7 +24,7 @@ class Fingerprints {
 };
 
 /// Changes when a file or a name below `path` changes; no content is read. "missing" when it is not there.
-std::string StampOf(const std::filesystem::path& path);
+std::string StampOfTree(const std::filesystem::path& path);
 
 /// The words of a command that name files below `directory`: programs and scripts of the user.
 std::vector<std::filesystem::path> ProgramFiles(const std::vector<std::string>& words,

@@ -6,6 +6,8 @@
 #include <nlohmann/json.hpp>
 
 #include "core/error.h"
+#include "launcher/spec/yaml_tree.h"
+#include "launcher/workflow/step_spec.h"
 #include "launcher/workflow/target.h"
 
 namespace slipway::launcher {
@@ -124,6 +126,8 @@ std::vector<std::string> ResolveWords(const std::vector<std::string>& words, con
   return result;
 }
 
+namespace {
+
 YamlNode ResolveTree(const YamlNode& tree, const Scope& scope) {
   if (tree.kind == Kind::kScalar) {
     if (const auto whole = AsReference(tree.text)) return NodeOf(ValueOf(*whole, scope), tree.place);
@@ -134,5 +138,9 @@ YamlNode ResolveTree(const YamlNode& tree, const Scope& scope) {
   for (auto& entry : result.entries) entry.value = ResolveTree(entry.value, scope);
   return result;
 }
+
+}  // namespace
+
+std::string ResolveSpec(const YamlNode& spec, const Scope& scope) { return YamlOf(ResolveTree(spec, scope)); }
 
 }  // namespace slipway::launcher

@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "core/json.h"
-#include "launcher/spec/yaml_tree.h"
 #include "launcher/workflow/reference.h"
 #include "launcher/workflow/workflow.h"
 
@@ -31,7 +30,12 @@ std::string ResolveText(const std::string& text, const Scope& scope);
 /// The words of a command; one that is only a reference to a list becomes several words.
 std::vector<std::string> ResolveWords(const std::vector<std::string>& words, const Scope& scope);
 
-/// The same for a spec. A value that is only a reference keeps the type of what it refers to.
-YamlNode ResolveTree(const YamlNode& tree, const Scope& scope);
+/// The spec of a step as YAML text, with all values in it. A value that is only a reference keeps the type of what it
+/// refers to.
+std::string ResolveSpec(const YamlNode& spec, const Scope& scope);
+
+/// The cores and GPUs that a step takes: as its resources say, else what the spec of an experiment needs. Pure, but for
+/// the number of cores of this machine, which an ensemble without `parallel` takes.
+StepResources NeedsOf(const Step& step);
 
 }  // namespace slipway::launcher

@@ -9,9 +9,10 @@
 namespace slipway::launcher {
 namespace {
 
-std::vector<std::string> NamesOf(const NamedStrings& values) {
+std::vector<std::string> OutputsOf(const Step& step) {
+  if (step.kind() == StepKind::kReport) return {"page"};
   std::vector<std::string> names;
-  for (const auto& [name, value] : values) names.push_back(name);
+  for (const auto& [name, path] : step.outputs) names.push_back(name);
   return names;
 }
 
@@ -24,7 +25,7 @@ std::vector<std::string> MembersOf(StepKind kind) {
     case StepKind::kEnsemble: return {"run", "best", "top", "folder"};
     case StepKind::kReport: break;
   }
-  return {"page", "folder"};
+  return {"outputs", "folder"};
 }
 
 const std::vector<std::string>& MembersOfTrial() {
@@ -48,11 +49,11 @@ class Walker {
 
  private:
   /// A member that only groups others.
-  enum class Group { kNone, kOutputs, kMetrics, kPages, kTop };
+  enum class Group { kNone, kOutputs, kMetrics, kTop };
 
   bool TakeMember(const std::string& member) {
     switch (group_) {
-      case Group::kOutputs: return Known(member, NamesOf(step_.outputs), "output", ResultKind::kPath);
+      case Group::kOutputs: return Known(member, OutputsOf(step_), "output", ResultKind::kPath);
       case Group::kMetrics: return Become(ResultKind::kNumber);
       case Group::kTop: return Refuse("needs an element, as in top[0] or top[0..2]");
       case Group::kNone: break;

@@ -7,7 +7,7 @@
 ///   data         outputs.NAME
 ///   experiment   run, checkpoint, metrics.NAME
 ///   ensemble     run, best, top[I], top[A..B]; of a trial: trial, value, params, params.NAME, checkpoint
-///   report       page
+///   report       outputs.page
 #pragma once
 
 #include <string>

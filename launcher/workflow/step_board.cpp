@@ -50,7 +50,7 @@ void StepBoard::Start(StepIndex step) {
 
 void StepBoard::Retry(StepIndex step) {
   Require(states_[step] == kRunning);
-  Enter(step, kReady);
+  states_[step] = kReady;
 }
 
 std::vector<StepIndex> StepBoard::Settle(StepIndex step, StepState state) {

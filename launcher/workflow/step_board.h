@@ -38,7 +38,7 @@ class StepBoard {
   /// The steps that have become ready since the last call, in the order of the workflow.
   std::vector<StepIndex> TakeReady();
 
-  /// From ready to running, and back.
+  /// From ready to running, and back. A step that goes back is not among those of TakeReady.
   void Start(StepIndex step);
   void Retry(StepIndex step);
   /// The step enters a final state. Returns the others that do because of it: blocked, or skipped.

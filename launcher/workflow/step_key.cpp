@@ -100,7 +100,7 @@ class PartsMaker {
     if (source.text.empty() || source.text.find("${") != std::string::npos) return;
     const auto path = (directory / source.text).lexically_normal();
     std::string stamps;
-    for (const auto& each : MatchingPaths(path.string())) stamps += StampOf(each) + "\n";
+    for (const auto& each : MatchingPaths(path.string())) stamps += StampOfTree(each) + "\n";
     Add("data " + source.text, stamps);
   }
 

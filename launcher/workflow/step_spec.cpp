@@ -10,6 +10,7 @@
 #include "launcher/spec/environment_references.h"
 #include "launcher/spec/override.h"
 #include "launcher/spec/read_fields.h"
+#include "launcher/spec/written_spec.h"
 #include "launcher/workflow/reference.h"
 
 namespace slipway::launcher {

@@ -17,9 +17,10 @@
 #include "core/words.h"
 #include "launcher/spec/load.h"
 #include "launcher/spec/spec.h"
-#include "launcher/spec/yaml_tree.h"
 
 namespace slipway::launcher {
+
+struct YamlNode;
 
 /// Any program. No shell reads its words.
 struct CommandStep {

@@ -7,7 +7,8 @@
 
 #include "core/error.h"
 #include "launcher/spec/environment_references.h"
-#include "launcher/spec/load.h"
+#include "launcher/spec/written_spec.h"
+#include "launcher/workflow/is_workflow_file.h"
 #include "launcher/workflow/reference.h"
 
 namespace slipway::launcher {

@@ -24,8 +24,4 @@ void MergeByKey(YamlNode& base, YamlNode overlay);
 /// Errors: kUsage when the file itself cannot be read.
 WorkflowFiles ReadWorkflowFiles(const std::filesystem::path& file, Sources& sources, Report& report);
 
-/// Whether a YAML file is a workflow: it has `steps` or `include` at its top. Cost: reads the file; parses it only when
-/// it begins with a bracket.
-bool IsWorkflowFile(const std::filesystem::path& file);
-
 }  // namespace slipway::launcher

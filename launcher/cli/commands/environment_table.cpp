@@ -43,6 +43,11 @@ constexpr EnvironmentVariable kVariables[] = {
     {"SLIPWAY_RESOURCE_LIMIT", kProgram, "where the scheduler pauses the trial; empty: nowhere"},
     {"SLIPWAY_CONFIG", kProgram, "JSON of the settings for libslipway and the batch reader"},
 
+    {"SLIPWAY_STEP", kProgram, "name of the step, in a workflow"},
+    {"SLIPWAY_STEP_DIR", kProgram, "folder of the step in the run of its workflow"},
+    {"SLIPWAY_INPUT_<NAME>", kProgram, "path of input NAME of the step"},
+    {"SLIPWAY_OUTPUT_<NAME>", kProgram, "path to write output NAME of the step to"},
+
     {"SLIPWAY_EVENT", kNotification, "what it is about: `end`, `failure`, `best` or `hang`"},
     {"SLIPWAY_RUN", kNotification, "id of the run"},
     {"SLIPWAY_RUN_NAME", kNotification, "name of its experiment"},

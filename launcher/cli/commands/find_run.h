@@ -1,6 +1,7 @@
 /// The run that a command names.
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "launcher/cli/commands/session.h"
@@ -8,9 +9,18 @@
 
 namespace slipway::launcher {
 
-/// FindRun, with a warning for each run that `last` skips.
-inline RunFolder FindRun(const Session& session, const std::string& selector) {
-  return FindRun(session.runs_directory, selector, [&](const std::string& text) { session.output.Warn(text); });
-}
+/// A step of the run of a workflow: "RUN/step".
+struct StepOfRun {
+  RunFolder run;
+  std::string step;
+};
+
+/// Nothing when the selector names a folder, or no run of a workflow. A step that is an experiment or ensemble, and has
+/// begun, is no StepOfRun: it is a run, which FindRun finds.
+std::optional<StepOfRun> FindStep(const Session& session, const std::string& selector);
+
+/// Also finds the run of a step: "RUN/step". Warns for each run that `last` skips.
+/// Errors: those of the FindRun of run folders.
+RunFolder FindRun(const Session& session, const std::string& selector);
 
 }  // namespace slipway::launcher

@@ -11,11 +11,13 @@
 #include "ensemble/store/trial_book.h"
 #include "launcher/cli/commands/find_run.h"
 #include "launcher/cli/commands/log_printer.h"
+#include "launcher/cli/commands/workflow.h"
 #include "launcher/plan/training_command.h"
 #include "launcher/ranks/monitor/directory_watch.h"
 #include "launcher/ranks/monitor/line_follower.h"
 #include "launcher/run/batch/batch_observation.h"
 #include "launcher/run/batch/batch_wait.h"
+#include "launcher/run/workflow/workflow_folder.h"
 #include "launcher/run_folder/run_folder.h"
 
 namespace slipway::launcher {
@@ -133,7 +135,9 @@ bool PrintManagerLog(const RunFolder& run, Output& output) {
 }  // namespace
 
 int Logs(const LogsOptions& options, Session& session) {
+  if (const auto step = FindStep(session, options.run)) return PrintStepLogs(step->run, step->step, session);
   const auto run = FindRun(session, options.run);
+  if (IsWorkflowRun(run)) return PrintStepLogs(run, {}, session);
   const auto parent = FolderWithAttempts(run, options);
   const int attempt = options.attempt.value_or(LastAttempt(parent));
   const auto folder = parent / AttemptFolder(attempt);

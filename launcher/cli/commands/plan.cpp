@@ -5,12 +5,16 @@
 #include <nlohmann/json.hpp>
 
 #include "launcher/cli/commands/left_out.h"
+#include "launcher/cli/commands/workflow.h"
 #include "launcher/spec/project_settings.h"
 #include "launcher/spec/secrets.h"
+#include "launcher/workflow/is_workflow_file.h"
 
 namespace slipway::launcher {
 
-int ShowPlan(const SpecSelection& selection, Session& session) {
+int ShowPlan(const SpecSelection& selection, const WorkflowOptions& workflow, Session& session) {
+  if (IsWorkflowFile(selection.spec)) return PlanWorkflow(selection, workflow, session);
+  RefuseWorkflowOptions(workflow, selection);
   const auto plan = PlanFor(selection, session);
   auto document = ToJson(plan);
   document["spec"] = WithoutSecrets(document["spec"]);

@@ -16,7 +16,8 @@ struct SpecSelection {
   std::vector<std::string> overrides;  ///< KEY=VALUE
 };
 
-int ShowPlan(const SpecSelection& selection, Session& session);
+struct WorkflowOptions;
+int ShowPlan(const SpecSelection& selection, const WorkflowOptions& workflow, Session& session);
 
 // From the command line to a plan.
 

@@ -15,6 +15,7 @@
 #include "launcher/cli/commands/find_run.h"
 #include "launcher/cli/commands/follow.h"
 #include "launcher/cli/commands/plan.h"
+#include "launcher/cli/commands/workflow.h"
 #include "launcher/plan/trial_document.h"
 #include "launcher/run/batch/batch_observation.h"
 #include "launcher/run/batch/batch_run.h"
@@ -26,7 +27,9 @@
 #include "launcher/run/trials/trial_order.h"
 #include "launcher/run_folder/edited_spec.h"
 #include "launcher/run_folder/prepare.h"
+#include "launcher/run/workflow/workflow_folder.h"
 #include "launcher/view/report_page.h"
+#include "launcher/workflow/is_workflow_file.h"
 
 namespace slipway::launcher {
 namespace {
@@ -89,6 +92,13 @@ void SaySubmitted(const RunFolder& folder, std::uint32_t job, Session& session) 
   const auto text = fmt::format("submitted {0}{1}\n  slipway status {0}\n  slipway logs -f {0}", folder.id(),
                                 job != 0 ? fmt::format(" as job {}", job) : "");
   session.output.Print({document, text, folder.id()});
+}
+
+int SubmitWorkflow(const SpecSelection& selection, const WorkflowOptions& options, Session& session) {
+  const auto folder = PrepareWorkflow(selection, options, session);
+  HandOver(folder);
+  SaySubmitted(folder, 0, session);
+  return 0;
 }
 
 bool WasRefused(const RunFolder& folder) try {
@@ -176,6 +186,8 @@ void WaitForEndOfInput() {
 }  // namespace
 
 int Run(const RunOptions& options, Session& session) {
+  if (IsWorkflowFile(options.selection.spec)) return RunWorkflow(options.selection, options.workflow, session);
+  RefuseWorkflowOptions(options.workflow, options.selection);
   const auto plan = PlanFor(options.selection, session);
   const bool submits = NeedsSubmission(plan);
   WarnBeforeSubmission(plan, submits, session);
@@ -188,7 +200,9 @@ int Run(const RunOptions& options, Session& session) {
   return ManageAndReport(folder, folder.TakeManagerLock(), plan, options.prefix, session);
 }
 
-int Submit(const SpecSelection& selection, Session& session) {
+int Submit(const SpecSelection& selection, const WorkflowOptions& workflow, Session& session) {
+  if (IsWorkflowFile(selection.spec)) return SubmitWorkflow(selection, workflow, session);
+  RefuseWorkflowOptions(workflow, selection);
   const auto plan = PlanFor(selection, session);
   const bool submits = NeedsSubmission(plan);
   WarnBeforeSubmission(plan, submits, session);
@@ -206,6 +220,7 @@ int Submit(const SpecSelection& selection, Session& session) {
 int Resume(const ResumeOptions& options, Session& session) {
   const auto folder = FindRun(session, options.run);
   if (!options.trust) RequireOwn(folder);
+  if (IsWorkflowRun(folder)) return ResumeWorkflow(folder, options.overrides, session);
   const auto state = ObserveRun(folder);
   RequireEnd(folder, state);
   if (IsDone(folder, state) && options.overrides.empty()) {
@@ -231,6 +246,7 @@ int Resume(const ResumeOptions& options, Session& session) {
 int Manage(const ManageOptions& options, Session& session) {
   WaitForEndOfInput();
   const auto folder = RunFolder::Open(options.folder);
+  if (IsWorkflowRun(folder)) return ResumeWorkflow(folder, {}, session);
   const auto job = OwnBatchJob();
   if (job.id != 0) RequireTurn(folder, job);  // before the lock, which the other job needs
   auto lock = folder.TakeManagerLock();

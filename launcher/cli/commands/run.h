@@ -4,19 +4,21 @@
 #include <string>
 
 #include "launcher/cli/commands/plan.h"
+#include "launcher/cli/commands/workflow.h"
 #include "launcher/ranks/monitor/rank_line.h"
 
 namespace slipway::launcher {
 
 struct RunOptions {
   SpecSelection selection;
+  WorkflowOptions workflow;
   LinePrefix prefix = LinePrefix::kRank;
 };
 /// Carries the run out in the foreground, to its end. Ctrl-C cancels it; for a run in a batch job it asks first.
 int Run(const RunOptions& options, Session& session);
 
 /// Starts a manager that outlives the terminal and prints the run's id.
-int Submit(const SpecSelection& selection, Session& session);
+int Submit(const SpecSelection& selection, const WorkflowOptions& workflow, Session& session);
 
 struct ResumeOptions {
   std::string run = "last";

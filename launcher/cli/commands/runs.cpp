@@ -8,12 +8,14 @@
 
 #include "core/clock.h"
 #include "launcher/cli/commands/find_run.h"
+#include "launcher/cli/commands/workflow.h"
 #include "launcher/run/batch/batch_observation.h"
 #include "launcher/run/batch/batch_run.h"
 #include "launcher/run/batch/batch_wait.h"
 #include "launcher/run/manager_process.h"
 #include "launcher/run/results/stage_out_record.h"
 #include "launcher/run/trials/batch_trial.h"
+#include "launcher/run/workflow/workflow_folder.h"
 #include "launcher/run_folder/prepare.h"
 #include "launcher/run_folder/run_folder.h"
 #include "launcher/run_folder/run_tags.h"
@@ -84,6 +86,7 @@ std::optional<TrialsGlance> TrialsOf(const RunFolder& run, const RunState& state
 }
 
 int PrintStatus(const RunFolder& run, const RunState& state, Session& session) {
+  if (IsWorkflowRun(run)) return ShowWorkflow(run, session);
   auto document = StatusDocument(run, state);
   auto text = StatusText(run, state);
   if (const auto trials = TrialsOf(run, state)) {

@@ -5,9 +5,11 @@
 
 #include <nlohmann/json.hpp>
 
+#include "launcher/cli/commands/workflow.h"
 #include "launcher/spec/choose_engine.h"
 #include "launcher/spec/describe_fields.h"
 #include "launcher/spec/load.h"
+#include "launcher/workflow/is_workflow_file.h"
 
 namespace slipway::launcher {
 namespace {
@@ -76,6 +78,7 @@ std::string EngineText(const SpecDocument& document) {
 }  // namespace
 
 int Validate(const SpecSelection& selection, Session& session) {
+  if (IsWorkflowFile(selection.spec)) return ValidateWorkflow(selection, session);
   const auto document = LoadSpec(selection.spec, selection.overrides);
   for (const auto& warning : document.warnings) session.output.Say(RenderDiagnostic(warning, "warning"));
   RequireEnvironment(document);

@@ -1,0 +1,42 @@
+#include "launcher/cli/commands/find_run.h"
+
+#include "launcher/run/workflow/workflow_folder.h"
+
+namespace slipway::launcher {
+namespace {
+
+RunFolder FindPlainRun(const Session& session, const std::string& selector) {
+  return FindRun(session.runs_directory, selector, [&](const std::string& text) { session.output.Warn(text); });
+}
+
+/// The step that "RUN/step" names, whatever it is.
+std::optional<StepOfRun> StepNamed(const Session& session, const std::string& selector) {
+  const auto slash = selector.find('/');
+  std::error_code error;
+  const bool is_one = slash != std::string::npos && slash > 0 && selector.find('/', slash + 1) == std::string::npos &&
+                      slash + 1 < selector.size() && !std::filesystem::exists(selector, error);
+  if (!is_one || selector[0] == '.') return {};
+  auto run = FindPlainRun(session, selector.substr(0, slash));
+  return IsWorkflowRun(run) ? std::optional(StepOfRun{std::move(run), selector.substr(slash + 1)}) : std::nullopt;
+}
+
+/// The newest run of a step that is an experiment or ensemble.
+std::optional<RunFolder> RunOf(const StepOfRun& step) {
+  auto runs = ListRuns(StepFolder(step.run, step.step));
+  return runs.empty() ? std::nullopt : std::optional(std::move(runs.back()));
+}
+
+}  // namespace
+
+std::optional<StepOfRun> FindStep(const Session& session, const std::string& selector) {
+  auto step = StepNamed(session, selector);
+  return step && !RunOf(*step) ? std::move(step) : std::nullopt;
+}
+
+RunFolder FindRun(const Session& session, const std::string& selector) {
+  const auto step = StepNamed(session, selector);
+  if (auto run = step ? RunOf(*step) : std::nullopt) return std::move(*run);
+  return FindPlainRun(session, selector);
+}
+
+}  // namespace slipway::launcher

@@ -1,0 +1,232 @@
+#include "launcher/cli/commands/workflow.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "core/documents.h"
+#include "core/files.h"
+#include "core/nearest_word.h"
+#include "launcher/cli/commands/find_run.h"
+#include "launcher/run/workflow/step_reuse.h"
+#include "launcher/run/workflow/workflow_folder.h"
+#include "launcher/run/workflow/workflow_run.h"
+#include "launcher/run/workflow/workflow_status.h"
+#include "launcher/workflow/draw.h"
+#include "launcher/workflow/read_workflow.h"
+#include "launcher/workflow/step_board.h"
+
+namespace slipway::launcher {
+namespace {
+
+/// `--engine X` says where the steps run.
+std::vector<std::string> OverridesOf(const SpecSelection& selection) {
+  constexpr std::string_view kEngine = "launch.engine=";
+  auto overrides = selection.overrides;
+  for (auto& text : overrides) {
+    if (text.starts_with(kEngine)) text = "defaults.engine=" + text.substr(kEngine.size());
+  }
+  return overrides;
+}
+
+WorkflowOrder OrderFor(const SpecSelection& selection, const WorkflowOptions& options) {
+  return {std::filesystem::absolute(selection.spec).lexically_normal(), OverridesOf(selection), options.forced};
+}
+
+Error NoSuchStep(const std::string& step, const std::vector<std::string>& names) {
+  return {ErrorKind::kUsage, fmt::format("the workflow has no step '{}'{}", step, SuggestWord(step, names)),
+          "see its steps with: slipway plan FILE, or slipway status RUN"};
+}
+
+void RequireSteps(const Workflow& workflow, const std::vector<std::string>& steps) {
+  std::vector<std::string> names;
+  for (const auto& [group, members] : workflow.groups) names.push_back(group);
+  for (const auto& step : steps) {
+    if (!workflow.groups.contains(step) && !workflow.by_name.contains(step)) throw NoSuchStep(step, names);
+  }
+}
+
+void RequireThisMachine(const Workflow& workflow) {
+  for (const auto& step : workflow.steps) {
+    if (step.engine != EngineChoice::kSlurm) continue;
+    throw Error(ErrorKind::kUsage,
+                fmt::format("step '{}' has engine slurm, and workflows run on this machine only", step.name),
+                "set its engine to local, or run the workflow inside of an allocation");
+  }
+}
+
+Workflow Load(const SpecSelection& selection, const WorkflowOptions& options, Session& session) {
+  auto workflow = ReadWorkflow(selection.spec, OverridesOf(selection));
+  for (const auto& warning : workflow.warnings) session.output.Say(RenderDiagnostic(warning, "warning"));
+  RequireSteps(workflow, options.forced);
+  return workflow;
+}
+
+int CarryOut(const RunFolder& folder, FileLock lock, const Workflow& workflow, const WorkflowOrder& order,
+             Session& session) {
+  RequireThisMachine(workflow);
+  return ManageWorkflow(folder, std::move(lock), workflow, order, session.output);
+}
+
+Json PlanDocument(const Workflow& workflow, const StepReuse& reuse) {
+  Json document{{"schema", "slipway.workflow.preview/1"}, {"name", workflow.name}, {"steps", Json::array()}};
+  for (const auto index : workflow.order) {
+    const auto& step = workflow.steps[index];
+    const auto& decision = reuse.of(index);
+    Json needs = Json::array();
+    for (const auto need : workflow.needs[index]) needs.push_back(workflow.steps[need].name);
+    document["steps"].push_back({{"name", step.name},
+                                 {"kind", WordOf(step.kind())},
+                                 {"description", step.description},
+                                 {"needs", std::move(needs)},
+                                 {"reuse", decision.reuse},
+                                 {"why", decision.why},
+                                 {"result", decision.id},
+                                 {"when", step.when},
+                                 {"origins", step.origins}});
+  }
+  return document;
+}
+
+std::vector<DrawnStep> Drawn(const Workflow& workflow, const StepReuse& reuse) {
+  std::vector<DrawnStep> drawn;
+  for (StepIndex step = 0; step < workflow.steps.size(); ++step) {
+    const auto& decision = reuse.of(step);
+    auto note = decision.reuse ? std::string("reused") : "runs: " + decision.why;
+    if (!workflow.steps[step].when.empty()) note += ", when " + workflow.steps[step].when;
+    drawn.push_back({std::move(note), decision.reuse ? StepLook::kReused : StepLook::kRuns});
+  }
+  return drawn;
+}
+
+std::string PlanText(const Workflow& workflow, const std::vector<DrawnStep>& drawn) {
+  std::size_t reused = 0;
+  for (const auto& step : drawn) reused += step.look == StepLook::kReused ? 1 : 0;
+  return fmt::format("workflow {}: {} steps, {} run, {} reused\n\n{}", workflow.name, drawn.size(),
+                     drawn.size() - reused, reused, DrawText(workflow, drawn));
+}
+
+}  // namespace
+
+void RefuseWorkflowOptions(const WorkflowOptions& options, const SpecSelection& selection) {
+  if (options.forced.empty() && options.svg.empty()) return;
+  throw Error(ErrorKind::kUsage, fmt::format("'{}' has no steps: --force and --svg are for workflows", selection.spec.string()),
+              "leave the option out, or name a workflow file");
+}
+
+int RunWorkflow(const SpecSelection& selection, const WorkflowOptions& options, Session& session) {
+  const auto workflow = Load(selection, options, session);
+  RequireThisMachine(workflow);
+  const auto order = OrderFor(selection, options);
+  const auto folder = PrepareWorkflowRun(session.runs_directory, workflow, order);
+  session.output.Say("run " + folder.id());
+  return CarryOut(folder, folder.TakeManagerLock(), workflow, order, session);
+}
+
+RunFolder PrepareWorkflow(const SpecSelection& selection, const WorkflowOptions& options, Session& session) {
+  const auto workflow = Load(selection, options, session);
+  RequireThisMachine(workflow);
+  return PrepareWorkflowRun(session.runs_directory, workflow, OrderFor(selection, options));
+}
+
+int PlanWorkflow(const SpecSelection& selection, const WorkflowOptions& options, Session& session) {
+  const auto workflow = Load(selection, options, session);
+  ResultStore store(session.runs_directory);
+  const std::map<std::string, std::string> made;
+  StepReuse reuse(workflow, store, options.forced, made);
+  for (const auto step : workflow.order) reuse.Decide(step);
+  const auto drawn = Drawn(workflow, reuse);
+  if (!options.svg.empty()) WriteFile(options.svg, DrawSvg(workflow, drawn));
+  session.output.Print({PlanDocument(workflow, reuse), PlanText(workflow, drawn), workflow.name});
+  return 0;
+}
+
+int ValidateWorkflow(const SpecSelection& selection, Session& session) {
+  const auto workflow = Load(selection, {}, session);
+  const auto text = fmt::format("{} is a valid workflow: {} steps", selection.spec.string(), workflow.steps.size());
+  session.output.Print({{{"schema", "slipway.workflow.validate/1"}, {"name", workflow.name}, {"count", workflow.steps.size()}},
+                        text,
+                        workflow.name});
+  return 0;
+}
+
+int ShowWorkflow(const RunFolder& folder, Session& session) {
+  const auto state = folder.ReadState();
+  PrintWorkflow(folder, state, session.output);
+  return OutcomeExitCode(state.phase);
+}
+
+int ExplainWorkflow(const RunFolder& folder, Session& session) {
+  const auto state = folder.ReadState();
+  const auto document = WorkflowDocument(folder, state);
+  std::string text = fmt::format("{}  {}", folder.id(), PhaseName(state.phase));
+  if (!state.reason.empty()) text += "\n  " + state.reason;
+  for (const auto& step : document["steps"]) {
+    const auto word = FromWord<StepState>(step["state"].get<std::string>());
+    if (word != StepState::kFailed) continue;
+    const auto name = step["name"].get<std::string>();
+    text += fmt::format("\n\n{}: {}\n  what it printed: slipway logs {}/{}", name, step["reason"].get<std::string>(),
+                        folder.id(), name);
+  }
+  if (state.phase != Phase::kSucceeded && HasEnded(state.phase)) {
+    text += fmt::format("\n\nwhen it is corrected: slipway resume {}; steps that are done stay", folder.id());
+  }
+  session.output.Print({document, text, PhaseName(state.phase)});
+  return 0;
+}
+
+int ResumeWorkflow(const RunFolder& folder, const std::vector<std::string>& overrides, Session& session) {
+  auto lock = folder.TakeManagerLock();
+  auto order = ReadStoredWorkflow(folder).order;
+  order.overrides.insert(order.overrides.end(), overrides.begin(), overrides.end());
+  const auto workflow = ReadWorkflowOf(order, folder);
+  StoreWorkflow(folder, workflow, order);
+  return CarryOut(folder, std::move(lock), workflow, order, session);
+}
+
+int PrintStepLogs(const RunFolder& folder, const std::string& step, Session& session) {
+  std::vector<std::string> names;
+  for (const auto& stored : ReadStoredWorkflow(folder).steps) names.push_back(stored.name);
+  if (!step.empty() && std::ranges::find(names, step) == names.end()) throw NoSuchStep(step, names);
+  Json document{{"schema", "slipway.workflow.logs/1"}, {"run", folder.id()}, {"logs", Json::object()}};
+  std::string text;
+  for (const auto& name : step.empty() ? names : std::vector{step}) {
+    const auto log = ReadDocumentIfPresent(StepFolder(folder, name) / "log");
+    if (!log) continue;
+    document["logs"][name] = *log;
+    text += step.empty() ? fmt::format("==> {} <==\n{}", name, *log) : *log;
+  }
+  session.output.Print({document, text, text});
+  return 0;
+}
+
+int ShowWhy(const WhyOptions& options, Session& session) {
+  const auto folder = FindRun(session, options.run);
+  const auto order = ReadStoredWorkflow(folder).order;
+  const auto workflow = ReadWorkflowOf(order, folder);
+  RequireSteps(workflow, {options.step});
+  ResultStore store(session.runs_directory);
+  const std::map<std::string, std::string> made;
+  StepReuse reuse(workflow, store, order.forced, made);
+  for (const auto step : workflow.order) reuse.Decide(step);
+  const auto found = workflow.by_name.find(options.step);
+  const auto index = found != workflow.by_name.end() ? found->second : workflow.groups.at(options.step).front();
+  const auto& decision = reuse.of(index);
+  const auto last = store.LastOf(workflow.name, workflow.steps[index].name);
+  const auto changes = last ? WhatChanged(store.Read(*last).parts, decision.parts) : std::vector<std::string>();
+  const auto why = decision.reuse ? std::string("nothing has changed: its result is reused") : decision.why;
+  Json document{{"schema", "slipway.workflow.why/1"},
+                {"step", workflow.steps[index].name},
+                {"reuse", decision.reuse},
+                {"why", why},
+                {"changes", changes},
+                {"result", decision.id},
+                {"last", last ? Json(*last) : Json()},
+                {"parts", decision.parts}};
+  session.output.Print({document, fmt::format("{}: {}", workflow.steps[index].name, why), why});
+  return 0;
+}
+
+}  // namespace slipway::launcher

@@ -1,0 +1,45 @@
+/// Commands for workflows: what `run`, `submit`, `plan`, `validate`, `status`, `resume`, `explain` and `logs` do with a
+/// file that has `steps`, and with its runs.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "launcher/cli/commands/plan.h"
+#include "launcher/cli/commands/session.h"
+#include "launcher/run_folder/run_folder.h"
+
+namespace slipway::launcher {
+
+/// Options of `run`, `submit` and `plan` that only workflows have.
+struct WorkflowOptions {
+  std::vector<std::string> forced;  ///< steps that run although they have a result
+  std::filesystem::path svg;        ///< of `plan`: write the picture there
+};
+
+/// Errors: kUsage when options are given that only a workflow has.
+void RefuseWorkflowOptions(const WorkflowOptions& options, const SpecSelection& selection);
+
+int RunWorkflow(const SpecSelection& selection, const WorkflowOptions& options, Session& session);
+/// Makes the run; the caller starts its manager.
+RunFolder PrepareWorkflow(const SpecSelection& selection, const WorkflowOptions& options, Session& session);
+int PlanWorkflow(const SpecSelection& selection, const WorkflowOptions& options, Session& session);
+int ValidateWorkflow(const SpecSelection& selection, Session& session);
+
+int ShowWorkflow(const RunFolder& folder, Session& session);
+int ExplainWorkflow(const RunFolder& folder, Session& session);
+/// Also carries out a run that was prepared.
+int ResumeWorkflow(const RunFolder& folder, const std::vector<std::string>& overrides, Session& session);
+/// What a step has printed; empty: all steps.
+int PrintStepLogs(const RunFolder& folder, const std::string& step, Session& session);
+
+struct WhyOptions {
+  std::string run;
+  std::string step;
+};
+/// `slipway workflow why`: what in the key of a step has changed since its last result. JSON: `slipway.workflow.why/1`.
+int ShowWhy(const WhyOptions& options, Session& session);
+
+}  // namespace slipway::launcher

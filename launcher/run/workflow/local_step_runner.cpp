@@ -1,0 +1,121 @@
+#include "launcher/run/workflow/local_step_runner.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <signal.h>
+
+#include <algorithm>
+
+#include "core/files.h"
+#include "core/memory_left.h"
+#include "core/share_out.h"
+
+namespace slipway::launcher {
+namespace {
+
+int CpusOf(const StepResources& resources) { return resources.cpus.value_or(1); }
+
+}  // namespace
+
+MachineResources ResourcesOfThisMachine() {
+  return {static_cast<int>(UsableProcessors()), DevicesOfThisNode(), MemoryLeft()};
+}
+
+LocalStepRunner::LocalStepRunner(EventLoop& loop, MachineResources machine)
+    : loop_(loop),
+      machine_(std::move(machine)),
+      free_cpus_(machine_.cpus),
+      free_memory_(machine_.memory.count),
+      free_devices_(machine_.devices.names()) {}
+
+LocalStepRunner::~LocalStepRunner() {
+  for (auto& [step, running] : running_) loop_.Forget(running.process.pidfd());
+}
+
+bool LocalStepRunner::Fits(const StepResources& resources) const {
+  const auto gpus = static_cast<std::size_t>(resources.gpus.value_or(0));
+  if (gpus > free_devices_.size()) return false;
+  if (running_.empty()) return true;
+  return CpusOf(resources) <= free_cpus_ && resources.memory.count <= free_memory_;
+}
+
+std::string LocalStepRunner::WhyNever(const StepResources& resources) const {
+  const int gpus = resources.gpus.value_or(0);
+  if (gpus <= machine_.devices.count()) return {};
+  return fmt::format("it needs {} GPUs, and this machine has {}", gpus, Describe(machine_.devices));
+}
+
+NodeDevices LocalStepRunner::TakeDevices(int count) {
+  const std::vector<std::string> taken(free_devices_.begin(), free_devices_.begin() + count);
+  free_devices_.erase(free_devices_.begin(), free_devices_.begin() + count);
+  return machine_.devices.Called(taken);
+}
+
+ProcessIdentity LocalStepRunner::Start(const StepLaunch& launch) {
+  const auto log = OpenFile(launch.log, O_WRONLY | O_CREAT | O_APPEND);
+  SpawnOptions options;
+  options.argv = launch.argv;
+  options.working_directory = launch.directory;
+  options.stdout_fd = log.get();
+  options.stderr_fd = log.get();
+  options.environment = launch.environment;
+  const auto devices = TakeDevices(launch.resources.gpus.value_or(0));
+  for (const auto& [name, value] : VariablesFor(devices)) options.environment->Set(name, value);
+  auto names = devices.names();
+  try {
+    auto process = ChildProcess::Spawn(options);
+    const auto identity = IdentityOf(process.pid());
+    auto& running = running_.emplace(launch.step, Running{std::move(process), launch.resources, names, launch.grace})
+                        .first->second;
+    free_cpus_ -= CpusOf(launch.resources);
+    free_memory_ -= std::min(free_memory_, launch.resources.memory.count);
+    loop_.OnReadable(running.process.pidfd(), [this, step = launch.step] { Look(step); });
+    if (launch.time_limit) {
+      running.limit = loop_.After(std::chrono::duration_cast<std::chrono::nanoseconds>(*launch.time_limit),
+                                  [this, step = launch.step] {
+                                    running_.at(step).timed_out = true;
+                                    running_.at(step).limit.reset();
+                                    Stop(step);
+                                  });
+    }
+    return identity;
+  } catch (...) {
+    free_devices_.insert(free_devices_.end(), names.begin(), names.end());
+    throw;
+  }
+}
+
+void LocalStepRunner::Stop(StepIndex step) {
+  const auto found = running_.find(step);
+  if (found == running_.end() || found->second.kill) return;
+  found->second.process.Signal(SIGTERM);
+  found->second.kill = loop_.After(found->second.grace, [this, step] {
+    running_.at(step).kill.reset();
+    running_.at(step).process.Signal(SIGKILL);
+  });
+}
+
+void LocalStepRunner::KillAll() {
+  for (auto& [step, running] : running_) running.process.Signal(SIGKILL);
+}
+
+void LocalStepRunner::Look(StepIndex step) {
+  const auto found = running_.find(step);
+  if (found == running_.end()) return;
+  auto& running = found->second;
+  running.process.Signal(SIGKILL);  // what the program has left in its group, whose number its leader still holds
+  const auto status = running.process.TryWait();
+  if (!status) return;
+  loop_.Forget(running.process.pidfd());
+  for (const auto timer : {running.limit, running.kill}) {
+    if (timer) loop_.Cancel(*timer);
+  }
+  free_cpus_ += CpusOf(running.resources);
+  free_memory_ = std::min(machine_.memory.count, free_memory_ + running.resources.memory.count);
+  free_devices_.insert(free_devices_.end(), running.devices.begin(), running.devices.end());
+  const StepEnd end{step, *status, running.timed_out};
+  running_.erase(found);
+  on_end(end);
+}
+
+}  // namespace slipway::launcher

@@ -1,0 +1,55 @@
+/// Runs steps as processes of this machine, as many at once as fit.
+#pragma once
+
+#include <map>
+#include <vector>
+
+#include "core/event_loop.h"
+#include "launcher/ranks/local/node_devices.h"
+#include "launcher/run/workflow/step_runner.h"
+
+namespace slipway::launcher {
+
+/// What this machine has for steps.
+struct MachineResources {
+  int cpus = 1;
+  NodeDevices devices;
+  Bytes memory;
+};
+MachineResources ResourcesOfThisMachine();
+
+/// Each step is a process group of its own. A step that wants more than the machine has runs alone, except for GPUs.
+class LocalStepRunner : public StepRunner {
+ public:
+  LocalStepRunner(EventLoop& loop, MachineResources machine);
+  ~LocalStepRunner() override;
+
+  bool Fits(const StepResources& resources) const override;
+  std::string WhyNever(const StepResources& resources) const override;
+  ProcessIdentity Start(const StepLaunch& launch) override;
+  void Stop(StepIndex step) override;
+  void KillAll() override;
+
+ private:
+  struct Running {
+    ChildProcess process;
+    StepResources resources;
+    std::vector<std::string> devices;
+    std::chrono::seconds grace;
+    std::optional<EventLoop::TimerId> limit = {};
+    std::optional<EventLoop::TimerId> kill = {};
+    bool timed_out = false;
+  };
+
+  NodeDevices TakeDevices(int count);
+  void Look(StepIndex step);
+
+  EventLoop& loop_;
+  MachineResources machine_;
+  int free_cpus_;
+  std::uint64_t free_memory_;
+  std::vector<std::string> free_devices_;
+  std::map<StepIndex, Running> running_;
+};
+
+}  // namespace slipway::launcher

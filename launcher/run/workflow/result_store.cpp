@@ -1,0 +1,172 @@
+#include "launcher/run/workflow/result_store.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <nlohmann/json.hpp>
+
+#include "core/documents.h"
+#include "core/error.h"
+#include "core/files.h"
+#include "core/json_fields.h"
+#include "core/lines.h"
+
+namespace slipway::launcher {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kSchema = "slipway.result/1";
+
+std::string IdOf(const std::string& key, int number) { return fmt::format("{}.{}", key, number); }
+
+/// "KEY.3"; nothing for other names.
+std::optional<std::pair<std::string, int>> TakeApart(const std::string& id) {
+  const auto dot = id.rfind('.');
+  int number = 0;
+  if (dot == std::string::npos || dot == 0 || !ParseNumber(std::string_view(id).substr(dot + 1), number)) return {};
+  return std::pair(id.substr(0, dot), number);
+}
+
+}  // namespace
+
+template <class Visitor, MaybeConst<PublishedOutput> Struct>
+void Visit(Visitor& visit, Struct& output) {
+  visit("path", output.path);
+  visit("stamp", output.stamp);
+}
+
+template <class Visitor, MaybeConst<StepResult> Struct>
+void Visit(Visitor& visit, Struct& result) {
+  visit("key", result.key);
+  visit("workflow", result.workflow);
+  visit("step", result.step);
+  visit("run", result.run);
+  visit("started", result.started);
+  visit("seconds", result.seconds);
+  visit("parts", result.parts);
+  visit("outputs", result.outputs);
+  visit("values", result.values);
+  visit("run_folder", result.run_folder);
+}
+
+namespace {
+
+void SyncFile(const fs::path& file) {
+  const auto fd = OpenFile(file, O_RDONLY);
+  CheckErrno(::fsync(fd.get()), fmt::format("cannot make '{}' durable", file.string()));
+}
+
+/// Files first, then the names of each folder.
+void SyncTree(const fs::path& folder) {
+  for (const auto& entry : fs::recursive_directory_iterator(folder)) {
+    if (entry.is_symlink()) continue;
+    if (entry.is_regular_file()) SyncFile(entry.path());
+    if (entry.is_directory()) SyncDirectory(entry.path());
+  }
+  SyncDirectory(folder);
+}
+
+Json Document(const StepResult& result) {
+  auto document = WriteFields(result);
+  document["schema"] = kSchema;
+  return document;
+}
+
+}  // namespace
+
+ResultStore::ResultStore(const fs::path& runs_directory) : folder_(fs::absolute(runs_directory) / ".results") {
+  std::error_code error;
+  fs::directory_iterator entry(folder_, error);
+  for (const fs::directory_iterator end; !error && entry != end; entry.increment(error)) {
+    const auto id = TakeApart(entry->path().filename());
+    if (id) newest_[id->first] = std::max(newest_[id->first], id->second);
+  }
+}
+
+std::optional<std::string> ResultStore::Newest(const std::string& key) {
+  const auto known = newest_.find(key);
+  if (known != newest_.end()) return IdOf(key, known->second);
+  std::error_code error;
+  if (!fs::exists(FolderOf(IdOf(key, 1)), error)) return {};  // another run may have published it since
+  newest_[key] = 1;
+  return IdOf(key, 1);
+}
+
+std::string ResultStore::NextId(const std::string& key) {
+  const auto newest = Newest(key);
+  return IdOf(key, newest ? newest_.at(key) + 1 : 1);
+}
+
+const StepResult& ResultStore::Read(const std::string& id) {
+  const auto known = read_.find(id);
+  if (known != read_.end()) return known->second;
+  const auto file = FolderOf(id) / "manifest.json";
+  const DocumentName name{fmt::format("'{}'", file.string()), ErrorKind::kEnvironment,
+                          "remove its folder; the step runs again then"};
+  return read_.emplace(id, ReadFields<StepResult>(ParseDocument(ReadDocument(file), kSchema, name), name)).first->second;
+}
+
+const Json& ResultStore::ValuesOf(const std::string& id) {
+  auto& values = values_[id];
+  if (values) return *values;
+  const auto& result = Read(id);
+  values = std::make_unique<Json>(result.values.is_object() ? result.values : Json::object());
+  (*values)["folder"] = FolderOf(id).string();
+  for (const auto& [name, output] : result.outputs) {
+    (*values)["outputs"][name] = (FolderOf(id) / "outputs" / output.path).string();
+  }
+  return *values;
+}
+
+std::string ResultStore::WhyDamaged(const std::string& id) try {
+  const auto& result = Read(id);
+  for (const auto& [name, output] : result.outputs) {
+    if (StampOfTree(FolderOf(id) / "outputs" / output.path) == output.stamp) continue;
+    return fmt::format("output '{}' of step '{}' was changed or deleted after it was published", name, result.step);
+  }
+  std::error_code error;
+  const bool is_there = result.run_folder.empty() || fs::exists(result.run_folder / "state.json", error);
+  return is_there ? "" : fmt::format("the run folder of step '{}' is gone", result.step);
+} catch (const Error& error) {
+  return error.message();
+}
+
+void ResultStore::Publish(const fs::path& prepared, const std::string& id, StepResult result) {
+  const auto text = Document(result).dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  const bool is_durable = !result.outputs.empty();
+  if (is_durable) {
+    WriteFileDurably(prepared / "manifest.json", text);
+    SyncTree(prepared);
+  } else {
+    WriteFile(prepared / "manifest.json", text);  // a loss of power costs no more than a step without files
+  }
+  // A folder with a manifest is not empty, so nothing is replaced.
+  if (std::rename(prepared.c_str(), FolderOf(id).c_str()) != 0) {
+    if (errno != ENOTEMPTY && errno != EEXIST) ThrowErrno(fmt::format("cannot publish the result '{}'", id));
+    RemoveTree(prepared);
+  }
+  if (is_durable) SyncDirectory(folder_);
+  const auto parts = TakeApart(id);
+  newest_[parts->first] = std::max(newest_[parts->first], parts->second);
+  NoteLast(result, id);
+}
+
+void ResultStore::NoteLast(const StepResult& result, const std::string& id) const {
+  const auto folder = folder_ / ".last" / result.workflow;
+  MakeDirectories(folder);
+  WriteFileAtomically(folder / result.step, id);
+}
+
+std::optional<std::string> ResultStore::LastOf(const std::string& workflow, const std::string& step) const {
+  auto id = ReadDocumentIfPresent(folder_ / ".last" / workflow / step);
+  std::error_code error;
+  const bool is_there = id && TakeApart(*id) && fs::exists(FolderOf(*id), error);
+  return is_there ? id : std::nullopt;
+}
+
+}  // namespace slipway::launcher

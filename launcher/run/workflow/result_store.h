@@ -1,0 +1,77 @@
+/// Published results of steps, beside the runs: what later runs reuse.
+///
+///   RUNS/.results/KEY.1/manifest.json    slipway.result/1, written last
+///   RUNS/.results/KEY.1/outputs/         the files of the step
+///   RUNS/.results/.last/WORKFLOW/STEP    the id of the newest result of a step
+///
+/// The id of a result is its key and a number: a step that is forced to run again gets the next number, and so do steps
+/// that depend on it. A folder appears by one rename and never changes after it.
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <unordered_map>
+
+#include "core/json.h"
+#include "launcher/workflow/step_key.h"
+
+namespace slipway::launcher {
+
+/// One published file or folder.
+struct PublishedOutput {
+  std::string path;   ///< relative to the folder of the outputs
+  std::string stamp;  ///< StampOfTree
+};
+
+struct StepResult {
+  std::string key;
+  std::string workflow;
+  std::string step;
+  std::string run;      ///< id of the run that has made it
+  std::string started;  ///< UTC, ISO 8601
+  double seconds = 0;
+  KeyParts parts;
+  std::map<std::string, PublishedOutput> outputs;
+  Json values;                       ///< what references read, without outputs and folder
+  std::filesystem::path run_folder;  ///< of an experiment or ensemble; else empty
+};
+
+class ResultStore {
+ public:
+  explicit ResultStore(const std::filesystem::path& runs_directory);
+
+  const std::filesystem::path& folder() const { return folder_; }
+  /// The newest result of a key, complete or damaged; nothing when there is none.
+  std::optional<std::string> Newest(const std::string& key);
+  /// The id that the next result of a key gets.
+  std::string NextId(const std::string& key);
+
+  /// Read once. Errors: Error(kEnvironment) for a damaged manifest.
+  const StepResult& Read(const std::string& id);
+  /// What references to a result read: its values, `folder`, and `outputs` with absolute paths.
+  const Json& ValuesOf(const std::string& id);
+  /// Why a result cannot be used: "output 'train' was changed or deleted after it was published"; empty: it can.
+  std::string WhyDamaged(const std::string& id);
+
+  /// Writes the manifest into `prepared`, makes its files durable where there are outputs, and publishes it. When
+  /// another run has published the same id meanwhile, that one stays and `prepared` is removed.
+  /// Errors: SystemError; then nothing is published and `prepared` stays.
+  void Publish(const std::filesystem::path& prepared, const std::string& id, StepResult result);
+
+  /// The newest result of a step, whatever its key.
+  std::optional<std::string> LastOf(const std::string& workflow, const std::string& step) const;
+
+ private:
+  std::filesystem::path FolderOf(const std::string& id) const { return folder_ / id; }
+  void NoteLast(const StepResult& result, const std::string& id) const;
+
+  std::filesystem::path folder_;
+  std::unordered_map<std::string, int> newest_;  ///< key -> number
+  std::unordered_map<std::string, StepResult> read_;
+  std::unordered_map<std::string, std::unique_ptr<Json>> values_;
+};
+
+}  // namespace slipway::launcher

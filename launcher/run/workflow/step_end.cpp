@@ -1,0 +1,69 @@
+#include "launcher/run/workflow/step_end.h"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "launcher/run/workflow/step_values.h"
+
+namespace slipway::launcher {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kPage = "report.html";
+
+/// The reason that the run itself has recorded says more than the exit status of its manager.
+std::string ReasonOfRun(const fs::path& run_folder) try {
+  const auto state = RunFolder::Open(run_folder).ReadState();
+  return state.reason.empty() ? std::string() : fmt::format("{} (run {})", state.reason, run_folder.filename().string());
+} catch (const Error& error) {
+  return error.message();
+}
+
+std::string EndText(const Step& step, const StepEnd& end, const StepOutcomePlace& place) {
+  if (end.timed_out) return fmt::format("it reached its time limit of {}", FormatDuration(*step.time_limit));
+  const auto reason = place.run_folder.empty() ? std::string() : ReasonOfRun(place.run_folder);
+  return reason.empty() ? fmt::format("{}; see {}", end.status.Describe(), place.place.log().string()) : reason;
+}
+
+}  // namespace
+
+std::string WhyFailed(const Step& step, const StepEnd& end, const StepOutcomePlace& place) {
+  if (!end.status.Success() || end.timed_out) return EndText(step, end, place);
+  for (const auto& [name, path] : OutputPaths(step, place.place.outputs())) {
+    std::error_code error;
+    if (fs::exists(path, error)) continue;
+    return fmt::format("output '{}' was not written: the program finds its path in ${{outputs.{}}}", name, name);
+  }
+  return {};
+}
+
+StepResult ResultOfStep(const Step& step, const StepOutcomePlace& place) {
+  StepResult result;
+  result.step = step.name;
+  result.run_folder = place.run_folder;
+  for (const auto& [name, path] : step.outputs) {
+    result.outputs[name] = {path, StampOfTree(place.place.outputs() / path)};
+  }
+  switch (step.kind()) {
+    case StepKind::kCommand: result.values = ValuesOfMetrics(place.place.metrics()); break;
+    case StepKind::kExperiment: result.values = ValuesOfRun(RunFolder::Open(place.run_folder)); break;
+    case StepKind::kEnsemble: result.values = ValuesOfEnsemble(RunFolder::Open(place.run_folder)); break;
+    case StepKind::kReport:
+      result.outputs["page"] = {kPage, StampOfTree(place.place.outputs() / kPage)};
+      break;
+    case StepKind::kData: break;
+  }
+  return result;
+}
+
+std::string StampsOfInputs(const Step& step) {
+  std::string stamps;
+  for (const auto& [name, value] : step.inputs) {
+    if (value.find("${") == std::string::npos) stamps += StampOfTree(value) + "\n";
+  }
+  return stamps;
+}
+
+}  // namespace slipway::launcher

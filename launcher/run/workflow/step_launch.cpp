@@ -1,0 +1,160 @@
+#include "launcher/run/workflow/step_launch.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cctype>
+#include <nlohmann/json.hpp>
+
+#include "core/files.h"
+#include "launcher/plan/plan.h"
+#include "launcher/run_folder/prepare.h"
+#include "launcher/spec/written_spec.h"
+
+namespace slipway::launcher {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kSlipway = "/proc/self/exe";
+/// A run ends its ranks within this time; then it is killed.
+constexpr std::chrono::seconds kGraceOfRun{60};
+
+std::string Upper(std::string text) {
+  std::ranges::transform(text, text.begin(), [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
+  return text;
+}
+
+class Preparer {
+ public:
+  explicit Preparer(const LaunchOrder& order)
+      : order_(order), step_(order.workflow.steps[order.step]), place_(PlaceOfStep(order.run, step_)) {}
+
+  PreparedStep Prepare() {
+    MakeFolders();
+    PreparedStep prepared;
+    auto& launch = prepared.launch;
+    launch.step = order_.step;
+    launch.name = step_.name;
+    launch.attempt = order_.attempt;
+    launch.directory = order_.workflow.directory;
+    launch.log = place_.log();
+    launch.time_limit = step_.time_limit;
+    launch.resources = NeedsOf(step_);
+    launch.environment = EnvironmentOfStep();
+    std::visit([&](const auto& work) { PutCommand(work, prepared); }, step_.work);
+    return prepared;
+  }
+
+ private:
+  void MakeFolders() {
+    RemoveTree(place_.prepared);
+    MakeDirectories(place_.outputs());
+    for (const auto& [name, path] : OutputPaths(step_, place_.outputs())) MakeDirectories(fs::path(path).parent_path());
+    for (const auto& [name, value] : step_.inputs) inputs_.emplace_back(name, ResolveText(value, ScopeOf()));
+  }
+
+  Scope ScopeOf() const {
+    return {order_.workflow, order_.result_of, inputs_, OutputPaths(step_, place_.outputs())};
+  }
+
+  Environment EnvironmentOfStep() const {
+    auto environment = Environment::Inherited();
+    const auto scope = ScopeOf();
+    if (!step_.is_run()) {
+      environment.Set("SLIPWAY_STEP", step_.name)
+          .Set("SLIPWAY_STEP_DIR", place_.folder.string())
+          .Set("SLIPWAY_RUN_DIR", order_.run.path().string())
+          .Set("SLIPWAY_SPEC_DIR", order_.workflow.directory.string())
+          .Set("SLIPWAY_OUTPUT_DIR", place_.outputs().string())
+          .Set("SLIPWAY_METRICS", place_.metrics().string())
+          .Set("SLIPWAY_ATTEMPT", std::to_string(order_.attempt));
+      for (const auto& [name, path] : scope.inputs) environment.Set("SLIPWAY_INPUT_" + Upper(name), path);
+      for (const auto& [name, path] : scope.outputs) environment.Set("SLIPWAY_OUTPUT_" + Upper(name), path);
+    }
+    for (const auto& [name, value] : step_.env) environment.Set(name, ResolveText(value, scope));
+    return environment;
+  }
+
+  void PutCommand(const CommandStep& work, PreparedStep& prepared) const {
+    prepared.launch.argv = ResolveWords(work.words, ScopeOf());
+  }
+
+  void PutCommand(const DataStep& work, PreparedStep& prepared) const {
+    auto& argv = prepared.launch.argv;
+    argv = {kSlipway, "data"};
+    for (auto& word : ResolveWords(work.words, ScopeOf())) argv.push_back(std::move(word));
+  }
+
+  void PutCommand(const ReportStep& work, PreparedStep& prepared) const {
+    auto& argv = prepared.launch.argv;
+    argv = {kSlipway, "report"};
+    for (const auto& group : work.steps) {
+      for (const auto step : order_.workflow.groups.at(group)) {
+        argv.push_back(order_.result_of(step)["run"].get<std::string>());
+      }
+    }
+    argv.insert(argv.end(), {"-o", (place_.outputs() / "report.html").string()});
+  }
+
+  void PutCommand(const ExperimentStep& work, PreparedStep& prepared) const {
+    PutRun(*work.spec, work.directory, prepared);
+  }
+  void PutCommand(const EnsembleStep& work, PreparedStep& prepared) const {
+    PutRun(*work.spec, work.directory, prepared);
+  }
+
+  void PutRun(const YamlNode& spec, const fs::path& directory, PreparedStep& prepared) const {
+    auto& launch = prepared.launch;
+    launch.grace = kGraceOfRun;
+    const auto begun = BegunRun();
+    prepared.adopted = begun && StillRuns(*begun);
+    prepared.run_folder = begun ? *begun : MakeRun(spec, directory);
+    const auto* command = prepared.adopted ? "wait" : begun ? "resume" : "manage";
+    launch.argv = {kSlipway, command, prepared.run_folder.string()};
+  }
+
+  fs::path MakeRun(const YamlNode& spec, const fs::path& directory) const {
+    const auto file = place_.folder / "spec.yaml";
+    WriteFileAtomically(file, ResolveSpec(spec, ScopeOf()));
+    const auto folder = PrepareRun(MakePlan(LoadWrittenSpec(file, directory), place_.folder));
+    WriteFileAtomically(KeyFile(), order_.key);  // last: until then the run is not known
+    return folder.path();
+  }
+
+  fs::path KeyFile() const { return place_.folder / "key"; }
+
+  std::optional<fs::path> BegunRun() const {
+    if (ReadFileIfPresent(KeyFile()) != order_.key) return {};
+    const auto runs = ListRuns(place_.folder);
+    return runs.empty() ? std::nullopt : std::optional(runs.back().path());
+  }
+
+  static bool StillRuns(const fs::path& folder) {
+    const auto state = RunFolder::Open(folder).ReadState();
+    return !HasEnded(state.phase) && state.manager.pid != ::getpid();
+  }
+
+  const LaunchOrder& order_;
+  const Step& step_;
+  StepPlace place_;
+  NamedStrings inputs_;
+};
+
+}  // namespace
+
+StepPlace PlaceOfStep(const RunFolder& run, const Step& step) {
+  const auto folder = run.path() / "steps" / step.name;
+  return {folder, folder / "prepared"};
+}
+
+NamedStrings OutputPaths(const Step& step, const fs::path& folder) {
+  NamedStrings paths;
+  for (const auto& [name, path] : step.outputs) paths.emplace_back(name, (folder / path).lexically_normal().string());
+  return paths;
+}
+
+PreparedStep PrepareStep(const LaunchOrder& order) { return Preparer(order).Prepare(); }
+
+}  // namespace slipway::launcher

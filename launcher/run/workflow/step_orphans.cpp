@@ -1,0 +1,49 @@
+#include "launcher/run/workflow/step_orphans.h"
+
+#include <signal.h>
+#include <unistd.h>
+
+#include <fstream>
+#include <iterator>
+#include <vector>
+
+#include "core/lines.h"
+#include "launcher/run_folder/orphan.h"
+
+namespace slipway::launcher {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// Whether the process was started for a step of this run.
+bool BelongsToStep(const fs::path& process, const std::string& mark) {
+  std::ifstream file(process / "environ", std::ios::binary);
+  const std::string environment{std::istreambuf_iterator<char>(file), {}};
+  return environment.find(mark) != std::string::npos;
+}
+
+std::vector<ProcessIdentity> ProcessesWith(const std::string& mark) {
+  std::vector<ProcessIdentity> found;
+  std::error_code error;
+  fs::directory_iterator entry("/proc", error);
+  for (const fs::directory_iterator end; !error && entry != end; entry.increment(error)) {
+    pid_t pid = 0;
+    if (!ParseNumber(entry->path().filename().string(), pid) || pid == ::getpid()) continue;
+    if (BelongsToStep(entry->path(), mark)) found.push_back(IdentityOf(pid));
+  }
+  return found;
+}
+
+}  // namespace
+
+void EndStepOrphans(const fs::path& run_folder, const std::map<std::string, StepRecord>& records) {
+  for (const auto& [step, record] : records) {
+    if (record.state == StepState::kRunning && record.process.pid != 0) EndOrphan(record.process);
+  }
+  const auto mark = "SLIPWAY_STEP_DIR=" + (run_folder / "steps").string() + "/";
+  for (const auto& process : ProcessesWith(mark)) {
+    if (IsAlive(process)) ::kill(static_cast<pid_t>(process.pid), SIGKILL);
+  }
+}
+
+}  // namespace slipway::launcher

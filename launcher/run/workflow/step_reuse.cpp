@@ -1,0 +1,55 @@
+#include "launcher/run/workflow/step_reuse.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "core/error.h"
+
+namespace slipway::launcher {
+namespace {
+
+constexpr std::size_t kMostChangesNamed = 3;
+
+}  // namespace
+
+StepReuse::StepReuse(const Workflow& workflow, ResultStore& store, const std::vector<std::string>& forced,
+                     const std::map<std::string, std::string>& made)
+    : workflow_(workflow), store_(store), forced_(forced), made_(made), decisions_(workflow.steps.size()) {}
+
+bool StepReuse::IsForced(const Step& step) const {
+  return std::ranges::any_of(forced_, [&](const auto& name) { return name == step.name || name == step.group; });
+}
+
+const StepDecision& StepReuse::Decide(StepIndex index) {
+  const auto& step = workflow_.steps[index];
+  auto& decision = decisions_[index].emplace();
+  decision.parts = KeyPartsOf(workflow_, index, [this](StepIndex need) { return of(need).id; }, files_);
+  decision.key = KeyOf(decision.parts);
+  const auto newest = store_.Newest(decision.key);
+  const auto damage = newest ? store_.WhyDamaged(*newest) : std::string();
+  const auto made = made_.find(step.name);
+  const bool made_here = newest && made != made_.end() && made->second == *newest;
+  if (newest && damage.empty() && (made_here || !IsForced(step))) {
+    decision.reuse = true;
+    decision.id = *newest;
+    return decision;
+  }
+  decision.id = store_.NextId(decision.key);
+  decision.why = newest ? (damage.empty() ? "forced" : damage) : WhyNew(step, decision);
+  return decision;
+}
+
+std::string StepReuse::WhyNew(const Step& step, const StepDecision& decision) const try {
+  const auto last = store_.LastOf(workflow_.name, step.name);
+  if (!last) return "it has not run yet";
+  auto changes = WhatChanged(store_.Read(*last).parts, decision.parts);
+  const auto more = changes.size() > kMostChangesNamed ? changes.size() - kMostChangesNamed : 0;
+  changes.resize(changes.size() - more);
+  return fmt::format("{}{}", fmt::join(changes, ", "), more > 0 ? fmt::format(" and {} more", more) : "");
+} catch (const Error& error) {
+  return error.message();
+}
+
+}  // namespace slipway::launcher

@@ -1,0 +1,49 @@
+/// Decides which steps have a result already, and why others have none.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "launcher/run/workflow/result_store.h"
+#include "launcher/workflow/step_key.h"
+#include "launcher/workflow/workflow.h"
+
+namespace slipway::launcher {
+
+/// What is known of a step once all that it needs have their ids.
+struct StepDecision {
+  std::string key;
+  KeyParts parts;
+  bool reuse = false;
+  std::string id;   ///< of the result: the one that is there, or the one to be made
+  std::string why;  ///< why it runs: "file train.py has changed"; empty when it is reused
+};
+
+/// Asks steps in an order in which those that they need come first.
+class StepReuse {
+ public:
+  /// `forced`: names of steps or groups that run although they have a result. `made`: results that this run has made
+  /// before, by step: they are not made again. All must outlive it.
+  StepReuse(const Workflow& workflow, ResultStore& store, const std::vector<std::string>& forced,
+            const std::map<std::string, std::string>& made);
+
+  /// Errors: SystemError when a file of the step cannot be read.
+  const StepDecision& Decide(StepIndex step);
+  /// The decision on a step that was asked for before.
+  const StepDecision& of(StepIndex step) const { return *decisions_[step]; }
+
+ private:
+  bool IsForced(const Step& step) const;
+  std::string WhyNew(const Step& step, const StepDecision& decision) const;
+
+  const Workflow& workflow_;
+  ResultStore& store_;
+  const std::vector<std::string>& forced_;
+  const std::map<std::string, std::string>& made_;
+  Fingerprints files_;
+  std::vector<std::optional<StepDecision>> decisions_;
+};
+
+}  // namespace slipway::launcher

@@ -1,0 +1,355 @@
+"""Workflows on this machine: order, reuse, failures, kills."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from slipway_here import Place
+
+COUNT = "import os, pathlib, sys\nopen('ran', 'a').write(os.environ['SLIPWAY_STEP'] + '\\n')\n"
+
+
+class Flow(Place):
+    def write(self, text, name="flow.yaml"):
+        (self.folder / name).write_text(text)
+
+    def steps(self, **steps):
+        """A workflow whose steps run `step.py` with their words; each notes that it ran."""
+        if not (self.folder / "step.py").exists():
+            self.step("")
+        lines = ["name: flow", "steps:"]
+        for name, (words, more) in steps.items():
+            command = json.dumps([sys.executable, "step.py", *words])
+            lines += [f"  {name}:", f"    command: {command}", *(f"    {line}" for line in more)]
+        self.write("\n".join(lines) + "\n")
+
+    def step(self, text):
+        (self.folder / "step.py").write_text(COUNT + text)
+
+    def ran(self):
+        """The steps that ran since the last call, in order."""
+        file = self.folder / "ran"
+        names = file.read_text().split() if file.exists() else []
+        file.unlink(missing_ok=True)
+        return names
+
+    def run_of_flow(self):
+        folder, = (entry for entry in self.runs.iterdir() if entry.name.startswith("flow-"))
+        return folder
+
+    def slipway_any(self, *words):
+        self.start(*words).communicate(timeout=120)
+
+    def states(self, document):
+        return {step["name"]: step["state"] for step in document["steps"]}
+
+
+@pytest.fixture
+def flow(tmp_path):
+    return Flow(tmp_path)
+
+
+@pytest.fixture
+def chain(flow):
+    """make -> use, and a third step on its own."""
+    flow.step("if 'make' in sys.argv: pathlib.Path(sys.argv[2]).write_text(sys.argv[3])\n"
+              "if 'use' in sys.argv: print('read', pathlib.Path(sys.argv[2]).read_text())\n")
+    flow.steps(make=(["make", "${outputs.data}", "blue"], ["outputs: {data: data.txt}"]),
+               use=(["use", "${steps.make.outputs.data}"], []),
+               other=(["other"], []))
+    return flow
+
+
+def test_steps_run_after_those_that_they_need_and_are_reused(chain):
+    document = chain.json("run", "flow.yaml")
+    assert document["schema"] == "slipway.workflow/1" and document["phase"] == "succeeded"
+    assert chain.states(document) == {"make": "done", "use": "done", "other": "done"}
+    ran = chain.ran()
+    assert sorted(ran) == ["make", "other", "use"] and ran.index("make") < ran.index("use")
+    assert chain.slipway("logs", "last/use") == "read blue\n"
+    again = chain.json("run", "flow.yaml")
+    assert set(chain.states(again).values()) == {"reused"} and chain.ran() == []
+
+
+def test_an_edited_step_runs_again_with_its_dependants_only(chain):
+    chain.slipway("run", "flow.yaml")
+    chain.ran()
+    text = (chain.folder / "flow.yaml").read_text()
+    chain.write(text.replace("blue", "red"))
+    plan = {step["name"]: step for step in chain.json("plan", "flow.yaml")["steps"]}
+    assert not plan["make"]["reuse"] and "command has changed" in plan["make"]["why"]
+    assert "step make has another result" in plan["use"]["why"] and plan["other"]["reuse"]
+    document = chain.json("run", "flow.yaml")
+    assert chain.ran() == ["make", "use"]
+    assert chain.states(document)["other"] == "reused"
+    chain.write(text)
+    assert set(chain.states(chain.json("run", "flow.yaml")).values()) == {"reused"}
+
+
+def test_a_changed_program_file_is_named(chain):
+    chain.slipway("run", "flow.yaml")
+    chain.ran()
+    with open(chain.folder / "step.py", "a") as file:
+        file.write("# another\n")
+    why = chain.json("workflow", "why", "last", "other")
+    assert why["changes"] == ["file step.py has changed"] and not why["reuse"]
+
+
+def test_a_forced_step_runs_again_with_its_dependants(chain):
+    chain.slipway("run", "flow.yaml")
+    chain.ran()
+    chain.slipway("run", "flow.yaml", "--force", "make")
+    assert chain.ran() == ["make", "use"]
+    chain.slipway("run", "flow.yaml")
+    assert chain.ran() == []
+    chain.slipway("run", "flow.yaml", "--force", "mkae", status=2)
+    assert "did you mean 'make'" in chain.said
+
+
+def test_a_failing_step_stops_only_its_dependants(flow):
+    flow.step("sys.exit(3 if 'bad' in sys.argv and not os.path.exists('fixed') else 0)\n")
+    flow.steps(bad=(["bad"], []), after_bad=(["x"], ["after: [bad]"]), last=(["x"], ["after: [after_bad]"]),
+               good=(["good"], []), after_good=(["x"], ["after: [good]"]))
+    document = flow.json("run", "flow.yaml", status=1)
+    assert flow.states(document) == {"bad": "failed", "after_bad": "blocked", "last": "blocked", "good": "done",
+                                     "after_good": "done"}
+    reason, = (step["reason"] for step in document["steps"] if step["name"] == "bad")
+    assert "exit status 3" in reason
+    assert "slipway logs" in flow.slipway("explain", "last")
+    flow.ran()
+    (flow.folder / "fixed").touch()
+    document = flow.json("resume", "last")
+    assert flow.ran() == ["bad", "after_bad", "last"]
+    assert set(flow.states(document).values()) == {"done"}
+
+
+def test_retries_and_time_limits(flow):
+    flow.step("if 'slow' in sys.argv:\n    import time; time.sleep(60)\n"
+              "sys.exit(os.environ['SLIPWAY_ATTEMPT'] != '3')\n")
+    flow.steps(stubborn=(["x"], ["retries: 2"]), slow=(["slow"], ["time_limit: 500ms"]))
+    document = flow.json("run", "flow.yaml", status=1)
+    assert flow.states(document) == {"stubborn": "done", "slow": "failed"}
+    assert flow.ran().count("stubborn") == 3
+    assert "time limit" in [step["reason"] for step in document["steps"] if step["name"] == "slow"][0]
+
+
+def test_foreach_when_and_metrics(flow):
+    flow.step("import json\n"
+              "if 'score' in sys.argv:\n"
+              "    print(json.dumps({'time': 0, 'step': 1, 'metrics': {'score': float(sys.argv[2])}}),\n"
+              "          file=open(os.environ['SLIPWAY_METRICS'], 'a'))\n"
+              "else:\n    print(*sys.argv[1:])\n")
+    flow.steps(score=(["score", "${item}"], ["foreach: [0.9, 0.3]"]),
+               high=(["high"], ["when: '${steps.score[0].metrics.score} >= 0.8'"]),
+               low=(["low"], ["when: '${steps.score[1].metrics.score} >= 0.8'"]),
+               after_low=(["x"], ["after: [low]"]),
+               all=(["all", "${steps.score.metrics.score}"], []))
+    states = flow.states(flow.json("run", "flow.yaml"))
+    assert states == {"score.0": "done", "score.1": "done", "high": "done", "low": "skipped", "after_low": "skipped",
+                      "all": "done"}
+    assert flow.slipway("logs", "last/all") == "all 0.9 0.3\n"
+
+
+def test_an_experiment_and_an_ensemble_are_runs(flow):
+    flow.program("x = float(sys.argv[sys.argv.index('--x') + 1])\nreport(1, loss=x)\n")
+    command = json.dumps([sys.executable, "train.py"])
+    flow.step("print(*sys.argv[1:])\n")
+    flow.write(f"""
+name: flow
+steps:
+  search:
+    experiment:
+      train: {{command: {command}}}
+      ensemble:
+        objective: {{metric: loss, goal: minimize}}
+        sampler: grid
+        space: {{x: {{choice: [3.0, 1.0, 2.0]}}}}
+  train:
+    foreach: ${{steps.search.top[0..1]}}
+    experiment:
+      train: {{command: {command}, args: "${{item.params}}"}}
+  show:
+    command: [{sys.executable}, step.py, "${{steps.search.best.params.x}}", "${{steps.train.metrics.loss}}"]
+  page:
+    report: [search, train]
+""")
+    document = flow.json("run", "flow.yaml")
+    assert set(flow.states(document).values()) == {"done"}
+    assert flow.slipway("logs", "last/show") == "1.0 1.0 2.0\n"
+    assert flow.json("trials", "best", "last/search")["trials"][0]["objective"] == 1.0
+    assert (flow.folder / document["steps"][-1]["folder"] / "result/outputs/report.html").exists()
+    assert set(flow.states(flow.json("run", "flow.yaml")).values()) == {"reused"}
+
+
+WRONG = {
+    "a: {command: [x], after: [b]}\n  b: {command: [x], after: [a]}": "in a circle: a needs b needs a",
+    "a: {command: [x, '${steps.b.outputs.o}']}\n  b: {command: [x, '${steps.a.outputs.o}'], outputs: {o: o}}":
+        "has no output 'o'",
+    "a: {command: [x, '${steps.prepaer.folder}']}\n  prepare: {command: [x]}": "did you mean 'prepare'",
+    "a: {command: [x], outputs: {o: d, p: d/e}}": "overlap",
+    "a: {command: [x], outputs: {o: ../d}}": "within the step's own folder",
+    "a: {command: [x], inputs: {i: nowhere.txt}}": "no step writes it",
+    "'../a': {command: [x]}": "the name of a step",
+    "'a b': {command: [x]}": "the name of a step",
+    "a: {command: [x], data: [make]}": "it has command, data",
+    "a: {comand: [x]}": "unknown field 'comand'",
+    "a: {command: [x, '${item}']}": "only known in a step with foreach",
+    "a: {command: [x], when: '${steps.b.folder} > 1'}\n  b: {command: [x]}": "a condition compares numbers",
+    "a: {experiment: {train: {command: [x]}, launch: {ranks_per_node: '${steps.b.folder}'}}}\n  b: {command: [x]}":
+        "is a path, but launch.ranks_per_node is",
+    "a: {experiment: {train: {command: [x]}, launch: {ranks_per_nod: 2}}}": "did you mean 'ranks_per_node'",
+    "a: {command: [x], foreach: []}": "'foreach' is a list",
+}
+
+
+@pytest.mark.parametrize("text", WRONG)
+def test_wrong_workflows_name_the_line_and_the_reason(flow, text):
+    flow.write(f"name: flow\nsteps:\n  {text}\n")
+    flow.slipway("validate", "flow.yaml", status=2)
+    assert "flow.yaml:" in flow.said and WRONG[text] in flow.said
+    assert not flow.runs.exists()
+
+
+def test_a_deleted_output_and_a_changed_input_are_errors(flow):
+    flow.step("import shutil, time\n"
+              "if 'make' in sys.argv: pathlib.Path(sys.argv[2]).write_text('x')\n"
+              "if 'delete' in sys.argv: os.remove(sys.argv[2])\n"
+              "if 'change' in sys.argv: time.sleep(0.02); pathlib.Path('in.txt').write_text('y')\n")
+    (flow.folder / "in.txt").write_text("x")
+    flow.steps(make=(["make", "${outputs.data}"], ["outputs: {data: data.txt}"]),
+               delete=(["delete", "${steps.make.outputs.data}"], []),
+               use=(["use", "${steps.make.outputs.data}"], ["after: [delete]"]),
+               change=(["change"], ["inputs: {i: in.txt}"]))
+    document = flow.json("run", "flow.yaml", status=1)
+    reasons = {step["name"]: step["reason"] for step in document["steps"]}
+    assert "output 'data' of step 'make' was changed or deleted" in reasons["use"]
+    assert "an input changed while it ran" in reasons["change"]
+
+
+def wait_for(condition, seconds=30):
+    end = time.time() + seconds
+    while time.time() < end:
+        if condition():
+            return
+        time.sleep(0.01)
+    raise AssertionError("it took too long")
+
+
+def test_ctrl_c_ends_all_and_resume_goes_on(flow):
+    flow.step("import time\ntime.sleep(0 if os.path.exists('fast') else 60)\n")
+    flow.steps(slow=(["x"], []), last=(["x"], ["after: [slow]"]))
+    run = flow.start("run", "flow.yaml")
+    wait_for(lambda: (flow.folder / "ran").exists())
+    busy = flow.start("resume", "last")
+    busy.communicate(timeout=20)
+    assert busy.returncode == 4, "two managers of one run"
+    run.send_signal(signal.SIGINT)
+    run.communicate(timeout=20)
+    assert run.returncode == 130
+    assert flow.json("status", status=130)["phase"] == "cancelled"
+    (flow.folder / "fast").touch()
+    flow.slipway("resume", "last")
+    assert flow.ran() == ["slow", "slow", "last"]
+
+
+def of_step(folder):
+    """The processes of steps below a folder."""
+    found = []
+    for entry in os.listdir("/proc"):
+        try:
+            if entry.isdigit() and f"SLIPWAY_STEP_DIR={folder}".encode() in open(f"/proc/{entry}/environ", "rb").read():
+                found.append(int(entry))
+        except OSError:
+            pass
+    return found
+
+
+KILLS = int(os.environ.get("SLIPWAY_KILLS", "6"))
+
+
+def test_kills_lose_nothing(flow):
+    """Twelve steps; managers and steps are killed at random; the results equal those of an uninterrupted run."""
+    import random
+    seed = int(os.environ.get("SLIPWAY_SEED", str(random.randrange(10**6))))
+    print("seed", seed)
+    chance = random.Random(seed)
+    flow.step("import time, hashlib\ntime.sleep(0.05)\n"
+              "texts = ''.join(pathlib.Path(word).read_text() for word in sys.argv[3:])\n"
+              "out = pathlib.Path(sys.argv[2])\n"
+              "out.write_text('half')\ntime.sleep(0.02)\n"
+              "out.write_text(hashlib.sha256((sys.argv[1] + texts).encode()).hexdigest())\n")
+    steps = {}
+    for i in range(12):
+        needs = chance.sample(range(i), min(i, chance.randrange(3)))
+        steps[f"s{i}"] = ([str(i), "${outputs.o}", *(f"${{steps.s{need}.outputs.o}}" for need in needs)],
+                          ["outputs: {o: o.txt}", "retries: 20"])
+    flow.steps(**steps)
+    flow.slipway("run", "flow.yaml", "--runs-dir", str(flow.folder / "whole"))
+    flow.ran()
+
+    kills = rounds = 0
+    while kills < KILLS:
+        rounds += 1
+        flow.slipway("submit", "flow.yaml")
+        state = flow.json("status")
+        while state["phase"] not in ("succeeded", "failed"):
+            time.sleep(chance.uniform(0, 0.12))
+            victims = of_step(flow.runs) if chance.random() < 0.5 else []
+            if not victims:
+                file = flow.run_of_flow() / "state.json"
+                victims = [json.loads(file.read_text())["manager"]["pid"]]
+            try:
+                os.kill(chance.choice(victims), signal.SIGKILL)
+                kills += 1
+            except ProcessLookupError:
+                pass
+            time.sleep(0.01)
+            state = json.loads(subprocess.run([os.environ["SLIPWAY_PROGRAM"], "status", "--json"], env=flow.environment,
+                                              cwd=flow.folder, stdout=subprocess.PIPE, text=True).stdout)
+            if state["phase"] == "lost":
+                flow.start("resume", "last", start_new_session=True)
+                time.sleep(0.05)
+                state["phase"] = "running"
+            if kills >= KILLS:
+                break
+        flow.slipway_any("wait", "last", "--timeout", "60s")
+        flow.slipway("resume", "last")
+        whole = sorted((flow.folder / "whole/.results").glob("*.1/outputs/o.txt"))
+        here = sorted((flow.runs / ".results").glob("*/outputs/o.txt"))
+        assert [file.parts[-3] for file in here] == [file.parts[-3] for file in whole], "each step has one result"
+        assert [file.read_text() for file in here] == [file.read_text() for file in whole]
+        assert of_step(flow.runs) == []
+        import shutil
+        shutil.rmtree(flow.runs)
+
+
+def test_a_full_disk_while_publishing_is_waited_for(flow, small_disk):
+    flow.runs = small_disk / "runs"
+    flow.environment["SLIPWAY_RUNS"] = str(flow.runs)
+    flow.step("import time\npathlib.Path(sys.argv[2]).write_bytes(b'x' * 100000)\n"
+              f"try:\n    open('{small_disk}/filler', 'wb').write(b'x' * 10**9)\nexcept OSError: pass\n")
+    flow.steps(make=(["make", "${outputs.data}"], ["outputs: {data: data.bin}"]))
+    run = flow.start("run", "flow.yaml")
+    wait_for(lambda: (small_disk / "filler").exists())
+    time.sleep(1.5)
+    assert run.poll() is None, run.communicate()
+    (small_disk / "filler").unlink()
+    out, err = run.communicate(timeout=30)
+    assert run.returncode == 0, err
+    assert "waits for free space" in err
+
+
+@pytest.fixture
+def small_disk(tmp_path):
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=2m", "tmpfs", str(disk)], capture_output=True)
+    if mounted.returncode != 0:
+        pytest.skip("cannot mount a small disk here")
+    yield disk
+    subprocess.run(["umount", "-l", str(disk)], check=True)
