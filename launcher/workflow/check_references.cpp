@@ -7,6 +7,7 @@
 #include "core/error.h"
 #include "core/nearest_word.h"
 #include "launcher/spec/fields.h"
+#include "launcher/spec/yaml_tree.h"
 #include "launcher/workflow/condition.h"
 #include "launcher/workflow/graph.h"
 #include "launcher/workflow/result_type.h"
