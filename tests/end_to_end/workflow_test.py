@@ -2,6 +2,8 @@
 
 import json
 import os
+import random
+import shutil
 import signal
 import subprocess
 import sys
@@ -274,7 +276,6 @@ KILLS = int(os.environ.get("SLIPWAY_KILLS", "6"))
 
 def test_kills_lose_nothing(flow):
     """Twelve steps; managers and steps are killed at random; the results equal those of an uninterrupted run."""
-    import random
     seed = int(os.environ.get("SLIPWAY_SEED", str(random.randrange(10**6))))
     print("seed", seed)
     chance = random.Random(seed)
@@ -292,9 +293,9 @@ def test_kills_lose_nothing(flow):
     flow.slipway("run", "flow.yaml", "--runs-dir", str(flow.folder / "whole"))
     flow.ran()
 
-    kills = rounds = 0
+    kills = 0
     while kills < KILLS:
-        rounds += 1
+        resumed = []
         flow.slipway("submit", "flow.yaml")
         state = flow.json("status")
         while state["phase"] not in ("succeeded", "failed"):
@@ -312,11 +313,13 @@ def test_kills_lose_nothing(flow):
             state = json.loads(subprocess.run([os.environ["SLIPWAY_PROGRAM"], "status", "--json"], env=flow.environment,
                                               cwd=flow.folder, stdout=subprocess.PIPE, text=True).stdout)
             if state["phase"] == "lost":
-                flow.start("resume", "last", start_new_session=True)
+                resumed.append(flow.start("resume", "last", start_new_session=True))
                 time.sleep(0.05)
                 state["phase"] = "running"
             if kills >= KILLS:
                 break
+        for manager in resumed:
+            manager.communicate(timeout=60)
         flow.slipway_any("wait", "last", "--timeout", "60s")
         flow.slipway("resume", "last")
         whole = sorted((flow.folder / "whole/.results").glob("*.1/outputs/o.txt"))
@@ -324,7 +327,6 @@ def test_kills_lose_nothing(flow):
         assert [file.parts[-3] for file in here] == [file.parts[-3] for file in whole], "each step has one result"
         assert [file.read_text() for file in here] == [file.read_text() for file in whole]
         assert of_step(flow.runs) == []
-        import shutil
         shutil.rmtree(flow.runs)
 
 
