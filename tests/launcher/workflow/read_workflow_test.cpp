@@ -1,0 +1,95 @@
+#include "launcher/workflow/read_workflow.h"
+
+#include <gmock/gmock.h>
+
+#include "tests/launcher/workflow/workflow_of.h"
+
+namespace slipway::launcher {
+namespace {
+
+using test::TempDirectory;
+using test::WorkflowOf;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+std::string ErrorOf(const std::string& steps) {
+  const TempDirectory folder;
+  try {
+    WorkflowOf(folder, steps);
+  } catch (const SpecError& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+TEST(ReadWorkflow, FindsEdgesInReferencesFilesAndAfter) {
+  const TempDirectory folder;
+  const auto workflow = WorkflowOf(folder,
+                                   "  a: {command: [x], outputs: {o: data.txt}}\n"
+                                   "  b: {command: [x, '${steps.a.outputs.o}']}\n"
+                                   "  c: {command: [x], inputs: {i: data.txt}}\n"
+                                   "  d: {command: [x], after: [b, c]}\n");
+  EXPECT_THAT(workflow.needs, ElementsAre(ElementsAre(), ElementsAre(0), ElementsAre(0), ElementsAre(1, 2)));
+  EXPECT_EQ(workflow.steps[2].inputs[0].second, "${steps.a.outputs.o}");
+}
+
+TEST(ReadWorkflow, ExpandsForeachOverListsRangesAndOtherSteps) {
+  const TempDirectory folder;
+  const auto workflow = WorkflowOf(folder,
+                                   "  a: {command: [x, '${item.name}', '${index}'], foreach: [{name: p}, {name: q}]}\n"
+                                   "  b: {command: [y, '${item.folder}'], foreach: '${steps.a}'}\n");
+  ASSERT_EQ(workflow.steps.size(), 4u);
+  EXPECT_EQ(workflow.steps[1].name, "a.1");
+  EXPECT_THAT(std::get<CommandStep>(workflow.steps[1].work).words, ElementsAre("x", "q", "1"));
+  EXPECT_THAT(std::get<CommandStep>(workflow.steps[3].work).words, ElementsAre("y", "${steps.a[1].folder}"));
+  EXPECT_THAT(workflow.needs[3], ElementsAre(1));
+}
+
+TEST(ReadWorkflow, PutsValuesOfAFileAboveThoseItIncludes) {
+  const TempDirectory folder;
+  WriteFile(folder / "base.yaml", "defaults: {retries: 3}\nsteps:\n  a: {command: [x], retries: 1}\n  b: {command: [y]}\n");
+  WriteFile(folder / "flow.yaml", "name: flow\ninclude: base.yaml\nsteps:\n  a: {command: [z]}\n");
+  const auto workflow = ReadWorkflow(folder / "flow.yaml", {"steps.b.time_limit=1m"});
+  EXPECT_THAT(std::get<CommandStep>(workflow.steps[0].work).words, ElementsAre("z"));
+  EXPECT_EQ(workflow.steps[0].retries, 1);
+  EXPECT_EQ(workflow.steps[1].retries, 3);
+  EXPECT_EQ(workflow.steps[1].time_limit, Seconds(60));
+  EXPECT_THAT(workflow.steps[0].origins.at("retries"), HasSubstr("base.yaml:3"));
+  EXPECT_THAT(workflow.steps[0].origins.at("command"), HasSubstr("flow.yaml:4"));
+  EXPECT_EQ(workflow.steps[1].origins.at("time_limit"), "--set");
+}
+
+TEST(ReadWorkflow, RefusesFilesThatIncludeEachOther) {
+  const TempDirectory folder;
+  WriteFile(folder / "flow.yaml", "name: flow\ninclude: other.yaml\nsteps: {a: {command: [x]}}\n");
+  WriteFile(folder / "other.yaml", "include: flow.yaml\n");
+  EXPECT_THROW(ReadWorkflow(folder / "flow.yaml"), SpecError);
+}
+
+TEST(ReadWorkflow, KnowsTheParametersOfASearch) {
+  const std::string search =
+      "  search:\n"
+      "    experiment:\n"
+      "      train: {command: [x]}\n"
+      "      ensemble: {objective: {metric: loss, goal: minimize}, trials: 4, space: {lr: {uniform: [0, 1]}}}\n";
+  EXPECT_THAT(ErrorOf(search + "  a: {command: [x, '${steps.search.best.params.rl}']}\n"),
+              HasSubstr("has no parameter 'rl'"));
+  EXPECT_EQ(ErrorOf(search + "  a: {command: [x, '${steps.search.best.params.lr}']}\n"), "no error");
+  EXPECT_THAT(ErrorOf(search + "  a: {command: [x, '${steps.search.top.trial}']}\n"), HasSubstr("needs an element"));
+}
+
+TEST(ReadWorkflow, ReportsAllErrorsAtOnce) {
+  const auto text = ErrorOf("  a: {comand: [x]}\n  b: {command: [x], retries: many}\n  c: {command: []}\n");
+  EXPECT_THAT(text, HasSubstr("unknown field 'comand'"));
+  EXPECT_THAT(text, HasSubstr("flow.yaml:4:30: error: expected a whole number"));
+  EXPECT_THAT(text, HasSubstr("'command' has no words"));
+}
+
+TEST(ReadWorkflow, LeavesEscapedReferencesAlone) {
+  const TempDirectory folder;
+  const auto workflow = WorkflowOf(folder, "  a: {command: [x, '$${steps.b}']}\n");
+  EXPECT_THAT(workflow.needs, ElementsAre(ElementsAre()));
+}
+
+}  // namespace
+}  // namespace slipway::launcher

@@ -1,0 +1,78 @@
+#include "launcher/workflow/step_key.h"
+
+#include <gmock/gmock.h>
+#include <rapidcheck/gtest.h>
+
+#include "tests/launcher/workflow/workflow_of.h"
+
+namespace slipway::launcher {
+namespace {
+
+using test::GraphOf;
+using test::TempDirectory;
+using test::WorkflowOf;
+using testing::ElementsAre;
+
+/// The keys of all steps; the key of a step stands for its result.
+std::vector<std::string> KeysOf(const Workflow& workflow) {
+  Fingerprints files;
+  std::vector<std::string> keys(workflow.steps.size());
+  for (const auto step : workflow.order) {
+    keys[step] = KeyOf(KeyPartsOf(workflow, step, [&](StepIndex need) { return keys[need]; }, files));
+  }
+  return keys;
+}
+
+std::vector<std::vector<StepIndex>> RandomNeeds() {
+  std::vector<std::vector<StepIndex>> needs(*rc::gen::inRange<std::size_t>(1, 40));
+  for (StepIndex step = 1; step < needs.size(); ++step) {
+    for (StepIndex need = 0; need < step; ++need) {
+      if (*rc::gen::inRange(0, 6) == 0) needs[step].push_back(need);
+    }
+  }
+  return needs;
+}
+
+RC_GTEST_PROP(StepKey, AnEditChangesTheStepAndItsDependantsAndNothingElse, ()) {
+  auto workflow = GraphOf(RandomNeeds());
+  const auto before = KeysOf(workflow);
+  const auto edited = *rc::gen::inRange<StepIndex>(0, workflow.steps.size());
+  std::get<CommandStep>(workflow.steps[edited].work).words[1] = "1";
+  const auto after = KeysOf(workflow);
+  const auto affected = Downstream(workflow.dependants, {edited});
+  for (StepIndex step = 0; step < workflow.steps.size(); ++step) {
+    RC_ASSERT((before[step] != after[step]) == affected[step]);
+  }
+}
+
+TEST(StepKey, NamesWhatHasChanged) {
+  const TempDirectory folder;
+  WriteFile(folder / "raw.txt", "one");
+  WriteFile(folder / "step.py", "pass");
+  const auto text = std::string("  a: {command: [python3, step.py], inputs: {raw: raw.txt}, env: {X: '1'}}\n");
+  const auto parts = [&](const std::string& steps) {
+    Fingerprints files;
+    return KeyPartsOf(WorkflowOf(folder, steps), 0, [](StepIndex) { return std::string(); }, files);
+  };
+  const auto before = parts(text);
+  WriteFile(folder / "raw.txt", "two");
+  WriteFile(folder / "step.py", "exit()");
+  EXPECT_THAT(WhatChanged(before, parts("  a: {command: [python3, step.py], inputs: {raw: raw.txt}}\n")),
+              ElementsAre("env X is gone", "file step.py has changed", "input raw has changed"));
+}
+
+TEST(StepKey, ResourcesLimitsAndTheConditionChangeNoResult) {
+  const TempDirectory folder;
+  const auto plain = KeysOf(WorkflowOf(folder, "  a: {command: [x]}\n"));
+  EXPECT_EQ(KeysOf(WorkflowOf(folder, "  a: {command: [x], resources: {cpus: 4}, retries: 2, time_limit: 1h,\n"
+                                      "      description: text, when: 1 > 0}\n")),
+            plain);
+}
+
+TEST(StepKey, PartsCannotRunIntoEachOther) {
+  EXPECT_NE(KeyOf({{"a", "bc"}}), KeyOf({{"ab", "c"}}));
+  EXPECT_NE(KeyOf({{"a", "b"}, {"c", "d"}}), KeyOf({{"a", "bcd"}}));
+}
+
+}  // namespace
+}  // namespace slipway::launcher
