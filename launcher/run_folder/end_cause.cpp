@@ -86,6 +86,7 @@ void Visit(Visitor& visit, Cause& cause) {
   if constexpr (requires { cause.requeued; }) visit("requeued", cause.requeued);
   if constexpr (requires { cause.without_checkpoint; }) visit("without_checkpoint", cause.without_checkpoint);
   if constexpr (requires { cause.interrupted; }) visit("interrupted", cause.interrupted);
+  if constexpr (requires { cause.step; }) visit("step", cause.step);
 }
 
 }  // namespace cause

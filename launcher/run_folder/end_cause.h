@@ -273,6 +273,16 @@ struct ServingEnded {
   bool operator==(const ServingEnded&) const = default;
 };
 
+// ---- workflows
+
+/// Steps have failed; those that need them did not run.
+struct StepsFailed {
+  static constexpr std::string_view kKind = "steps_failed";
+  int failed = 0;
+  std::string step;  ///< that failed first
+  bool operator==(const StepsFailed&) const = default;
+};
+
 }  // namespace cause
 
 using EndCause =
@@ -282,7 +292,7 @@ using EndCause =
                  cause::JobRemoved, cause::JobRequeued, cause::JobPreempted, cause::JobForgotten, cause::RequeueRefused,
                  cause::SubmissionRefused, cause::NotSubmitted, cause::ManagerLost, cause::DiskFull,
                  cause::StagingFailed, cause::ManagerFailed, cause::TooManyFailures, cause::NoTrialCompleted,
-                 cause::SameFailure, cause::OutOfTime, cause::OutOfNodes, cause::ServingEnded>;
+                 cause::SameFailure, cause::OutOfTime, cause::OutOfNodes, cause::ServingEnded, cause::StepsFailed>;
 
 template <class Kind>
 bool Is(const std::optional<EndCause>& ended) {

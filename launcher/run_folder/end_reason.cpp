@@ -194,6 +194,11 @@ struct ReasonWriter {
     return fmt::format("served until {}; serve or resume it to go on",
                        ended.interrupted ? "it was asked to end" : "the other side ended");
   }
+
+  std::string operator()(const cause::StepsFailed& steps) const {
+    if (steps.failed == 1) return fmt::format("step '{}' has failed", steps.step);
+    return fmt::format("{} have failed, '{}' first", Counted(steps.failed, "step"), steps.step);
+  }
 };
 
 }  // namespace

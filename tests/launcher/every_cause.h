@@ -45,7 +45,8 @@ inline std::vector<launcher::EndCause> EveryCause() {
           cause::SameFailure{"3 trials in a row failed alike: no licence"},
           cause::OutOfTime{true, true},
           cause::OutOfNodes{2, 8, 1, 3, 4, 5, true},
-          cause::ServingEnded{true}};
+          cause::ServingEnded{true},
+          cause::StepsFailed{2, "train"}};
 }
 
 }  // namespace slipway::test

@@ -73,7 +73,10 @@ COMMANDS = {
     "docs/reference/cli.md": MANUAL,
     "docs/reference/slipway.schema.json": """{"properties": {
         "launch": {"properties": {"nodes": {}}, "additionalProperties": false},
-        "train": {"properties": {"args": {"additionalProperties": {}}}, "additionalProperties": false}}}""",
+        "train": {"properties": {"args": {"additionalProperties": {}}}, "additionalProperties": false}},
+        "additionalProperties": false}""",
+    "docs/reference/workflow.md": "# W\n\n## Top of the file\n\n| `steps` | x |\n\n## A step\n\n"
+                                  "| `command`, `experiment` | x |\n| `resources.cpus` | x |\n",
 }
 
 
@@ -352,6 +355,15 @@ class Checks(unittest.TestCase):
     def test_a_spec_with_an_unknown_field(self):
         problem, = self.problems_of_page("```yaml\nlaunch: {nodes: 2}\ntrain: {arg: 1}\n```\n")
         self.assertEqual(problem, "docs/a.md:1: the spec has no field 'train.arg'")
+
+    def test_a_workflow_with_an_unknown_field(self):
+        begin = "```yaml\nsteps:\n  a: {command: [x], resources: {cpus: 1}}\n  b: {experiment: {launch: {nodes: 2}}}\n"
+        self.assertEqual(self.problems_of_page(begin + "```\n"), [])
+        for line, field in {"c: {comand: [x]}": "c.comand", "c: {resources: {cpu: 1}}": "c.resources.cpu",
+                            "c: {experiment: {launch: {node: 2}}}": "c.experiment.launch.node"}.items():
+            with self.subTest(line):
+                problem, = self.problems_of_page(begin + f"  {line}\n```\n")
+                self.assertEqual(problem, f"docs/a.md:1: the spec has no field 'steps.{field}'")
 
     def test_a_mark_that_is_unknown(self):
         self.assertIn("no reason", *self.problems_of_page("<!-- needs: luck -->\n```\nslipway run a.yaml\n```\n"))

@@ -74,6 +74,7 @@ class Rules:
     def __init__(self, root):
         self.commands = commands_of((root / documents.GENERATED).read_text())
         self.schema = json.loads((root / "docs/reference/slipway.schema.json").read_text())
+        self.workflow = workflow_schema((root / "docs/reference/workflow.md").read_text(), self.schema)
         self.benchmarks = {folder.name.replace("_", "-"): options_in(folder) for folder in (root / "bench").glob("*/")}
 
     def name_of(self, words):
@@ -161,8 +162,29 @@ class Rules:
         return "" if has_field(self.schema, path.split(".")) else f"the spec has no field '{path}'"
 
     def faults_of_spec(self, tree):
-        missing = [path for path in paths_of(tree) if not has_field(self.schema, path)]
+        is_workflow = isinstance(tree, dict) and ("steps" in tree or "include" in tree)
+        schema = self.workflow if is_workflow else self.schema
+        missing = [path for path in paths_of(tree) if not has_field(schema, path)]
         return [f"the spec has no field '{'.'.join(path)}'" for path in missing]
+
+
+def workflow_schema(page, spec):
+    """The fields of a workflow, from the tables of its page. A step's experiment is a spec."""
+    def fields(heading):
+        section = page.split(f"\n## {heading}\n")[1].split("\n## ")[0]
+        return [name for line in section.splitlines() if line.startswith("| `")
+                for name in re.findall(r"`([a-z_.]+)`", line.split("|")[1])]
+
+    step = {"set": {}, "experiment": {"anyOf": [{}, spec]}}
+    for name in fields("A step"):
+        first, _, inner = name.partition(".")
+        if inner:
+            step.setdefault(first, {"properties": {}, "additionalProperties": False})["properties"][inner] = {}
+        else:
+            step.setdefault(first, {})
+    one = {"properties": step, "additionalProperties": False}
+    top = {name: {} for name in fields("Top of the file")} | {"defaults": one, "steps": {"additionalProperties": one}}
+    return {"properties": top, "additionalProperties": False}
 
 
 def has_field(schema, path):
@@ -189,8 +211,8 @@ def paths_of(tree, path=()):
     return [leaf for key, value in tree.items() for leaf in paths_of(value, (*path, str(key)))]
 
 
-def specs_of(blocks, schema):
-    """(line, tree) of each block that is a spec, or sections of one."""
+def specs_of(blocks, fields):
+    """(line, tree) of each block that is a spec or a workflow, or sections of one; `fields` are those at their top."""
     for block in blocks:
         if block.language not in ("yaml", "") or "slipway" in block.text.split(" ")[0]:
             continue
@@ -198,8 +220,8 @@ def specs_of(blocks, schema):
             tree = yaml.safe_load(block.text)
         except yaml.YAMLError:
             continue
-        if isinstance(tree, dict) and tree.keys() & schema["properties"].keys() and (
-                block.language == "yaml" or tree.keys() <= schema["properties"].keys()):
+        if isinstance(tree, dict) and tree.keys() & fields and (
+                block.language == "yaml" or tree.keys() <= fields):
             yield block.line, tree
 
 
@@ -237,7 +259,7 @@ def faults_of_page(rules, root, page):
         yield from ((line, f"{command}: {fault}") for call in calls if (fault := rules.fault_of(call, inline)))
     blocks = documents.blocks_of_page(root, page)
     yield from faults_of_marks(blocks)
-    for line, tree in specs_of(blocks, rules.schema):
+    for line, tree in specs_of(blocks, rules.schema["properties"].keys() | rules.workflow["properties"].keys()):
         yield from ((line, fault) for fault in rules.faults_of_spec(tree))
 
 

@@ -211,6 +211,9 @@ struct NextStep {
   std::string operator()(const cause::ServingEnded&) const {
     return fmt::format("go on with the trials that are left: slipway trials serve {0}, or slipway resume {0}", Run());
   }
+  std::string operator()(const cause::StepsFailed& steps) const {
+    return fmt::format("see why: slipway logs {0}/{1}; correct it, then: slipway resume {0}", Run(), steps.step);
+  }
   std::string operator()(const cause::RankFailed&) const {
     return "if it is in the program, correct it and " + Resume();
   }

@@ -20,7 +20,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kSchema = "slipway.result/1";
+constexpr const char* kSchema = "slipway.workflow.result/1";
 
 std::string IdOf(const std::string& key, int number) { return fmt::format("{}.{}", key, number); }
 

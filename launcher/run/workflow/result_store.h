@@ -1,6 +1,6 @@
 /// Published results of steps, beside the runs: what later runs reuse.
 ///
-///   RUNS/.results/KEY.1/manifest.json    slipway.result/1, written last
+///   RUNS/.results/KEY.1/manifest.json    slipway.workflow.result/1, written last
 ///   RUNS/.results/KEY.1/outputs/         the files of the step
 ///   RUNS/.results/.last/WORKFLOW/STEP    the id of the newest result of a step
 ///

@@ -40,7 +40,7 @@ struct PreparedStep {
   bool adopted = false;                   ///< its run still goes on under the manager that began it
 };
 
-/// Makes the step's folders anew and decides what to start. A run that was begun with the same key goes on.
+/// Makes the step's folders again and decides what to start. A run that was begun with the same key goes on.
 /// Errors: Error(kFailed) for a reference without a value; those of LoadWrittenSpec and MakePlan; SystemError.
 PreparedStep PrepareStep(const LaunchOrder& order);
 

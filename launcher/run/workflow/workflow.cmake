@@ -1,19 +1,13 @@
 # Runs of workflows, and their commands.
-add_library(slipway_workflow_run STATIC
-  cli/commands/find_run.cpp
-  cli/commands/workflow.cpp
-  cli/workflow_arguments.cpp
-  run/workflow/local_step_runner.cpp
-  run/workflow/result_store.cpp
-  run/workflow/step_end.cpp
-  run/workflow/step_journal.cpp
-  run/workflow/step_launch.cpp
-  run/workflow/step_orphans.cpp
-  run/workflow/step_reuse.cpp
-  run/workflow/step_values.cpp
-  run/workflow/workflow_folder.cpp
-  run/workflow/workflow_run.cpp
-  run/workflow/workflow_status.cpp)
+set(workflow_run_sources
+  "${PROJECT_SOURCE_DIR}/launcher/cli/commands/find_run.cpp"
+  "${PROJECT_SOURCE_DIR}/launcher/cli/commands/workflow.cpp"
+  "${PROJECT_SOURCE_DIR}/launcher/cli/workflow_arguments.cpp")
+foreach(source local_step_runner.cpp result_store.cpp step_end.cpp step_journal.cpp step_launch.cpp step_orphans.cpp
+               step_reuse.cpp step_values.cpp workflow_folder.cpp workflow_run.cpp workflow_status.cpp)
+  list(APPEND workflow_run_sources "${CMAKE_CURRENT_LIST_DIR}/${source}")
+endforeach()
+add_library(slipway_workflow_run STATIC ${workflow_run_sources})
 slipway_compile(slipway_workflow_run LIGHT)
 target_link_libraries(slipway_workflow_run
   PUBLIC slipway_settings slipway_core slipway_selection slipway_stage_out

@@ -173,7 +173,7 @@ class WorkflowManager {
     for (const auto need : workflow_.needs[index]) {
       const auto why = store_.WhyDamaged(reuse_.of(need).id);
       if (why.empty()) continue;
-      throw Error(ErrorKind::kFailed, why, fmt::format("slipway resume {} makes it again", folder_.id()));
+      throw Error(ErrorKind::kFailed, fmt::format("it cannot start: {}", why), fmt::format("slipway resume {} makes it again", folder_.id()));
     }
   }
 
@@ -312,17 +312,16 @@ class WorkflowManager {
     board_.CancelTheRest();
   }
 
+  EndCause CauseOf(Phase phase, int failed) const {
+    if (phase == Phase::kCancelled) return cause::Cancelled{};
+    return phase == Phase::kFailed ? EndCause(cause::StepsFailed{failed, first_failure_}) : EndCause(cause::Completed{});
+  }
+
   int End() {
     output_.Progress("");
     const int failed = board_.CountOf(kFailed);
     const auto phase = interrupt_.asked() ? Phase::kCancelled : failed > 0 ? Phase::kFailed : Phase::kSucceeded;
-    if (phase == Phase::kFailed) {
-      state_.phase = phase;
-      state_.reason = failed == 1 ? fmt::format("step '{}' has failed", first_failure_)
-                                  : fmt::format("{} steps have failed, '{}' first", failed, first_failure_);
-    } else {
-      EndAs(state_, phase, interrupt_.asked() ? EndCause(cause::Cancelled{}) : EndCause(cause::Completed{}));
-    }
+    EndAs(state_, phase, CauseOf(phase, failed));
     state_.ended = FormatUtc(SystemClock().Now());
     folder_.WriteState(state_);
     folder_.AppendEvent(PhaseName(phase), Json{{"attempt", state_.attempt}, {"reason", state_.reason}});
