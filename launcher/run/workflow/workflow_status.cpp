@@ -6,6 +6,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "core/likeness.h"
 #include "core/text_table.h"
 #include "core/units.h"
 #include "launcher/run/workflow/step_journal.h"
@@ -58,7 +59,8 @@ std::string TableOf(const std::vector<Row>& rows) {
   for (const auto& row : rows) {
     if (!IsShown(row, rows.size()) || shown++ >= kMostRows) continue;
     const auto took = row.record.seconds > 0 ? FormatDuration(Seconds(row.record.seconds)) : std::string();
-    table.AddRow({row.step.name, row.step.kind, std::string(WordOf(row.record.state)), took, row.record.reason});
+    table.AddRow({row.step.name, row.step.kind, std::string(WordOf(row.record.state)), took,
+                  std::string(FirstLine(row.record.reason))});
   }
   return shown == 0 ? std::string() : "\n\n" + table.Render();
 }
