@@ -130,6 +130,16 @@ def test_a_failing_step_stops_only_its_dependants(flow):
     assert set(flow.states(document).values()) == {"done"}
 
 
+def test_commands_for_one_experiment_name_the_steps(chain):
+    chain.slipway("run", "flow.yaml")
+    for words in (("report", "last"), ("reproduce", "last"), ("export", "last", "--csv", "x.csv")):
+        chain.slipway(*words, status=2)
+        assert "is a workflow" in chain.said and "/STEP" in chain.said
+    assert chain.json("ls")["runs"][0]["phase"] == "succeeded"
+    chain.slipway("logs", "last/mak", status=2)
+    assert "did you mean 'make'" in chain.said
+
+
 def test_retries_and_time_limits(flow):
     flow.step("if 'slow' in sys.argv:\n    import time; time.sleep(60)\n"
               "sys.exit(os.environ['SLIPWAY_ATTEMPT'] != '3')\n")

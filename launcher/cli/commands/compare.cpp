@@ -19,7 +19,7 @@ namespace {
 std::vector<RunFolder> FoldersOf(const CompareOptions& options, Session& session) {
   std::vector<RunFolder> folders;
   for (const auto& selector : options.runs) {
-    auto folder = FindRun(session, selector);
+    auto folder = FindExperiment(session, selector);
     const bool is_new = std::ranges::none_of(folders, [&](const auto& each) { return each.path() == folder.path(); });
     if (is_new) folders.push_back(std::move(folder));
   }

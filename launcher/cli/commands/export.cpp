@@ -79,7 +79,7 @@ int Export(const ExportOptions& options, Session& session) {
     throw Error(ErrorKind::kUsage, "no format is named",
                 "give at least one of --tensorboard DIR, --mlflow DIR, --csv FILE and --jsonl FILE");
   }
-  const auto folder = FindRun(session, options.run);
+  const auto folder = FindExperiment(session, options.run);
   session.output.Progress(fmt::format("reading {}", folder.id()));
   MetricsProgress progress(session.output, folder, FormatsIn(options));
   Exporter exporter(options, folder, progress.OnRead());

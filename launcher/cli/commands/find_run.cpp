@@ -1,5 +1,9 @@
 #include "launcher/cli/commands/find_run.h"
 
+#include <fmt/format.h>
+
+#include "core/error.h"
+#include "launcher/run/workflow/workflow_folder.h"
 #include "launcher/run/workflow/workflow_folder.h"
 
 namespace slipway::launcher {
@@ -31,6 +35,13 @@ std::optional<RunFolder> RunOf(const StepOfRun& step) {
 std::optional<StepOfRun> FindStep(const Session& session, const std::string& selector) {
   auto step = StepNamed(session, selector);
   return step && !RunOf(*step) ? std::move(step) : std::nullopt;
+}
+
+RunFolder FindExperiment(const Session& session, const std::string& selector) {
+  auto run = FindRun(session, selector);
+  if (!IsWorkflowRun(run)) return run;
+  throw Error(ErrorKind::kUsage, fmt::format("run {} is a workflow: this command looks at one experiment", run.id()),
+              fmt::format("name one of its steps, such as {}/STEP; see them with: slipway status {}", run.id(), run.id()));
 }
 
 RunFolder FindRun(const Session& session, const std::string& selector) {

@@ -19,6 +19,9 @@ struct StepOfRun {
 /// begun, is no StepOfRun: it is a run, which FindRun finds.
 std::optional<StepOfRun> FindStep(const Session& session, const std::string& selector);
 
+/// FindRun for commands that need one experiment. Errors: also kUsage for the run of a workflow.
+RunFolder FindExperiment(const Session& session, const std::string& selector);
+
 /// Also finds the run of a step: "RUN/step". Warns for each run that `last` skips.
 /// Errors: those of the FindRun of run folders.
 RunFolder FindRun(const Session& session, const std::string& selector);

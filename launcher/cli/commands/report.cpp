@@ -18,7 +18,7 @@ namespace {
 std::vector<RunView> ReadAll(const std::vector<std::string>& selectors, Session& session) {
   std::vector<RunView> views;
   for (const auto& selector : selectors) {
-    const auto folder = FindRun(session, selector);
+    const auto folder = FindExperiment(session, selector);
     session.output.Progress(fmt::format("reading {}", folder.id()));
     MetricsProgress progress(session.output, folder);
     views.push_back(ViewReader(folder, progress.OnRead()).Read(Depth::kAnalysis));

@@ -201,7 +201,7 @@ std::string TextOf(const Reproduction& result) {
 }  // namespace
 
 int Reproduce(const ReproduceOptions& options, Session& session) {
-  const auto folder = FindRun(session, options.run);
+  const auto folder = FindExperiment(session, options.run);
   const auto stored = StoredSpec(folder);
   const auto plan = Json::parse(ReadDocument(folder.plan_file()));
   Reproduction result;

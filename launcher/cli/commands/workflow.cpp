@@ -36,7 +36,10 @@ WorkflowOrder OrderFor(const SpecSelection& selection, const WorkflowOptions& op
 }
 
 Error NoSuchStep(const std::string& step, const std::vector<std::string>& names) {
-  return {ErrorKind::kUsage, fmt::format("the workflow has no step '{}'{}", step, SuggestWord(step, names)),
+  const auto nearest = NearestWord(step, names);
+  return {ErrorKind::kUsage,
+          fmt::format("the workflow has no step '{}'{}", step,
+                      nearest.empty() ? "" : fmt::format("; did you mean '{}'?", nearest)),
           "see its steps with: slipway plan FILE, or slipway status RUN"};
 }
 
