@@ -32,7 +32,8 @@ void AddOverrides(CLI::App* command, std::vector<std::string>& overrides) {
 }
 
 void AddForce(CLI::App* command, WorkflowOptions& options) {
-  command->add_option("--force", options.forced, "Of a workflow: run this step although it has a result; may be repeated")
+  command
+      ->add_option("--force", options.forced, "Of a workflow: run this step although it has a result; may be repeated")
       ->allow_extra_args(false)
       ->take_all();
 }

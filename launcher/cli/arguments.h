@@ -37,9 +37,9 @@
 #include "launcher/cli/commands/trials_select.h"
 #include "launcher/cli/commands/trials_serve.h"
 #include "launcher/cli/commands/trials_throughput.h"
-#include "launcher/cli/commands/workflow.h"
 #include "launcher/cli/commands/usage.h"
 #include "launcher/cli/commands/watch.h"
+#include "launcher/cli/commands/workflow.h"
 #include "launcher/cli/describe.h"
 #include "launcher/run/data/staging_member.h"
 

@@ -8,14 +8,17 @@
 namespace slipway::launcher {
 
 void DescribeWorkflowCommands(CLI::App& app, Arguments& arguments) {
-  auto* workflow = AddCommand(app, "workflow", "Look into the steps of a workflow", "  slipway workflow why last train");
+  auto* workflow =
+      AddCommand(app, "workflow", "Look into the steps of a workflow", "  slipway workflow why last train");
   workflow->require_subcommand(1);
 
   auto* why = AddCommand(*workflow, "why", "Say what has changed since the last result of a step",
                          "  slipway workflow why last train\n  slipway workflow why cosmo search --json | jq .changes");
-  why->add_option("run", arguments.workflow_why.run, "Run of the workflow: id, unique prefix, folder, or last")->required();
+  why->add_option("run", arguments.workflow_why.run, "Run of the workflow: id, unique prefix, folder, or last")
+      ->required();
   why->add_option("step", arguments.workflow_why.step, "Name of the step")->required();
-  why->callback([&] { arguments.command = [&](Session& session) { return ShowWhy(arguments.workflow_why, session); }; });
+  why->callback(
+      [&] { arguments.command = [&](Session& session) { return ShowWhy(arguments.workflow_why, session); }; });
 }
 
 }  // namespace slipway::launcher

@@ -56,7 +56,7 @@ namespace cause {
 
 /// A cause has those of these fields that are its members.
 template <class Visitor, class Cause>
-requires requires { std::remove_const_t<Cause>::kKind; }
+  requires requires { std::remove_const_t<Cause>::kKind; }
 void Visit(Visitor& visit, Cause& cause) {
   if constexpr (requires { cause.job; }) visit("job", cause.job);
   if constexpr (requires { cause.finding; }) visit("finding", cause.finding);

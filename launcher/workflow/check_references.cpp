@@ -28,7 +28,8 @@ bool Fits(const Type& field, const ResultType& value) {
   if (field.kind == TypeKind::kList) return Fits(field.of[0], {value.kind, false});
   if (value.is_list) return false;
   if (field.kind == TypeKind::kMap) return value.kind == ResultKind::kParameters;
-  const bool takes_text = field.kind == TypeKind::kText || field.kind == TypeKind::kPath || field.kind == TypeKind::kScalar;
+  const bool takes_text =
+      field.kind == TypeKind::kText || field.kind == TypeKind::kPath || field.kind == TypeKind::kScalar;
   const bool takes_number =
       field.kind == TypeKind::kInteger || field.kind == TypeKind::kNumber || field.kind == TypeKind::kScalar;
   switch (value.kind) {

@@ -75,8 +75,9 @@ std::string Edge(const Spot& from, const Spot& to) {
 }
 
 std::string Box(const Step& step, const DrawnStep& drawn, const Spot& spot) {
-  const auto note = fmt::format("{}{}{}", WordOf(step.kind()), drawn.note.empty() ? "" : ": ",
-                                drawn.note.size() > kLongestNote ? drawn.note.substr(0, kLongestNote) + "..." : drawn.note);
+  const auto note =
+      fmt::format("{}{}{}", WordOf(step.kind()), drawn.note.empty() ? "" : ": ",
+                  drawn.note.size() > kLongestNote ? drawn.note.substr(0, kLongestNote) + "..." : drawn.note);
   return fmt::format(
       "<g><title>{0}: {1}</title><rect x=\"{2}\" y=\"{3}\" width=\"{4}\" height=\"{5}\" rx=\"6\" fill=\"{6}\"/>"
       "<text x=\"{7}\" y=\"{8}\" class=\"name\">{0}</text><text x=\"{7}\" y=\"{9}\">{10}</text></g>\n",

@@ -49,7 +49,8 @@ std::string OfTree(const fs::path& path, const std::function<std::string(const f
 
 const std::string& Fingerprints::Of(const fs::path& path) {
   const auto found = known_.find(path.string());
-  return found != known_.end() ? found->second : known_.emplace(path.string(), OfTree(path, ContentOfFile)).first->second;
+  return found != known_.end() ? found->second
+                               : known_.emplace(path.string(), OfTree(path, ContentOfFile)).first->second;
 }
 
 std::string StampOfTree(const fs::path& path) { return OfTree(path, StampOfFile); }

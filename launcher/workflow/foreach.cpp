@@ -74,7 +74,8 @@ class Putter {
 
  private:
   void PutScalar(YamlNode& node) {
-    if (const auto whole = AsReference(node.text); whole && whole->to == ReferenceTo::kItem) return PutWhole(node, *whole);
+    if (const auto whole = AsReference(node.text); whole && whole->to == ReferenceTo::kItem)
+      return PutWhole(node, *whole);
     std::string text;
     for (const auto& piece : SplitAtReferences(node.text)) {
       const auto* reference = std::get_if<Reference>(&piece);

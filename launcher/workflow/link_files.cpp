@@ -54,8 +54,9 @@ class FileLinker {
     for (const auto& [what, values] : {std::pair("inputs", &step.inputs), std::pair("outputs", &step.outputs)}) {
       for (const auto& [name, value] : *values) {
         if (IsName(name)) continue;
-        report_.Error(place_of_(index, fmt::format("{}.{}", what, name)),
-                      fmt::format("the names of {} are made of small letters, digits and '_', not {}", what, Quoted(name)));
+        report_.Error(
+            place_of_(index, fmt::format("{}.{}", what, name)),
+            fmt::format("the names of {} are made of small letters, digits and '_', not {}", what, Quoted(name)));
       }
     }
   }

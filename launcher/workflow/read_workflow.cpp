@@ -73,7 +73,8 @@ class Reader {
   void ReadTop() {
     if (auto* steps = tree_.Find("steps")) steps_ = std::move(steps->value);
     if (auto* defaults = tree_.Find("defaults")) defaults_ = std::move(defaults->value);
-    std::erase_if(tree_.entries, [](const YamlEntry& entry) { return entry.key == "steps" || entry.key == "defaults"; });
+    std::erase_if(tree_.entries,
+                  [](const YamlEntry& entry) { return entry.key == "steps" || entry.key == "defaults"; });
     Draft draft;
     ReadFieldsOf(WorkflowTree(), tree_, sources_, report_, draft);
     BuildWorkflow(draft.values(), workflow_);
@@ -197,9 +198,9 @@ class Reader {
       if (ValueOf(body, work) != nullptr) given.push_back(work);
     }
     if (given.size() != 1) {
-      report.Error(entry.key_place, fmt::format("step '{}' needs one of: {}; it has {}", entry.key,
-                                                fmt::join(kWorks, ", "),
-                                                given.empty() ? "none" : fmt::format("{}", fmt::join(given, ", "))));
+      report.Error(entry.key_place,
+                   fmt::format("step '{}' needs one of: {}; it has {}", entry.key, fmt::join(kWorks, ", "),
+                               given.empty() ? "none" : fmt::format("{}", fmt::join(given, ", "))));
       return CommandStep{};
     }
     if (given[0] == "experiment") return ReadSpecOfStep(SpecSources(entry, body), sources_, report);

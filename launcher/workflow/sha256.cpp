@@ -47,8 +47,8 @@ std::string Sha256OfFile(const std::filesystem::path& file) {
   std::vector<char> buffer(std::size_t{1} << 18);
   Sha256 hash;
   while (true) {
-    const auto count = CheckErrno(::read(fd.get(), buffer.data(), buffer.size()),
-                                  fmt::format("cannot read '{}'", file.string()));
+    const auto count =
+        CheckErrno(::read(fd.get(), buffer.data(), buffer.size()), fmt::format("cannot read '{}'", file.string()));
     if (count == 0) return hash.Finish();
     hash.Add({buffer.data(), static_cast<std::size_t>(count)});
   }

@@ -18,15 +18,16 @@ void Require(bool allowed) {
 }  // namespace
 
 WordTable<StepState> WordsOf(StepState) {
-  static constexpr Word<StepState> kWords[] = {{kWaiting, "waiting", "for other steps"},
-                                               {kReady, "ready", "waits for free cores, GPUs or memory"},
-                                               {kRunning, "running", ""},
-                                               {kDone, "done", "its result is published"},
-                                               {kReused, "reused", "an earlier run has published the same result"},
-                                               {kSkipped, "skipped", "its condition, or that of a step before, is false"},
-                                               {kFailed, "failed", ""},
-                                               {kBlocked, "blocked", "a step that it needs has failed"},
-                                               {kCancelled, "cancelled", ""}};
+  static constexpr Word<StepState> kWords[] = {
+      {kWaiting, "waiting", "for other steps"},
+      {kReady, "ready", "waits for free cores, GPUs or memory"},
+      {kRunning, "running", ""},
+      {kDone, "done", "its result is published"},
+      {kReused, "reused", "an earlier run has published the same result"},
+      {kSkipped, "skipped", "its condition, or that of a step before, is false"},
+      {kFailed, "failed", ""},
+      {kBlocked, "blocked", "a step that it needs has failed"},
+      {kCancelled, "cancelled", ""}};
   return kWords;
 }
 

@@ -14,7 +14,8 @@ std::optional<int> NumberIn(const YamlNode& spec, std::string_view section, std:
   const auto* map = spec.Find(section);
   const auto* entry = map == nullptr ? nullptr : map->value.Find(field);
   int number = 0;
-  return entry != nullptr && ParseNumber(entry->value.text, number) && number > 0 ? std::optional(number) : std::nullopt;
+  return entry != nullptr && ParseNumber(entry->value.text, number) && number > 0 ? std::optional(number)
+                                                                                  : std::nullopt;
 }
 
 int RanksAtOnce(const Step& step, const YamlNode& spec) {

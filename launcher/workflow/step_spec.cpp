@@ -22,7 +22,8 @@ using Kind = YamlNode::Kind;
 /// The checks of the spec take a value with a reference as unknown.
 bool MarkUnknown(YamlNode& node) {
   const auto pieces = node.kind == Kind::kScalar ? SplitAtReferences(node.text) : std::vector<Piece>();
-  node.broken = std::ranges::any_of(pieces, [](const Piece& piece) { return std::holds_alternative<Reference>(piece); });
+  node.broken =
+      std::ranges::any_of(pieces, [](const Piece& piece) { return std::holds_alternative<Reference>(piece); });
   bool any = node.broken;
   for (auto& item : node.items) any = MarkUnknown(item) || any;
   for (auto& entry : node.entries) any = MarkUnknown(entry.value) || any;
@@ -81,7 +82,8 @@ class SpecMaker {
     relative_ = fs::path(word.text).parent_path();
     const int source = sources_.Add(file.string(), std::move(text), file.parent_path());
     auto tree = ParseYaml(sources_, source, report_);
-    if (tree && tree->kind != Kind::kMap) report_.Error(tree->place, "a spec is a map of fields such as 'name: fashion'");
+    if (tree && tree->kind != Kind::kMap)
+      report_.Error(tree->place, "a spec is a map of fields such as 'name: fashion'");
     if (!tree || tree->kind != Kind::kMap) return {};
     ExpandReferences(*tree, &FieldTree(), sources_, LookUpInEnvironment, report_, IsWorkflowReference);
     return tree;

@@ -13,8 +13,8 @@ namespace slipway::launcher {
 
 /// What the spec is made of, weakest first.
 struct StepSpecSources {
-  std::string step;  ///< the name of the spec, where it has none
-  Place place;       ///< of the step
+  std::string step;     ///< the name of the spec, where it has none
+  Place place;          ///< of the step
   YamlNode experiment;  ///< a spec, or the path of one
   YamlNode defaults;
   std::vector<YamlNode> set;  ///< maps of dotted paths to values

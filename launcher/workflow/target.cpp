@@ -11,7 +11,8 @@ std::string NoSuchStep(const Workflow& workflow, const std::string& name) {
   std::vector<std::string> names;
   for (const auto& [group, steps] : workflow.groups) names.push_back(group);
   const auto nearest = NearestWord(name, names);
-  return fmt::format("there is no step '{}'{}", name, nearest.empty() ? "" : fmt::format("; did you mean '{}'?", nearest));
+  return fmt::format("there is no step '{}'{}", name,
+                     nearest.empty() ? "" : fmt::format("; did you mean '{}'?", nearest));
 }
 
 }  // namespace

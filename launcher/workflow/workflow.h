@@ -1,5 +1,5 @@
-/// A workflow as typed values: steps that depend on each other, each an experiment, an ensemble, a command, an action on
-/// data, or a report.
+/// A workflow as typed values: steps that depend on each other, each an experiment, an ensemble, a command, an action
+/// on data, or a report.
 ///
 /// The meaning, default and limits of each field are in the table of launcher/workflow/workflow_table.cpp.
 #pragma once
@@ -69,12 +69,12 @@ struct Step {
   std::optional<int> index;  ///< with foreach
   std::string description;
   Work work;
-  std::vector<std::string> after;   ///< groups
-  std::string when;                 ///< a condition with references; empty: always
-  NamedStrings inputs;              ///< absolute paths or references
-  NamedStrings outputs;             ///< name -> path in the folder of the step's outputs
-  NamedStrings env;                 ///< values may hold references
-  std::vector<std::string> files;   ///< absolute: the program's own files
+  std::vector<std::string> after;  ///< groups
+  std::string when;                ///< a condition with references; empty: always
+  NamedStrings inputs;             ///< absolute paths or references
+  NamedStrings outputs;            ///< name -> path in the folder of the step's outputs
+  NamedStrings env;                ///< values may hold references
+  std::vector<std::string> files;  ///< absolute: the program's own files
   EngineChoice engine = EngineChoice::kAuto;
   StepResources resources;
   std::optional<Seconds> time_limit;
@@ -99,11 +99,11 @@ struct Workflow {
   std::string source;               ///< the text of the file
   std::vector<std::filesystem::path> included;
 
-  std::vector<Step> steps;                            ///< as in the file, foreach expanded
-  std::vector<std::vector<StepIndex>> needs;          ///< steps that must be done before; sorted
-  std::vector<std::vector<StepIndex>> dependants;     ///< the inverse of `needs`
-  std::vector<StepIndex> order;                       ///< each step after those that it needs
-  std::map<std::string, StepIndex> by_name;           ///< "train.0"
+  std::vector<Step> steps;                               ///< as in the file, foreach expanded
+  std::vector<std::vector<StepIndex>> needs;             ///< steps that must be done before; sorted
+  std::vector<std::vector<StepIndex>> dependants;        ///< the inverse of `needs`
+  std::vector<StepIndex> order;                          ///< each step after those that it needs
+  std::map<std::string, StepIndex> by_name;              ///< "train.0"
   std::map<std::string, std::vector<StepIndex>> groups;  ///< "train" -> its steps
   std::vector<Diagnostic> warnings;
 };

@@ -11,9 +11,9 @@
 namespace slipway::launcher {
 
 struct WorkflowFiles {
-  YamlNode tree;                                 ///< a map; `include` is taken out
-  std::string source;                            ///< the text of the file itself
-  std::vector<std::filesystem::path> included;   ///< absolute
+  YamlNode tree;                                ///< a map; `include` is taken out
+  std::string source;                           ///< the text of the file itself
+  std::vector<std::filesystem::path> included;  ///< absolute
 };
 
 /// Maps are merged by key; everything else is replaced.

@@ -36,9 +36,9 @@ void VisitWork(SpecVisitor& visit, StepFields& fields) {
   visit({"experiment", Of(kFree), "", "A spec, or the path of one. With `ensemble` in it, it is an ensemble.",
          "fashion.yaml"},
         ReadElsewhere{});
-  visit({"set", Of(kFree), "", "Fields of the experiment by dotted path, as --set has them.",
-         "{train.args.epochs: 20}"},
-        ReadElsewhere{});
+  visit(
+      {"set", Of(kFree), "", "Fields of the experiment by dotted path, as --set has them.", "{train.args.epochs: 20}"},
+      ReadElsewhere{});
   visit({"data", Words(), "", "The words of a `slipway data` command: make, convert, reshard, verify.",
          "[make, cosmoflow, \"${outputs.data}\"]"},
         fields.data);
@@ -63,8 +63,7 @@ void VisitStep(SpecVisitor& visit, StepFields& fields) {
   visit({"outputs", NamedTexts(), "{}", "What it writes: names in its own folder, published when it succeeds.",
          "{train: train.tfrecord}"},
         step.outputs);
-  visit({"files", Words(), "[]", "Further files of the program, such as modules: patterns are allowed.",
-         "[src/*.py]"},
+  visit({"files", Words(), "[]", "Further files of the program, such as modules: patterns are allowed.", "[src/*.py]"},
         fields.files);
   visit({"env", NamedTexts(), "{}", "Environment variables of its program.", "{OMP_NUM_THREADS: \"4\"}"}, step.env);
   visit({"engine", WordsFor<EngineChoice>(), "auto", "Where it runs.", "local"}, step.engine);

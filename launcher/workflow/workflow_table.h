@@ -14,7 +14,7 @@ void Visit(SpecVisitor& visit, StepResources& resources);
 
 /// What the reader takes from a step before it knows its kind.
 struct StepFields {
-  Step step;                              ///< without its work
+  Step step;  ///< without its work
   std::vector<std::string> command;
   std::vector<std::string> data;
   std::vector<std::string> report;

@@ -4,7 +4,6 @@
 
 #include "core/error.h"
 #include "launcher/run/workflow/workflow_folder.h"
-#include "launcher/run/workflow/workflow_folder.h"
 
 namespace slipway::launcher {
 namespace {
@@ -40,8 +39,9 @@ std::optional<StepOfRun> FindStep(const Session& session, const std::string& sel
 RunFolder FindExperiment(const Session& session, const std::string& selector) {
   auto run = FindRun(session, selector);
   if (!IsWorkflowRun(run)) return run;
-  throw Error(ErrorKind::kUsage, fmt::format("run {} is a workflow: this command looks at one experiment", run.id()),
-              fmt::format("name one of its steps, such as {}/STEP; see them with: slipway status {}", run.id(), run.id()));
+  throw Error(
+      ErrorKind::kUsage, fmt::format("run {} is a workflow: this command looks at one experiment", run.id()),
+      fmt::format("name one of its steps, such as {}/STEP; see them with: slipway status {}", run.id(), run.id()));
 }
 
 RunFolder FindRun(const Session& session, const std::string& selector) {

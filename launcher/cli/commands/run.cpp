@@ -25,9 +25,9 @@
 #include "launcher/run/batch/submit_remarks.h"
 #include "launcher/run/manager.h"
 #include "launcher/run/trials/trial_order.h"
+#include "launcher/run/workflow/workflow_folder.h"
 #include "launcher/run_folder/edited_spec.h"
 #include "launcher/run_folder/prepare.h"
-#include "launcher/run/workflow/workflow_folder.h"
 #include "launcher/view/report_page.h"
 #include "launcher/workflow/is_workflow_file.h"
 

@@ -115,7 +115,8 @@ std::string PlanText(const Workflow& workflow, const std::vector<DrawnStep>& dra
 
 void RefuseWorkflowOptions(const WorkflowOptions& options, const SpecSelection& selection) {
   if (options.forced.empty() && options.svg.empty()) return;
-  throw Error(ErrorKind::kUsage, fmt::format("'{}' has no steps: --force and --svg are for workflows", selection.spec.string()),
+  throw Error(ErrorKind::kUsage,
+              fmt::format("'{}' has no steps: --force and --svg are for workflows", selection.spec.string()),
               "leave the option out, or name a workflow file");
 }
 
@@ -149,9 +150,10 @@ int PlanWorkflow(const SpecSelection& selection, const WorkflowOptions& options,
 int ValidateWorkflow(const SpecSelection& selection, Session& session) {
   const auto workflow = Load(selection, {}, session);
   const auto text = fmt::format("{} is a valid workflow: {} steps", selection.spec.string(), workflow.steps.size());
-  session.output.Print({{{"schema", "slipway.workflow.validate/1"}, {"name", workflow.name}, {"count", workflow.steps.size()}},
-                        text,
-                        workflow.name});
+  session.output.Print(
+      {{{"schema", "slipway.workflow.validate/1"}, {"name", workflow.name}, {"count", workflow.steps.size()}},
+       text,
+       workflow.name});
   return 0;
 }
 

@@ -65,8 +65,8 @@ ProcessIdentity LocalStepRunner::Start(const StepLaunch& launch) {
   try {
     auto process = ChildProcess::Spawn(options);
     const auto identity = IdentityOf(process.pid());
-    auto& running = running_.emplace(launch.step, Running{std::move(process), launch.resources, names, launch.grace})
-                        .first->second;
+    auto& running =
+        running_.emplace(launch.step, Running{std::move(process), launch.resources, names, launch.grace}).first->second;
     free_cpus_ -= CpusOf(launch.resources);
     free_memory_ -= std::min(free_memory_, launch.resources.memory.count);
     loop_.OnReadable(running.process.pidfd(), [this, step = launch.step] { Look(step); });

@@ -108,7 +108,8 @@ const StepResult& ResultStore::Read(const std::string& id) {
   const auto file = FolderOf(id) / "manifest.json";
   const DocumentName name{fmt::format("'{}'", file.string()), ErrorKind::kEnvironment,
                           "remove its folder; the step runs again then"};
-  return read_.emplace(id, ReadFields<StepResult>(ParseDocument(ReadDocument(file), kSchema, name), name)).first->second;
+  return read_.emplace(id, ReadFields<StepResult>(ParseDocument(ReadDocument(file), kSchema, name), name))
+      .first->second;
 }
 
 const Json& ResultStore::ValuesOf(const std::string& id) {

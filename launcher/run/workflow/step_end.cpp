@@ -16,7 +16,8 @@ constexpr const char* kPage = "report.html";
 /// The reason that the run itself has recorded says more than the exit status of its manager.
 std::string ReasonOfRun(const fs::path& run_folder) try {
   const auto state = RunFolder::Open(run_folder).ReadState();
-  return state.reason.empty() ? std::string() : fmt::format("{} (run {})", state.reason, run_folder.filename().string());
+  return state.reason.empty() ? std::string()
+                              : fmt::format("{} (run {})", state.reason, run_folder.filename().string());
 } catch (const Error& error) {
   return error.message();
 }
@@ -50,9 +51,7 @@ StepResult ResultOfStep(const Step& step, const StepOutcomePlace& place) {
     case StepKind::kCommand: result.values = ValuesOfMetrics(place.place.metrics()); break;
     case StepKind::kExperiment: result.values = ValuesOfRun(RunFolder::Open(place.run_folder)); break;
     case StepKind::kEnsemble: result.values = ValuesOfEnsemble(RunFolder::Open(place.run_folder)); break;
-    case StepKind::kReport:
-      result.outputs["page"] = {kPage, StampOfTree(place.place.outputs() / kPage)};
-      break;
+    case StepKind::kReport: result.outputs["page"] = {kPage, StampOfTree(place.place.outputs() / kPage)}; break;
     case StepKind::kData: break;
   }
   return result;

@@ -20,10 +20,10 @@ namespace slipway::launcher {
 struct StepRecord {
   StepState state = StepState::kWaiting;
   int attempt = 0;
-  std::string result;    ///< id in the store
-  std::string reason;    ///< why it failed, was skipped or is blocked; why it was not reused
-  std::string time;      ///< of the last event; UTC, ISO 8601
-  double seconds = 0;    ///< that it took, once it has ended
+  std::string result;  ///< id in the store
+  std::string reason;  ///< why it failed, was skipped or is blocked; why it was not reused
+  std::string time;    ///< of the last event; UTC, ISO 8601
+  double seconds = 0;  ///< that it took, once it has ended
   ProcessIdentity process;
   bool operator==(const StepRecord&) const = default;
 };

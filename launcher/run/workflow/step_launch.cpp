@@ -55,9 +55,7 @@ class Preparer {
     for (const auto& [name, value] : step_.inputs) inputs_.emplace_back(name, ResolveText(value, ScopeOf()));
   }
 
-  Scope ScopeOf() const {
-    return {order_.workflow, order_.result_of, inputs_, OutputPaths(step_, place_.outputs())};
-  }
+  Scope ScopeOf() const { return {order_.workflow, order_.result_of, inputs_, OutputPaths(step_, place_.outputs())}; }
 
   Environment EnvironmentOfStep() const {
     auto environment = Environment::Inherited();

@@ -25,7 +25,8 @@ bool StepReuse::IsForced(const Step& step) const {
 const StepDecision& StepReuse::Decide(StepIndex index) {
   const auto& step = workflow_.steps[index];
   auto& decision = decisions_[index].emplace();
-  decision.parts = KeyPartsOf(workflow_, index, [this](StepIndex need) { return of(need).id; }, files_);
+  decision.parts = KeyPartsOf(
+      workflow_, index, [this](StepIndex need) { return of(need).id; }, files_);
   decision.key = KeyOf(decision.parts);
   const auto newest = store_.Newest(decision.key);
   const auto damage = newest ? store_.WhyDamaged(*newest) : std::string();

@@ -78,7 +78,8 @@ StoredWorkflow ReadStoredWorkflow(const RunFolder& folder) {
 Workflow ReadWorkflowOf(const WorkflowOrder& order, const RunFolder& folder) {
   std::error_code error;
   if (!fs::exists(order.file, error)) {
-    throw Error(ErrorKind::kUsage, fmt::format("the workflow file '{}' of run {} is gone", order.file.string(), folder.id()),
+    throw Error(ErrorKind::kUsage,
+                fmt::format("the workflow file '{}' of run {} is gone", order.file.string(), folder.id()),
                 fmt::format("copy it back from '{}'", (folder.path() / "workflow.yaml").string()));
   }
   return ReadWorkflow(order.file, order.overrides);

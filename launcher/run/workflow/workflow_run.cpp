@@ -173,7 +173,8 @@ class WorkflowManager {
     for (const auto need : workflow_.needs[index]) {
       const auto why = store_.WhyDamaged(reuse_.of(need).id);
       if (why.empty()) continue;
-      throw Error(ErrorKind::kFailed, fmt::format("it cannot start: {}", why), fmt::format("slipway resume {} makes it again", folder_.id()));
+      throw Error(ErrorKind::kFailed, fmt::format("it cannot start: {}", why),
+                  fmt::format("slipway resume {} makes it again", folder_.id()));
     }
   }
 
@@ -198,7 +199,8 @@ class WorkflowManager {
     if (busy && !interrupt_.asked()) return StartAgain(end.step);
     if (interrupt_.asked() && !end.status.Success()) return Finish(end.step, kCancelled, {});
     auto why = WhyFailed(step, end, StepOutcomePlace{PlaceOfStep(folder_, step), active.prepared.run_folder});
-    if (why.empty() && StampsOfInputs(step) != active.stamps) why = "an input changed while it ran; its result is not kept";
+    if (why.empty() && StampsOfInputs(step) != active.stamps)
+      why = "an input changed while it ran; its result is not kept";
     if (why.empty()) return Publish(end.step);
     if (records_[step.name].attempt <= step.retries && !interrupt_.asked()) {
       output_.Say(fmt::format("{}  failed and starts again: {}", step.name, why));
@@ -248,8 +250,7 @@ class WorkflowManager {
   }
 
   void Finish(StepIndex index, StepState state, const std::string& reason) {
-    records_[workflow_.steps[index].name].seconds =
-        Seconds(SystemClock().Steady() - active_.at(index).began).count();
+    records_[workflow_.steps[index].name].seconds = Seconds(SystemClock().Steady() - active_.at(index).began).count();
     active_.erase(index);
     Settle(index, state, reason);
   }
@@ -262,8 +263,8 @@ class WorkflowManager {
     Note(index, state, reason);
     Announce(index);
     for (const auto other : others) {
-      Note(other, board_.at(other), fmt::format("step '{}' {}", workflow_.steps[index].name,
-                                                state == kSkipped ? "was skipped" : "has failed"));
+      Note(other, board_.at(other),
+           fmt::format("step '{}' {}", workflow_.steps[index].name, state == kSkipped ? "was skipped" : "has failed"));
     }
   }
 
@@ -314,7 +315,8 @@ class WorkflowManager {
 
   EndCause CauseOf(Phase phase, int failed) const {
     if (phase == Phase::kCancelled) return cause::Cancelled{};
-    return phase == Phase::kFailed ? EndCause(cause::StepsFailed{failed, first_failure_}) : EndCause(cause::Completed{});
+    return phase == Phase::kFailed ? EndCause(cause::StepsFailed{failed, first_failure_})
+                                   : EndCause(cause::Completed{});
   }
 
   int End() {

@@ -47,7 +47,8 @@ TEST(ReadWorkflow, ExpandsForeachOverListsRangesAndOtherSteps) {
 
 TEST(ReadWorkflow, PutsValuesOfAFileAboveThoseItIncludes) {
   const TempDirectory folder;
-  WriteFile(folder / "base.yaml", "defaults: {retries: 3}\nsteps:\n  a: {command: [x], retries: 1}\n  b: {command: [y]}\n");
+  WriteFile(folder / "base.yaml",
+            "defaults: {retries: 3}\nsteps:\n  a: {command: [x], retries: 1}\n  b: {command: [y]}\n");
   WriteFile(folder / "flow.yaml", "name: flow\ninclude: base.yaml\nsteps:\n  a: {command: [z]}\n");
   const auto workflow = ReadWorkflow(folder / "flow.yaml", {"steps.b.time_limit=1m"});
   EXPECT_THAT(std::get<CommandStep>(workflow.steps[0].work).words, ElementsAre("z"));

@@ -28,8 +28,8 @@ TEST(Reference, StandsBetweenLiterals) {
 }
 
 TEST(Reference, ThatCannotBeReadIsReported) {
-  for (const auto* text : {"${steps.}", "${steps.a[}", "${steps.a[2..1]}", "${steps.a[x]}", "${steps.a", "${steps.a..b}",
-                           "${steps.a[99999999999]}", "${outputs.}", "${item!}"}) {
+  for (const auto* text : {"${steps.}", "${steps.a[}", "${steps.a[2..1]}", "${steps.a[x]}", "${steps.a",
+                           "${steps.a..b}", "${steps.a[99999999999]}", "${outputs.}", "${item!}"}) {
     std::vector<BadReference> bad;
     SplitAtReferences(text, bad);
     EXPECT_THAT(bad, SizeIs(1)) << text;

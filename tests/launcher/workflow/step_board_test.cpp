@@ -76,7 +76,8 @@ RC_GTEST_PROP(StepBoard, EveryStepEndsOnceAndAfterThoseThatItNeeds, ()) {
     board.Settle(step, *rc::gen::inRange(0, 8) == 0 ? kFailed : kDone);
   }
   for (StepIndex step = 0; step < workflow.steps.size(); ++step) {
-    const bool has_all = std::ranges::all_of(workflow.needs[step], [&](auto need) { return HasResult(board.at(need)); });
+    const bool has_all =
+        std::ranges::all_of(workflow.needs[step], [&](auto need) { return HasResult(board.at(need)); });
     RC_ASSERT((board.at(step) == kBlocked) == !has_all);
   }
 }

@@ -18,7 +18,8 @@ std::vector<std::string> KeysOf(const Workflow& workflow) {
   Fingerprints files;
   std::vector<std::string> keys(workflow.steps.size());
   for (const auto step : workflow.order) {
-    keys[step] = KeyOf(KeyPartsOf(workflow, step, [&](StepIndex need) { return keys[need]; }, files));
+    keys[step] = KeyOf(KeyPartsOf(
+        workflow, step, [&](StepIndex need) { return keys[need]; }, files));
   }
   return keys;
 }
@@ -52,7 +53,8 @@ TEST(StepKey, NamesWhatHasChanged) {
   const auto text = std::string("  a: {command: [python3, step.py], inputs: {raw: raw.txt}, env: {X: '1'}}\n");
   const auto parts = [&](const std::string& steps) {
     Fingerprints files;
-    return KeyPartsOf(WorkflowOf(folder, steps), 0, [](StepIndex) { return std::string(); }, files);
+    return KeyPartsOf(
+        WorkflowOf(folder, steps), 0, [](StepIndex) { return std::string(); }, files);
   };
   const auto before = parts(text);
   WriteFile(folder / "raw.txt", "two");
@@ -64,8 +66,9 @@ TEST(StepKey, NamesWhatHasChanged) {
 TEST(StepKey, ResourcesLimitsAndTheConditionChangeNoResult) {
   const TempDirectory folder;
   const auto plain = KeysOf(WorkflowOf(folder, "  a: {command: [x]}\n"));
-  EXPECT_EQ(KeysOf(WorkflowOf(folder, "  a: {command: [x], resources: {cpus: 4}, retries: 2, time_limit: 1h,\n"
-                                      "      description: text, when: 1 > 0}\n")),
+  EXPECT_EQ(KeysOf(WorkflowOf(folder,
+                              "  a: {command: [x], resources: {cpus: 4}, retries: 2, time_limit: 1h,\n"
+                              "      description: text, when: 1 > 0}\n")),
             plain);
 }
 
