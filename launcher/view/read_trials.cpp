@@ -128,7 +128,7 @@ void TakeProgress(const std::vector<TrialRecord>& trials, const StudyRecord& stu
       std::ranges::count_if(trials, [](const TrialRecord& trial) { return ensemble::IsFinal(trial.state); }));
   const auto total = static_cast<double>(study.trials * study.repeats);
   const bool runs = !HasEnded(view.phase);
-  view.progress = Progress{ended, total, "trials", runs ? TimeLeft(ended, total, study.created, now) : std::nullopt};
+  view.progress = WorkDone{ended, total, "trials", runs ? TimeLeft(ended, total, study.created, now) : std::nullopt};
 }
 
 // ---- the analysis

@@ -5,7 +5,7 @@
 
 namespace slipway::launcher {
 
-template <class Visitor, MaybeConst<Progress> Struct>
+template <class Visitor, MaybeConst<WorkDone> Struct>
 void Visit(Visitor& visit, Struct& progress) {
   visit("done", progress.done);
   visit("total", progress.total);

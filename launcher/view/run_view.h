@@ -17,7 +17,7 @@
 
 namespace slipway::launcher {
 
-struct Progress {
+struct WorkDone {
   double done = 0;
   std::optional<double> total;
   std::string unit;              ///< "trials", "steps"
@@ -182,7 +182,7 @@ struct RunView {
   int attempt = 0;
   Json cause;  ///< as state.json has it; null
   std::string reason;
-  std::optional<Progress> progress;
+  std::optional<WorkDone> progress;
   std::optional<BestValue> best;
   std::vector<PhaseSpan> phases;
   std::vector<AttemptView> attempts;

@@ -188,7 +188,7 @@ void TakeProgressOfCurves(RunView& view) {
   for (const auto& curve : view.curves) {
     if (!curve.step.empty()) last_step = std::max(last_step, curve.step.back());
   }
-  if (!view.curves.empty()) view.progress = Progress{last_step, {}, "steps", {}};
+  if (!view.curves.empty()) view.progress = WorkDone{last_step, {}, "steps", {}};
 }
 
 }  // namespace

@@ -6,7 +6,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "core/likeness.h"
+#include "core/text.h"
 #include "core/text_table.h"
 #include "core/units.h"
 #include "launcher/run/workflow/step_journal.h"

@@ -49,7 +49,7 @@ inline RunView SmallEnsemble() {
   AddTrial(run, "running", {}, "n2:1");
   AddTrial(run, "running", {}, "n1:1");
   run.best = BestValue{"loss", ensemble::Goal::kMinimize, 0.125, 2, {}};
-  run.progress = Progress{3, 10.0, "trials", 90.0};
+  run.progress = WorkDone{3, 10.0, "trials", 90.0};
   return run;
 }
 
@@ -68,7 +68,7 @@ inline RunView SmallSingle() {
   CurveView curve{"loss", {}, 1, 5, 0, 0.1, 1.0, {10, 20, 30, 40, 50}, {1.0, 0.5, 0.25, 0.15, 0.1}, {}};
   for (int i = 0; i < 5; ++i) curve.time.push_back(kNow - 50 + 10 * i);
   run.curves = {curve};
-  run.progress = Progress{50, {}, "steps", {}};
+  run.progress = WorkDone{50, {}, "steps", {}};
   run.events = {{kNow - 150, "queued", "job 17"}, {kNow - 120, "running", "attempt 1"}};
   return run;
 }
