@@ -138,6 +138,8 @@ def test_commands_for_one_experiment_name_the_steps(chain):
     assert chain.json("ls")["runs"][0]["phase"] == "succeeded"
     chain.slipway("logs", "last/mak", status=2)
     assert "did you mean 'make'" in chain.said
+    chain.slipway("status", "last/make", status=2)
+    assert "has no run: it is no experiment" in chain.said and "/make" in chain.said
 
 
 def test_retries_and_time_limits(flow):
@@ -194,6 +196,8 @@ steps:
     assert set(flow.states(document).values()) == {"done"}
     assert flow.slipway("logs", "last/show") == "1.0 1.0 2.0\n"
     assert flow.json("trials", "best", "last/search")["trials"][0]["objective"] == 1.0
+    assert set(flow.states(flow.json("run", "flow.yaml")).values()) == {"reused"}
+    assert flow.json("trials", "best", "last/search")["trials"][0]["objective"] == 1.0, "of the run that was reused"
     assert (flow.folder / document["steps"][-1]["folder"] / "result/outputs/report.html").exists()
     assert set(flow.states(flow.json("run", "flow.yaml")).values()) == {"reused"}
 

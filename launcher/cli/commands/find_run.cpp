@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include "core/error.h"
+#include "launcher/run/workflow/result_store.h"
+#include "launcher/run/workflow/step_journal.h"
 #include "launcher/run/workflow/workflow_folder.h"
 
 namespace slipway::launcher {
@@ -23,10 +25,19 @@ std::optional<StepOfRun> StepNamed(const Session& session, const std::string& se
   return IsWorkflowRun(run) ? std::optional(StepOfRun{std::move(run), selector.substr(slash + 1)}) : std::nullopt;
 }
 
+/// The run of an earlier workflow run whose result the step has reused.
+std::optional<RunFolder> ReusedRunOf(const StepOfRun& step) {
+  const auto records = ReadStepJournal(step.run.path());
+  const auto record = records.find(step.step);
+  if (record == records.end() || record->second.result.empty()) return {};
+  const auto folder = ResultStore(step.run.path().parent_path()).Read(record->second.result).run_folder;
+  return folder.empty() ? std::nullopt : std::optional(RunFolder::Open(folder));
+}
+
 /// The newest run of a step that is an experiment or ensemble.
 std::optional<RunFolder> RunOf(const StepOfRun& step) {
   auto runs = ListRuns(StepFolder(step.run, step.step));
-  return runs.empty() ? std::nullopt : std::optional(std::move(runs.back()));
+  return runs.empty() ? ReusedRunOf(step) : std::optional(std::move(runs.back()));
 }
 
 }  // namespace
@@ -46,8 +57,13 @@ RunFolder FindExperiment(const Session& session, const std::string& selector) {
 
 RunFolder FindRun(const Session& session, const std::string& selector) {
   const auto step = StepNamed(session, selector);
-  if (auto run = step ? RunOf(*step) : std::nullopt) return std::move(*run);
-  return FindPlainRun(session, selector);
+  if (!step) return FindPlainRun(session, selector);
+  if (auto run = RunOf(*step)) return std::move(*run);
+  const auto id = step->run.id();
+  throw Error(ErrorKind::kUsage,
+              fmt::format("step '{}' of {} has no run: it is no experiment, or has not started", step->step, id),
+              fmt::format("see its state with slipway status {}, and what it printed with slipway logs {}/{}", id, id,
+                          step->step));
 }
 
 }  // namespace slipway::launcher

@@ -214,6 +214,7 @@ const std::map<std::string_view, std::vector<std::string>> kAdviceByKind{
     {"watched", {"slipway logs small-1"}},
     {"no_progress", {"SLIPWAY_CHECKPOINT_DIR"}},
     {"start_failed", {"slipway doctor"}},
+    {"steps_failed", {"slipway logs small-1/", "slipway resume small-1"}},
     {"node_lost", {"a node was at fault"}},
     {"nodes_missing", {"a node was at fault"}},
     {"time_limit", {"launch.time_limit"}},
