@@ -208,8 +208,8 @@ TEST(Run, EndsAProgramThatAsksForTurnsWithoutEnd) {
 
 /// A session of its own: the signals of its group do not reach it.
 constexpr auto kLeavesASession =
-    "setsid sh -c 'trap \"echo told > told\" TERM; while :; do sleep 0.1; done' & echo $! > stray; "
-    "until kill -0 $(cat stray); do sleep 0.05; done; touch up; ";
+    "setsid sh -c 'trap \"echo told > told\" TERM; touch ready; while :; do sleep 0.1; done' & echo $! > stray; "
+    "until [ -e ready ]; do sleep 0.05; done; touch up; ";
 
 pid_t StrayOf(const Workplace& place) { return std::stoi(ReadFile(place / "stray")); }
 
