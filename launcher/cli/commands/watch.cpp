@@ -148,7 +148,7 @@ Model FirstModel(const WatchOptions& options, Session& session) {
     model.has_list = true;
     model.page = watch::Page::kRuns;
   } else {
-    model.run = FindRun(session, options.run).path();
+    model.run = FindExperiment(session, options.run).path();
   }
   return model;
 }
