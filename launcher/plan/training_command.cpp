@@ -12,12 +12,6 @@
 namespace slipway::launcher {
 namespace {
 
-std::string UpperCase(std::string text) {
-  std::transform(text.begin(), text.end(), text.begin(),
-                 [](unsigned char c) { return std::isalnum(c) ? static_cast<char>(std::toupper(c)) : '_'; });
-  return text;
-}
-
 /// A number of steps, or a share as the spec writes it: "10%".
 Json StepsText(const StepCount& count) {
   if (count.fraction) return fmt::format("{:.10g}%", *count.fraction * 100);
@@ -106,6 +100,12 @@ void AddPlaceVariables(Variables& variables, const OwnValues& own) {
 
 }  // namespace
 
+std::string NameInVariable(std::string name) {
+  std::transform(name.begin(), name.end(), name.begin(),
+                 [](unsigned char c) { return std::isalnum(c) ? static_cast<char>(std::toupper(c)) : '_'; });
+  return name;
+}
+
 std::string AttemptFolder(int attempt) { return fmt::format("attempt-{}", attempt); }
 
 AttemptPlace PlaceOfAttempt(std::filesystem::path run, int attempt) {
@@ -163,7 +163,7 @@ Variables TrainingVariables(const Spec& spec, const std::string& spec_hash, cons
   if (spec.mllog) variables.emplace_back("SLIPWAY_MLLOG", place.mllog());
   AddTrialVariables(variables, spec, terms);
   for (const auto& dataset : data) {
-    const auto name = UpperCase(dataset.dataset);
+    const auto name = NameInVariable(dataset.dataset);
     if (!dataset.directory.empty()) variables.emplace_back("SLIPWAY_DATA_" + name, dataset.directory);
     if (!dataset.shares.empty()) variables.emplace_back("SLIPWAY_SHARES_" + name, dataset.shares);
   }
@@ -175,7 +175,8 @@ Variables VariablesOfNode(const StagedDirectories& data, int node) {
   Variables variables;
   for (const auto& place : data) {
     const auto own = place.on_node.find(node);
-    if (own != place.on_node.end()) variables.emplace_back("SLIPWAY_DATA_" + UpperCase(place.dataset), own->second);
+    if (own == place.on_node.end()) continue;
+    variables.emplace_back("SLIPWAY_DATA_" + NameInVariable(place.dataset), own->second);
   }
   return variables;
 }

@@ -52,6 +52,9 @@ std::string AttemptFolder(int attempt);
 /// The place of an attempt of the run or trial in `run`; checkpoints and outputs are not set yet.
 AttemptPlace PlaceOfAttempt(std::filesystem::path run, int attempt);
 
+/// The name of a dataset, input or output as environment variables have it: "val-set" is VAL_SET.
+std::string NameInVariable(std::string name);
+
 using Variables = std::vector<std::pair<std::string, std::string>>;
 
 /// Where the ranks find a dataset.

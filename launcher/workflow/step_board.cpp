@@ -1,5 +1,7 @@
 #include "launcher/workflow/step_board.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -11,8 +13,10 @@ namespace {
 using enum StepState;
 
 /// Our own promise: who calls knows the state.
-void Require(bool allowed) {
-  if (!allowed) throw Error(ErrorKind::kInternal, "a step of a workflow took a way that there is none of");
+void Require(bool allowed, const Step& step, StepState from, StepState to) {
+  if (allowed) return;
+  throw Error(ErrorKind::kInternal,
+              fmt::format("step '{}' is {} and cannot become {}", step.name, WordOf(from), WordOf(to)));
 }
 
 }  // namespace
@@ -45,17 +49,17 @@ StepBoard::StepBoard(const Workflow& workflow)
 std::vector<StepIndex> StepBoard::TakeReady() { return std::exchange(ready_, {}); }
 
 void StepBoard::Start(StepIndex step) {
-  Require(states_[step] == kReady);
+  Require(states_[step] == kReady, workflow_.steps[step], states_[step], kRunning);
   states_[step] = kRunning;
 }
 
 void StepBoard::Retry(StepIndex step) {
-  Require(states_[step] == kRunning);
+  Require(states_[step] == kRunning, workflow_.steps[step], states_[step], kReady);
   states_[step] = kReady;
 }
 
 std::vector<StepIndex> StepBoard::Settle(StepIndex step, StepState state) {
-  Require(!IsFinal(states_[step]) && IsFinal(state));
+  Require(!IsFinal(states_[step]) && IsFinal(state), workflow_.steps[step], states_[step], state);
   Enter(step, state);
   if (HasResult(state)) {
     for (const auto next : workflow_.dependants[step]) {

@@ -3,12 +3,11 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <algorithm>
-#include <cctype>
 #include <nlohmann/json.hpp>
 
 #include "core/files.h"
 #include "launcher/plan/plan.h"
+#include "launcher/plan/training_command.h"
 #include "launcher/run_folder/prepare.h"
 #include "launcher/spec/written_spec.h"
 
@@ -20,11 +19,6 @@ namespace fs = std::filesystem;
 constexpr const char* kSlipway = "/proc/self/exe";
 /// A run ends its ranks within this time; then it is killed.
 constexpr std::chrono::seconds kGraceOfRun{60};
-
-std::string Upper(std::string text) {
-  std::ranges::transform(text, text.begin(), [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
-  return text;
-}
 
 class Preparer {
  public:
@@ -68,8 +62,8 @@ class Preparer {
           .Set("SLIPWAY_OUTPUT_DIR", place_.outputs().string())
           .Set("SLIPWAY_METRICS", place_.metrics().string())
           .Set("SLIPWAY_ATTEMPT", std::to_string(order_.attempt));
-      for (const auto& [name, path] : scope.inputs) environment.Set("SLIPWAY_INPUT_" + Upper(name), path);
-      for (const auto& [name, path] : scope.outputs) environment.Set("SLIPWAY_OUTPUT_" + Upper(name), path);
+      for (const auto& [name, path] : scope.inputs) environment.Set("SLIPWAY_INPUT_" + NameInVariable(name), path);
+      for (const auto& [name, path] : scope.outputs) environment.Set("SLIPWAY_OUTPUT_" + NameInVariable(name), path);
     }
     for (const auto& [name, value] : step_.env) environment.Set(name, ResolveText(value, scope));
     return environment;

@@ -31,8 +31,8 @@ const StepDecision& StepReuse::Decide(StepIndex index) {
   const auto newest = store_.Newest(decision.key);
   const auto damage = newest ? store_.WhyDamaged(*newest) : std::string();
   const auto made = made_.find(step.name);
-  const bool made_here = newest && made != made_.end() && made->second == *newest;
-  if (newest && damage.empty() && (made_here || !IsForced(step))) {
+  decision.own = newest && made != made_.end() && made->second == *newest;
+  if (newest && damage.empty() && (decision.own || !IsForced(step))) {
     decision.reuse = true;
     decision.id = *newest;
     return decision;

@@ -109,9 +109,7 @@ class WorkflowManager {
     try {
       if (const auto why = WhySkipped(workflow_.steps[index]); !why.empty()) return Settle(index, kSkipped, why);
       const auto& decision = reuse_.Decide(index);
-      const auto made = made_.find(workflow_.steps[index].name);
-      const bool own = made != made_.end() && made->second == decision.id;
-      if (decision.reuse) return Settle(index, own ? kDone : kReused, {});
+      if (decision.reuse) return Settle(index, decision.own ? kDone : kReused, {});
       waiting_.insert(index);
     } catch (const Error& error) {
       Settle(index, kFailed, error.message());
