@@ -14,8 +14,9 @@
  * slipway_finalize then waits for nobody. A program that gives up on one rank for a reason of its own must end that
  * process without slipway_finalize.
  *
- * A tensor is a dense row-major array in CPU memory; a CUDA device pointer is refused with SLIPWAY_ERROR_DEVICE_MEMORY
- * (other makers' devices are not recognised). One thread at a time may be inside this library, with two exceptions:
+ * A tensor is a dense row-major array in CPU memory, or in the memory of an NVIDIA GPU (of other makers' GPUs nothing is
+ * recognised). Functions that end in _on_stream order their work with a CUDA stream of the program; those without do so
+ * with the legacy default stream, which is that of PyTorch and CuPy. They ignore the stream for CPU memory. One thread at a time may be inside this library, with two exceptions:
  * any thread may call slipway_submit, and each group of slipway_group_create_by_members may have a thread of its own
  * inside an operation. A child made by fork() is not part of the job.
  */
@@ -49,11 +50,12 @@ typedef enum slipway_status SLIPWAY_ENUM_BASE {
   SLIPWAY_ERROR_MPI = 3,           /* MPI reported an error; the communicator cannot be used again */
   SLIPWAY_ERROR_MISMATCH = 4,      /* ranks disagree (tensor list, sizes, replicas); the message names them */
   SLIPWAY_ERROR_IO = 5,            /* a file of the run folder cannot be read or written */
-  SLIPWAY_ERROR_DEVICE_MEMORY = 6, /* not CPU memory */
+  SLIPWAY_ERROR_DEVICE_MEMORY = 6, /* GPU memory where it cannot be: parameter servers, lists of several devices */
   SLIPWAY_ERROR_OUT_OF_MEMORY = 7,
   SLIPWAY_ERROR_INTERNAL = 8,
   SLIPWAY_ERROR_STALLED = 9,    /* a rank is dead, or did not come in time; the message names rank and host */
-  SLIPWAY_ERROR_NOT_FINITE = 10 /* a gradient holds NaN or infinity; the message names tensor and rank */
+  SLIPWAY_ERROR_NOT_FINITE = 10, /* a gradient holds NaN or infinity; the message names tensor and rank */
+  SLIPWAY_ERROR_DEVICE = 11      /* the driver of a GPU reported an error; the message has its name */
 } slipway_status;
 
 typedef enum slipway_dtype SLIPWAY_ENUM_BASE {
@@ -159,6 +161,9 @@ SLIPWAY_API int slipway_broadcast(const slipway_tensor* tensors, int count, int 
  * in float32. Collective.
  */
 SLIPWAY_API int slipway_allreduce(void* data, int64_t count, slipway_dtype dtype, slipway_op op, int group);
+/** The same, of GPU memory, after what `stream` was given so far; later work of `stream` finds the result. Collective. */
+SLIPWAY_API int slipway_allreduce_on_stream(void* data, int64_t count, slipway_dtype dtype, slipway_op op, int group,
+                                            void* stream);
 /**
  * Combines the `send` buffers (sum of `counts` elements) of all ranks; rank r gets its `counts[r]` elements, in rank
  * order. `counts` has one entry for each rank and is the same everywhere. `receive` must not overlap `send`.
@@ -205,8 +210,16 @@ SLIPWAY_API int slipway_unregister(const char* team);
  * others. Any order, any thread. The tensor must not be touched until slipway_wait. Local.
  */
 SLIPWAY_API int slipway_submit(const char* team, int index);
+/** The same, of a tensor in GPU memory that has its final value when `stream` has done what it was given so far. Local. */
+SLIPWAY_API int slipway_submit_on_stream(const char* team, int index, void* stream);
 /** Submits what was not, and returns when the team's tensors hold the result of this step. Collective. */
 SLIPWAY_API int slipway_wait(const char* team);
+/**
+ * The same, of tensors in GPU memory: what is submitted now is final when `stream` has done what it was given so far,
+ * and later work of `stream` finds the result. The calling thread does not wait for the last copies to the GPU.
+ * Collective.
+ */
+SLIPWAY_API int slipway_wait_on_stream(const char* team, void* stream);
 /**
  * One step, slipway_submit of all tensors and slipway_wait. In mode `sync` the tensors hold their mean over all ranks;
  * in mode `delayed` the mean of `lag` steps ago. The same bits on every rank. Collective.

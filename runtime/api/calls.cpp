@@ -6,7 +6,6 @@
 #include <functional>
 #include <limits>
 
-#include "runtime/exchange/cpu_memory.h"
 #include "runtime/group/agreement.h"
 
 namespace slipway::runtime {
@@ -58,7 +57,6 @@ void RequireCount(int64_t count) {
 
 void RequireData(const void* data, int64_t count, const char* name) {
   RequireArgument(data != nullptr || count == 0, fmt::format("{} is a null pointer", name));
-  RequireCpuMemory(data, name);
 }
 
 void RequireApart(const std::vector<TensorInfo>& tensors) {

@@ -46,7 +46,6 @@ Job& WholeJob();
 /// Errors of all that follow: RuntimeError(ARGUMENT).
 void RequireArgument(bool good, const std::string& message);
 void RequireCount(std::int64_t count);
-/// Memory that the processor reaches, unless there is nothing in it. Errors: also RuntimeError(DEVICE_MEMORY).
 void RequireData(const void* data, std::int64_t count, const char* name);
 /// What is combined in place must be combined once.
 void RequireApart(const std::vector<TensorInfo>& tensors);

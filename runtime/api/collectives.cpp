@@ -3,12 +3,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstring>
+#include <optional>
 #include <vector>
 
 #include "runtime/api/calls.h"
 #include "runtime/collectives/allreduce.h"
 #include "runtime/collectives/broadcast.h"
 #include "runtime/collectives/pairwise.h"
+#include "runtime/exchange/allreduce_on_device.h"
+#include "runtime/exchange/cpu_images.h"
 #include "runtime/exchange/replicas.h"
 #include "runtime/group/agreement.h"
 #include "runtime/slipway.h"
@@ -48,6 +52,35 @@ void RequireApart(const void* send, int64_t sent, const void* receive, int64_t r
                   "the buffers to send and to receive overlap");
 }
 
+struct Elements {
+  void* data = nullptr;
+  int64_t count = 0;
+  Reduction reduction;
+};
+
+int AllreduceOf(const char* function, const Elements& elements, int group, StreamHandle stream) {
+  return Guard(function, [&] {
+    auto& current = WholeJob();
+    const auto& [data, count, reduction] = elements;
+    RequireCount(count);
+    RequireReduction(reduction.dtype, reduction.op);
+    RequireData(data, count, "the data");
+    const Operation operation(current.watch(), Activity::kAllreduce);
+    auto& members = current.GroupOf(group);
+    if (const auto place = PlaceOf(data)) {
+      return AllreduceOnDevice(*place, data, count, reduction, members, current.benches(), stream);
+    }
+    const Piece piece{static_cast<char*>(data), count};
+    Allreduce({{&piece, 1}, reduction, 0, nullptr}, members);
+  });
+}
+
+/// `count` elements of the program as the CPU reaches them.
+CpuImages ImageOf(const void* data, int64_t count, slipway_dtype dtype, ImageUse use) {
+  const auto tensor = FlatTensor("data", data, count, dtype);
+  return {{&tensor, 1}, use, CurrentJob().benches()};
+}
+
 }  // namespace
 
 extern "C" {
@@ -59,22 +92,24 @@ int slipway_broadcast(const slipway_tensor* tensors, int count, int root, int gr
     auto& members = current.GroupOf(group);
     OnAllRanks(members.communicator(),
                [&] { RequireArgument(root >= 0 && root < members.size(), fmt::format("there is no rank {}", root)); });
-    for (const auto& tensor : TakeSameTensors(fmt::format("root {}", root), tensors, count, members.communicator())) {
+    const auto taken = TakeSameTensors(fmt::format("root {}", root), tensors, count, members.communicator());
+    const auto use = members.rank() == root ? ImageUse::kRead : ImageUse::kWrite;
+    std::optional<CpuImages> images;
+    OnAllRanks(members.communicator(), [&] { images.emplace(taken, use, current.benches()); });
+    for (const auto& tensor : images->tensors()) {
       Broadcast(tensor.data, tensor.bytes(), root, members.members());
     }
+    images->Return();
   });
 }
 
 int slipway_allreduce(void* data, int64_t count, slipway_dtype dtype, slipway_op op, int group) {
-  return Guard(__func__, [&] {
-    auto& current = WholeJob();
-    RequireCount(count);
-    RequireReduction(dtype, op);
-    RequireData(data, count, "the data");
-    const Operation operation(current.watch(), Activity::kAllreduce);
-    const Piece piece{static_cast<char*>(data), count};
-    Allreduce({{&piece, 1}, {dtype, op}, 0, nullptr}, current.GroupOf(group));
-  });
+  return AllreduceOf(__func__, {data, count, {dtype, op}}, group, nullptr);
+}
+
+int slipway_allreduce_on_stream(void* data, int64_t count, slipway_dtype dtype, slipway_op op, int group,
+                                void* stream) {
+  return AllreduceOf(__func__, {data, count, {dtype, op}}, group, stream);
 }
 
 int slipway_reduce_scatter(const void* send, void* receive, const int64_t* counts, slipway_dtype dtype, slipway_op op,
@@ -89,7 +124,10 @@ int slipway_reduce_scatter(const void* send, void* receive, const int64_t* count
     RequireData(receive, own, "the data to receive");
     RequireApart(send, TotalOf(slices), receive, own, dtype);
     const Operation operation(current.watch(), Activity::kReduceScatter);
-    PairwiseReduceScatter(send, receive, slices, {dtype, op}, members.members(), members.size());
+    const auto sent = ImageOf(send, TotalOf(slices), dtype, ImageUse::kRead);
+    auto received = ImageOf(receive, own, dtype, ImageUse::kWrite);
+    PairwiseReduceScatter(sent.data(0), received.data(0), slices, {dtype, op}, members.members(), members.size());
+    received.Return();
   });
 }
 
@@ -105,11 +143,14 @@ int slipway_allgather(const void* send, void* receive, const int64_t* counts, sl
     RequireApart(send, own.count, receive, TotalOf(slices), dtype);
     const Operation operation(current.watch(), Activity::kAllgather);
     const auto element = SizeOf(dtype);
+    const auto sent = ImageOf(send, own.count, dtype, ImageUse::kRead);
+    auto received = ImageOf(receive, TotalOf(slices), dtype, ImageUse::kWrite);
     if (own.count > 0) {
-      std::memcpy(static_cast<char*>(receive) + static_cast<std::size_t>(own.first) * element, send,
+      std::memcpy(received.data(0) + static_cast<std::size_t>(own.first) * element, sent.data(0),
                   static_cast<std::size_t>(own.count) * element);
     }
-    PairwiseAllgather(receive, slices, element, members.members());
+    PairwiseAllgather(received.data(0), slices, element, members.members());
+    received.Return();
   });
 }
 
@@ -127,7 +168,10 @@ int slipway_alltoall(const void* send, const int64_t* send_counts, void* receive
     const auto own = static_cast<std::size_t>(members.rank());
     RequireArgument(out[own].count == in[own].count, "a rank sends itself as much as it receives from itself");
     const Operation operation(current.watch(), Activity::kAlltoall);
-    PairwiseAlltoall(send, out, receive, in, SizeOf(dtype), members.members());
+    const auto sent = ImageOf(send, TotalOf(out), dtype, ImageUse::kRead);
+    auto received = ImageOf(receive, TotalOf(in), dtype, ImageUse::kWrite);
+    PairwiseAlltoall(sent.data(0), out, received.data(0), in, SizeOf(dtype), members.members());
+    received.Return();
   });
 }
 
@@ -149,6 +193,7 @@ int slipway_average(double* values, int64_t count) {
     auto& current = WholeJob();
     RequireCount(count);
     RequireData(values, count, "the data");
+    RequireCpuMemory(values, "the data");
     const Operation operation(current.watch(), Activity::kAverage);
     const Piece piece{reinterpret_cast<char*>(values), count};
     Allreduce({{&piece, 1}, {SLIPWAY_FLOAT64, SLIPWAY_MEAN}, 0, nullptr}, current.all());
@@ -160,7 +205,10 @@ int slipway_check_match(const slipway_tensor* tensors, int count) {
     auto& current = WholeJob();
     const Operation operation(current.watch(), Activity::kCheckMatch);
     auto& communicator = current.communicator();
-    CheckReplicas(TakeSameTensors("a comparison", tensors, count, communicator), communicator);
+    const auto taken = TakeSameTensors("a comparison", tensors, count, communicator);
+    std::optional<CpuImages> images;
+    OnAllRanks(communicator, [&] { images.emplace(taken, ImageUse::kRead, current.benches()); });
+    CheckReplicas(images->tensors(), communicator);
   });
 }
 

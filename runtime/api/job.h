@@ -14,6 +14,7 @@
 
 #include "runtime/api/settings.h"
 #include "runtime/checkpoint/checkpoints.h"
+#include "runtime/device/workbench.h"
 #include "runtime/exchange/team.h"
 #include "runtime/group/group.h"
 #include "runtime/group/mpi_library.h"
@@ -51,6 +52,7 @@ class Job {
   int local_size() const { return local_size_; }
   Watch& watch() { return watch_; }
   ProcessMemory& memory() { return memory_; }
+  Workbenches& benches() { return benches_; }
   Checkpoints& checkpoints() { return *checkpoints_; }
   StopFile& stop_file() { return *stop_file_; }
   MetricsFile* metrics() { return metrics_.get(); }  ///< null but on rank 0
@@ -104,6 +106,7 @@ class Job {
   MpiLibrary mpi_;                       // outlives all that communicates
   Watch watch_{WatchSettings()};
   ProcessMemory memory_;
+  Workbenches benches_{memory_.pool};
   JobSettings settings_;
   int local_rank_ = 0;
   int local_size_ = 1;

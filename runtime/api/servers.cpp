@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "runtime/api/calls.h"
+#include "runtime/device/device_memory.h"
 #include "runtime/group/agreement.h"
 #include "runtime/slipway.h"
 
@@ -41,6 +42,7 @@ int slipway_server_create(const char* server, const slipway_tensor* parameters, 
       for (const auto& tensor : taken) {
         RequireArgument(IsFloat(tensor.dtype), fmt::format("parameter '{}' is of {}, which no gradient can change",
                                                            tensor.name, NameOf(tensor.dtype)));
+        RequireCpuMemory(tensor.data, fmt::format("parameter '{}'", tensor.name));
       }
       RequireApart(taken);
     });
@@ -51,7 +53,9 @@ int slipway_server_create(const char* server, const slipway_tensor* parameters, 
 int slipway_server_push(const char* server, const slipway_tensor* gradients, int count) {
   return Guard(__func__, [&] {
     RequireArgument(server != nullptr, "the parameter server has no name");
-    WholeJob().ServerOf(server).Push(TakeTensors(gradients, count));
+    const auto taken = TakeTensors(gradients, count);
+    for (const auto& tensor : taken) RequireCpuMemory(tensor.data, tensor.name);
+    WholeJob().ServerOf(server).Push(taken);
   });
 }
 

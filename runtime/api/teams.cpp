@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "runtime/api/calls.h"
+#include "runtime/exchange/device_images.h"
 #include "runtime/group/agreement.h"
 #include "runtime/slipway.h"
 
@@ -15,6 +16,27 @@ namespace {
 
 using namespace slipway::runtime;  // this file is the outer face of the runtime
 using Operation = Watch::Operation;
+
+/// On a device the list is divided in another way, so that all ranks must have theirs there, or none. Collective.
+void RequireOneKindOfMemory(const char* team, const std::vector<TensorInfo>& tensors, Communicator& communicator) {
+  bool on_device = false;
+  OnAllRanks(communicator, [&] { on_device = PlaceOf(tensors).has_value(); });
+  RequireSameCall(fmt::format("team '{}' in {} memory", team, on_device ? "GPU" : "CPU"), {}, communicator);
+}
+
+int Submit(const char* function, const char* team, int index, StreamHandle stream) {
+  return Guard(function, [&] {
+    RequireArgument(team != nullptr, "the team has no name");
+    WholeJob().TeamOf(team).Submit(index, stream);
+  });
+}
+
+int Wait(const char* function, const char* team, StreamHandle stream) {
+  return Guard(function, [&] {
+    RequireArgument(team != nullptr, "the team has no name");
+    WholeJob().TeamOf(team).Wait(stream);
+  });
+}
 
 }  // namespace
 
@@ -33,6 +55,7 @@ int slipway_register(const char* team, const slipway_tensor* tensors, int count,
       }
     });
     auto taken = TakeSameTensors(fmt::format("team '{}' of {} steps", team, total_steps), tensors, count, communicator);
+    RequireOneKindOfMemory(team, taken, communicator);
     OnAllRanks(communicator, [&] {
       for (const auto& tensor : taken) {
         RequireArgument(IsNumber(tensor.dtype),
@@ -76,26 +99,17 @@ int slipway_unregister(const char* team) {
   });
 }
 
-int slipway_submit(const char* team, int index) {
-  return Guard(__func__, [&] {
-    RequireArgument(team != nullptr, "the team has no name");
-    WholeJob().TeamOf(team).Submit(index);
-  });
+int slipway_submit(const char* team, int index) { return Submit(__func__, team, index, nullptr); }
+
+int slipway_submit_on_stream(const char* team, int index, void* stream) {
+  return Submit(__func__, team, index, stream);
 }
 
-int slipway_wait(const char* team) {
-  return Guard(__func__, [&] {
-    RequireArgument(team != nullptr, "the team has no name");
-    WholeJob().TeamOf(team).Wait();
-  });
-}
+int slipway_wait(const char* team) { return Wait(__func__, team, nullptr); }
 
-int slipway_gradients(const char* team) {
-  return Guard(__func__, [&] {
-    RequireArgument(team != nullptr, "the team has no name");
-    WholeJob().TeamOf(team).Wait();
-  });
-}
+int slipway_wait_on_stream(const char* team, void* stream) { return Wait(__func__, team, stream); }
+
+int slipway_gradients(const char* team) { return Wait(__func__, team, nullptr); }
 
 int slipway_delivered(const char* team, int* delivered) {
   return Guard(__func__, [&] {

@@ -10,6 +10,7 @@
 #include "runtime/collectives/allreduce.h"
 #include "runtime/exchange/settings.h"
 #include "runtime/exchange/tensors.h"
+#include "runtime/memory/pool_memory.h"
 
 namespace slipway::runtime {
 
@@ -25,22 +26,6 @@ struct BucketPlan {
 /// The last tensors come first, as backward passes make them; each bucket is closed when it holds `bytes` or more.
 /// A pure function of the list, so that all ranks agree. Empty tensors are left out.
 std::vector<BucketPlan> PlanBuckets(std::span<const TensorInfo> tensors, std::int64_t bytes);
-
-/// A block of slipway_alloc memory that frees itself.
-class PoolMemory {
- public:
-  PoolMemory(SharedPool& pool, std::int64_t bytes) : pool_(&pool), memory_(pool.Allocate(bytes)) {}
-  PoolMemory(PoolMemory&& other) noexcept : pool_(other.pool_), memory_(std::exchange(other.memory_, nullptr)) {}
-  PoolMemory& operator=(PoolMemory&&) = delete;
-  ~PoolMemory() {
-    if (memory_ != nullptr) pool_->Free(memory_);
-  }
-  char* data() const { return static_cast<char*>(memory_); }
-
- private:
-  SharedPool* pool_;
-  void* memory_;
-};
 
 class BucketExchange {
  public:

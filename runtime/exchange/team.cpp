@@ -8,23 +8,13 @@
 #include <cstring>
 
 #include "runtime/collectives/pieces.h"
+#include "runtime/exchange/team_errors.h"
 #include "runtime/status.h"
 
 namespace slipway::runtime {
 namespace {
 
 using StepClock = StepTrace::Clock;
-
-/// What `action` throws, if it does.
-template <class Action>
-std::exception_ptr ErrorOf(Action action) {
-  try {
-    action();
-    return nullptr;
-  } catch (...) {
-    return std::current_exception();
-  }
-}
 
 }  // namespace
 
@@ -64,7 +54,8 @@ void Team::Configure(const TeamSettings& settings) {
   StopThread();
   parts_.settings = settings;
   schedule_ = schedule;
-  Build();
+  failure_ = ErrorOf([this] { Build(); });
+  if (failure_) std::rethrow_exception(failure_);
 }
 
 Team::Schedule Team::ScheduleOf(const TeamSettings& settings) const {
@@ -80,14 +71,14 @@ void Team::Build() {
   const auto& settings = parts_.settings;
   // One slot for each step that is on its way, and one that is being filled.
   slots_ = settings.lag > 0 ? settings.lag + 1 : 0;
-  const auto plans = PlanBuckets(parts_.tensors, settings.bucket_bytes);
-  bucket_of_.assign(parts_.tensors.size(), -1);
   buckets_.clear();
+  MakeImages();
+  const auto plans = PlanBuckets(values_, settings.bucket_bytes);
+  bucket_of_.assign(values_.size(), -1);
   for (const auto& plan : plans) {
     for (const int tensor : plan.tensors)
       bucket_of_[static_cast<std::size_t>(tensor)] = static_cast<int>(buckets_.size());
-    buckets_.emplace_back(plan, parts_.tensors, settings, slots_, static_cast<std::uint32_t>(buckets_.size() + 1),
-                          *group_);
+    buckets_.emplace_back(plan, values_, settings, slots_, static_cast<std::uint32_t>(buckets_.size() + 1), *group_);
   }
   submitted_.assign(parts_.tensors.size(), 0);
   waiting_.assign(buckets_.size(), 0);
@@ -110,14 +101,14 @@ void Team::StartStep() {
   if (current_) return;
   for (std::size_t i = 0; i < buckets_.size(); ++i) waiting_[i] = static_cast<int>(buckets_[i].plan().tensors.size());
   ready_ = 0;
-  first_bad_ = parts_.tensors.size();
+  first_bad_ = values_.size();
   // With a slot for each step that may be pending, step modulo slots is free.
   current_ =
       Step{.number = step_, .slot = Delayed(step_) ? std::optional(static_cast<int>(step_ % slots_)) : std::nullopt};
   if (!buckets_.empty()) queue_.push_back(*current_);
 }
 
-void Team::Submit(int index) {
+void Team::Submit(int index, StreamHandle stream) {
   std::unique_lock lock(mutex_);
   if (failure_) std::rethrow_exception(failure_);
   if (index < 0 || index >= static_cast<int>(submitted_.size())) {
@@ -129,18 +120,27 @@ void Team::Submit(int index) {
                        fmt::format("tensor '{}' was submitted already in this step: call slipway_wait",
                                    parts_.tensors[static_cast<std::size_t>(index)].name));
   }
-  Count(index);
+  Take(index, stream);
   if (Exchanges()) changed_.notify_all();
 }
 
-void Team::Count(int index) {
+/// A tensor is final, or will be when `stream` gets there.
+void Team::Take(int index, StreamHandle stream) {
   submitted_[static_cast<std::size_t>(index)] = 1;
   ++submitted_count_;
   if (!Exchanges()) return;
   StartStep();
-  if (parts_.settings.check_finite) CheckFinite(index);
-  if (parts_.sums) parts_.sums->TakeGradient(step_, index, parts_.tensors[static_cast<std::size_t>(index)]);
-  const int bucket = bucket_of_[static_cast<std::size_t>(index)];
+  if (device_ == nullptr) return Count(index);
+  OnDevice([&] { device_->Fetch(index, stream); });
+  if (failure_) std::rethrow_exception(failure_);
+}
+
+/// A value is here.
+void Team::Count(int value) {
+  if (value >= static_cast<int>(values_.size())) return;  // NothingToDo()
+  if (parts_.settings.check_finite) CheckFinite(value);
+  if (parts_.sums) parts_.sums->TakeGradient(step_, value, values_[static_cast<std::size_t>(value)]);
+  const int bucket = bucket_of_[static_cast<std::size_t>(value)];
   if (bucket < 0 || --waiting_[static_cast<std::size_t>(bucket)] > 0) return;
   // In a fixed order: a bucket waits for those before it. What is delayed leaves the tensors here.
   while (ready_ < buckets_.size() && waiting_[ready_] == 0) {
@@ -163,31 +163,34 @@ bool Team::FitsTheWire(const TensorInfo& tensor) const {
   return true;
 }
 
-void Team::CheckFinite(int index) {
-  const auto& tensor = parts_.tensors[static_cast<std::size_t>(index)];
+void Team::CheckFinite(int value) {
+  const auto& tensor = values_[static_cast<std::size_t>(value)];
   if (AllFinite(tensor.data, tensor.count(), tensor.dtype) && FitsTheWire(tensor)) return;
-  first_bad_ = std::min(first_bad_, static_cast<std::size_t>(index));
+  first_bad_ = std::min(first_bad_, static_cast<std::size_t>(value));
 }
 
-void Team::Wait() {
+void Team::Wait(StreamHandle stream) {
   const auto start = StepClock::now();
   const Watch::Operation operation(watch_, Activity::kGradients, table_number_);
   std::unique_lock lock(mutex_);
   if (failure_) std::rethrow_exception(failure_);
   for (std::size_t i = 0; i < submitted_.size(); ++i) {
-    if (submitted_[i] == 0) Count(static_cast<int>(i));
+    if (submitted_[i] == 0) Take(static_cast<int>(i), stream);
   }
   delivered_ = false;
   if (Exchanges()) {
     StartStep();
     if (current_->slot) pending_.push_back(*current_);
+    const bool stored = StoresAtOnce();
     TakeOver(lock, current_->slot ? step_ - parts_.settings.lag : step_);
+    AwaitArrivals(lock);
     lock.unlock();  // the thread goes on with what is delayed
     const auto refused = RefusalOfStep();
     if (refused && current_->slot) pending_.back().refused = true;
     // What was delayed before is delivered in any case: its time is now.
     if (!refused || current_->slot) Deliver();
     if (refused && !current_->slot && parts_.sums) parts_.sums->TakeNoResult(step_);
+    Return(stored, stream);
     EndPass(true);
     if (refused) std::rethrow_exception(refused);
     TraceStep(start);
@@ -229,11 +232,13 @@ void Team::ExchangeNext(std::unique_lock<std::mutex>& lock, Waiter::Manner manne
   auto& bucket = buckets_[queue_.front().done];
   const auto slot = queue_.front().slot;
   const auto number = queue_.front().number;
+  const bool store = !slot && StoresAtOnce();
   lock.unlock();
   const auto start = StepClock::now();
   const auto failure = ErrorOf([&] {
     group_->communicator().waiter().SetManner(manner);
     bucket.Exchange(slot, *group_);
+    if (store) Parting([&] { device_->Store(bucket.plan().tensors); });
   });
   trace_.AddExchange(start, StepClock::now(), number, manner == Waiter::Manner::kBackground);
   lock.lock();
@@ -247,10 +252,14 @@ void Team::ExchangeNext(std::unique_lock<std::mutex>& lock, Waiter::Manner manne
 /// steps are left to the team's thread: when it does them is different on each rank.
 void Team::TakeOver(std::unique_lock<std::mutex>& lock, std::int64_t last_step) {
   turn_ = Next(turn_, TurnEvent::kCallerTakes);
+  int looks = 0;
   while (!failure_ && !queue_.empty() && queue_.front().number <= last_step) {
     if (ThreadExchanges(turn_)) {
       AwaitThread(lock);
+    } else if (!HasWork()) {
+      AwaitArrival(lock, Waiter::Manner::kForeground, ++looks);
     } else {
+      looks = 0;
       ExchangeNext(lock, Waiter::Manner::kForeground);
     }
   }
@@ -273,10 +282,16 @@ void Team::AwaitThread(std::unique_lock<std::mutex>& lock) {
 void Team::Run() {
   std::unique_lock lock(mutex_);
   while (true) {
-    changed_.wait(lock, [&] { return stop_ || (HasWork() && !failure_ && turn_ == ExchangeTurn::kFree); });
+    changed_.wait(lock, [&] {
+      return stop_ || ((HasWork() || Fetching()) && !failure_ && turn_ == ExchangeTurn::kFree);
+    });
     if (stop_) return;
-    turn_ = Next(turn_, TurnEvent::kThreadBegins);
-    ExchangeNext(lock, Waiter::Manner::kBackground);
+    if (HasWork()) {
+      turn_ = Next(turn_, TurnEvent::kThreadBegins);
+      ExchangeNext(lock, Waiter::Manner::kBackground);
+    } else {
+      AwaitArrival(lock, Waiter::Manner::kBackground, 0);
+    }
   }
 }
 
@@ -291,9 +306,9 @@ void Team::RequireFinite() {
   if (!parts_.settings.check_finite) return;
   const auto firsts = AllgatherValues(*control_, static_cast<std::uint64_t>(first_bad_));
   for (std::size_t rank = 0; rank < firsts.size(); ++rank) {
-    if (firsts[rank] == parts_.tensors.size()) continue;
+    if (firsts[rank] == values_.size()) continue;
     const auto message = fmt::format(
-        "tensor '{}' of team '{}' holds NaN or infinity{} on rank {} at step {}", parts_.tensors[firsts[rank]].name,
+        "tensor '{}' of team '{}' holds NaN or infinity{} on rank {} at step {}", values_[firsts[rank]].name,
         parts_.name, parts_.settings.wire == SLIPWAY_FLOAT16 ? ", or more than 16 bits can hold," : "", rank, step_);
     watch_.Remark("not_finite", message, static_cast<int>(rank));
     throw RuntimeError(SLIPWAY_ERROR_NOT_FINITE, message);
@@ -333,14 +348,14 @@ void Team::DeliverDelayed() {
     return Zero();
   }
   for (auto& bucket : buckets_) bucket.CopyOut(*step.slot, false);
-  if (parts_.sums) parts_.sums->TakeResult(step.number, parts_.tensors);
+  if (parts_.sums) parts_.sums->TakeResult(step.number, values_);
 }
 
 /// After the last delayed step: what is still on its way is applied with the first synchronous one, so that every
 /// gradient counts once.
 void Team::AddPending() {
   if (parts_.sums && !pending_.empty()) parts_.sums->TakeNoResult(step_);
-  if (parts_.sums) parts_.sums->TakeResult(step_, parts_.tensors);
+  if (parts_.sums) parts_.sums->TakeResult(step_, values_);
   while (!pending_.empty()) {
     const auto step = pending_.front();
     pending_.pop_front();
@@ -351,7 +366,7 @@ void Team::AddPending() {
 }
 
 void Team::Zero() {
-  for (const auto& tensor : parts_.tensors) {
+  for (const auto& tensor : values_) {
     if (tensor.count() > 0) std::memset(tensor.data, 0, tensor.bytes());
   }
 }
@@ -365,7 +380,7 @@ void Team::FinishValues() {
     if (std::isfinite(norm_) && norm_ > settings.clip_norm) factor *= settings.clip_norm / norm_;
   }
   if (factor == 1) return;
-  for (const auto& tensor : parts_.tensors) Scale(tensor.data, tensor.count(), tensor.dtype, factor);
+  for (const auto& tensor : values_) Scale(tensor.data, tensor.count(), tensor.dtype, factor);
 }
 
 /// All ranks hold the same values: each adds up the squares of its share, and only those sums travel.

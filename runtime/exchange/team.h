@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <deque>
 #include <exception>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -13,6 +14,7 @@
 #include <vector>
 
 #include "runtime/exchange/bucket_exchange.h"
+#include "runtime/exchange/device_images.h"
 #include "runtime/exchange/exchange_turn.h"
 #include "runtime/exchange/settings.h"
 #include "runtime/exchange/step_sums.h"
@@ -28,7 +30,7 @@ enum class Progress { kThread, kCaller };
 /// What a team is made of.
 struct TeamParts {
   std::string name;
-  std::vector<TensorInfo> tensors;  ///< the same list on every rank (RequireSameCall)
+  std::vector<TensorInfo> tensors;  ///< the same list on every rank (RequireSameCall), all on one device or on none
   std::int64_t total_steps = 0;
   TeamSettings settings;
   std::unique_ptr<StepSums> sums = nullptr;  ///< null: none are written
@@ -49,11 +51,13 @@ class Team {
   void Configure(const TeamSettings& settings);
   const TeamSettings& settings() const { return parts_.settings; }
 
-  /// Tensor `index` may be exchanged. Any thread. Errors: RuntimeError: ARGUMENT; STATE when it was submitted already.
-  void Submit(int index);
-  /// Submits what was not and completes the step. Collective. Errors: NOT_FINITE: the step's gradients are dropped;
-  /// those of the group: the team cannot be used again.
-  void Wait();
+  /// Tensor `index` may be exchanged: on a GPU, as soon as `stream` has done what it was given so far. Any thread.
+  /// Errors: RuntimeError: ARGUMENT; STATE when it was submitted already; PartedError(DEVICE).
+  void Submit(int index, StreamHandle stream = nullptr);
+  /// Submits what was not and completes the step. On a GPU, later work of `stream` finds the result; the calling thread
+  /// does not wait for the last copies. Collective. Errors: NOT_FINITE: the step's gradients are dropped; those of the
+  /// group, PartedError(DEVICE): the team cannot be used again.
+  void Wait(StreamHandle stream = nullptr);
 
   std::int64_t pending() const { return static_cast<std::int64_t>(pending_.size()); }  ///< steps on their way
   std::int64_t step() const { return step_; }  ///< exchanges begun; for the program's thread
@@ -92,8 +96,19 @@ class Team {
   void StartStep();
   void EndPass(bool exchanged);
   void TraceStep(StepTrace::Clock::time_point wait_start);
-  void Count(int index);
+  void Take(int index, StreamHandle stream);
+  void Count(int value);
   bool HasWork() const;
+  bool Fetching() const { return device_ != nullptr && device_->Fetching(); }
+  void OnDevice(const std::function<void()>& action);
+  void CountArrived();
+  void AwaitArrival(std::unique_lock<std::mutex>& lock, Waiter::Manner manner, int looks);
+  void AwaitArrivals(std::unique_lock<std::mutex>& lock);
+  bool NothingToDo() const;
+  bool SplitsTensors() const;
+  void MakeImages();
+  bool StoresAtOnce() const;
+  void Return(bool stored, StreamHandle stream);
   void ExchangeNext(std::unique_lock<std::mutex>& lock, Waiter::Manner manner);
   void TakeOver(std::unique_lock<std::mutex>& lock, std::int64_t last_step);
   void AwaitThread(std::unique_lock<std::mutex>& lock);
@@ -118,7 +133,9 @@ class Team {
   Watch& watch_;
   Progress progress_;
   std::uint32_t table_number_;
-  std::vector<int> bucket_of_;  ///< by tensor; -1: empty
+  std::unique_ptr<DeviceImages> device_;  ///< null: the tensors lie in CPU memory
+  std::vector<TensorInfo> values_;        ///< what is exchanged: the tensors, or their images
+  std::vector<int> bucket_of_;            ///< by value; -1: empty
   std::vector<BucketExchange> buckets_;
   int slots_ = 0;
   Schedule schedule_;
@@ -132,7 +149,7 @@ class Team {
   std::vector<int> waiting_;     ///< by bucket: tensors of this step not submitted yet
   std::size_t ready_ = 0;        ///< buckets of this step, from the first, whose tensors are all here
   std::optional<Step> current_;  ///< the one that is being submitted; it has its place in the queue
-  std::size_t first_bad_ = 0;    ///< the first tensor of it that is not finite
+  std::size_t first_bad_ = 0;    ///< the first value of it that is not finite
   std::deque<Step> queue_;       ///< steps not exchanged completely, oldest first; the last may be the current one
   std::deque<Step> pending_;     ///< delayed steps not delivered, oldest first
   ExchangeTurn turn_ = ExchangeTurn::kFree;

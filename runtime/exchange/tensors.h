@@ -23,8 +23,7 @@ struct TensorInfo {
 };
 
 /// Copies and checks a list from the C interface.
-/// Errors: RuntimeError(ARGUMENT) naming the tensor: null pointer, unknown dtype, negative or overflowing shape;
-/// RuntimeError(DEVICE_MEMORY).
+/// Errors: RuntimeError(ARGUMENT) naming the tensor: null pointer, unknown dtype, negative or overflowing shape.
 std::vector<TensorInfo> TakeTensors(const slipway_tensor* tensors, int count);
 
 /// Compares what one collective call was given across ranks: `call` names its other arguments ("team 'net'").

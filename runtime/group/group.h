@@ -40,6 +40,7 @@ class Group {
   ProcessMemory& memory() { return memory_; }
   /// Null without shared memory, and where each rank has a node of its own.
   NodeChannel* channel() { return channel_.get(); }
+  bool has_channel() const { return channel_ != nullptr; }
   const SelectionSettings& selection() const { return selection_; }
   void SetSelection(const SelectionSettings& selection) { selection_ = selection; }
   Placement placement() const;

@@ -44,7 +44,7 @@ ARROWS = {
 # what stands before it. Parts of folders that are not named here have no loop either.
 LAYERS = {
     ".": ["core", "runtime", "staging", "ensemble", "launcher", "bench", "templates", "trainers", "tests"],
-    "runtime": [".", "memory", "selection", "reduction", "watch", "report", "group", "collectives", "stop", "trace",
+    "runtime": [".", "memory", "device", "selection", "reduction", "watch", "report", "group", "collectives", "stop", "trace",
                 "checkpoint", "exchange", "server", "api", "check"],
     "staging": ["formats", "foreign", "dataset", "convert", "plan", "reader", "make", "copy", "generation", "out",
                 "network", "stream"],

@@ -1,4 +1,7 @@
-"""The memory behind an array, whoever made it: NumPy, torch, the buffer protocol, DLPack. Never a copy."""
+"""The memory behind an array, whoever made it: NumPy, torch, CuPy, the buffer protocol, DLPack. Never a copy.
+
+GPU memory goes to the library as it is, with the stream on which the program works now: stream_of().
+"""
 
 import ctypes
 import sys
@@ -19,6 +22,7 @@ class Memory(NamedTuple):
     shape: tuple
     dtype: int
     owner: object
+    stream: int = 0  # of a GPU: where the program makes the array; 0 is the default stream
 
     @property
     def count(self):
@@ -48,6 +52,8 @@ def memory_of(array, writable=True, bytes_too=False):
         return _of_torch(array, bytes_too)
     if is_numpy(array):
         return _of_numpy(array, writable, bytes_too)
+    if hasattr(array, "__cuda_array_interface__"):
+        return _of_cuda(array.__cuda_array_interface__, array, writable, bytes_too)
     try:
         view = memoryview(array)
     except TypeError:
@@ -64,7 +70,7 @@ def tensor_list(named, writable=True):
     tensors = (_library.Tensor * len(named))()
     kept = []
     for tensor, (name, array) in zip(tensors, named):
-        memory = memory_of(array, writable, bytes_too=True)
+        memory = settled(memory_of(array, writable, bytes_too=True))
         shape = (ctypes.c_int64 * max(1, len(memory.shape)))(*memory.shape)
         text = str(name).encode()
         tensor.name, tensor.dtype, tensor.ndim = text, memory.dtype, len(memory.shape)
@@ -77,6 +83,8 @@ def new_like(array, shape):
     """An array of the kind and dtype of `array`, not filled."""
     if is_torch(array):
         return array.new_empty(shape)
+    if hasattr(array, "__cuda_array_interface__"):
+        return sys.modules["cupy"].empty(shape, array.dtype)
     import numpy
     if is_numpy(array):
         return numpy.empty(shape, array.dtype)
@@ -101,12 +109,44 @@ def _code_of(name, item_bytes, shape, bytes_too):
 def _of_torch(tensor, bytes_too):
     if tensor.is_sparse:
         raise ArgumentError("the tensor is sparse; hand over tensor.to_dense()")
-    if tensor.device.type != "cpu":
+    if tensor.device.type not in ("cpu", "cuda"):
         raise DeviceMemoryError(f"the tensor is on {tensor.device}; hand over tensor.cpu()")
     if not tensor.is_contiguous():
         _refuse_strides("torch", tensor.shape)
     code, shape = _code_of(str(tensor.dtype)[len("torch."):], tensor.element_size(), tensor.shape, bytes_too)
-    return Memory(tensor.data_ptr(), shape, code, tensor)
+    return Memory(tensor.data_ptr(), shape, code, tensor, stream_of(tensor))
+
+
+def stream_of(tensor):
+    """The stream on which this thread works with a tensor of torch; 0 for one in CPU memory."""
+    if tensor.device.type != "cuda":
+        return 0
+    return sys.modules["torch"].cuda.current_stream(tensor.device).cuda_stream
+
+
+def settled(memory):
+    """`memory`, with what its stream was given done: for calls that only know the default stream."""
+    if memory.stream:
+        if is_torch(memory.owner):
+            sys.modules["torch"].cuda.current_stream(memory.owner.device).synchronize()
+        else:
+            sys.modules["cupy"].cuda.ExternalStream(memory.stream).synchronize()
+    return memory
+
+
+def _of_cuda(interface, owner, writable, bytes_too):
+    """CuPy, Numba and others: https://numba.readthedocs.io/en/stable/cuda/cuda_array_interface.html, version 2 and 3."""
+    address, read_only = interface["data"]
+    if writable and read_only:
+        raise ArgumentError("the array is read-only, and the call works in place; hand over a copy")
+    shape, kind = tuple(interface["shape"]), interface["typestr"]
+    item_bytes = int(kind[2:])
+    strides = interface.get("strides")
+    if strides is not None and not _dense(shape, [stride / item_bytes for stride in strides]):
+        _refuse_strides("numpy", shape)
+    name = {"f": "float", "i": "int", "u": "uint"}.get(kind[1], kind[1]) + str(8 * item_bytes)
+    code, shape = _code_of(name if kind[0] in "<|=" else kind, item_bytes, shape, bytes_too)
+    return Memory(address, shape, code, owner, interface.get("stream") or 0)
 
 
 def _of_numpy(array, writable, bytes_too):
@@ -165,7 +205,7 @@ class _DlTensor(ctypes.Structure):
                 ("strides", ctypes.POINTER(ctypes.c_int64)), ("byte_offset", ctypes.c_uint64)]
 
 
-_DL_CPU = 1
+_DL_CPU, _DL_CUDA = 1, 2
 _DL_KINDS = {0: "int", 1: "uint", 2: "float", 4: "bfloat"}
 
 _capsule_pointer = ctypes.pythonapi.PyCapsule_GetPointer
@@ -175,9 +215,9 @@ _capsule_pointer.restype, _capsule_pointer.argtypes = ctypes.c_void_p, [ctypes.p
 def _of_dlpack(array, bytes_too):
     capsule = array.__dlpack__()
     tensor = _DlTensor.from_address(_capsule_pointer(capsule, b"dltensor"))
-    if tensor.device_type != _DL_CPU:
+    if tensor.device_type not in (_DL_CPU, _DL_CUDA):
         raise DeviceMemoryError(f"the tensor is on a device of DLPack's type {tensor.device_type}; "
-                                "only CPU memory is exchanged")
+                                "only memory of the CPU and of CUDA devices is exchanged")
     shape = tuple(tensor.shape[i] for i in range(tensor.ndim))
     if tensor.strides and not _dense(shape, [tensor.strides[i] for i in range(tensor.ndim)]):
         _refuse_strides("dlpack", shape)

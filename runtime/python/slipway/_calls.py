@@ -27,7 +27,8 @@ class Ending:
         return cls.crashed or cls.exiting
 
 
-def _check(library, status):
+def check(library, status):
+    """Raises what the status says."""
     if status != 0:
         raise of_status(status, library.slipway_error_message().decode(errors="replace"))
 
@@ -38,15 +39,15 @@ def call(name, *arguments):
     with _inside:
         while _unused:
             library.slipway_free(_unused.popleft())
-        _check(library, getattr(library, name)(*arguments))
+        check(library, getattr(library, name)(*arguments))
     if Ending.exiting and threading.current_thread() is threading.main_thread():
         Ending.exiting = False  # it was caught: the program goes on
 
 
-def submit(team, index):
-    """slipway_submit, the one that any thread may call at any time."""
+def submit(team, index, stream=0):
+    """slipway_submit_on_stream, the one that any thread may call at any time."""
     library = _library.library()
-    _check(library, library.slipway_submit(team, index))
+    check(library, library.slipway_submit_on_stream(team, index, stream))
 
 
 def free_later(address):

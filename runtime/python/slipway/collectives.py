@@ -1,13 +1,14 @@
 """Operations over all ranks of a group. All are collective.
 
-They take NumPy arrays, torch CPU tensors, or anything with the buffer protocol or DLPack, without a copy.
+They take NumPy arrays, torch tensors, or anything with the buffer protocol, __cuda_array_interface__ or DLPack, without a
+copy. Arrays on a GPU are taken as the program's current stream leaves them, and that stream goes on with the result.
 """
 
 import array as buffers
 import ctypes
 
 from slipway import _calls
-from slipway._arrays import DTYPES, UINT8, Memory, elements, memory_of, new_like, tensor_list
+from slipway._arrays import DTYPES, UINT8, Memory, elements, memory_of, new_like, settled, tensor_list
 from slipway.errors import ArgumentError, MismatchError
 
 OPERATIONS = {"sum": 0, "mean": 1, "min": 2, "max": 3, "product": 4}
@@ -74,7 +75,8 @@ def named(arrays):
 def allreduce(array, op="sum", group=None):
     """Combines the array over all ranks, in place, with the same bits on every rank; returns it."""
     memory = memory_of(array)
-    _calls.call("slipway_allreduce", memory.address, memory.count, memory.dtype, _operation(op), _number(group))
+    _calls.call("slipway_allreduce_on_stream", memory.address, memory.count, memory.dtype, _operation(op),
+                _number(group), memory.stream)
     return array
 
 
@@ -118,7 +120,7 @@ def _with_rows(array, memory):
 
 def reduce_scatter(array, op="sum", rows=None, group=None):
     """Combines the array over all ranks; rank r gets its `rows[r]` rows (by default an even split) as a new array."""
-    memory = memory_of(array, writable=False)
+    memory = settled(memory_of(array, writable=False))
     total, width = _with_rows(array, memory)
     rows = even_split(total, size_of(group)) if rows is None else [int(count) for count in rows]
     if len(rows) != size_of(group) or sum(rows) != total or min(rows) < 0:
@@ -157,7 +159,7 @@ def _require_same_rows(described, what):
 
 def allgather(array, group=None):
     """The arrays of all ranks one after the other along the first dimension, which may differ, as a new array."""
-    memory = memory_of(array, writable=False, bytes_too=True)
+    memory = settled(memory_of(array, writable=False, bytes_too=True))
     _, width = _with_rows(array, memory)
     described = _gather_fixed(_describe(memory), group)
     _require_same_rows(described, "allgather")
@@ -170,7 +172,7 @@ def allgather(array, group=None):
 
 def alltoall(array, rows=None, group=None):
     """Sends `rows[r]` rows (by default an even split) to rank r. Returns what came, in rank order, and its rows."""
-    memory = memory_of(array, writable=False, bytes_too=True)
+    memory = settled(memory_of(array, writable=False, bytes_too=True))
     total, width = _with_rows(array, memory)
     size = size_of(group)
     rows = even_split(total, size) if rows is None else [int(count) for count in rows]

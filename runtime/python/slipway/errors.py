@@ -38,7 +38,7 @@ class FileError(SlipwayError):
 
 
 class DeviceMemoryError(SlipwayError):
-    """A tensor is not in CPU memory."""
+    """GPU memory where it cannot be: a parameter server, arrays of several devices in one call."""
 
     status = 6
 
@@ -63,6 +63,12 @@ class NotFiniteError(SlipwayError):
     status = 10
 
 
+class DeviceError(SlipwayError):
+    """The driver of a GPU reported an error; the message has its name. End the process."""
+
+    status = 11
+
+
 class LibraryError(SlipwayError, ImportError):
     """libslipway.so cannot be found or does not fit this package; the message lists what was tried."""
 
@@ -77,7 +83,7 @@ class NotSupportedModuleError(NotSupportedError, ImportError):
 
 BY_STATUS = {kind.status: kind for kind in (
     ArgumentError, StateError, MpiError, MismatchError, FileError, DeviceMemoryError, OutOfMemoryError, InternalError,
-    StalledError, NotFiniteError)}
+    StalledError, NotFiniteError, DeviceError)}
 
 
 def of_status(status, message):

@@ -50,5 +50,7 @@ def alloc(shape, dtype="float32"):
 
 
 def alloc_like(array):
-    """alloc() of the shape, the dtype and the kind of `array`."""
+    """alloc() of the shape, the dtype and the kind of `array`; for one on a GPU, memory of the GPU. Zeroed."""
+    if getattr(getattr(array, "device", None), "type", "cpu") == "cuda":
+        return array.detach().new_zeros(tuple(array.shape))
     return alloc(tuple(array.shape), array.dtype)

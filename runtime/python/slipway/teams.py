@@ -4,7 +4,7 @@ import ctypes
 import json
 
 from slipway import _calls
-from slipway._arrays import is_torch, memory_of, new_like, tensor_list
+from slipway._arrays import is_torch, memory_of, new_like, stream_of, tensor_list
 from slipway.collectives import named
 from slipway.errors import ArgumentError, MismatchError
 from slipway.memory import alloc_like
@@ -15,6 +15,9 @@ _registered = {}
 
 class Team:
     """Arrays that are exchanged together. `arrays`: a dict by name, pairs, or a list; they are changed in place.
+
+    All lie in CPU memory, or all on one GPU. Of a GPU, an array is submitted as this thread's current stream of torch
+    makes it (the default stream for other arrays), and the current stream of wait() goes on with the result.
 
     Settings, for those of the configuration: mode "sync" or "delayed", lag, sync_first, sync_last, accumulate, compress
     "none", "bf16" or "fp16", clip_norm, check_finite, bucket_bytes, op "mean" or "sum". Collective.
@@ -51,15 +54,18 @@ class Team:
             if array not in self._indices:
                 raise ArgumentError(f"team '{self.name}' has no array '{array}'")
             array = self._indices[array]
-        _calls.submit(self._text, array)
+        _calls.submit(self._text, array, self._stream())
 
     def wait(self):
         """Submits what was not, and returns when the arrays hold the result of this step. Collective."""
-        _calls.call("slipway_wait", self._text)
+        _calls.call("slipway_wait_on_stream", self._text, self._stream())
+
+    def _stream(self):
+        return stream_of(self.arrays[0]) if self.arrays and is_torch(self.arrays[0]) else 0
 
     def gradients(self):
         """One step: submits all and waits; returns delivered(). Collective."""
-        _calls.call("slipway_gradients", self._text)
+        self.wait()
         return self.delivered()
 
     def delivered(self):

@@ -6,6 +6,7 @@
     slipway.torch.broadcast_optimizer_state(optimizer)
 
 The gradients of all parameters lie in one block of slipway_alloc memory, so that nothing is copied for the exchange.
+Those of parameters on a GPU lie in one block there, and travel through pinned memory of the CPU.
 
 Importing this module also registers the backend "slipway" of torch.distributed: slipway.torch_backend.
 """
@@ -82,10 +83,8 @@ def _named_trained(optimizer, named_parameters):
 
 
 def _place(named):
-    """A slot for each parameter, in one block of shared memory without gaps inside one dtype."""
-    for name, parameter in named:
-        if parameter.device.type != "cpu":
-            raise DeviceMemoryError(f"parameter '{name}' is on {parameter.device}; only CPU memory is exchanged")
+    """A slot for each parameter, in one block without gaps inside one dtype: shared memory, or memory of the GPU."""
+    device = _device_of(named)
     offsets, size = {}, 0
     for dtype in dict.fromkeys(p.dtype for _, p in named):
         size = -(-size // _ALIGNMENT) * _ALIGNMENT
@@ -93,9 +92,32 @@ def _place(named):
             if p.dtype == dtype:
                 offsets[name] = size
                 size += p.numel() * p.element_size()
-    block = Block(size)
-    slots = [_Slot(name, p, block.torch(tuple(p.shape), p.dtype, offsets[name])) for name, p in named]
-    return slots, block.torch((block.size,), torch.uint8)
+    if device.type == "cpu":
+        block = Block(size)
+        flat = block.torch((block.size,), torch.uint8)
+    else:
+        flat = torch.zeros(max(1, size), dtype=torch.uint8, device=device)
+    return [_Slot(name, p, _view(flat, offsets[name], p)) for name, p in named], flat
+
+
+def _view(flat, offset, parameter):
+    """The bytes from `offset` as a tensor like `parameter`."""
+    size = parameter.numel() * parameter.element_size()
+    return flat[offset:offset + size].view(parameter.dtype).view(parameter.shape)
+
+
+def _device_of(named):
+    """The one device of all parameters."""
+    devices = {parameter.device: name for name, parameter in reversed(named)}
+    for device, name in devices.items():
+        if device.type not in ("cpu", "cuda"):
+            raise DeviceMemoryError(f"parameter '{name}' is on {device}; only memory of the CPU and of CUDA devices is "
+                                    "exchanged")
+    if len(devices) > 1:
+        first, second = list(devices.items())[:2]
+        raise DeviceMemoryError(f"parameter '{first[1]}' is on {first[0]}, and parameter '{second[1]}' on {second[0]}; "
+                                "wrap the parameters of each device in an optimizer of their own")
+    return next(iter(devices), torch.device("cpu"))
 
 
 def checked_passes(passes):
@@ -292,8 +314,8 @@ def broadcast_parameters(parameters, root=0, group=None):
 def broadcast_tensors(tensors, root=0, group=None):
     """broadcast() for a dict of tensors, which need not be contiguous."""
     dense = {name: tensor.contiguous() for name, tensor in tensors.items()}
-    if dense:
-        collectives.broadcast(dense, root, group)
+    for kind in sorted({tensor.device.type for tensor in dense.values()}):
+        collectives.broadcast({name: tensor for name, tensor in dense.items() if tensor.device.type == kind}, root, group)
     for name, tensor in tensors.items():
         if dense[name] is not tensor:
             tensor.copy_(dense[name])
@@ -307,7 +329,7 @@ def broadcast_optimizer_state(optimizer, root=0, group=None):
     skeleton = objects.broadcast_object(skeleton, root, group)
     if not mine:
         tensors = [torch.empty(place.shape, dtype=place.dtype) for place in _skeletons.placeholders(skeleton)]
-    broadcast_tensors({f"state {index}": tensor for index, tensor in enumerate(tensors)}, root, group)
+    broadcast_tensors({f"state {index}": tensor.cpu() for index, tensor in enumerate(tensors)}, root, group)
     if not mine:
         optimizer.load_state_dict(_skeletons.put_in(skeleton, tensors))
 

@@ -4,7 +4,7 @@
     torch.distributed.init_process_group("slipway")
     model = torch.nn.parallel.DistributedDataParallel(model)
 
-CPU tensors. Works under `slipway run`, mpirun and torchrun. docs/how-to/use-ddp-unchanged.md.
+Tensors of the CPU and of CUDA devices. Works under `slipway run`, mpirun and torchrun. docs/how-to/use-ddp-unchanged.md.
 """
 
 import sys
@@ -43,6 +43,6 @@ def register():
 def _register_with(function):
     """Newer versions are told for which devices a backend is."""
     try:
-        function("slipway", _create, devices=["cpu"])
+        function("slipway", _create, devices=["cpu", "cuda"])
     except TypeError:
         function("slipway", _create)

@@ -7,8 +7,9 @@ import ctypes
 
 import torch
 
-from slipway import _library
-from slipway.errors import OutOfMemoryError, of_status
+from slipway import _calls, _library
+from slipway._arrays import stream_of
+from slipway.errors import OutOfMemoryError
 from slipway.memory import Block
 
 DTYPES = {torch.float32: 0, torch.float64: 1, torch.int32: 2, torch.int64: 3, torch.float16: 4, torch.bfloat16: 5}
@@ -46,11 +47,24 @@ class Exchange:
 
     def _call(self, name, *arguments):
         library = _library.library()
-        status = getattr(library, name)(*arguments, self._number)
-        if status != 0:
-            raise of_status(status, library.slipway_error_message().decode(errors="replace"))
+        _calls.check(library, getattr(library, name)(*arguments, self._number))
+
+    def _address(self, tensor):
+        """For calls that order their work with the default stream alone."""
+        stream = stream_of(tensor)
+        if stream:
+            torch.cuda.current_stream(tensor.device).synchronize()
+        return tensor.data_ptr()
+
+    def _allreduce_on_device(self, tensor, op):
+        library = _library.library()
+        _calls.check(library, library.slipway_allreduce_on_stream(tensor.data_ptr(), tensor.numel(), DTYPES[tensor.dtype], op,
+                                                                  self._number, stream_of(tensor)))
 
     def allreduce(self, tensor, op):
+        if tensor.device.type != "cpu":
+            self._allreduce_on_device(tensor, op)
+            return
         width, dtype = tensor.element_size(), DTYPES[tensor.dtype]
         if tensor.numel() * width <= _COPIED_FROM_BYTES:
             self._call("slipway_allreduce", tensor.data_ptr(), tensor.numel(), dtype, op)
@@ -68,17 +82,17 @@ class Exchange:
         ctypes.memmove(address, self._shared.address, count * width)
 
     def reduce_scatter(self, sent, received, counts, op):
-        self._call("slipway_reduce_scatter", sent.data_ptr(), received.data_ptr(), _counts(counts), DTYPES[sent.dtype],
+        self._call("slipway_reduce_scatter", self._address(sent), self._address(received), _counts(counts), DTYPES[sent.dtype],
                    op)
 
     def allgather(self, sent, received, counts):
         width = sent.element_size()
-        self._call("slipway_allgather", sent.data_ptr(), received.data_ptr(), _counts([n * width for n in counts]),
+        self._call("slipway_allgather", self._address(sent), self._address(received), _counts([n * width for n in counts]),
                    BYTES)
 
     def alltoall(self, sent, sent_counts, received, received_counts):
         width = sent.element_size()
-        self._call("slipway_alltoall", sent.data_ptr(), _counts([n * width for n in sent_counts]), received.data_ptr(),
+        self._call("slipway_alltoall", self._address(sent), _counts([n * width for n in sent_counts]), self._address(received),
                    _counts([n * width for n in received_counts]), BYTES)
 
     def broadcast(self, tensor, root):
@@ -90,7 +104,7 @@ class Exchange:
     def _broadcast_small(self, tensor, root):
         """The root sends to each rank: one round, without the comparison of calls that the library makes."""
         count, others = tensor.numel(), [rank != self.rank for rank in range(self.size)]
-        none = torch.empty(0, dtype=tensor.dtype)
+        none = torch.empty(0, dtype=tensor.dtype, device=tensor.device)
         if self.rank == root:
             self.alltoall(tensor.view(-1).repeat(self.size - 1), [count * other for other in others], none,
                           [0] * self.size)
@@ -101,7 +115,7 @@ class Exchange:
         shape = (ctypes.c_int64 * 1)(tensor.numel() * tensor.element_size())
         one = (_library.Tensor * 1)()
         one[0].name, one[0].dtype, one[0].ndim = b"tensor", BYTES, 1
-        one[0].shape, one[0].data = shape, tensor.data_ptr()
+        one[0].shape, one[0].data = shape, self._address(tensor)
         self._call("slipway_broadcast", one, 1, root)
 
     def barrier(self):

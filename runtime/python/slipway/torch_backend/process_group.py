@@ -11,6 +11,7 @@ from torch.distributed import ReduceOp
 
 from slipway.errors import ArgumentError, DeviceMemoryError, NotSupportedError, StalledError
 from slipway.torch_backend import sparse
+from slipway.torch_backend.device import DeviceStreams, DeviceWork, device_of
 from slipway.torch_backend.exchange import Exchange, dense, is_dense
 from slipway.torch_backend.reductions import Reduction
 from slipway.torch_backend.works import OperationQueue, Work
@@ -18,10 +19,10 @@ from slipway.torch_backend.works import OperationQueue, Work
 NAME = "slipway"
 
 
-def _require_cpu(tensor, call):
-    if tensor.device.type != "cpu":
-        raise DeviceMemoryError(f"{call}: the tensor is on {tensor.device}, and backend '{NAME}' exchanges CPU memory "
-                                "only; move it with .cpu(), or use backend 'nccl' for tensors on GPUs")
+def _require_dense(tensor, call):
+    if tensor.device.type not in ("cpu", "cuda"):
+        raise DeviceMemoryError(f"{call}: the tensor is on {tensor.device}, and backend '{NAME}' exchanges memory of the "
+                                "CPU and of CUDA devices; move it with .cpu()")
     if tensor.layout != torch.strided:
         raise NotSupportedError(f"{call}: the tensor is {tensor.layout}; only allreduce takes sparse tensors, use "
                                 "to_dense()")
@@ -36,8 +37,15 @@ def _one(tensors, call):
     tensors = _listed(tensors)
     if len(tensors) != 1:
         raise ArgumentError(f"{call}: {len(tensors)} tensors, where one for each rank is needed; call it for each")
-    _require_cpu(tensors[0], call)
+    _require_dense(tensors[0], call)
     return tensors[0]
+
+
+def _require_cpu(tensor, call):
+    if tensor.device.type != "cpu":
+        raise DeviceMemoryError(f"{call}: the tensor is on {tensor.device}, and single messages are of CPU memory; move it "
+                                "with .cpu()")
+    return tensor
 
 
 def _option(options, name, default):
@@ -50,7 +58,7 @@ def _option(options, name, default):
 def _flat(tensors, like):
     """Elements of all tensors, one behind the other, as dense memory."""
     if not tensors:
-        return torch.empty(0, dtype=like.dtype)
+        return torch.empty(0, dtype=like.dtype, device=like.device)
     return dense(tensors[0]).view(-1) if len(tensors) == 1 else torch.cat([dense(t).reshape(-1) for t in tensors])
 
 
@@ -69,7 +77,7 @@ def _storage(tensor):
 
 def _dense_for(output):
     """Dense memory for what `_put` then copies into `output`: its own where that is dense."""
-    return output if is_dense(output) else torch.empty(output.shape, dtype=output.dtype)
+    return output if is_dense(output) else torch.empty(output.shape, dtype=output.dtype, device=output.device)
 
 
 def _put(received, output):
@@ -91,16 +99,22 @@ class SlipwayProcessGroup(TorchProcessGroup):
         self._timeout = timeout
         self._exchange = Exchange(members.number, rank, size)
         self._queue = OperationQueue(f"group-{members.number}")
+        self._streams = DeviceStreams()
         self._coalesced = None
         self._sequence = 0
 
     def getBackendName(self):  # as C++ calls it
         return NAME
 
-    def _ask(self, call, result, carry_out):
+    def _ask(self, call, result, carry_out, used=None):
+        """`used`: all tensors of the operation, if these are more than the result."""
         self._sequence += 1
-        work = self._queue.ask(Work(result, call), carry_out)
-        return self._noted(work)
+        used = result if used is None else used
+        device = device_of(used)
+        if device is None:
+            return self._noted(self._queue.ask(Work(result, call), carry_out))
+        work = DeviceWork(result, call, used, self._streams.of(device))
+        return self._noted(self._queue.ask(work, work.carried_out_on_stream(carry_out)))
 
     def _noted(self, work):
         if self._coalesced is not None:
@@ -109,7 +123,7 @@ class SlipwayProcessGroup(TorchProcessGroup):
 
     def _require_same_dtype(self, call, tensors, dtype):
         for tensor in tensors:
-            _require_cpu(tensor, call)
+            _require_dense(tensor, call)
             if tensor.dtype != dtype:
                 raise ArgumentError(f"{call}: a tensor of {tensor.dtype} among those of {dtype}; convert one of them")
 
@@ -140,7 +154,7 @@ class SlipwayProcessGroup(TorchProcessGroup):
         op = _option(opts, "reduceOp", ReduceOp.SUM)
         by_dtype = {}
         for tensor in tensors:
-            _require_cpu(tensor, "allreduce_coalesced")
+            _require_dense(tensor, "allreduce_coalesced")
             by_dtype.setdefault(tensor.dtype, []).append(tensor)
         reductions = {dtype: Reduction(op, dtype) for dtype in by_dtype}
 
@@ -169,7 +183,7 @@ class SlipwayProcessGroup(TorchProcessGroup):
         self._require_numel("reduce_scatter", output, pieces[self._rank].numel())
         reduction = Reduction(_option(opts, "reduceOp", ReduceOp.SUM), output.dtype)
         return self._ask("reduce_scatter", [output],
-                         lambda: self._scatter_reduced(reduction, pieces, _numels(pieces), output))
+                         lambda: self._scatter_reduced(reduction, pieces, _numels(pieces), output), [output, pieces])
 
     def _scatter_reduced(self, reduction, sent, counts, output):
         received = _dense_for(output)
@@ -182,12 +196,13 @@ class SlipwayProcessGroup(TorchProcessGroup):
 
     def _reduce_scatter_base(self, output_tensor, input_tensor, opts=None):
         self._require_same_dtype("reduce_scatter_tensor", [input_tensor], output_tensor.dtype)
-        _require_cpu(output_tensor, "reduce_scatter_tensor")
+        _require_dense(output_tensor, "reduce_scatter_tensor")
         self._require_numel("reduce_scatter_tensor", input_tensor, output_tensor.numel() * self._size)
         reduction = Reduction(_option(opts, "reduceOp", ReduceOp.SUM), output_tensor.dtype)
         counts = [output_tensor.numel()] * self._size
         return self._ask("reduce_scatter_tensor", [output_tensor],
-                         lambda: self._scatter_reduced(reduction, [input_tensor], counts, output_tensor))
+                         lambda: self._scatter_reduced(reduction, [input_tensor], counts, output_tensor),
+                         [output_tensor, input_tensor])
 
     def reduce_scatter_tensor_coalesced(self, outputs, inputs, opts=None):
         """One reduce_scatter_tensor for each."""
@@ -213,26 +228,26 @@ class SlipwayProcessGroup(TorchProcessGroup):
         outputs = self._require_list("allgather", list(output_tensors[0]), "output tensors")
         self._require_same_dtype("allgather", outputs, tensor.dtype)
         self._require_numel("allgather", outputs[self._rank], tensor.numel())
-        return self._ask("allgather", [outputs], lambda: self._gather_all(tensor, outputs))
+        return self._ask("allgather", [outputs], lambda: self._gather_all(tensor, outputs), [outputs, tensor])
 
     def _gather_all(self, tensor, outputs):
-        received = torch.empty(sum(_numels(outputs)), dtype=tensor.dtype)
+        received = torch.empty(sum(_numels(outputs)), dtype=tensor.dtype, device=tensor.device)
         self._exchange.allgather(dense(tensor), received, _numels(outputs))
         _spread(received, outputs)
 
     def _allgather_base(self, output_tensor, input_tensor, opts=None):
         self._require_same_dtype("all_gather_into_tensor", [input_tensor], output_tensor.dtype)
-        _require_cpu(output_tensor, "all_gather_into_tensor")
+        _require_dense(output_tensor, "all_gather_into_tensor")
         self._require_numel("all_gather_into_tensor", output_tensor, input_tensor.numel() * self._size)
 
         def carry_out():
             sent = dense(input_tensor)
             inside = sent.numel() and _storage(sent) == _storage(output_tensor)
             # The library wants memory that does not overlap.
-            received = torch.empty(output_tensor.shape, dtype=sent.dtype) if inside else _dense_for(output_tensor)
+            received = torch.empty_like(output_tensor) if inside else _dense_for(output_tensor)
             self._exchange.allgather(sent, received, [sent.numel()] * self._size)
             _put(received, output_tensor)
-        return self._ask("all_gather_into_tensor", [output_tensor], carry_out)
+        return self._ask("all_gather_into_tensor", [output_tensor], carry_out, [output_tensor, input_tensor])
 
     def allgather_into_tensor_coalesced(self, outputs, inputs, opts=None):
         """One all_gather_into_tensor for each."""
@@ -257,7 +272,7 @@ class SlipwayProcessGroup(TorchProcessGroup):
         counts = [tensor.numel() if rank == root else 0 for rank in range(self._size)]
         received_counts = _numels(outputs) if outputs else [0] * self._size
         return self._ask("gather", [outputs],
-                         lambda: self._all_to_all([tensor], counts, outputs, received_counts, tensor))
+                         lambda: self._all_to_all([tensor], counts, outputs, received_counts, tensor), [outputs, tensor])
 
     def scatter(self, output_tensors, input_tensors, opts=None):
         """An alltoall in which the root alone sends."""
@@ -270,7 +285,7 @@ class SlipwayProcessGroup(TorchProcessGroup):
         received_counts = [tensor.numel() if rank == root else 0 for rank in range(self._size)]
         counts = _numels(pieces) if pieces else [0] * self._size
         return self._ask("scatter", [tensor],
-                         lambda: self._all_to_all(pieces, counts, [tensor], received_counts, tensor))
+                         lambda: self._all_to_all(pieces, counts, [tensor], received_counts, tensor), [tensor, pieces])
 
     def alltoall(self, output_tensors, input_tensors, opts=None):
         outputs = self._require_list("all_to_all", list(output_tensors), "output tensors")
@@ -278,16 +293,16 @@ class SlipwayProcessGroup(TorchProcessGroup):
         self._require_same_dtype("all_to_all", pieces + outputs, pieces[0].dtype)
         self._require_numel("all_to_all", outputs[self._rank], pieces[self._rank].numel())
         return self._ask("all_to_all", outputs, lambda: self._all_to_all(
-            pieces, _numels(pieces), outputs, _numels(outputs), pieces[0]))
+            pieces, _numels(pieces), outputs, _numels(outputs), pieces[0]), [outputs, pieces])
 
     def _all_to_all(self, pieces, counts, outputs, received_counts, like):
-        received = torch.empty(sum(received_counts), dtype=like.dtype)
+        received = torch.empty(sum(received_counts), dtype=like.dtype, device=like.device)
         self._exchange.alltoall(_flat(pieces, like), counts, received, received_counts)
         _spread(received, outputs)
 
     def alltoall_base(self, output_tensor, input_tensor, output_split_sizes, input_split_sizes, opts=None):
         self._require_same_dtype("all_to_all_single", [input_tensor], output_tensor.dtype)
-        _require_cpu(output_tensor, "all_to_all_single")
+        _require_dense(output_tensor, "all_to_all_single")
         counts = self._split(input_tensor, input_split_sizes)
         received_counts = self._split(output_tensor, output_split_sizes)
         if counts[self._rank] != received_counts[self._rank]:
@@ -297,7 +312,7 @@ class SlipwayProcessGroup(TorchProcessGroup):
             received = _dense_for(output_tensor)
             self._exchange.alltoall(dense(input_tensor), counts, received, received_counts)
             _put(received, output_tensor)
-        return self._ask("all_to_all_single", [output_tensor], carry_out)
+        return self._ask("all_to_all_single", [output_tensor], carry_out, [output_tensor, input_tensor])
 
     def _split(self, tensor, rows):
         """Elements for each rank, by rows or evenly."""
@@ -326,16 +341,16 @@ class SlipwayProcessGroup(TorchProcessGroup):
 
     def send(self, tensors, dst_rank, tag=0):
         """Through a TCP connection between the two processes, not in order with collectives."""
-        tensor = _one(tensors, "send")
+        tensor = _require_cpu(_one(tensors, "send"), "send")
         return self._noted(self._members.send(tensor, dst_rank, tag, self._timeout))
 
     def recv(self, tensors, src_rank, tag=0):
         """The message that send() of the other rank made, in order for each tag."""
-        tensor = _one(tensors, "recv")
+        tensor = _require_cpu(_one(tensors, "recv"), "recv")
         return self._noted(self._members.receive(tensor, src_rank, tag, self._timeout))
 
     def recv_anysource(self, tensors, tag=0):
-        tensor = _one(tensors, "recv")
+        tensor = _require_cpu(_one(tensors, "recv"), "recv")
         return self._noted(self._members.receive(tensor, None, tag, self._timeout))
 
     # Several calls as one.

@@ -98,7 +98,7 @@ class Reduction:
 
     def _slice(self, exchange, flat, counts):
         own = counts[exchange.rank]
-        received = torch.empty(own * exchange.size, dtype=flat.dtype)
+        received = torch.empty(own * exchange.size, dtype=flat.dtype, device=flat.device)
         exchange.alltoall(flat, counts, received, [own] * exchange.size)
         return self._combine(received.view(exchange.size, own))
 

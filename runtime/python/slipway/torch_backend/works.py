@@ -57,7 +57,7 @@ class Work(TorchWork):
             self._done.set()
             promise, asked = self._promise, self._asked
         if promise is not None:
-            promise.set_result(None)
+            self._fulfil(promise)
         if asked:
             _let_go(self)
 
@@ -78,6 +78,12 @@ class Work(TorchWork):
             raise self._error
         return True
 
+    def _new_future(self):
+        return torch.futures.Future()
+
+    def _fulfil(self, promise):
+        promise.set_result(None)
+
     def _outcome(self, _):
         if self._error is not None:
             raise self._error
@@ -87,13 +93,13 @@ class Work(TorchWork):
         with self._lock:
             if self._future is None:
                 # An error that set_exception() leaves is a value for C++; one that a callback raises is an error.
-                self._promise = torch.futures.Future()
+                self._promise = self._new_future()
                 self._future = self._promise.then(self._outcome)
                 fulfil = self._promise if self._done.is_set() else None
             else:
                 fulfil = None
         if fulfil is not None:
-            fulfil.set_result(None)
+            self._fulfil(fulfil)
         self._is_asked_for()
         return self._future
 

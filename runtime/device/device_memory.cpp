@@ -1,0 +1,43 @@
+#include "runtime/device/device_memory.h"
+
+#include <fmt/format.h>
+
+namespace slipway::runtime {
+namespace {
+
+// CU_POINTER_ATTRIBUTE_* and CU_MEMORYTYPE_DEVICE of cuda.h.
+constexpr int kContext = 1;
+constexpr int kMemoryType = 2;
+constexpr int kIsManaged = 8;
+constexpr int kDeviceOrdinal = 9;
+constexpr unsigned kDevice = 2;
+
+/// The driver answers with an error for memory that it does not know: the processor's own.
+template <class Answer>
+std::optional<Answer> Ask(const Driver& driver, int attribute, const void* data) {
+  Answer answer{};
+  if (driver.cuPointerGetAttribute(&answer, attribute, AddressOf(data)) != 0) return std::nullopt;
+  return answer;
+}
+
+bool IsDeviceMemory(const Driver& driver, const void* data) {
+  return Ask<unsigned>(driver, kMemoryType, data) == kDevice && Ask<unsigned>(driver, kIsManaged, data).value_or(0) == 0;
+}
+
+}  // namespace
+
+std::optional<DevicePlace> PlaceOf(const void* data) {
+  if (data == nullptr) return std::nullopt;
+  const auto* driver = Driver::Loaded();
+  if (driver == nullptr || !IsDeviceMemory(*driver, data)) return std::nullopt;
+  return DevicePlace{driver, Ask<void*>(*driver, kContext, data).value_or(nullptr),
+                     Ask<int>(*driver, kDeviceOrdinal, data).value_or(0)};
+}
+
+void RequireCpuMemory(const void* data, std::string_view what) {
+  if (!PlaceOf(data)) return;
+  throw RuntimeError(SLIPWAY_ERROR_DEVICE_MEMORY,
+                     fmt::format("{} lies in the memory of a GPU: copy it to the CPU's memory first", what));
+}
+
+}  // namespace slipway::runtime

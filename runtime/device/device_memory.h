@@ -1,0 +1,33 @@
+/// Where memory lies: the processor's, or a GPU's own.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+#include "runtime/device/driver.h"
+
+namespace slipway::runtime {
+
+/// A GPU, and the context in which the program uses it.
+struct DevicePlace {
+  const Driver* driver = nullptr;
+  void* context = nullptr;
+  int ordinal = 0;  ///< among the devices that the process sees
+
+  bool operator==(const DevicePlace&) const = default;
+};
+
+/// The device whose own memory `data` points to. Nothing for memory that the processor reaches: also managed memory,
+/// and pinned memory.
+///
+/// Cost:   while the program has loaded no driver, a look at a counter of the loader; else some questions to the driver.
+/// Limits: drivers of other makers than NVIDIA are not known.
+/// Errors: RuntimeError(DEVICE) for a driver that is too old.
+/// Source: CUDA Driver API, cuPointerGetAttribute.
+std::optional<DevicePlace> PlaceOf(const void* data);
+
+/// Errors: RuntimeError(DEVICE_MEMORY) naming `what` when `data` points to memory of a device.
+void RequireCpuMemory(const void* data, std::string_view what);
+
+}  // namespace slipway::runtime

@@ -1,0 +1,70 @@
+/// The driver of a GPU: the few functions of CUDA's driver interface that the exchange needs.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "runtime/status.h"
+
+namespace slipway::runtime {
+
+/// An address in the memory of a device; what CUDA calls CUdeviceptr.
+using DeviceAddress = std::uintptr_t;
+inline DeviceAddress AddressOf(const void* data) { return reinterpret_cast<DeviceAddress>(data); }
+/// CUstream of the program; null is the legacy default stream.
+using StreamHandle = void*;
+
+/// The driver reported an error. `code` is its CUresult.
+class DeviceError : public RuntimeError {
+ public:
+  DeviceError(slipway_status status, const std::string& message, int code)
+      : RuntimeError(status, message), code_(code) {}
+  int code() const { return code_; }
+
+ private:
+  int code_;
+};
+
+/// The library of the driver that the program has loaded. Never loaded by us: a pointer to device memory proves that the
+/// program has a driver, so without one nothing is spent.
+///
+/// Source: CUDA Driver API. Declared here, so that neither a header nor a library of CUDA is needed.
+class Driver {
+ public:
+  /// Null while the program has loaded no driver. Any thread.
+  /// Cost:   a look at a counter of the loader until a driver is there; then nothing.
+  /// Errors: RuntimeError(DEVICE) for a driver that lacks a function, naming it.
+  static const Driver* Loaded();
+
+  /// Throws DeviceError for another code than success: OUT_OF_MEMORY or DEVICE, naming `call` and the error.
+  void Check(int code, const char* call) const;
+  /// "CUDA_ERROR_ILLEGAL_ADDRESS (700)".
+  std::string NameOf(int code) const;
+
+  // The functions, with the names of CUDA's. Each returns a CUresult.
+
+  int (*cuGetErrorName)(int code, const char** name) = nullptr;
+  int (*cuPointerGetAttribute)(void* answer, int attribute, DeviceAddress pointer) = nullptr;
+  int (*cuCtxPushCurrent)(void* context) = nullptr;
+  int (*cuCtxPopCurrent)(void** context) = nullptr;
+  int (*cuMemHostRegister)(void* memory, std::size_t bytes, unsigned flags) = nullptr;
+  int (*cuMemHostUnregister)(void* memory) = nullptr;
+  int (*cuStreamCreate)(StreamHandle* stream, unsigned flags) = nullptr;
+  int (*cuStreamDestroy)(StreamHandle stream) = nullptr;
+  int (*cuStreamSynchronize)(StreamHandle stream) = nullptr;
+  int (*cuStreamWaitEvent)(StreamHandle stream, void* event, unsigned flags) = nullptr;
+  int (*cuEventCreate)(void** event, unsigned flags) = nullptr;
+  int (*cuEventDestroy)(void* event) = nullptr;
+  int (*cuEventRecord)(void* event, StreamHandle stream) = nullptr;
+  int (*cuEventQuery)(void* event) = nullptr;
+  int (*cuMemcpyDtoHAsync)(void* to, DeviceAddress from, std::size_t bytes, StreamHandle stream) = nullptr;
+  int (*cuMemcpyHtoDAsync)(DeviceAddress to, const void* from, std::size_t bytes, StreamHandle stream) = nullptr;
+
+ private:
+  Driver() = default;
+  static const Driver* Find();
+  void Take(void* library);
+};
+
+}  // namespace slipway::runtime

@@ -1,0 +1,98 @@
+#include "runtime/device/stream.h"
+
+#include <fmt/format.h>
+
+#include <atomic>
+#include <cstdio>
+
+namespace slipway::runtime {
+namespace {
+
+// Flags of cuda.h.
+constexpr unsigned kEventWithoutTimes = 2;     // CU_EVENT_DISABLE_TIMING
+constexpr unsigned kStreamByItself = 1;        // CU_STREAM_NON_BLOCKING
+constexpr unsigned kPinnedForAllContexts = 1;  // CU_MEMHOSTREGISTER_PORTABLE
+constexpr int kNotReady = 600;                 // CUDA_ERROR_NOT_READY
+
+/// For destructors.
+template <class Action>
+void WithoutErrors(const DevicePlace& place, Action action) {
+  if (place.driver->cuCtxPushCurrent(place.context) != 0) return;
+  action(*place.driver);
+  void* popped = nullptr;
+  place.driver->cuCtxPopCurrent(&popped);
+}
+
+}  // namespace
+
+DeviceEvent::DeviceEvent(const DevicePlace& place) : place_(place) {
+  const InContext here(place_);
+  place_.driver->Check(place_.driver->cuEventCreate(&handle_, kEventWithoutTimes), "cuEventCreate");
+}
+
+DeviceEvent::~DeviceEvent() {
+  if (handle_ == nullptr) return;
+  WithoutErrors(place_, [this](const Driver& driver) { driver.cuEventDestroy(handle_); });
+}
+
+void DeviceEvent::Record(StreamHandle stream) {
+  place_.driver->Check(place_.driver->cuEventRecord(handle_, stream), "cuEventRecord");
+}
+
+bool DeviceEvent::Reached() const {
+  const int code = place_.driver->cuEventQuery(handle_);
+  if (code == kNotReady) return false;
+  place_.driver->Check(code, "cuEventQuery");
+  return true;
+}
+
+void DeviceEvent::HoldBack(StreamHandle stream) const {
+  place_.driver->Check(place_.driver->cuStreamWaitEvent(stream, handle_, 0), "cuStreamWaitEvent");
+}
+
+DeviceStream::DeviceStream(const DevicePlace& place) : place_(place) {
+  const InContext here(place_);
+  place_.driver->Check(place_.driver->cuStreamCreate(&handle_, kStreamByItself), "cuStreamCreate");
+}
+
+DeviceStream::~DeviceStream() {
+  WithoutErrors(place_, [this](const Driver& driver) {
+    driver.cuStreamSynchronize(handle_);
+    driver.cuStreamDestroy(handle_);
+  });
+}
+
+void DeviceStream::CopyToCpu(void* to, const void* from, std::size_t bytes) {
+  place_.driver->Check(place_.driver->cuMemcpyDtoHAsync(to, AddressOf(from), bytes, handle_), "cuMemcpyDtoHAsync");
+}
+
+void DeviceStream::CopyToDevice(void* to, const void* from, std::size_t bytes) {
+  place_.driver->Check(place_.driver->cuMemcpyHtoDAsync(AddressOf(to), from, bytes, handle_), "cuMemcpyHtoDAsync");
+}
+
+void DeviceStream::Synchronize() {
+  place_.driver->Check(place_.driver->cuStreamSynchronize(handle_), "cuStreamSynchronize");
+}
+
+PinnedRange::PinnedRange(const DevicePlace& place, void* memory, std::size_t bytes) : place_(place) {
+  const InContext here(place_);
+  const int code = place_.driver->cuMemHostRegister(memory, bytes, kPinnedForAllContexts);
+  if (code == 0) {
+    memory_ = memory;
+    return;
+  }
+  static std::atomic<bool> warned = false;
+  if (warned.exchange(true)) return;
+  std::fputs(fmt::format("slipway: warning: {} bytes cannot be pinned for the GPU: {}: copies to and from the GPU are "
+                         "slower; raise the limit of locked memory (ulimit -l)\n",
+                         bytes, place_.driver->NameOf(code))
+                 .c_str(),
+             stderr);
+}
+
+PinnedRange::~PinnedRange() {
+  if (memory_ == nullptr) return;
+  WithoutErrors(place_, [this](const Driver& driver) { driver.cuMemHostUnregister(memory_); });
+}
+
+}  // namespace slipway::runtime

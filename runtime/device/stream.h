@@ -1,0 +1,85 @@
+/// Streams, events and pinned memory of a device, which free themselves.
+///
+/// Errors of all that follow: DeviceError. Destructors ignore errors: a lost device has nothing to free.
+#pragma once
+
+#include <cstddef>
+#include <utility>
+
+#include "runtime/device/device_memory.h"
+
+namespace slipway::runtime {
+
+/// Makes the device's context the thread's own while it lives.
+class InContext {
+ public:
+  explicit InContext(const DevicePlace& place) : place_(place) {
+    place.driver->Check(place.driver->cuCtxPushCurrent(place.context), "cuCtxPushCurrent");
+  }
+  InContext(const InContext&) = delete;
+  InContext& operator=(const InContext&) = delete;
+  ~InContext() {
+    void* popped = nullptr;
+    place_.driver->cuCtxPopCurrent(&popped);
+  }
+
+ private:
+  DevicePlace place_;
+};
+
+/// A point in a stream. Recording it again moves it; who waits already waits for the old point.
+class DeviceEvent {
+ public:
+  explicit DeviceEvent(const DevicePlace& place);
+  DeviceEvent(DeviceEvent&& other) noexcept : place_(other.place_), handle_(std::exchange(other.handle_, nullptr)) {}
+  DeviceEvent& operator=(DeviceEvent&&) = delete;
+  ~DeviceEvent();
+
+  void Record(StreamHandle stream);
+  /// Whether the stream has got to the point. True before Record().
+  bool Reached() const;
+  /// Later work of `stream` waits for the point. The calling thread does not.
+  void HoldBack(StreamHandle stream) const;
+
+ private:
+  DevicePlace place_;
+  void* handle_ = nullptr;
+};
+
+/// A stream of our own, which no other stream waits for by itself.
+class DeviceStream {
+ public:
+  explicit DeviceStream(const DevicePlace& place);
+  DeviceStream(const DeviceStream&) = delete;
+  DeviceStream& operator=(const DeviceStream&) = delete;
+  /// Waits for what it still has to do.
+  ~DeviceStream();
+
+  StreamHandle handle() const { return handle_; }
+  void CopyToCpu(void* to, const void* from, std::size_t bytes);
+  void CopyToDevice(void* to, const void* from, std::size_t bytes);
+  void Synchronize();
+
+ private:
+  DevicePlace place_;
+  StreamHandle handle_ = nullptr;
+};
+
+/// CPU memory that the device reaches by itself: copies run beside the processor, at the speed of the link.
+class PinnedRange {
+ public:
+  /// Where the driver refuses (a limit of locked memory), the memory stays as it was, with one warning on stderr.
+  /// Cost: some 0.1 ms for each MB, once.
+  PinnedRange(const DevicePlace& place, void* memory, std::size_t bytes);
+  PinnedRange(const PinnedRange&) = delete;
+  PinnedRange& operator=(const PinnedRange&) = delete;
+  ~PinnedRange();
+
+  bool pinned() const { return memory_ != nullptr; }
+
+ private:
+  DevicePlace place_;
+  void* memory_ = nullptr;
+};
+
+}  // namespace slipway::runtime

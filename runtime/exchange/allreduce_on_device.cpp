@@ -1,0 +1,91 @@
+#include "runtime/exchange/allreduce_on_device.h"
+
+#include <algorithm>
+#include <thread>
+
+#include "runtime/collectives/allreduce.h"
+
+namespace slipway::runtime {
+namespace {
+
+constexpr std::int64_t kPartBytes = 2 << 20;
+
+/// One allreduce, part by part. A part has a slot of the bench from its copy to the CPU to that back.
+class PartByPart {
+ public:
+  PartByPart(char* data, std::int64_t count, const Reduction& reduction, std::int64_t part, Group& group,
+             Workbench& bench)
+      : data_(data), count_(count), reduction_(reduction), part_(part), group_(group), bench_(bench) {}
+
+  void CarryOut(StreamHandle stream) {
+    bench_.made.Record(stream);
+    bench_.made.HoldBack(bench_.to_cpu.handle());
+    bench_.done.HoldBack(bench_.to_cpu.handle());  // an earlier operation may still read the slots
+    const auto parts = (count_ + part_ - 1) / part_;
+    const auto ahead = std::min<std::int64_t>(parts, Workbench::kSlots);
+    for (std::int64_t part = 0; part < ahead; ++part) Fetch(part);
+    for (std::int64_t part = 0; part < parts; ++part) {
+      Combine(part);
+      Store(part);
+      if (part + ahead >= parts) continue;
+      bench_.stored[Slot(part)].HoldBack(bench_.to_cpu.handle());
+      Fetch(part + ahead);
+    }
+    bench_.done.Record(bench_.to_device.handle());
+    bench_.done.HoldBack(stream);
+  }
+
+ private:
+  static std::size_t Slot(std::int64_t part) { return static_cast<std::size_t>(part) % Workbench::kSlots; }
+  std::int64_t CountOfPart(std::int64_t part) const { return std::min(part_, count_ - part * part_); }
+  std::size_t Bytes(std::int64_t elements) const {
+    return static_cast<std::size_t>(elements) * SizeOf(reduction_.dtype);
+  }
+  char* InSlot(std::int64_t part) { return bench_.memory.data() + Slot(part) * Bytes(part_); }
+  char* OnDevice(std::int64_t part) { return data_ + Bytes(part * part_); }
+
+  void Fetch(std::int64_t part) {
+    bench_.to_cpu.CopyToCpu(InSlot(part), OnDevice(part), Bytes(CountOfPart(part)));
+    bench_.arrived[Slot(part)].Record(bench_.to_cpu.handle());
+  }
+  void Combine(std::int64_t part) {
+    while (!bench_.arrived[Slot(part)].Reached()) std::this_thread::yield();
+    const Piece piece{InSlot(part), CountOfPart(part)};
+    Allreduce({{&piece, 1}, reduction_, 0, nullptr}, group_);
+  }
+  void Store(std::int64_t part) {
+    bench_.to_device.CopyToDevice(OnDevice(part), InSlot(part), Bytes(CountOfPart(part)));
+    bench_.stored[Slot(part)].Record(bench_.to_device.handle());
+  }
+
+  char* data_;
+  std::int64_t count_;
+  Reduction reduction_;
+  std::int64_t part_;  ///< elements
+  Group& group_;
+  Workbench& bench_;
+};
+
+}  // namespace
+
+bool SplitsFreely(const Group& group, std::int64_t bytes) {
+  if (!group.has_channel() || group.topology().nodes() > 1) return false;
+  const auto& selection = group.selection();
+  for (std::int64_t size = bytes; size > 0; size /= 2) {
+    if (selection.table.Select(size, {selection.canonical, false}).algorithm != Algorithm::kShared) return false;
+  }
+  return true;
+}
+
+void AllreduceOnDevice(const DevicePlace& place, void* data, std::int64_t count, const Reduction& reduction,
+                       Group& group, Workbenches& benches, StreamHandle stream) {
+  if (group.alone() || count == 0) return;
+  const auto element = static_cast<std::int64_t>(SizeOf(reduction.dtype));
+  const auto part = SplitsFreely(group, count * element) ? std::min(count, kPartBytes / element) : count;
+  const auto slots = std::min<std::int64_t>(Workbench::kSlots, (count + part - 1) / part);
+  auto bench = benches.Take(place, slots * part * element);
+  const InContext here(place);
+  PartByPart(static_cast<char*>(data), count, reduction, part, group, *bench).CarryOut(stream);
+}
+
+}  // namespace slipway::runtime

@@ -1,0 +1,37 @@
+#include "runtime/exchange/cpu_images.h"
+
+#include "runtime/exchange/device_images.h"
+
+namespace slipway::runtime {
+
+TensorInfo FlatTensor(const char* name, const void* data, std::int64_t count, slipway_dtype dtype) {
+  return {name, dtype, {count}, const_cast<void*>(data)};
+}
+
+CpuImages::CpuImages(std::span<const TensorInfo> tensors, ImageUse use, Workbenches& benches)
+    : given_(tensors.begin(), tensors.end()), images_(given_), use_(use) {
+  const auto place = PlaceOf(tensors);
+  if (!place) return;
+  bench_.emplace(benches, benches.TakeBench(*place, BytesOfImages(tensors)));
+  PlaceImages(images_, (*bench_)->memory.data());
+  const InContext here(*place);
+  (*bench_)->to_device.Synchronize();  // an earlier operation may still read the memory
+  if (use == ImageUse::kWrite) return;
+  (*bench_)->made.Record(nullptr);
+  (*bench_)->made.HoldBack((*bench_)->to_cpu.handle());
+  for (std::size_t i = 0; i < given_.size(); ++i) {
+    if (given_[i].bytes() > 0) (*bench_)->to_cpu.CopyToCpu(images_[i].data, given_[i].data, given_[i].bytes());
+  }
+  (*bench_)->to_cpu.Synchronize();
+}
+
+void CpuImages::Return() {
+  if (!bench_ || use_ == ImageUse::kRead) return;
+  const InContext here((*bench_)->place);
+  for (std::size_t i = 0; i < given_.size(); ++i) {
+    if (given_[i].bytes() > 0) (*bench_)->to_device.CopyToDevice(given_[i].data, images_[i].data, given_[i].bytes());
+  }
+  (*bench_)->to_device.Synchronize();
+}
+
+}  // namespace slipway::runtime

@@ -1,0 +1,38 @@
+/// Tensors of the program as the CPU reaches them, for the length of one operation.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "runtime/device/workbench.h"
+#include "runtime/exchange/tensors.h"
+
+namespace slipway::runtime {
+
+/// What an operation does with the tensors.
+enum class ImageUse { kRead, kWrite, kBoth };
+
+/// The tensors themselves where they lie in CPU memory; of those on a GPU, copies in pinned memory.
+class CpuImages {
+ public:
+  /// Copies what is read, after what the legacy default stream was given so far, and waits for it.
+  /// Errors: DeviceError; RuntimeError(DEVICE_MEMORY) when the tensors lie in different places.
+  CpuImages(std::span<const TensorInfo> tensors, ImageUse use, Workbenches& benches);
+
+  const std::vector<TensorInfo>& tensors() const { return images_; }
+  char* data(std::size_t tensor) const { return static_cast<char*>(images_[tensor].data); }
+  /// Copies what was written back, and waits for it.
+  void Return();
+
+ private:
+  std::vector<TensorInfo> given_;
+  std::vector<TensorInfo> images_;
+  ImageUse use_;
+  std::optional<Workbenches::Lease> bench_;
+};
+
+/// A tensor of `count` elements at `data`.
+TensorInfo FlatTensor(const char* name, const void* data, std::int64_t count, slipway_dtype dtype);
+
+}  // namespace slipway::runtime

@@ -1,0 +1,72 @@
+/// Tensors in the memory of a GPU, and their images in CPU memory, where they are exchanged.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "runtime/device/stream.h"
+#include "runtime/exchange/tensors.h"
+#include "runtime/memory/pool_memory.h"
+
+namespace slipway::runtime {
+
+/// The device of a list of tensors; nothing when they lie in CPU memory. Empty tensors lie nowhere.
+/// Errors: RuntimeError(DEVICE_MEMORY) naming two tensors that lie in different places.
+std::optional<DevicePlace> PlaceOf(std::span<const TensorInfo> tensors);
+
+/// Bytes of a block for images of the tensors, and where they lie in it: aligned to 64 bytes.
+std::int64_t BytesOfImages(std::span<const TensorInfo> tensors);
+void PlaceImages(std::span<TensorInfo> tensors, char* block);
+
+/// How the order is kept: each copy to the CPU waits, by an event, for the stream that makes the tensor, and for the
+/// last Release(). The program's stream waits, by an event, for the copies back. No call waits for the device.
+///
+/// Not for several threads at the same time, but Store() may run beside Fetch() and TakeArrived().
+/// Errors: DeviceError.
+class DeviceImages {
+ public:
+  /// `largest`: elements of a tensor beyond so many bytes get an image of their own, so that parts of it travel while
+  /// others are combined; 0: each tensor has one. The images lie in one block that the node's ranks can reach.
+  /// Errors: also those of the pool.
+  DeviceImages(const DevicePlace& place, std::span<const TensorInfo> tensors, std::int64_t largest, SharedPool& pool);
+
+  /// In the order of the tensors; with their names.
+  const std::vector<TensorInfo>& images() const { return images_; }
+
+  /// Begins to copy a tensor to its images, once `stream` has done what it was given so far.
+  void Fetch(int tensor, StreamHandle stream);
+  /// Whether some have not been taken yet.
+  bool Fetching() const { return !coming_.empty(); }
+  /// The next image whose values are here, in the order of Fetch().
+  std::optional<int> TakeArrived();
+  /// Begins to copy images back.
+  void Store(std::span<const int> images);
+  void StoreAll();
+  /// Later work of `stream` waits for all that was stored.
+  void Release(StreamHandle stream);
+
+ private:
+  struct Image {
+    char* on_device = nullptr;
+    std::size_t bytes = 0;
+    DeviceEvent arrived;
+  };
+  void AddImages(const TensorInfo& tensor, char* image, std::int64_t largest);
+
+  DevicePlace place_;
+  std::vector<TensorInfo> images_;
+  std::vector<Image> places_;       ///< by image
+  std::vector<int> first_image_;    ///< by tensor, and one behind the last
+  PoolMemory memory_;
+  PinnedRange pinned_;
+  DeviceEvent made_;    ///< the program's stream, at Fetch()
+  DeviceEvent stored_;  ///< at Release()
+  std::deque<int> coming_;
+  DeviceStream to_cpu_;  // last: their ends wait for the copies
+  DeviceStream to_device_;
+};
+
+}  // namespace slipway::runtime

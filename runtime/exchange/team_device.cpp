@@ -1,0 +1,99 @@
+/// What a team does for tensors in the memory of a GPU.
+
+#include <chrono>
+#include <thread>
+
+#include "runtime/exchange/allreduce_on_device.h"
+#include "runtime/exchange/team.h"
+#include "runtime/exchange/team_errors.h"
+#include "runtime/group/agreement.h"
+
+namespace slipway::runtime {
+namespace {
+
+/// Looks at the device before a thread sleeps between two.
+constexpr int kLooksAwake = 2000;
+constexpr int kPausesBetweenLooks = 16;
+constexpr auto kSleepBetweenLooks = std::chrono::microseconds(20);
+
+}  // namespace
+
+void Team::MakeImages() {
+  device_.reset();
+  values_.clear();
+  const auto place = PlaceOf(parts_.tensors);
+  if (!place) {
+    values_ = parts_.tensors;
+  } else if (!NothingToDo()) {
+    OnAllRanks(group_->communicator(), [&] {
+      device_ = std::make_unique<DeviceImages>(*place, parts_.tensors,
+                                               SplitsTensors() ? parts_.settings.bucket_bytes : 0, group_->memory().pool);
+    });
+    values_ = device_->images();
+  }
+}
+
+/// A lone rank's result is what it has.
+bool Team::NothingToDo() const {
+  const auto& settings = parts_.settings;
+  return group_->alone() && settings.lag == 0 && settings.clip_norm == 0 && !settings.check_finite && !settings.wire &&
+         !parts_.sums && (settings.accumulate == 1 || settings.op != SLIPWAY_MEAN);
+}
+
+/// Whether tensors may be divided: bits and check sums stay what they are.
+bool Team::SplitsTensors() const {
+  std::size_t largest = static_cast<std::size_t>(parts_.settings.bucket_bytes);
+  for (const auto& tensor : parts_.tensors) largest += tensor.bytes();
+  return !parts_.sums && SplitsFreely(*group_, static_cast<std::int64_t>(largest));
+}
+
+/// Whether a bucket of this step may go back to the device as soon as it is exchanged: nothing changes it afterwards.
+bool Team::StoresAtOnce() const {
+  const auto& settings = parts_.settings;
+  return device_ != nullptr && current_ && !current_->slot && pending_.empty() && settings.clip_norm == 0 &&
+         (settings.accumulate == 1 || settings.op != SLIPWAY_MEAN);
+}
+
+/// An error of the device ends the team: the other ranks are in the exchange. With the lock held.
+void Team::OnDevice(const std::function<void()>& action) {
+  const auto error = ErrorOf([&] { Parting(action); });
+  if (error && !failure_) failure_ = error;
+}
+
+/// The result goes to the device, unless it is there already.
+void Team::Return(bool stored, StreamHandle stream) {
+  if (device_ == nullptr) return;
+  const std::lock_guard lock(mutex_);
+  OnDevice([&] {
+    if (!stored) device_->StoreAll();
+    device_->Release(stream);
+  });
+  if (failure_) std::rethrow_exception(failure_);
+}
+
+void Team::CountArrived() {
+  OnDevice([&] {
+    while (const auto value = device_->TakeArrived()) Count(*value);
+  });
+}
+
+/// Returns after one look, or a bucket is ready. `looks`: how often there was nothing so far.
+void Team::AwaitArrival(std::unique_lock<std::mutex>& lock, Waiter::Manner manner, int looks) {
+  const auto before = ready_;
+  CountArrived();
+  if (failure_ || ready_ != before || !Fetching()) return;
+  lock.unlock();
+  if (looks > kLooksAwake || manner == Waiter::Manner::kBackground) {
+    std::this_thread::sleep_for(kSleepBetweenLooks);
+  } else {
+    for (int i = 0; i < kPausesBetweenLooks; ++i) Pause();
+  }
+  lock.lock();
+}
+
+void Team::AwaitArrivals(std::unique_lock<std::mutex>& lock) {
+  for (int looks = 0; Fetching() && !failure_; ++looks) AwaitArrival(lock, Waiter::Manner::kForeground, looks);
+  if (failure_) std::rethrow_exception(failure_);
+}
+
+}  // namespace slipway::runtime

@@ -1,0 +1,31 @@
+/// How errors leave the threads of a team.
+#pragma once
+
+#include <exception>
+
+#include "runtime/device/driver.h"
+
+namespace slipway::runtime {
+
+/// What `action` throws, if it does.
+template <class Action>
+std::exception_ptr ErrorOf(Action action) {
+  try {
+    action();
+    return nullptr;
+  } catch (...) {
+    return std::current_exception();
+  }
+}
+
+/// Runs `action`; an error of the device leaves the other ranks in the exchange, so it becomes a PartedError.
+template <class Action>
+void Parting(Action action) {
+  try {
+    action();
+  } catch (const DeviceError& error) {
+    throw PartedError(error.status(), error.what());
+  }
+}
+
+}  // namespace slipway::runtime
