@@ -197,9 +197,10 @@ SLIPWAY_API int slipway_register(const char* team, const slipway_tensor* tensors
  * Changes a team's settings before its first exchange. `settings` is JSON with any of
  *   {"mode": "sync"|"delayed", "lag": 1 to 1000, "sync_first": steps|"10%", "sync_last": steps|"10%",
  *    "accumulate": passes, "compress": "none"|"bf16"|"fp16", "clip_norm": norm, "check_finite": bool,
- *    "bucket_bytes": bytes, "op": "mean"|"sum"}.
+ *    "bucket_bytes": bytes, "op": "mean"|"sum", "gpu_exchange": "auto"|"staged"|"direct"}.
  * With `accumulate` the program adds up the gradients of that many passes in the tensors, and must not clear them in
- * between; a mean of floats is then divided by the passes, too. Of delayed gradients, the first synchronous step after delayed
+ * between; a mean of floats is then divided by the passes, too. Tensors in GPU memory are combined by the GPUs ("direct")
+ * where these reach each other and nothing asks for the CPU, else they travel through its memory ("staged"). Of delayed gradients, the first synchronous step after delayed
  * ones adds what is still on its way, so that each gradient counts once. Collective.
  */
 SLIPWAY_API int slipway_configure_team(const char* team, const char* settings);

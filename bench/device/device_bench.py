@@ -1,8 +1,9 @@
 #!/usr/bin/python3
 """slipway bench gpu: what an exchange of tensors in GPU memory costs.
 
-First, one tensor: an allreduce over all ranks by Slipway (as a team, and as one call) and by torch over gloo; beside them
-the bound, copies of as many bytes from and to pinned memory, both ways at once, on all ranks at the same time. Then a
+First, one tensor: an allreduce over all ranks by Slipway (as a team, as a team that travels through the CPU's memory, and
+as one call) and by torch over gloo; beside them the bound of what travels, copies of as many bytes from and to pinned
+memory, both ways at once, on all ranks at the same time. Then a
 training step of ResNet-50: without exchange, with DistributedDataParallel over gloo and over the backend "slipway", and
 with slipway.torch.DistributedOptimizer. All sides take turns; times are medians, of the slowest rank.
 """
@@ -85,8 +86,9 @@ def exchanges(count):
     import slipway
     import torch
 
-    tensors = {side: torch.empty(count, device="cuda") for side in ("team", "allreduce", "gloo")}
-    team = slipway.Team("bench", [tensors["team"]])
+    tensors = {side: torch.empty(count, device="cuda") for side in ("team", "staged", "allreduce", "gloo")}
+    teams = {"team": slipway.Team("bench", [tensors["team"]]),
+             "staged": slipway.Team("bench staged", [tensors["staged"]], gpu_exchange="staged")}
     rank = slipway.rank()
 
     def fresh(side):
@@ -96,11 +98,11 @@ def exchanges(count):
         torch.distributed.all_reduce(fresh("gloo"))
         tensors["gloo"] /= slipway.size()
 
-    def by_team():
-        fresh("team")
-        team.gradients()
+    def by_team(side):
+        fresh(side)
+        teams[side].gradients()
 
-    sides = {"copies": copies(count), "team": by_team, "allreduce": lambda: slipway.allreduce(fresh("allreduce"), "mean"),
+    sides = {"copies": copies(count), "team": lambda: by_team("team"), "staged": lambda: by_team("staged"), "allreduce": lambda: slipway.allreduce(fresh("allreduce"), "mean"),
              "gloo": by_gloo}
     return sides, tensors
 
@@ -194,6 +196,7 @@ def document(arguments, seconds, steps):
     result = {"schema": "slipway.bench.gpu/1", "gpu": torch.cuda.get_device_name(), "torch": torch.__version__,
               "ranks": slipway.size(), "gpus": torch.cuda.device_count(), "bytes": arguments.bytes,
               "rows": rows_of(seconds), "share_of_bound": round(medians["copies"] / medians["team"], 3),
+              "staged_share_of_bound": round(medians["copies"] / medians["staged"], 3),
               "gloo_ratio": round(medians["gloo"] / medians["team"], 2)}
     if steps:
         medians = {side: statistics.median(taken) for side, taken in steps.items()}
@@ -214,7 +217,7 @@ def show(result, as_json):
         print(f"\n{title}\n{'SIDE':<10} {'MEDIAN':>9} {'MIN':>9} {'MAX':>9}   (ms)")
         for row in rows:
             print(f"{row['side']:<10} {row['median_ms']:>9.2f} {row['min_ms']:>9.2f} {row['max_ms']:>9.2f}")
-    print(f"\nbound of the copies / team: {result['share_of_bound']:.3f}")
+    print(f"\nbound of the copies / team: {result['share_of_bound']:.3f}, staged: {result['staged_share_of_bound']:.3f}")
     print(f"gloo / team: {result['gloo_ratio']:.2f}")
     if "overhead_of_exchange" in result:
         print(f"(step of the optimizer - local step) / exchange alone: {result['overhead_of_exchange']:.3f}")

@@ -68,7 +68,7 @@ int AllreduceOf(const char* function, const Elements& elements, int group, Strea
     const Operation operation(current.watch(), Activity::kAllreduce);
     auto& members = current.GroupOf(group);
     if (const auto place = PlaceOf(data)) {
-      return AllreduceOnDevice(*place, data, count, reduction, members, current.benches(), stream);
+      return current.device_allreduces().Allreduce(*place, data, count, reduction, members, stream);
     }
     const Piece piece{static_cast<char*>(data), count};
     Allreduce({{&piece, 1}, reduction, 0, nullptr}, members);

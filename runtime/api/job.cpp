@@ -183,6 +183,10 @@ void Job::Configure(const char* config) {
                        fmt::format("SLIPWAY_SHARED_MEMORY_LIMIT is '{}', not a number of bytes such as 8GiB",
                                    Variable("SLIPWAY_SHARED_MEMORY_LIMIT")));
   }
+  if (const auto way = Variable("SLIPWAY_GPU_EXCHANGE"); !way.empty()) {
+    settings_.gradients = WithChanges(settings_.gradients, {{"gpu_exchange", way}});
+  }
+  device_allreduces_.Use(settings_.gradients.gpu_exchange);
   watch_.Configure(settings_.watch);
   checkpoints_ = std::make_unique<Checkpoints>(settings_.checkpoints);
   stop_file_ = std::make_unique<StopFile>(Variable("SLIPWAY_STOP_FILE"));
@@ -250,6 +254,7 @@ int Job::MakeGroupByMembers(std::span<const int> ranks, int tag) {
 void Job::FreeGroup(int number) {
   auto& those_who_made_it = IsByMembers(number) ? GroupOf(number).communicator() : communicator();
   those_who_made_it.Barrier();
+  if (const auto* group = FindGroup(number)) device_allreduces_.Forget(*group);
   const std::lock_guard lock(groups_mutex_);
   groups_.erase(number);
 }

@@ -15,6 +15,7 @@
 #include "runtime/api/settings.h"
 #include "runtime/checkpoint/checkpoints.h"
 #include "runtime/device/workbench.h"
+#include "runtime/exchange/allreduce_on_device.h"
 #include "runtime/exchange/team.h"
 #include "runtime/group/group.h"
 #include "runtime/group/mpi_library.h"
@@ -53,6 +54,7 @@ class Job {
   Watch& watch() { return watch_; }
   ProcessMemory& memory() { return memory_; }
   Workbenches& benches() { return benches_; }
+  DeviceAllreduces& device_allreduces() { return device_allreduces_; }
   Checkpoints& checkpoints() { return *checkpoints_; }
   StopFile& stop_file() { return *stop_file_; }
   MetricsFile* metrics() { return metrics_.get(); }  ///< null but on rank 0
@@ -107,6 +109,7 @@ class Job {
   Watch watch_{WatchSettings()};
   ProcessMemory memory_;
   Workbenches benches_{memory_.pool};
+  DeviceAllreduces device_allreduces_{benches_};
   JobSettings settings_;
   int local_rank_ = 0;
   int local_size_ = 1;

@@ -10,6 +10,7 @@ constexpr int kContext = 1;
 constexpr int kMemoryType = 2;
 constexpr int kIsManaged = 8;
 constexpr int kDeviceOrdinal = 9;
+constexpr int kRangeStart = 11;
 constexpr unsigned kDevice = 2;
 
 /// The driver answers with an error for memory that it does not know: the processor's own.
@@ -32,6 +33,10 @@ std::optional<DevicePlace> PlaceOf(const void* data) {
   if (driver == nullptr || !IsDeviceMemory(*driver, data)) return std::nullopt;
   return DevicePlace{driver, Ask<void*>(*driver, kContext, data).value_or(nullptr),
                      Ask<int>(*driver, kDeviceOrdinal, data).value_or(0)};
+}
+
+std::optional<DeviceAddress> StartOfAllocation(const Driver& driver, const void* data) {
+  return Ask<DeviceAddress>(driver, kRangeStart, data);
 }
 
 void RequireCpuMemory(const void* data, std::string_view what) {

@@ -27,6 +27,9 @@ struct DevicePlace {
 /// Source: CUDA Driver API, cuPointerGetAttribute.
 std::optional<DevicePlace> PlaceOf(const void* data);
 
+/// The first byte of the allocation that `data` lies in. Nothing when the driver does not know it.
+std::optional<DeviceAddress> StartOfAllocation(const Driver& driver, const void* data);
+
 /// Errors: RuntimeError(DEVICE_MEMORY) naming `what` when `data` points to memory of a device.
 void RequireCpuMemory(const void* data, std::string_view what);
 

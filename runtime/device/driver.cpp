@@ -27,9 +27,14 @@ unsigned long long LibrariesLoaded() {
 }
 
 template <class Function>
-void Take(void* library, const char* symbol, Function*& function) {
+bool Has(void* library, const char* symbol, Function*& function) {
   function = reinterpret_cast<Function*>(::dlsym(library, symbol));
-  if (function != nullptr) return;
+  return function != nullptr;
+}
+
+template <class Function>
+void Take(void* library, const char* symbol, Function*& function) {
+  if (Has(library, symbol, function)) return;
   throw RuntimeError(SLIPWAY_ERROR_DEVICE,
                      fmt::format("the driver of the GPU has no function {}: it is too old; update the driver, or copy "
                                  "the tensors to the CPU's memory first",
@@ -56,6 +61,19 @@ void Driver::Take(void* library) {
   Take(library, "cuEventQuery", cuEventQuery);
   Take(library, "cuMemcpyDtoHAsync_v2", cuMemcpyDtoHAsync);
   Take(library, "cuMemcpyHtoDAsync_v2", cuMemcpyHtoDAsync);
+  has_direct_ = TakeDirect(library);
+}
+
+bool Driver::TakeDirect(void* library) {
+  auto& to = direct_;
+  return Has(library, "cuMemAlloc_v2", to.cuMemAlloc) && Has(library, "cuMemFree_v2", to.cuMemFree) &&
+         Has(library, "cuMemcpyDtoDAsync_v2", to.cuMemcpyDtoDAsync) &&
+         Has(library, "cuIpcGetMemHandle", to.cuIpcGetMemHandle) &&
+         Has(library, "cuIpcOpenMemHandle_v2", to.cuIpcOpenMemHandle) &&
+         Has(library, "cuIpcCloseMemHandle", to.cuIpcCloseMemHandle) &&
+         Has(library, "cuModuleLoadData", to.cuModuleLoadData) && Has(library, "cuModuleUnload", to.cuModuleUnload) &&
+         Has(library, "cuModuleGetFunction", to.cuModuleGetFunction) &&
+         Has(library, "cuLaunchKernel", to.cuLaunchKernel);
 }
 
 const Driver* Driver::Find() {

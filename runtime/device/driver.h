@@ -1,6 +1,8 @@
 /// The driver of a GPU: the few functions of CUDA's driver interface that the exchange needs.
 #pragma once
 
+#include <array>
+#include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -12,6 +14,12 @@ namespace slipway::runtime {
 /// An address in the memory of a device; what CUDA calls CUdeviceptr.
 using DeviceAddress = std::uintptr_t;
 inline DeviceAddress AddressOf(const void* data) { return reinterpret_cast<DeviceAddress>(data); }
+/// CUipcMemHandle: an allocation, for other processes of the node.
+struct IpcHandle {
+  std::array<char, 64> bytes{};
+
+  auto operator<=>(const IpcHandle&) const = default;
+};
 /// CUstream of the program; null is the legacy default stream.
 using StreamHandle = void*;
 
@@ -61,10 +69,32 @@ class Driver {
   int (*cuMemcpyDtoHAsync)(void* to, DeviceAddress from, std::size_t bytes, StreamHandle stream) = nullptr;
   int (*cuMemcpyHtoDAsync)(DeviceAddress to, const void* from, std::size_t bytes, StreamHandle stream) = nullptr;
 
+  /// What ranks need to combine in the memory of their GPUs. Copies through the CPU's memory do without.
+  struct Direct {
+    int (*cuMemAlloc)(DeviceAddress* memory, std::size_t bytes) = nullptr;
+    int (*cuMemFree)(DeviceAddress memory) = nullptr;
+    int (*cuMemcpyDtoDAsync)(DeviceAddress to, DeviceAddress from, std::size_t bytes, StreamHandle stream) = nullptr;
+    int (*cuIpcGetMemHandle)(IpcHandle* handle, DeviceAddress memory) = nullptr;
+    int (*cuIpcOpenMemHandle)(DeviceAddress* memory, IpcHandle handle, unsigned flags) = nullptr;
+    int (*cuIpcCloseMemHandle)(DeviceAddress memory) = nullptr;
+    int (*cuModuleLoadData)(void** module, const void* image) = nullptr;
+    int (*cuModuleUnload)(void* module) = nullptr;
+    int (*cuModuleGetFunction)(void** function, void* module, const char* name) = nullptr;
+    int (*cuLaunchKernel)(void* function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,
+                          unsigned block_y, unsigned block_z, unsigned shared_bytes, StreamHandle stream,
+                          void** parameters, void** extra) = nullptr;
+  };
+  /// Null when the driver lacks one of them.
+  const Direct* direct() const { return has_direct_ ? &direct_ : nullptr; }
+
  private:
   Driver() = default;
   static const Driver* Find();
   void Take(void* library);
+  bool TakeDirect(void* library);
+
+  Direct direct_;
+  bool has_direct_ = false;
 };
 
 }  // namespace slipway::runtime

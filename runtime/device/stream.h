@@ -58,11 +58,29 @@ class DeviceStream {
   StreamHandle handle() const { return handle_; }
   void CopyToCpu(void* to, const void* from, std::size_t bytes);
   void CopyToDevice(void* to, const void* from, std::size_t bytes);
+  /// Within the device, or between devices that reach each other. Only of a driver with Driver::direct().
+  void CopyOnDevice(void* to, const void* from, std::size_t bytes);
   void Synchronize();
 
  private:
   DevicePlace place_;
   StreamHandle handle_ = nullptr;
+};
+
+/// Memory on the device. Only of a driver with Driver::direct().
+class DeviceBlock {
+ public:
+  DeviceBlock(const DevicePlace& place, std::size_t bytes);
+  DeviceBlock(DeviceBlock&& other) noexcept : place_(other.place_), memory_(std::exchange(other.memory_, 0)) {}
+  DeviceBlock& operator=(DeviceBlock&&) = delete;
+  /// The driver waits for the whole device.
+  ~DeviceBlock();
+
+  char* data() const { return reinterpret_cast<char*>(memory_); }
+
+ private:
+  DevicePlace place_;
+  DeviceAddress memory_ = 0;
 };
 
 /// CPU memory that the device reaches by itself: copies run beside the processor, at the speed of the link.

@@ -9,6 +9,7 @@ namespace slipway::runtime {
 namespace {
 
 constexpr std::int64_t kPartBytes = 2 << 20;
+constexpr std::int64_t kSmallBytes = 64 << 10;  ///< up to here a copy costs less than two meetings of the GPUs
 
 /// One allreduce, part by part. A part has a slot of the bench from its copy to the CPU to that back.
 class PartByPart {
@@ -77,15 +78,38 @@ bool SplitsFreely(const Group& group, std::int64_t bytes) {
   return true;
 }
 
-void AllreduceOnDevice(const DevicePlace& place, void* data, std::int64_t count, const Reduction& reduction,
-                       Group& group, Workbenches& benches, StreamHandle stream) {
+DirectBounce* DeviceAllreduces::BounceOf(const DevicePlace& place, Group& group) {
+  {
+    const std::lock_guard lock(mutex_);
+    const auto known = bounces_.find(&group);
+    if (known != bounces_.end()) {
+      auto* bounce = known->second.get();
+      return bounce != nullptr && bounce->place() == place ? bounce : nullptr;
+    }
+  }
+  auto made = DirectBounce::Make(place, group);
+  const std::lock_guard lock(mutex_);
+  return bounces_.emplace(&group, std::move(made)).first->second.get();
+}
+
+void DeviceAllreduces::Forget(const Group& group) {
+  const std::lock_guard lock(mutex_);
+  bounces_.erase(&group);
+}
+
+void DeviceAllreduces::Allreduce(const DevicePlace& place, void* data, std::int64_t count, const Reduction& reduction,
+                                 Group& group, StreamHandle stream) {
   if (group.alone() || count == 0) return;
   const auto element = static_cast<std::int64_t>(SizeOf(reduction.dtype));
+  auto* on_device = static_cast<char*>(data);
+  if (way_ != GpuExchange::kStaged && count * element > kSmallBytes && DirectBounce::Knows(reduction)) {
+    if (auto* bounce = BounceOf(place, group)) return bounce->Allreduce(on_device, count, reduction, group, stream);
+  }
   const auto part = SplitsFreely(group, count * element) ? std::min(count, kPartBytes / element) : count;
   const auto slots = std::min<std::int64_t>(Workbench::kSlots, (count + part - 1) / part);
-  auto bench = benches.Take(place, slots * part * element);
+  auto bench = benches_.Take(place, slots * part * element);
   const InContext here(place);
-  PartByPart(static_cast<char*>(data), count, reduction, part, group, *bench).CarryOut(stream);
+  PartByPart(on_device, count, reduction, part, group, *bench).CarryOut(stream);
 }
 
 }  // namespace slipway::runtime

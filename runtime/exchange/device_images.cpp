@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <numeric>
 
 #include "runtime/reduction/reduction.h"
 
@@ -123,12 +122,6 @@ void DeviceImages::Store(std::span<const int> images) {
     if (place.bytes == 0) continue;
     to_device_.CopyToDevice(place.on_device, images_[static_cast<std::size_t>(image)].data, place.bytes);
   }
-}
-
-void DeviceImages::StoreAll() {
-  std::vector<int> all(images_.size());
-  std::iota(all.begin(), all.end(), 0);
-  Store(all);
 }
 
 void DeviceImages::Release(StreamHandle stream) {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "runtime/device/stream.h"
-#include "runtime/exchange/tensors.h"
+#include "runtime/exchange/device_tensors.h"
 #include "runtime/memory/pool_memory.h"
 
 namespace slipway::runtime {
@@ -21,32 +21,22 @@ std::optional<DevicePlace> PlaceOf(std::span<const TensorInfo> tensors);
 std::int64_t BytesOfImages(std::span<const TensorInfo> tensors);
 void PlaceImages(std::span<TensorInfo> tensors, char* block);
 
-/// How the order is kept: each copy to the CPU waits, by an event, for the stream that makes the tensor, and for the
-/// last Release(). The program's stream waits, by an event, for the copies back. No call waits for the device.
-///
-/// Not for several threads at the same time, but Store() may run beside Fetch() and TakeArrived().
-/// Errors: DeviceError.
-class DeviceImages {
+/// Images in one block of pinned memory, which the node's ranks can reach. Each copy to the CPU waits, by an event, for
+/// the stream that makes the tensor, and for the last Release(). The program's stream waits, by an event, for the copies
+/// back.
+class DeviceImages : public DeviceTensors {
  public:
   /// `largest`: elements of a tensor beyond so many bytes get an image of their own, so that parts of it travel while
-  /// others are combined; 0: each tensor has one. The images lie in one block that the node's ranks can reach.
+  /// others are combined; 0: each tensor has one.
   /// Errors: also those of the pool.
   DeviceImages(const DevicePlace& place, std::span<const TensorInfo> tensors, std::int64_t largest, SharedPool& pool);
 
-  /// In the order of the tensors; with their names.
-  const std::vector<TensorInfo>& images() const { return images_; }
-
-  /// Begins to copy a tensor to its images, once `stream` has done what it was given so far.
-  void Fetch(int tensor, StreamHandle stream);
-  /// Whether some have not been taken yet.
-  bool Fetching() const { return !coming_.empty(); }
-  /// The next image whose values are here, in the order of Fetch().
-  std::optional<int> TakeArrived();
-  /// Begins to copy images back.
-  void Store(std::span<const int> images);
-  void StoreAll();
-  /// Later work of `stream` waits for all that was stored.
-  void Release(StreamHandle stream);
+  const std::vector<TensorInfo>& values() const override { return images_; }
+  void Fetch(int tensor, StreamHandle stream) override;
+  bool Fetching() const override { return !coming_.empty(); }
+  std::optional<int> TakeArrived() override;
+  void Store(std::span<const int> images) override;
+  void Release(StreamHandle stream) override;
 
  private:
   struct Image {

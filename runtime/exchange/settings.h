@@ -23,6 +23,13 @@ struct StepShare {
   std::int64_t Of(std::int64_t total, const char* name) const;
 };
 
+/// Who combines tensors in the memory of GPUs.
+enum class GpuExchange {
+  kAuto,    ///< the GPUs where they can, else the CPU
+  kStaged,  ///< the CPU
+  kDirect,  ///< the GPUs, or it is an error
+};
+
 struct TeamSettings {
   int lag = 0;  ///< 0: sync
   StepShare sync_first;
@@ -33,6 +40,7 @@ struct TeamSettings {
   bool check_finite = false;
   std::int64_t bucket_bytes = 4 << 20;
   slipway_op op = SLIPWAY_MEAN;
+  GpuExchange gpu_exchange = GpuExchange::kAuto;
 };
 
 /// `settings` with what `json` changes. Errors: RuntimeError(ARGUMENT) naming the field.

@@ -9,6 +9,7 @@
 
 #include "runtime/collectives/pieces.h"
 #include "runtime/exchange/team_errors.h"
+#include "runtime/group/agreement.h"
 #include "runtime/status.h"
 
 namespace slipway::runtime {
@@ -72,7 +73,7 @@ void Team::Build() {
   // One slot for each step that is on its way, and one that is being filled.
   slots_ = settings.lag > 0 ? settings.lag + 1 : 0;
   buckets_.clear();
-  MakeImages();
+  FindValues();
   const auto plans = PlanBuckets(values_, settings.bucket_bytes);
   bucket_of_.assign(values_.size(), -1);
   for (const auto& plan : plans) {
@@ -80,6 +81,7 @@ void Team::Build() {
       bucket_of_[static_cast<std::size_t>(tensor)] = static_cast<int>(buckets_.size());
     buckets_.emplace_back(plan, values_, settings, slots_, static_cast<std::uint32_t>(buckets_.size() + 1), *group_);
   }
+  if (direct_ != nullptr) OnAllRanks(group_->communicator(), [&] { direct_->SetBuckets(plans); });
   submitted_.assign(parts_.tensors.size(), 0);
   waiting_.assign(buckets_.size(), 0);
   if (progress_ == Progress::kThread && !group_->alone()) thread_ = std::thread([this] { Run(); });
@@ -229,7 +231,8 @@ bool Team::HasWork() const {
 }
 
 void Team::ExchangeNext(std::unique_lock<std::mutex>& lock, Waiter::Manner manner) {
-  auto& bucket = buckets_[queue_.front().done];
+  const auto index = queue_.front().done;
+  auto& bucket = buckets_[index];
   const auto slot = queue_.front().slot;
   const auto number = queue_.front().number;
   const bool store = !slot && StoresAtOnce();
@@ -237,6 +240,7 @@ void Team::ExchangeNext(std::unique_lock<std::mutex>& lock, Waiter::Manner manne
   const auto start = StepClock::now();
   const auto failure = ErrorOf([&] {
     group_->communicator().waiter().SetManner(manner);
+    if (direct_ != nullptr) return Parting([&] { direct_->Combine(index, *group_); });
     bucket.Exchange(slot, *group_);
     if (store) Parting([&] { device_->Store(bucket.plan().tensors); });
   });

@@ -15,6 +15,7 @@
 
 #include "runtime/exchange/bucket_exchange.h"
 #include "runtime/exchange/device_images.h"
+#include "runtime/exchange/direct_tensors.h"
 #include "runtime/exchange/exchange_turn.h"
 #include "runtime/exchange/settings.h"
 #include "runtime/exchange/step_sums.h"
@@ -106,7 +107,9 @@ class Team {
   void AwaitArrivals(std::unique_lock<std::mutex>& lock);
   bool NothingToDo() const;
   bool SplitsTensors() const;
-  void MakeImages();
+  void FindValues();
+  void MakeDeviceTensors(const DevicePlace& place);
+  std::unique_ptr<DirectTensors> MakeDirectTensors(const DevicePlace& place);
   bool StoresAtOnce() const;
   void Return(bool stored, StreamHandle stream);
   void ExchangeNext(std::unique_lock<std::mutex>& lock, Waiter::Manner manner);
@@ -133,9 +136,10 @@ class Team {
   Watch& watch_;
   Progress progress_;
   std::uint32_t table_number_;
-  std::unique_ptr<DeviceImages> device_;  ///< null: the tensors lie in CPU memory
-  std::vector<TensorInfo> values_;        ///< what is exchanged: the tensors, or their images
-  std::vector<int> bucket_of_;            ///< by value; -1: empty
+  std::unique_ptr<DeviceTensors> device_;  ///< null: the tensors lie in CPU memory
+  DirectTensors* direct_ = nullptr;        ///< the same, when the GPUs combine; null: the CPU does
+  std::vector<TensorInfo> values_;         ///< what is exchanged: the tensors, or their images
+  std::vector<int> bucket_of_;             ///< by value; -1: empty
   std::vector<BucketExchange> buckets_;
   int slots_ = 0;
   Schedule schedule_;

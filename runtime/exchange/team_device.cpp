@@ -1,6 +1,9 @@
 /// What a team does for tensors in the memory of a GPU.
 
+#include <fmt/format.h>
+
 #include <chrono>
+#include <numeric>
 #include <thread>
 
 #include "runtime/exchange/allreduce_on_device.h"
@@ -16,21 +19,55 @@ constexpr int kLooksAwake = 2000;
 constexpr int kPausesBetweenLooks = 16;
 constexpr auto kSleepBetweenLooks = std::chrono::microseconds(20);
 
+std::vector<int> AllIndices(std::size_t count) {
+  std::vector<int> indices(count);
+  std::iota(indices.begin(), indices.end(), 0);
+  return indices;
+}
+
 }  // namespace
 
-void Team::MakeImages() {
+void Team::FindValues() {
+  direct_ = nullptr;
   device_.reset();
   values_.clear();
   const auto place = PlaceOf(parts_.tensors);
   if (!place) {
     values_ = parts_.tensors;
   } else if (!NothingToDo()) {
-    OnAllRanks(group_->communicator(), [&] {
-      device_ = std::make_unique<DeviceImages>(*place, parts_.tensors,
-                                               SplitsTensors() ? parts_.settings.bucket_bytes : 0, group_->memory().pool);
-    });
-    values_ = device_->images();
+    MakeDeviceTensors(*place);
+    values_ = device_->values();
   }
+}
+
+void Team::MakeDeviceTensors(const DevicePlace& place) {
+  if (auto direct = MakeDirectTensors(place)) {
+    direct_ = direct.get();
+    device_ = std::move(direct);
+    return;
+  }
+  OnAllRanks(group_->communicator(), [&] {
+    device_ = std::make_unique<DeviceImages>(place, parts_.tensors, SplitsTensors() ? parts_.settings.bucket_bytes : 0,
+                                             group_->memory().pool);
+  });
+}
+
+/// Null on all ranks where the CPU has to see the values, or a rank cannot reach another's memory.
+/// Errors: RuntimeError(ARGUMENT) when the settings ask for it.
+std::unique_ptr<DirectTensors> Team::MakeDirectTensors(const DevicePlace& place) {
+  const auto& settings = parts_.settings;
+  if (settings.gpu_exchange == GpuExchange::kStaged) return nullptr;
+  const bool plain = settings.lag == 0 && settings.clip_norm == 0 && !settings.check_finite && !settings.wire &&
+                     !parts_.sums && (settings.accumulate == 1 || settings.op != SLIPWAY_MEAN);
+  auto direct = plain ? DirectTensors::Make(place, parts_.tensors, settings.op, *group_) : nullptr;
+  if (direct == nullptr && settings.gpu_exchange == GpuExchange::kDirect) {
+    throw RuntimeError(SLIPWAY_ERROR_ARGUMENT,
+                       fmt::format("team '{}' cannot be exchanged within the memory of GPUs: that is for float tensors, "
+                                   "op sum or mean, mode sync without clip_norm, check_finite, compress and accumulate, on "
+                                   "ranks of one node whose GPUs reach each other; set gpu_exchange to auto",
+                                   parts_.name));
+  }
+  return direct;
 }
 
 /// A lone rank's result is what it has.
@@ -65,7 +102,7 @@ void Team::Return(bool stored, StreamHandle stream) {
   if (device_ == nullptr) return;
   const std::lock_guard lock(mutex_);
   OnDevice([&] {
-    if (!stored) device_->StoreAll();
+    if (!stored) device_->Store(AllIndices(values_.size()));
     device_->Release(stream);
   });
   if (failure_) std::rethrow_exception(failure_);

@@ -1,0 +1,55 @@
+/// Sums over several ranks, computed by the GPU.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "runtime/device/stream.h"
+
+namespace slipway::runtime {
+
+/// A part of a message: `count` elements, at one address for each rank.
+struct SumPart {
+  std::int64_t count = 0;
+  std::vector<char*> at;  ///< by rank, as this process reaches them
+};
+
+/// Parts on the device, ready to be combined again and again.
+class SumTable {
+ public:
+  /// All parts have as many ranks. Waits for the copy. Errors: DeviceError.
+  SumTable(const DevicePlace& place, std::span<const SumPart> parts, DeviceStream& stream);
+
+ private:
+  friend class SumKernel;
+  int ranks_ = 0;
+  unsigned parts_ = 0;
+  std::int64_t largest_ = 0;  ///< elements
+  DeviceBlock memory_;
+};
+
+/// The program for the GPU, once for a context. Any thread.
+///
+/// Result: elements are added in the order of the ranks, 16-bit floats in float32 and rounded once, times `factor`:
+///         the bits of CombineAll(), but for the payload of a NaN.
+class SumKernel {
+ public:
+  /// Null when this GPU or its driver cannot have it.
+  static const SumKernel* Of(const DevicePlace& place);
+  /// Whether it knows the dtype: floats.
+  static bool Knows(slipway_dtype dtype);
+
+  /// Writes the sums to all ranks' addresses, as work of `stream`. `ranks`: whose mean it is; 1: the sum.
+  /// Errors: DeviceError.
+  void Launch(const SumTable& table, slipway_dtype dtype, int ranks, const DeviceStream& stream) const;
+
+ private:
+  explicit SumKernel(const DevicePlace& place);
+
+  DevicePlace place_;
+  void* module_ = nullptr;
+  void* functions_[4] = {};  ///< as kDtypes
+};
+
+}  // namespace slipway::runtime

@@ -1,0 +1,35 @@
+/// A team's tensors in the memory of a GPU, as they come to the exchange and leave it.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "runtime/device/driver.h"
+#include "runtime/exchange/tensors.h"
+
+namespace slipway::runtime {
+
+/// The program's streams and the exchange wait for each other by events; no call waits for the device.
+///
+/// Not for several threads at the same time, but Store() may run beside Fetch() and TakeArrived().
+/// Errors: DeviceError.
+class DeviceTensors {
+ public:
+  virtual ~DeviceTensors() = default;
+
+  /// What is exchanged: each tensor, or several values for a large one. In the order of the tensors, with their names.
+  virtual const std::vector<TensorInfo>& values() const = 0;
+  /// The values of a tensor are to come, once `stream` has done what it was given so far.
+  virtual void Fetch(int tensor, StreamHandle stream) = 0;
+  /// Whether some have not been taken yet.
+  virtual bool Fetching() const = 0;
+  /// The next value that is here, in the order of Fetch().
+  virtual std::optional<int> TakeArrived() = 0;
+  /// The tensors are to get these values.
+  virtual void Store(std::span<const int> values) = 0;
+  /// Later work of `stream` finds all that was stored.
+  virtual void Release(StreamHandle stream) = 0;
+};
+
+}  // namespace slipway::runtime

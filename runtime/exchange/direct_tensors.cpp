@@ -1,0 +1,97 @@
+#include "runtime/exchange/direct_tensors.h"
+
+#include <algorithm>
+
+#include "runtime/exchange/shares.h"
+#include "runtime/group/agreement.h"
+
+namespace slipway::runtime {
+namespace {
+
+std::vector<void*> RangesOf(std::span<const TensorInfo> tensors) {
+  std::vector<void*> ranges;
+  for (const auto& tensor : tensors) ranges.push_back(tensor.count() > 0 ? tensor.data : nullptr);
+  return ranges;
+}
+
+}  // namespace
+
+std::unique_ptr<DirectTensors> DirectTensors::Make(const DevicePlace& place, std::span<const TensorInfo> tensors,
+                                                   slipway_op op, Group& group) {
+  const bool floats = std::ranges::all_of(tensors, [](const auto& tensor) { return SumKernel::Knows(tensor.dtype); });
+  const bool one_node = group.has_channel() && group.topology().nodes() == 1;
+  if (!floats || !one_node || (op != SLIPWAY_SUM && op != SLIPWAY_MEAN)) return nullptr;
+  auto memory = SharedDeviceMemory::Share(place, RangesOf(tensors), group.communicator());
+  if (!OnEveryRank(group.communicator(), memory != nullptr && SumKernel::Of(place) != nullptr)) return nullptr;
+  std::unique_ptr<DirectTensors> made;
+  OnAllRanks(group.communicator(), [&] { made.reset(new DirectTensors(place, tensors, op, std::move(memory), group)); });
+  return made;
+}
+
+DirectTensors::DirectTensors(const DevicePlace& place, std::span<const TensorInfo> tensors, slipway_op op,
+                             std::unique_ptr<SharedDeviceMemory> memory, const Group& group)
+    : place_(place),
+      tensors_(tensors.begin(), tensors.end()),
+      op_(op),
+      rank_(group.rank()),
+      ranks_(group.size()),
+      kernel_(*SumKernel::Of(place)),
+      memory_(std::move(memory)),
+      made_(place),
+      done_(place),
+      arrivals_(place),
+      sums_(place) {
+  for (std::size_t i = 0; i < tensors_.size(); ++i) arrived_.emplace_back(place);
+}
+
+/// What this rank's GPU adds up.
+std::vector<SumPart> DirectTensors::PartsOf(const BucketPlan& plan) const {
+  std::vector<Piece> pieces;
+  for (const int tensor : plan.tensors) pieces.push_back({nullptr, tensors_[static_cast<std::size_t>(tensor)].count()});
+  std::vector<SumPart> parts;
+  ForEachPart(pieces, ShareOf(plan.count, ranks_, rank_), [&](const Part& part) {
+    SumPart sum{part.count, memory_->Of(static_cast<std::size_t>(plan.tensors[part.piece]))};
+    for (auto& address : sum.at) address += BytesOf(part.offset, SizeOf(plan.dtype));
+    parts.push_back(std::move(sum));
+  });
+  return parts;
+}
+
+void DirectTensors::SetBuckets(std::span<const BucketPlan> plans) {
+  for (const auto& plan : plans) {
+    const auto tag = static_cast<std::uint32_t>(buckets_.size() + 1);
+    buckets_.push_back({{Call::Kind::kAllreduce, {plan.dtype, op_}, plan.count, tag},
+                        SumTable(place_, PartsOf(plan), sums_)});
+  }
+}
+
+void DirectTensors::Fetch(int tensor, StreamHandle stream) {
+  const InContext here(place_);
+  made_.Record(stream);
+  made_.HoldBack(arrivals_.handle());
+  arrived_[static_cast<std::size_t>(tensor)].Record(arrivals_.handle());
+  coming_.push_back(tensor);
+}
+
+std::optional<int> DirectTensors::TakeArrived() {
+  if (coming_.empty()) return std::nullopt;
+  const InContext here(place_);
+  const int tensor = coming_.front();
+  if (!arrived_[static_cast<std::size_t>(tensor)].Reached()) return std::nullopt;
+  coming_.pop_front();
+  return tensor;
+}
+
+void DirectTensors::Combine(std::size_t bucket, Group& group) {
+  const auto& [call, table] = buckets_[bucket];
+  group.channel()->Meet(call);  // the values of all ranks are there
+  {
+    const InContext here(place_);
+    kernel_.Launch(table, call.reduction.dtype, op_ == SLIPWAY_MEAN ? ranks_ : 1, sums_);
+    done_.Record(sums_.handle());
+    AwaitPoint(done_);
+  }
+  group.channel()->Meet(call);  // the sums of all ranks are there
+}
+
+}  // namespace slipway::runtime

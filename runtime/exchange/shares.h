@@ -1,0 +1,21 @@
+/// What the exchanges within GPU memory have in common.
+#pragma once
+
+#include <cstdint>
+
+#include "runtime/collectives/pieces.h"
+#include "runtime/device/stream.h"
+#include "runtime/group/communicator.h"
+
+namespace slipway::runtime {
+
+/// The share of `count` elements that the GPU of a rank adds up. It begins where rows of memory begin.
+Slice ShareOf(std::int64_t count, int ranks, int rank);
+
+/// Returns when the device has got to the point. Polls at first, then sleeps between two looks. Errors: DeviceError.
+void AwaitPoint(const DeviceEvent& event);
+
+/// Whether it holds on all ranks. Collective.
+bool OnEveryRank(Communicator& communicator, bool holds);
+
+}  // namespace slipway::runtime
