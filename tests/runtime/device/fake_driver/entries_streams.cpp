@@ -85,6 +85,15 @@ Code cuStreamSynchronize(StreamHandle handle) {
   });
 }
 
+Code cuStreamWaitEvent(StreamHandle handle, EventHandle event, unsigned flags) {
+  return Enter("cuStreamWaitEvent", Needs::kContext, [&](const Call& call) {
+    if (flags > 1) throw Refusal{kInvalidValue};
+    const auto known = call.driver.Known(call.driver.events, event, "the event");
+    const auto stream = call.driver.WorkStream(handle, call.context());
+    if (known->recorded) call.driver.Queue(call.lock, *stream, std::make_shared<Operation>(), known->recorded);
+  });
+}
+
 Code cuStreamIsCapturing(StreamHandle handle, int* status) {
   return Enter("cuStreamIsCapturing", Needs::kContext, [&](const Call& call) {
     if (status == nullptr) throw Refusal{kInvalidValue};
@@ -96,6 +105,17 @@ Code cuStreamIsCapturing(StreamHandle handle, int* status) {
         });
     if (implicit) throw Refusal{kStreamCaptureImplicit};
     *status = stream->capturing;
+  });
+}
+
+Code cuLaunchHostFunc(StreamHandle handle, HostFunction function, void* argument) {
+  return Enter("cuLaunchHostFunc", Needs::kContext, [&](const Call& call) {
+    if (function == nullptr) throw Refusal{kInvalidValue};
+    const auto stream = call.driver.WorkStream(handle, call.context());
+    auto operation = std::make_shared<Operation>();
+    operation->engine = Engine::kHostFunction;
+    operation->work = [function, argument] { function(argument); };
+    call.driver.Queue(call.lock, *stream, operation);
   });
 }
 

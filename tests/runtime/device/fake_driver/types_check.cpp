@@ -1,29 +1,28 @@
-// Compares the fake driver's declarations with the real header's, where the machine has one.
+// Compares the fake driver's declarations with the real header's. A test compiles it where the machine has that header.
 
-#include "tests/runtime/device/fake_driver/driver_types.h"
-
-#if __has_include(<cuda.h>)
 #include <cuda.h>
 
-#include <tuple>
 #include <type_traits>
+
+#include "tests/runtime/device/fake_driver/driver_types.h"
 
 namespace slipway::fake_gpu {
 namespace {
 
 /// Whether both are passed in the same way: two pointers, two numbers of one size, or two structs of one size.
 template <class One, class Other>
-constexpr bool kPassedAlike =
-    sizeof(One) == sizeof(Other) && std::is_pointer_v<One> == std::is_pointer_v<Other>&& std::is_class_v<One> ==
-                                        std::is_class_v<Other>&& std::is_floating_point_v<One> ==
-                                        std::is_floating_point_v<Other>;
+constexpr bool PassedAlike() {
+  return sizeof(One) == sizeof(Other) && std::is_pointer_v<One> == std::is_pointer_v<Other> &&
+         std::is_class_v<One> == std::is_class_v<Other> &&
+         std::is_floating_point_v<One> == std::is_floating_point_v<Other>;
+}
 
 template <class One, class Other>
 struct SameAbi : std::false_type {};
 
 template <class OneResult, class... Ones, class OtherResult, class... Others>
 requires(sizeof...(Ones) == sizeof...(Others)) struct SameAbi<OneResult(Ones...), OtherResult(Others...)>
-    : std::bool_constant<kPassedAlike<OneResult, OtherResult> && (kPassedAlike<Ones, Others> && ...)> {
+    : std::bool_constant<PassedAlike<OneResult, OtherResult>() && (PassedAlike<Ones, Others>() && ...)> {
 };
 
 // cuEventElapsedTime_v2 is in headers of CUDA 12.8 and later.
@@ -49,4 +48,3 @@ static_assert(int{kEventInterprocess} == CU_EVENT_INTERPROCESS && int{kStreamNon
 
 }  // namespace
 }  // namespace slipway::fake_gpu
-#endif
