@@ -14,12 +14,18 @@ auto Control(const char* entry, Body body) {
   return body(driver, lock);
 }
 
+std::size_t Give(const std::string& all, char* text, std::size_t size) {
+  if (size > 0) text[all.copy(text, size - 1)] = 0;
+  return all.size();
+}
+
 }  // namespace
 }  // namespace slipway::fake_gpu
 
 using slipway::fake_gpu::Access;
 using slipway::fake_gpu::Control;
 using slipway::fake_gpu::Driver;
+using slipway::fake_gpu::Give;
 using slipway::fake_gpu::Lock;
 using slipway::fake_gpu::Range;
 
@@ -85,11 +91,11 @@ std::uint64_t fake_gpu_violation_count(fake_gpu_violation kind) {
 }
 
 std::size_t fake_gpu_violations(char* text, std::size_t size) {
-  return Control("fake_gpu_violations", [&](Driver& driver, Lock&) {
-    const auto& all = driver.ledger.text();
-    if (size > 0) text[all.copy(text, size - 1)] = 0;
-    return all.size();
-  });
+  return Control("fake_gpu_violations", [&](Driver& driver, Lock&) { return Give(driver.ledger.text(), text, size); });
+}
+
+std::size_t fake_gpu_trace(char* text, std::size_t size) {
+  return Control("fake_gpu_trace", [&](Driver& driver, Lock&) { return Give(driver.ledger.trace(), text, size); });
 }
 
 void fake_gpu_register_kernel(const char* name, fake_gpu_kernel kernel, const std::size_t* parameter_bytes,

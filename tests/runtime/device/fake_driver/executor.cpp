@@ -30,6 +30,10 @@ std::set<const Operation*> NeededBy(const Operations& wanted) {
   return needed;
 }
 
+bool Paced(const Operation& operation) {
+  return operation.engine == Engine::kToHost || operation.engine == Engine::kToDevice;
+}
+
 }  // namespace
 
 const OperationPtr& RunningHere() { return running_here; }
@@ -62,6 +66,7 @@ void Executor::Queue(Lock& lock, const OperationPtr& operation) {
     operation->after.clear();
     return;
   }
+  operation->queued = steady_clock::now();
   pending_.push_back(operation);
   log_.Add(operation);
   if (operation->engine == Engine::kHostFunction) StartThreads();
@@ -137,24 +142,25 @@ void Executor::Run(Lock& lock, const OperationPtr& operation) {
   }
   operation->state = Operation::State::kRunning;
   if (is_virtual_) watch_.Check(*operation);
+  operation->finished = StartOf(*operation);
   if (operation->work) {
     lock.unlock();
     running_here = operation;
-    const auto start = steady_clock::now();
     operation->work();
-    Pace(*operation, start);
+    operation->finished = Pace(*operation, operation->finished);
     running_here = nullptr;
     lock.lock();
   }
+  busy_until_[operation->engine] = operation->finished;
   Finish(operation);
 }
 
 void Executor::Finish(const OperationPtr& operation) {
   operation->state = Operation::State::kDone;
-  operation->finished = steady_clock::now();
   operation->after.clear();
   operation->work = nullptr;
   std::erase(pending_, operation);
+  ledger_.Trace(operation->name);
   ledger_.Count(FAKE_GPU_OPERATIONS);
   const auto kind = operation->engine;
   if (kind == Engine::kToHost) ledger_.Count(FAKE_GPU_BYTES_TO_HOST, operation->bytes);
@@ -174,6 +180,7 @@ void Executor::SettleMarkers() {
   for (std::size_t at = 0; at < pending_.size();) {
     const auto operation = pending_[at];
     if (operation->engine == Engine::kMarker && operation->ready()) {
+      operation->finished = StartOf(*operation);
       Finish(operation);
       at = 0;
     } else {
@@ -205,12 +212,21 @@ void Executor::Restore() {
   log_.Clear();
 }
 
-void Executor::Pace(const Operation& operation, steady_clock::time_point start) const {
-  const bool paced = operation.engine == Engine::kToHost || operation.engine == Engine::kToDevice;
-  if (is_virtual_ || !paced || bytes_per_s_ <= 0) return;
-  std::this_thread::sleep_until(
-      start + std::chrono::duration_cast<steady_clock::duration>(
-                  std::chrono::duration<double>(static_cast<double>(operation.bytes) / bytes_per_s_)));
+/// In the model: when the work before it was done and, of a copy, the copies before it on the same engine.
+Time Executor::StartOf(const Operation& operation) const {
+  if (is_virtual_) return steady_clock::now();
+  auto start = operation.queued;
+  for (const auto& earlier : operation.after) start = std::max(start, earlier->finished);
+  const auto busy = busy_until_.find(operation.engine);
+  return Paced(operation) && busy != busy_until_.end() ? std::max(start, busy->second) : start;
+}
+
+Time Executor::Pace(const Operation& operation, Time start) const {
+  if (is_virtual_ || !Paced(operation) || bytes_per_s_ <= 0) return steady_clock::now();
+  const std::chrono::duration<double> cost(static_cast<double>(operation.bytes) / bytes_per_s_);
+  const auto end = start + std::chrono::duration_cast<steady_clock::duration>(cost);
+  std::this_thread::sleep_until(end);
+  return end;
 }
 
 void Executor::StartThreads() {

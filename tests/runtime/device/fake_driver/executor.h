@@ -1,6 +1,8 @@
 #pragma once
 
+#include <chrono>
 #include <condition_variable>
+#include <map>
 #include <mutex>
 #include <optional>
 #include <random>
@@ -13,6 +15,7 @@
 namespace slipway::fake_gpu {
 
 using Lock = std::unique_lock<std::mutex>;
+using Time = std::chrono::steady_clock::time_point;
 
 /// Runs queued operations, each after those in its `after`. Virtual time: inside Wait, Poll, Queue and Step, in an
 /// order that the seed chooses. Threads: one for each engine, two for kernels. Host functions have a thread in both.
@@ -65,7 +68,9 @@ class Executor {
   OperationPtr NextHostFunction() const;
   void AdvanceTowardsHostFunction(Lock& lock);
   OperationPtr NextOf(Engine engine) const;
-  void Pace(const Operation& operation, std::chrono::steady_clock::time_point start) const;
+  /// Sleeps until a copy ends at the modelled speed. Returns that end; of other work, the time now.
+  Time Pace(const Operation& operation, Time start) const;
+  Time StartOf(const Operation& operation) const;
 
   std::mutex& mutex_;
   Ledger& ledger_;
@@ -82,6 +87,7 @@ class Executor {
   double run_at_once_ = 0;  // chances, in random order
   double run_more_ = 0;
   double bytes_per_s_ = 0;
+  std::map<Engine, Time> busy_until_;
   bool host_thread_started_ = false;
   bool engines_started_ = false;
 };

@@ -105,6 +105,8 @@ std::uint64_t fake_gpu_count(enum fake_gpu_counter counter);
 std::uint64_t fake_gpu_violation_count(enum fake_gpu_violation kind);
 /// Writes the violations, one a line, zero-terminated and cut to `size`. Returns the length of the whole text.
 std::size_t fake_gpu_violations(char* text, std::size_t size);
+/// The same for the operations that have run, in the order in which they ended.
+std::size_t fake_gpu_trace(char* text, std::size_t size);
 
 /// A kernel that cuModuleGetFunction finds by this name. `parameter_bytes` has the size of each parameter.
 void fake_gpu_register_kernel(const char* name, fake_gpu_kernel kernel, const std::size_t* parameter_bytes,

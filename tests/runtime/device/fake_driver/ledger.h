@@ -29,6 +29,10 @@ class Ledger {
   std::uint64_t violations(fake_gpu_violation kind) const { return violations_[kind]; }
   const std::string& text() const { return text_; }
 
+  /// Notes an operation that has run.
+  void Trace(std::string_view operation) { trace_.append(operation).append("\n"); }
+  const std::string& trace() const { return trace_; }
+
   /// Counts a call of an entry. Returns the code that is planned for it, or kSuccess.
   Code Enter(std::string_view entry);
   std::uint64_t calls(std::string_view entry) const;
@@ -48,6 +52,7 @@ class Ledger {
   std::array<std::uint64_t, FAKE_GPU_COUNTERS> counters_{};
   std::array<std::uint64_t, FAKE_GPU_VIOLATIONS> violations_{};
   std::string text_;
+  std::string trace_;
   std::map<std::string, std::uint64_t, std::less<>> calls_;
   std::map<std::string, Plan, std::less<>> planned_;
   Plan operation_;

@@ -43,6 +43,7 @@ struct Operation {
   bool wanted = false;  // a host call waits for it
   std::optional<std::uint64_t> source_hash;
   bool poisoned = false;
+  std::chrono::steady_clock::time_point queued;
   std::chrono::steady_clock::time_point finished;
 
   bool done() const { return state == State::kDone; }
