@@ -1,3 +1,4 @@
+#include <gmock/gmock.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -101,6 +102,32 @@ TEST_F(FakeDriver, HostFunctionsRunWhileNoCallDrivesTheWork) {
       kSuccess);
   while (seen == 0) std::this_thread::yield();
   EXPECT_EQ(seen, 6);
+}
+
+TEST_F(FakeDriver, HostFunctionsRunWhileTheHostAsksForOtherWork) {
+  std::atomic<bool> ran{false};
+  const auto other = NewStream();
+  const auto device = OnDevice(kInt);
+  EXPECT_EQ(cuLaunchHostFunc(
+                NewStream(), [](void* flag) { *static_cast<std::atomic<bool>*>(flag) = true; }, &ran),
+            kSuccess);
+  while (!ran) {
+    EXPECT_EQ(cuMemsetD32Async(device, 1, 1, other), kSuccess);
+    while (cuStreamQuery(other) == kNotReady) continue;
+  }
+  EXPECT_EQ(Violations(), "");
+}
+
+TEST_F(FakeDriver, TracesTheOrderInWhichWorkRan) {
+  const auto stream = NewStream();
+  EXPECT_EQ(cuMemsetD32Async(OnDevice(kInt), 1, 1, stream), kSuccess);
+  Record(NewEvent(), stream);
+  EXPECT_EQ(fake_gpu_trace(nullptr, 0), 0u);
+  EXPECT_EQ(cuStreamSynchronize(stream), kSuccess);
+  char trace[200] = "";
+  EXPECT_LT(fake_gpu_trace(trace, sizeof trace), sizeof trace);
+  EXPECT_THAT(trace,
+              testing::MatchesRegex("cuMemsetD32Async .stream .*, operation 1.\ncuEventRecord .*operation 2.\n"));
 }
 
 TEST_F(FakeDriver, RefusesThreadsWithoutAContext) {

@@ -295,6 +295,13 @@ TEST_F(FakeDriver, WorkInNoOrderOnTheSameMemoryIsARaceInEveryOrder) {
   }
 }
 
+TEST_F(FakeDriver, WorkOfANonBlockingStreamThatReliesOnTheLegacyStreamIsARace) {
+  const auto device = OnDevice(kInt);
+  EXPECT_EQ(cuMemsetD32Async(device, 1, 1, nullptr), kSuccess);
+  EXPECT_EQ(cuMemsetD32Async(device, 2, 1, NewStream()), kSuccess);
+  EXPECT_EQ(fake_gpu_violation_count(FAKE_GPU_RACE), 1u);
+}
+
 TEST_F(FakeDriver, AWaitOfTheHostOrdersWork) {
   const auto device = Holding({0});
   const auto first = NewStream();

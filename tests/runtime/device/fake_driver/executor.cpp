@@ -8,8 +8,10 @@ namespace {
 
 using std::chrono::steady_clock;
 
-/// How long host functions wait for a host call to drive the work before them, in virtual time.
+/// How long a host function waits for a host call to drive it and the work before it, in virtual time; then how long
+/// each of these operations waits.
 constexpr auto kPatience = std::chrono::milliseconds(2);
+constexpr auto kAdvance = std::chrono::microseconds(100);
 
 thread_local OperationPtr running_here;
 
@@ -275,24 +277,26 @@ void Executor::HostFunctionLoop() {
       if (is_virtual_ && order_ == FAKE_GPU_EAGER) RunWhatIsReady(lock);
       continue;
     }
-    const bool none = std::none_of(pending_.begin(), pending_.end(),
-                                   [](const auto& operation) { return operation->engine == Engine::kHostFunction; });
-    if (none) {
+    const auto first = std::find_if(pending_.begin(), pending_.end(),
+                                    [](const auto& operation) { return operation->engine == Engine::kHostFunction; });
+    if (first == pending_.end() || !is_virtual_) {
       changed_.wait(lock);
-    } else if (changed_.wait_for(lock, kPatience) == std::cv_status::timeout && is_virtual_) {
-      AdvanceTowardsHostFunction(lock);
+      continue;
+    }
+    const auto due = std::max((*first)->queued + kPatience, last_advance_ + kAdvance);
+    if (steady_clock::now() >= due) {
+      AdvanceTowards(lock, *first);
+    } else {
+      changed_.wait_until(lock, due);
     }
   }
 }
 
 /// The device goes on by itself: the host may wait for a host function without a call.
-void Executor::AdvanceTowardsHostFunction(Lock& lock) {
-  for (const auto& operation : pending_) {
-    if (operation->engine != Engine::kHostFunction || operation->done()) continue;
-    Operations wanted{operation};
-    if (const auto next = operation->ready() ? operation : Choose(wanted, Needed::kOnly)) Run(lock, next);
-    return;
-  }
+void Executor::AdvanceTowards(Lock& lock, OperationPtr host_function) {
+  last_advance_ = steady_clock::now();
+  if (const auto next = host_function->ready() ? host_function : Choose({host_function}, Needed::kOnly))
+    Run(lock, next);
 }
 
 }  // namespace slipway::fake_gpu

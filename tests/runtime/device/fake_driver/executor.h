@@ -66,7 +66,7 @@ class Executor {
   void EngineLoop(Engine engine);
   void HostFunctionLoop();
   OperationPtr NextHostFunction() const;
-  void AdvanceTowardsHostFunction(Lock& lock);
+  void AdvanceTowards(Lock& lock, OperationPtr host_function);
   OperationPtr NextOf(Engine engine) const;
   /// Sleeps until a copy ends at the modelled speed. Returns that end; of other work, the time now.
   Time Pace(const Operation& operation, Time start) const;
@@ -88,6 +88,7 @@ class Executor {
   double run_more_ = 0;
   double bytes_per_s_ = 0;
   std::map<Engine, Time> busy_until_;
+  Time last_advance_;
   bool host_thread_started_ = false;
   bool engines_started_ = false;
 };

@@ -3,24 +3,62 @@
 /// Control of the fake CUDA driver: a library named libcuda.so.1, for tests, that checks how a program uses a GPU.
 ///
 /// A test opens it with dlopen, or links it; a port that opens libcuda.so.1 with RTLD_NOLOAD then finds it.
-/// The functions below are exported next to the driver's entries (driver_api.h).
+/// The functions below are exported next to the driver's entries (driver_api.h). tests/fake_old_driver has the library
+/// of an old driver: it lacks cuStreamWaitEvent and cuLaunchHostFunc.
 ///
-/// Memory. A device address faults on the host: it is a reserved mapping without access. Copies and kernels use a
-/// second mapping of the same memory, the shadow. Fresh device memory holds kFreshByte. Bounds are those of the
-/// allocation.
+/// Memory. A device address faults on the host: it is a mapping without access. Copies and kernels use a second mapping
+/// of the same memory, the shadow. Fresh device memory holds kFakeGpuFresh. Bounds are those of the allocation. A freed
+/// address is used again by the next allocation of the same size, with another buffer id.
 ///
-/// Time. Queued work runs later. In virtual time, work runs inside host calls, in an order that a seed chooses within
-/// CUDA's rules. With fake_gpu_use_bandwidth, threads run it at a modelled speed. A copy reads its source when it runs.
-/// Host functions run in a thread of their own, as the driver's do; they also run while no host call drives them.
+/// Time. Queued work runs later. In virtual time it runs inside host calls. A seed chooses the order within CUDA's
+/// rules. After fake_gpu_use_bandwidth, threads run it at a modelled speed. A copy reads its source when it runs.
+/// Host functions have a thread of their own, as in CUDA. They run when a call waits for them or asks for their end,
+/// and after 2 ms in any case.
 ///
-/// Checks. Every finding is a violation with a kind, a count and a text; see fake_gpu_violation.
+/// Order. Each operation has a vector clock: the operations that precede it in its stream, through events, through the
+/// legacy default stream, and through waits of the host. What one host thread waited for, all host threads know. A host
+/// function that has run is known to the host.
+///
+/// What finds which bug. "Any order": the finding needs no luck with the seed.
+///
+///   Bug                                                    Finding
+///   a stream does not wait for the stream it depends on    FAKE_GPU_RACE, any order
+///   an event is recorded before the work, not after        FAKE_GPU_RACE, any order; by the host: the next two lines
+///   the host reads a buffer before the copy into it        poison is read; fake_gpu_host_access: FAKE_GPU_HOST_RACE
+///   the host writes a buffer before the copy into it       FAKE_GPU_HOST_RACE when the copy runs, lazy
+///   the host fills a buffer again before the copy from it  FAKE_GPU_HOST_RACE when the copy runs; wrong data, lazy
+///   the host fills a buffer after it queued the copy       wrong data, eager; FAKE_GPU_HOST_RACE, lazy
+///   work relies on stream 0 from a non-blocking stream     FAKE_GPU_RACE, any order
+///   an event is recorded again before a wait for it        FAKE_GPU_RACE, any order
+///   pinned memory is given back with copies queued         FAKE_GPU_FREED_IN_USE, any order
+///   memory comes back to a pool before its work has ended  FAKE_GPU_RACE or FAKE_GPU_HOST_RACE at the next use
+///   a cache knows memory by its address only               the next allocation of that size has this address
+///   a buffer is read that nothing has written              kFakeGpuFresh is read
+///   a copy is longer than its buffer                       FAKE_GPU_OUT_OF_BOUNDS and CUDA_ERROR_INVALID_VALUE
+///   the host reads or writes device memory                 SIGSEGV
+///   a thread has no context, or a handle of another one    FAKE_GPU_NO_CONTEXT, FAKE_GPU_WRONG_CONTEXT
+///   a host function calls the driver                       FAKE_GPU_CALL_IN_HOST_FUNCTION
+///   all work is waited for on the hot path                 FAKE_GPU_DEVICE_SYNCHRONISATIONS
+///   memory is allocated or pinned on the hot path          FAKE_GPU_SLOW_CALLS_UNDER_WORK
+///   a copy uses memory that is not pinned                  FAKE_GPU_PAGEABLE_COPIES
+///   work is expected after the device was lost             it never runs, host functions included
+///
+/// To test a program: run it in lazy order, in eager order and with some seeds in random order. Compare its results,
+/// expect no violation, and expect the counters. fake_gpu_trace tells the order in which the work ran.
+///
+/// Stricter than CUDA: work on a stream of another context is refused, copies included.
+/// Not modelled: stream capture (see fake_gpu_set_capturing), cuMemAllocAsync and memory pools, arrays, textures,
+/// peers, IPC events, cuStreamWaitValue, kernels that touch host memory, host code that learns of device work by
+/// reading memory, races between processes, priorities, the depth of queues, the time of kernels, use in a child after
+/// fork. Threads have no poison, no fresh byte and no check of what the host touches. They run two kernels, and one
+/// copy each way, at the same time.
 ///
 /// Environment, read at load and at fake_gpu_reset:
 ///   SLIPWAY_FAKE_GPU_SEED       seed of the order (0)
 ///   SLIPWAY_FAKE_GPU_ORDER      lazy | eager | random (random where a seed is set, else lazy)
 ///   SLIPWAY_FAKE_GPU_BANDWIDTH  GB/s each way; chooses threads instead of virtual time; 0: as fast as memory
 ///   SLIPWAY_FAKE_GPU_DEVICES    count of devices (2)
-///   SLIPWAY_FAKE_GPU_MEMORY     bytes of each device (1 GiB); memory is taken from the system when it is written
+///   SLIPWAY_FAKE_GPU_MEMORY     bytes of each device (1 GiB)
 ///   SLIPWAY_FAKE_GPU_VERSION    what cuDriverGetVersion answers (12040)
 
 #include <cstddef>
