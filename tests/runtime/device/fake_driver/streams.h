@@ -1,0 +1,63 @@
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "tests/runtime/device/fake_driver/executor.h"
+
+namespace slipway::fake_gpu {
+
+struct Context;
+
+/// A queue of operations of one context.
+struct Stream {
+  enum class Kind { kLegacy, kBlocking, kNonBlocking };
+
+  Stream(Context& owner, Kind of_kind);
+
+  Context& context;
+  const Kind kind;
+  const StreamId id;
+  std::string name;
+  OperationPtr last;
+  std::uint64_t count = 0;
+  int capturing = 0;
+  bool destroyed = false;
+};
+using StreamPtr = std::shared_ptr<Stream>;
+
+/// What the last record captured.
+struct Event {
+  Context& context;
+  unsigned flags = 0;
+  OperationPtr recorded;  // null: never recorded
+};
+
+/// The primary context of a device.
+struct Context {
+  explicit Context(Device of_device);
+
+  const Device device;
+  ContextHandle handle = nullptr;
+  unsigned retained = 0;
+  StreamPtr legacy;
+  std::map<std::thread::id, StreamPtr> per_thread;
+  std::vector<StreamPtr> streams;  // all but the legacy one; destroyed ones until the host knows their end
+
+  StreamPtr PerThread();
+  void ForgetDestroyed(const Clock& known);
+};
+
+/// Puts an operation at the end of a stream: after the stream's last one, after `also`, and as the legacy default
+/// stream orders blocking streams. `known`: what the host knows to be done. The caller queues it.
+void Append(Operation& operation, Stream& stream, const Clock& known, const OperationPtr& also = nullptr);
+
+/// The last operation of a stream and, for the legacy default stream, of all blocking streams.
+Operations LastOf(const Stream& stream);
+/// The last operations of all streams of the context.
+Operations LastOfAll(const Context& context);
+
+}  // namespace slipway::fake_gpu
