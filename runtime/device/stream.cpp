@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstdio>
 
@@ -48,6 +49,24 @@ bool DeviceEvent::Reached() const {
 
 void DeviceEvent::HoldBack(StreamHandle stream) const {
   place_.driver->Check(place_.driver->cuStreamWaitEvent(stream, handle_, 0), "cuStreamWaitEvent");
+}
+
+void StreamJoin::Add(StreamHandle stream) {
+  const InContext here(place_);
+  auto point = std::ranges::find(points_, stream, &Point::stream);
+  if (point == points_.end()) {
+    points_.push_back({stream, DeviceEvent(place_), false});
+    point = points_.end() - 1;
+  }
+  point->event.Record(stream);
+  point->added = true;
+}
+
+void StreamJoin::HoldBack(StreamHandle stream) {
+  const InContext here(place_);
+  for (auto& point : points_) {
+    if (std::exchange(point.added, false) && point.stream != stream) point.event.HoldBack(stream);
+  }
 }
 
 DeviceStream::DeviceStream(const DevicePlace& place) : place_(place) {

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <utility>
+#include <vector>
 
 #include "runtime/device/device_memory.h"
 
@@ -44,6 +45,26 @@ class DeviceEvent {
  private:
   DevicePlace place_;
   void* handle_ = nullptr;
+};
+
+/// Points in several streams of the program, for another one to wait for.
+class StreamJoin {
+ public:
+  explicit StreamJoin(const DevicePlace& place) : place_(place) {}
+
+  /// What `stream` was given so far.
+  void Add(StreamHandle stream);
+  /// Later work of `stream` waits for all that was added since the last call.
+  void HoldBack(StreamHandle stream);
+
+ private:
+  struct Point {
+    StreamHandle stream = nullptr;
+    DeviceEvent event;
+    bool added = false;
+  };
+  DevicePlace place_;
+  std::vector<Point> points_;  ///< one for each stream that was ever added
 };
 
 /// A stream of our own, which no other stream waits for by itself.

@@ -130,16 +130,16 @@ void Team::Submit(int index, StreamHandle stream) {
 void Team::Take(int index, StreamHandle stream) {
   submitted_[static_cast<std::size_t>(index)] = 1;
   ++submitted_count_;
-  if (!Exchanges()) return;
-  StartStep();
-  if (device_ == nullptr) return Count(index);
-  OnDevice([&] { device_->Fetch(index, stream); });
-  if (failure_) std::rethrow_exception(failure_);
+  if (Exchanges()) StartStep();
+  if (untouched_) {
+    FetchFromDevice(index, stream);
+  } else if (Exchanges()) {
+    Count(index);
+  }
 }
 
 /// A value is here.
 void Team::Count(int value) {
-  if (value >= static_cast<int>(values_.size())) return;  // NothingToDo()
   if (parts_.settings.check_finite) CheckFinite(value);
   if (parts_.sums) parts_.sums->TakeGradient(step_, value, values_[static_cast<std::size_t>(value)]);
   const int bucket = bucket_of_[static_cast<std::size_t>(value)];
@@ -198,6 +198,7 @@ void Team::Wait(StreamHandle stream) {
     TraceStep(start);
   } else {
     lock.unlock();
+    Return(true, stream);
     EndPass(false);
   }
 }

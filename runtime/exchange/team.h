@@ -101,6 +101,7 @@ class Team {
   void Count(int value);
   bool HasWork() const;
   bool Fetching() const { return device_ != nullptr && device_->Fetching(); }
+  void FetchFromDevice(int tensor, StreamHandle stream);
   void OnDevice(const std::function<void()>& action);
   void CountArrived();
   void AwaitArrival(std::unique_lock<std::mutex>& lock, Waiter::Manner manner, int looks);
@@ -137,6 +138,7 @@ class Team {
   Progress progress_;
   std::uint32_t table_number_;
   std::unique_ptr<DeviceTensors> device_;  ///< null: the tensors lie in CPU memory
+  std::optional<StreamJoin> untouched_;    ///< of a device: where tensors were made that are not exchanged in this pass
   DirectTensors* direct_ = nullptr;        ///< the same, when the GPUs combine; null: the CPU does
   std::vector<TensorInfo> values_;         ///< what is exchanged: the tensors, or their images
   std::vector<int> bucket_of_;             ///< by value; -1: empty

@@ -30,14 +30,17 @@ std::vector<int> AllIndices(std::size_t count) {
 void Team::FindValues() {
   direct_ = nullptr;
   device_.reset();
+  untouched_.reset();
   values_.clear();
   const auto place = PlaceOf(parts_.tensors);
   if (!place) {
     values_ = parts_.tensors;
-  } else if (!NothingToDo()) {
-    MakeDeviceTensors(*place);
-    values_ = device_->values();
+    return;
   }
+  untouched_.emplace(*place);
+  if (NothingToDo()) return;
+  MakeDeviceTensors(*place);
+  values_ = device_->values();
 }
 
 void Team::MakeDeviceTensors(const DevicePlace& place) {
@@ -97,13 +100,25 @@ void Team::OnDevice(const std::function<void()>& action) {
   if (error && !failure_) failure_ = error;
 }
 
-/// The result goes to the device, unless it is there already.
+void Team::FetchFromDevice(int tensor, StreamHandle stream) {
+  OnDevice([&] {
+    if (device_ != nullptr && Exchanges()) {
+      device_->Fetch(tensor, stream);
+    } else {
+      untouched_->Add(stream);
+    }
+  });
+  if (failure_) std::rethrow_exception(failure_);
+}
+
+/// The result goes to the device, unless it is there already. Later work of `stream` finds it.
 void Team::Return(bool stored, StreamHandle stream) {
-  if (device_ == nullptr) return;
+  if (!untouched_) return;
   const std::lock_guard lock(mutex_);
   OnDevice([&] {
-    if (!stored) device_->Store(AllIndices(values_.size()));
-    device_->Release(stream);
+    if (device_ != nullptr && !stored) device_->Store(AllIndices(values_.size()));
+    if (device_ != nullptr) device_->Release(stream);
+    untouched_->HoldBack(stream);
   });
   if (failure_) std::rethrow_exception(failure_);
 }

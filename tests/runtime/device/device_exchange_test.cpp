@@ -1,0 +1,367 @@
+// Tensors in the memory of a GPU: the bits that the CPU gives, in every order that a GPU may work in.
+
+#include <algorithm>
+#include <cstdlib>
+#include <memory>
+#include <numeric>
+#include <random>
+#include <sstream>
+
+#include "runtime/reduction/reduction.h"
+#include "tests/runtime/device/gpu_program.h"
+
+namespace slipway::test {
+namespace {
+
+using namespace fake_gpu;  // the entries that the program calls
+
+std::vector<char> RandomBytes(slipway_dtype dtype, std::int64_t count, unsigned seed) {
+  std::mt19937 random(seed);
+  std::vector<float> values(static_cast<std::size_t>(count));
+  for (auto& value : values) value = static_cast<float>(static_cast<int>(random() % 4001) - 2000) / 64;
+  std::vector<char> bytes(values.size() * runtime::SizeOf(dtype));
+  const auto fill = [&]<class Number>(Number) {
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      const auto number = static_cast<Number>(values[i]);
+      std::memcpy(bytes.data() + i * sizeof number, &number, sizeof number);
+    }
+  };
+  switch (dtype) {
+    case SLIPWAY_FLOAT64: fill(double{}); break;
+    case SLIPWAY_INT32: fill(std::int32_t{}); break;
+    case SLIPWAY_INT64: fill(std::int64_t{}); break;
+    case SLIPWAY_FLOAT16:
+    case SLIPWAY_BFLOAT16: runtime::Narrow(values.data(), bytes.data(), count, dtype); break;
+    default: fill(float{});
+  }
+  return bytes;
+}
+
+class OnDevice : public testing::Test {
+ protected:
+  void TearDown() override { EXPECT_EQ(Gpu::Violations(), ""); }
+  static unsigned Seed(int step, int tensor) { return static_cast<unsigned>(1000 * step + 50 * tensor + Rank()); }
+
+  Gpu gpu_;
+};
+
+/// Tensors of one team, in CPU memory and on the GPU with the same values.
+class TwinTeams {
+ public:
+  TwinTeams(const std::string& name, std::vector<std::int64_t> sizes, const std::string& settings,
+            slipway_dtype dtype = SLIPWAY_FLOAT32)
+      : name_(name), sizes_(std::move(sizes)), dtype_(dtype) {
+    std::vector<slipway_tensor> here;
+    std::vector<slipway_tensor> there;
+    for (std::size_t i = 0; i < sizes_.size(); ++i) {
+      names_.push_back("t" + std::to_string(i));
+      cpu_.emplace_back(Bytes(i));
+      gpu_.push_back(std::make_unique<GpuBuffer>(Bytes(i)));
+    }
+    for (std::size_t i = 0; i < sizes_.size(); ++i) {
+      here.push_back({names_[i].c_str(), dtype, 1, &sizes_[i], cpu_[i].data()});
+      there.push_back({names_[i].c_str(), dtype, 1, &sizes_[i], gpu_[i]->data()});
+    }
+    Register(cpu(), here, settings);
+    Register(on_gpu(), there, settings);
+  }
+  ~TwinTeams() {
+    EXPECT_EQ(slipway_unregister(cpu().c_str()), SLIPWAY_OK) << slipway_error_message();
+    EXPECT_EQ(slipway_unregister(on_gpu().c_str()), SLIPWAY_OK) << slipway_error_message();
+  }
+  TwinTeams(const TwinTeams&) = delete;
+  TwinTeams& operator=(const TwinTeams&) = delete;
+
+  std::string cpu() const { return name_ + " cpu"; }
+  std::string on_gpu() const { return name_ + " gpu"; }
+  int tensors() const { return static_cast<int>(sizes_.size()); }
+
+  void Fill(int tensor, unsigned seed, void* stream) {
+    const auto i = static_cast<std::size_t>(tensor);
+    std::ranges::copy(RandomBytes(dtype_, sizes_[i], seed), cpu_[i].begin());
+    gpu_[i]->Fill(cpu_[i].data(), stream);
+  }
+  /// The tensors that differ.
+  std::string Differences(void* stream) {
+    std::string different;
+    for (std::size_t i = 0; i < sizes_.size(); ++i) {
+      if (gpu_[i]->Read(stream) != cpu_[i]) different += names_[i] + " ";
+    }
+    return different;
+  }
+
+ private:
+  std::size_t Bytes(std::size_t i) const { return static_cast<std::size_t>(sizes_[i]) * runtime::SizeOf(dtype_); }
+  static void Register(const std::string& name, const std::vector<slipway_tensor>& tensors,
+                       const std::string& settings) {
+    EXPECT_EQ(slipway_register(name.c_str(), tensors.data(), static_cast<int>(tensors.size()), 0), SLIPWAY_OK)
+        << slipway_error_message();
+    EXPECT_EQ(slipway_configure_team(name.c_str(), settings.c_str()), SLIPWAY_OK) << slipway_error_message();
+  }
+
+  std::string name_;
+  std::vector<std::int64_t> sizes_;
+  slipway_dtype dtype_;
+  std::vector<std::string> names_;
+  std::vector<std::vector<char>> cpu_;
+  std::vector<std::unique_ptr<GpuBuffer>> gpu_;
+};
+
+TEST_F(OnDevice, AnAllreduceHasTheBitsOfTheCpu) {
+  for (const auto dtype : {SLIPWAY_FLOAT32, SLIPWAY_FLOAT64, SLIPWAY_FLOAT16, SLIPWAY_BFLOAT16, SLIPWAY_INT32,
+                           SLIPWAY_INT64}) {
+    for (const auto op : {SLIPWAY_SUM, SLIPWAY_MEAN, SLIPWAY_MIN, SLIPWAY_MAX, SLIPWAY_PRODUCT}) {
+      for (const std::int64_t count : {0, 1, 1000, 40000}) {
+        auto here = RandomBytes(dtype, count, Seed(0, 0));
+        GpuBuffer there(here.size());
+        GpuStream stream;
+        there.Fill(here.data(), stream.handle());
+        ASSERT_EQ(slipway_allreduce(here.data(), count, dtype, op, SLIPWAY_ALL), SLIPWAY_OK) << slipway_error_message();
+        ASSERT_EQ(slipway_allreduce_on_stream(there.data(), count, dtype, op, SLIPWAY_ALL, stream.handle()), SLIPWAY_OK)
+            << slipway_error_message();
+        EXPECT_EQ(there.Read(stream.handle()), here) << runtime::NameOf(dtype) << " op " << op << " of " << count;
+      }
+    }
+  }
+}
+
+/// Longer than the memory that it travels through.
+TEST_F(OnDevice, ALongAllreduceGoesPartByPart) {
+  constexpr std::int64_t kCount = 12'000'007;
+  for (const auto op : {SLIPWAY_SUM, SLIPWAY_MAX}) {  // by the GPUs, and by the CPU
+    auto here = RandomBytes(SLIPWAY_FLOAT32, kCount, Seed(1, 1));
+    GpuBuffer there(here.size());
+    GpuStream stream;
+    for (int turn = 0; turn < 2; ++turn) {  // the second begins before the copies of the first have ended
+      there.Fill(here.data(), stream.handle());
+      ASSERT_EQ(slipway_allreduce_on_stream(there.data(), kCount, SLIPWAY_FLOAT32, op, SLIPWAY_ALL, stream.handle()),
+                SLIPWAY_OK)
+          << slipway_error_message();
+      ASSERT_EQ(slipway_allreduce(here.data(), kCount, SLIPWAY_FLOAT32, op, SLIPWAY_ALL), SLIPWAY_OK);
+    }
+    EXPECT_TRUE(there.Read(stream.handle()) == here) << "op " << op;
+  }
+}
+
+TEST_F(OnDevice, OtherCollectivesGoThroughTheCpu) {
+  constexpr std::int64_t kCount = 3000;
+  const auto own = RandomBytes(SLIPWAY_FLOAT32, kCount, Seed(2, 0));
+  const auto of_root = RandomBytes(SLIPWAY_FLOAT32, kCount, 7);
+  GpuBuffer buffer(own.size());
+  buffer.Fill(Rank() == 0 ? of_root.data() : own.data(), nullptr);
+  const std::int64_t shape[] = {kCount};
+  const slipway_tensor tensor{"weight", SLIPWAY_FLOAT32, 1, shape, buffer.data()};
+  if (Ranks() > 1) ExpectRefused(slipway_check_match(&tensor, 1), SLIPWAY_ERROR_MISMATCH, "weight");
+  ASSERT_EQ(slipway_broadcast(&tensor, 1, 0, SLIPWAY_ALL), SLIPWAY_OK) << slipway_error_message();
+  EXPECT_EQ(buffer.Read(nullptr), of_root);
+  EXPECT_EQ(slipway_check_match(&tensor, 1), SLIPWAY_OK) << slipway_error_message();
+
+  const auto ranks = static_cast<std::size_t>(Ranks());
+  const std::vector<std::int64_t> counts(ranks, kCount);
+  std::vector<char> wanted(own.size() * ranks);
+  GpuBuffer gathered(wanted.size());
+  buffer.Fill(own.data(), nullptr);
+  ASSERT_EQ(slipway_allgather(own.data(), wanted.data(), counts.data(), SLIPWAY_FLOAT32, SLIPWAY_ALL), SLIPWAY_OK);
+  ASSERT_EQ(slipway_allgather(buffer.data(), gathered.data(), counts.data(), SLIPWAY_FLOAT32, SLIPWAY_ALL), SLIPWAY_OK)
+      << slipway_error_message();
+  EXPECT_EQ(gathered.Read(nullptr), wanted);
+
+  std::vector<char> own_part(own.size());
+  ASSERT_EQ(slipway_reduce_scatter(wanted.data(), own_part.data(), counts.data(), SLIPWAY_FLOAT32, SLIPWAY_SUM,
+                                   SLIPWAY_ALL),
+            SLIPWAY_OK);
+  ASSERT_EQ(slipway_reduce_scatter(gathered.data(), buffer.data(), counts.data(), SLIPWAY_FLOAT32, SLIPWAY_SUM,
+                                   SLIPWAY_ALL),
+            SLIPWAY_OK)
+      << slipway_error_message();
+  EXPECT_EQ(buffer.Read(nullptr), own_part);
+}
+
+struct Case {
+  const char* name;
+  const char* settings;
+  slipway_dtype dtype = SLIPWAY_FLOAT32;
+};
+std::ostream& operator<<(std::ostream& out, const Case& each) { return out << each.name; }
+
+class TeamsOnDevice : public OnDevice, public testing::WithParamInterface<Case> {};
+
+TEST_P(TeamsOnDevice, HaveTheBitsOfTheCpu) {
+  for (const auto order : {FAKE_GPU_LAZY, FAKE_GPU_EAGER, FAKE_GPU_RANDOM}) {
+    fake_gpu_set_order(order, 5);
+    TwinTeams teams("twins", {7, 30000, 0, 1, 2500, 9001}, GetParam().settings, GetParam().dtype);
+    GpuStream streams[2];
+    for (int step = 0; step < 7; ++step) {
+      void* stream = streams[step % 2].handle();
+      for (int tensor = 0; tensor < teams.tensors(); ++tensor) {
+        teams.Fill(tensor, Seed(step, tensor), stream);
+        if (tensor % 3 == 0) {
+          ASSERT_EQ(slipway_submit_on_stream(teams.on_gpu().c_str(), tensor, stream), SLIPWAY_OK)
+              << slipway_error_message();
+        }
+      }
+      ASSERT_EQ(slipway_gradients(teams.cpu().c_str()), SLIPWAY_OK) << slipway_error_message();
+      ASSERT_EQ(slipway_wait_on_stream(teams.on_gpu().c_str(), stream), SLIPWAY_OK) << slipway_error_message();
+      int delivered[2] = {};
+      slipway_delivered(teams.cpu().c_str(), &delivered[0]);
+      slipway_delivered(teams.on_gpu().c_str(), &delivered[1]);
+      EXPECT_EQ(delivered[0], delivered[1]);
+      EXPECT_EQ(teams.Differences(stream), "") << "step " << step << ", order " << order;
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Settings, TeamsOnDevice,
+    testing::Values(Case{"auto", R"({"bucket_bytes": 20000})"},
+                    Case{"direct", R"({"bucket_bytes": 20000, "op": "sum"})"},
+                    Case{"staged", R"({"bucket_bytes": 20000, "gpu_exchange": "staged"})"},
+                    Case{"clipped", R"({"bucket_bytes": 20000, "clip_norm": 3})"},
+                    Case{"checked", R"({"check_finite": true})"}, Case{"accumulated", R"({"accumulate": 2})"},
+                    Case{"narrow", R"({"compress": "bf16", "bucket_bytes": 20000})"},
+                    Case{"delayed", R"({"mode": "delayed", "lag": 2, "bucket_bytes": 20000})"},
+                    Case{"late", R"({"mode": "delayed", "sync_first": 2})"},
+                    Case{"bfloat16", R"({"bucket_bytes": 20000})", SLIPWAY_BFLOAT16},
+                    Case{"staged_float16", R"({"gpu_exchange": "staged"})", SLIPWAY_FLOAT16},
+                    Case{"integers", R"({"op": "sum"})", SLIPWAY_INT64}),
+    [](const auto& each) { return std::string(each.param.name); });
+
+/// After the first step nothing is allocated or pinned, nothing waits for the whole GPU, all memory is pinned.
+TEST_F(OnDevice, AStepNeverStopsTheGpu) {
+  for (const char* settings : {R"({"gpu_exchange": "staged", "bucket_bytes": 20000})", R"({"bucket_bytes": 20000})"}) {
+    TwinTeams teams("hot", {7, 30000, 2500}, settings);
+    GpuStream stream;
+    const auto sum = [] {
+      return fake_gpu_count(FAKE_GPU_DEVICE_SYNCHRONISATIONS) + fake_gpu_count(FAKE_GPU_PAGEABLE_COPIES) +
+             fake_gpu_count(FAKE_GPU_SLOW_CALLS_UNDER_WORK) + fake_gpu_calls("cuMemHostRegister_v2") +
+             fake_gpu_calls("cuStreamSynchronize") + fake_gpu_calls("cuMemAlloc_v2");
+    };
+    for (int step = 0; step < 3; ++step) {
+      for (int tensor = 0; tensor < teams.tensors(); ++tensor) teams.Fill(tensor, Seed(step, tensor), stream.handle());
+      const auto before = sum();
+      ASSERT_EQ(slipway_submit_on_stream(teams.on_gpu().c_str(), 1, stream.handle()), SLIPWAY_OK);
+      ASSERT_EQ(slipway_wait_on_stream(teams.on_gpu().c_str(), stream.handle()), SLIPWAY_OK) << slipway_error_message();
+      EXPECT_EQ(sum(), before) << settings;
+      ASSERT_EQ(slipway_gradients(teams.cpu().c_str()), SLIPWAY_OK);
+      EXPECT_EQ(teams.Differences(stream.handle()), "") << settings;
+    }
+  }
+}
+
+TEST_F(OnDevice, ATensorThatIsNotFiniteIsNamed) {
+  const std::int64_t shape[] = {4};
+  float values[] = {1, 2, 3, 4};
+  GpuBuffer buffer(sizeof values);
+  const slipway_tensor tensor{"bias", SLIPWAY_FLOAT32, 1, shape, buffer.data()};
+  ASSERT_EQ(slipway_register("finite", &tensor, 1, 0), SLIPWAY_OK) << slipway_error_message();
+  ASSERT_EQ(slipway_configure_team("finite", R"({"check_finite": true})"), SLIPWAY_OK);
+  if (Rank() == Ranks() - 1) values[2] = std::numeric_limits<float>::quiet_NaN();
+  buffer.Fill(values, nullptr);
+  ExpectRefused(slipway_gradients("finite"), SLIPWAY_ERROR_NOT_FINITE, "bias");
+  values[2] = 3;
+  buffer.Fill(values, nullptr);
+  EXPECT_EQ(slipway_gradients("finite"), SLIPWAY_OK) << slipway_error_message();
+  EXPECT_EQ(slipway_unregister("finite"), SLIPWAY_OK);
+}
+
+/// Only of one rank: the others must not go on without it.
+TEST_F(OnDevice, MemoryOfDifferentKindsIsRefusedOnAllRanks) {
+  const std::int64_t shape[] = {4};
+  float here[4] = {};
+  GpuBuffer buffer(sizeof here);
+  const slipway_tensor mixed[] = {{"bias", SLIPWAY_FLOAT32, 1, shape, here},
+                                  {"weight", SLIPWAY_FLOAT32, 1, shape, buffer.data()}};
+  ExpectRefused(slipway_register("mixed", mixed, 2, 0), SLIPWAY_ERROR_DEVICE_MEMORY,
+                "tensor 'bias' lies in CPU memory, and tensor 'weight' on GPU 0");
+  ExpectRefused(slipway_server_create("server", mixed, 2, 0.1, 0), SLIPWAY_ERROR_DEVICE_MEMORY, "parameter 'weight'");
+  if (Ranks() > 1) {
+    ExpectRefused(slipway_register("mixed", &mixed[Rank() == 0 ? 0 : 1], 1, 0), SLIPWAY_ERROR_MISMATCH, "tensor 0");
+  }
+  slipway_tensor same = mixed[Rank() == 0 ? 0 : 1];
+  same.name = "same";
+  if (Ranks() > 1) {
+    ExpectRefused(slipway_register("mixed", &same, 1, 0), SLIPWAY_ERROR_MISMATCH, "GPU memory");
+  }
+}
+
+TEST_F(OnDevice, WhatTheGpusCannotCombineIsRefusedWhenAskedFor) {
+  const std::int64_t shape[] = {4};
+  GpuBuffer buffer(16);
+  const slipway_tensor tensor{"bias", SLIPWAY_FLOAT32, 1, shape, buffer.data()};
+  ASSERT_EQ(slipway_register("asked", &tensor, 1, 0), SLIPWAY_OK) << slipway_error_message();
+  if (Ranks() > 1) {
+    ExpectRefused(slipway_configure_team("asked", R"({"gpu_exchange": "direct", "clip_norm": 1})"),
+                  SLIPWAY_ERROR_ARGUMENT, "within the memory of GPUs");
+  }
+  EXPECT_EQ(slipway_unregister("asked"), SLIPWAY_OK) << slipway_error_message();
+}
+
+/// Without memory for a stream or for pinning, on one rank.
+TEST_F(OnDevice, WhereADriverHasNoMemoryLeftATeamIsRefusedOnAllRanks) {
+  const std::int64_t shape[] = {4};
+  GpuBuffer buffer(16);
+  const slipway_tensor tensor{"bias", SLIPWAY_FLOAT32, 1, shape, buffer.data()};
+  if (Ranks() > 1) {
+    if (Rank() == 1) fake_gpu_fail_call("cuStreamCreate", 1, kOutOfMemory);
+    ExpectRefused(slipway_register("full", &tensor, 1, 0), SLIPWAY_ERROR_OUT_OF_MEMORY, "CUDA_ERROR_OUT_OF_MEMORY");
+  }
+  fake_gpu_fail_call("cuMemHostRegister_v2", 1, kOutOfMemory);
+  ASSERT_EQ(slipway_register("unpinned", &tensor, 1, 0), SLIPWAY_OK) << slipway_error_message();
+  ASSERT_EQ(slipway_configure_team("unpinned", R"({"gpu_exchange": "staged"})"), SLIPWAY_OK);
+  const float values[] = {1, 2, 3, 4};
+  buffer.Fill(values, nullptr);
+  EXPECT_EQ(slipway_gradients("unpinned"), SLIPWAY_OK) << slipway_error_message();
+  EXPECT_EQ(slipway_unregister("unpinned"), SLIPWAY_OK);
+}
+
+/// What a schedule is made of.
+struct Schedule {
+  explicit Schedule(unsigned seed) : random(seed) {}
+  std::size_t Below(std::size_t bound) { return random() % bound; }
+
+  std::mt19937 random;
+};
+
+/// SLIPWAY_TEST_SCHEDULES: how many; the full tier takes 10,000.
+TEST_F(OnDevice, RandomSchedulesGiveTheBitsOfTheCpu) {
+  const char* asked = std::getenv("SLIPWAY_TEST_SCHEDULES");
+  const int schedules = asked != nullptr ? std::atoi(asked) : 60;
+  const std::vector<std::string> settings = {
+      R"("clip_norm": 4)", R"("check_finite": true)", R"("accumulate": 2)", R"("mode": "delayed", "lag": 1)",
+      R"("compress": "fp16")", R"("op": "sum")", R"("gpu_exchange": "staged")", R"("gpu_exchange": "auto")"};
+  for (int number = 0; number < schedules; ++number) {
+    Schedule of_job(static_cast<unsigned>(number));                    // the same on all ranks
+    Schedule own(static_cast<unsigned>(number * 64 + Rank() + 1));     // the GPU's and the program's
+    fake_gpu_set_order(static_cast<fake_gpu_order>(own.Below(3)), own.random());
+    std::vector<std::int64_t> sizes(1 + of_job.Below(5));
+    for (auto& size : sizes) size = static_cast<std::int64_t>(of_job.Below(3000));
+    std::ostringstream text;
+    text << R"({"bucket_bytes": )" << 1 + of_job.Below(12000) << ", " << settings[of_job.Below(settings.size())] << "}";
+    TwinTeams teams("random", sizes, text.str());
+    GpuStream streams[3];
+    std::vector<int> tensors(sizes.size());
+    std::iota(tensors.begin(), tensors.end(), 0);
+    for (int step = 0; step < 3; ++step) {
+      std::shuffle(tensors.begin(), tensors.end(), own.random);
+      void* last = streams[own.Below(3)].handle();
+      for (const int tensor : tensors) {
+        const bool submitted = own.Below(2) == 0;
+        void* stream = submitted ? streams[own.Below(3)].handle() : last;
+        teams.Fill(tensor, Seed(step, tensor), stream);
+        if (own.Below(4) == 0) fake_gpu_step();
+        if (submitted) {
+          ASSERT_EQ(slipway_submit_on_stream(teams.on_gpu().c_str(), tensor, stream), SLIPWAY_OK)
+              << slipway_error_message();
+        }
+      }
+      ASSERT_EQ(slipway_wait_on_stream(teams.on_gpu().c_str(), last), SLIPWAY_OK) << slipway_error_message();
+      ASSERT_EQ(slipway_gradients(teams.cpu().c_str()), SLIPWAY_OK) << slipway_error_message();
+      ASSERT_EQ(teams.Differences(last), "") << "schedule " << number << ", step " << step << ", " << text.str();
+      for (auto& stream : streams) cuStreamSynchronize(stream.handle());
+    }
+    ASSERT_EQ(Gpu::Violations(), "") << "schedule " << number << ", " << text.str();
+  }
+}
+
+}  // namespace
+}  // namespace slipway::test

@@ -1,0 +1,95 @@
+#include "tests/runtime/device/gpu_program.h"
+
+#include <algorithm>
+
+#include "runtime/reduction/reduction.h"
+
+namespace slipway::test {
+namespace {
+
+using namespace fake_gpu;  // the entries that the program calls
+
+/// What sum.ptx does, on the shadow of the GPU's memory.
+template <slipway_dtype dtype>
+void SumOnFake(const fake_gpu_launch* launch, void** parameters) {
+  const auto table = *static_cast<const DevicePointer*>(parameters[0]);
+  const auto ranks = static_cast<std::size_t>(*static_cast<const int*>(parameters[1]));
+  const float factor = *static_cast<const float*>(parameters[2]);
+  const auto row_bytes = (1 + ranks) * sizeof(DevicePointer);
+  for (unsigned part = 0; part < launch->grid[1]; ++part) {
+    std::vector<DevicePointer> row(1 + ranks);
+    std::memcpy(row.data(), fake_gpu_shadow(table + part * row_bytes, row_bytes, FAKE_GPU_READ), row_bytes);
+    const auto bytes = row[0] * runtime::SizeOf(dtype);
+    std::vector<void*> at;
+    for (std::size_t rank = 0; rank < ranks; ++rank) {
+      at.push_back(fake_gpu_shadow(row[1 + rank], bytes, FAKE_GPU_WRITE));
+    }
+    // A mean has the factor 1/ranks: CombineAll() divides by it.
+    const auto op = factor == 1.0F ? SLIPWAY_SUM : SLIPWAY_MEAN;
+    const auto* inputs = const_cast<const void* const*>(at.data());
+    runtime::CombineAll({dtype, op}, inputs, static_cast<int>(ranks), at.data(), static_cast<int>(ranks),
+                        static_cast<std::int64_t>(row[0]), static_cast<int>(ranks));
+  }
+}
+
+void RegisterKernels() {
+  static constexpr std::size_t kParameters[] = {sizeof(DevicePointer), sizeof(int), sizeof(float), sizeof(double)};
+  fake_gpu_register_kernel("slipway_sum_float32", SumOnFake<SLIPWAY_FLOAT32>, kParameters, 4);
+  fake_gpu_register_kernel("slipway_sum_float64", SumOnFake<SLIPWAY_FLOAT64>, kParameters, 4);
+  fake_gpu_register_kernel("slipway_sum_float16", SumOnFake<SLIPWAY_FLOAT16>, kParameters, 4);
+  fake_gpu_register_kernel("slipway_sum_bfloat16", SumOnFake<SLIPWAY_BFLOAT16>, kParameters, 4);
+}
+
+}  // namespace
+
+Gpu::Gpu() {
+  static const bool ready = [] {
+    EXPECT_EQ(cuInit(0), kSuccess);
+    void* context = nullptr;
+    EXPECT_EQ(cuDevicePrimaryCtxRetain(&context, 0), kSuccess);
+    EXPECT_EQ(cuCtxSetCurrent(context), kSuccess);
+    RegisterKernels();
+    return true;
+  }();
+  EXPECT_TRUE(ready);
+}
+
+std::string Gpu::Violations() {
+  std::string text(fake_gpu_violations(nullptr, 0) + 1, '\0');
+  fake_gpu_violations(text.data(), text.size());
+  text.pop_back();
+  return text;
+}
+
+GpuBuffer::GpuBuffer(std::size_t bytes) : bytes_(bytes) {
+  EXPECT_EQ(cuMemAlloc_v2(&device_, std::max<std::size_t>(1, bytes)), kSuccess);
+  EXPECT_EQ(cuMemAllocHost_v2(&source_, std::max<std::size_t>(1, bytes)), kSuccess);
+  EXPECT_EQ(cuMemAllocHost_v2(&result_, std::max<std::size_t>(1, bytes)), kSuccess);
+}
+
+GpuBuffer::~GpuBuffer() {
+  cuMemFree_v2(device_);
+  cuMemFreeHost(source_);
+  cuMemFreeHost(result_);
+}
+
+void GpuBuffer::Fill(const void* bytes, void* stream) {
+  if (bytes_ == 0) return;
+  std::memcpy(source_, bytes, bytes_);
+  EXPECT_EQ(cuMemcpyHtoDAsync_v2(device_, source_, bytes_, stream), kSuccess);
+}
+
+std::vector<char> GpuBuffer::Read(void* stream) {
+  std::vector<char> bytes(bytes_);
+  if (bytes_ == 0) return bytes;
+  EXPECT_EQ(cuMemcpyDtoHAsync_v2(result_, device_, bytes_, stream), kSuccess);
+  EXPECT_EQ(cuStreamSynchronize(stream), kSuccess);
+  std::memcpy(bytes.data(), result_, bytes_);
+  return bytes;
+}
+
+GpuStream::GpuStream() { EXPECT_EQ(cuStreamCreate(&handle_, kStreamNonBlocking), kSuccess); }
+
+GpuStream::~GpuStream() { cuStreamDestroy_v2(handle_); }
+
+}  // namespace slipway::test

@@ -1,0 +1,59 @@
+#pragma once
+
+/// A program with a GPU, on the fake driver: what it does to tensors there, by the driver's entries.
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "tests/runtime/device/fake_driver/driver_api.h"
+#include "tests/runtime/device/fake_driver/fake_gpu.h"
+#include "tests/runtime/ranks.h"
+
+namespace slipway::test {
+
+/// The GPU of this process, with a context that is current in this thread. In any order, with any seed.
+class Gpu {
+ public:
+  Gpu();
+  /// All violations so far, one on each line.
+  static std::string Violations();
+};
+
+/// A buffer on the GPU, and pinned memory of the CPU from which it is filled and to which it is read.
+class GpuBuffer {
+ public:
+  explicit GpuBuffer(std::size_t bytes);
+  GpuBuffer(const GpuBuffer&) = delete;
+  GpuBuffer& operator=(const GpuBuffer&) = delete;
+  ~GpuBuffer();
+
+  void* data() const { return reinterpret_cast<void*>(device_); }
+  /// Queues the copy of these bytes to the GPU.
+  void Fill(const void* bytes, void* stream);
+  /// Queues the copy back, and waits for `stream`.
+  std::vector<char> Read(void* stream);
+
+ private:
+  std::size_t bytes_;
+  fake_gpu::DevicePointer device_ = 0;
+  void* source_ = nullptr;
+  void* result_ = nullptr;
+};
+
+/// A stream of the program.
+class GpuStream {
+ public:
+  GpuStream();
+  GpuStream(const GpuStream&) = delete;
+  GpuStream& operator=(const GpuStream&) = delete;
+  ~GpuStream();
+  void* handle() const { return handle_; }
+
+ private:
+  void* handle_ = nullptr;
+};
+
+}  // namespace slipway::test
