@@ -29,7 +29,7 @@ enum class Bug {
 
 /// One step of an exchange that is staged on the host: a kernel computes a gradient, a stream copies it out, the host
 /// adds 100, another stream copies it back, a kernel uses it. Twice, with one staging buffer.
-class Exchange : public FakeDriver {
+class StagedExchange : public FakeDriver {
  protected:
   void Open() {
     constexpr std::size_t kSize = sizeof(DevicePointer);
@@ -105,7 +105,7 @@ class Exchange : public FakeDriver {
   EventHandle copied_in_ = NewEvent();
 };
 
-TEST_F(Exchange, InTheRightOrderIsRightUnderEverySeed) {
+TEST_F(StagedExchange, InTheRightOrderIsRightUnderEverySeed) {
   Open();
   for (const auto order : kOrders) {
     for (std::uint64_t seed = 0; seed < 50; ++seed) {
@@ -120,10 +120,10 @@ TEST_F(Exchange, InTheRightOrderIsRightUnderEverySeed) {
   EXPECT_EQ(fake_gpu_count(FAKE_GPU_PAGEABLE_COPIES), 0u);
 }
 
-class ExchangeWithABug : public Exchange, public testing::WithParamInterface<Bug> {};
+class StagedExchangeWithABug : public StagedExchange, public testing::WithParamInterface<Bug> {};
 
 /// By what precedes what, not by luck: every seed finds it.
-TEST_P(ExchangeWithABug, IsFoundUnderEverySeed) {
+TEST_P(StagedExchangeWithABug, IsFoundUnderEverySeed) {
   Open();
   std::uint64_t found = 0;
   for (const auto order : kOrders) {
@@ -135,14 +135,14 @@ TEST_P(ExchangeWithABug, IsFoundUnderEverySeed) {
   }
 }
 
-TEST_P(ExchangeWithABug, IsFoundInLazyOrderWithoutHelpByTheHost) {
+TEST_P(StagedExchangeWithABug, IsFoundInLazyOrderWithoutHelpByTheHost) {
   Open();
   host_says_what_it_touches_ = false;
   Run(FAKE_GPU_LAZY, 0, GetParam());
   EXPECT_GT(OrderViolations(), 0u);
 }
 
-INSTANTIATE_TEST_SUITE_P(Bugs, ExchangeWithABug,
+INSTANTIATE_TEST_SUITE_P(Bugs, StagedExchangeWithABug,
                          testing::Values(Bug::kCopyWithoutWaitForGradient, Bug::kEventRecordedBeforeTheCopy,
                                          Bug::kHostReadsWithoutWait, Bug::kStagingReusedBeforeItsCopy,
                                          Bug::kUseWithoutWaitForResult, Bug::kWaitBeforeTheRecord));

@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <cstdlib>
 #include <set>
 #include <thread>
 
@@ -191,6 +192,7 @@ TEST_F(FakeDriver, ALostDeviceStaysLost) {
   int* host = Pinned(1);
   const auto stream = NewStream();
   bool ran = false;
+  fake_gpu_set_patience(60000);
   EXPECT_EQ(cuMemcpyDtoHAsync_v2(host, device, kInt, stream), kSuccess);
   EXPECT_EQ(cuLaunchHostFunc(
                 stream, [](void* flag) { *static_cast<bool*>(flag) = true; }, &ran),
@@ -330,38 +332,66 @@ TEST_F(FakeDriver, ServesManyThreads) {
   }
 }
 
-/// Memory that a parent process exports, and a child's view of it.
+constexpr const char* kHandleVariable = "SLIPWAY_TEST_IPC_HANDLE";
+
+std::string Hex(const IpcHandle& handle) {
+  constexpr char kDigits[] = "0123456789abcdef";
+  std::string text;
+  for (const char byte : handle.bytes) {
+    const auto value = static_cast<unsigned char>(byte);
+    text += {kDigits[value >> 4], kDigits[value & 15]};
+  }
+  return text;
+}
+
+IpcHandle HandleOf(const std::string& hex) {
+  IpcHandle handle{};
+  for (std::size_t i = 0; i < sizeof handle.bytes; ++i) {
+    handle.bytes[i] = static_cast<char>(std::stoi(hex.substr(2 * i, 2), nullptr, 16));
+  }
+  return handle;
+}
+
+/// One test in two processes: the parent exports memory that holds 11; the child reads that and writes 12.
 class FakeDriverProcesses : public FakeDriver {
  protected:
-  /// The child's exit code: 0 where it read `expected` at the handle and wrote `answer`.
-  static int ReadAndAnswer(const IpcHandle& handle, int expected, int answer) {
-    fake_gpu_reset();
-    ContextHandle context = nullptr;
-    if (cuInit(0) != kSuccess || cuDevicePrimaryCtxRetain(&context, 0) != kSuccess) return 2;
-    if (cuCtxSetCurrent(context) != kSuccess) return 3;
+  static int RunChild(const IpcHandle& handle) {
+    const auto child = ::fork();
+    if (child == 0) {
+      ::setenv(kHandleVariable, Hex(handle).c_str(), 1);
+      ::execl("/proc/self/exe", "child", "--gtest_filter=FakeDriverProcesses.ShareMemoryByHandle", nullptr);
+      ::_exit(127);
+    }
+    int status = 0;
+    EXPECT_EQ(::waitpid(child, &status, 0), child);
+    return WEXITSTATUS(status);
+  }
+
+  static void BeChild(const IpcHandle& handle) {
     DevicePointer pointer = 0;
     DevicePointer again = 0;
-    if (cuIpcOpenMemHandle_v2(&pointer, handle, 1) != kSuccess) return 4;
-    if (cuIpcOpenMemHandle_v2(&again, handle, 1) != kSuccess || again != pointer) return 5;
-    int seen = 0;
-    if (cuMemcpyDtoH_v2(&seen, pointer, kInt) != kSuccess || seen != expected) return 6;
-    if (cuMemcpyHtoD_v2(pointer, &answer, kInt) != kSuccess) return 7;
-    if (cuIpcCloseMemHandle(pointer) != kSuccess || cuIpcCloseMemHandle(pointer) != kSuccess) return 8;
-    return cuIpcCloseMemHandle(pointer) == kInvalidValue ? 0 : 9;
+    ASSERT_EQ(cuIpcOpenMemHandle_v2(&pointer, handle, 1), kSuccess);
+    EXPECT_EQ(cuIpcOpenMemHandle_v2(&again, handle, 1), kSuccess);
+    EXPECT_EQ(again, pointer);
+    int value = 0;
+    EXPECT_EQ(cuMemcpyDtoH_v2(&value, pointer, kInt), kSuccess);
+    EXPECT_EQ(value, 11);
+    value = 12;
+    EXPECT_EQ(cuMemcpyHtoD_v2(pointer, &value, kInt), kSuccess);
+    EXPECT_EQ(cuIpcCloseMemHandle(pointer), kSuccess);
+    EXPECT_EQ(cuIpcCloseMemHandle(pointer), kSuccess);
+    EXPECT_EQ(cuIpcCloseMemHandle(pointer), kInvalidValue);
   }
 };
 
 TEST_F(FakeDriverProcesses, ShareMemoryByHandle) {
+  if (const char* hex = std::getenv(kHandleVariable)) return BeChild(HandleOf(hex));
   const auto device = Holding({11});
   IpcHandle handle{};
   EXPECT_EQ(cuIpcGetMemHandle(&handle, device), kSuccess);
   DevicePointer own = 0;
   EXPECT_EQ(cuIpcOpenMemHandle_v2(&own, handle, 1), kInvalidContext);
-  const auto child = ::fork();
-  if (child == 0) ::_exit(ReadAndAnswer(handle, 11, 12));
-  int status = 0;
-  ASSERT_EQ(::waitpid(child, &status, 0), child);
-  EXPECT_EQ(WEXITSTATUS(status), 0);
+  EXPECT_EQ(RunChild(handle), 0);
   EXPECT_EQ(Read(device, 1), std::vector<int>{12});
 }
 

@@ -44,6 +44,11 @@ void fake_gpu_use_bandwidth(double gigabytes_per_s) {
           [&](Driver& driver, Lock& lock) { driver.executor.UseThreads(lock, gigabytes_per_s * 1e9); });
 }
 
+void fake_gpu_set_patience(unsigned milliseconds) {
+  Control("fake_gpu_set_patience",
+          [&](Driver& driver, Lock&) { driver.executor.SetPatience(std::chrono::milliseconds(milliseconds)); });
+}
+
 int fake_gpu_step() {
   return Control("fake_gpu_step", [](Driver& driver, Lock& lock) { return driver.executor.Step(lock) ? 1 : 0; });
 }

@@ -8,6 +8,7 @@ namespace {
 
 constexpr std::size_t kDefaultBytes = std::size_t{1} << 30;
 constexpr int kDefaultDevices = 2;
+constexpr auto kDefaultPatience = std::chrono::milliseconds(2);
 constexpr int kDefaultVersion = 12040;
 
 const char* Setting(const char* name) {
@@ -45,6 +46,7 @@ void Driver::ReadEnvironment(Lock& lock) {
   version = static_cast<int>(Number("SLIPWAY_FAKE_GPU_VERSION", kDefaultVersion));
   memory.SetDevices(static_cast<int>(Number("SLIPWAY_FAKE_GPU_DEVICES", kDefaultDevices)),
                     Number("SLIPWAY_FAKE_GPU_MEMORY", kDefaultBytes));
+  executor.SetPatience(kDefaultPatience);
   executor.SetOrder(lock, OrderSetting(), Number("SLIPWAY_FAKE_GPU_SEED", 0));
   if (const char* speed = Setting("SLIPWAY_FAKE_GPU_BANDWIDTH"))
     executor.UseThreads(lock, std::strtod(speed, nullptr) * 1e9);

@@ -283,7 +283,7 @@ void Executor::HostFunctionLoop() {
       changed_.wait(lock);
       continue;
     }
-    const auto due = std::max((*first)->queued + kPatience, last_advance_ + kAdvance);
+    const auto due = std::max((*first)->queued + patience_, last_advance_ + kAdvance);
     if (steady_clock::now() >= due) {
       AdvanceTowards(lock, *first);
     } else {

@@ -29,6 +29,8 @@ class Executor {
   /// 0: as fast as memory.
   void UseThreads(Lock& lock, double bytes_per_s);
   bool is_virtual() const { return is_virtual_; }
+  /// How long a host function waits for a host call to drive it and the work before it, in virtual time.
+  void SetPatience(std::chrono::milliseconds patience) { patience_ = patience; }
 
   void Queue(Lock& lock, const OperationPtr& operation);
   /// Returns when all are done; counts a wait of the host where they were not.
@@ -89,6 +91,7 @@ class Executor {
   double bytes_per_s_ = 0;
   std::map<Engine, Time> busy_until_;
   Time last_advance_;
+  std::chrono::milliseconds patience_{};
   bool host_thread_started_ = false;
   bool engines_started_ = false;
 };

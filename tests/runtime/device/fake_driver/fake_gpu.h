@@ -3,8 +3,9 @@
 /// Control of the fake CUDA driver: a library named libcuda.so.1, for tests, that checks how a program uses a GPU.
 ///
 /// A test opens it with dlopen, or links it; a port that opens libcuda.so.1 with RTLD_NOLOAD then finds it.
-/// The functions below are exported next to the driver's entries (driver_api.h). tests/fake_old_driver has the library
-/// of an old driver: it lacks cuStreamWaitEvent and cuLaunchHostFunc.
+/// The functions below are exported next to the driver's entries (driver_api.h). tests/fake_old_driver in the build
+/// tree has the library of an old driver: it lacks cuStreamWaitEvent and cuLaunchHostFunc. tests/fake_hip has the same
+/// device under the names of HIP (hip_api.h).
 ///
 /// Memory. A device address faults on the host: it is a mapping without access. Copies and kernels use a second mapping
 /// of the same memory, the shadow. Fresh device memory holds kFakeGpuFresh. Bounds are those of the allocation. A freed
@@ -13,7 +14,7 @@
 /// Time. Queued work runs later. In virtual time it runs inside host calls. A seed chooses the order within CUDA's
 /// rules. After fake_gpu_use_bandwidth, threads run it at a modelled speed. A copy reads its source when it runs.
 /// Host functions have a thread of their own, as in CUDA. They run when a call waits for them or asks for their end,
-/// and after 2 ms in any case.
+/// and after 2 ms in any case (fake_gpu_set_patience).
 ///
 /// Order. Each operation has a vector clock: the operations that precede it in its stream, through events, through the
 /// legacy default stream, and through waits of the host. What one host thread waited for, all host threads know. A host
@@ -119,6 +120,8 @@ void fake_gpu_reset(void);
 void fake_gpu_set_order(enum fake_gpu_order order, std::uint64_t seed);
 /// Threads: one for copies each way, at this speed; 0: as fast as memory. No poison, no fresh byte.
 void fake_gpu_use_bandwidth(double gigabytes_per_s);
+/// How long a host function waits, in virtual time, before it runs without a call that waits for it; at first 2 ms.
+void fake_gpu_set_patience(unsigned milliseconds);
 /// Runs one operation that nothing precedes, in virtual time. Returns 1, or 0 where none is ready.
 int fake_gpu_step(void);
 /// Count of operations that have not run.
