@@ -286,10 +286,17 @@ void Job::MakeTeam(TeamParts parts) {
   teams_.emplace(name, std::make_unique<Team>(std::move(parts), std::move(own), progress, watch_, settings_.trace));
 }
 
+/// Collective.
+Json Job::TotalsOf(Team& team) {
+  auto totals = team.trace().Totals(communicator());
+  totals["way"] = team.Way();
+  return totals;
+}
+
 void Job::ForgetTeam(const std::string& name) {
   auto& team = TeamOf(name);
   team.Drain();
-  past_teams_.push_back(team.trace().Totals(communicator()).dump());
+  past_teams_.push_back(TotalsOf(team).dump());
   std::ranges::move(team.trace().TakeSpans(), std::back_inserter(past_spans_));
   communicator().Barrier();
   teams_.erase(name);
@@ -366,7 +373,7 @@ void Job::Report() {
   for (const auto& totals : past_teams_) teams.push_back(Json::parse(totals));
   auto spans = past_spans_;
   for (auto& [name, team] : teams_) {
-    teams.push_back(team->trace().Totals(communicator()));
+    teams.push_back(TotalsOf(*team));
     std::ranges::move(team->trace().TakeSpans(), std::back_inserter(spans));
   }
   const auto placement = all().placement();

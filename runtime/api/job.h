@@ -100,6 +100,7 @@ class Job {
   std::unique_ptr<Group> NewGroup(std::unique_ptr<Communicator> communicator);
   Waiter NewWaiter(bool crowded) { return Waiter(watch_, Waiter::Manner::kForeground, crowded); }
   std::unique_ptr<StepSums> NewSums(const TeamParts& parts);
+  Json TotalsOf(Team& team);
   void Report();
   bool ThreadsMayCommunicate() const { return mpi_.in_use() && mpi_.thread_level() == MPI_THREAD_MULTIPLE; }
 

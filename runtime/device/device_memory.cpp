@@ -31,6 +31,7 @@ std::optional<DevicePlace> PlaceOf(const void* data) {
   if (data == nullptr) return std::nullopt;
   const auto* driver = Driver::Loaded();
   if (driver == nullptr || !IsDeviceMemory(*driver, data)) return std::nullopt;
+  driver->RequireComplete();
   return DevicePlace{driver, Ask<void*>(*driver, kContext, data).value_or(nullptr),
                      Ask<int>(*driver, kDeviceOrdinal, data).value_or(0)};
 }

@@ -32,36 +32,39 @@ bool Has(void* library, const char* symbol, Function*& function) {
   return function != nullptr;
 }
 
-template <class Function>
-void Take(void* library, const char* symbol, Function*& function) {
-  if (Has(library, symbol, function)) return;
-  throw RuntimeError(SLIPWAY_ERROR_DEVICE,
-                     fmt::format("the driver of the GPU has no function {}: it is too old; update the driver, or copy "
-                                 "the tensors to the CPU's memory first",
-                                 symbol));
-}
-
 }  // namespace
 
-void Driver::Take(void* library) {
-  using slipway::runtime::Take;
-  Take(library, "cuGetErrorName", cuGetErrorName);
-  Take(library, "cuPointerGetAttribute", cuPointerGetAttribute);
-  Take(library, "cuCtxPushCurrent_v2", cuCtxPushCurrent);
-  Take(library, "cuCtxPopCurrent_v2", cuCtxPopCurrent);
-  Take(library, "cuMemHostRegister_v2", cuMemHostRegister);
-  Take(library, "cuMemHostUnregister", cuMemHostUnregister);
-  Take(library, "cuStreamCreate", cuStreamCreate);
-  Take(library, "cuStreamDestroy_v2", cuStreamDestroy);
-  Take(library, "cuStreamSynchronize", cuStreamSynchronize);
-  Take(library, "cuStreamWaitEvent", cuStreamWaitEvent);
-  Take(library, "cuEventCreate", cuEventCreate);
-  Take(library, "cuEventDestroy_v2", cuEventDestroy);
-  Take(library, "cuEventRecord", cuEventRecord);
-  Take(library, "cuEventQuery", cuEventQuery);
-  Take(library, "cuMemcpyDtoHAsync_v2", cuMemcpyDtoHAsync);
-  Take(library, "cuMemcpyHtoDAsync_v2", cuMemcpyHtoDAsync);
+/// False when nothing can be asked of it at all.
+bool Driver::Take(void* library) {
+  const auto take = [&](const char* symbol, auto*& function) {
+    if (!Has(library, symbol, function) && missing_ == nullptr) missing_ = symbol;
+  };
+  if (!Has(library, "cuPointerGetAttribute", cuPointerGetAttribute)) return false;
+  take("cuGetErrorName", cuGetErrorName);
+  take("cuCtxPushCurrent_v2", cuCtxPushCurrent);
+  take("cuCtxPopCurrent_v2", cuCtxPopCurrent);
+  take("cuMemHostRegister_v2", cuMemHostRegister);
+  take("cuMemHostUnregister", cuMemHostUnregister);
+  take("cuStreamCreate", cuStreamCreate);
+  take("cuStreamDestroy_v2", cuStreamDestroy);
+  take("cuStreamSynchronize", cuStreamSynchronize);
+  take("cuStreamWaitEvent", cuStreamWaitEvent);
+  take("cuEventCreate", cuEventCreate);
+  take("cuEventDestroy_v2", cuEventDestroy);
+  take("cuEventRecord", cuEventRecord);
+  take("cuEventQuery", cuEventQuery);
+  take("cuMemcpyDtoHAsync_v2", cuMemcpyDtoHAsync);
+  take("cuMemcpyHtoDAsync_v2", cuMemcpyHtoDAsync);
   has_direct_ = TakeDirect(library);
+  return true;
+}
+
+void Driver::RequireComplete() const {
+  if (missing_ == nullptr) return;
+  throw RuntimeError(SLIPWAY_ERROR_DEVICE,
+                     fmt::format("the driver of the GPU has no function {}: it is too old; update the driver, or copy the "
+                                 "tensors to the CPU's memory first",
+                                 missing_));
 }
 
 bool Driver::TakeDirect(void* library) {
@@ -80,8 +83,7 @@ const Driver* Driver::Find() {
   void* library = ::dlopen(kLibrary, RTLD_LAZY | RTLD_NOLOAD);  // kept: it must not go while we may call it
   if (library == nullptr) return nullptr;
   static Driver driver;
-  driver.Take(library);
-  return &driver;
+  return driver.Take(library) ? &driver : nullptr;
 }
 
 const Driver* Driver::Loaded() {

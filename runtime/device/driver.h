@@ -42,8 +42,10 @@ class Driver {
  public:
   /// Null while the program has loaded no driver. Any thread.
   /// Cost:   a look at a counter of the loader until a driver is there; then nothing.
-  /// Errors: RuntimeError(DEVICE) for a driver that lacks a function, naming it.
   static const Driver* Loaded();
+  /// Errors: RuntimeError(DEVICE) for a driver that lacks a function, naming it. Before it only cuPointerGetAttribute may
+  /// be called.
+  void RequireComplete() const;
 
   /// Throws DeviceError for another code than success: OUT_OF_MEMORY or DEVICE, naming `call` and the error.
   void Check(int code, const char* call) const;
@@ -90,8 +92,10 @@ class Driver {
  private:
   Driver() = default;
   static const Driver* Find();
-  void Take(void* library);
+  bool Take(void* library);
   bool TakeDirect(void* library);
+
+  const char* missing_ = nullptr;
 
   Direct direct_;
   bool has_direct_ = false;

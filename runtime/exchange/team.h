@@ -74,6 +74,8 @@ class Team {
   void LoadState(std::span<const char> state);
 
   StepTrace& trace() { return trace_; }
+  /// How its tensors are exchanged: "cpu"; of a GPU "direct" or "staged", or "none" for a lone rank.
+  const char* Way() const;
 
  private:
   /// Where one step's gradients are on their way.
@@ -106,6 +108,7 @@ class Team {
   void CountArrived();
   void AwaitArrival(std::unique_lock<std::mutex>& lock, Waiter::Manner manner, int looks);
   void AwaitArrivals(std::unique_lock<std::mutex>& lock);
+  std::int64_t BucketBytes() const;
   bool NothingToDo() const;
   bool SplitsTensors() const;
   void FindValues();

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 #include <numeric>
 #include <thread>
@@ -18,6 +19,11 @@ namespace {
 constexpr int kLooksAwake = 2000;
 constexpr int kPausesBetweenLooks = 16;
 constexpr auto kSleepBetweenLooks = std::chrono::microseconds(20);
+
+constexpr std::int64_t kLeastPart = 1024;  ///< bytes of a tensor that travel by themselves
+
+/// GPUs meet twice for each bucket, and add it up faster than the link moves it: few large ones.
+constexpr std::int64_t kDirectBucketBytes = 32 << 20;
 
 std::vector<int> AllIndices(std::size_t count) {
   std::vector<int> indices(count);
@@ -50,8 +56,8 @@ void Team::MakeDeviceTensors(const DevicePlace& place) {
     return;
   }
   OnAllRanks(group_->communicator(), [&] {
-    device_ = std::make_unique<DeviceImages>(place, parts_.tensors, SplitsTensors() ? parts_.settings.bucket_bytes : 0,
-                                             group_->memory().pool);
+    const auto part = std::max(parts_.settings.bucket_bytes, kLeastPart);
+    device_ = std::make_unique<DeviceImages>(place, parts_.tensors, SplitsTensors() ? part : 0, group_->memory().pool);
   });
 }
 
@@ -71,6 +77,17 @@ std::unique_ptr<DirectTensors> Team::MakeDirectTensors(const DevicePlace& place)
                                    parts_.name));
   }
   return direct;
+}
+
+/// The default of exchanges through the CPU is none of those between GPUs.
+std::int64_t Team::BucketBytes() const {
+  const auto asked = parts_.settings.bucket_bytes;
+  return direct_ != nullptr && asked == TeamSettings().bucket_bytes ? kDirectBucketBytes : asked;
+}
+
+const char* Team::Way() const {
+  if (!untouched_) return "cpu";
+  return direct_ != nullptr ? "direct" : device_ != nullptr ? "staged" : "none";
 }
 
 /// A lone rank's result is what it has.

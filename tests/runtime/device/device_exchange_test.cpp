@@ -336,7 +336,7 @@ TEST_F(OnDevice, RandomSchedulesGiveTheBitsOfTheCpu) {
     std::vector<std::int64_t> sizes(1 + of_job.Below(5));
     for (auto& size : sizes) size = static_cast<std::int64_t>(of_job.Below(3000));
     std::ostringstream text;
-    text << R"({"bucket_bytes": )" << 1 + of_job.Below(12000) << ", " << settings[of_job.Below(settings.size())] << "}";
+    text << R"({"bucket_bytes": )" << 1000 + of_job.Below(11000) << ", " << settings[of_job.Below(settings.size())] << "}";
     TwinTeams teams("random", sizes, text.str());
     GpuStream streams[3];
     std::vector<int> tensors(sizes.size());

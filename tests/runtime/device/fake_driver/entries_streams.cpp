@@ -8,7 +8,7 @@ Code CreateStream(const char* entry, StreamHandle* stream, unsigned flags) {
   return Enter(entry, Needs::kContext, [&](const Call& call) {
     if (stream == nullptr || flags > kStreamNonBlocking) throw Refusal{kInvalidValue};
     auto& context = call.context();
-    context.ForgetDestroyed(call.driver.executor.known());
+    context.ForgetDestroyed(call.driver.executor);
     const auto kind = flags == kStreamNonBlocking ? Stream::Kind::kNonBlocking : Stream::Kind::kBlocking;
     const auto made = std::make_shared<Stream>(context, kind);
     context.streams.push_back(made);

@@ -194,6 +194,7 @@ void Executor::SettleMarkers() {
 void Executor::HostKnows(const Clock& clock) {
   known_.Join(clock);
   log_.Prune(known_, pending_);
+  if (AtRest()) known_ = Clock();  // nothing is left that it could be compared with
 }
 
 void Executor::Lose(Code code) {

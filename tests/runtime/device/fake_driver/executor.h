@@ -43,6 +43,8 @@ class Executor {
   /// The host knows the end of what the clock covers.
   void HostKnows(const Clock& clock);
   const Clock& known() const { return known_; }
+  /// All work has run, and the host knows it.
+  bool AtRest() const { return pending_.empty() && log_.empty(); }
   const Operations& pending() const { return pending_; }
   AccessLog& log() { return log_; }
 

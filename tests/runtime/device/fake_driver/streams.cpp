@@ -32,9 +32,9 @@ StreamPtr Context::PerThread() {
   return stream;
 }
 
-void Context::ForgetDestroyed(const Clock& known) {
+void Context::ForgetDestroyed(const Executor& executor) {
   std::erase_if(streams, [&](const StreamPtr& stream) {
-    return stream->destroyed && (!stream->last || known.Covers(stream->last->place));
+    return stream->destroyed && (!stream->last || executor.AtRest() || executor.known().Covers(stream->last->place));
   });
 }
 

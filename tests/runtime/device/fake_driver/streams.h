@@ -48,7 +48,7 @@ struct Context {
   std::vector<StreamPtr> streams;  // all but the legacy one; destroyed ones until the host knows their end
 
   StreamPtr PerThread();
-  void ForgetDestroyed(const Clock& known);
+  void ForgetDestroyed(const Executor& executor);
 };
 
 /// Puts an operation at the end of a stream: after the stream's last one, after `also`, and as the legacy default
