@@ -21,6 +21,7 @@ class AccessLog {
   OperationPtr InTheWayOfHost(const Access& access, const Clock& known) const;
   /// Drops accesses that precede everything to come: the host knows their end, and `pending` operations follow them.
   void Prune(const Clock& known, const Operations& pending);
+  bool empty() const { return entries_.empty(); }
   void Clear() { entries_.clear(); }
 
  private:
