@@ -112,6 +112,7 @@ void Driver::RefuseCapturing(const Stream& stream) {
 OperationPtr Driver::Queue(Lock& lock, Stream& stream, OperationPtr operation, const OperationPtr& also) {
   CheckAlive();
   operation->name = std::string(EntryHere()) + operation->name;
+  operation->epoch = executor.epoch();
   Append(*operation, stream, executor.known(), also);
   stream.last = operation;
   executor.Queue(lock, operation);
@@ -121,7 +122,7 @@ OperationPtr Driver::Queue(Lock& lock, Stream& stream, OperationPtr operation, c
 void Driver::Wait(Lock& lock, const Operations& operations) {
   executor.Wait(lock, operations);
   CheckAlive();
-  for (const auto& operation : operations) executor.HostKnows(operation->clock);
+  for (const auto& operation : operations) executor.HostKnows(*operation);
 }
 
 void Driver::WaitForContext(Lock& lock, const Context& context) {

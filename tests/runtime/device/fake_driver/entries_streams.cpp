@@ -8,7 +8,7 @@ Code CreateStream(const char* entry, StreamHandle* stream, unsigned flags) {
   return Enter(entry, Needs::kContext, [&](const Call& call) {
     if (stream == nullptr || flags > kStreamNonBlocking) throw Refusal{kInvalidValue};
     auto& context = call.context();
-    context.ForgetDestroyed(call.driver.executor);
+    context.ForgetDestroyed(call.driver.executor.epoch());
     const auto kind = flags == kStreamNonBlocking ? Stream::Kind::kNonBlocking : Stream::Kind::kBlocking;
     const auto made = std::make_shared<Stream>(context, kind);
     context.streams.push_back(made);
@@ -25,7 +25,7 @@ void Ask(const Call& call, const Operations& operations) {
   for (const auto& operation : operations) call.driver.executor.Poll(call.lock, operation);
   call.driver.CheckAlive();
   if (!Done(operations)) throw Refusal{kNotReady};
-  for (const auto& operation : operations) call.driver.executor.HostKnows(operation->clock);
+  for (const auto& operation : operations) call.driver.executor.HostKnows(*operation);
 }
 
 Operations CapturedBy(const Event& event) { return event.recorded ? Operations{event.recorded} : Operations{}; }

@@ -168,7 +168,7 @@ void Executor::Finish(const OperationPtr& operation) {
   if (kind == Engine::kToHost) ledger_.Count(FAKE_GPU_BYTES_TO_HOST, operation->bytes);
   if (kind == Engine::kToDevice) ledger_.Count(FAKE_GPU_BYTES_TO_DEVICE, operation->bytes);
   if (kind == Engine::kCompute) ledger_.Count(FAKE_GPU_BYTES_ON_DEVICE, operation->bytes);
-  if (kind == Engine::kHostFunction) HostKnows(operation->clock);
+  if (kind == Engine::kHostFunction) HostKnows(*operation);
   if (is_virtual_) {
     watch_.Review(pending_);
   } else if (kind != Engine::kMarker) {
@@ -191,10 +191,13 @@ void Executor::SettleMarkers() {
   }
 }
 
-void Executor::HostKnows(const Clock& clock) {
-  known_.Join(clock);
+void Executor::HostKnows(const Operation& operation) {
+  if (operation.epoch != epoch_) return;
+  known_.Join(operation.clock);
   log_.Prune(known_, pending_);
-  if (AtRest()) known_ = Clock();  // nothing is left that it could be compared with
+  if (!pending_.empty() || !log_.empty()) return;
+  known_ = Clock();
+  ++epoch_;
 }
 
 void Executor::Lose(Code code) {

@@ -40,11 +40,12 @@ class Executor {
   void Poll(Lock& lock, const OperationPtr& operation);
   bool Step(Lock& lock);
 
-  /// The host knows the end of what the clock covers.
-  void HostKnows(const Clock& clock);
+  /// The host knows the end of the operation and of what precedes it.
+  void HostKnows(const Operation& operation);
   const Clock& known() const { return known_; }
-  /// All work has run, and the host knows it.
-  bool AtRest() const { return pending_.empty() && log_.empty(); }
+  /// Changes when the host knows the end of all work. Nothing of an earlier epoch needs an order; clocks start again,
+  /// so that they do not grow with the streams of a whole program.
+  std::uint64_t epoch() const { return epoch_; }
   const Operations& pending() const { return pending_; }
   AccessLog& log() { return log_; }
 
@@ -83,6 +84,7 @@ class Executor {
   std::condition_variable changed_;
   Operations pending_;  // in the order of the calls
   Clock known_;
+  std::uint64_t epoch_ = 1;
   Code lost_ = kSuccess;
 
   bool is_virtual_ = true;

@@ -146,7 +146,7 @@ std::uint64_t fake_gpu_count(enum fake_gpu_counter counter);
 std::uint64_t fake_gpu_violation_count(enum fake_gpu_violation kind);
 /// Writes the violations, one a line, zero-terminated and cut to `size`. Returns the length of the whole text.
 std::size_t fake_gpu_violations(char* text, std::size_t size);
-/// The same for the operations that have run, in the order in which they ended.
+/// The same for the operations that have run, in the order in which they ended; the last half MiB of it at least.
 std::size_t fake_gpu_trace(char* text, std::size_t size);
 
 /// A kernel that cuModuleGetFunction finds by this name. `parameter_bytes` has the size of each parameter.

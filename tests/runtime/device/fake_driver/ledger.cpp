@@ -7,6 +7,8 @@ constexpr std::array<std::string_view, FAKE_GPU_VIOLATIONS> kKinds = {
     "out of bounds", "race",          "host race",    "freed in use",
     "no context",    "wrong context", "stale handle", "call in host function"};
 
+constexpr std::size_t kMostTrace = 1 << 20;
+
 }  // namespace
 
 const char*& EntryHere() {
@@ -24,6 +26,11 @@ void Ledger::Report(fake_gpu_violation kind, std::string_view text) {
   text_.append(kKinds[kind]).append(": ");
   if (*EntryHere() != 0) text_.append(EntryHere()).append(": ");
   text_.append(text).append("\n");
+}
+
+void Ledger::Trace(std::string_view operation) {
+  trace_.append(operation).append("\n");
+  if (trace_.size() > kMostTrace) trace_.erase(0, trace_.find('\n', kMostTrace / 2) + 1);
 }
 
 Code Ledger::Enter(std::string_view entry) {

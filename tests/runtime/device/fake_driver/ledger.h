@@ -29,8 +29,8 @@ class Ledger {
   std::uint64_t violations(fake_gpu_violation kind) const { return violations_[kind]; }
   const std::string& text() const { return text_; }
 
-  /// Notes an operation that has run.
-  void Trace(std::string_view operation) { trace_.append(operation).append("\n"); }
+  /// Notes an operation that has run. The oldest notes go when they are many.
+  void Trace(std::string_view operation);
   const std::string& trace() const { return trace_; }
 
   /// Counts a call of an entry. Returns the code that is planned for it, or kSuccess.

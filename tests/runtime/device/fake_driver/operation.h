@@ -38,6 +38,7 @@ struct Operation {
 
   Place place;
   Clock clock;                                    // all operations that precede this one, and itself
+  std::uint64_t epoch = 0;                        // Executor::epoch() when it was queued
   std::vector<std::shared_ptr<Operation>> after;  // those of them that must be done first; empty when this one is done
   State state = State::kQueued;
   bool wanted = false;  // a host call waits for it

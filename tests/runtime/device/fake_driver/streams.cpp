@@ -8,7 +8,7 @@ namespace {
 std::atomic<StreamId> next_id{1};
 
 void Follow(Operation& operation, const OperationPtr& earlier) {
-  if (!earlier) return;
+  if (!earlier || earlier->epoch != operation.epoch) return;
   operation.clock.Join(earlier->clock);
   if (!earlier->done()) operation.after.push_back(earlier);
 }
@@ -32,9 +32,9 @@ StreamPtr Context::PerThread() {
   return stream;
 }
 
-void Context::ForgetDestroyed(const Executor& executor) {
+void Context::ForgetDestroyed(std::uint64_t epoch) {
   std::erase_if(streams, [&](const StreamPtr& stream) {
-    return stream->destroyed && (!stream->last || executor.AtRest() || executor.known().Covers(stream->last->place));
+    return stream->destroyed && (!stream->last || stream->last->epoch != epoch);
   });
 }
 

@@ -45,10 +45,10 @@ struct Context {
   unsigned retained = 0;
   StreamPtr legacy;
   std::map<std::thread::id, StreamPtr> per_thread;
-  std::vector<StreamPtr> streams;  // all but the legacy one; destroyed ones until the host knows their end
+  std::vector<StreamPtr> streams;  // all but the legacy one; destroyed ones until the next epoch
 
   StreamPtr PerThread();
-  void ForgetDestroyed(const Executor& executor);
+  void ForgetDestroyed(std::uint64_t epoch);
 };
 
 /// Puts an operation at the end of a stream: after the stream's last one, after `also`, and as the legacy default
