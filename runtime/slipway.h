@@ -14,8 +14,7 @@
  * slipway_finalize then waits for nobody. A program that gives up on one rank for a reason of its own must end that
  * process without slipway_finalize.
  *
- * A tensor is a dense row-major array in CPU memory, or in the memory of an NVIDIA GPU (of other makers' GPUs nothing is
- * recognised). Functions that end in _on_stream order their work with a CUDA stream of the program; those without do so
+ * A tensor is a dense row-major array in CPU memory, or in the memory of a GPU (CUDA; HIP of ROCm 6 or later). Functions that end in _on_stream order their work with a CUDA stream of the program; those without do so
  * with the legacy default stream, which is that of PyTorch and CuPy. They ignore the stream for CPU memory. One thread at a time may be inside this library, with two exceptions:
  * any thread may call slipway_submit, and each group of slipway_group_create_by_members may have a thread of its own
  * inside an operation. A child made by fork() is not part of the job.

@@ -21,6 +21,7 @@ class RuntimeError : public std::runtime_error {
 class PartedError : public RuntimeError {
  public:
   using RuntimeError::RuntimeError;
+  explicit PartedError(const RuntimeError& error) : RuntimeError(error) {}
 };
 
 /// The code for any exception: its own, IO for what core and the file system throw, out of memory, or internal.

@@ -11,7 +11,6 @@ with slipway.torch.DistributedOptimizer. All sides take turns; times are medians
 import argparse
 import itertools
 import json
-import os
 import pathlib
 import socket
 import statistics

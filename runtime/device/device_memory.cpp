@@ -5,7 +5,7 @@
 namespace slipway::runtime {
 namespace {
 
-// CU_POINTER_ATTRIBUTE_* and CU_MEMORYTYPE_DEVICE of cuda.h.
+// CU_POINTER_ATTRIBUTE_* and CU_MEMORYTYPE_DEVICE of cuda.h; HIP has the same numbers since ROCm 6.
 constexpr int kContext = 1;
 constexpr int kMemoryType = 2;
 constexpr int kIsManaged = 8;
@@ -32,8 +32,8 @@ std::optional<DevicePlace> PlaceOf(const void* data) {
   const auto* driver = Driver::Loaded();
   if (driver == nullptr || !IsDeviceMemory(*driver, data)) return std::nullopt;
   driver->RequireComplete();
-  return DevicePlace{driver, Ask<void*>(*driver, kContext, data).value_or(nullptr),
-                     Ask<int>(*driver, kDeviceOrdinal, data).value_or(0)};
+  void* context = driver->hip() == nullptr ? Ask<void*>(*driver, kContext, data).value_or(nullptr) : nullptr;
+  return DevicePlace{driver, context, Ask<int>(*driver, kDeviceOrdinal, data).value_or(0)};
 }
 
 std::optional<DeviceAddress> StartOfAllocation(const Driver& driver, const void* data) {

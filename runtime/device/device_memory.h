@@ -12,7 +12,7 @@ namespace slipway::runtime {
 /// A GPU, and the context in which the program uses it.
 struct DevicePlace {
   const Driver* driver = nullptr;
-  void* context = nullptr;
+  void* context = nullptr;  ///< null: HIP
   int ordinal = 0;  ///< among the devices that the process sees
 
   bool operator==(const DevicePlace&) const = default;
@@ -22,7 +22,7 @@ struct DevicePlace {
 /// and pinned memory.
 ///
 /// Cost:   while the program has loaded no driver, a look at a counter of the loader; else some questions to the driver.
-/// Limits: drivers of other makers than NVIDIA are not known.
+/// Limits: drivers of CUDA and HIP (ROCm 6 or later) are known. Tested on NVIDIA GPUs; HIP only on a fake driver.
 /// Errors: RuntimeError(DEVICE) for a driver that is too old.
 /// Source: CUDA Driver API, cuPointerGetAttribute.
 std::optional<DevicePlace> PlaceOf(const void* data);

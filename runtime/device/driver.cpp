@@ -4,13 +4,15 @@
 #include <fmt/format.h>
 #include <link.h>
 
+#include <array>
 #include <atomic>
 #include <mutex>
 
 namespace slipway::runtime {
 namespace {
 
-constexpr const char* kLibrary = "libcuda.so.1";
+constexpr const char* kCuda = "libcuda.so.1";
+constexpr std::array kHip = {"libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so"};
 constexpr int kSuccess = 0;
 constexpr int kOutOfMemory = 2;  // CUDA_ERROR_OUT_OF_MEMORY
 
@@ -36,26 +38,34 @@ bool Has(void* library, const char* symbol, Function*& function) {
 
 /// False when nothing can be asked of it at all.
 bool Driver::Take(void* library) {
-  const auto take = [&](const char* symbol, auto*& function) {
+  const auto take = [&](const char* of_cuda, const char* of_hip, auto*& function) {
+    const char* symbol = is_hip_ ? of_hip : of_cuda;
     if (!Has(library, symbol, function) && missing_ == nullptr) missing_ = symbol;
   };
-  if (!Has(library, "cuPointerGetAttribute", cuPointerGetAttribute)) return false;
-  take("cuGetErrorName", cuGetErrorName);
-  take("cuCtxPushCurrent_v2", cuCtxPushCurrent);
-  take("cuCtxPopCurrent_v2", cuCtxPopCurrent);
-  take("cuMemHostRegister_v2", cuMemHostRegister);
-  take("cuMemHostUnregister", cuMemHostUnregister);
-  take("cuStreamCreate", cuStreamCreate);
-  take("cuStreamDestroy_v2", cuStreamDestroy);
-  take("cuStreamSynchronize", cuStreamSynchronize);
-  take("cuStreamWaitEvent", cuStreamWaitEvent);
-  take("cuEventCreate", cuEventCreate);
-  take("cuEventDestroy_v2", cuEventDestroy);
-  take("cuEventRecord", cuEventRecord);
-  take("cuEventQuery", cuEventQuery);
-  take("cuMemcpyDtoHAsync_v2", cuMemcpyDtoHAsync);
-  take("cuMemcpyHtoDAsync_v2", cuMemcpyHtoDAsync);
-  has_direct_ = TakeDirect(library);
+  const char* ask = is_hip_ ? "hipPointerGetAttribute" : "cuPointerGetAttribute";
+  if (!Has(library, ask, cuPointerGetAttribute)) return false;
+  if (is_hip_) {
+    take("", "hipGetErrorName", hip_.hipGetErrorName);
+    take("", "hipGetDevice", hip_.hipGetDevice);
+    take("", "hipSetDevice", hip_.hipSetDevice);
+  } else {
+    take("cuGetErrorName", "", cuda_.cuGetErrorName);
+    take("cuCtxPushCurrent_v2", "", cuda_.cuCtxPushCurrent);
+    take("cuCtxPopCurrent_v2", "", cuda_.cuCtxPopCurrent);
+  }
+  take("cuMemHostRegister_v2", "hipHostRegister", cuMemHostRegister);
+  take("cuMemHostUnregister", "hipHostUnregister", cuMemHostUnregister);
+  take("cuStreamCreate", "hipStreamCreateWithFlags", cuStreamCreate);
+  take("cuStreamDestroy_v2", "hipStreamDestroy", cuStreamDestroy);
+  take("cuStreamSynchronize", "hipStreamSynchronize", cuStreamSynchronize);
+  take("cuStreamWaitEvent", "hipStreamWaitEvent", cuStreamWaitEvent);
+  take("cuEventCreate", "hipEventCreateWithFlags", cuEventCreate);
+  take("cuEventDestroy_v2", "hipEventDestroy", cuEventDestroy);
+  take("cuEventRecord", "hipEventRecord", cuEventRecord);
+  take("cuEventQuery", "hipEventQuery", cuEventQuery);
+  take("cuMemcpyDtoHAsync_v2", "hipMemcpyDtoHAsync", cuMemcpyDtoHAsync);
+  take("cuMemcpyHtoDAsync_v2", "hipMemcpyHtoDAsync", cuMemcpyHtoDAsync);
+  has_direct_ = !is_hip_ && TakeDirect(library);
   return true;
 }
 
@@ -79,11 +89,16 @@ bool Driver::TakeDirect(void* library) {
          Has(library, "cuLaunchKernel", to.cuLaunchKernel);
 }
 
+/// Of CUDA where the program has loaded both.
 const Driver* Driver::Find() {
-  void* library = ::dlopen(kLibrary, RTLD_LAZY | RTLD_NOLOAD);  // kept: it must not go while we may call it
-  if (library == nullptr) return nullptr;
   static Driver driver;
-  return driver.Take(library) ? &driver : nullptr;
+  const auto loaded = [](const char* name) { return ::dlopen(name, RTLD_LAZY | RTLD_NOLOAD); };  // kept: it must stay
+  void* library = loaded(kCuda);
+  driver.is_hip_ = library == nullptr;
+  for (const char* name : kHip) {
+    if (library == nullptr) library = loaded(name);
+  }
+  return library != nullptr && driver.Take(library) ? &driver : nullptr;
 }
 
 const Driver* Driver::Loaded() {
@@ -102,7 +117,12 @@ const Driver* Driver::Loaded() {
 
 std::string Driver::NameOf(int code) const {
   const char* name = nullptr;
-  if (cuGetErrorName(code, &name) != kSuccess || name == nullptr) return fmt::format("error {}", code);
+  if (is_hip_) {
+    name = hip_.hipGetErrorName(code);
+  } else if (cuda_.cuGetErrorName(code, &name) != kSuccess) {
+    name = nullptr;
+  }
+  if (name == nullptr) return fmt::format("error {}", code);
   return fmt::format("{} ({})", name, code);
 }
 
@@ -113,7 +133,7 @@ void Driver::Check(int code, const char* call) const {
                     fmt::format("{} failed: {}: {}", call, NameOf(code),
                                 memory ? "the GPU or its driver has no memory left; use smaller batches, or fewer ranks "
                                          "for each GPU"
-                                       : "end this process; the GPU's state is in nvidia-smi and the kernel's log"),
+                                       : "end this process; the GPU's state is in nvidia-smi or rocm-smi, and in the kernel's log"),
                     code);
 }
 

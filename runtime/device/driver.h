@@ -1,4 +1,4 @@
-/// The driver of a GPU: the few functions of CUDA's driver interface that the exchange needs.
+/// The driver of a GPU: the few functions of CUDA's driver interface that the exchange needs, or HIP's of the same kind.
 #pragma once
 
 #include <array>
@@ -37,7 +37,7 @@ class DeviceError : public RuntimeError {
 /// The library of the driver that the program has loaded. Never loaded by us: a pointer to device memory proves that the
 /// program has a driver, so without one nothing is spent.
 ///
-/// Source: CUDA Driver API. Declared here, so that neither a header nor a library of CUDA is needed.
+/// Source: CUDA Driver API; HIP Runtime API of ROCm 6. Declared here, so that neither a header nor a library is needed.
 class Driver {
  public:
   /// Null while the program has loaded no driver. Any thread.
@@ -52,12 +52,9 @@ class Driver {
   /// "CUDA_ERROR_ILLEGAL_ADDRESS (700)".
   std::string NameOf(int code) const;
 
-  // The functions, with the names of CUDA's. Each returns a CUresult.
+  // The functions, with the names of CUDA's. Each returns a CUresult, or a hipError_t.
 
-  int (*cuGetErrorName)(int code, const char** name) = nullptr;
   int (*cuPointerGetAttribute)(void* answer, int attribute, DeviceAddress pointer) = nullptr;
-  int (*cuCtxPushCurrent)(void* context) = nullptr;
-  int (*cuCtxPopCurrent)(void** context) = nullptr;
   int (*cuMemHostRegister)(void* memory, std::size_t bytes, unsigned flags) = nullptr;
   int (*cuMemHostUnregister)(void* memory) = nullptr;
   int (*cuStreamCreate)(StreamHandle* stream, unsigned flags) = nullptr;
@@ -70,6 +67,21 @@ class Driver {
   int (*cuEventQuery)(void* event) = nullptr;
   int (*cuMemcpyDtoHAsync)(void* to, DeviceAddress from, std::size_t bytes, StreamHandle stream) = nullptr;
   int (*cuMemcpyHtoDAsync)(DeviceAddress to, const void* from, std::size_t bytes, StreamHandle stream) = nullptr;
+
+  /// A thread that works with a device has its context; in HIP a device.
+  struct Cuda {
+    int (*cuGetErrorName)(int code, const char** name) = nullptr;
+    int (*cuCtxPushCurrent)(void* context) = nullptr;
+    int (*cuCtxPopCurrent)(void** context) = nullptr;
+  };
+  struct Hip {
+    const char* (*hipGetErrorName)(int code) = nullptr;
+    int (*hipGetDevice)(int* device) = nullptr;
+    int (*hipSetDevice)(int device) = nullptr;
+  };
+  /// One of the two.
+  const Cuda* cuda() const { return is_hip_ ? nullptr : &cuda_; }
+  const Hip* hip() const { return is_hip_ ? &hip_ : nullptr; }
 
   /// What ranks need to combine in the memory of their GPUs. Copies through the CPU's memory do without.
   struct Direct {
@@ -95,6 +107,9 @@ class Driver {
   bool Take(void* library);
   bool TakeDirect(void* library);
 
+  bool is_hip_ = false;
+  Cuda cuda_;
+  Hip hip_;
   const char* missing_ = nullptr;
 
   Direct direct_;

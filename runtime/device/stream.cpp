@@ -15,16 +15,26 @@ constexpr unsigned kStreamByItself = 1;        // CU_STREAM_NON_BLOCKING
 constexpr unsigned kPinnedForAllContexts = 1;  // CU_MEMHOSTREGISTER_PORTABLE
 constexpr int kNotReady = 600;                 // CUDA_ERROR_NOT_READY
 
-/// For destructors.
-template <class Action>
-void WithoutErrors(const DevicePlace& place, Action action) {
-  if (place.driver->cuCtxPushCurrent(place.context) != 0) return;
-  action(*place.driver);
-  void* popped = nullptr;
-  place.driver->cuCtxPopCurrent(&popped);
+}  // namespace
+
+InContext::InContext(const DevicePlace& place) : place_(place) {
+  const auto& driver = *place.driver;
+  if (const auto* cuda = driver.cuda()) {
+    driver.Check(cuda->cuCtxPushCurrent(place.context), "cuCtxPushCurrent");
+  } else {
+    driver.Check(driver.hip()->hipGetDevice(&device_before_), "hipGetDevice");
+    driver.Check(driver.hip()->hipSetDevice(place.ordinal), "hipSetDevice");
+  }
 }
 
-}  // namespace
+InContext::~InContext() {
+  if (const auto* cuda = place_.driver->cuda()) {
+    void* popped = nullptr;
+    cuda->cuCtxPopCurrent(&popped);
+  } else {
+    place_.driver->hip()->hipSetDevice(device_before_);
+  }
+}
 
 DeviceEvent::DeviceEvent(const DevicePlace& place) : place_(place) {
   const InContext here(place_);

@@ -11,22 +11,29 @@
 
 namespace slipway::runtime {
 
-/// Makes the device's context the thread's own while it lives.
+/// Makes the device the thread's own while it lives.
 class InContext {
  public:
-  explicit InContext(const DevicePlace& place) : place_(place) {
-    place.driver->Check(place.driver->cuCtxPushCurrent(place.context), "cuCtxPushCurrent");
-  }
+  explicit InContext(const DevicePlace& place);
   InContext(const InContext&) = delete;
   InContext& operator=(const InContext&) = delete;
-  ~InContext() {
-    void* popped = nullptr;
-    place_.driver->cuCtxPopCurrent(&popped);
-  }
+  ~InContext();
 
  private:
   DevicePlace place_;
+  int device_before_ = 0;  ///< of HIP
 };
+
+/// For destructors.
+template <class Action>
+void WithoutErrors(const DevicePlace& place, Action action) {
+  try {
+    const InContext here(place);
+    action(*place.driver);
+  } catch (const DeviceError&) {
+    return;  // the device is lost
+  }
+}
 
 /// A point in a stream. Recording it again moves it; who waits already waits for the old point.
 class DeviceEvent {

@@ -1,4 +1,4 @@
-/// A team's tensors in the memory of a GPU, as they come to the exchange and leave it.
+/// A team's tensors in the memory of a GPU, on their way to the exchange and back.
 #pragma once
 
 #include <optional>

@@ -68,10 +68,10 @@ char* SharedDeviceMemory::Map(int rank, const Range& range) {
 }
 
 SharedDeviceMemory::~SharedDeviceMemory() {
-  if (maps_.empty() || place_.driver->cuCtxPushCurrent(place_.context) != 0) return;
-  for (const auto& [key, address] : maps_) place_.driver->direct()->cuIpcCloseMemHandle(address);
-  void* popped = nullptr;
-  place_.driver->cuCtxPopCurrent(&popped);
+  if (maps_.empty()) return;
+  WithoutErrors(place_, [this](const Driver& driver) {
+    for (const auto& [key, address] : maps_) driver.direct()->cuIpcCloseMemHandle(address);
+  });
 }
 
 }  // namespace slipway::runtime

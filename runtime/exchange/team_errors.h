@@ -24,7 +24,7 @@ void Parting(Action action) {
   try {
     action();
   } catch (const DeviceError& error) {
-    throw PartedError(error.status(), error.what());
+    throw PartedError(error);
   }
 }
 

@@ -277,6 +277,31 @@ TEST_F(Alone, ADriverThatIsTooOldIsNamedWithWhatItLacks) {
   ExpectError(slipway_register("t", &weight, 1, 0), SLIPWAY_ERROR_DEVICE, "update the driver");
 }
 
+/// The same exchange by the functions of HIP.
+TEST_F(Alone, MemoryOfAnAmdGpuIsExchangedThroughTheCpu) {
+  if (::dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD) != nullptr) GTEST_SKIP() << "another test has loaded CUDA";
+  void* driver = ::dlopen(SLIPWAY_FAKE_HIP, RTLD_NOW | RTLD_LOCAL);
+  ASSERT_NE(driver, nullptr) << ::dlerror();
+  const auto call = [&](const char* name, auto... arguments) {
+    const auto function = reinterpret_cast<int (*)(decltype(arguments)...)>(::dlsym(driver, name));
+    ASSERT_NE(function, nullptr) << name;
+    ASSERT_EQ(function(arguments...), 0) << name;
+  };
+  float values[] = {3, 4};
+  void* memory = nullptr;
+  call("hipInit", 0U);
+  call("hipMalloc", &memory, sizeof values);
+  call("hipMemcpyHtoD", memory, static_cast<const void*>(values), sizeof values);
+  const std::int64_t shape[] = {2};
+  const slipway_tensor weight{"weight", SLIPWAY_FLOAT32, 1, shape, memory};
+  ASSERT_EQ(slipway_register("amd", &weight, 1, 0), SLIPWAY_OK) << slipway_error_message();
+  ASSERT_EQ(slipway_configure_team("amd", R"({"clip_norm": 1})"), SLIPWAY_OK) << slipway_error_message();
+  ASSERT_EQ(slipway_gradients("amd"), SLIPWAY_OK) << slipway_error_message();
+  call("hipMemcpyDtoH", static_cast<void*>(values), memory, sizeof values);
+  EXPECT_FLOAT_EQ(values[0], 0.6F);
+  EXPECT_FLOAT_EQ(values[1], 0.8F);
+}
+
 TEST_F(Alone, AnErrorIsForgottenByTheNextCallAndSeenByItsThreadOnly) {
   EXPECT_NE(slipway_gradients(nullptr), SLIPWAY_OK);
   std::string elsewhere = "unset";
