@@ -1,8 +1,17 @@
-"""Run on some ranks of a machine with a GPU: what is exchanged there has the bits that the CPU gives."""
+"""exchange_on_gpu.py RANKS: on a machine with a GPU, what is exchanged there has the bits that the CPU gives.
+
+Starts itself by mpirun. Without a GPU it says so and ends with status 77, which means skipped.
+"""
+
+import os
+import shutil
+import sys
 
 import slipway
 import slipway.torch
 import torch
+
+SKIPPED = 77
 
 SETTINGS = [{}, {"clip_norm": 0.5}, {"check_finite": True}, {"accumulate": 2}, {"compress": "bf16"},
             {"compress": "fp16"}, {"mode": "delayed", "lag": 1}, {"mode": "delayed", "lag": 2, "sync_first": 2},
@@ -111,7 +120,18 @@ def check_training():
     torch.distributed.destroy_process_group()
 
 
+def start_ranks(ranks):
+    if not torch.cuda.is_available():
+        print("skipped: torch sees no GPU; tests/gpu/run_all runs this on a machine that has one")
+        sys.exit(SKIPPED)
+    mpirun = shutil.which("mpirun") or sys.exit("error: there is no mpirun in PATH")
+    root = ["--allow-run-as-root"] if os.geteuid() == 0 else []
+    os.execv(mpirun, [mpirun, *root, "--oversubscribe", "-n", ranks, sys.executable, os.path.abspath(__file__)])
+
+
 def main():
+    if len(sys.argv) > 1:
+        start_ranks(sys.argv[1])
     slipway.init()
     torch.cuda.set_device(slipway.local_rank() % torch.cuda.device_count())
     for check in (check_collectives, check_teams, check_training):
