@@ -254,7 +254,7 @@ int Job::MakeGroupByMembers(std::span<const int> ranks, int tag) {
 void Job::FreeGroup(int number) {
   auto& those_who_made_it = IsByMembers(number) ? GroupOf(number).communicator() : communicator();
   those_who_made_it.Barrier();
-  if (const auto* group = FindGroup(number)) device_allreduces_.Forget(*group);
+  if (auto* group = FindGroup(number)) device_allreduces_.Forget(*group);
   const std::lock_guard lock(groups_mutex_);
   groups_.erase(number);
 }
@@ -299,7 +299,9 @@ void Job::ForgetTeam(const std::string& name) {
   past_teams_.push_back(TotalsOf(team).dump());
   std::ranges::move(team.trace().TakeSpans(), std::back_inserter(past_spans_));
   communicator().Barrier();
+  const bool direct = team.SumsOnDevices();
   teams_.erase(name);
+  if (direct) communicator().Barrier();  // the program may free memory that the other ranks had mapped
 }
 
 ParameterServer& Job::ServerOf(const std::string& name) {
@@ -359,6 +361,8 @@ std::exception_ptr Job::Leave() {
   } catch (const std::exception&) {
     unwritten = std::current_exception();
   }
+  for (auto& [name, team] : teams_) team->CloseDevices();
+  device_allreduces_.Close();
   communicator().Barrier();
   servers_.clear();
   watch_.Finished();

@@ -92,9 +92,25 @@ DirectBounce* DeviceAllreduces::BounceOf(const DevicePlace& place, Group& group)
   return bounces_.emplace(&group, std::move(made)).first->second.get();
 }
 
-void DeviceAllreduces::Forget(const Group& group) {
+void DeviceAllreduces::Forget(Group& group) {
+  std::unique_ptr<DirectBounce> bounce;
+  {
+    const std::lock_guard lock(mutex_);
+    const auto known = bounces_.find(&group);
+    if (known == bounces_.end()) return;
+    bounce = std::move(known->second);
+    bounces_.erase(known);
+  }
+  if (bounce == nullptr) return;
+  bounce->Close();
+  group.communicator().Barrier();
+}
+
+void DeviceAllreduces::Close() {
   const std::lock_guard lock(mutex_);
-  bounces_.erase(&group);
+  for (const auto& [group, bounce] : bounces_) {
+    if (bounce != nullptr) bounce->Close();
+  }
 }
 
 void DeviceAllreduces::Allreduce(const DevicePlace& place, void* data, std::int64_t count, const Reduction& reduction,

@@ -34,7 +34,9 @@ class DeviceAllreduces {
   /// kStaged: the GPUs never combine themselves. The same on all ranks.
   void Use(GpuExchange way) { way_ = way; }
   /// Before the group ends. Collective over it.
-  void Forget(const Group& group);
+  void Forget(Group& group);
+  /// Before the job ends, and before a barrier: the ranks free their blocks after it.
+  void Close();
 
  private:
   DirectBounce* BounceOf(const DevicePlace& place, Group& group);

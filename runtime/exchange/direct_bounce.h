@@ -26,6 +26,8 @@ class DirectBounce {
   static std::unique_ptr<DirectBounce> Make(const DevicePlace& place, Group& group);
 
   const DevicePlace& place() const { return place_; }
+  /// Ends the use of the other ranks' blocks, which they may free when all ranks have done so.
+  void Close() { blocks_.reset(); }
   /// As AllreduceOnDevice().
   void Allreduce(char* data, std::int64_t count, const Reduction& reduction, Group& group, StreamHandle stream);
 

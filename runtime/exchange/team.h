@@ -76,6 +76,10 @@ class Team {
   StepTrace& trace() { return trace_; }
   /// How its tensors are exchanged: "cpu"; of a GPU "direct" or "staged", or "none" for a lone rank.
   const char* Way() const;
+  /// Whether other ranks have its tensors mapped.
+  bool SumsOnDevices() const { return direct_ != nullptr; }
+  /// After Drain(), before a barrier: ends the use of the other ranks' memory. The team cannot be used again.
+  void CloseDevices();
 
  private:
   /// Where one step's gradients are on their way.

@@ -90,6 +90,12 @@ const char* Team::Way() const {
   return direct_ != nullptr ? "direct" : device_ != nullptr ? "staged" : "none";
 }
 
+void Team::CloseDevices() {
+  StopThread();
+  direct_ = nullptr;
+  device_.reset();
+}
+
 /// A lone rank's result is what it has.
 bool Team::NothingToDo() const {
   const auto& settings = parts_.settings;
