@@ -146,6 +146,7 @@ class Team {
   std::uint32_t table_number_;
   std::unique_ptr<DeviceTensors> device_;  ///< null: the tensors lie in CPU memory
   std::optional<StreamJoin> untouched_;    ///< of a device: where tensors were made that are not exchanged in this pass
+  std::optional<StepTrace::Clock::time_point> first_copy_;  ///< of those that are under way
   DirectTensors* direct_ = nullptr;        ///< the same, when the GPUs combine; null: the CPU does
   std::vector<TensorInfo> values_;         ///< what is exchanged: the tensors, or their images
   std::vector<int> bucket_of_;             ///< by value; -1: empty

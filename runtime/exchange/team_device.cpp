@@ -126,6 +126,7 @@ void Team::OnDevice(const std::function<void()>& action) {
 void Team::FetchFromDevice(int tensor, StreamHandle stream) {
   OnDevice([&] {
     if (device_ != nullptr && Exchanges()) {
+      if (!first_copy_) first_copy_ = StepTrace::Clock::now();
       device_->Fetch(tensor, stream);
     } else {
       untouched_->Add(stream);
@@ -150,6 +151,9 @@ void Team::CountArrived() {
   OnDevice([&] {
     while (const auto value = device_->TakeArrived()) Count(*value);
   });
+  if (!first_copy_ || Fetching() || direct_ != nullptr) return;
+  trace_.AddCopies(*first_copy_, StepTrace::Clock::now(), step_);
+  first_copy_.reset();
 }
 
 /// Returns after one look, or a bucket is ready. `looks`: how often there was nothing so far.

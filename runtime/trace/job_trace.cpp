@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
 #include <nlohmann/json.hpp>
 
 #include "core/files.h"
@@ -12,10 +14,11 @@ namespace {
 
 /// One rank's events, without the brackets around them.
 std::string EventsOf(const std::vector<Span>& spans, int rank) {
-  static constexpr const char* kThreads[] = {"program", "exchange", "input"};
+  static constexpr std::array kThreads = {"program", "exchange", "input", "copies"};
   std::string text =
       fmt::format(R"({{"name":"process_name","ph":"M","pid":{},"args":{{"name":"rank {}"}}}})", rank, rank);
-  for (int thread = 0; thread < 3; ++thread) {
+  const bool copies = std::ranges::any_of(spans, [](const auto& span) { return span.thread == kCopiesThread; });
+  for (std::size_t thread = 0; thread < kThreads.size() - (copies ? 0 : 1); ++thread) {
     text += fmt::format(
         ",\n"
         R"({{"name":"thread_name","ph":"M","pid":{},"tid":{},"args":{{"name":"{}"}}}})",

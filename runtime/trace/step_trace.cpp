@@ -54,6 +54,11 @@ void StepTrace::AddExchange(Clock::time_point start, Clock::time_point end, std:
   Keep("exchange", "exchange", start, end, step, in_background ? 1 : 0);
 }
 
+void StepTrace::AddCopies(Clock::time_point start, Clock::time_point end, std::int64_t step) {
+  const std::lock_guard lock(mutex_);
+  Keep("copies from the GPU", "copies", start, end, step, kCopiesThread);
+}
+
 void StepTrace::AddInput(Clock::time_point start, Clock::time_point end) {
   const std::lock_guard lock(mutex_);
   current_.input += Seconds(end - start);

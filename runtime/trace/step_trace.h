@@ -25,8 +25,9 @@ struct Span {
   std::int64_t step = 0;
   std::int64_t start_us = 0;  ///< since 1970
   std::int64_t duration_us = 0;
-  int thread = 0;  ///< 0: the program, 1: the progress thread, 2: input
+  int thread = 0;  ///< 0: the program, 1: the progress thread, 2: input, kCopiesThread
 };
+inline constexpr int kCopiesThread = 3;  ///< of ranks with a GPU
 
 class StepTrace {
  public:
@@ -36,6 +37,8 @@ class StepTrace {
 
   /// Time that the exchange took, in either thread. Any thread.
   void AddExchange(Clock::time_point start, Clock::time_point end, std::int64_t step, bool in_background);
+  /// Time from the first copy of a step from a GPU to the last one, the waits for the program's stream included.
+  void AddCopies(Clock::time_point start, Clock::time_point end, std::int64_t step);
   /// Time that the program waited for input.
   void AddInput(Clock::time_point start, Clock::time_point end);
   /// A step ends: the program has waited in it since `wait_start`. True when a line is due.

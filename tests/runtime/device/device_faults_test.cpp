@@ -3,9 +3,15 @@
 #include <gtest/gtest.h>
 #include <mpi.h>
 
+#include <cstdlib>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <set>
 #include <string>
 
+#include "core/json.h"
 #include "tests/runtime/device/gpu_program.h"
+#include "tests/support/temp_directory.h"
 
 namespace slipway::test {
 namespace {
@@ -15,7 +21,10 @@ using namespace fake_gpu;  // the entries that the program calls
 class Faults : public testing::Test {
  protected:
   Faults() : buffer_(16) {
-    EXPECT_EQ(slipway_init(R"({"resilience": {"stall_after": 5}})"), SLIPWAY_OK) << slipway_error_message();
+    ::setenv("SLIPWAY_METRICS", (folder_.path() / "metrics.jsonl").c_str(), 1);
+    const Json config{{"resilience", {{"stall_after_s", 5}}}, {"trace", {{"chrome", true}}}};
+    EXPECT_EQ(slipway_init(config.dump().c_str()), SLIPWAY_OK) << slipway_error_message();
+    rank_ = slipway_rank();
     const std::int64_t shape[] = {4};
     const slipway_tensor tensor{"bias", SLIPWAY_FLOAT32, 1, shape, buffer_.data()};
     EXPECT_EQ(slipway_register("net", &tensor, 1, 0), SLIPWAY_OK) << slipway_error_message();
@@ -25,10 +34,11 @@ class Faults : public testing::Test {
     EXPECT_EQ(slipway_gradients("net"), SLIPWAY_OK) << slipway_error_message();
   }
   ~Faults() override {
-    EXPECT_EQ(slipway_finalize(), SLIPWAY_OK) << slipway_error_message();
+    if (slipway_rank() >= 0) End();
     if (together_) MPI_Finalize();  // the library has left that out, and mpirun would call it a failure
   }
 
+  static void End() { EXPECT_EQ(slipway_finalize(), SLIPWAY_OK) << slipway_error_message(); }
   /// This rank's GPU fails in a call; the step says so, and that the process must end.
   static void ExpectEnd(const std::string& text) {
     EXPECT_EQ(slipway_gradients("net"), SLIPWAY_ERROR_DEVICE);
@@ -38,12 +48,29 @@ class Faults : public testing::Test {
     EXPECT_EQ(slipway_gradients("net"), SLIPWAY_ERROR_STATE);
   }
 
+  TempDirectory folder_;
+  int rank_ = 0;
   bool together_ = true;  ///< no rank waits for a message that another one does not send
 
  private:
   Gpu gpu_;
   GpuBuffer buffer_;
 };
+
+/// The timeline of the job has a row for copies.
+TEST_F(Faults, NothingFailsAndTheTraceShowsTheCopies) {
+  EXPECT_EQ(slipway_gradients("net"), SLIPWAY_OK) << slipway_error_message();
+  End();
+  together_ = false;  // MPI has been finalized
+  if (rank_ != 0) return;
+  std::ifstream file(folder_.path() / "trace.json");
+  const auto trace = Json::parse(file);
+  std::set<int> ranks;
+  for (const auto& event : trace["traceEvents"]) {
+    if (event["name"] == "copies from the GPU") ranks.insert(event["pid"].get<int>());
+  }
+  EXPECT_EQ(ranks, (std::set<int>{0, 1})) << trace.dump();
+}
 
 TEST_F(Faults, ACopyToTheCpuFails) {
   fake_gpu_fail_call("cuMemcpyDtoHAsync_v2", 1, kIllegalAddress);
