@@ -197,11 +197,11 @@ def document(arguments, seconds, steps):
               "rows": rows_of(seconds), "share_of_bound": round(medians["copies"] / medians["team"], 3),
               "staged_share_of_bound": round(medians["copies"] / medians["staged"], 3),
               "gloo_ratio": round(medians["gloo"] / medians["team"], 2)}
-    if steps:
-        medians = {side: statistics.median(taken) for side, taken in steps.items()}
-        result["training"] = rows_of(steps)
-        result["overhead_of_exchange"] = round((medians["optimizer"] - medians["local"]) / medians["exchange"], 3)
-    return result
+    if not steps:
+        return result
+    medians = {side: statistics.median(taken) for side, taken in steps.items()}
+    overhead = (medians["optimizer"] - medians["local"]) / medians["exchange"]
+    return {**result, "training": rows_of(steps), "overhead_of_exchange": round(overhead, 3)}
 
 
 def show(result, as_json):
