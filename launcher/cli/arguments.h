@@ -77,6 +77,7 @@ struct Arguments {
   RunOptions run;
   WorkflowOptions workflow;
   WhyOptions workflow_why;
+  WorkflowGcOptions workflow_gc;
   ResumeOptions resume;
   ManageOptions manage;
   MemberOptions stage_member;

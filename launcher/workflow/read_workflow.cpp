@@ -6,6 +6,7 @@
 #include <array>
 #include <nlohmann/json.hpp>
 
+#include "launcher/spec/checks.h"
 #include "launcher/spec/environment_references.h"
 #include "launcher/spec/override.h"
 #include "launcher/spec/read_fields.h"
@@ -22,7 +23,7 @@ namespace fs = std::filesystem;
 using Kind = YamlNode::Kind;
 
 constexpr std::array<std::string_view, 4> kWorks = {"command", "experiment", "data", "report"};
-constexpr std::array<std::string_view, 8> kShared = {"env",        "resources", "time_limit", "retries",
+constexpr std::array<std::string_view, 9> kShared = {"env",        "resources", "time_limit", "retries", "code",
                                                      "experiment", "files",     "engine",     "set"};
 
 bool IsAmong(std::string_view word, std::span<const std::string_view> words) {
@@ -77,11 +78,25 @@ class Reader {
                   [](const YamlEntry& entry) { return entry.key == "steps" || entry.key == "defaults"; });
     Draft draft;
     ReadFieldsOf(WorkflowTree(), tree_, sources_, report_, draft);
+    CheckNotes(report_, draft);
     BuildWorkflow(draft.values(), workflow_);
+    CheckNotices(draft);
     CheckDefaults();
     if (steps_.kind == Kind::kMap && !steps_.entries.empty()) return;
     report_.Error(steps_.place, "a workflow needs 'steps', a map of names to steps");
     steps_ = {};
+  }
+
+  void CheckNotices(const Draft& draft) {
+    for (std::size_t i = 0; i < workflow_.notify.size(); ++i) {
+      for (const auto event : workflow_.notify[i].on) {
+        if (event == NotifyOn::kEnd || event == NotifyOn::kFailure) continue;
+        report_.Error(draft.PlaceOf(fmt::format("notify[{}].on", i)),
+                      fmt::format("a workflow has no notification '{}': there are end and failure; an experiment has "
+                                  "its own 'notify'",
+                                  WordOf(event)));
+      }
+    }
   }
 
   void CheckDefaults() {
@@ -260,6 +275,8 @@ class Reader {
 };
 
 }  // namespace
+
+std::span<const std::string_view> FieldsThatStepsShare() { return kShared; }
 
 Workflow ReadWorkflow(const fs::path& file, const std::vector<std::string>& overrides) {
   return Reader(file).Read(overrides);

@@ -73,6 +73,15 @@ int CarryOut(const RunFolder& folder, FileLock lock, const Workflow& workflow, c
   return ManageWorkflow(folder, std::move(lock), workflow, order, session.output);
 }
 
+/// What a step has printed stays when its result is removed.
+void WarnOfRemoved(const RunFolder& folder, const std::string& step, Output& output) {
+  auto removed = StepsWithRemovedResult(folder);
+  if (!step.empty()) std::erase_if(removed, [&](const std::string& name) { return name != step; });
+  if (removed.empty()) return;
+  output.Warn(fmt::format("the result of step '{}'{} was removed; make it again with: slipway resume {}", removed[0],
+                          removed.size() > 1 ? fmt::format(" and of {} more", removed.size() - 1) : "", folder.id()));
+}
+
 Json PlanDocument(const Workflow& workflow, const StepReuse& reuse) {
   Json document{{"schema", "slipway.workflow.preview/1"}, {"name", workflow.name}, {"steps", Json::array()}};
   for (const auto index : workflow.order) {
@@ -195,6 +204,7 @@ int PrintStepLogs(const RunFolder& folder, const std::string& step, Session& ses
   std::vector<std::string> names;
   for (const auto& stored : ReadStoredWorkflow(folder).steps) names.push_back(stored.name);
   if (!step.empty() && std::ranges::find(names, step) == names.end()) throw NoSuchStep(step, names);
+  WarnOfRemoved(folder, step, session.output);
   Json document{{"schema", "slipway.workflow.logs/1"}, {"run", folder.id()}, {"logs", Json::object()}};
   std::string text;
   for (const auto& name : step.empty() ? names : std::vector{step}) {

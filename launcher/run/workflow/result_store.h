@@ -14,8 +14,10 @@
 #include <optional>
 #include <string>
 #include <unordered_map>
+#include <vector>
 
 #include "core/json.h"
+#include "launcher/run/workflow/result_lease.h"
 #include "launcher/workflow/step_key.h"
 
 namespace slipway::launcher {
@@ -44,8 +46,15 @@ class ResultStore {
   explicit ResultStore(const std::filesystem::path& runs_directory);
 
   const std::filesystem::path& folder() const { return folder_; }
-  /// The newest result of a key, complete or damaged; nothing when there is none.
-  std::optional<std::string> Newest(const std::string& key);
+  /// From here on, results that Hold gives and Publish makes stay while this object lives (result_lease.h).
+  void HoldFor(const std::string& run) { lease_.emplace(folder_, run); }
+  /// To be called every kLeaseRenewal after HoldFor.
+  void RenewLease() { lease_->Renew(); }
+
+  /// The ids of all results, complete or damaged, sorted.
+  std::vector<std::string> All() const;
+  /// The newest result of a key, complete or damaged; nothing when there is none. Held after HoldFor.
+  std::optional<std::string> Hold(const std::string& key);
   /// The id that the next result of a key gets.
   std::string NextId(const std::string& key);
 
@@ -58,17 +67,22 @@ class ResultStore {
 
   /// Writes the manifest into `prepared`, makes its files durable where there are outputs, and publishes it. When
   /// another run has published the same id meanwhile, that one stays and `prepared` is removed.
-  /// Errors: SystemError; then nothing is published and `prepared` stays.
+  /// The result is held after HoldFor. Errors: SystemError; then nothing is published and `prepared` stays.
   void Publish(const std::filesystem::path& prepared, const std::string& id, StepResult result);
 
   /// The newest result of a step, whatever its key.
   std::optional<std::string> LastOf(const std::string& workflow, const std::string& step) const;
+  /// Whether a step has ever had a result here, also one that was removed.
+  bool HasHad(const std::string& workflow, const std::string& step) const;
+  bool IsThere(const std::string& id) const;
 
  private:
+  std::optional<std::string> Newest(const std::string& key);
   std::filesystem::path FolderOf(const std::string& id) const { return folder_ / id; }
   void NoteLast(const StepResult& result, const std::string& id) const;
 
   std::filesystem::path folder_;
+  std::optional<ResultLease> lease_;
   std::unordered_map<std::string, int> newest_;  ///< key -> number
   std::unordered_map<std::string, StepResult> read_;
   std::unordered_map<std::string, std::unique_ptr<Json>> values_;

@@ -92,4 +92,17 @@ std::map<std::string, StepRecord> ReadStepJournal(const std::filesystem::path& r
   return records;
 }
 
+std::map<std::string, std::string> LastResultsIn(const std::filesystem::path& run_folder) {
+  std::map<std::string, std::string> results;
+  std::istringstream lines(ReadDocumentIfPresent(JournalOf(run_folder)).value_or(""));
+  for (std::string line; std::getline(lines, line);) {
+    if (line.find("\"result\"") == std::string::npos) continue;  // most lines: nothing to parse
+    const auto json = Json::parse(line, nullptr, false);
+    if (!json.is_object() || !json.value("step", Json()).is_string() || !json.value("result", Json()).is_string())
+      continue;
+    results[json["step"].get<std::string>()] = json["result"].get<std::string>();
+  }
+  return results;
+}
+
 }  // namespace slipway::launcher

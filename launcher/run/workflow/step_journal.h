@@ -49,4 +49,7 @@ class StepJournal {
 /// By the name of the step. Empty without a journal.
 std::map<std::string, StepRecord> ReadStepJournal(const std::filesystem::path& run_folder);
 
+/// The newest result that each step has had in this run, whatever came after: step -> id in the store.
+std::map<std::string, std::string> LastResultsIn(const std::filesystem::path& run_folder);
+
 }  // namespace slipway::launcher

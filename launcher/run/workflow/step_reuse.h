@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "launcher/run/workflow/code_states.h"
 #include "launcher/run/workflow/result_store.h"
 #include "launcher/workflow/step_key.h"
 #include "launcher/workflow/workflow.h"
@@ -30,7 +31,7 @@ class StepReuse {
   StepReuse(const Workflow& workflow, ResultStore& store, const std::vector<std::string>& forced,
             const std::map<std::string, std::string>& made);
 
-  /// Errors: SystemError when a file of the step cannot be read.
+  /// Errors: SystemError when a file of the step cannot be read; those of CodeStates.
   const StepDecision& Decide(StepIndex step);
   /// The decision on a step that was asked for before.
   const StepDecision& of(StepIndex step) const { return *decisions_[step]; }
@@ -44,6 +45,7 @@ class StepReuse {
   const std::vector<std::string>& forced_;
   const std::map<std::string, std::string>& made_;
   Fingerprints files_;
+  CodeStates code_;
   std::vector<std::optional<StepDecision>> decisions_;
 };
 

@@ -12,6 +12,7 @@
 #include "core/event_loop.h"
 #include "core/interrupt.h"
 #include "core/write_probe.h"
+#include "launcher/notify/notifier.h"
 #include "launcher/run/manager_process.h"
 #include "launcher/run/workflow/local_step_runner.h"
 #include "launcher/run/workflow/step_end.h"
@@ -19,6 +20,7 @@
 #include "launcher/run/workflow/step_orphans.h"
 #include "launcher/run/workflow/step_reuse.h"
 #include "launcher/run/workflow/workflow_status.h"
+#include "launcher/run_folder/final_state_reserve.h"
 #include "launcher/workflow/condition.h"
 #include "launcher/workflow/step_board.h"
 
@@ -63,6 +65,9 @@ class WorkflowManager {
         journal_(folder.path()),
         board_(workflow),
         runner_(loop_, ResourcesOfThisMachine()) {
+    if (!workflow.notify.empty()) {
+      notifier_.emplace(folder_, NotifyOrder{workflow.name, workflow.directory, workflow.notify}, loop_, output_);
+    }
     runner_.on_end = [this](const StepEnd& end) { OnEnd(end); };
     interrupt_.OnAsk([this] { StopAll(); });
   }
@@ -70,13 +75,15 @@ class WorkflowManager {
   int CarryOut() {
     EndStepOrphans(folder_.path(), records_);
     records_.clear();
-    MakeDirectories(store_.folder());
+    store_.HoldFor(folder_.id());
+    RenewLater();
     Begin();
     Advance();
     while (!board_.IsOver()) {
       loop_.RunOnce(std::chrono::seconds(1));
       Advance();
     }
+    reserve_.GiveUp();
     while (!journal_.Flush() && !interrupt_.forced()) loop_.RunOnce(kPauseWhileFull);
     return End();
   }
@@ -92,6 +99,13 @@ class WorkflowManager {
     ++state_.attempt;
     folder_.WriteState(state_);
     folder_.AppendEvent("running", Json{{"attempt", state_.attempt}});
+  }
+
+  void RenewLater() {
+    loop_.After(kLeaseRenewal, [this] {
+      store_.RenewLease();
+      RenewLater();
+    });
   }
 
   /// Decides on steps that have become ready, and starts what fits.
@@ -111,6 +125,10 @@ class WorkflowManager {
       const auto& decision = reuse_.Decide(index);
       if (decision.reuse) return Settle(index, decision.own ? kDone : kReused, {});
       waiting_.insert(index);
+    } catch (const SystemError& error) {
+      if (!MeansDiskFull(error.code())) return Settle(index, kFailed, error.message());
+      SayFull(error);
+      loop_.After(kPauseWhileFull, [this, index] { Consider(index); });
     } catch (const Error& error) {
       Settle(index, kFailed, error.message());
     }
@@ -254,6 +272,7 @@ class WorkflowManager {
   }
 
   void Settle(StepIndex index, StepState state, const std::string& reason) {
+    if (state == kFailed && notifier_) notifier_->StepFailed(workflow_.steps[index].name, reason);
     if (!interrupt_.asked()) said_full_ = false;
     if (state == kFailed && first_failure_.empty()) first_failure_ = workflow_.steps[index].name;
     waiting_.erase(index);
@@ -317,14 +336,37 @@ class WorkflowManager {
                                    : EndCause(cause::Completed{});
   }
 
+  /// While the disk is full it waits, until the user has asked to end.
+  void WriteEnd() {
+    while (!TryToWriteEnd()) loop_.RunOnce(kPauseWhileFull);
+  }
+
+  bool TryToWriteEnd() try {
+    folder_.WriteState(state_);
+    folder_.AppendEvent(PhaseName(state_.phase), Json{{"attempt", state_.attempt}, {"reason", state_.reason}});
+    return true;
+  } catch (const SystemError& error) {
+    if (!MeansDiskFull(error.code())) throw;
+    if (!interrupt_.asked()) {
+      SayFull(error);
+      return false;
+    }
+    output_.Warn(fmt::format("how the workflow ended is not written down: {}; free space there, then: slipway resume {}",
+                             error.message(), folder_.id()));
+    return true;
+  }
+
   int End() {
     output_.Progress("");
     const int failed = board_.CountOf(kFailed);
     const auto phase = interrupt_.asked() ? Phase::kCancelled : failed > 0 ? Phase::kFailed : Phase::kSucceeded;
     EndAs(state_, phase, CauseOf(phase, failed));
     state_.ended = FormatUtc(SystemClock().Now());
-    folder_.WriteState(state_);
-    folder_.AppendEvent(PhaseName(phase), Json{{"attempt", state_.attempt}, {"reason", state_.reason}});
+    WriteEnd();
+    if (notifier_) {
+      notifier_->RunEnded(state_);
+      notifier_->Finish(interrupt_);
+    }
     PrintWorkflow(folder_, state_, output_);
     return OutcomeExitCode(phase);
   }
@@ -343,6 +385,8 @@ class WorkflowManager {
   StepJournal journal_;
   StepBoard board_;
   LocalStepRunner runner_;
+  std::optional<Notifier> notifier_;
+  FinalStateReserve reserve_{folder_.path()};
   std::set<StepIndex> waiting_;  ///< ready, until something is free for them
   std::map<StepIndex, ActiveStep> active_;
   std::string first_failure_;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <map>
 #include <nlohmann/json.hpp>
 
@@ -15,24 +16,40 @@
 namespace slipway::launcher {
 namespace {
 
+namespace fs = std::filesystem;
+
 constexpr std::size_t kMostRows = 40;
 
 /// A step and what has happened to it.
 struct Row {
   StoredStep step;
   StepRecord record;
+  bool removed = false;  ///< it has had a result, which is no longer in the store
 };
+
+fs::path ResultsBeside(const RunFolder& folder) { return folder.path().parent_path() / ".results"; }
+
+bool IsRemoved(const StepRecord& record, const fs::path& results) {
+  std::error_code error;
+  return HasResult(record.state) && !record.result.empty() && !fs::exists(results / record.result, error);
+}
 
 std::vector<Row> RowsOf(const RunFolder& folder, const RunState& state) {
   auto records = ReadStepJournal(folder.path());
+  const auto results = ResultsBeside(folder);
   std::vector<Row> rows;
   for (auto& step : ReadStoredWorkflow(folder).steps) {
     auto record = records[step.name];
     // Nothing runs or waits for a manager that is gone.
     if (HasEnded(state.phase) && !IsFinal(record.state)) record.state = StepState::kCancelled;
-    rows.push_back({std::move(step), std::move(record)});
+    const bool removed = IsRemoved(record, results);
+    rows.push_back({std::move(step), std::move(record), removed});
   }
   return rows;
+}
+
+std::size_t RemovedAmong(const std::vector<Row>& rows) {
+  return static_cast<std::size_t>(std::ranges::count(rows, true, &Row::removed));
 }
 
 std::map<StepState, int> CountsOf(const std::vector<Row>& rows) {
@@ -60,7 +77,7 @@ std::string TableOf(const std::vector<Row>& rows) {
     if (!IsShown(row, rows.size()) || shown++ >= kMostRows) continue;
     const auto took = row.record.seconds > 0 ? FormatDuration(Seconds(row.record.seconds)) : std::string();
     table.AddRow({row.step.name, row.step.kind, std::string(WordOf(row.record.state)), took,
-                  std::string(FirstLine(row.record.reason))});
+                  row.removed ? "its result was removed" : std::string(FirstLine(row.record.reason))});
   }
   return shown == 0 ? std::string() : "\n\n" + table.Render();
 }
@@ -75,10 +92,19 @@ Json StepDocument(const Row& row, const RunFolder& folder) {
           {"reason", row.record.reason},
           {"seconds", row.record.seconds},
           {"result", row.record.result},
+          {"removed", row.removed},
           {"folder", StepFolder(folder, row.step.name).string()}};
 }
 
 }  // namespace
+
+std::vector<std::string> StepsWithRemovedResult(const RunFolder& folder) {
+  std::vector<std::string> names;
+  for (const auto& row : RowsOf(folder, folder.ReadState())) {
+    if (row.removed) names.push_back(row.step.name);
+  }
+  return names;
+}
 
 Json WorkflowDocument(const RunFolder& folder, const RunState& state) {
   const auto rows = RowsOf(folder, state);
@@ -104,6 +130,9 @@ std::string DescribeWorkflow(const RunFolder& folder, const RunState& state) {
   auto text = fmt::format("{}  {}", folder.id(), PhaseName(state.phase));
   if (!state.reason.empty()) text += "\n  " + state.reason;
   text += fmt::format("\n  {}\n  folder  {}", CountsText(rows), folder.path().string());
+  if (const auto removed = RemovedAmong(rows); removed > 0) {
+    text += fmt::format("\n  removed {} results; slipway resume {} makes them again", removed, folder.id());
+  }
   if (state.phase == Phase::kFailed) text += fmt::format("\n  why     slipway explain {}", folder.id());
   return text + TableOf(rows);
 }

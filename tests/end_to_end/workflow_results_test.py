@@ -1,0 +1,152 @@
+"""Results of steps: what is removed, what is kept, and what a removed result means."""
+
+import json
+import os
+import shutil
+import signal
+import time
+
+from workflow_test import chain, flow, wait_for  # noqa: F401: fixtures
+
+
+def results(flow):
+    return {entry.name for entry in (flow.runs / ".results").iterdir() if not entry.name.startswith(".")}
+
+
+def gc(flow, *words):
+    return flow.json("workflow", "gc", *words)
+
+
+def make_old(flow, days=40):
+    """As if nothing had been used since."""
+    then = time.time() - days * 86400
+    for file in [*flow.runs.glob("*/workflow.jsonl"), *(flow.runs / ".results").iterdir()]:
+        os.utime(file, (then, then))
+
+
+def test_results_of_runs_stay_and_others_go(chain):
+    chain.slipway("run", "flow.yaml")
+    document = gc(chain)
+    assert document["schema"] == "slipway.workflow.gc/1"
+    assert document["removed"] == [] and document["kept"]["of_runs"] == 3
+    shutil.rmtree(chain.run_of_flow())
+    assert gc(chain, "--older-than", "30d")["kept"]["young"] == 3
+
+    would = gc(chain, "--dry-run")
+    assert {row["step"] for row in would["removed"]} == {"make", "use", "other"} and would["dry_run"]
+    assert would["freed_bytes"] > 0 and len(results(chain)) == 3
+    assert "would remove" in chain.slipway("workflow", "gc", "--dry-run")
+    removed = gc(chain)
+    assert removed["removed"] == would["removed"] and results(chain) == set()
+    assert not list((chain.runs / ".results/.removed").iterdir())
+    chain.ran()
+    assert "its last result was removed" in chain.slipway("plan", "flow.yaml")
+    chain.slipway("run", "flow.yaml")
+    assert sorted(chain.ran()) == ["make", "other", "use"]
+
+
+def test_a_run_whose_results_were_removed_says_so_and_resume_makes_them_again(chain):
+    chain.slipway("run", "flow.yaml")
+    chain.ran()
+    make_old(chain)
+    chain.slipway("workflow", "gc", "--ended-runs", status=2)
+    assert "--older-than" in chain.said
+    chain.slipway("workflow", "gc", "--older-than", "soon", status=2)
+    assert "is not a duration" in chain.said
+    assert len(gc(chain, "--older-than", "30d", "--ended-runs")["removed"]) == 3
+    document = chain.json("status")
+    assert document["phase"] == "succeeded" and all(step["removed"] for step in document["steps"])
+    text = chain.slipway("status")
+    assert "removed 3 results; slipway resume" in text and "its result was removed" in text
+    assert chain.slipway("logs", "last/use") == "read blue\n"
+    assert "was removed" in chain.said and "slipway resume" in chain.said
+    chain.slipway("resume", "last")
+    assert sorted(chain.ran()) == ["make", "other", "use"]
+    assert not any(step["removed"] for step in chain.json("status")["steps"])
+
+
+def test_a_result_keeps_those_that_it_was_made_from(chain):
+    chain.slipway("run", "flow.yaml")
+    journal = chain.run_of_flow() / "workflow.jsonl"
+    of_use = [line for line in journal.read_text().splitlines() if '"use"' in line]
+    journal.write_text("\n".join(of_use) + "\n")
+    document = gc(chain)
+    assert [row["step"] for row in document["removed"]] == ["other"]
+    assert document["kept"]["needed"] == 1 and document["kept"]["of_runs"] == 1
+
+
+def test_a_running_workflow_keeps_what_it_uses(flow):
+    flow.step("import time\n"
+              "if 'make' in sys.argv: pathlib.Path(sys.argv[2]).write_text('blue')\n"
+              "while 'use' in sys.argv and not os.path.exists('go'): time.sleep(0.02)\n"
+              "if 'use' in sys.argv: print(pathlib.Path(sys.argv[2]).read_text())\n")
+    flow.steps(make=(["make", "${outputs.data}"], ["outputs: {data: data.txt}"]))
+    flow.slipway("run", "flow.yaml")
+    shutil.rmtree(flow.run_of_flow())
+    flow.ran()
+    make_old(flow)
+    flow.steps(make=(["make", "${outputs.data}"], ["outputs: {data: data.txt}"]),
+               use=(["use", "${steps.make.outputs.data}"], []))
+    run = flow.start("run", "flow.yaml")
+    wait_for(lambda: (flow.folder / "ran").exists())
+    journal = flow.run_of_flow() / "workflow.jsonl"
+    kept = journal.read_bytes()
+    journal.write_bytes(b"")  # only the lease is left
+    document = gc(flow, "--older-than", "30d", "--ended-runs")
+    assert document["removed"] == [] and document["kept"]["leased"] == 1
+    journal.write_bytes(kept)
+    (flow.folder / "go").touch()
+    assert run.wait(timeout=30) == 0
+    assert flow.slipway("logs", "last/use") == "blue\n" and flow.ran() == ["use"]
+
+    run = flow.start("run", "flow.yaml", "--force", "use")
+    (flow.folder / "go").unlink()
+    wait_for(lambda: (flow.folder / "ran").exists() or run.poll() is not None)
+    run.send_signal(signal.SIGKILL)
+    run.wait()
+    for entry in flow.runs.glob("flow-*"):
+        shutil.rmtree(entry)
+    assert len(gc(flow)["removed"]) >= 2, "the lease of a killed manager does not count"
+
+
+def test_a_killed_gc_leaves_no_half_result(chain):
+    """What it has renamed away is gone, and everything else is whole."""
+    chain.slipway("run", "flow.yaml")
+    shutil.rmtree(chain.run_of_flow())
+    store = chain.runs / ".results"
+    whole = {name: sorted(str(file) for file in (store / name).rglob("*")) for name in results(chain)}
+    for delay in (0, 0.002, 0.004, 0.006, 0.01, 0.02):
+        process = chain.start("workflow", "gc")
+        time.sleep(delay)
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+        for name in results(chain):
+            assert sorted(str(file) for file in (store / name).rglob("*")) == whole[name]
+    chain.slipway("run", "flow.yaml")
+    assert chain.slipway("logs", "last/use") == "read blue\n" or results(chain) == set(whole)
+    shutil.rmtree(chain.run_of_flow())
+    gc(chain)
+    assert results(chain) == set() and not list((store / ".removed").iterdir())
+
+
+def test_a_removed_result_that_is_left_behind_is_removed_later(chain):
+    chain.slipway("run", "flow.yaml")
+    left = chain.runs / ".results/.removed/abc.1"
+    left.mkdir(parents=True)
+    (left / "manifest.json").write_text("{}")
+    gc(chain)
+    assert not left.exists()
+
+
+def test_a_damaged_result_is_removed_as_well(chain):
+    chain.slipway("run", "flow.yaml")
+    shutil.rmtree(chain.run_of_flow())
+    for name in results(chain):
+        (chain.runs / ".results" / name / "manifest.json").write_text("{")
+    assert "damaged" in chain.slipway("workflow", "gc")
+    assert results(chain) == set()
+
+
+def test_gc_without_results_is_no_error(flow):
+    assert gc(flow)["removed"] == []
+    assert json.loads(json.dumps(gc(flow)))["freed_bytes"] == 0
