@@ -6,7 +6,9 @@ import shutil
 import signal
 import time
 
-from workflow_test import chain, flow, wait_for  # noqa: F401: fixtures
+from workflow_test import wait_for
+
+pytest_plugins = ["workflow_test"]  # its fixtures
 
 
 def results(flow):

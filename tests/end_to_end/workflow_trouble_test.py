@@ -8,7 +8,9 @@ import time
 
 import pytest
 
-from workflow_test import Flow, chain, flow, small_disk, wait_for  # noqa: F401: fixtures
+from workflow_test import Flow, wait_for
+
+pytest_plugins = ["workflow_test"]  # its fixtures
 
 
 def states_of(flow, words=("status", "last")):

@@ -40,7 +40,7 @@ class ResultLease {
   std::set<std::string> held_;
 };
 
-/// Whoever has it may take results away: no lease grows meanwhile. Waits.
+/// While it is held, no lease grows: results can be taken away. Waits.
 FileLock LockResults(const std::filesystem::path& results);
 
 /// The results that leases hold. Leases that no longer count are removed. The caller has LockResults.
