@@ -36,8 +36,7 @@ Json AskGit(std::vector<std::string> words) {
   const auto helper = HelperProgram("slipway-git");
   std::error_code error;
   if (!std::filesystem::exists(helper, error)) {
-    return {{"not_recorded",
-             fmt::format("'{}' is not installed: Slipway was built without libgit2", helper.string())}};
+    return {{"not_recorded", fmt::format("'{}' is not installed: Slipway was built without libgit2", helper.string())}};
   }
   SpawnOptions options;
   options.argv = std::move(words);

@@ -93,9 +93,7 @@ class Manager {
   }
 
  private:
-  NotifyOrder OrderOfNotices() const {
-    return {plan_.spec().name, plan_.document.directory, plan_.spec().notify};
-  }
+  NotifyOrder OrderOfNotices() const { return {plan_.spec().name, plan_.document.directory, plan_.spec().notify}; }
 
   void BecomeManager() {
     // Submitted runs are queued when their job begins; one that lost its node is found as its manager left it.

@@ -33,6 +33,7 @@ class PartsMaker {
     std::visit([this](const auto& work) { AddWork(work); }, step_.work);
     if (code_ != nullptr) AddCode();
     AddPrograms();
+    AddSources();
     for (const auto& [name, value] : step_.env) Add("env " + name, value);
     for (const auto& [name, value] : step_.outputs) Add("output " + name, value);
     for (const auto& [name, value] : step_.inputs) AddInput(name, value);
@@ -49,8 +50,8 @@ class PartsMaker {
   void AddWork(const DataStep& work) {
     Add("data", Json(work.words).dump(-1, ' ', false, Json::error_handler_t::replace));
   }
-  void AddWork(const ExperimentStep& work) { AddSpec(*work.spec, work.directory); }
-  void AddWork(const EnsembleStep& work) { AddSpec(*work.spec, work.directory); }
+  void AddWork(const ExperimentStep& work) { AddSpec(*work.spec); }
+  void AddWork(const EnsembleStep& work) { AddSpec(*work.spec); }
   void AddWork(const ReportStep& work) { Add("report", Json(work.steps).dump()); }
 
   void AddCode() {
@@ -85,31 +86,21 @@ class PartsMaker {
   }
 
   /// One part for each section. What people read changes no result.
-  void AddSpec(const YamlNode& spec, const fs::path& directory) {
+  void AddSpec(const YamlNode& spec) {
     for (const auto& entry : spec.entries) {
       const auto& key = entry.key;
       if (key == "description" || key == "tags" || key == "notify" || key == "report") continue;
       Add("spec " + key, YamlOf(entry.value));
     }
-    if (const auto* data = spec.Find("data")) AddSources(data->value, directory);
-  }
-
-  void AddSources(const YamlNode& data, const fs::path& directory) {
-    for (const auto& dataset : data.entries) {
-      const auto* source = dataset.value.Find("source");
-      if (source == nullptr) continue;
-      AddSource(source->value, directory);
-      for (const auto& item : source->value.items) AddSource(item, directory);
-    }
   }
 
   /// Data sets are large: their size and time stand for them.
-  void AddSource(const YamlNode& source, const fs::path& directory) {
-    if (source.text.empty() || source.text.find("${") != std::string::npos) return;
-    const auto path = (directory / source.text).lexically_normal();
-    std::string stamps;
-    for (const auto& each : MatchingPaths(path.string())) stamps += StampOfTree(each) + "\n";
-    Add("data " + source.text, stamps);
+  void AddSources() {
+    for (const auto& source : DataSourcesOf(workflow_, step_)) {
+      std::string stamps;
+      for (const auto& file : source.files) stamps += files_.StampOf(file) + "\n";
+      Add("data " + source.written, stamps);
+    }
   }
 
   const Workflow& workflow_;
@@ -158,6 +149,25 @@ std::vector<fs::path> ProgramFilesOf(const Workflow& workflow, const Step& step)
   if (const auto* command = std::get_if<CommandStep>(&step.work)) return ProgramFiles(command->words, folder);
   const auto* spec = SpecOf(step);
   return spec == nullptr ? std::vector<fs::path>() : ProgramFiles(TrainingWords(*spec), folder);
+}
+
+std::vector<DataSource> DataSourcesOf(const Workflow& workflow, const Step& step) {
+  const auto* spec = SpecOf(step);
+  const auto* data = spec == nullptr ? nullptr : spec->Find("data");
+  if (data == nullptr) return {};
+  std::vector<DataSource> sources;
+  const auto add = [&](const YamlNode& source) {
+    if (source.text.empty() || source.text.find("${") != std::string::npos) return;
+    const auto path = (ProgramFolderOf(workflow, step) / source.text).lexically_normal();
+    sources.push_back({source.text, MatchingPaths(path.string())});
+  };
+  for (const auto& dataset : data->value.entries) {
+    const auto* source = dataset.value.Find("source");
+    if (source == nullptr) continue;
+    add(source->value);
+    for (const auto& item : source->value.items) add(item);
+  }
+  return sources;
 }
 
 KeyParts KeyPartsOf(const Workflow& workflow, StepIndex index, const KeySources& sources, Fingerprints& files) {

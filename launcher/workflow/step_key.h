@@ -26,7 +26,7 @@ struct CodeState {
 
 /// Where the key of a step takes what it does not know itself.
 struct KeySources {
-  std::function<std::string(StepIndex needed)> result_of;  ///< id of the result of a step that it needs
+  std::function<std::string(StepIndex needed)> result_of;   ///< id of the result of a step that it needs
   std::function<const CodeState&(StepIndex step)> code_of;  ///< of steps with `code: git`
 };
 
@@ -34,6 +34,14 @@ struct KeySources {
 std::vector<std::filesystem::path> ProgramFilesOf(const Workflow& workflow, const Step& step);
 /// Where they are looked for: the folder of the workflow, or of the spec.
 const std::filesystem::path& ProgramFolderOf(const Workflow& workflow, const Step& step);
+
+/// A source of data of an experiment.
+struct DataSource {
+  std::string written;                       ///< as in the spec
+  std::vector<std::filesystem::path> files;  ///< that it names now
+};
+/// Without those that are results of other steps. Errors: SystemError when a folder cannot be read.
+std::vector<DataSource> DataSourcesOf(const Workflow& workflow, const Step& step);
 
 /// The parts of the key of a step.
 /// Rules: a reference counts as it is written, together with the results of the step that it names. So keys are known
@@ -44,8 +52,8 @@ KeyParts KeyPartsOf(const Workflow& workflow, StepIndex step, const KeySources& 
 /// 64 hexadecimal digits.
 std::string KeyOf(const KeyParts& parts);
 
-/// "file train.py has changed", "step prepare has another result", "commit a1b2c3d became d4e5f6a"; empty when all parts
-/// are equal.
+/// "file train.py has changed", "step prepare has another result", "commit a1b2c3d became d4e5f6a"; empty when all
+/// parts are equal.
 std::vector<std::string> WhatChanged(const KeyParts& before, const KeyParts& now);
 
 }  // namespace slipway::launcher

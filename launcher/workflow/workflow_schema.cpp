@@ -79,10 +79,10 @@ Json WorkflowSchema() {
   for (const auto* member : {"$schema", "title"}) experiment.erase(member);
   auto& fields = document["properties"];
   const auto step = StepSchema();
-  fields["include"]["anyOf"] = Json::array({Json{{"type", "string"}}, Json{{"type", "array"}, {"items", {{"type", "string"}}}}});
+  fields["include"]["anyOf"] =
+      Json::array({Json{{"type", "string"}}, Json{{"type", "array"}, {"items", {{"type", "string"}}}}});
   fields["defaults"] = Described(SharedFields(step), fields["defaults"]);
-  fields["steps"] =
-      Described({{"type", "object"}, {"additionalProperties", ReferTo("step")}}, fields["steps"]);
+  fields["steps"] = Described({{"type", "object"}, {"additionalProperties", ReferTo("step")}}, fields["steps"]);
   document["definitions"] = {{"experiment", std::move(experiment)}, {"step", step}};
   return document;
 }

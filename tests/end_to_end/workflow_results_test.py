@@ -152,3 +152,50 @@ def test_a_damaged_result_is_removed_as_well(chain):
 def test_gc_without_results_is_no_error(flow):
     assert gc(flow)["removed"] == []
     assert json.loads(json.dumps(gc(flow)))["freed_bytes"] == 0
+
+
+def test_a_plan_says_what_the_steps_read_and_cost(flow):
+    flow.step("import time\ntime.sleep(0.3)\nif len(sys.argv) > 2: pathlib.Path(sys.argv[2]).write_text('x' * 5000)\n")
+    (flow.folder / "raw.txt").write_text("y" * 2000)
+    steps = {"make": (["make", "${outputs.data}"], ["outputs: {data: data.txt}", "inputs: {raw: raw.txt}"]),
+             "use": (["use"], ["inputs: {data: '${steps.make.outputs.data}'}", "resources: {cpus: 2}"]),
+             "each": (["${item}"], ["foreach: [1, 2]"])}
+    flow.steps(**steps)
+    plan = flow.json("plan", "flow.yaml")
+    rows = {row["name"]: row for row in plan["steps"]}
+    assert rows["make"]["bytes"] == 2000 and rows["make"]["seconds"] is None and rows["make"]["has_all_inputs"]
+    assert rows["use"]["bytes"] == 0 and not rows["use"]["has_all_inputs"]
+    assert plan["bytes"] == 2000 and plan["core_hours"] == 0 and plan["steps_without_cost"] == 4
+    assert "core time" not in flow.slipway("plan", "flow.yaml")
+
+    for _ in range(3):
+        flow.slipway("run", "flow.yaml", "--force", "make", "--force", "use")
+    steps["each"] = (["${item}"], ["foreach: [1, 2, 3]"])
+    flow.steps(**steps)
+    plan = flow.json("plan", "flow.yaml", "--force", "use")
+    rows = {row["name"]: row for row in plan["steps"]}
+    assert rows["make"]["from_results"] == 3 and rows["make"]["reuse"]
+    assert rows["use"]["bytes"] == 5000 and 0.3 < rows["use"]["seconds"] < 5 and rows["use"]["has_all_inputs"]
+    assert abs(rows["use"]["core_hours"] - 2 * rows["use"]["seconds"] / 3600) < 1e-6
+    assert rows["each.2"]["from_results"] == 2, "those of its foreach"
+    assert plan["steps_without_cost"] == 0 and plan["bytes"] == 5000
+    assert abs(plan["core_hours"] - rows["use"]["core_hours"] - rows["each.2"]["core_hours"]) < 1e-9
+    text = flow.slipway("plan", "flow.yaml", "--force", "use")
+    assert "of core time" in text and "reads 5.00 kB" in text
+
+
+def test_a_plan_of_a_thousand_steps_is_quick(flow):
+    flow.step("")
+    (flow.folder / "in").write_bytes(b"x" * 1000)
+    lines = "".join(f"  s{i}: {{command: ['true', '{i}'], inputs: {{i: in}}, after: [{f's{i - 1}' if i else ''}]}}\n"
+                    for i in range(1000))
+    flow.write("name: flow\nsteps:\n" + lines)
+    flow.slipway("run", "flow.yaml")
+    flow.write("name: flow\nsteps:\n" + lines.replace("'true', '0'", "'true', '-1'"))
+    taken = []
+    for _ in range(3):
+        begin = time.time()
+        plan = flow.json("plan", "flow.yaml")
+        taken.append(time.time() - begin)
+    assert not any(row["reuse"] for row in plan["steps"]) and plan["steps"][7]["from_results"] == 1
+    assert min(taken) < 3, taken

@@ -10,7 +10,7 @@
 #include "core/files.h"
 #include "core/nearest_word.h"
 #include "launcher/cli/commands/find_run.h"
-#include "launcher/run/workflow/step_reuse.h"
+#include "launcher/run/workflow/step_estimate.h"
 #include "launcher/run/workflow/workflow_folder.h"
 #include "launcher/run/workflow/workflow_run.h"
 #include "launcher/run/workflow/workflow_status.h"
@@ -82,8 +82,32 @@ void WarnOfRemoved(const RunFolder& folder, const std::string& step, Output& out
                           removed.size() > 1 ? fmt::format(" and of {} more", removed.size() - 1) : "", folder.id()));
 }
 
-Json PlanDocument(const Workflow& workflow, const StepReuse& reuse) {
-  Json document{{"schema", "slipway.workflow.preview/1"}, {"name", workflow.name}, {"steps", Json::array()}};
+/// What a plan says of its steps.
+struct PlanFacts {
+  const StepReuse& reuse;
+  std::vector<StepEstimate> estimates;
+  EstimateTotal total;
+};
+
+void AddEstimate(const StepEstimate& estimate, Json& row) {
+  const auto& cost = estimate.cost;
+  row["bytes"] = estimate.bytes;
+  row["has_all_inputs"] = estimate.has_all_inputs;
+  row["seconds"] = cost ? Json(cost->seconds) : Json();
+  row["core_hours"] = cost ? Json(cost->core_hours) : Json();
+  row["gpu_hours"] = cost ? Json(cost->gpu_hours) : Json();
+  row["from_results"] = cost ? cost->results : 0;
+}
+
+Json PlanDocument(const Workflow& workflow, const PlanFacts& facts) {
+  const auto& reuse = facts.reuse;
+  Json document{{"schema", "slipway.workflow.preview/1"},
+                {"name", workflow.name},
+                {"bytes", facts.total.bytes},
+                {"core_hours", facts.total.core_hours},
+                {"gpu_hours", facts.total.gpu_hours},
+                {"steps_without_cost", facts.total.steps_without_cost},
+                {"steps", Json::array()}};
   for (const auto index : workflow.order) {
     const auto& step = workflow.steps[index];
     const auto& decision = reuse.of(index);
@@ -98,26 +122,54 @@ Json PlanDocument(const Workflow& workflow, const StepReuse& reuse) {
                                  {"result", decision.id},
                                  {"when", step.when},
                                  {"origins", step.origins}});
+    AddEstimate(facts.estimates[index], document["steps"].back());
   }
   return document;
 }
 
-std::vector<DrawnStep> Drawn(const Workflow& workflow, const StepReuse& reuse) {
+std::string EstimateText(const StepEstimate& estimate) {
+  std::string text;
+  if (estimate.bytes > 0) text += ", reads " + FormatBytes({estimate.bytes});
+  if (estimate.cost) text += fmt::format(", about {}", FormatDuration(Seconds(estimate.cost->seconds)));
+  return text;
+}
+
+std::vector<DrawnStep> Drawn(const Workflow& workflow, const PlanFacts& facts) {
   std::vector<DrawnStep> drawn;
   for (StepIndex step = 0; step < workflow.steps.size(); ++step) {
-    const auto& decision = reuse.of(step);
-    auto note = decision.reuse ? std::string("reused") : "runs: " + decision.why;
+    const auto& decision = facts.reuse.of(step);
+    auto note = decision.reuse ? std::string("reused")
+                               : fmt::format("runs: {}{}", decision.why, EstimateText(facts.estimates[step]));
     if (!workflow.steps[step].when.empty()) note += ", when " + workflow.steps[step].when;
     drawn.push_back({std::move(note), decision.reuse ? StepLook::kReused : StepLook::kRuns});
   }
   return drawn;
 }
 
-std::string PlanText(const Workflow& workflow, const std::vector<DrawnStep>& drawn) {
+/// "1.2 core-hours", "3.0 s of core time".
+std::string HoursText(double hours, std::string_view what) {
+  constexpr double kFewestHours = 0.1;
+  return hours >= kFewestHours ? fmt::format("{:.3g} {}-hours", hours, what)
+                               : fmt::format("{} of {} time", FormatDuration(Seconds(hours * 3600)), what);
+}
+
+/// Nothing where nothing is known.
+std::string TotalText(const EstimateTotal& total, std::size_t steps) {
+  std::string text;
+  if (total.bytes > 0) text += fmt::format("\nthe steps that run read {}", FormatBytes({total.bytes}));
+  if (total.steps_without_cost == steps) return text;
+  text += fmt::format("\nas before, they take {}", HoursText(total.core_hours, "core"));
+  if (total.gpu_hours > 0) text += " and " + HoursText(total.gpu_hours, "GPU");
+  if (total.steps_without_cost > 0) text += fmt::format("; {} have not run before", total.steps_without_cost);
+  return text;
+}
+
+std::string PlanText(const Workflow& workflow, const std::vector<DrawnStep>& drawn, const EstimateTotal& total) {
   std::size_t reused = 0;
   for (const auto& step : drawn) reused += step.look == StepLook::kReused ? 1 : 0;
-  return fmt::format("workflow {}: {} steps, {} run, {} reused\n\n{}", workflow.name, drawn.size(),
-                     drawn.size() - reused, reused, DrawText(workflow, drawn));
+  const auto running = drawn.size() - reused;
+  return fmt::format("workflow {}: {} steps, {} run, {} reused{}\n\n{}", workflow.name, drawn.size(), running, reused,
+                     TotalText(total, running), DrawText(workflow, drawn));
 }
 
 }  // namespace
@@ -150,9 +202,12 @@ int PlanWorkflow(const SpecSelection& selection, const WorkflowOptions& options,
   const std::map<std::string, std::string> made;
   StepReuse reuse(workflow, store, options.forced, made);
   for (const auto step : workflow.order) reuse.Decide(step);
-  const auto drawn = Drawn(workflow, reuse);
+  auto estimates = EstimateSteps(workflow, store, reuse);
+  const auto total = TotalOf(estimates, reuse);
+  const PlanFacts facts{reuse, std::move(estimates), total};
+  const auto drawn = Drawn(workflow, facts);
   if (!options.svg.empty()) WriteFile(options.svg, DrawSvg(workflow, drawn));
-  session.output.Print({PlanDocument(workflow, reuse), PlanText(workflow, drawn), workflow.name});
+  session.output.Print({PlanDocument(workflow, facts), PlanText(workflow, drawn, total), workflow.name});
   return 0;
 }
 

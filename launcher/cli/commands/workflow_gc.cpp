@@ -50,10 +50,8 @@ Json GcDocument(const GcReport& report, bool dry_run) {
                 {"removed", Json::array()},
                 {"kept", Json::object()}};
   for (const auto& result : report.removed) {
-    document["removed"].push_back({{"result", result.id},
-                                   {"workflow", result.workflow},
-                                   {"step", result.step},
-                                   {"bytes", result.bytes.count}});
+    document["removed"].push_back(
+        {{"result", result.id}, {"workflow", result.workflow}, {"step", result.step}, {"bytes", result.bytes.count}});
   }
   for (const auto& [by, member, text] : kKept) {
     const auto found = report.kept.find(by);

@@ -31,7 +31,8 @@ fs::path WorkTreeOfStep(const Workflow& workflow, const Step& step) {
 
 CodeState StateFrom(const Json& members, const fs::path& root) {
   if (const auto why = members.value("not_recorded", ""); !why.empty()) {
-    throw Error(ErrorKind::kEnvironment, fmt::format("the state of the program in '{}' is not known: {}", root.string(), why),
+    throw Error(ErrorKind::kEnvironment,
+                fmt::format("the state of the program in '{}' is not known: {}", root.string(), why),
                 "correct it, or write code: files");
   }
   CodeState state;

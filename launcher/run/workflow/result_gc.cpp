@@ -116,9 +116,7 @@ class Collector {
     }
   }
 
-  static bool IsLive(const RunFolder& run) try {
-    return !HasEnded(run.ReadState().phase);
-  } catch (const Error&) {
+  static bool IsLive(const RunFolder& run) try { return !HasEnded(run.ReadState().phase); } catch (const Error&) {
     return true;  // a state that cannot be read says nothing: what it refers to stays
   }
 

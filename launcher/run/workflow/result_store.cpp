@@ -47,7 +47,9 @@ void Visit(Visitor& visit, Struct& result) {
   visit("step", result.step);
   visit("run", result.run);
   visit("started", result.started);
-  visit("seconds", result.seconds);
+  visit("seconds", result.cost.seconds);
+  visit("cpus", result.cost.cpus, Presence::kOptional);
+  visit("gpus", result.cost.gpus, Presence::kOptional);
   visit("parts", result.parts);
   visit("outputs", result.outputs);
   visit("values", result.values);
@@ -185,12 +187,35 @@ void ResultStore::Publish(const fs::path& prepared, const std::string& id, StepR
 void ResultStore::NoteLast(const StepResult& result, const std::string& id) const {
   const auto folder = folder_ / ".last" / result.workflow;
   MakeDirectories(folder);
-  WriteFileAtomically(folder / result.step, id);
+  auto costs = CostsOf(result.workflow, result.step);
+  costs.insert(costs.begin(), result.cost);
+  costs.resize(std::min(costs.size(), kMostCosts));
+  auto text = id + "\n";
+  for (const auto& cost : costs) text += fmt::format("{:.3f} {} {}\n", cost.seconds, cost.cpus, cost.gpus);
+  WriteFileAtomically(folder / result.step, text);
+}
+
+std::vector<StepCost> ResultStore::CostsOf(const std::string& workflow, const std::string& step) const {
+  const auto text = ReadDocumentIfPresent(folder_ / ".last" / workflow / step).value_or("");
+  LineWords lines(text);
+  lines.Word('\n');  // the id
+  std::vector<StepCost> costs;
+  while (!lines.rest().empty()) {
+    LineWords words(lines.Word('\n'));
+    StepCost cost;
+    words.Read(cost.seconds);
+    words.Read(cost.cpus);
+    words.Read(cost.gpus);
+    if (words.good()) costs.push_back(cost);
+  }
+  return costs;
 }
 
 std::optional<std::string> ResultStore::LastOf(const std::string& workflow, const std::string& step) const {
-  auto id = ReadDocumentIfPresent(folder_ / ".last" / workflow / step);
-  return id && TakeApart(*id) && IsThere(*id) ? id : std::nullopt;
+  const auto text = ReadDocumentIfPresent(folder_ / ".last" / workflow / step);
+  if (!text) return {};
+  auto id = text->substr(0, text->find('\n'));
+  return TakeApart(id) && IsThere(id) ? std::optional(std::move(id)) : std::nullopt;
 }
 
 bool ResultStore::HasHad(const std::string& workflow, const std::string& step) const {

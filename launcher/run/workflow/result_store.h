@@ -2,7 +2,7 @@
 ///
 ///   RUNS/.results/KEY.1/manifest.json    slipway.workflow.result/1, written last
 ///   RUNS/.results/KEY.1/outputs/         the files of the step
-///   RUNS/.results/.last/WORKFLOW/STEP    the id of the newest result of a step
+///   RUNS/.results/.last/WORKFLOW/STEP    the id of the newest result of a step; then what its last results cost
 ///
 /// The id of a result is its key and a number: a step that is forced to run again gets the next number, and so do steps
 /// that depend on it. A folder appears by one rename and never changes after it.
@@ -28,13 +28,20 @@ struct PublishedOutput {
   std::string stamp;  ///< StampOfTree
 };
 
+/// What the making of a result took.
+struct StepCost {
+  double seconds = 0;
+  int cpus = 1;
+  int gpus = 0;
+};
+
 struct StepResult {
   std::string key;
   std::string workflow;
   std::string step;
   std::string run;      ///< id of the run that has made it
   std::string started;  ///< UTC, ISO 8601
-  double seconds = 0;
+  StepCost cost;
   KeyParts parts;
   std::map<std::string, PublishedOutput> outputs;
   Json values;                       ///< what references read, without outputs and folder
@@ -43,6 +50,8 @@ struct StepResult {
 
 class ResultStore {
  public:
+  static constexpr std::size_t kMostCosts = 9;
+
   explicit ResultStore(const std::filesystem::path& runs_directory);
 
   const std::filesystem::path& folder() const { return folder_; }
@@ -72,6 +81,8 @@ class ResultStore {
 
   /// The newest result of a step, whatever its key.
   std::optional<std::string> LastOf(const std::string& workflow, const std::string& step) const;
+  /// What its last results cost, the newest first; at most kMostCosts.
+  std::vector<StepCost> CostsOf(const std::string& workflow, const std::string& step) const;
   /// Whether a step has ever had a result here, also one that was removed.
   bool HasHad(const std::string& workflow, const std::string& step) const;
   bool IsThere(const std::string& id) const;

@@ -19,8 +19,8 @@ struct StepDecision {
   KeyParts parts;
   bool reuse = false;
   bool own = false;  ///< this run has made the result before
-  std::string id;   ///< of the result: the one that is there, or the one to be made
-  std::string why;  ///< why it runs: "file train.py has changed"; empty when it is reused
+  std::string id;    ///< of the result: the one that is there, or the one to be made
+  std::string why;   ///< why it runs: "file train.py has changed"; empty when it is reused
 };
 
 /// Asks steps in an order in which those that they need come first.
@@ -35,6 +35,8 @@ class StepReuse {
   const StepDecision& Decide(StepIndex step);
   /// The decision on a step that was asked for before.
   const StepDecision& of(StepIndex step) const { return *decisions_[step]; }
+  /// What it has looked at.
+  Fingerprints& files() { return files_; }
 
  private:
   bool IsForced(const Step& step) const;

@@ -4,7 +4,7 @@ set(workflow_run_sources
   "${PROJECT_SOURCE_DIR}/launcher/cli/commands/workflow.cpp"
   "${PROJECT_SOURCE_DIR}/launcher/cli/commands/workflow_gc.cpp"
   "${PROJECT_SOURCE_DIR}/launcher/cli/workflow_arguments.cpp")
-foreach(source code_states.cpp local_step_runner.cpp result_gc.cpp result_lease.cpp result_store.cpp step_end.cpp step_journal.cpp step_launch.cpp step_orphans.cpp
+foreach(source code_states.cpp local_step_runner.cpp result_gc.cpp result_lease.cpp result_store.cpp step_end.cpp step_estimate.cpp step_journal.cpp step_launch.cpp step_orphans.cpp
                step_reuse.cpp step_values.cpp workflow_folder.cpp workflow_run.cpp workflow_status.cpp)
   list(APPEND workflow_run_sources "${CMAKE_CURRENT_LIST_DIR}/${source}")
 endforeach()

@@ -243,7 +243,9 @@ class WorkflowManager {
       result.workflow = workflow_.name;
       result.run = folder_.id();
       result.started = active.started;
-      result.seconds = Seconds(SystemClock().Steady() - active.began).count();
+      const auto& took = active.prepared.launch.resources;
+      result.cost = {Seconds(SystemClock().Steady() - active.began).count(), took.cpus.value_or(1),
+                     took.gpus.value_or(0)};
       result.parts = decision.parts;
       store_.Publish(PlaceOfStep(folder_, step).prepared, decision.id, std::move(result));
       LinkResult(step, decision.id);
@@ -351,8 +353,9 @@ class WorkflowManager {
       SayFull(error);
       return false;
     }
-    output_.Warn(fmt::format("how the workflow ended is not written down: {}; free space there, then: slipway resume {}",
-                             error.message(), folder_.id()));
+    output_.Warn(
+        fmt::format("how the workflow ended is not written down: {}; free space there, then: slipway resume {}",
+                    error.message(), folder_.id()));
     return true;
   }
 

@@ -30,11 +30,13 @@ ResultUse UsedBefore(Seconds age, std::vector<std::string> made_from = {}) {
 TEST(JudgeResults, RemovesWhatIsOldAndOfNoRun) {
   auto of_run = UsedBefore(2 * kDay);
   of_run.of_run = true;
-  const std::map<std::string, ResultUse> results{
-      {"old", UsedBefore(2 * kDay)}, {"young", UsedBefore(0.5 * kDay)}, {"run", of_run}, {"held", UsedBefore(2 * kDay)}};
+  const std::map<std::string, ResultUse> results{{"old", UsedBefore(2 * kDay)},
+                                                 {"young", UsedBefore(0.5 * kDay)},
+                                                 {"run", of_run},
+                                                 {"held", UsedBefore(2 * kDay)}};
   EXPECT_THAT(JudgeResults(results, {"held"}, {kDay, RunsThatKeep::kAll}, kNow),
-              UnorderedElementsAre(Pair("old", KeptBy::kNothing), Pair("young", KeptBy::kAge), Pair("run", KeptBy::kRun),
-                                   Pair("held", KeptBy::kLease)));
+              UnorderedElementsAre(Pair("old", KeptBy::kNothing), Pair("young", KeptBy::kAge),
+                                   Pair("run", KeptBy::kRun), Pair("held", KeptBy::kLease)));
 }
 
 TEST(JudgeResults, KeepsWhatAKeptResultWasMadeFrom) {

@@ -16,7 +16,8 @@ namespace {
 using testing::HasSubstr;
 
 TEST(WorkflowSchema, IsTheOneInTheDocuments) {
-  EXPECT_EQ(ReadFile(SLIPWAY_SOURCE_DIR "/docs/reference/slipway-workflow.schema.json"), WorkflowSchema().dump(2) + "\n")
+  EXPECT_EQ(ReadFile(SLIPWAY_SOURCE_DIR "/docs/reference/slipway-workflow.schema.json"),
+            WorkflowSchema().dump(2) + "\n")
       << "regenerate it with: slipway schema --workflow";
 }
 
