@@ -13,6 +13,7 @@
 #include "launcher/cli/commands/find_run.h"
 #include "launcher/cli/commands/runs.h"
 #include "launcher/cli/commands/trials_request.h"
+#include "launcher/run/workflow/workflow_folder.h"
 #include "launcher/watch/background_reader.h"
 #include "launcher/watch/draw.h"
 #include "launcher/watch/terminal.h"
@@ -147,8 +148,14 @@ Model FirstModel(const WatchOptions& options, Session& session) {
   if (options.run == kAllRuns) {
     model.has_list = true;
     model.page = watch::Page::kRuns;
+    return model;
+  }
+  const auto run = FindRun(session, options.run);
+  if (IsWorkflowRun(run)) {
+    model.workflow = run.path();
+    model.page = watch::Page::kSteps;
   } else {
-    model.run = FindExperiment(session, options.run).path();
+    model.run = run.path();
   }
   return model;
 }

@@ -10,8 +10,6 @@
 #include "core/text.h"
 #include "core/text_table.h"
 #include "core/units.h"
-#include "launcher/run/workflow/step_journal.h"
-#include "launcher/run/workflow/workflow_folder.h"
 
 namespace slipway::launcher {
 namespace {
@@ -20,13 +18,6 @@ namespace fs = std::filesystem;
 
 constexpr std::size_t kMostRows = 40;
 
-/// A step and what has happened to it.
-struct Row {
-  StoredStep step;
-  StepRecord record;
-  bool removed = false;  ///< it has had a result, which is no longer in the store
-};
-
 fs::path ResultsBeside(const RunFolder& folder) { return folder.path().parent_path() / ".results"; }
 
 bool IsRemoved(const StepRecord& record, const fs::path& results) {
@@ -34,10 +25,12 @@ bool IsRemoved(const StepRecord& record, const fs::path& results) {
   return HasResult(record.state) && !record.result.empty() && !fs::exists(results / record.result, error);
 }
 
-std::vector<Row> RowsOf(const RunFolder& folder, const RunState& state) {
+}  // namespace
+
+std::vector<StepRow> StepRowsOf(const RunFolder& folder, const RunState& state) {
   auto records = ReadStepJournal(folder.path());
   const auto results = ResultsBeside(folder);
-  std::vector<Row> rows;
+  std::vector<StepRow> rows;
   for (auto& step : ReadStoredWorkflow(folder).steps) {
     auto record = records[step.name];
     // Nothing runs or waits for a manager that is gone.
@@ -48,29 +41,35 @@ std::vector<Row> RowsOf(const RunFolder& folder, const RunState& state) {
   return rows;
 }
 
-std::size_t RemovedAmong(const std::vector<Row>& rows) {
-  return static_cast<std::size_t>(std::ranges::count(rows, true, &Row::removed));
+namespace {
+
+std::size_t RemovedAmong(const std::vector<StepRow>& rows) {
+  return static_cast<std::size_t>(std::ranges::count(rows, true, &StepRow::removed));
 }
 
-std::map<StepState, int> CountsOf(const std::vector<Row>& rows) {
+std::map<StepState, int> CountsOf(const std::vector<StepRow>& rows) {
   std::map<StepState, int> counts;
   for (const auto& row : rows) ++counts[row.record.state];
   return counts;
 }
 
-std::string CountsText(const std::vector<Row>& rows) {
+}  // namespace
+
+std::string CountsText(const std::vector<StepRow>& rows) {
   std::vector<std::string> parts;
   for (const auto& [state, count] : CountsOf(rows)) parts.push_back(fmt::format("{} {}", count, WordOf(state)));
   return fmt::format("{} of {} steps", fmt::join(parts, ", "), rows.size());
 }
 
+namespace {
+
 /// Of many steps only those that someone may have to look at.
-bool IsShown(const Row& row, std::size_t count) {
+bool IsShown(const StepRow& row, std::size_t count) {
   const auto state = row.record.state;
   return count <= kMostRows || state == StepState::kRunning || state == StepState::kFailed;
 }
 
-std::string TableOf(const std::vector<Row>& rows) {
+std::string TableOf(const std::vector<StepRow>& rows) {
   TextTable table({"step", "kind", "state", "took", "why"});
   std::size_t shown = 0;
   for (const auto& row : rows) {
@@ -82,7 +81,7 @@ std::string TableOf(const std::vector<Row>& rows) {
   return shown == 0 ? std::string() : "\n\n" + table.Render();
 }
 
-Json StepDocument(const Row& row, const RunFolder& folder) {
+Json StepDocument(const StepRow& row, const RunFolder& folder) {
   return {{"name", row.step.name},
           {"kind", row.step.kind},
           {"description", row.step.description},
@@ -100,14 +99,14 @@ Json StepDocument(const Row& row, const RunFolder& folder) {
 
 std::vector<std::string> StepsWithRemovedResult(const RunFolder& folder) {
   std::vector<std::string> names;
-  for (const auto& row : RowsOf(folder, folder.ReadState())) {
+  for (const auto& row : StepRowsOf(folder, folder.ReadState())) {
     if (row.removed) names.push_back(row.step.name);
   }
   return names;
 }
 
 Json WorkflowDocument(const RunFolder& folder, const RunState& state) {
-  const auto rows = RowsOf(folder, state);
+  const auto rows = StepRowsOf(folder, state);
   Json document{{"schema", "slipway.workflow/1"},
                 {"run", folder.id()},
                 {"name", state.name},
@@ -126,7 +125,7 @@ Json WorkflowDocument(const RunFolder& folder, const RunState& state) {
 }
 
 std::string DescribeWorkflow(const RunFolder& folder, const RunState& state) {
-  const auto rows = RowsOf(folder, state);
+  const auto rows = StepRowsOf(folder, state);
   auto text = fmt::format("{}  {}", folder.id(), PhaseName(state.phase));
   if (!state.reason.empty()) text += "\n  " + state.reason;
   text += fmt::format("\n  {}\n  folder  {}", CountsText(rows), folder.path().string());
