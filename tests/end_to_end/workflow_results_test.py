@@ -2,8 +2,11 @@
 
 import json
 import os
+import pathlib
+import re
 import shutil
 import signal
+import sys
 import time
 
 from workflow_test import wait_for
@@ -199,3 +202,39 @@ def test_a_plan_of_a_thousand_steps_is_quick(flow):
         taken.append(time.time() - begin)
     assert not any(row["reuse"] for row in plan["steps"]) and plan["steps"][7]["from_results"] == 1
     assert min(taken) < 3, taken
+
+
+def test_a_report_has_the_picture_the_steps_and_links_to_their_files(flow):
+    flow.program("report(1, loss=0.25)\n")
+    flow.step("print('hello')\nsys.exit('bad' in sys.argv)\n")
+    flow.write(f"""name: flow
+steps:
+  train: {{experiment: {{train: {{command: [{sys.executable}, train.py]}}}}, description: 'a <longer> training'}}
+  page: {{report: [train]}}
+  bad: {{command: [{sys.executable}, step.py, bad], after: [train]}}
+  after_bad: {{command: ['true'], after: [bad]}}
+""")
+    flow.slipway("run", "flow.yaml", status=1)
+    file = pathlib.Path(flow.slipway("report", "last", "-q").strip())
+    assert file == flow.run_of_flow() / "report.html"
+    page = file.read_text()
+    assert "<svg" in page and page.count("<path") == 3 and "a &lt;longer&gt; training" in page
+    assert "loss 0.25" in page and "exit status 1" in page and "2 done, 1 failed, 1 blocked of 4 steps" in page
+    links = re.findall(r'href="([^"]+)"', page)
+    assert len(links) == 5, "a log each of three, a report and a page"
+    for link in links:
+        assert (file.parent / link).exists(), link
+    other = flow.folder / "elsewhere" / "page.html"
+    other.parent.mkdir()
+    flow.slipway("report", "last", "--out", str(other))
+    for link in re.findall(r'href="([^"]+)"', other.read_text()):
+        assert (other.parent / link).exists(), link
+    assert flow.json("report", "last")["schema"] == "slipway.workflow/1"
+    flow.slipway("run", "flow.yaml", status=1)
+    again = pathlib.Path(flow.slipway("report", "last", "-q").strip())
+    links = re.findall(r'href="([^"]+)"', again.read_text())
+    assert len(links) == 3 and sum("../flow-" in link for link in links) == 1, "the run that is reused"
+    for link in links:
+        assert (again.parent / link).exists(), link
+    flow.slipway("report", "last", "--out", str(other.parent), status=2)
+    assert "is a folder" in flow.said

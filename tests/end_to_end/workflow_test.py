@@ -132,7 +132,7 @@ def test_a_failing_step_stops_only_its_dependants(flow):
 
 def test_commands_for_one_experiment_name_the_steps(chain):
     chain.slipway("run", "flow.yaml")
-    for words in (("report", "last"), ("reproduce", "last"), ("export", "last", "--csv", "x.csv"),
+    for words in (("report", "last", "last"), ("reproduce", "last"), ("export", "last", "--csv", "x.csv"),
                   ("compare", "last", "last")):
         chain.slipway(*words, status=2)
         assert "is a workflow" in chain.said and "/STEP" in chain.said

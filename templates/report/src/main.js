@@ -52,7 +52,7 @@ class App {
   }
 
   async followList() {
-    const list = new RunList({open: (run) => { location.hash = `#/run/${encodeURIComponent(run)}`; }, compare: (runs) => { location.hash = `#/compare/${runs.map(encodeURIComponent).join(',')}`; }});
+    const list = new RunList({open: openRun, compare: (runs) => { location.hash = `#/compare/${runs.map(encodeURIComponent).join(',')}`; }});
     const isHere = this.isHere, rows = await fetchRuns();
     if (!isHere()) return;
     list.update(rows);
@@ -139,6 +139,13 @@ class App {
   fail(problem) {
     fill(this.body, h('p', {class: 'problem', role: 'alert'}, icon('cross'), ' ', `This page could not be shown: ${problem.message}`));
   }
+}
+
+/** The steps of a workflow are a page of their own. */
+function openRun(run, kind) {
+  const name = encodeURIComponent(run);
+  if (kind === 'workflow') location.href = `workflow?run=${name}`;
+  else location.hash = `#/run/${name}`;
 }
 
 const pick = (runs, ids) => ids.map((id) => runs.find((run) => run.run === id)).filter(Boolean);
