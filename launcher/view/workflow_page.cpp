@@ -162,7 +162,9 @@ std::string WorkflowPage(const RunFolder& folder, const RunState& state, const W
   auto page = fmt::format(
       "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
       "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
-      "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">\n{}"
+      "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; img-src "
+      "data:\">\n"
+      "<link rel=\"icon\" href=\"data:,\">\n{}"
       "<title>{}</title>\n<style>{}</style>\n</head>\n<body>\n{}{}<div class=\"graph\">\n{}</div>\n<table>\n<thead><tr>"
       "<th>step</th><th>kind</th><th>state</th><th>took</th><th>why</th><th>values</th><th>more</th></tr></thead>\n"
       "<tbody>\n",

@@ -1,7 +1,7 @@
 import {fill, h, icon, plain} from './base/dom.js';
 import {leavePage} from './base/lifetime.js';
 import {readView} from './base/model.js';
-import {embeddedDocument, fetchRuns, fetchView, followRun, isLive} from './base/read_page.js';
+import {address, embeddedDocument, fetchRuns, fetchView, followRun, isLive} from './base/read_page.js';
 import {dark, setTheme, watchTheme} from './base/theme.js';
 import {number, when} from './base/format.js';
 import {ComparePage} from './parts/compare_page.js';
@@ -143,9 +143,8 @@ class App {
 
 /** The steps of a workflow are a page of their own. */
 function openRun(run, kind) {
-  const name = encodeURIComponent(run);
-  if (kind === 'workflow') location.href = `workflow?run=${name}`;
-  else location.hash = `#/run/${name}`;
+  if (kind === 'workflow') location.href = address('workflow', [['run', run]]);
+  else location.hash = `#/run/${encodeURIComponent(run)}`;
 }
 
 const pick = (runs, ids) => ids.map((id) => runs.find((run) => run.run === id)).filter(Boolean);
