@@ -220,19 +220,19 @@ steps:
     page = file.read_text()
     assert "<svg" in page and page.count("<path") == 3 and "a &lt;longer&gt; training" in page
     assert "loss 0.25" in page and "exit status 1" in page and "2 done, 1 failed, 1 blocked of 4 steps" in page
-    links = re.findall(r'href="([^"]+)"', page)
+    links = re.findall(r'<a href="([^"]+)"', page)
     assert len(links) == 5, "a log each of three, a report and a page"
     for link in links:
         assert (file.parent / link).exists(), link
     other = flow.folder / "elsewhere" / "page.html"
     other.parent.mkdir()
     flow.slipway("report", "last", "--out", str(other))
-    for link in re.findall(r'href="([^"]+)"', other.read_text()):
+    for link in re.findall(r'<a href="([^"]+)"', other.read_text()):
         assert (other.parent / link).exists(), link
     assert flow.json("report", "last")["schema"] == "slipway.workflow/1"
     flow.slipway("run", "flow.yaml", status=1)
     again = pathlib.Path(flow.slipway("report", "last", "-q").strip())
-    links = re.findall(r'href="([^"]+)"', again.read_text())
+    links = re.findall(r'<a href="([^"]+)"', again.read_text())
     assert len(links) == 3 and sum("../flow-" in link for link in links) == 1, "the run that is reused"
     for link in links:
         assert (again.parent / link).exists(), link
