@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <future>
 #include <optional>
 
@@ -142,12 +143,24 @@ class WatchProgram {
   int exit_code_ = 0;
 };
 
+bool HasStep(const StepOfRun& step) {
+  return std::ranges::any_of(ReadStoredWorkflow(step.run).steps,
+                             [&](const StoredStep& stored) { return stored.name == step.step; });
+}
+
 Model FirstModel(const WatchOptions& options, Session& session) {
   Model model;
   model.lists[static_cast<std::size_t>(watch::Page::kPlaces)].sort = 5;  // by place
   if (options.run == kAllRuns) {
     model.has_list = true;
     model.page = watch::Page::kRuns;
+    return model;
+  }
+  if (const auto step = FindStep(session, options.run); step && HasStep(*step)) {
+    model.workflow = step->run.path();
+    model.step = step->step;
+    model.page = watch::Page::kLog;
+    model.back = {watch::Page::kSteps};
     return model;
   }
   const auto run = FindRun(session, options.run);

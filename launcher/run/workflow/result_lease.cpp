@@ -1,6 +1,7 @@
 #include "launcher/run/workflow/result_lease.h"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -58,7 +59,7 @@ std::optional<LeaseHolder> HolderIn(const std::string& line) try {
 }  // namespace
 
 ResultLease::ResultLease(const fs::path& results, const std::string& run)
-    : file_(LeasesIn(results) / run), lock_(results / ".lock") {
+    : file_(LeasesIn(results) / fmt::format("{}.{}.{}", run, HostName(), ::getpid())), lock_(results / ".lock") {
   MakeDirectories(LeasesIn(results));
   auto document = WriteFields(LeaseHolder{run, HostName(), IdentityOf(::getpid())});
   document["schema"] = kLeaseSchema;

@@ -1,7 +1,7 @@
 /// Leases on results: what a running workflow uses stays in the store.
 ///
-///   RUNS/.results/.leases/RUN    slipway.workflow.lease/1, then the id of one result a line
-///   RUNS/.results/.lock          held while a lease grows, and while results are taken away
+///   RUNS/.results/.leases/RUN.HOST.PID    slipway.workflow.lease/1, then the id of one result a line
+///   RUNS/.results/.lock                   held while a lease grows, and while results are taken away
 ///
 /// A lease of this host counts while its process lives. A lease of another host counts until it was not renewed for
 /// kLeaseLife: its process cannot be seen from here.
@@ -19,10 +19,10 @@ namespace slipway::launcher {
 inline constexpr std::chrono::hours kLeaseLife{24};
 inline constexpr std::chrono::hours kLeaseRenewal{1};
 
-/// The results that one run holds, until the end of this object.
+/// The results that this process holds for a run, until the end of this object.
 class ResultLease {
  public:
-  /// Replaces the lease that an earlier manager of the run has left. Errors: SystemError.
+  /// Errors: SystemError.
   ResultLease(const std::filesystem::path& results, const std::string& run);
   ResultLease(const ResultLease&) = delete;
   ResultLease& operator=(const ResultLease&) = delete;
