@@ -349,7 +349,7 @@ def test_a_full_disk_while_publishing_is_waited_for(flow, small_disk):
     flow.runs = small_disk / "runs"
     flow.environment["SLIPWAY_RUNS"] = str(flow.runs)
     flow.step("import time\npathlib.Path(sys.argv[2]).write_bytes(b'x' * 100000)\n"
-              f"try:\n    open('{small_disk}/filler', 'wb').write(b'x' * 10**9)\nexcept OSError: pass\n")
+              f"try:\n    open('{small_disk}/filler', 'wb').write(b'x' * 10**7)\nexcept OSError: pass\n")
     flow.steps(make=(["make", "${outputs.data}"], ["outputs: {data: data.bin}"]))
     run = flow.start("run", "flow.yaml")
     wait_for(lambda: (small_disk / "filler").exists())
