@@ -19,6 +19,12 @@ void DescribeWorkflowCommands(CLI::App& app, Arguments& arguments) {
   why->add_option("step", arguments.workflow_why.step, "Name of the step")->required();
   why->callback(
       [&] { arguments.command = [&](Session& session) { return ShowWhy(arguments.workflow_why, session); }; });
+
+  auto* step = workflow->add_subcommand("step", "Carry out a step in its Slurm job (started by submit)")->group("");
+  step->add_option("run", arguments.workflow_step.run)->required();
+  step->add_option("step", arguments.workflow_step.step)->required();
+  step->callback(
+      [&] { arguments.command = [&](Session& session) { return CarryOutStep(arguments.workflow_step, session); }; });
 }
 
 }  // namespace slipway::launcher

@@ -77,6 +77,7 @@ struct Step {
   std::vector<std::string> files;  ///< absolute: the program's own files
   EngineChoice engine = EngineChoice::kAuto;
   StepResources resources;
+  std::shared_ptr<const YamlNode> slurm;  ///< as launch.slurm of a spec; null: left out
   std::optional<Seconds> time_limit;
   int retries = 0;
   std::map<std::string, std::string> origins;  ///< field -> "flow.yaml:12", "default"

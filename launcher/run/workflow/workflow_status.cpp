@@ -9,7 +9,7 @@
 #include "core/text.h"
 #include "core/text_table.h"
 #include "core/units.h"
-#include "launcher/run/workflow/step_journal.h"
+#include "launcher/run/workflow/step_observation.h"
 #include "launcher/run/workflow/workflow_folder.h"
 
 namespace slipway::launcher {
@@ -24,7 +24,7 @@ struct Row {
 };
 
 std::vector<Row> RowsOf(const RunFolder& folder, const RunState& state) {
-  auto records = ReadStepJournal(folder.path());
+  auto records = ObserveSteps(folder).records;
   std::vector<Row> rows;
   for (auto& step : ReadStoredWorkflow(folder).steps) {
     auto record = records[step.name];
@@ -75,6 +75,7 @@ Json StepDocument(const Row& row, const RunFolder& folder) {
           {"reason", row.record.reason},
           {"seconds", row.record.seconds},
           {"result", row.record.result},
+          {"job", row.record.job},
           {"folder", StepFolder(folder, row.step.name).string()}};
 }
 
