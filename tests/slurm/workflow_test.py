@@ -56,6 +56,9 @@ class Flow(engine_test.Engine):
     def wait(self, status=0):
         return self.json("wait", "last", "--timeout", "100s", status=status)
 
+    def in_the_queue(self):
+        return self.bed.client("squeue", "-h", "-o", "%i %T").stdout.split("\n")[:-1]
+
     def drain(self):
         for node in self.bed.node_states():
             self.on_node("scontrol", "update", f"nodename={node}", "state=drain", "reason=test")
@@ -86,6 +89,216 @@ class Chains(Flow):
         again = self.json("submit", "flow.yaml")
         self.assertEqual(again["jobs"], 0)
         self.assertEqual(self.states(self.wait()), {"make": "reused", "use": "reused"})
+
+
+SEARCH = {"train": {"command": ["sh", "-c", "echo FoM: $1", "sh", "{x}"],
+                    "metrics": {"from": "stdout", "pattern": r"FoM: (?<objective>\S+)"}},
+          "ensemble": {"objective": {"metric": "objective", "goal": "maximize"}, "trials": 4, "parallel": 2,
+                       "sampler": "grid", "space": {"x": {"int": [1, 4]}}}}
+
+
+class Diamonds(Flow):
+    def diamond(self):
+        """prepare -> search, side -> page of both; the best of the search goes to the last step."""
+        self.program_of_steps("if 'prepare' in sys.argv: pathlib.Path(sys.argv[2]).write_text('data')\n"
+                              "if 'last' in sys.argv: print('best', sys.argv[2], 'side', sys.argv[3])\n"
+                              "if 'side' in sys.argv:\n"
+                              "    open(os.environ['SLIPWAY_METRICS'], 'a').write('{\"metrics\": {\"size\": 7}}\\n')\n")
+        self.flow({"prepare": {"command": ["prepare", "${outputs.data}"], "outputs": {"data": "d.txt"}},
+                   "search": {"after": ["prepare"], "experiment": SEARCH},
+                   "side": ["side", "${steps.prepare.outputs.data}"],
+                   "last": ["last", "${steps.search.best.params.x}", "${steps.side.metrics.size}"],
+                   "page": {"report": ["search"]}})
+
+    def test_with_a_search_runs_from_end_to_end(self):
+        self.diamond()
+        planned = {step["name"]: step["job"] for step in self.json("plan", "flow.yaml")["steps"]}
+        self.assertEqual(planned["search"]["cpus"], 2)
+        self.assertEqual(planned["last"]["dependency"], "afterok:job-of-search:job-of-side")
+        self.assertIn("#SBATCH --cpus-per-task=1\n", planned["last"]["script"])
+        shown = self.slipway("plan", "flow.yaml").stdout
+        self.assertIn("job of step", shown)
+        self.json("submit", "flow.yaml")
+        document = self.wait()
+        self.assertEqual(set(self.states(document).values()), {"done"})
+        self.assertEqual(self.slipway("logs", "last/last").stdout, "best 4 side 7\n")
+        trials = json.loads(self.slipway("trials", "ls", "last/search", "--json").stdout)["trials"]
+        self.assertEqual(collections.Counter(trial["state"] for trial in trials), {"complete": 4})
+        searched = json.loads(self.slipway("status", "last/search", "--json").stdout)
+        self.assertEqual((searched["phase"], searched["batch_job"]),
+                         ("succeeded", self.steps(document)["search"]["job"]))
+        self.assertTrue((self.place / "runs" / document["run"] / "steps/page/result/outputs/report.html").exists())
+
+    def test_after_an_edit_that_step_and_its_dependants_run_again(self):
+        self.diamond()
+        self.json("submit", "flow.yaml")
+        self.wait()
+        flow = self.place / "flow.yaml"
+        flow.write_text(flow.read_text().replace('"side", "${steps', '"side", "-v", "${steps'))
+        resumed = self.json("resume", "last")
+        self.assertEqual((resumed["jobs"], resumed["settled"]), (2, 3))
+        document = self.wait()
+        self.assertEqual(set(self.states(document).values()), {"done"})
+        self.assertEqual(self.ran(), {"prepare": 1, "side": 2, "last": 2})
+
+
+class Endings(Flow):
+    def test_a_failing_step_stops_its_dependants_and_nothing_else(self):
+        self.program_of_steps("sys.exit(3 if 'bad' in sys.argv and not (place / 'fixed').exists() else 0)\n")
+        self.flow({"bad": ["bad"], "after_bad": {"command": ["x"], "after": ["bad"]},
+                   "end": {"command": ["x"], "after": ["after_bad"]}, "good": ["good"],
+                   "after_good": {"command": ["x"], "after": ["good"]}})
+        self.json("submit", "flow.yaml")
+        document = self.wait(status=1)
+        self.assertEqual(self.states(document), {"bad": "failed", "after_bad": "blocked", "end": "blocked",
+                                                 "good": "done", "after_good": "done"})
+        self.assertIn("exit status 3", self.steps(document)["bad"]["reason"])
+        self.assertIn("slipway logs", self.slipway("explain", "last").stdout)
+        support.wait_for(lambda: not self.in_the_queue(), 30, "the removal of the jobs that cannot start")
+        self.assertEqual(self.ran(), {"bad": 1, "good": 1, "after_good": 1})
+        self.assertEqual(self.json("ls")["runs"][0]["phase"], "failed")
+        (self.place / "fixed").touch()
+        self.assertEqual(self.json("resume", "last")["jobs"], 3)
+        self.assertEqual(set(self.states(self.wait()).values()), {"done"})
+        self.assertEqual(self.ran(), {"bad": 2, "good": 1, "after_good": 1, "after_bad": 1, "end": 1})
+
+    def test_a_false_condition_skips_a_step_and_its_dependants(self):
+        self.program_of_steps("open(os.environ['SLIPWAY_METRICS'], 'a').write('{\"metrics\": {\"a\": 1}}\\n')\n")
+        self.flow({"first": ["x"], "no": {"command": ["x"], "when": "${steps.first.metrics.a} >= 2"},
+                   "after_no": {"command": ["x"], "after": ["no"]},
+                   "yes": {"command": ["x"], "when": "${steps.first.metrics.a} >= 1"}})
+        self.json("submit", "flow.yaml")
+        document = self.wait()
+        self.assertEqual(self.states(document), {"first": "done", "no": "skipped", "after_no": "skipped", "yes": "done"})
+        self.assertIn("condition is false", self.steps(document)["no"]["reason"])
+        self.assertEqual(self.ran(), {"first": 1, "yes": 1})
+
+    def test_retries_and_time_limits(self):
+        self.program_of_steps("import time\nif 'slow' in sys.argv: time.sleep(60)\n"
+                              "sys.exit(os.environ['SLIPWAY_ATTEMPT'] != '3')\n")
+        self.flow({"stubborn": {"command": ["x"], "retries": 2},
+                   "slow": {"command": ["slow"], "time_limit": "1s"}})
+        self.json("submit", "flow.yaml")
+        document = self.wait(status=1)
+        self.assertEqual(self.states(document), {"stubborn": "done", "slow": "failed"})
+        self.assertEqual(self.steps(document)["stubborn"]["attempt"], 3)
+        self.assertIn("time limit", self.steps(document)["slow"]["reason"])
+
+    def test_cancel_ends_all_jobs_and_resume_goes_on(self):
+        self.program_of_steps("import time\nif not (place / 'go').exists(): time.sleep(60)\n")
+        self.flow({"first": ["x"], "second": {"command": ["x"], "after": ["first"]}})
+        self.json("submit", "flow.yaml")
+        support.wait_for(lambda: self.states()["first"] == "running", 30, "the first step")
+        self.assertEqual(self.states()["second"], "waiting")
+        self.slipway("cancel", "last")
+        document = self.json("status", "last", status=130)
+        self.assertEqual((document["phase"], self.states(document)),
+                         ("cancelled", {"first": "cancelled", "second": "cancelled"}))
+        support.wait_for(lambda: not self.in_the_queue(), 30, "the end of the jobs")
+        (self.place / "go").touch()
+        self.slipway("resume", "last")
+        self.assertEqual(set(self.states(self.wait()).values()), {"done"})
+
+    def test_a_removed_job_is_cancelled(self):
+        self.program_of_steps("import time\ntime.sleep(60)\n")
+        self.flow({"first": ["x"], "second": {"command": ["x"], "after": ["first"]}})
+        self.json("submit", "flow.yaml")
+        support.wait_for(lambda: self.states()["first"] == "running", 30, "the first step")
+        self.on_node("scancel", self.steps()["first"]["job"])
+        document = self.wait(status=130)
+        self.assertEqual(self.states(document), {"first": "cancelled", "second": "cancelled"})
+
+    def test_a_job_that_slurm_queues_again_begins_anew_and_a_finished_one_does_nothing(self):
+        self.program_of_steps("import time\nif not (place / 'go').exists(): time.sleep(60)\n")
+        self.flow({"first": ["x"], "second": {"command": ["x"], "after": ["first"]}})
+        self.json("submit", "flow.yaml")
+        support.wait_for(lambda: self.ran().get("first") == 1, 30, "the first step")
+        (self.place / "go").touch()
+        job = self.steps()["first"]["job"]
+        self.on_node("scontrol", "requeue", job)
+        self.assertEqual(set(self.states(self.wait()).values()), {"done"})
+        self.assertEqual(self.ran(), {"first": 2, "second": 1})
+        again = self.bed.client(self.program, "workflow", "step",
+                                self.place / "runs" / self.json("status")["run"], "first")
+        self.assertEqual(again.returncode, 0, again.stderr)
+        self.assertEqual(self.ran(), {"first": 2, "second": 1})
+
+
+class Submissions(Flow):
+    def chain(self, count=4):
+        self.program_of_steps("")
+        self.flow({f"s{i}": {"command": ["x"], "after": [f"s{i - 1}"] if i else []} for i in range(count)})
+
+    def test_what_an_interrupted_submission_has_left_out_is_submitted_by_resume(self):
+        self.chain()
+        self.drain()
+        run = self.json("submit", "flow.yaml")["run"]
+        steps = self.place / "runs" / run / "steps"
+        jobs = {name: step["job"] for name, step in self.steps().items()}
+        (steps / "s1/batch_job.json").unlink()  # its number was never written down
+        self.on_node("scancel", jobs["s3"])
+        support.wait_for(lambda: self.bed.state_of(jobs["s3"]) == "CANCELLED", 30, "the removal")
+        (steps / "s3/batch_job.json").unlink()  # and this one was never submitted
+        self.assertIn("not submitted", self.json("status", "last")["reason"])
+        resumed = self.json("resume", "last")
+        self.assertEqual((resumed["jobs"], resumed["kept"]), (1, 3))
+        self.undrain()
+        self.assertEqual(set(self.states(self.wait()).values()), {"done"})
+        self.assertEqual(self.ran(), {f"s{i}": 1 for i in range(4)})
+        after = {name: step["job"] for name, step in self.steps().items()}
+        self.assertEqual({name: after[name] for name in ("s0", "s1", "s2")},
+                         {name: jobs[name] for name in ("s0", "s1", "s2")})
+
+    def test_an_edit_while_jobs_wait_changes_nothing_that_was_submitted(self):
+        self.chain(2)
+        self.drain()
+        self.json("submit", "flow.yaml")
+        flow = self.place / "flow.yaml"
+        flow.write_text(flow.read_text().replace("step.py", "gone.py"))
+        self.slipway("resume", "last", "--set", "steps.s0.retries=2", status=4)
+        self.assertEqual(self.json("resume", "last")["kept"], 2)
+        self.undrain()
+        self.assertEqual(set(self.states(self.wait()).values()), {"done"})
+
+    def test_run_follows_the_jobs(self):
+        self.chain(2)
+        done = self.slipway("run", "flow.yaml")
+        self.assertIn("s1  done", done.stderr)
+        self.assertIn("succeeded", done.stdout)
+
+    def test_what_waits_says_why(self):
+        self.chain(2)
+        self.drain()
+        self.json("submit", "flow.yaml")
+        support.wait_for(lambda: "waits" in self.steps()["s0"]["reason"], 20, "the reason")
+        document = self.json("status", "last")
+        self.assertEqual((document["phase"], self.states(document)), ("queued", {"s0": "ready", "s1": "waiting"}))
+        self.slipway("cancel", "last")
+        self.assertEqual(self.json("status", "last", status=130)["phase"], "cancelled")
+
+    def test_one_engine_for_all_steps(self):
+        self.program_of_steps("")
+        self.flow({"here": {"command": ["x"], "engine": "local"}, "there": ["x"]})
+        for words in (("submit", "flow.yaml"), ("plan", "flow.yaml")):
+            said = self.slipway(*words, status=2).stderr
+            self.assertIn("step 'here' has engine local, and step 'there' is a Slurm job", said)
+            self.assertIn("--engine slurm", said)
+
+    def test_settings_of_slurm_are_checked_and_used(self):
+        self.chain(1)
+        self.flow({"s0": ["x"]}, defaults={"engine": "slurm", "slurm": {"partition": "urgent"}, "time_limit": "90s",
+                                           "resources": {"cpus": 2, "memory": "64MiB"}})
+        job = self.json("plan", "flow.yaml")["steps"][0]["job"]
+        self.assertEqual((job["partition"], job["time_limit_minutes"], job["cpus"], job["memory_per_node"]),
+                         ("urgent", 3, 2, 64 << 20))
+        self.json("submit", "flow.yaml")
+        self.wait()
+        self.assertEqual(self.bed.job(self.steps()["s0"]["job"])["Partition"], "urgent")
+        self.flow({"s0": ["x"]}, defaults={"engine": "slurm", "slurm": {"partiton": "urgent"}})
+        self.assertIn("partition", self.slipway("validate", "flow.yaml", status=2).stderr)
+        self.flow({"s0": ["x"]}, defaults={"engine": "slurm", "slurm": {"partition": "debgu"}})
+        self.assertIn("step 's0'", self.slipway("submit", "flow.yaml", status=2).stderr)
+        self.assertEqual(len(list((self.place / "runs").glob("flow-*"))), 1)
 
 
 if __name__ == "__main__":

@@ -34,8 +34,7 @@ std::string WhyItWaits(const SlurmJob& job) {
 }
 
 /// A step is not running before its job says so: a job that was queued again waits.
-void Wait(const SlurmJob& job, StepRecord& record) {
-  const bool for_others = job.reason == "Dependency";
+void Wait(const SlurmJob& job, bool for_others, StepRecord& record) {
   record.state = for_others ? kWaiting : kReady;
   record.reason = for_others ? fmt::format("job {} waits for the jobs of other steps", job.id) : WhyItWaits(job);
 }
@@ -134,7 +133,7 @@ class Observer {
     record.job = meant.id;
     if (found != jobs.end() && found->phase() != JobPhase::kOver) {
       observed_.jobs.emplace(step, *found);
-      if (found->phase() == JobPhase::kWaiting) Wait(*found, record);
+      if (found->phase() == JobPhase::kWaiting) Wait(*found, WaitsForOthers(step), record);
       return;
     }
     // What the job has written last counts.
@@ -144,6 +143,13 @@ class Observer {
     }
     const auto past = found != jobs.end() ? std::optional(*found) : PastJob(slurm, meant);
     past ? EndByJob(*past, record) : EndForgotten(meant.id, record);
+  }
+
+  bool WaitsForOthers(const std::string& step) const {
+    return std::ranges::any_of(steps_[index_.at(step)].needs, [&](const std::string& need) {
+      const auto found = observed_.records.find(need);
+      return found != observed_.records.end() && !IsFinal(found->second.state);
+    });
   }
 
   void Spread(StepIndex step) {
