@@ -5,6 +5,7 @@
 #include "core/documents.h"
 #include "core/json_fields.h"
 #include "launcher/spec/yaml_tree.h"
+#include "launcher/workflow/graph.h"
 #include "launcher/workflow/step_spec.h"
 
 namespace slipway::launcher {
@@ -117,11 +118,10 @@ Work WorkFrom(StoredWork stored, const DocumentName& name) {
 
 /// What follows from the steps and their needs.
 void Complete(Workflow& workflow) {
-  workflow.dependants.resize(workflow.steps.size());
+  workflow.dependants = Inverse(workflow.needs);
   for (StepIndex step = 0; step < workflow.steps.size(); ++step) {
     workflow.by_name.emplace(workflow.steps[step].name, step);
     workflow.groups[workflow.steps[step].group].push_back(step);
-    for (const auto need : workflow.needs[step]) workflow.dependants.at(need).push_back(step);
   }
 }
 

@@ -17,7 +17,7 @@ import workflow_test
 
 KILLS = int(os.environ.get("SLIPWAY_KILLS") or (120 if os.environ.get("SLIPWAY_LONG") else 14))
 SEED = int(os.environ.get("SLIPWAY_SEED") or random.randrange(1 << 30))
-PATIENCE_S = 180
+PATIENCE_S = 120
 DAEMONS = ("slurmctld", "slurmd:n1", "slurmd:n2")
 
 PROGRAM = """import time
@@ -72,8 +72,14 @@ class Kills(workflow_test.Flow):
         support.wait_for(lambda: self.bed.client("sinfo").returncode == 0, 30, "slurmctld")
 
     def repair(self):
-        """As an administrator does after a crash: Slurm drains nodes and holds jobs whose start it has missed."""
+        """As an administrator does after a crash: Slurm drains nodes, holds jobs whose start it has missed, and takes
+        jobs to be running whose end it has missed, until their node registers again."""
         self.undrain()
+        elapsed = self.bed.client("squeue", "-h", "--states=running", "-o", "%M").stdout.split()
+        if any(text >= "0:10" or len(text) > 4 for text in elapsed):
+            for node in DAEMONS[1:]:
+                self.bed.order("kill", node)
+                self.bed.order("start", node)
         for line in self.bed.client("squeue", "-h", "-o", "%i %r").stdout.splitlines():
             if "held" in line.lower():
                 self.bed.client("scontrol", "release", line.split()[0])
@@ -100,12 +106,22 @@ class Kills(workflow_test.Flow):
     def bring_to_an_end(self):
         deadline = time.monotonic() + PATIENCE_S
         while self.phase() != "succeeded":
-            self.assertLess(time.monotonic(), deadline, self.slipway("status", "last", status=None).stdout +
-                            self.bed.situation())
+            self.assertLess(time.monotonic(), deadline, self.situation())
             self.repair()
             if self.phase() in ("running", "queued"):
                 self.slipway("wait", "last", "--timeout", "5s", status=None)
             self.begin().communicate(timeout=120)
+
+    def queue_is_empty(self):
+        if not self.in_the_queue():
+            return True
+        self.repair()
+        time.sleep(1)
+        return False
+
+    def situation(self):
+        jobs = self.bed.client("squeue", "-h", "--states=all", "-o", "%i %j %T %r %E").stdout
+        return f"SLIPWAY_SEED={SEED}\n{self.slipway('status', 'last', status=None).stdout}\n{jobs}"
 
     def test_leave_one_result_of_each_step(self):
         print(f"SLIPWAY_SEED={SEED}")
@@ -120,7 +136,7 @@ class Kills(workflow_test.Flow):
             self.assertEqual(self.results("runs"), whole, f"SLIPWAY_SEED={SEED}")
             self.assertEqual(list((self.place / "runs").glob("*/steps/*/prepared")), [])
             self.assertEqual({len(lines) for lines in self.ends().values()}, {1}, "each step is done once")
-            support.wait_for(lambda: not self.in_the_queue(), 30, "the end of all jobs")
+            support.wait_for(self.queue_is_empty, 60, self.situation)
             (self.place / "runs").rename(self.place / f"runs-{kills}")
         print(f"{kills} kills")
 

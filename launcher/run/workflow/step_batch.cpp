@@ -46,7 +46,9 @@ BatchJob JobOf(const Workflow& workflow, const Step& step, const fs::path& folde
   RequireKnownBuffer(step, plan.spec().launch.slurm);
   auto job = MakeBatchJob(plan, folder);
   if (TrialsAreJobs(plan.spec())) MakeSmall(job);
-  if (!step.is_run()) job.signal_lead_s = 0;  // its program would not know what the signal means
+  if (step.is_run()) return job;
+  job.signal_lead_s = 0;  // its program would not know what the signal means
+  job.burst_buffer = {};  // and has no datasets
   return job;
 }
 

@@ -26,6 +26,8 @@ namespace {
 
 using enum StepState;
 
+/// A job ends a moment after its step.
+constexpr auto kPatienceWithSlurm = std::chrono::seconds(60);
 constexpr auto kPatienceWithProcess = std::chrono::seconds(30);
 constexpr auto kPauseForLock = std::chrono::milliseconds(50);
 
@@ -115,11 +117,14 @@ class StepsSubmission {
   void Write(StepIndex index, const StepRecord& record) const {
     MakeDirectories(StepFolder(folder_, NameOf(index)));
     const auto lock = LockStep(folder_.path(), NameOf(index));
-    if (lock) StepJournal(JournalOfStep(folder_.path(), NameOf(index))).Write(NameOf(index), record);
+    if (!lock) return;  // its job is about to say the same
+    const auto now = ReadRecordOfStep(folder_.path(), NameOf(index));
+    const bool is_said = now.state == record.state && now.result == record.result;
+    if (!is_said) StepJournal(JournalOfStep(folder_.path(), NameOf(index))).Write(NameOf(index), record);
   }
 
-  /// The earlier job of the step has ended, and its process ends in a moment.
-  void Reopen(StepIndex index) const {
+  /// Whether the step is to run: a process of an earlier job that Slurm has lost may bring it to its end meanwhile.
+  bool Reopen(StepIndex index) {
     const auto deadline = SystemClock().Steady() + kPatienceWithProcess;
     auto lock = LockStep(folder_.path(), NameOf(index));
     for (; !lock && SystemClock().Steady() < deadline; lock = LockStep(folder_.path(), NameOf(index))) {
@@ -131,8 +136,21 @@ class StepsSubmission {
                               folder_.id()),
                   fmt::format("wait for its end, or end it, and then: slipway resume {}", folder_.id()));
     }
-    if (ReadRecordOfStep(folder_.path(), NameOf(index)).state == kWaiting) return;
-    StepJournal(JournalOfStep(folder_.path(), NameOf(index))).Write(NameOf(index), {});
+    auto& known = records_[NameOf(index)];
+    auto now = ReadRecordOfStep(folder_.path(), NameOf(index));
+    const bool has_ended = now != known && IsFinal(now.state) && now.state != kFailed;
+    known = std::move(now);
+    if (has_ended) return false;
+    if (known.state != kWaiting) StepJournal(JournalOfStep(folder_.path(), NameOf(index))).Write(NameOf(index), {});
+    return true;
+  }
+
+  void TakeOver(StepIndex step) {
+    const auto& record = records_.at(NameOf(step));
+    if (HasResult(record.state)) reuse_.Know(step, record.result);
+    ++counts_.settled;
+    board_.Settle(step, record.state);
+    SettleWhatIsKnown();
   }
 
   /// Those that are in the queue or run.
@@ -148,7 +166,8 @@ class StepsSubmission {
   struct Job {
     JobIdentity identity;
     bool waits = true;
-    bool is_stuck = false;  ///< what it depends on can never happen: Slurm is about to remove it
+    bool is_stuck = false;        ///< what it depends on can never happen: Slurm is about to remove it
+    std::string dependency = {};  ///< as Slurm shows it: "afterok:21(unfulfilled),afterok:24(unfulfilled)"
   };
 
   /// A job that has said how its step ended is over, whatever Slurm still does with it.
@@ -161,7 +180,8 @@ class StepsSubmission {
     }
     const auto found = std::ranges::find_if(known, [&](const auto& job) { return IsMeant(meant, job); });
     if (found == known.end() || found->phase() == JobPhase::kOver) return {};
-    return Job{meant, found->phase() == JobPhase::kWaiting, found->reason == "DependencyNeverSatisfied"};
+    const bool waits = found->phase() == JobPhase::kWaiting;
+    return Job{meant, waits, found->reason == "DependencyNeverSatisfied", found->dependency};
   }
 
   /// A live job stays when all that it depends on stays, too.
@@ -169,12 +189,28 @@ class StepsSubmission {
     const auto& needs = workflow_.needs[step];
     const bool anew = std::ranges::any_of(needs, [&](StepIndex need) { return submitted_.contains(need); });
     const auto& job = jobs_[step];
-    if (job && (!job->waits || !(anew || job->is_stuck))) {
+    if (job && (!job->waits || !(anew || job->is_stuck || WaitsForGhost(step, *job)))) {
       ++counts_.kept;
       return Keep(step, job->identity);
     }
     if (job) Remove(job->identity);
     Submit(step);
+  }
+
+  /// Whether it waits for the job of a step that has said its end a while ago. A controller that was killed may not
+  /// know that a job has ended; it may take it a long time to notice.
+  bool WaitsForGhost(StepIndex step, const Job& job) const {
+    return std::ranges::any_of(workflow_.needs[step], [&](StepIndex need) {
+      const auto id = JobOfStep(folder_, NameOf(need)).id;
+      const bool depends = id != 0 && job.dependency.find(fmt::format(":{}(", id)) != std::string::npos;
+      return depends && IsFinal(board_.at(need)) && HasSaidItsEndLongAgo(NameOf(need));
+    });
+  }
+
+  bool HasSaidItsEndLongAgo(const std::string& step) const {
+    std::error_code error;
+    const auto said = std::filesystem::last_write_time(JournalOfStep(folder_.path(), step), error);
+    return !error && std::filesystem::file_time_type::clock::now() - said > kPatienceWithSlurm;
   }
 
   void Keep(StepIndex step, const JobIdentity& job) const {
@@ -192,7 +228,7 @@ class StepsSubmission {
   void Submit(StepIndex step) {
     const auto step_folder = StepFolder(folder_, NameOf(step));
     MakeDirectories(step_folder);
-    Reopen(step);
+    if (!Reopen(step)) return TakeOver(step);
     RemoveBatchRecord(step_folder);
     const auto job = MakeStepJob(workflow_, step, folder_.path(), DependencyOf(step));
     WriteScript(job);
