@@ -26,7 +26,7 @@ BENCHMARK_OPTION = re.compile(r"""["'](?:-\w[,"' ]+)?(--[a-z-]+)""")
 PLACEHOLDER = re.compile(r"[A-Z]+|\.\.\.|<.*>")
 
 
-HIDDEN = {"manage": 1}  # commands of batch scripts, and how many words they need
+HIDDEN = {"manage": 1, "workflow step": 2}  # commands of batch scripts, and how many words they need
 
 
 @dataclasses.dataclass
@@ -175,7 +175,7 @@ def workflow_schema(page, spec):
         return [name for line in section.splitlines() if line.startswith("| `")
                 for name in re.findall(r"`([a-z_.]+)`", line.split("|")[1])]
 
-    step = {"set": {}, "experiment": {"anyOf": [{}, spec]}}
+    step = {"set": {}, "experiment": {"anyOf": [{}, spec]}, "slurm": slurm_section(spec)}
     for name in fields("A step"):
         first, _, inner = name.partition(".")
         if inner:
@@ -185,6 +185,11 @@ def workflow_schema(page, spec):
     one = {"properties": step, "additionalProperties": False}
     top = {name: {} for name in fields("Top of the file")} | {"defaults": one, "steps": {"additionalProperties": one}}
     return {"properties": top, "additionalProperties": False}
+
+
+def slurm_section(spec):
+    """What a step and `launch` of a spec have in common."""
+    return spec["properties"]["launch"]["properties"]["slurm"]
 
 
 def has_field(schema, path):

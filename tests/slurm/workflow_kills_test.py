@@ -11,7 +11,6 @@ import signal
 import subprocess
 import time
 
-import engine_test
 import support
 import workflow_test
 

@@ -301,5 +301,73 @@ class Submissions(Flow):
         self.assertEqual(len(list((self.place / "runs").glob("flow-*"))), 1)
 
 
+class Engines(Flow):
+    OPTIONS = ("--nodes", "3", "--mode", "namespaces", "--conf", "SlurmdTimeout=3", "--conf", "MessageTimeout=2")
+
+    def test_auto_is_slurm_where_there_is_one_and_this_machine_in_an_allocation(self):
+        self.program_of_steps("print('in job', os.environ['SLURM_JOB_ID'])\n")
+        self.flow({"each": {"command": ["x", "${item}"], "foreach": ["a", "b"]},
+                   "all": ["y", "${steps.each.folder}"]}, defaults={})
+        plan = json.loads(self.slipway("plan", "flow.yaml", "--json", SLIPWAY_ENGINE="").stdout)
+        self.assertEqual(plan["engine"], "slurm")
+        self.slipway("submit", "flow.yaml", SLIPWAY_ENGINE="")
+        document = self.wait()
+        self.assertEqual(self.states(document), {"each.0": "done", "each.1": "done", "all": "done"})
+        self.assertEqual(len({step["job"] for step in document["steps"]}), 3)
+        script = f"#!/bin/sh\ncd {self.place} && SLIPWAY_ENGINE= {self.program} run flow.yaml --force each\n"
+        job = self.bed.submit(script, "--ntasks=1")
+        self.assertEqual(self.bed.wait_for_end(job, patience_s=60), "COMPLETED")
+        inside = self.json("status", "last")
+        self.assertEqual(({step["job"] for step in inside["steps"]}, inside["phase"]), ({0}, "succeeded"))
+        self.assertEqual(self.slipway("logs", "last/all").stdout, f"in job {job}\n")
+        said = self.slipway("resume", "last", status=2, SLIPWAY_ENGINE="").stderr
+        self.assertIn("ran on one machine, and would now be Slurm jobs", said)
+
+    def test_an_experiment_goes_on_in_the_next_turn_of_its_job(self):
+        """Its job is queued again twice."""
+        self.program_of_steps("")
+        spec = {"train": {"command": ["sh", "-c", "echo x >> turns; [ $(wc -l < turns) -ge 3 ] && echo FoM: 1 && exit; "
+                                      "touch up; sleep 60"],
+                          "metrics": {"from": "stdout", "pattern": r"FoM: (?<objective>\\S+)"}},
+                "launch": {"workdir": "spec", "time_limit": "9m"}}
+        self.flow({"train": {"experiment": spec}, "after": {"command": ["x"], "after": ["train"]}})
+        self.json("submit", "flow.yaml")
+        for _ in range(2):
+            support.wait_for((self.place / "up").exists, 60, "the program")
+            (self.place / "up").unlink()
+            job = self.steps()["train"]["job"]
+            self.on_node("scontrol", "requeue", job)
+        document = self.wait()
+        self.assertEqual(self.states(document), {"train": "done", "after": "done"})
+        self.assertEqual(self.bed.job(job)["Restarts"], "2")
+        self.assertEqual(len((self.place / "turns").read_text().split()), 3)
+
+    def test_a_lost_node_costs_a_step_its_attempt_and_no_more(self):
+        self.program_of_steps("import socket, time\n(place / 'where').write_text(socket.gethostname())\n"
+                              "if not (place / 'go').exists(): time.sleep(120)\n")
+        self.flow({"first": ["x"], "second": {"command": ["y"], "after": ["first"]}})
+        self.json("submit", "flow.yaml")
+        support.wait_for(lambda: (self.place / "where").exists() and (self.place / "where").read_text(), 30, "the step")
+        node = (self.place / "where").read_text()
+        (self.place / "go").touch()
+        self.addCleanup(self.bed.order, "start", f"node:{node}")
+        self.bed.order("kill", f"node:{node}")
+        self.assertEqual(set(self.states(self.wait()).values()), {"done"})
+        self.assertEqual(self.ran(), {"first": 2, "second": 1})
+        self.assertEqual(self.bed.job(self.steps()["first"]["job"])["Restarts"], "1")
+
+    def test_a_job_that_ends_without_a_record_is_explained(self):
+        self.program_of_steps("")
+        self.flow({"first": {"command": ["x"]}, "second": {"command": ["y"], "after": ["first"]}})
+        self.drain()
+        run = self.json("submit", "flow.yaml")["run"]
+        (self.place / "runs" / run / "submitted.json").write_text("{}")
+        self.undrain()
+        document = self.wait(status=1)
+        self.assertEqual(self.states(document), {"first": "failed", "second": "blocked"})
+        self.assertIn("job ", self.steps(document)["first"]["reason"])
+        self.assertIn("damaged", self.slipway("logs", "last/first").stdout)
+
+
 if __name__ == "__main__":
     support.main()

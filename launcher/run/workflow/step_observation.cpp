@@ -142,7 +142,14 @@ class Observer {
       return;
     }
     const auto past = found != jobs.end() ? std::optional(*found) : PastJob(slurm, meant);
-    past ? EndByJob(*past, record) : EndForgotten(meant.id, record);
+    auto ended = record;
+    past ? EndByJob(*past, ended) : EndForgotten(meant.id, ended);
+    if (ended.state == kCancelled) {
+      record.state = kWaiting;
+      removed_[step] = std::move(ended);
+    } else {
+      record = std::move(ended);
+    }
   }
 
   bool WaitsForOthers(const std::string& step) const {
@@ -165,11 +172,14 @@ class Observer {
       record.reason = fmt::format("step '{}' {}", name, state == kCancelled ? "was cancelled" : "has failed");
       if (record.state == kBlocked) return;
     }
+    const auto removed = removed_.find(steps_[step].name);
+    if (removed != removed_.end() && !IsFinal(record.state)) record = removed->second;
   }
 
   const RunFolder& folder_;
   std::vector<StoredStep> steps_;
   std::map<std::string, StepIndex> index_;
+  std::map<std::string, StepRecord> removed_;  ///< their jobs were removed, by the user or for want of a need
   std::set<StepIndex> seen_;
   ObservedSteps observed_;
 };

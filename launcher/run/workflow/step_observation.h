@@ -22,7 +22,7 @@ JobIdentity JobOfStep(const RunFolder& folder, const std::string& step);
 struct ObservedSteps {
   std::map<std::string, StepRecord> records;  ///< of all steps
   std::map<std::string, SlurmJob> jobs;       ///< of those that Slurm remembers and that have not ended
-  std::vector<std::string> unsubmitted;       ///< have no job, and nobody is submitting one
+  std::vector<std::string> unsubmitted;       ///< have no job yet
   std::string trouble;                        ///< why Slurm did not answer; empty: it did, or was not asked
 };
 

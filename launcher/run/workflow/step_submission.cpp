@@ -31,6 +31,13 @@ constexpr auto kPatienceWithSlurm = std::chrono::seconds(60);
 constexpr auto kPatienceWithProcess = std::chrono::seconds(30);
 constexpr auto kPauseForLock = std::chrono::milliseconds(50);
 
+/// What is to end may have ended by itself: Slurm removes jobs whose needs were removed.
+void UnlessOver(const std::function<void()>& act) try {
+  act();
+} catch (const SlurmError& error) {
+  if (error.trouble() != SlurmTrouble::kOver && error.trouble() != SlurmTrouble::kUnknownJob) throw;
+}
+
 class StepsSubmission {
  public:
   StepsSubmission(const RunFolder& folder, const Workflow& workflow, const WorkflowOrder& order)
@@ -181,7 +188,8 @@ class StepsSubmission {
     const auto found = std::ranges::find_if(known, [&](const auto& job) { return IsMeant(meant, job); });
     if (found == known.end() || found->phase() == JobPhase::kOver) return {};
     const bool waits = found->phase() == JobPhase::kWaiting;
-    return Job{meant, waits, found->reason == "DependencyNeverSatisfied", found->dependency};
+    const bool is_stuck = found->dependency.find("(failed)") != std::string::npos;
+    return Job{meant, waits, is_stuck, found->dependency};
   }
 
   /// A live job stays when all that it depends on stays, too.
@@ -193,7 +201,7 @@ class StepsSubmission {
       ++counts_.kept;
       return Keep(step, job->identity);
     }
-    if (job) Remove(job->identity);
+    if (job) UnlessOver([&] { slurm_.Cancel(job->identity); });
     Submit(step);
   }
 
@@ -216,13 +224,6 @@ class StepsSubmission {
   void Keep(StepIndex step, const JobIdentity& job) const {
     if (JobOfStep(folder_, NameOf(step)).id == job.id) return;
     WriteBatchRecord(StepFolder(folder_, NameOf(step)), {job, false, {}, {}});
-  }
-
-  void Remove(const JobIdentity& job) const try {
-    slurm_.Cancel(job);
-  } catch (const SlurmError& error) {
-    const bool is_gone = error.trouble() == SlurmTrouble::kOver || error.trouble() == SlurmTrouble::kUnknownJob;
-    if (!is_gone) throw;
   }
 
   void Submit(StepIndex step) {
@@ -294,8 +295,10 @@ void CancelSteps(const RunFolder& folder) {
       if (job.phase() == phase) how(JobOfStep(folder, step));
     }
   };
-  end(JobPhase::kWaiting, [&](const JobIdentity& job) { slurm.Cancel(job); });
-  end(JobPhase::kRunning, [&](const JobIdentity& job) { slurm.Signal(job, SIGTERM, SignalTarget::kScript); });
+  end(JobPhase::kWaiting, [&](const JobIdentity& job) { UnlessOver([&] { slurm.Cancel(job); }); });
+  end(JobPhase::kRunning, [&](const JobIdentity& job) {
+    UnlessOver([&] { slurm.Signal(job, SIGTERM, SignalTarget::kScript); });
+  });
 }
 
 }  // namespace slipway::launcher
