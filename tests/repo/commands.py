@@ -159,7 +159,8 @@ class Rules:
     def fault_of_field(self, path):
         if PLACEHOLDER.fullmatch(path) or "..." in path:
             return ""
-        return "" if has_field(self.schema, path.split(".")) else f"the spec has no field '{path}'"
+        known = any(has_field(schema, path.split(".")) for schema in (self.schema, self.workflow))
+        return "" if known else f"the spec has no field '{path}'"
 
     def faults_of_spec(self, tree):
         is_workflow = isinstance(tree, dict) and ("steps" in tree or "include" in tree)
@@ -189,7 +190,8 @@ def workflow_schema(page, spec):
 
 def slurm_section(spec):
     """What a step and `launch` of a spec have in common."""
-    return spec["properties"]["launch"]["properties"]["slurm"]
+    launch = spec["properties"].get("launch", {})
+    return launch.get("properties", {}).get("slurm", {})
 
 
 def has_field(schema, path):
