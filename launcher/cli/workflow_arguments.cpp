@@ -29,6 +29,12 @@ void DescribeWorkflowCommands(CLI::App& app, Arguments& arguments) {
   gc->add_flag("--dry-run", options.dry_run, "Say what would be removed; remove nothing");
   gc->callback(
       [&] { arguments.command = [&](Session& session) { return WorkflowGc(arguments.workflow_gc, session); }; });
+
+  auto* step = workflow->add_subcommand("step", "Carry out a step in its Slurm job (started by submit)")->group("");
+  step->add_option("run", arguments.workflow_step.run)->required();
+  step->add_option("step", arguments.workflow_step.step)->required();
+  step->callback(
+      [&] { arguments.command = [&](Session& session) { return CarryOutStep(arguments.workflow_step, session); }; });
 }
 
 }  // namespace slipway::launcher

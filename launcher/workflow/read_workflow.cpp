@@ -12,6 +12,7 @@
 #include "launcher/spec/read_fields.h"
 #include "launcher/workflow/check_references.h"
 #include "launcher/workflow/foreach.h"
+#include "launcher/workflow/job_spec.h"
 #include "launcher/workflow/step_spec.h"
 #include "launcher/workflow/workflow_files.h"
 #include "launcher/workflow/workflow_table.h"
@@ -23,8 +24,8 @@ namespace fs = std::filesystem;
 using Kind = YamlNode::Kind;
 
 constexpr std::array<std::string_view, 4> kWorks = {"command", "experiment", "data", "report"};
-constexpr std::array<std::string_view, 9> kShared = {"env",        "resources", "time_limit", "retries", "code",
-                                                     "experiment", "files",     "engine",     "set"};
+constexpr std::array<std::string_view, 10> kShared = {"env",   "resources", "time_limit", "retries", "experiment",
+                                                      "files", "code",      "engine",     "set",     "slurm"};
 
 bool IsAmong(std::string_view word, std::span<const std::string_view> words) {
   return std::ranges::find(words, word) != words.end();
@@ -196,10 +197,24 @@ class Reader {
       step.files.push_back(Absolute(fields.files[i], draft.PlaceOf(fmt::format("files[{}]", i))));
     }
     step.work = WorkOf(entry, body, fields, report);
+    if (const auto* slurm = ValueOf(body, "slurm")) TakeSlurm(*slurm, step, report);
     draft.places.emplace("", entry.key_place);
     draft.places[""] = entry.key_place;
     places_.push_back(std::move(draft.places));
     return step;
+  }
+
+  /// It is checked where it comes to stand: in the spec of the step's job.
+  void TakeSlurm(const YamlNode& slurm, Step& step, Report& report) {
+    if (slurm.kind != Kind::kMap) {
+      return report.Error(slurm.place,
+                          "'slurm' is a map of fields as launch.slurm has them, such as {partition: debug}");
+    }
+    step.slurm = std::make_shared<const YamlNode>(slurm);
+    if (report.HasErrors()) return;
+    auto spec = JobSpecOf(step);
+    spec.place = slurm.place;
+    CheckSpecTree(std::move(spec), sources_, report);
   }
 
   std::string Absolute(const std::string& path, const Place& place) const {

@@ -82,6 +82,7 @@ struct Step {
   CodeInKey code = CodeInKey::kFiles;
   EngineChoice engine = EngineChoice::kAuto;
   StepResources resources;
+  std::shared_ptr<const YamlNode> slurm;  ///< as launch.slurm of a spec; null: left out
   std::optional<Seconds> time_limit;
   int retries = 0;
   std::map<std::string, std::string> origins;  ///< field -> "flow.yaml:12", "default"

@@ -69,6 +69,8 @@ void VisitStep(SpecVisitor& visit, StepFields& fields) {
   visit({"env", NamedTexts(), "{}", "Environment variables of its program.", "{OMP_NUM_THREADS: \"4\"}"}, step.env);
   visit({"engine", WordsFor<EngineChoice>(), "auto", "Where it runs.", "local"}, step.engine);
   visit.Section({"resources", Section(), "", "What it needs while it runs.", ""}, step.resources);
+  visit({"slurm", Of(kFree), "", "What its Slurm job asks for, as `launch.slurm` of a spec.", "{partition: debug}"},
+        ReadElsewhere{});
   visit({"time_limit", Of(kDuration), "", "It is ended and fails after this time.", "2h"}, step.time_limit);
   visit({"retries", Integer(0, 100), "0", "How often it starts again after a failure.", "2"}, step.retries);
 }

@@ -10,7 +10,11 @@
 #include "core/files.h"
 #include "core/nearest_word.h"
 #include "launcher/cli/commands/find_run.h"
+#include "launcher/cli/commands/workflow_jobs.h"
+#include "launcher/run/workflow/step_batch.h"
 #include "launcher/run/workflow/step_estimate.h"
+#include "launcher/run/workflow/step_observation.h"
+#include "launcher/run/workflow/step_submission.h"
 #include "launcher/run/workflow/workflow_folder.h"
 #include "launcher/run/workflow/workflow_run.h"
 #include "launcher/run/workflow/workflow_status.h"
@@ -51,15 +55,6 @@ void RequireSteps(const Workflow& workflow, const std::vector<std::string>& step
   }
 }
 
-void RequireThisMachine(const Workflow& workflow) {
-  for (const auto& step : workflow.steps) {
-    if (step.engine != EngineChoice::kSlurm) continue;
-    throw Error(ErrorKind::kUsage,
-                fmt::format("step '{}' has engine slurm, and workflows run on this machine only", step.name),
-                "set its engine to local, or run the workflow inside of an allocation");
-  }
-}
-
 Workflow Load(const SpecSelection& selection, const WorkflowOptions& options, Session& session) {
   auto workflow = ReadWorkflow(selection.spec, OverridesOf(selection));
   for (const auto& warning : workflow.warnings) session.output.Say(RenderDiagnostic(warning, "warning"));
@@ -69,7 +64,6 @@ Workflow Load(const SpecSelection& selection, const WorkflowOptions& options, Se
 
 int CarryOut(const RunFolder& folder, FileLock lock, const Workflow& workflow, const WorkflowOrder& order,
              Session& session) {
-  RequireThisMachine(workflow);
   return ManageWorkflow(folder, std::move(lock), workflow, order, session.output);
 }
 
@@ -183,8 +177,8 @@ void RefuseWorkflowOptions(const WorkflowOptions& options, const SpecSelection& 
 
 int RunWorkflow(const SpecSelection& selection, const WorkflowOptions& options, Session& session) {
   const auto workflow = Load(selection, options, session);
-  RequireThisMachine(workflow);
   const auto order = OrderFor(selection, options);
+  if (StepsAreJobs(workflow)) return FollowSteps(SubmitNewSteps(workflow, order, session), session);
   const auto folder = PrepareWorkflowRun(session.runs_directory, workflow, order);
   session.output.Say("run " + folder.id());
   return CarryOut(folder, folder.TakeManagerLock(), workflow, order, session);
@@ -192,8 +186,9 @@ int RunWorkflow(const SpecSelection& selection, const WorkflowOptions& options, 
 
 RunFolder PrepareWorkflow(const SpecSelection& selection, const WorkflowOptions& options, Session& session) {
   const auto workflow = Load(selection, options, session);
-  RequireThisMachine(workflow);
-  return PrepareWorkflowRun(session.runs_directory, workflow, OrderFor(selection, options));
+  const auto order = OrderFor(selection, options);
+  return StepsAreJobs(workflow) ? SubmitNewSteps(workflow, order, session)
+                                : PrepareWorkflowRun(session.runs_directory, workflow, order);
 }
 
 int PlanWorkflow(const SpecSelection& selection, const WorkflowOptions& options, Session& session) {
@@ -207,7 +202,10 @@ int PlanWorkflow(const SpecSelection& selection, const WorkflowOptions& options,
   const PlanFacts facts{reuse, std::move(estimates), total};
   const auto drawn = Drawn(workflow, facts);
   if (!options.svg.empty()) WriteFile(options.svg, DrawSvg(workflow, drawn));
-  session.output.Print({PlanDocument(workflow, facts), PlanText(workflow, drawn, total), workflow.name});
+  auto document = PlanDocument(workflow, facts);
+  const auto jobs = StepsAreJobs(workflow) ? PlanJobs(workflow, reuse, session) : std::vector<PlannedJob>();
+  AddJobs(jobs, document);
+  session.output.Print({document, PlanText(workflow, drawn, total) + DescribeJobs(jobs), workflow.name});
   return 0;
 }
 
@@ -222,13 +220,13 @@ int ValidateWorkflow(const SpecSelection& selection, Session& session) {
 }
 
 int ShowWorkflow(const RunFolder& folder, Session& session) {
-  const auto state = folder.ReadState();
+  const auto state = ObserveWorkflow(folder);
   PrintWorkflow(folder, state, session.output);
   return OutcomeExitCode(state.phase);
 }
 
 int ExplainWorkflow(const RunFolder& folder, Session& session) {
-  const auto state = folder.ReadState();
+  const auto state = ObserveWorkflow(folder);
   const auto document = WorkflowDocument(folder, state);
   std::string text = fmt::format("{}  {}", folder.id(), PhaseName(state.phase));
   if (!state.reason.empty()) text += "\n  " + state.reason;
@@ -250,8 +248,13 @@ int ResumeWorkflow(const RunFolder& folder, const std::vector<std::string>& over
   auto lock = folder.TakeManagerLock();
   auto order = ReadStoredWorkflow(folder).order;
   order.overrides.insert(order.overrides.end(), overrides.begin(), overrides.end());
+  if (const auto submitted = SubmittedWorkflow(folder)) {
+    return ResumeSteps(folder, lock, *submitted, order, overrides, session);
+  }
   const auto workflow = ReadWorkflowOf(order, folder);
+  const bool are_jobs = AreJobsAgain(folder, workflow);
   StoreWorkflow(folder, workflow, order);
+  if (are_jobs) return ResumeSteps(folder, lock, workflow, order, {}, session);
   return CarryOut(folder, std::move(lock), workflow, order, session);
 }
 
@@ -263,7 +266,8 @@ int PrintStepLogs(const RunFolder& folder, const std::string& step, Session& ses
   Json document{{"schema", "slipway.workflow.logs/1"}, {"run", folder.id()}, {"logs", Json::object()}};
   std::string text;
   for (const auto& name : step.empty() ? names : std::vector{step}) {
-    const auto log = ReadDocumentIfPresent(StepFolder(folder, name) / "log");
+    auto log = ReadDocumentIfPresent(StepFolder(folder, name) / "log");
+    if (!log) log = ReadDocumentIfPresent(StepFolder(folder, name) / "job.log");  // of a job that started nothing
     if (!log) continue;
     document["logs"][name] = *log;
     text += step.empty() ? fmt::format("==> {} <==\n{}", name, *log) : *log;

@@ -60,6 +60,9 @@ class ResultStore {
   /// To be called every kLeaseRenewal after HoldFor.
   void RenewLease() { lease_->Renew(); }
 
+  /// The result stays, if it is still there. Only after HoldFor.
+  void Keep(const std::string& id) { lease_->Add(id); }
+
   /// The ids of all results, complete or damaged, sorted.
   std::vector<std::string> All() const;
   /// The newest result of a key, complete or damaged; nothing when there is none. Held after HoldFor.

@@ -33,6 +33,8 @@ class StepReuse {
 
   /// Errors: SystemError when a file of the step cannot be read; those of CodeStates.
   const StepDecision& Decide(StepIndex step);
+  /// The step has this result: it was decided elsewhere.
+  void Know(StepIndex step, const std::string& id) { decisions_[step].emplace().id = id; }
   /// The decision on a step that was asked for before.
   const StepDecision& of(StepIndex step) const { return *decisions_[step]; }
   /// What it has looked at.

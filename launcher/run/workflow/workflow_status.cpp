@@ -10,6 +10,7 @@
 #include "core/text.h"
 #include "core/text_table.h"
 #include "core/units.h"
+#include "launcher/run/workflow/step_observation.h"
 
 namespace slipway::launcher {
 namespace {
@@ -28,7 +29,7 @@ bool IsRemoved(const StepRecord& record, const fs::path& results) {
 }  // namespace
 
 std::vector<StepRow> StepRowsOf(const RunFolder& folder, const RunState& state) {
-  auto records = ReadStepJournal(folder.path());
+  auto records = ObserveSteps(folder).records;
   const auto results = ResultsBeside(folder);
   std::vector<StepRow> rows;
   for (auto& step : ReadStoredWorkflow(folder).steps) {
@@ -92,6 +93,7 @@ Json StepDocument(const StepRow& row, const RunFolder& folder) {
           {"seconds", row.record.seconds},
           {"result", row.record.result},
           {"removed", row.removed},
+          {"job", row.record.job},
           {"folder", StepFolder(folder, row.step.name).string()}};
 }
 
