@@ -5,7 +5,10 @@ wide      no step needs another
 deep      each step needs the one before
 diamond   all but the first and last need the first; the last needs them all
 
-Each step runs `true`. The sides take turns, round by round, each in a fresh folder; medians over the rounds. GNU
+gap       how long after the start of a step the next one of a chain starts: each writes down the time and ends
+memory    resident memory of Slipway's manager in the second and in the last tenth of the time that `wide` takes
+
+The shapes: each step runs `true`. The sides take turns, round by round, each in a fresh folder; medians over the rounds. GNU
 parallel knows no dependencies: it runs the wide shape only. A side that is not installed is left out. Slipway keeps a
 record and a result of each step, so that it runs only once; make and parallel keep none.
 """
@@ -120,17 +123,62 @@ def row_of(shape, side, seconds, steps):
             "max_s": round(max(seconds), 4), "steps_per_s": round(steps / median, 1)}
 
 
+def gaps_of(folder, steps):
+    """Seconds between the starts of the steps of a chain."""
+    command = json.dumps(["sh", "-c", "date +%s%N >> times"])
+    lines = "\n".join(f"  s{number}: {{command: {command}, after: [{f's{number - 1}' if number else ''}]}}"
+                      for number in range(steps))
+    (folder / "flow.yaml").write_text(f"name: chain\nsteps:\n{lines}\n")
+    subprocess.run([PROGRAM, "-q", "--runs-dir", "runs", "run", "flow.yaml"], cwd=folder, check=True,
+                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    times = [int(line) for line in (folder / "times").read_text().split()]
+    return [(after - before) / 1e9 for before, after in zip(times, times[1:])]
+
+
+def gap_row(steps):
+    with tempfile.TemporaryDirectory() as folder:
+        gaps = sorted(gaps_of(pathlib.Path(folder), steps))
+    return {"median_s": round(statistics.median(gaps), 4), "p99_s": round(gaps[int(len(gaps) * 0.99)], 4),
+            "max_s": round(gaps[-1], 4)}
+
+
+def resident_bytes(pid):
+    """None: it has ended."""
+    try:
+        return int(pathlib.Path(f"/proc/{pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    except OSError:
+        return None
+
+
+def memory_row(steps):
+    samples = []
+    with tempfile.TemporaryDirectory() as folder:
+        command = slipway_side(pathlib.Path(folder), needs_of("wide", steps), os.cpu_count())
+        manager = subprocess.Popen(command, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        while manager.poll() is None:
+            samples.append(resident_bytes(manager.pid))
+            time.sleep(0.005)
+    samples = [each for each in samples if each]
+    tenth = max(1, len(samples) // 10)
+    return {"begin_bytes": int(statistics.median(samples[tenth:2 * tenth] or samples)),
+            "end_bytes": int(statistics.median(samples[-tenth:]))}
+
+
 def print_table(result):
     print(f"{result['steps']} steps, {result['cpus']} CPUs, {result['rounds']} rounds")
     print(f"{'shape':9} {'side':10} {'median s':>9} {'min':>8} {'max':>8} {'steps/s':>9}")
     for row in result["rows"]:
         print("{shape:9} {side:10} {median_s:9.3f} {min_s:8.3f} {max_s:8.3f} {steps_per_s:9.0f}".format(**row))
+    print("gap       {median_s:.4f} s median, {p99_s:.4f} s of 99 %, {max_s:.4f} s at most".format(**result["gap"]))
+    begin, end = (result["memory"][key] / 2**20 for key in ("begin_bytes", "end_bytes"))
+    print(f"memory    {begin:.1f} MiB early, {end:.1f} MiB at the end")
 
 
 def main():
     arguments = arguments_of(sys.argv[1:])
     result = {"schema": "slipway.bench.workflow/1", "steps": arguments.steps, "rounds": arguments.rounds,
-              "cpus": os.cpu_count(), "rows": measure(arguments)}
+              "cpus": os.cpu_count(), "rows": measure(arguments), "gap": gap_row(arguments.steps),
+              "memory": memory_row(arguments.steps)}
     if arguments.json:
         print(json.dumps(result))
     else:

@@ -356,8 +356,10 @@ void DescribeBench(CLI::App& app, Arguments& arguments) {
 
 void DescribeOtherCommands(CLI::App& app, Arguments& arguments) {
   auto* schema = AddCommand(app, "schema", "Print the JSON Schema of the spec, for editors",
-                            "  slipway schema > slipway.schema.json\n  slipway schema --markdown");
-  schema->add_flag("--markdown", arguments.schema.markdown, "Print the reference page instead");
+                            "  slipway schema > slipway.schema.json\n  slipway schema --markdown\n"
+                            "  slipway schema --workflow > slipway-workflow.schema.json");
+  auto* markdown = schema->add_flag("--markdown", arguments.schema.markdown, "Print the reference page instead");
+  schema->add_flag("--workflow", arguments.schema.workflow, "Of workflow files")->excludes(markdown);
   schema->callback([&] { arguments.command = [&](Session& session) { return Schema(arguments.schema, session); }; });
 
   auto* completion = AddCommand(app, "completion", "Print a completion script for a shell",

@@ -40,6 +40,7 @@
 #include "launcher/cli/commands/usage.h"
 #include "launcher/cli/commands/watch.h"
 #include "launcher/cli/commands/workflow.h"
+#include "launcher/cli/commands/workflow_jobs.h"
 #include "launcher/cli/describe.h"
 #include "launcher/run/data/staging_member.h"
 
@@ -77,6 +78,8 @@ struct Arguments {
   RunOptions run;
   WorkflowOptions workflow;
   WhyOptions workflow_why;
+  WorkflowGcOptions workflow_gc;
+  StepJobOptions workflow_step;
   ResumeOptions resume;
   ManageOptions manage;
   MemberOptions stage_member;

@@ -8,8 +8,8 @@
 namespace slipway::launcher {
 
 void DescribeWorkflowCommands(CLI::App& app, Arguments& arguments) {
-  auto* workflow =
-      AddCommand(app, "workflow", "Look into the steps of a workflow", "  slipway workflow why last train");
+  auto* workflow = AddCommand(app, "workflow", "Look into the steps of workflows, and remove old results",
+                              "  slipway workflow why last train\n  slipway workflow gc --older-than 30d");
   workflow->require_subcommand(1);
 
   auto* why = AddCommand(*workflow, "why", "Say what has changed since the last result of a step",
@@ -19,6 +19,22 @@ void DescribeWorkflowCommands(CLI::App& app, Arguments& arguments) {
   why->add_option("step", arguments.workflow_why.step, "Name of the step")->required();
   why->callback(
       [&] { arguments.command = [&](Session& session) { return ShowWhy(arguments.workflow_why, session); }; });
+
+  auto& options = arguments.workflow_gc;
+  auto* gc = AddCommand(*workflow, "gc", "Remove results of steps that nothing uses",
+                        "  slipway workflow gc --dry-run\n  slipway workflow gc --older-than 30d\n"
+                        "  slipway workflow gc --older-than 90d --ended-runs");
+  gc->add_option("--older-than", options.older_than, "Only results unused for this long, e.g. 12h, 30d");
+  gc->add_flag("--ended-runs", options.ended_runs, "Also results of runs that have ended; resume makes them again");
+  gc->add_flag("--dry-run", options.dry_run, "Say what would be removed; remove nothing");
+  gc->callback(
+      [&] { arguments.command = [&](Session& session) { return WorkflowGc(arguments.workflow_gc, session); }; });
+
+  auto* step = workflow->add_subcommand("step", "Carry out a step in its Slurm job (started by submit)")->group("");
+  step->add_option("run", arguments.workflow_step.run)->required();
+  step->add_option("step", arguments.workflow_step.step)->required();
+  step->callback(
+      [&] { arguments.command = [&](Session& session) { return CarryOutStep(arguments.workflow_step, session); }; });
 }
 
 }  // namespace slipway::launcher

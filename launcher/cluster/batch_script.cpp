@@ -112,6 +112,8 @@ std::string Options(const BatchJob& job) {
   head.Option("--constraint", job.constraint);
   head.Option("--reservation", job.reservation);
   head.Option("--licenses", job.licenses);
+  head.Option("--dependency", job.dependency);
+  if (job.cancel_on_impossible_dependency) head.Flag("--kill-on-invalid-dep=yes");
   AskForNodes(job, head);
   AskForTime(job, head);
   head.Option("--chdir", job.directory.string());

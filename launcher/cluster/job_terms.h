@@ -15,6 +15,8 @@ struct JobTerms {
   std::string constraint;
   std::string reservation;
   std::string licenses;
+  std::string dependency;                        ///< "afterok:12:13"
+  bool cancel_on_impossible_dependency = false;  ///< Slurm removes it once `dependency` can never hold
   int nodes = 1;
   bool requeue = true;     ///< by Slurm itself, after preemption or the loss of the batch host
   bool exclusive = false;  ///< no other job on its nodes

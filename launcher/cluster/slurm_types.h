@@ -37,14 +37,12 @@ struct SubmitRequest : JobTerms {
   std::int64_t memory_per_node_mib = 0;
   std::int64_t memory_per_cpu_mib = 0;
   int time_limit_minutes = 0;
-  std::string dependency;  ///< "afterok:12"
   std::string burst_buffer;
   std::string array;  ///< "0-99%8"
   std::string exclude_nodes;
   int warn_signal = 0;  ///< sent to the script `warn_seconds` before the time limit, give or take a minute
   int warn_seconds = 0;
   bool hold = false;
-  bool cancel_on_impossible_dependency = false;
 
   bool operator==(const SubmitRequest&) const = default;
 };

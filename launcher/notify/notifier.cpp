@@ -84,9 +84,9 @@ struct Notifier::Entry {
   std::unique_ptr<Delivery> delivery = {};
 };
 
-Notifier::Notifier(const RunFolder& folder, const Plan& plan, EventLoop& loop, Output& output)
-    : folder_(folder), plan_(plan), loop_(loop), output_(output) {
-  for (const auto& spec : plan.spec().notify) entries_.push_back(std::make_unique<Entry>(Entry{spec}));
+Notifier::Notifier(const RunFolder& folder, NotifyOrder order, EventLoop& loop, Output& output)
+    : folder_(folder), order_(std::move(order)), loop_(loop), output_(output) {
+  for (const auto& spec : order_.entries) entries_.push_back(std::make_unique<Entry>(Entry{spec}));
 }
 
 Notifier::~Notifier() {
@@ -96,7 +96,7 @@ Notifier::~Notifier() {
 Notice Notifier::NoticeOf(std::string state, std::string reason) const {
   Notice notice;
   notice.run = folder_.id();
-  notice.name = plan_.spec().name;
+  notice.name = order_.name;
   notice.state = std::move(state);
   notice.reason = std::move(reason);
   notice.best = best_;
@@ -117,6 +117,10 @@ void Notifier::RunEnded(const RunState& state) {
 void Notifier::AttemptFailed(const RunState& state) {
   Send({NotifyOn::kFailure},
        NoticeOf("running", fmt::format("attempt {} failed and starts again: {}", state.attempt, state.reason)));
+}
+
+void Notifier::StepFailed(const std::string& step, const std::string& reason) {
+  Send({NotifyOn::kFailure}, NoticeOf("running", fmt::format("step '{}' failed: {}", step, FirstLine(reason))));
 }
 
 void Notifier::FoundBest(const BestTrial& best) {
@@ -166,7 +170,7 @@ void Notifier::Start(Entry& entry, const Notice& notice) {
   SpawnOptions options;
   options.argv = spec.webhook ? std::vector{HelperProgram("slipway-notify").string()} : spec.command;
   options.environment = std::move(environment);
-  const auto& beside_spec = plan_.document.directory;
+  const auto& beside_spec = order_.directory;
   options.working_directory = std::filesystem::is_directory(beside_spec) ? beside_spec : folder_.path();
   options.stdin_fd = input.get();
   options.stdout_fd = pipe.write.get();

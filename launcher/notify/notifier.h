@@ -6,6 +6,7 @@
 #pragma once
 
 #include <deque>
+#include <filesystem>
 #include <memory>
 #include <string>
 #include <vector>
@@ -14,7 +15,6 @@
 #include "core/interrupt.h"
 #include "core/output.h"
 #include "launcher/notify/notice.h"
-#include "launcher/plan/plan.h"
 #include "launcher/run_folder/run_folder.h"
 
 namespace slipway::launcher {
@@ -26,11 +26,18 @@ struct BestTrial {
   std::int64_t trial = 0;
 };
 
+/// Which notifications a run sends.
+struct NotifyOrder {
+  std::string name;                 ///< of the experiment or workflow
+  std::filesystem::path directory;  ///< where commands work: beside the spec
+  std::vector<NotifySpec> entries;
+};
+
 /// All calls from the thread of `loop`; none throws. An entry sends one notification at a time, in order. Of those that
 /// wait, a new best replaces an older one, and at most 32 wait.
 class Notifier {
  public:
-  Notifier(const RunFolder& folder, const Plan& plan, EventLoop& loop, Output& output);
+  Notifier(const RunFolder& folder, NotifyOrder order, EventLoop& loop, Output& output);
   Notifier(const Notifier&) = delete;
   Notifier& operator=(const Notifier&) = delete;
   /// Ends what still runs.
@@ -39,6 +46,8 @@ class Notifier {
   void RunEnded(const RunState& state);
   /// An attempt has failed, and the next one follows.
   void AttemptFailed(const RunState& state);
+  /// A step of a workflow has failed, after all retries.
+  void StepFailed(const std::string& step, const std::string& reason);
   void FoundBest(const BestTrial& best);
   void FoundHang(const std::string& message);
 
@@ -59,7 +68,7 @@ class Notifier {
   void Fail(const Entry& entry, NotifyOn event, const std::string& why);
 
   const RunFolder& folder_;
-  const Plan& plan_;
+  NotifyOrder order_;
   EventLoop& loop_;
   Output& output_;
   std::vector<std::unique_ptr<Entry>> entries_;

@@ -18,6 +18,7 @@
 #include "core/process.h"
 #include "core/text.h"
 #include "launcher/provenance/container_facts.h"
+#include "launcher/provenance/git_helper.h"
 #include "launcher/provenance/python_facts.h"
 #include "launcher/ranks/local/nvml.h"
 
@@ -26,7 +27,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr auto kGitLimit = std::chrono::seconds(10);
 constexpr auto kMpiLimit = std::chrono::seconds(5);
 constexpr std::uint64_t kLargestProgramFile = std::uint64_t{16} << 20;
 
@@ -139,35 +139,12 @@ fs::path FileIn(const std::string& word, const fs::path& directory) {
   return path;
 }
 
-/// The answer comes in lines, of which some may be missing.
-RepositoryState StateFrom(const Captured& answer) {
-  Json members = Json::object();
-  LineWords lines(answer.output);
-  while (!lines.rest().empty()) {
-    const auto line = Json::parse(lines.Word('\n'), nullptr, false);
-    if (line.is_object()) members.update(line);
-  }
-  auto state = RepositoryStateFromJson(members);
-  if (members.value("complete", false) || !state.not_recorded.empty()) return state;
-  state.not_recorded = answer.timed_out ? fmt::format("git took longer than {} s", kGitLimit.count())
-                                        : fmt::format("slipway-git failed: {}", FirstLine(answer.errors));
-  return state;
-}
-
 }  // namespace
 
 RepositoryState RepositoryOf(const std::vector<fs::path>& folders, const fs::path& runs, bool with_diff) {
-  const auto helper = HelperProgram("slipway-git");
-  RepositoryState state;
-  std::error_code error;
-  if (!fs::exists(helper, error)) {
-    state.not_recorded = fmt::format("'{}' is not installed: Slipway was built without libgit2", helper.string());
-    return state;
-  }
-  SpawnOptions options;
-  options.argv = {helper.string(), with_diff ? "all" : "names", runs.string()};
-  for (const auto& folder : folders) options.argv.push_back(folder.string());
-  return StateFrom(RunAndCapture(std::move(options), kGitLimit));
+  std::vector<std::string> words{with_diff ? "all" : "names", runs.string()};
+  for (const auto& folder : folders) words.push_back(folder.string());
+  return RepositoryStateFromJson(AskGit(std::move(words)));
 }
 
 ProgramPlaces PlacesOfProgram(const Plan& plan) {

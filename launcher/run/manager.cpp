@@ -93,6 +93,8 @@ class Manager {
   }
 
  private:
+  NotifyOrder OrderOfNotices() const { return {plan_.spec().name, plan_.document.directory, plan_.spec().notify}; }
+
   void BecomeManager() {
     // Submitted runs are queued when their job begins; one that lost its node is found as its manager left it.
     if (state_.phase == Phase::kQueued || state_.batch_job != 0) NoteOwnJob();
@@ -103,7 +105,7 @@ class Manager {
     ForgetEnd(state_);
     state_.metrics.clear();
     if (!trial_) RecordMachine(folder_, plan_, state_.batch_job != 0);
-    if (!plan_.spec().notify.empty()) notifier_.emplace(folder_, plan_, loop_, output_);
+    if (!plan_.spec().notify.empty()) notifier_.emplace(folder_, OrderOfNotices(), loop_, output_);
     if (plan_.spec().train.metrics.tensorboard) {
       tensorboard_.emplace(trial_ ? folder_.path().parent_path().parent_path() : folder_.path(), loop_, output_);
       if (!trial_) tensorboard_->CatchUp();

@@ -158,8 +158,9 @@ FileLock RunFolder::TakeManagerLock(std::chrono::milliseconds patience) const {
     lock = FileLock::TryAcquire(path, LockMode::kExclusive);
   }
   if (!lock) {
-    const auto holder = ReadDocumentIfPresent(path).value_or("another process");
-    throw Error(ErrorKind::kBusy, fmt::format("run {} is managed by {}", id(), holder),
+    const auto holder = ReadDocumentIfPresent(path).value_or("");  // empty until its holder has described itself
+    throw Error(ErrorKind::kBusy,
+                fmt::format("run {} is managed by {}", id(), holder.empty() ? "another process" : holder),
                 fmt::format("wait for it (slipway wait {0}) or end it (slipway cancel {0})", id()));
   }
   RequireNoManagerElsewhere(ReadStoredState(path_), id());

@@ -47,6 +47,7 @@ constexpr auto kKeepAliveEvery = std::chrono::seconds(15);
 constexpr auto kPatienceAtEnd = std::chrono::milliseconds(300);
 
 constexpr const char* kText = "text/plain; charset=utf-8";
+constexpr const char* kHtml = "text/html; charset=utf-8";
 constexpr const char* kJson = "application/json";
 
 /// What a thread that reads runs has found.
@@ -130,7 +131,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
  private:
   void Take(error_code error);
   void Answer(http::status status, std::string body, const char* type);
-  void Answer(const Outcome<std::string>& json);
+  void Answer(const Outcome<std::string>& found, const char* type = kJson);
   void Reply(http::response<http::string_body> response);
   void Stream(const std::string& id, const Outcome<ViewEvent>& found);
   void WriteStream();
@@ -141,6 +142,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void Do(const ShowPage&);
   void Do(const ListAllRuns&);
   void Do(const ShowRuns& wanted);
+  void Do(const ShowWorkflow& wanted);
   void Do(const FollowRun& wanted);
 
   beast::tcp_stream stream_;
@@ -208,9 +210,9 @@ void Connection::Answer(http::status status, std::string body, const char* type)
   Reply(std::move(response));
 }
 
-void Connection::Answer(const Outcome<std::string>& json) {
-  if (const auto* text = std::get_if<std::string>(&json)) return Answer(http::status::ok, *text, kJson);
-  const auto& error = std::get<Error>(json);
+void Connection::Answer(const Outcome<std::string>& found, const char* type) {
+  if (const auto* text = std::get_if<std::string>(&found)) return Answer(http::status::ok, *text, type);
+  const auto& error = std::get<Error>(found);
   Answer(StatusOf(error), JsonText(ErrorDocument(error)), kJson);
 }
 
@@ -226,7 +228,7 @@ void Connection::Do(const EnterPage&) {
   Reply(std::move(response));
 }
 
-void Connection::Do(const ShowPage&) { Answer(http::status::ok, LivePage(), "text/html; charset=utf-8"); }
+void Connection::Do(const ShowPage&) { Answer(http::status::ok, LivePage(), kHtml); }
 
 void Connection::Do(const ListAllRuns&) {
   server_.Compute(
@@ -242,6 +244,12 @@ void Connection::Do(const ShowRuns& wanted) {
   };
   server_.Compute(server_.views, read,
                   [self = shared_from_this()](const Outcome<std::string>& found) { self->Answer(found); });
+}
+
+void Connection::Do(const ShowWorkflow& wanted) {
+  const auto read = [&runs = server_.runs, id = wanted.id] { return runs.WorkflowPageOf(id); };
+  server_.Compute(server_.views, read,
+                  [self = shared_from_this()](const Outcome<std::string>& found) { self->Answer(found, kHtml); });
 }
 
 void Connection::Do(const FollowRun& wanted) {

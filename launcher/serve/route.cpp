@@ -76,6 +76,11 @@ Action ActionForRuns(std::vector<std::string> ids) {
   return ShowRuns{std::move(ids)};
 }
 
+Action ActionForWorkflow(std::vector<std::string> ids) {
+  if (ids.size() != 1) return Refuse{400, "name one run: run=ID"};
+  return ShowWorkflow{std::move(ids.front())};
+}
+
 Action ActionForChanges(std::vector<std::string> ids) {
   if (ids.size() != 1) return Refuse{400, "name one run: run=ID"};
   return FollowRun{std::move(ids.front())};
@@ -98,6 +103,7 @@ Action Decide(const HttpRequest& request, const Access& access) {
   if (path == "/") return proof == Proof::kUrl ? Action(EnterPage{}) : Action(ShowPage{});
   if (path == "/api/runs") return ListAllRuns{};
   if (path == "/api/view") return ActionForRuns(ValuesOf(*query, "run"));
+  if (path == "/workflow") return ActionForWorkflow(ValuesOf(*query, "run"));
   if (path == "/api/changes") return ActionForChanges(ValuesOf(*query, "run"));
   return Refuse{404, "there is no such page"};
 }

@@ -30,10 +30,13 @@ struct ListAllRuns {};
 struct ShowRuns {
   std::vector<std::string> ids;  ///< 1 to kMostCompared, as written by the client: anything
 };
+struct ShowWorkflow {
+  std::string id;  ///< as written by the client: anything
+};
 struct FollowRun {
   std::string id;  ///< as written by the client: anything
 };
-using Action = std::variant<Refuse, EnterPage, ShowPage, ListAllRuns, ShowRuns, FollowRun>;
+using Action = std::variant<Refuse, EnterPage, ShowPage, ListAllRuns, ShowRuns, ShowWorkflow, FollowRun>;
 
 inline constexpr std::size_t kMostCompared = 20;
 

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "launcher/run/workflow/workflow_status.h"
 #include "launcher/view/best_of_run.h"
 #include "launcher/view/view_reader.h"
 
@@ -22,6 +23,10 @@ struct RunStamp {
 RunStamp StampOfRun(const RunFolder& run, const std::optional<RunState>& state) {
   RunStamp stamp{StampOf(run.path() / "state.json"), StampOf(run.path()), {}};
   if (!state || HasEnded(state->phase)) return stamp;
+  if (IsWorkflowRun(run)) {
+    stamp.results = StampOf(run.path() / "workflow.jsonl");
+    return stamp;
+  }
   stamp.results = StampOf(state->ensemble ? run.trial_book().string() + "-wal"
                                           : (run.attempt(state->attempt) / "metrics.jsonl").string());
   return stamp;
@@ -37,6 +42,12 @@ Json RowOf(RunView view) {
   auto whole = ToJson(view);
   Json row;
   for (const char* name : kShown) row[name] = std::move(whole[name]);
+  return row;
+}
+
+Json FirstRowOf(const RunFolder& run, const RunState& state) {
+  auto row = RowOf(ViewOf(run, state));
+  if (IsWorkflowRun(run)) row["kind"] = "workflow";
   return row;
 }
 
@@ -59,7 +70,17 @@ Json RowOfSingle(const RunFolder& run, const RunState& state, RunView view) {
   return row;
 }
 
+/// How many of its steps have ended.
+Json RowOfWorkflow(const RunFolder& run, const RunState& state) {
+  auto row = FirstRowOf(run, state);
+  const auto steps = StepRowsOf(run, state);
+  const auto ended = std::ranges::count_if(steps, [](const auto& step) { return IsFinal(step.record.state); });
+  row["progress"] = Json{{"done", ended}, {"total", steps.size()}, {"unit", "steps"}, {"left_s", nullptr}};
+  return row;
+}
+
 Json WholeRowOf(const RunFolder& run, const RunState& state) {
+  if (IsWorkflowRun(run)) return RowOfWorkflow(run, state);
   auto view = ViewReader(run).Read(Depth::kGlance, state);
   return state.ensemble ? RowOf(std::move(view)) : RowOfSingle(run, state, std::move(view));
 }
@@ -128,7 +149,7 @@ void RunList::Take(RunRow run, SteadyTime now, Entry& entry) {
   entry.run = std::move(run);
   if (is_as_before) return;
   entry.row_is_whole = !entry.run.state;
-  entry.row = entry.run.state ? RowOf(ViewOf(entry.run.folder, *entry.run.state))
+  entry.row = entry.run.state ? FirstRowOf(entry.run.folder, *entry.run.state)
                               : RowWithout(entry.run.folder, *entry.run.trouble);
 }
 

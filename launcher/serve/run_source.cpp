@@ -9,6 +9,7 @@
 #include "core/json_text.h"
 #include "launcher/run_folder/attempt_files.h"
 #include "launcher/view/view_reader.h"
+#include "launcher/view/workflow_page.h"
 
 namespace slipway::launcher {
 namespace {
@@ -97,7 +98,21 @@ bool RunSource::ReadAhead() {
   return !list_is_complete_;
 }
 
+/// Only names of its steps: others may lead anywhere.
+RunFolder RunSource::FindStep(const RunFolder& run, const std::string& step) const {
+  const bool is_step =
+      IsWorkflowRun(run) &&
+      std::ranges::any_of(ReadStoredWorkflow(run).steps, [&](const auto& stored) { return stored.name == step; });
+  const auto runs = is_step ? ListRuns(StepFolder(run, step)) : std::vector<RunFolder>();
+  if (!runs.empty()) return runs.back();
+  throw Error(ErrorKind::kUsage, fmt::format("run {} has no step with a run of this name", run.id()),
+              "go back to the list of runs");
+}
+
 RunFolder RunSource::Find(const std::string& id) const {
+  if (const auto slash = id.find('/'); slash != std::string::npos) {
+    return FindStep(Find(id.substr(0, slash)), id.substr(slash + 1));
+  }
   for (const auto& run : ListRuns(runs_directory_)) {
     if (run.id() == id) return run;
   }
@@ -118,6 +133,18 @@ std::shared_ptr<RunSource::Remembered> RunSource::Remember(const RunFolder& run)
 }
 
 RunSource::View RunSource::Read(const std::string& id) { return Remember(Find(id))->Read(); }
+
+std::string RunSource::WorkflowPageOf(const std::string& id) const {
+  const auto run = Find(id);
+  if (!IsWorkflowRun(run)) {
+    throw Error(ErrorKind::kUsage, fmt::format("run {} is no workflow", run.id()), "go back to the list of runs");
+  }
+  const auto links = [](const StepRow& row, const std::filesystem::path& of_step) -> std::vector<PageLink> {
+    const auto workflow = of_step.parent_path().parent_path().parent_path().filename();  // WORKFLOW/steps/STEP/RUN
+    return {{"run", of_step.empty() ? "" : fmt::format("./#/run/{}%2F{}", workflow.string(), row.step.name)}};
+  };
+  return WorkflowPage(run, run.ReadState(), {links, true});
+}
 
 ViewEvent RunSource::Changes(const std::string& id, const View& before) {
   const auto view = Read(id);

@@ -36,10 +36,13 @@ class RunSource {
 
   using View = std::shared_ptr<const RunView>;
   /// The run as it is now. The same object as before: it has not changed. An id that ListRuns does not give is no run,
-  /// whatever it holds.
+  /// whatever it holds. "ID/STEP": the newest run of a step of a workflow.
   /// Errors: Error(kUsage) for no run; Error(kTryAgain) when another thread has read it for five seconds; those of
   /// RunFolder::ReadState.
   View Read(const std::string& id);
+  /// The page of the steps of a workflow. Errors: Error(kUsage) for no run of a workflow; those of
+  /// RunFolder::ReadState.
+  std::string WorkflowPageOf(const std::string& id) const;
   /// The same as an event, unless it is still `before`.
   ViewEvent Changes(const std::string& id, const View& before);
 
@@ -47,6 +50,7 @@ class RunSource {
   class Remembered;
   void ReadList();
   RunFolder Find(const std::string& id) const;
+  RunFolder FindStep(const RunFolder& run, const std::string& step) const;
   std::shared_ptr<Remembered> Remember(const RunFolder& run);
 
   std::filesystem::path runs_directory_;

@@ -177,13 +177,17 @@ std::string_view TopLevelKey(const Field& field) {
 
 }  // namespace
 
-Json JsonSchema() {
-  auto schema = SectionSchema(FieldTree());
+Json SchemaOfFields(const FieldNode& tree) {
+  auto schema = SectionSchema(tree);
   schema["type"] = "object";
+  return schema;
+}
+
+Json JsonSchema() {
   Json document{{"$schema", "http://json-schema.org/draft-07/schema#"},
                 {"title", "Slipway experiment"},
                 {"description", "One experiment: its data, how its ranks start, what they run, and its ensemble."}};
-  document.update(schema);
+  document.update(SchemaOfFields(FieldTree()));
   return document;
 }
 

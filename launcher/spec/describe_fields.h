@@ -8,8 +8,13 @@
 
 namespace slipway::launcher {
 
+struct FieldNode;
+
 /// JSON Schema, draft-07, `additionalProperties: false` throughout.
 Json JsonSchema();
+
+/// The schema of the fields of another table.
+Json SchemaOfFields(const FieldNode& tree);
 
 /// The reference page, in Markdown: docs/reference/spec.md.
 std::string ReferencePage();

@@ -319,7 +319,11 @@ void CheckSpecTree(YamlNode tree, Sources& sources, Report& report) {
 }
 
 SpecDocument LoadWrittenSpec(const fs::path& path, const fs::path& directory) {
-  Loader loader(path, ReadYamlFile(path, "spec"), directory);
+  return LoadSpecText(ReadYamlFile(path, "spec"), path, directory);
+}
+
+SpecDocument LoadSpecText(std::string text, const fs::path& name, const fs::path& directory) {
+  Loader loader(name, std::move(text), directory);
   for (const fs::path& file : SettingsFiles()) loader.AddSettings(file);
   loader.AddWrittenSpec();
   return loader.Finish();

@@ -113,6 +113,9 @@ class SpecVisitor {
 
 struct EnsembleSpec;
 struct SchedulerSpec;
+struct NotifySpec;
+/// In spec_table.cpp.
+void Visit(SpecVisitor& visit, NotifySpec& notify);
 /// In spec_table_ensemble.cpp.
 void Visit(SpecVisitor& visit, EnsembleSpec& ensemble);
 void Visit(SpecVisitor& visit, SchedulerSpec& scheduler);

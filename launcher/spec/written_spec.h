@@ -14,5 +14,7 @@ std::string ReadYamlFile(const std::filesystem::path& path, const std::string& w
 
 /// A spec that a workflow has written: its references were replaced, and its relative paths start at `directory`.
 SpecDocument LoadWrittenSpec(const std::filesystem::path& path, const std::filesystem::path& directory);
+/// The same for a text without a file; messages call it `name`.
+SpecDocument LoadSpecText(std::string text, const std::filesystem::path& name, const std::filesystem::path& directory);
 
 }  // namespace slipway::launcher

@@ -21,10 +21,20 @@ std::optional<double> TimeOfRun(const RunView& run, double now) {
   return std::max(0.0, run.ended.value_or(now) - *run.started);
 }
 
+/// Shows the steps of a workflow, or the log of one.
+bool IsOfWorkflow(const Model& model) { return model.page == Page::kSteps || !model.step.empty(); }
+
 void DrawTitle(Frame& frame, const Model& model) {
   const auto& run = model.data->run;
   int column = frame.Put(0, 1, "slipway watch", Style::kTitle) + 2;
-  if (model.page != Page::kRuns && run) {
+  if (const auto& workflow = model.data->workflow; IsOfWorkflow(model) && workflow) {
+    column = frame.Put(0, column, workflow->id, Style::kTitle) + 2;
+    column = frame.Put(0, column, PhaseName(workflow->phase), Style::kTitle) + 2;
+    if (workflow->started) {
+      const double until = workflow->ended.value_or(model.now);
+      frame.Put(0, column, DurationText(std::max(0.0, until - *workflow->started)), Style::kTitle);
+    }
+  } else if (model.page != Page::kRuns && run) {
     column = frame.Put(0, column, run->run, Style::kTitle) + 2;
     column = frame.Put(0, column, PhaseName(run->phase), Style::kTitle) + 2;
     if (const auto time = TimeOfRun(*run, model.now))
@@ -39,6 +49,8 @@ void DrawTitle(Frame& frame, const Model& model) {
 }
 
 std::string TitleOf(const Model& model) {
+  if (model.page == Page::kSteps) return "steps";
+  if (!model.step.empty()) return "log of step " + model.step;
   if (model.page == Page::kTrial && model.trial) return fmt::format("trial {}", *model.trial);
   if (model.page == Page::kLog && model.trial) return fmt::format("log of trial {}, rank {}", *model.trial, model.rank);
   if (model.page == Page::kLog) return fmt::format("log of rank {}", model.rank);
@@ -70,13 +82,15 @@ void DrawTabs(Frame& frame, const Model& model) {
 
 std::string KeysOf(const Model& model) {
   if (model.page == Page::kRuns) return "Enter open  / filter  s sort  c cancel  ? help  q quit";
+  if (model.page == Page::kSteps) return "Enter open  l log  / filter  s sort  c cancel  ? help  q quit";
+  if (!model.step.empty()) return "Up Down PgUp PgDn move  Esc back  ? help  q quit";
   if (model.page == Page::kLog) return "Up Down PgUp PgDn move  Left Right rank  Esc back  ? help  q quit";
   if (model.page == Page::kTrial) return "l log  t retry  y log scale  Esc back  ? help  q quit";
   if (model.page == Page::kTrials || model.page == Page::kPlaces) {
     return "Enter open  l log  / filter  s sort  t retry  c cancel  ? help  q quit";
   }
   if (model.page == Page::kRanks) return "Enter log  s sort  r reverse  / filter  c cancel  ? help  q quit";
-  return std::string("Tab next page  l log  c cancel  ") + (model.has_list ? "Esc back  " : "") + "? help  q quit";
+  return std::string("Tab next page  l log  c cancel  ") + (model.back.empty() ? "" : "Esc back  ") + "? help  q quit";
 }
 
 void DrawBottom(Frame& frame, const Model& model) {
@@ -115,13 +129,15 @@ void DrawTooSmall(Frame& frame) {
 
 void DrawPage(Frame& frame, const Rectangle& body, const Model& model) {
   if (model.page == Page::kRuns) return DrawRunList(frame, body, model);
-  if (!model.data->run) {
+  const bool is_there = IsOfWorkflow(model) ? model.data->workflow != nullptr : model.data->run != nullptr;
+  if (!is_there) {
     const bool failed = !model.data->trouble.empty();
     frame.Put(body.row, 2, failed ? model.data->trouble : "reading the run folder ...",
               failed ? Style::kBad : Style::kDim);
     return;
   }
   switch (model.page) {
+    case Page::kSteps: return DrawSteps(frame, body, model);
     case Page::kCurves: return DrawCurves(frame, body, model);
     case Page::kRanks: return DrawRanks(frame, body, model);
     case Page::kTrials: return DrawTrials(frame, body, model);
@@ -136,10 +152,13 @@ void DrawPage(Frame& frame, const Rectangle& body, const Model& model) {
 }  // namespace
 
 Style StyleOfState(std::string_view state) {
-  if (state == "succeeded" || state == "complete") return Style::kGood;
+  if (state == "succeeded" || state == "complete" || state == "done") return Style::kGood;
   if (state == "failed" || state == "lost" || state == "unreadable") return Style::kBad;
   if (state == "running" || state == "staging" || state == "claimed") return Style::kAccent;
-  if (state == "cancelled" || state == "pruned" || state == "queued" || state == "paused") return Style::kDim;
+  if (state == "cancelled" || state == "pruned" || state == "queued" || state == "paused" || state == "reused" ||
+      state == "skipped") {
+    return Style::kDim;
+  }
   return Style::kPlain;
 }
 

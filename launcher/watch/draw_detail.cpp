@@ -100,7 +100,8 @@ void DrawTrial(Frame& frame, const Rectangle& place, const Model& model) {
 
 void DrawLog(Frame& frame, const Rectangle& place, const Model& model) {
   const auto& log = model.data->log;
-  const auto path = log.file.lexically_relative(model.data->run->folder).string();
+  const auto folder = model.step.empty() ? std::filesystem::path(model.data->run->folder) : model.workflow;
+  const auto path = log.file.lexically_relative(folder).string();
   frame.Put(place.row, place.column, log.cut ? path + "  the last 64 KiB; all of it: slipway logs" : path, Style::kDim,
             place.columns);
   if (!log.exists || log.lines.empty()) {

@@ -99,7 +99,9 @@ void DrawRunList(Frame& frame, const Rectangle& place, const Model& model) {
             {run.state, StyleOfState(run.state)},
             {run.since ? TimeText(*run.since, model.now) : "-"},
             {DurationText(time)},
-            {run.ensemble ? "trials" : "single"},
+            {run.workflow   ? "steps"
+             : run.ensemble ? "trials"
+                            : "single"},
             {run.reason}};
   };
   const int longest = std::clamp(place.columns / 3, 28, 48);
@@ -107,6 +109,22 @@ void DrawRunList(Frame& frame, const Rectangle& place, const Model& model) {
             {{{"run", longest}, {"state", 10}, {"started", 11}, {"time", 7, true}, {"kind", 6}, {"reason"}},
              cells,
              data.all_runs_read ? "no run fits" : "reading ..."},
+            model.list());
+}
+
+void DrawSteps(Frame& frame, const Rectangle& place, const Model& model) {
+  const auto& workflow = *model.data->workflow;
+  frame.Put(place.row, place.column,
+            workflow.reason.empty() ? workflow.counts : workflow.counts + ": " + workflow.reason,
+            StyleOfState(PhaseName(workflow.phase)), place.columns);
+  const auto cells = [&](std::size_t row) -> std::vector<TableCell> {
+    const auto& step = workflow.steps[row];
+    const auto time = step.since ? std::optional(std::max(0.0, model.now - *step.since)) : step.seconds;
+    return {{step.name}, {step.state, StyleOfState(step.state)}, {DurationText(time)}, {step.kind}, {step.reason}};
+  };
+  const int longest = std::clamp(place.columns / 3, 16, 40);
+  DrawTable(frame, {place.row + 1, place.column, place.rows - 1, place.columns},
+            {{{"step", longest}, {"state", 9}, {"time", 7, true}, {"kind", 10}, {"why"}}, cells, "no step fits"},
             model.list());
 }
 

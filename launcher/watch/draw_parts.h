@@ -32,6 +32,7 @@ struct TableText {
 void DrawTable(Frame& frame, const Rectangle& place, const TableText& table, const ListState& list);
 
 void DrawRunList(Frame& frame, const Rectangle& place, const Model& model);
+void DrawSteps(Frame& frame, const Rectangle& place, const Model& model);
 void DrawTrials(Frame& frame, const Rectangle& place, const Model& model);
 void DrawPlaces(Frame& frame, const Rectangle& place, const Model& model, const ListState& list);
 void DrawRanks(Frame& frame, const Rectangle& place, const Model& model);

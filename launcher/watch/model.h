@@ -40,9 +40,10 @@ struct Key {
   char32_t character = 0;
 };
 
-/// kCurves and kRanks are of single runs, kTrials and kPlaces of ensembles. kTrial and kLog are opened from another.
-enum class Page { kRuns, kOverview, kCurves, kRanks, kTrials, kPlaces, kEvents, kTrial, kLog };
-inline constexpr std::size_t kPages = 9;
+/// kSteps is of workflows, kCurves and kRanks of single runs, kTrials and kPlaces of ensembles. kTrial and kLog are
+/// opened from another.
+enum class Page { kRuns, kSteps, kOverview, kCurves, kRanks, kTrials, kPlaces, kEvents, kTrial, kLog };
+inline constexpr std::size_t kPages = 10;
 WordTable<Page> WordsOf(Page);
 
 /// Order, filter and cursor of the rows of a page.
@@ -70,8 +71,10 @@ struct Model {
   Page page = Page::kOverview;
   std::vector<Page> back;  ///< the pages that Esc returns to
   std::array<ListState, kPages> lists;
-  bool has_list = false;      ///< `watch all`: there is a list of runs
-  std::filesystem::path run;  ///< the open one; empty: none yet
+  bool has_list = false;           ///< `watch all`: there is a list of runs
+  std::filesystem::path workflow;  ///< the run of a workflow that is open; empty: none
+  std::string step;                ///< whose log is shown; empty: that of a rank
+  std::filesystem::path run;       ///< the open one; empty: none yet
   std::optional<ensemble::TrialNumber> trial;
   int rank = 0;
   int log_lines_below = 0;  ///< the log is scrolled up by these; 0: it follows

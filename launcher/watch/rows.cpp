@@ -48,6 +48,10 @@ std::string RowText(const WatchData& data, Page page, std::size_t row) {
     const auto& run = data.runs[row];
     return LowerCase(fmt::format("{} {} {} {}", run.id, run.state, run.ensemble ? "ensemble" : "single", run.reason));
   }
+  if (page == Page::kSteps) {
+    const auto& step = data.workflow->steps[row];
+    return LowerCase(fmt::format("{} {} {} {}", step.name, step.kind, step.state, step.reason));
+  }
   if (page == Page::kEvents) return LowerCase(data.run->events[row].event + " " + data.run->events[row].text);
   if (page == Page::kRanks) {
     const auto& rank = data.ranks[row];
@@ -72,6 +76,7 @@ Order RowsOf(const WatchData& data, Page page) {
   if (page == Page::kPlaces) return data.run && data.run->trials ? data.running : Order();
   std::size_t count = 0;
   if (page == Page::kRuns) count = data.runs.size();
+  if (page == Page::kSteps && data.workflow) count = data.workflow->steps.size();
   if (page == Page::kRanks) count = data.ranks.size();
   if (page == Page::kTrials && data.run && data.run->trials) count = data.run->trials->number.size();
   if (page == Page::kEvents && data.run) count = data.run->events.size();
@@ -121,6 +126,16 @@ void SortRuns(const WatchData& data, const ListState& list, Order& rows) {
   if (list.sort == 2) SortBy(rows, list.reverse, [&](std::size_t row) { return Text(runs[row].id); });
 }
 
+/// Columns: state (those that run first), order of the file, name, seconds (the longest first).
+void SortSteps(const WatchData& data, const ListState& list, Order& rows) {
+  if (!data.workflow) return;
+  const auto& steps = data.workflow->steps;
+  if (list.sort == 0) SortBy(rows, list.reverse, [&](std::size_t row) { return Number(steps[row].rank); });
+  if (list.sort == 1) SortBy(rows, list.reverse, [&](std::size_t row) { return Number(row); });
+  if (list.sort == 2) SortBy(rows, list.reverse, [&](std::size_t row) { return Text(steps[row].name); });
+  if (list.sort == 3) SortBy(rows, !list.reverse, [&](std::size_t row) { return steps[row].seconds; });
+}
+
 /// Columns: rank, step, waiting (the one that waits least first), silence.
 void SortRanks(const WatchData& data, const ListState& list, Order& rows) {
   const auto& ranks = data.ranks;
@@ -136,21 +151,25 @@ void SortRanks(const WatchData& data, const ListState& list, Order& rows) {
 }  // namespace
 
 const std::vector<std::string>& SortsOf(Page page) {
-  static const std::vector<std::string> none, trials = {"rank", "number", "state", "value", "seconds", "place"},
-                                              runs = {"started", "state", "run"},
-                                              ranks = {"rank", "step", "wait", "silence"};
+  static const std::vector<std::string> none,
+      trials = {"rank", "number", "state", "value", "seconds", "place"}, runs = {"started", "state", "run"},
+      steps = {"state", "file", "name", "seconds"}, ranks = {"rank", "step", "wait", "silence"};
   if (page == Page::kTrials || page == Page::kPlaces) return trials;
   if (page == Page::kRuns) return runs;
+  if (page == Page::kSteps) return steps;
   return page == Page::kRanks ? ranks : none;
 }
 
 bool IsList(Page page) {
-  return page == Page::kRuns || page == Page::kTrials || page == Page::kPlaces || page == Page::kRanks ||
-         page == Page::kEvents;
+  return page == Page::kRuns || page == Page::kSteps || page == Page::kTrials || page == Page::kPlaces ||
+         page == Page::kRanks || page == Page::kEvents;
 }
 
 std::string KeyOf(const WatchData& data, Page page, std::size_t row) {
   if (page == Page::kRuns && row < data.runs.size()) return data.runs[row].id;
+  if (page == Page::kSteps && data.workflow && row < data.workflow->steps.size()) {
+    return data.workflow->steps[row].name;
+  }
   if (page == Page::kRanks && row < data.ranks.size()) return std::to_string(data.ranks[row].rank);
   if (page == Page::kEvents && data.run) return std::to_string(row + data.run->events_left_out);
   const bool is_trial = (page == Page::kTrials || page == Page::kPlaces) && data.run && data.run->trials;
@@ -165,6 +184,8 @@ std::vector<std::size_t> OrderOf(const WatchData& data, Page page, const ListSta
     if (!rows.empty()) SortTrials(data, list, rows);
   } else if (page == Page::kRuns) {
     SortRuns(data, list, rows);
+  } else if (page == Page::kSteps) {
+    SortSteps(data, list, rows);
   } else if (page == Page::kRanks) {
     SortRanks(data, list, rows);
   }

@@ -5,6 +5,7 @@
 #include "core/error.h"
 #include "core/parse_utc.h"
 #include "launcher/run/batch/batch_observation.h"
+#include "launcher/run/workflow/workflow_folder.h"
 
 namespace slipway::launcher::watch {
 namespace {
@@ -22,7 +23,8 @@ RunLine LineOf(const RunFolder& folder) try {
           state.attempt,
           UnixSecondsIn(state.started.empty() ? state.created : state.started),
           UnixSecondsIn(state.ended),
-          state.reason};
+          state.reason,
+          IsWorkflowRun(folder)};
 } catch (const Error& error) {
   RunLine row;
   row.id = folder.id();

@@ -63,19 +63,19 @@ void GoBack(Model& model) {
   const auto page = model.back.back();
   model.back.pop_back();
   if (model.page == Page::kLog && page != Page::kTrial) model.trial.reset();
+  if (model.page == Page::kLog) model.step.clear();
   Show(model, page);
 }
 
-void OpenRun(Model& model) {
-  const auto row = SelectedRow(model);
-  if (!row) return;
-  const auto& run = model.data->runs[*row];
-  if (run.folder != model.run) {
+/// Forgets the one before.
+void OpenRunIn(Model& model, const std::filesystem::path& folder) {
+  if (folder != model.run) {
     auto data = std::make_shared<WatchData>();
     data->read_at = model.data->read_at;
     data->runs = model.data->runs;
+    data->workflow = model.data->workflow;
     model.data = std::move(data);
-    model.run = run.folder;
+    model.run = folder;
     model.trial.reset();
     model.rank = 0;
     for (auto page = static_cast<std::size_t>(Page::kOverview); page < kPages; ++page) {
@@ -86,7 +86,33 @@ void OpenRun(Model& model) {
   Open(model, Page::kOverview);
 }
 
+void OpenRun(Model& model) {
+  const auto row = SelectedRow(model);
+  if (!row) return;
+  const auto run = model.data->runs[*row];
+  if (!run.workflow) return OpenRunIn(model, run.folder);
+  model.workflow = run.folder;
+  Open(model, Page::kSteps);
+}
+
+void OpenStepLog(Model& model) {
+  const auto row = SelectedRow(model);
+  if (!row) return;
+  model.step = model.data->workflow->steps[*row].name;
+  Open(model, Page::kLog);
+}
+
+void OpenStep(Model& model) {
+  const auto row = SelectedRow(model);
+  if (!row) return;
+  const auto run = model.data->workflow->steps[*row].run;
+  if (run.empty()) return OpenStepLog(model);
+  OpenRunIn(model, run);
+}
+
 void OpenLog(Model& model) {
+  if (model.page == Page::kSteps) return OpenStepLog(model);
+  if (model.page == Page::kLog) return;
   if (IsEnsemble(model) || model.trial) {
     const auto trial = TrialInHand(model);
     if (!trial) {
@@ -101,6 +127,7 @@ void OpenLog(Model& model) {
 
 void OpenSelected(Model& model) {
   if (model.page == Page::kRuns) return OpenRun(model);
+  if (model.page == Page::kSteps) return OpenStep(model);
   if (model.page == Page::kTrial) return OpenLog(model);
   if (model.page == Page::kOverview && model.data->run) {
     return Show(model, IsEnsemble(model) ? Page::kTrials : Page::kCurves);
@@ -143,6 +170,16 @@ void CyclePage(Model& model, int by) {
   Show(model, pages[static_cast<std::size_t>((index + count) % count)]);
 }
 
+void AskToCancelWorkflow(Model& model) {
+  if (!model.data->workflow) return;
+  if (HasEnded(model.data->workflow->phase)) {
+    model.notice =
+        fmt::format("{} has ended already: {}", model.data->workflow->id, PhaseName(model.data->workflow->phase));
+  } else {
+    model.question = Action{Action::Kind::kCancel, model.workflow, {}};
+  }
+}
+
 void AskToCancel(Model& model) {
   const auto row = model.page == Page::kRuns ? SelectedRow(model) : std::nullopt;
   if (row) {
@@ -154,6 +191,7 @@ void AskToCancel(Model& model) {
     }
     return;
   }
+  if (model.page == Page::kSteps) return AskToCancelWorkflow(model);
   if (model.page == Page::kRuns || !model.data->run) return;
   if (HasEnded(model.data->run->phase)) {
     model.notice = fmt::format("{} has ended already: {}", model.data->run->run, PhaseName(model.data->run->phase));
@@ -170,6 +208,10 @@ std::optional<std::string> StateOfTrial(const Model& model, ensemble::TrialNumbe
 }
 
 void AskToRetry(Model& model) {
+  if (model.page == Page::kSteps && model.data->workflow) {
+    model.notice = fmt::format("a workflow goes on with: slipway resume {}", model.data->workflow->id);
+    return;
+  }
   if (model.page == Page::kRuns || !model.data->run) return;
   if (!IsEnsemble(model)) {
     model.notice = fmt::format("a single run goes on with: slipway resume {}", model.data->run->run);
@@ -280,14 +322,14 @@ void TakeKey(Model& model, const Key& key) {
 
 WordTable<Page> WordsOf(Page) {
   static constexpr Word<Page> kWords[] = {
-      {Page::kRuns, "runs"},     {Page::kOverview, "overview"}, {Page::kCurves, "curves"},
-      {Page::kRanks, "ranks"},   {Page::kTrials, "trials"},     {Page::kPlaces, "places"},
-      {Page::kEvents, "events"}, {Page::kTrial, "trial"},       {Page::kLog, "log"}};
+      {Page::kRuns, "runs"},   {Page::kSteps, "steps"},   {Page::kOverview, "overview"}, {Page::kCurves, "curves"},
+      {Page::kRanks, "ranks"}, {Page::kTrials, "trials"}, {Page::kPlaces, "places"},     {Page::kEvents, "events"},
+      {Page::kTrial, "trial"}, {Page::kLog, "log"}};
   return kWords;
 }
 
 std::vector<Page> PagesOf(const Model& model) {
-  if (!model.data->run) return {};
+  if (!model.data->run || model.page == Page::kSteps || !model.step.empty()) return {};
   if (IsEnsemble(model)) return {Page::kOverview, Page::kTrials, Page::kPlaces, Page::kEvents};
   return {Page::kOverview, Page::kCurves, Page::kRanks, Page::kEvents};
 }
@@ -321,10 +363,13 @@ Model WithData(Model model, std::shared_ptr<const WatchData> data) {
 Interest InterestOf(const Model& model) {
   Interest interest;
   interest.list = model.has_list && model.page == Page::kRuns;
-  if (model.page != Page::kRuns) interest.run = model.run;
+  const bool is_of_workflow = model.page == Page::kSteps || !model.step.empty();
+  if (model.page != Page::kRuns && !is_of_workflow) interest.run = model.run;
+  if (is_of_workflow) interest.workflow = model.workflow;
+  interest.step = model.step;
   interest.ranks = model.page == Page::kRanks;
   if (model.page == Page::kTrial || model.page == Page::kLog) interest.trial = model.trial;
-  interest.log = model.page == Page::kLog;
+  interest.log = model.page == Page::kLog && model.step.empty();
   interest.rank = model.rank;
   return interest;
 }
@@ -337,8 +382,8 @@ std::string Question(const Action& action) {
 
 std::vector<std::pair<std::string, std::string>> HelpLines() {
   return {{"1 2 3 4, Tab", "switch between the pages"},   {"Up Down j k", "move; PgUp PgDn Home End g G further"},
-          {"Enter", "open the run, trial or rank"},       {"Esc", "back"},
-          {"l", "log of the trial, or of the rank"},      {"Left Right", "in a log: another rank"},
+          {"Enter", "open the run, step, trial or rank"}, {"Esc", "back"},
+          {"l", "log of the step, trial or rank"},        {"Left Right", "in a log: another rank"},
           {"s, r", "sort by the next column; reverse"},   {"/", "filter: words, or name=value; Esc removes it"},
           {"y", "curves on a logarithmic scale"},         {"c", "cancel the run, after a question"},
           {"t", "run the trial again, after a question"}, {"q, Ctrl-C", "quit; the run goes on"}};

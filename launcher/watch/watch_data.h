@@ -25,6 +25,31 @@ struct RunLine {
   std::optional<double> since;  ///< seconds since 1970: when it started, else when it was made
   std::optional<double> until;
   std::string reason;
+  bool workflow = false;
+};
+
+/// A step of a workflow.
+struct StepLine {
+  std::string name;
+  std::string kind;
+  std::string state;              ///< the word of its state
+  int rank = 0;                   ///< those that run first, then what failed, what is to come, what is done
+  std::optional<double> since;    ///< of a step that runs: seconds since 1970
+  std::optional<double> seconds;  ///< that it took
+  std::string reason;
+  std::filesystem::path run;  ///< of an experiment or ensemble that has begun in this run; else empty
+};
+
+/// The run of a workflow.
+struct WorkflowGlance {
+  std::string id;
+  std::filesystem::path folder;
+  Phase phase = Phase::kCreated;
+  std::string reason;
+  std::optional<double> started;
+  std::optional<double> ended;
+  std::string counts;  ///< "3 done, 1 running of 4 steps"
+  std::vector<StepLine> steps;
 };
 
 /// What the latest attempt says of a rank.
@@ -64,6 +89,8 @@ struct WatchData {
   std::vector<RunLine> runs;
   bool all_runs_read = true;
 
+  std::shared_ptr<const WorkflowGlance> workflow;  ///< null: none is open, or it cannot be read
+
   std::shared_ptr<const RunView> run;  ///< the open one; null: none, or it cannot be read
   std::string trouble;                 ///< why it cannot be read
   bool is_whole = true;                ///< false: parameters and places of ended trials follow
@@ -90,7 +117,9 @@ struct WatchData {
 struct Interest {
   std::filesystem::path run;  ///< empty: only the list
   bool list = false;
-  bool ranks = false;  ///< when each rank wrote last
+  std::filesystem::path workflow = {};  ///< whose steps are listed; empty: none
+  std::string step = {};                ///< whose log is shown; empty: none
+  bool ranks = false;                   ///< when each rank wrote last
   std::optional<ensemble::TrialNumber> trial;
   bool log = false;  ///< of `trial`, or of the run, and `rank`
   int rank = 0;

@@ -9,6 +9,7 @@
 #include "launcher/view/view_reader.h"
 #include "launcher/watch/read_ensemble.h"
 #include "launcher/watch/read_single.h"
+#include "launcher/watch/read_workflow_run.h"
 #include "launcher/watch/run_list.h"
 
 namespace slipway::launcher::watch {
@@ -50,6 +51,7 @@ struct Watcher::Memory {
   explicit Memory(fs::path runs_directory) : list(std::move(runs_directory)) {}
 
   RunList list;
+  WorkflowReader workflow;
   std::optional<OpenedRun> open;
   fs::path path;  ///< that was to be opened
   std::optional<Interest> interest;
@@ -70,6 +72,7 @@ struct Watcher::Memory {
     WatchData fresh;
     fresh.runs = std::move(next.runs);
     fresh.all_runs_read = next.all_runs_read;
+    fresh.workflow = std::move(next.workflow);
     next = std::move(fresh);
     if (!run.empty()) open.emplace(run);
     next_read = {};
@@ -127,10 +130,12 @@ struct Watcher::Memory {
     try {
       const bool is_another = wanted.run != path;
       if (is_another) Open(wanted.run, next);
-      if (!open) return list_changed || is_another;
+      const bool steps_changed = workflow.Refresh(wanted, next);
+      if (!wanted.workflow.empty()) next.trouble.clear();
+      if (!open) return list_changed || is_another || steps_changed || next.trouble != trouble;
       const bool run_changed = ReadRun(wanted, next);
       const bool log_changed = ReadLogs(wanted, next);
-      return list_changed || is_another || run_changed || log_changed;
+      return list_changed || is_another || steps_changed || run_changed || log_changed;
     } catch (const Error& error) {
       open.reset();  // the next look tries again
       path.clear();

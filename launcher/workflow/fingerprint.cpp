@@ -45,12 +45,31 @@ std::string OfTree(const fs::path& path, const std::function<std::string(const f
   return hash.Finish();
 }
 
+std::uint64_t BytesOfTree(const fs::path& path) {
+  std::error_code error;
+  if (!fs::exists(path, error)) return 0;
+  if (!fs::is_directory(path, error)) return FileBytes(path);
+  std::uint64_t bytes = 0;
+  for (const auto& file : FilesBelow(path)) bytes += FileBytes(file);
+  return bytes;
+}
+
 }  // namespace
 
 const std::string& Fingerprints::Of(const fs::path& path) {
   const auto found = known_.find(path.string());
   return found != known_.end() ? found->second
                                : known_.emplace(path.string(), OfTree(path, ContentOfFile)).first->second;
+}
+
+const std::string& Fingerprints::StampOf(const fs::path& path) {
+  const auto found = stamps_.find(path.string());
+  return found != stamps_.end() ? found->second : stamps_.emplace(path.string(), StampOfTree(path)).first->second;
+}
+
+std::uint64_t Fingerprints::BytesOf(const fs::path& path) {
+  const auto found = bytes_.find(path.string());
+  return found != bytes_.end() ? found->second : bytes_.emplace(path.string(), BytesOfTree(path)).first->second;
 }
 
 std::string StampOfTree(const fs::path& path) { return OfTree(path, StampOfFile); }

@@ -18,9 +18,15 @@ class Fingerprints {
   /// Of a file, or of all files in a folder with their names. "missing" when it is not there.
   /// Errors: SystemError when it cannot be read. Cost: reads files of up to kLargestHashed bytes.
   const std::string& Of(const std::filesystem::path& path);
+  /// StampOfTree, once for each path.
+  const std::string& StampOf(const std::filesystem::path& path);
+  /// Of a file, or of all files in a folder; 0 when it is not there.
+  std::uint64_t BytesOf(const std::filesystem::path& path);
 
  private:
   std::map<std::string, std::string> known_;
+  std::map<std::string, std::string> stamps_;
+  std::map<std::string, std::uint64_t> bytes_;
 };
 
 /// Changes when a file or a name below `path` changes; no content is read. "missing" when it is not there.

@@ -6,11 +6,13 @@
 #include <array>
 #include <nlohmann/json.hpp>
 
+#include "launcher/spec/checks.h"
 #include "launcher/spec/environment_references.h"
 #include "launcher/spec/override.h"
 #include "launcher/spec/read_fields.h"
 #include "launcher/workflow/check_references.h"
 #include "launcher/workflow/foreach.h"
+#include "launcher/workflow/job_spec.h"
 #include "launcher/workflow/step_spec.h"
 #include "launcher/workflow/workflow_files.h"
 #include "launcher/workflow/workflow_table.h"
@@ -22,8 +24,8 @@ namespace fs = std::filesystem;
 using Kind = YamlNode::Kind;
 
 constexpr std::array<std::string_view, 4> kWorks = {"command", "experiment", "data", "report"};
-constexpr std::array<std::string_view, 8> kShared = {"env",        "resources", "time_limit", "retries",
-                                                     "experiment", "files",     "engine",     "set"};
+constexpr std::array<std::string_view, 10> kShared = {"env",   "resources", "time_limit", "retries", "experiment",
+                                                      "files", "code",      "engine",     "set",     "slurm"};
 
 bool IsAmong(std::string_view word, std::span<const std::string_view> words) {
   return std::ranges::find(words, word) != words.end();
@@ -77,11 +79,25 @@ class Reader {
                   [](const YamlEntry& entry) { return entry.key == "steps" || entry.key == "defaults"; });
     Draft draft;
     ReadFieldsOf(WorkflowTree(), tree_, sources_, report_, draft);
+    CheckNotes(report_, draft);
     BuildWorkflow(draft.values(), workflow_);
+    CheckNotices(draft);
     CheckDefaults();
     if (steps_.kind == Kind::kMap && !steps_.entries.empty()) return;
     report_.Error(steps_.place, "a workflow needs 'steps', a map of names to steps");
     steps_ = {};
+  }
+
+  void CheckNotices(const Draft& draft) {
+    for (std::size_t i = 0; i < workflow_.notify.size(); ++i) {
+      for (const auto event : workflow_.notify[i].on) {
+        if (event == NotifyOn::kEnd || event == NotifyOn::kFailure) continue;
+        report_.Error(draft.PlaceOf(fmt::format("notify[{}].on", i)),
+                      fmt::format("a workflow has no notification '{}': there are end and failure; an experiment has "
+                                  "its own 'notify'",
+                                  WordOf(event)));
+      }
+    }
   }
 
   void CheckDefaults() {
@@ -181,10 +197,24 @@ class Reader {
       step.files.push_back(Absolute(fields.files[i], draft.PlaceOf(fmt::format("files[{}]", i))));
     }
     step.work = WorkOf(entry, body, fields, report);
+    if (const auto* slurm = ValueOf(body, "slurm")) TakeSlurm(*slurm, step, report);
     draft.places.emplace("", entry.key_place);
     draft.places[""] = entry.key_place;
     places_.push_back(std::move(draft.places));
     return step;
+  }
+
+  /// It is checked where it comes to stand: in the spec of the step's job.
+  void TakeSlurm(const YamlNode& slurm, Step& step, Report& report) {
+    if (slurm.kind != Kind::kMap) {
+      return report.Error(slurm.place,
+                          "'slurm' is a map of fields as launch.slurm has them, such as {partition: debug}");
+    }
+    step.slurm = std::make_shared<const YamlNode>(slurm);
+    if (report.HasErrors()) return;
+    auto spec = JobSpecOf(step);
+    spec.place = slurm.place;
+    CheckSpecTree(std::move(spec), sources_, report);
   }
 
   std::string Absolute(const std::string& path, const Place& place) const {
@@ -260,6 +290,8 @@ class Reader {
 };
 
 }  // namespace
+
+std::span<const std::string_view> FieldsThatStepsShare() { return kShared; }
 
 Workflow ReadWorkflow(const fs::path& file, const std::vector<std::string>& overrides) {
   return Reader(file).Read(overrides);

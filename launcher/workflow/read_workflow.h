@@ -2,7 +2,9 @@
 #pragma once
 
 #include <filesystem>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "launcher/workflow/workflow.h"
@@ -13,5 +15,8 @@ namespace slipway::launcher {
 /// Errors: SpecError with everything that is wrong; kUsage when the file cannot be read.
 /// Cost: 1,000 steps of a command each in about 0.1 s.
 Workflow ReadWorkflow(const std::filesystem::path& file, const std::vector<std::string>& overrides = {});
+
+/// What `defaults` may have.
+std::span<const std::string_view> FieldsThatStepsShare();
 
 }  // namespace slipway::launcher

@@ -11,4 +11,10 @@ WordTable<StepKind> WordsOf(StepKind) {
   return kWords;
 }
 
+WordTable<CodeInKey> WordsOf(CodeInKey) {
+  static constexpr Word<CodeInKey> kWords[] = {{CodeInKey::kFiles, "files", "the files that its command names"},
+                                               {CodeInKey::kGit, "git", "commit and edits of their git repository"}};
+  return kWords;
+}
+
 }  // namespace slipway::launcher

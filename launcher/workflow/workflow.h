@@ -56,6 +56,10 @@ using Work = std::variant<CommandStep, DataStep, ExperimentStep, EnsembleStep, R
 enum class StepKind { kCommand, kData, kExperiment, kEnsemble, kReport };
 WordTable<StepKind> WordsOf(StepKind);
 
+/// What stands for the program of a step in its key.
+enum class CodeInKey { kFiles, kGit };
+WordTable<CodeInKey> WordsOf(CodeInKey);
+
 /// What a step needs while it runs.
 struct StepResources {
   std::optional<int> cpus;  ///< unset: 1, or what the spec of an experiment needs
@@ -75,8 +79,10 @@ struct Step {
   NamedStrings outputs;            ///< name -> path in the folder of the step's outputs
   NamedStrings env;                ///< values may hold references
   std::vector<std::string> files;  ///< absolute: the program's own files
+  CodeInKey code = CodeInKey::kFiles;
   EngineChoice engine = EngineChoice::kAuto;
   StepResources resources;
+  std::shared_ptr<const YamlNode> slurm;  ///< as launch.slurm of a spec; null: left out
   std::optional<Seconds> time_limit;
   int retries = 0;
   std::map<std::string, std::string> origins;  ///< field -> "flow.yaml:12", "default"
@@ -94,6 +100,7 @@ struct Workflow {
   std::string name;
   std::string description;
   std::vector<std::string> tags;
+  std::vector<NotifySpec> notify;   ///< on end and failure only
   std::filesystem::path file;       ///< as given
   std::filesystem::path directory;  ///< absolute; relative paths of the file start here, and commands work here
   std::string source;               ///< the text of the file

@@ -65,9 +65,12 @@ void VisitStep(SpecVisitor& visit, StepFields& fields) {
         step.outputs);
   visit({"files", Words(), "[]", "Further files of the program, such as modules: patterns are allowed.", "[src/*.py]"},
         fields.files);
+  visit({"code", WordsFor<CodeInKey>(), "files", "What stands for its program in its key.", "git"}, step.code);
   visit({"env", NamedTexts(), "{}", "Environment variables of its program.", "{OMP_NUM_THREADS: \"4\"}"}, step.env);
   visit({"engine", WordsFor<EngineChoice>(), "auto", "Where it runs.", "local"}, step.engine);
   visit.Section({"resources", Section(), "", "What it needs while it runs.", ""}, step.resources);
+  visit({"slurm", Of(kFree), "", "What its Slurm job asks for, as `launch.slurm` of a spec.", "{partition: debug}"},
+        ReadElsewhere{});
   visit({"time_limit", Of(kDuration), "", "It is ended and fails after this time.", "2h"}, step.time_limit);
   visit({"retries", Integer(0, 100), "0", "How often it starts again after a failure.", "2"}, step.retries);
 }
@@ -79,6 +82,8 @@ void VisitTop(SpecVisitor& visit, Workflow& workflow) {
   visit({"description", Of(kText), "\"\"", "What the workflow is for, for people.", "From data to a model"},
         workflow.description);
   visit({"tags", ListOf(Of(kText)), "[]", "Words to find its runs by.", "[paper]"}, workflow.tags);
+  visit.List<NotifySpec>({"notify", ListOf(Section()), "[]", "Notifications: the workflow ends, a step fails.", ""},
+                         workflow.notify, Visit);
   visit({"include", Words(), "[]", "Workflow files below this one: its own values win.", "[base.yaml]"},
         ReadElsewhere{});
   visit({"defaults", Of(kFree), "", "Fields of a step that all steps share.", "{retries: 1}"}, ReadElsewhere{});

@@ -201,6 +201,48 @@ def test_an_attempt_that_starts_again_is_a_failure(place, serve):
     assert "attempt 1" in server.documents()[0]["reason"]
 
 
+WORKFLOW = """name: flow
+notify: {notify}
+steps:
+  good: {{command: ['true']}}
+  bad: {{command: ['false'], retries: 1}}
+"""
+
+
+def test_a_workflow_tells_of_a_failed_step_and_of_its_end(place, serve):
+    server = serve()
+    place.environment["MY_HOOK"] = server.url
+    note = json.dumps(["/bin/sh", "-c", 'echo "$SLIPWAY_EVENT $SLIPWAY_RUN_NAME $SLIPWAY_STATE" >> told'])
+    (place.folder / "spec.yaml").write_text(WORKFLOW.format(
+        notify=f'[{{on: [end, failure], webhook: $MY_HOOK}}, {{on: end, command: {note}}}]'))
+    place.slipway("run", "spec.yaml", status=1)
+    step, end = server.documents()
+    assert step["event"] == "failure" and step["state"] == "running" and "step 'bad' failed" in step["reason"]
+    assert end["event"] == "failure" and end["state"] == "failed" and end["name"] == "flow"
+    assert (place.folder / "told").read_text() == "end flow failed\n", "commands work beside the file"
+
+
+def test_a_workflow_without_a_server_ends_as_before(place):
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    (place.folder / "spec.yaml").write_text(
+        WORKFLOW.format(notify=f"[{{on: end, webhook: 'http://127.0.0.1:{port}/s3cret'}}]").replace("false", "true"))
+    place.slipway("run", "spec.yaml")
+    assert "not affected" in place.said and "s3cret" not in place.said
+
+
+@pytest.mark.parametrize("entry, message", [
+    ("{on: hang, command: [x]}", "a workflow has no notification 'hang'"),
+    ("{on: end}", "either a command or a webhook"),
+    ("{on: end, comand: [x]}", "did you mean 'command'"),
+])
+def test_a_wrong_entry_is_an_error_of_the_workflow(place, entry, message):
+    (place.folder / "spec.yaml").write_text(WORKFLOW.format(notify=f"[{entry}]"))
+    place.slipway("validate", "spec.yaml", status=2)
+    assert message in place.said and "spec.yaml:2" in place.said
+
+
 def test_secrets_are_shown_nowhere(place, serve):
     server = serve()
     place.spec(notify({"on": "end", "webhook": server.url}))

@@ -240,6 +240,49 @@ def test_a_run_is_named_only_by_its_id(place, serve, ended_run):
     assert server.ask("/../../etc/passwd")[0] == 404
 
 
+FLOW = """\
+name: flow
+steps:
+  train: {experiment: exp.yaml}
+  say: {command: [echo, '<b>hi</b>'], after: [train]}
+"""
+
+
+def test_a_workflow_has_a_page_of_its_steps(place, serve):
+    (place / "exp.yaml").write_text(SPEC)
+    (place / "flow.yaml").write_text(FLOW)
+    assert slipway(place, "run", "flow.yaml", "--quiet").returncode == 0
+    server = serve()
+    row, = wait_for(lambda: [row for row in server.runs() if row.get("progress")], PATIENCE_S, "the whole row")
+    assert row["kind"] == "workflow" and row["progress"] == {"done": 2, "total": 2, "unit": "steps", "left_s": None}
+    status, headers, body = server.ask("/workflow?run=" + row["run"])
+    page = body.decode()
+    assert status == 200 and headers["Content-Type"].startswith("text/html") and "default-src 'none'" in page
+    assert "<svg" in page and ">train<" in page and "loss 2.5" in page and "refresh" not in page
+    assert f'./#/run/{row["run"]}%2Ftrain' in page and "%2Fsay" not in page, "only runs have a page of their own"
+    view = json.loads(server.ask(f'/api/view?run={row["run"]}%2Ftrain')[2])["runs"][0]
+    assert view["run"].startswith("small-") and view["phase"] == "succeeded"
+    for step in ("say", "..", "../..", "", "train/..", "train\0"):
+        name = urllib.parse.quote(f'{row["run"]}/{step}', safe="")
+        assert server.ask("/api/view?run=" + name)[0] == 404, step
+    assert server.ask("/workflow?run=" + view["run"])[0] == 404
+    assert server.ask("/workflow")[0] == 400 and server.ask("/workflow?run=x", token=False)[0] == 403
+
+
+def test_the_page_of_a_workflow_follows_it(place, serve):
+    (place / "flow.yaml").write_text("name: flow\nsteps: {wait: {command: [sh, -c, 'until [ -e go ]; do sleep 0.05; done']}}\n")
+    run = subprocess.Popen([PROGRAM, "run", "flow.yaml", "--quiet"], cwd=place, env=environment(place),
+                           stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    wait_for(lambda: list(place.glob("runs/flow-*/steps/wait/log")), PATIENCE_S, "a step")
+    server = serve()
+    folder, = place.glob("runs/flow-*")
+    page = server.ask("/workflow?run=" + folder.name)[2].decode()
+    assert 'http-equiv="refresh"' in page and "1 running" in page
+    (place / "go").touch()
+    run.wait()
+    assert "1 done" in server.ask("/workflow?run=" + folder.name)[2].decode()
+
+
 def test_the_list_says_what_ls_says(place, serve, ended_run):
     for number in range(3):
         add_run(place, ended_run, number)

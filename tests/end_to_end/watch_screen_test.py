@@ -195,6 +195,54 @@ def test_all_runs_and_the_way_into_one(tmp_path, tmux):
     terminal.wait_for(PROMPT)
 
 
+def test_a_workflow_its_steps_and_the_way_into_one(tmp_path, tmux):
+    write(tmp_path, "echo loss: 1 step: 1; while [ ! -e go ]; do sleep 0.05; done")
+    (tmp_path / "flow.yaml").write_text("""name: flow
+steps:
+  say: {command: [echo, hello]}
+  train: {experiment: exp.yaml, after: [say]}
+  last: {command: ['false'], after: [train]}
+""")
+    run = subprocess.Popen([PROGRAM, "run", "flow.yaml"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                           stdin=subprocess.DEVNULL, start_new_session=True)
+    waiting.wait_for(lambda: list((tmp_path / "runs").glob("flow-*/steps/train/*/state.json")), PATIENCE, "a step's run")
+    terminal = tmux()
+    terminal.type(f"{PROGRAM} watch", "Enter")
+    screen = terminal.wait_for("flow-.* running", "train +running", "say +done", "last +waiting", "1 running, 1 done")
+    assert screen.index("train ") < screen.index("say "), "those that run come first"
+    terminal.type("Enter")
+    terminal.wait_for("small-.* running", "phases")
+    terminal.type("Escape")
+    terminal.wait_for("train +running")
+    (tmp_path / "go").touch()
+    terminal.wait_for("flow-.* failed", "train +done", "last +failed.*exit status 1")
+    run.wait()
+    terminal.type("/")
+    terminal.type("-l", "say")
+    terminal.type("Enter")
+    terminal.type("l")
+    terminal.wait_for("log of step say", "hello")
+    terminal.type("Escape")
+    terminal.type("c")
+    terminal.wait_for("has ended already: failed")
+    terminal.type("q")
+    terminal.wait_for(PROMPT)
+    terminal.type(f"{PROGRAM} watch last/say", "Enter")
+    terminal.wait_for("log of step say", "hello")
+    terminal.type("Escape")
+    terminal.wait_for("train +done")
+    terminal.type("q")
+    terminal.wait_for(PROMPT)
+    terminal.type(f"{PROGRAM} watch last/sya", "Enter")
+    terminal.wait_for("has no run")
+    terminal.type("clear", "Enter")
+    terminal.type(f"{PROGRAM} watch all", "Enter")
+    terminal.wait_for("1 runs", "flow-.*steps")
+    terminal.type("Enter")
+    terminal.wait_for("train +done")
+    terminal.type("q")
+
+
 @pytest.mark.parametrize("how", ["q", "C-c", "TERM", "HUP"])
 def test_the_terminal_is_as_before(tmp_path, tmux, how):
     write(tmp_path, "echo loss: 1 step: 1")

@@ -132,7 +132,7 @@ def test_a_failing_step_stops_only_its_dependants(flow):
 
 def test_commands_for_one_experiment_name_the_steps(chain):
     chain.slipway("run", "flow.yaml")
-    for words in (("report", "last"), ("reproduce", "last"), ("export", "last", "--csv", "x.csv"),
+    for words in (("report", "last", "last"), ("reproduce", "last"), ("export", "last", "--csv", "x.csv"),
                   ("compare", "last", "last")):
         chain.slipway(*words, status=2)
         assert "is a workflow" in chain.said and "/STEP" in chain.said
@@ -349,7 +349,7 @@ def test_a_full_disk_while_publishing_is_waited_for(flow, small_disk):
     flow.runs = small_disk / "runs"
     flow.environment["SLIPWAY_RUNS"] = str(flow.runs)
     flow.step("import time\npathlib.Path(sys.argv[2]).write_bytes(b'x' * 100000)\n"
-              f"try:\n    open('{small_disk}/filler', 'wb').write(b'x' * 10**9)\nexcept OSError: pass\n")
+              f"try:\n    open('{small_disk}/filler', 'wb').write(b'x' * 10**7)\nexcept OSError: pass\n")
     flow.steps(make=(["make", "${outputs.data}"], ["outputs: {data: data.bin}"]))
     run = flow.start("run", "flow.yaml")
     wait_for(lambda: (small_disk / "filler").exists())

@@ -26,7 +26,7 @@ BENCHMARK_OPTION = re.compile(r"""["'](?:-\w[,"' ]+)?(--[a-z-]+)""")
 PLACEHOLDER = re.compile(r"[A-Z]+|\.\.\.|<.*>")
 
 
-HIDDEN = {"manage": 1}  # commands of batch scripts, and how many words they need
+HIDDEN = {"manage": 1, "workflow step": 2}  # commands of batch scripts, and how many words they need
 
 
 @dataclasses.dataclass
@@ -159,7 +159,8 @@ class Rules:
     def fault_of_field(self, path):
         if PLACEHOLDER.fullmatch(path) or "..." in path:
             return ""
-        return "" if has_field(self.schema, path.split(".")) else f"the spec has no field '{path}'"
+        known = any(has_field(schema, path.split(".")) for schema in (self.schema, self.workflow))
+        return "" if known else f"the spec has no field '{path}'"
 
     def faults_of_spec(self, tree):
         is_workflow = isinstance(tree, dict) and ("steps" in tree or "include" in tree)
@@ -175,7 +176,7 @@ def workflow_schema(page, spec):
         return [name for line in section.splitlines() if line.startswith("| `")
                 for name in re.findall(r"`([a-z_.]+)`", line.split("|")[1])]
 
-    step = {"set": {}, "experiment": {"anyOf": [{}, spec]}}
+    step = {"set": {}, "experiment": {"anyOf": [{}, spec]}, "slurm": slurm_section(spec)}
     for name in fields("A step"):
         first, _, inner = name.partition(".")
         if inner:
@@ -185,6 +186,12 @@ def workflow_schema(page, spec):
     one = {"properties": step, "additionalProperties": False}
     top = {name: {} for name in fields("Top of the file")} | {"defaults": one, "steps": {"additionalProperties": one}}
     return {"properties": top, "additionalProperties": False}
+
+
+def slurm_section(spec):
+    """What a step and `launch` of a spec have in common."""
+    launch = spec["properties"].get("launch", {})
+    return launch.get("properties", {}).get("slurm", {})
 
 
 def has_field(schema, path):

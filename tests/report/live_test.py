@@ -47,6 +47,8 @@ def handler_of(runs):
             if address.path == "/api/runs":
                 return self.answer(json.dumps({"runs": [{key: run[key] for key in KEPT}
                                                         for run in runs.documents.values()]}).encode())
+            if address.path == "/workflow":
+                return self.answer(f"<link rel=icon href='data:,'><h1>steps of {query['run'][0]}</h1>".encode(), "text/html; charset=utf-8")
             if address.path == "/api/view":
                 return self.answer(json.dumps(runs.view_of(query["run"])).encode())
             return self.follow()
@@ -129,6 +131,14 @@ class Live(Browsing):
         self.assertEqual((self.selected(), self.text(".chosen-trials")), (1, chosen))
         self.assertEqual(self.run_script("return document.querySelector('#s-trials .search').value"), "complete")
         self.assertIn("live", self.text(".live-status"))
+
+    def test_opens_a_workflow_as_a_page_of_its_own(self):
+        self.runs.add({**self.runs.documents["old-0001"], "run": "flow-1", "kind": "workflow",
+                       "created": synthetic.START + 9000})
+        self.driver.refresh()
+        self.until(lambda: "flow-1" in self.text(".grid tbody tr:not(.spacer)"), "the workflow")
+        self.find(".grid tbody tr[aria-rowindex='2'] td:nth-child(2)").click()
+        self.until(lambda: self.text("h1") == "steps of flow-1", "its page")
 
     def test_compares_runs_that_are_ticked(self):
         self.find(".search").send_keys("old-000")

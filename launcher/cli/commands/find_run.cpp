@@ -30,7 +30,9 @@ std::optional<RunFolder> ReusedRunOf(const StepOfRun& step) {
   const auto records = ReadStepJournal(step.run.path());
   const auto record = records.find(step.step);
   if (record == records.end() || record->second.result.empty()) return {};
-  const auto folder = ResultStore(step.run.path().parent_path()).Read(record->second.result).run_folder;
+  ResultStore store(step.run.path().parent_path());
+  if (!store.IsThere(record->second.result)) return {};
+  const auto folder = store.Read(record->second.result).run_folder;
   return folder.empty() ? std::nullopt : std::optional(RunFolder::Open(folder));
 }
 
@@ -61,7 +63,8 @@ RunFolder FindRun(const Session& session, const std::string& selector) {
   if (auto run = RunOf(*step)) return std::move(*run);
   const auto id = step->run.id();
   throw Error(ErrorKind::kUsage,
-              fmt::format("step '{}' of {} has no run: it is no experiment, or has not started", step->step, id),
+              fmt::format("step '{}' of {} has no run: it is no experiment, has not started, or its result was removed",
+                          step->step, id),
               fmt::format("see its state with slipway status {}, and what it printed with slipway logs {}/{}", id, id,
                           step->step));
 }

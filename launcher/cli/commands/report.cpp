@@ -11,6 +11,7 @@
 #include "launcher/cli/commands/metrics_progress.h"
 #include "launcher/view/report_page.h"
 #include "launcher/view/view_reader.h"
+#include "launcher/view/workflow_page.h"
 
 namespace slipway::launcher {
 namespace {
@@ -31,27 +32,55 @@ std::filesystem::path FileFor(const ReportOptions& options, const std::vector<Ru
   return views.size() == 1 ? std::filesystem::path(views.front().folder) / kReportName : kReportName;
 }
 
+void RequireFile(const std::filesystem::path& file) {
+  if (!std::filesystem::is_directory(file)) return;
+  throw Error(ErrorKind::kUsage, fmt::format("'{}' is a folder", file.string()), "name a file: --out report.html");
+}
+
+void SayWritten(const std::filesystem::path& file, std::string_view more, Session& session) {
+  session.output.Print(
+      {Json(), fmt::format("written: {}\nopen it in a browser{}", file.string(), more), file.string()});
+}
+
+/// The steps of a workflow, with links to files of the run.
+int ReportWorkflow(const RunFolder& run, const ReportOptions& options, Session& session) {
+  const auto state = run.ReadState();
+  if (session.output.mode() == OutputMode::kJson) {
+    session.output.Print({WorkflowDocument(run, state), "", ""});
+    return 0;
+  }
+  const auto file = std::filesystem::absolute(options.out.empty() ? run.path() / kReportName : options.out);
+  RequireFile(file);
+  const auto directory = file.parent_path();
+  const auto links = [&](const StepRow& row, const std::filesystem::path& of_step) {
+    return FileLinks(run, row, of_step, directory);
+  };
+  WriteFileAtomically(file, WorkflowPage(run, state, {links, false}));
+  SayWritten(file, "; its links lead to files of the run", session);
+  return 0;
+}
+
 }  // namespace
 
 int Report(const ReportOptions& options, Session& session) {
-  const auto views = ReadAll(options.runs.empty() ? std::vector<std::string>{"last"} : options.runs, session);
+  const auto selectors = options.runs.empty() ? std::vector<std::string>{"last"} : options.runs;
+  if (selectors.size() == 1) {
+    const auto run = FindRun(session, selectors.front());
+    if (IsWorkflowRun(run)) return ReportWorkflow(run, options, session);
+  }
+  const auto views = ReadAll(selectors, session);
   const double made = UnixSeconds(SystemClock().Now());
   if (session.output.mode() == OutputMode::kJson) {
     session.output.Print({ViewDocument(views, made), "", ""});
     return 0;
   }
   const auto file = std::filesystem::absolute(FileFor(options, views));
-  if (std::filesystem::is_directory(file)) {
-    throw Error(ErrorKind::kUsage, fmt::format("'{}' is a folder", file.string()), "name a file: --out report.html");
-  }
+  RequireFile(file);
   WriteFileAtomically(file, ReportPage(views, made));
   for (const auto& view : views) {
     for (const auto& warning : view.warnings) session.output.Warn(fmt::format("{}: {}", view.run, warning));
   }
-  session.output.Print(
-      {Json(),
-       fmt::format("written: {}\nopen it in a browser, or copy it anywhere: it needs nothing else", file.string()),
-       file.string()});
+  SayWritten(file, ", or copy it anywhere: it needs nothing else", session);
   return 0;
 }
 

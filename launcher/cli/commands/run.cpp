@@ -16,6 +16,7 @@
 #include "launcher/cli/commands/follow.h"
 #include "launcher/cli/commands/plan.h"
 #include "launcher/cli/commands/workflow.h"
+#include "launcher/cli/commands/workflow_jobs.h"
 #include "launcher/plan/trial_document.h"
 #include "launcher/run/batch/batch_observation.h"
 #include "launcher/run/batch/batch_run.h"
@@ -25,6 +26,7 @@
 #include "launcher/run/batch/submit_remarks.h"
 #include "launcher/run/manager.h"
 #include "launcher/run/trials/trial_order.h"
+#include "launcher/run/workflow/step_observation.h"
 #include "launcher/run/workflow/workflow_folder.h"
 #include "launcher/run_folder/edited_spec.h"
 #include "launcher/run_folder/prepare.h"
@@ -96,6 +98,7 @@ void SaySubmitted(const RunFolder& folder, std::uint32_t job, Session& session) 
 
 int SubmitWorkflow(const SpecSelection& selection, const WorkflowOptions& options, Session& session) {
   const auto folder = PrepareWorkflow(selection, options, session);
+  if (HasStepJobs(folder)) return SaySubmittedSteps(folder, session);
   HandOver(folder);
   SaySubmitted(folder, 0, session);
   return 0;

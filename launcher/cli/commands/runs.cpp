@@ -15,6 +15,8 @@
 #include "launcher/run/manager_process.h"
 #include "launcher/run/results/stage_out_record.h"
 #include "launcher/run/trials/batch_trial.h"
+#include "launcher/run/workflow/step_observation.h"
+#include "launcher/run/workflow/step_submission.h"
 #include "launcher/run/workflow/workflow_folder.h"
 #include "launcher/run_folder/prepare.h"
 #include "launcher/run_folder/run_folder.h"
@@ -97,12 +99,17 @@ int PrintStatus(const RunFolder& run, const RunState& state, Session& session) {
   return OutcomeExitCode(state.phase);
 }
 
+RunState StateOf(const RunFolder& run) { return IsWorkflowRun(run) ? ObserveWorkflow(run) : ObserveRun(run); }
+
 std::optional<RunState> WaitForEndOf(const RunFolder& run, std::optional<Seconds> limit) {
+  if (HasStepJobs(run)) return WaitForBatchEnd(run, limit, SleepOn, ObserveWorkflow);
   return IsInBatchSystem(run, run.ReadState()) ? WaitForBatchEnd(run, limit) : WaitForEnd(run, limit);
 }
 
 void AskToEnd(const RunFolder& run, const RunState& state) {
-  if (IsInBatchSystem(run, state)) {
+  if (HasStepJobs(run)) {
+    CancelSteps(run);
+  } else if (IsInBatchSystem(run, state)) {
     CancelBatchRun(run, state);
   } else {
     AskToStop(state);
@@ -124,7 +131,7 @@ int SayItHasEnded(const RunFolder& run, const RunState& state, Session& session)
 
 int Status(const StatusOptions& options, Session& session) {
   const auto run = FindRun(session, options.run);
-  return PrintStatus(run, ObserveRun(run), session);
+  return PrintStatus(run, StateOf(run), session);
 }
 
 int Wait(const WaitOptions& options, Session& session) {
@@ -139,7 +146,7 @@ int Wait(const WaitOptions& options, Session& session) {
 }
 
 bool AskToCancel(const RunFolder& run) {
-  const auto state = ObserveRun(run);
+  const auto state = StateOf(run);
   if (HasEnded(state.phase) || HasEnded(run.ReadState().phase)) return false;
   if (IsReady(state)) {
     CancelReady(run);
@@ -151,7 +158,7 @@ bool AskToCancel(const RunFolder& run) {
 
 int Cancel(const CancelOptions& options, Session& session) {
   const auto run = FindRun(session, options.run);
-  if (!AskToCancel(run)) return SayItHasEnded(run, ObserveRun(run), session);
+  if (!AskToCancel(run)) return SayItHasEnded(run, StateOf(run), session);
   const auto state = *WaitForEndOf(run, {});
   session.output.Print(
       {StatusDocument(run, state), fmt::format("{} is {}", run.id(), PhaseName(state.phase)), PhaseName(state.phase)});

@@ -10,6 +10,7 @@
 #include "launcher/spec/describe_fields.h"
 #include "launcher/spec/load.h"
 #include "launcher/workflow/is_workflow_file.h"
+#include "launcher/workflow/workflow_schema.h"
 
 namespace slipway::launcher {
 namespace {
@@ -100,7 +101,7 @@ int Validate(const SpecSelection& selection, Session& session) {
 }
 
 int Schema(const SchemaOptions& options, Session& session) {
-  const auto schema = JsonSchema();
+  const auto schema = options.workflow ? WorkflowSchema() : JsonSchema();
   const auto text = options.markdown ? ReferencePage() : schema.dump(2);
   session.output.Print({schema, text, text});
   return 0;

@@ -15,6 +15,7 @@ int Validate(const SpecSelection& selection, Session& session);
 
 struct SchemaOptions {
   bool markdown = false;  ///< the reference page instead of the JSON Schema
+  bool workflow = false;  ///< the JSON Schema of workflow files
 };
 int Schema(const SchemaOptions& options, Session& session);
 

@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <future>
 #include <optional>
 
@@ -13,6 +14,7 @@
 #include "launcher/cli/commands/find_run.h"
 #include "launcher/cli/commands/runs.h"
 #include "launcher/cli/commands/trials_request.h"
+#include "launcher/run/workflow/workflow_folder.h"
 #include "launcher/watch/background_reader.h"
 #include "launcher/watch/draw.h"
 #include "launcher/watch/terminal.h"
@@ -141,14 +143,32 @@ class WatchProgram {
   int exit_code_ = 0;
 };
 
+bool HasStep(const StepOfRun& step) {
+  return std::ranges::any_of(ReadStoredWorkflow(step.run).steps,
+                             [&](const StoredStep& stored) { return stored.name == step.step; });
+}
+
 Model FirstModel(const WatchOptions& options, Session& session) {
   Model model;
   model.lists[static_cast<std::size_t>(watch::Page::kPlaces)].sort = 5;  // by place
   if (options.run == kAllRuns) {
     model.has_list = true;
     model.page = watch::Page::kRuns;
+    return model;
+  }
+  if (const auto step = FindStep(session, options.run); step && HasStep(*step)) {
+    model.workflow = step->run.path();
+    model.step = step->step;
+    model.page = watch::Page::kLog;
+    model.back = {watch::Page::kSteps};
+    return model;
+  }
+  const auto run = FindRun(session, options.run);
+  if (IsWorkflowRun(run)) {
+    model.workflow = run.path();
+    model.page = watch::Page::kSteps;
   } else {
-    model.run = FindExperiment(session, options.run).path();
+    model.run = run.path();
   }
   return model;
 }

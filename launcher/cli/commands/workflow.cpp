@@ -10,7 +10,11 @@
 #include "core/files.h"
 #include "core/nearest_word.h"
 #include "launcher/cli/commands/find_run.h"
-#include "launcher/run/workflow/step_reuse.h"
+#include "launcher/cli/commands/workflow_jobs.h"
+#include "launcher/run/workflow/step_batch.h"
+#include "launcher/run/workflow/step_estimate.h"
+#include "launcher/run/workflow/step_observation.h"
+#include "launcher/run/workflow/step_submission.h"
 #include "launcher/run/workflow/workflow_folder.h"
 #include "launcher/run/workflow/workflow_run.h"
 #include "launcher/run/workflow/workflow_status.h"
@@ -51,15 +55,6 @@ void RequireSteps(const Workflow& workflow, const std::vector<std::string>& step
   }
 }
 
-void RequireThisMachine(const Workflow& workflow) {
-  for (const auto& step : workflow.steps) {
-    if (step.engine != EngineChoice::kSlurm) continue;
-    throw Error(ErrorKind::kUsage,
-                fmt::format("step '{}' has engine slurm, and workflows run on this machine only", step.name),
-                "set its engine to local, or run the workflow inside of an allocation");
-  }
-}
-
 Workflow Load(const SpecSelection& selection, const WorkflowOptions& options, Session& session) {
   auto workflow = ReadWorkflow(selection.spec, OverridesOf(selection));
   for (const auto& warning : workflow.warnings) session.output.Say(RenderDiagnostic(warning, "warning"));
@@ -69,12 +64,44 @@ Workflow Load(const SpecSelection& selection, const WorkflowOptions& options, Se
 
 int CarryOut(const RunFolder& folder, FileLock lock, const Workflow& workflow, const WorkflowOrder& order,
              Session& session) {
-  RequireThisMachine(workflow);
   return ManageWorkflow(folder, std::move(lock), workflow, order, session.output);
 }
 
-Json PlanDocument(const Workflow& workflow, const StepReuse& reuse) {
-  Json document{{"schema", "slipway.workflow.preview/1"}, {"name", workflow.name}, {"steps", Json::array()}};
+/// What a step has printed stays when its result is removed.
+void WarnOfRemoved(const RunFolder& folder, const std::string& step, Output& output) {
+  auto removed = StepsWithRemovedResult(folder);
+  if (!step.empty()) std::erase_if(removed, [&](const std::string& name) { return name != step; });
+  if (removed.empty()) return;
+  output.Warn(fmt::format("the result of step '{}'{} was removed; make it again with: slipway resume {}", removed[0],
+                          removed.size() > 1 ? fmt::format(" and of {} more", removed.size() - 1) : "", folder.id()));
+}
+
+/// What a plan says of its steps.
+struct PlanFacts {
+  const StepReuse& reuse;
+  std::vector<StepEstimate> estimates;
+  EstimateTotal total;
+};
+
+void AddEstimate(const StepEstimate& estimate, Json& row) {
+  const auto& cost = estimate.cost;
+  row["bytes"] = estimate.bytes;
+  row["has_all_inputs"] = estimate.has_all_inputs;
+  row["seconds"] = cost ? Json(cost->seconds) : Json();
+  row["core_hours"] = cost ? Json(cost->core_hours) : Json();
+  row["gpu_hours"] = cost ? Json(cost->gpu_hours) : Json();
+  row["from_results"] = cost ? cost->results : 0;
+}
+
+Json PlanDocument(const Workflow& workflow, const PlanFacts& facts) {
+  const auto& reuse = facts.reuse;
+  Json document{{"schema", "slipway.workflow.preview/1"},
+                {"name", workflow.name},
+                {"bytes", facts.total.bytes},
+                {"core_hours", facts.total.core_hours},
+                {"gpu_hours", facts.total.gpu_hours},
+                {"steps_without_cost", facts.total.steps_without_cost},
+                {"steps", Json::array()}};
   for (const auto index : workflow.order) {
     const auto& step = workflow.steps[index];
     const auto& decision = reuse.of(index);
@@ -89,26 +116,54 @@ Json PlanDocument(const Workflow& workflow, const StepReuse& reuse) {
                                  {"result", decision.id},
                                  {"when", step.when},
                                  {"origins", step.origins}});
+    AddEstimate(facts.estimates[index], document["steps"].back());
   }
   return document;
 }
 
-std::vector<DrawnStep> Drawn(const Workflow& workflow, const StepReuse& reuse) {
+std::string EstimateText(const StepEstimate& estimate) {
+  std::string text;
+  if (estimate.bytes > 0) text += ", reads " + FormatBytes({estimate.bytes});
+  if (estimate.cost) text += fmt::format(", about {}", FormatDuration(Seconds(estimate.cost->seconds)));
+  return text;
+}
+
+std::vector<DrawnStep> Drawn(const Workflow& workflow, const PlanFacts& facts) {
   std::vector<DrawnStep> drawn;
   for (StepIndex step = 0; step < workflow.steps.size(); ++step) {
-    const auto& decision = reuse.of(step);
-    auto note = decision.reuse ? std::string("reused") : "runs: " + decision.why;
+    const auto& decision = facts.reuse.of(step);
+    auto note = decision.reuse ? std::string("reused")
+                               : fmt::format("runs: {}{}", decision.why, EstimateText(facts.estimates[step]));
     if (!workflow.steps[step].when.empty()) note += ", when " + workflow.steps[step].when;
     drawn.push_back({std::move(note), decision.reuse ? StepLook::kReused : StepLook::kRuns});
   }
   return drawn;
 }
 
-std::string PlanText(const Workflow& workflow, const std::vector<DrawnStep>& drawn) {
+/// "1.2 core-hours", "3.0 s of core time".
+std::string HoursText(double hours, std::string_view what) {
+  constexpr double kFewestHours = 0.1;
+  return hours >= kFewestHours ? fmt::format("{:.3g} {}-hours", hours, what)
+                               : fmt::format("{} of {} time", FormatDuration(Seconds(hours * 3600)), what);
+}
+
+/// Nothing where nothing is known.
+std::string TotalText(const EstimateTotal& total, std::size_t steps) {
+  std::string text;
+  if (total.bytes > 0) text += fmt::format("\nthe steps that run read {}", FormatBytes({total.bytes}));
+  if (total.steps_without_cost == steps) return text;
+  text += fmt::format("\nas before, they take {}", HoursText(total.core_hours, "core"));
+  if (total.gpu_hours > 0) text += " and " + HoursText(total.gpu_hours, "GPU");
+  if (total.steps_without_cost > 0) text += fmt::format("; {} have not run before", total.steps_without_cost);
+  return text;
+}
+
+std::string PlanText(const Workflow& workflow, const std::vector<DrawnStep>& drawn, const EstimateTotal& total) {
   std::size_t reused = 0;
   for (const auto& step : drawn) reused += step.look == StepLook::kReused ? 1 : 0;
-  return fmt::format("workflow {}: {} steps, {} run, {} reused\n\n{}", workflow.name, drawn.size(),
-                     drawn.size() - reused, reused, DrawText(workflow, drawn));
+  const auto running = drawn.size() - reused;
+  return fmt::format("workflow {}: {} steps, {} run, {} reused{}\n\n{}", workflow.name, drawn.size(), running, reused,
+                     TotalText(total, running), DrawText(workflow, drawn));
 }
 
 }  // namespace
@@ -122,8 +177,8 @@ void RefuseWorkflowOptions(const WorkflowOptions& options, const SpecSelection& 
 
 int RunWorkflow(const SpecSelection& selection, const WorkflowOptions& options, Session& session) {
   const auto workflow = Load(selection, options, session);
-  RequireThisMachine(workflow);
   const auto order = OrderFor(selection, options);
+  if (StepsAreJobs(workflow)) return FollowSteps(SubmitNewSteps(workflow, order, session), session);
   const auto folder = PrepareWorkflowRun(session.runs_directory, workflow, order);
   session.output.Say("run " + folder.id());
   return CarryOut(folder, folder.TakeManagerLock(), workflow, order, session);
@@ -131,8 +186,9 @@ int RunWorkflow(const SpecSelection& selection, const WorkflowOptions& options, 
 
 RunFolder PrepareWorkflow(const SpecSelection& selection, const WorkflowOptions& options, Session& session) {
   const auto workflow = Load(selection, options, session);
-  RequireThisMachine(workflow);
-  return PrepareWorkflowRun(session.runs_directory, workflow, OrderFor(selection, options));
+  const auto order = OrderFor(selection, options);
+  return StepsAreJobs(workflow) ? SubmitNewSteps(workflow, order, session)
+                                : PrepareWorkflowRun(session.runs_directory, workflow, order);
 }
 
 int PlanWorkflow(const SpecSelection& selection, const WorkflowOptions& options, Session& session) {
@@ -141,9 +197,15 @@ int PlanWorkflow(const SpecSelection& selection, const WorkflowOptions& options,
   const std::map<std::string, std::string> made;
   StepReuse reuse(workflow, store, options.forced, made);
   for (const auto step : workflow.order) reuse.Decide(step);
-  const auto drawn = Drawn(workflow, reuse);
+  auto estimates = EstimateSteps(workflow, store, reuse);
+  const auto total = TotalOf(estimates, reuse);
+  const PlanFacts facts{reuse, std::move(estimates), total};
+  const auto drawn = Drawn(workflow, facts);
   if (!options.svg.empty()) WriteFile(options.svg, DrawSvg(workflow, drawn));
-  session.output.Print({PlanDocument(workflow, reuse), PlanText(workflow, drawn), workflow.name});
+  auto document = PlanDocument(workflow, facts);
+  const auto jobs = StepsAreJobs(workflow) ? PlanJobs(workflow, reuse, session) : std::vector<PlannedJob>();
+  AddJobs(jobs, document);
+  session.output.Print({document, PlanText(workflow, drawn, total) + DescribeJobs(jobs), workflow.name});
   return 0;
 }
 
@@ -158,13 +220,13 @@ int ValidateWorkflow(const SpecSelection& selection, Session& session) {
 }
 
 int ShowWorkflow(const RunFolder& folder, Session& session) {
-  const auto state = folder.ReadState();
+  const auto state = ObserveWorkflow(folder);
   PrintWorkflow(folder, state, session.output);
   return OutcomeExitCode(state.phase);
 }
 
 int ExplainWorkflow(const RunFolder& folder, Session& session) {
-  const auto state = folder.ReadState();
+  const auto state = ObserveWorkflow(folder);
   const auto document = WorkflowDocument(folder, state);
   std::string text = fmt::format("{}  {}", folder.id(), PhaseName(state.phase));
   if (!state.reason.empty()) text += "\n  " + state.reason;
@@ -186,8 +248,13 @@ int ResumeWorkflow(const RunFolder& folder, const std::vector<std::string>& over
   auto lock = folder.TakeManagerLock();
   auto order = ReadStoredWorkflow(folder).order;
   order.overrides.insert(order.overrides.end(), overrides.begin(), overrides.end());
+  if (const auto submitted = SubmittedWorkflow(folder)) {
+    return ResumeSteps(folder, lock, *submitted, order, overrides, session);
+  }
   const auto workflow = ReadWorkflowOf(order, folder);
+  const bool are_jobs = AreJobsAgain(folder, workflow);
   StoreWorkflow(folder, workflow, order);
+  if (are_jobs) return ResumeSteps(folder, lock, workflow, order, {}, session);
   return CarryOut(folder, std::move(lock), workflow, order, session);
 }
 
@@ -195,10 +262,12 @@ int PrintStepLogs(const RunFolder& folder, const std::string& step, Session& ses
   std::vector<std::string> names;
   for (const auto& stored : ReadStoredWorkflow(folder).steps) names.push_back(stored.name);
   if (!step.empty() && std::ranges::find(names, step) == names.end()) throw NoSuchStep(step, names);
+  WarnOfRemoved(folder, step, session.output);
   Json document{{"schema", "slipway.workflow.logs/1"}, {"run", folder.id()}, {"logs", Json::object()}};
   std::string text;
   for (const auto& name : step.empty() ? names : std::vector{step}) {
-    const auto log = ReadDocumentIfPresent(StepFolder(folder, name) / "log");
+    auto log = ReadDocumentIfPresent(StepFolder(folder, name) / "log");
+    if (!log) log = ReadDocumentIfPresent(StepFolder(folder, name) / "job.log");  // of a job that started nothing
     if (!log) continue;
     document["logs"][name] = *log;
     text += step.empty() ? fmt::format("==> {} <==\n{}", name, *log) : *log;

@@ -42,4 +42,12 @@ struct WhyOptions {
 /// `slipway workflow why`: what in the key of a step has changed since its last result. JSON: `slipway.workflow.why/1`.
 int ShowWhy(const WhyOptions& options, Session& session);
 
+struct WorkflowGcOptions {
+  std::string older_than;   ///< a duration; empty: any age
+  bool ended_runs = false;  ///< also results of runs that have ended
+  bool dry_run = false;
+};
+/// `slipway workflow gc`: removes results that nothing uses. JSON: `slipway.workflow.gc/1`.
+int WorkflowGc(const WorkflowGcOptions& options, Session& session);
+
 }  // namespace slipway::launcher

@@ -1,10 +1,14 @@
 // slipway-git: says in which state a git repository is.
 //
 //   slipway-git all|names RUNS_DIRECTORY PATH...
+//   slipway-git contents WORK_TREE FILE...
 //
 // It takes the repository of the first PATH that lies in one. It prints JSON objects, one a line, as soon as each is
 // known; together they are the members of slipway.provenance/1 about the repository. `names`: without the diff and the
 // untracked files. Untracked files in RUNS_DIRECTORY are not listed.
+//
+// `contents`: commit and submodules of the work tree; for each tracked file that differs from the commit what it holds
+// now, as the id of a blob; and which of the FILEs git does not track.
 //
 // It is a separate process, so that libgit2 is loaded only when a run begins, and the caller sets a deadline. libgit2
 // runs no hooks, filters or monitors of a repository, and refuses one that belongs to another user.
@@ -319,12 +323,72 @@ void SayAll(const std::vector<std::string>& paths, const fs::path& runs, bool wi
   Say({{"complete", true}});
 }
 
+/// "100644 2f5e..."; "deleted" when it is not there.
+std::string ContentOf(const fs::path& file) {
+  std::error_code error;
+  const auto status = fs::symlink_status(file, error);
+  git_oid id;
+  int code = -1;
+  if (fs::is_symlink(status)) {
+    const auto target = fs::read_symlink(file, error).string();
+    code = git_odb_hash(&id, target.data(), target.size(), GIT_OBJECT_BLOB);
+  } else if (fs::is_regular_file(status)) {
+    code = git_odb_hashfile(&id, file.c_str(), GIT_OBJECT_BLOB);
+  } else {
+    return "deleted";
+  }
+  const bool runs = (status.permissions() & fs::perms::owner_exec) != fs::perms::none;
+  return code == 0 ? fmt::format("{}{}", TextOf(id), runs ? " executable" : "") : "unreadable: " + LastError();
+}
+
+void SayEdited(git_repository* repository, git_tree* tree) {
+  const auto diff = DiffOf(repository, tree, OptionsFor(0));
+  if (!diff) return SayWhyNot("the diff: " + LastError());
+  const fs::path root(git_repository_workdir(repository));
+  Json edited = Json::object();
+  for (std::size_t i = 0; i < git_diff_num_deltas(diff.get()); ++i) {
+    const auto& delta = *git_diff_get_delta(diff.get(), i);
+    const bool is_submodule = delta.old_file.mode == GIT_FILEMODE_COMMIT || delta.new_file.mode == GIT_FILEMODE_COMMIT;
+    if (!is_submodule) edited[std::string(PathOf(delta))] = ContentOf(root / PathOf(delta));
+  }
+  Say({{"edited", edited}});
+}
+
+void SayUnknown(git_repository* repository, const std::vector<std::string>& files) {
+  git_index* index = nullptr;
+  if (git_repository_index(&index, repository) != 0) return SayWhyNot("the index: " + LastError());
+  const fs::path root(git_repository_workdir(repository));
+  Json unknown = Json::array();
+  for (const auto& file : files) {
+    const auto path = fs::path(file).lexically_relative(root.parent_path()).string();
+    if (git_index_get_bypath(index, path.c_str(), 0) == nullptr) unknown.push_back(file);
+  }
+  git_index_free(index);
+  Say({{"unknown", unknown}});
+}
+
+void SayContents(const std::string& folder, const std::vector<std::string>& files) {
+  const auto repository = OpenFirst({folder});
+  if (!repository) return;
+  const auto tree = SayHead(repository.get());
+  if (!tree) return;
+  SayEdited(repository.get(), tree.get());
+  SayUnknown(repository.get(), files);
+  SaySubmodules(repository.get());
+  Say({{"complete", true}});
+}
+
 }  // namespace
 }  // namespace slipway::launcher
 
 int main(int argc, char** argv) {
-  if (argc < 4) return 2;
+  if (argc < 3) return 2;
   git_libgit2_init();
+  if (std::string_view(argv[1]) == "contents") {
+    slipway::launcher::SayContents(argv[2], {argv + 3, argv + argc});
+    return 0;
+  }
+  if (argc < 4) return 2;
   const std::filesystem::path runs = std::filesystem::path(argv[2]) / "";
   slipway::launcher::SayAll({argv + 3, argv + argc}, runs.lexically_normal(), std::string_view(argv[1]) == "all");
   return 0;

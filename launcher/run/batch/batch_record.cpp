@@ -10,7 +10,9 @@
 namespace slipway::launcher {
 namespace {
 
-std::filesystem::path RecordFile(const RunFolder& folder) { return folder.path() / "batch_job.json"; }
+namespace fs = std::filesystem;
+
+fs::path RecordFile(const fs::path& folder) { return folder / "batch_job.json"; }
 
 constexpr auto kBatchSchema = "slipway.batch-job/1";
 
@@ -27,7 +29,7 @@ void Visit(Visitor& visit, Struct& record) {
   visit("doubt", record.doubt, Presence::kOptional);
 }
 
-BatchRecord ReadBatchRecord(const RunFolder& folder) try {
+BatchRecord ReadBatchRecord(const fs::path& folder) try {
   const auto text = ReadDocumentIfPresent(RecordFile(folder));
   if (!text) return {};
   return ReadFields<BatchRecord>(Json::parse(*text, nullptr, false), {RecordFile(folder).string()});
@@ -35,11 +37,11 @@ BatchRecord ReadBatchRecord(const RunFolder& folder) try {
   return {};
 }
 
-void WriteBatchRecord(const RunFolder& folder, const BatchRecord& record) {
+void WriteBatchRecord(const fs::path& folder, const BatchRecord& record) {
   const auto json = WriteFields(kBatchSchema, record);
   WriteFileAtomically(RecordFile(folder), JsonText(json) + "\n");
 }
 
-void RemoveBatchRecord(const RunFolder& folder) { std::filesystem::remove(RecordFile(folder)); }
+void RemoveBatchRecord(const fs::path& folder) { fs::remove(RecordFile(folder)); }
 
 }  // namespace slipway::launcher

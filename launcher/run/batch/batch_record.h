@@ -1,9 +1,10 @@
-/// batch_job.json of a run folder: the job as which a run was submitted.
+/// batch_job.json of a run folder, or of the folder of a step: the job as which it was submitted.
 ///
 /// Only the submitting process writes it, and a process that learns how the job's stage-out ended. state.json belongs
 /// to the manager, which may write it before the number is known.
 #pragma once
 
+#include <filesystem>
 #include <string>
 
 #include "launcher/cluster/job_identity.h"
@@ -18,11 +19,16 @@ struct BatchRecord {
   std::string doubt;        ///< why it is unknown whether a job was submitted; empty: no doubt
 };
 
-/// Reads the record; a missing or damaged one means no job.
-BatchRecord ReadBatchRecord(const RunFolder& folder);
+/// Reads the record of a run, or of a step of a workflow; a missing or damaged one means no job.
+BatchRecord ReadBatchRecord(const std::filesystem::path& folder);
+inline BatchRecord ReadBatchRecord(const RunFolder& folder) { return ReadBatchRecord(folder.path()); }
 /// Errors: SystemError.
-void WriteBatchRecord(const RunFolder& folder, const BatchRecord& record);
+void WriteBatchRecord(const std::filesystem::path& folder, const BatchRecord& record);
+inline void WriteBatchRecord(const RunFolder& folder, const BatchRecord& record) {
+  WriteBatchRecord(folder.path(), record);
+}
 /// Removes the record, if it exists.
-void RemoveBatchRecord(const RunFolder& folder);
+void RemoveBatchRecord(const std::filesystem::path& folder);
+inline void RemoveBatchRecord(const RunFolder& folder) { RemoveBatchRecord(folder.path()); }
 
 }  // namespace slipway::launcher

@@ -58,7 +58,8 @@ bool SleepOn(std::chrono::nanoseconds longest) {
   return true;
 }
 
-std::optional<RunState> WaitForBatchEnd(const RunFolder& folder, std::optional<Seconds> limit, const Pause& pause) {
+std::optional<RunState> WaitForBatchEnd(const RunFolder& folder, std::optional<Seconds> limit, const Pause& pause,
+                                        const Observe& observe) {
   const auto deadline = SystemClock().Steady() + std::chrono::duration_cast<std::chrono::nanoseconds>(
                                                      limit.value_or(std::chrono::hours(24 * 365)));
   Poll poll;
@@ -66,7 +67,7 @@ std::optional<RunState> WaitForBatchEnd(const RunFolder& folder, std::optional<S
   while (true) {
     const auto asked = SystemClock().Steady();
     const bool asks = poll.IsDue();
-    const auto state = asks ? ObserveRun(folder) : folder.ReadState();
+    const auto state = asks ? observe(folder) : folder.ReadState();
     if (asks) {
       poll.Took(state, asked);
     } else {

@@ -1,11 +1,10 @@
 #include "launcher/run/batch/job_of_run.h"
 
-#include <unistd.h>
-
 #include <cstdlib>
 
 #include "launcher/plan/batch_plan.h"
 #include "launcher/run/batch/batch_record.h"
+#include "launcher/run/batch/submit_job.h"
 
 namespace slipway::launcher {
 
@@ -29,17 +28,8 @@ JobIdentity JobOf(const RunFolder& folder, const RunState& state) {
   return job;
 }
 
-JobIdentity SubmittedFor(const RunFolder& folder, JobId number, const std::string& cluster) {
-  return {number, cluster, JobComment(folder.path()), folder.path(), ::geteuid()};
-}
-
 std::optional<JobIdentity> FindSubmitted(const SlurmClient& slurm, const RunFolder& folder) {
-  for (const auto& job : slurm.FindJobs(JobComment(folder.path()))) {
-    if (job.phase() == JobPhase::kWaiting || job.phase() == JobPhase::kRunning) {
-      return SubmittedFor(folder, job.id, job.cluster);
-    }
-  }
-  return {};
+  return FindLiveJob(slurm, JobComment(folder.path()), folder.path());
 }
 
 }  // namespace slipway::launcher

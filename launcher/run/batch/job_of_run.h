@@ -17,9 +17,6 @@ JobIdentity OwnBatchJob();
 /// that the run was submitted to.
 JobIdentity JobOf(const RunFolder& folder, const RunState& state);
 
-/// The identity of a job that this process submitted for the run.
-JobIdentity SubmittedFor(const RunFolder& folder, JobId number, const std::string& cluster);
-
 /// Finds the job of this run that has not ended: after a lost answer a job may still exist. An earlier job of the run
 /// may still be ending. Errors: SlurmError.
 std::optional<JobIdentity> FindSubmitted(const SlurmClient& slurm, const RunFolder& folder);

@@ -95,8 +95,10 @@ void LocalStepRunner::Stop(StepIndex step) {
   });
 }
 
-void LocalStepRunner::KillAll() {
-  for (auto& [step, running] : running_) running.process.Signal(SIGKILL);
+void LocalStepRunner::KillAll() { SignalAll(SIGKILL); }
+
+void LocalStepRunner::SignalAll(int signal) {
+  for (auto& [step, running] : running_) running.process.Signal(signal);
 }
 
 void LocalStepRunner::Look(StepIndex step) {

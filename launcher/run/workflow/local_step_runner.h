@@ -29,6 +29,8 @@ class LocalStepRunner : public StepRunner {
   ProcessIdentity Start(const StepLaunch& launch) override;
   void Stop(StepIndex step) override;
   void KillAll() override;
+  /// Passes a signal on to the programs of all steps.
+  void SignalAll(int signal);
 
  private:
   struct Running {

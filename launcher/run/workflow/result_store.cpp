@@ -47,7 +47,9 @@ void Visit(Visitor& visit, Struct& result) {
   visit("step", result.step);
   visit("run", result.run);
   visit("started", result.started);
-  visit("seconds", result.seconds);
+  visit("seconds", result.cost.seconds);
+  visit("cpus", result.cost.cpus, Presence::kOptional);
+  visit("gpus", result.cost.gpus, Presence::kOptional);
   visit("parts", result.parts);
   visit("outputs", result.outputs);
   visit("values", result.values);
@@ -80,21 +82,45 @@ Json Document(const StepResult& result) {
 }  // namespace
 
 ResultStore::ResultStore(const fs::path& runs_directory) : folder_(fs::absolute(runs_directory) / ".results") {
-  std::error_code error;
-  fs::directory_iterator entry(folder_, error);
-  for (const fs::directory_iterator end; !error && entry != end; entry.increment(error)) {
-    const auto id = TakeApart(entry->path().filename());
-    if (id) newest_[id->first] = std::max(newest_[id->first], id->second);
+  for (const auto& id : All()) {
+    const auto [key, number] = *TakeApart(id);
+    newest_[key] = std::max(newest_[key], number);
   }
+}
+
+std::vector<std::string> ResultStore::All() const {
+  std::vector<std::string> ids;
+  for (const auto& entry : EntriesOf(folder_)) {
+    if (auto id = entry.filename().string(); TakeApart(id)) ids.push_back(std::move(id));
+  }
+  return ids;
+}
+
+bool ResultStore::IsThere(const std::string& id) const {
+  std::error_code error;
+  return fs::exists(FolderOf(id), error);
 }
 
 std::optional<std::string> ResultStore::Newest(const std::string& key) {
   const auto known = newest_.find(key);
-  if (known != newest_.end()) return IdOf(key, known->second);
-  std::error_code error;
-  if (!fs::exists(FolderOf(IdOf(key, 1)), error)) return {};  // another run may have published it since
-  newest_[key] = 1;
-  return IdOf(key, 1);
+  // Another run may have published the first one since, and `workflow gc` may have removed any.
+  for (int number = known == newest_.end() ? 1 : known->second; number > 0; --number) {
+    if (!IsThere(IdOf(key, number))) continue;
+    newest_[key] = number;
+    return IdOf(key, number);
+  }
+  newest_.erase(key);
+  return {};
+}
+
+std::optional<std::string> ResultStore::Hold(const std::string& key) {
+  auto newest = Newest(key);
+  while (lease_ && newest) {
+    lease_->Add(*newest);
+    const auto held = std::exchange(newest, Newest(key));
+    if (newest == held) break;
+  }
+  return newest;
 }
 
 std::string ResultStore::NextId(const std::string& key) {
@@ -138,6 +164,7 @@ std::string ResultStore::WhyDamaged(const std::string& id) try {
 }
 
 void ResultStore::Publish(const fs::path& prepared, const std::string& id, StepResult result) {
+  if (lease_) lease_->Add(id);
   const auto text = Document(result).dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
   const bool is_durable = !result.outputs.empty();
   if (is_durable) {
@@ -160,14 +187,40 @@ void ResultStore::Publish(const fs::path& prepared, const std::string& id, StepR
 void ResultStore::NoteLast(const StepResult& result, const std::string& id) const {
   const auto folder = folder_ / ".last" / result.workflow;
   MakeDirectories(folder);
-  WriteFileAtomically(folder / result.step, id);
+  auto costs = CostsOf(result.workflow, result.step);
+  costs.insert(costs.begin(), result.cost);
+  costs.resize(std::min(costs.size(), kMostCosts));
+  auto text = id + "\n";
+  for (const auto& cost : costs) text += fmt::format("{:.3f} {} {}\n", cost.seconds, cost.cpus, cost.gpus);
+  WriteFileAtomically(folder / result.step, text);
+}
+
+std::vector<StepCost> ResultStore::CostsOf(const std::string& workflow, const std::string& step) const {
+  const auto text = ReadDocumentIfPresent(folder_ / ".last" / workflow / step).value_or("");
+  LineWords lines(text);
+  lines.Word('\n');  // the id
+  std::vector<StepCost> costs;
+  while (!lines.rest().empty()) {
+    LineWords words(lines.Word('\n'));
+    StepCost cost;
+    words.Read(cost.seconds);
+    words.Read(cost.cpus);
+    words.Read(cost.gpus);
+    if (words.good()) costs.push_back(cost);
+  }
+  return costs;
 }
 
 std::optional<std::string> ResultStore::LastOf(const std::string& workflow, const std::string& step) const {
-  auto id = ReadDocumentIfPresent(folder_ / ".last" / workflow / step);
+  const auto text = ReadDocumentIfPresent(folder_ / ".last" / workflow / step);
+  if (!text) return {};
+  auto id = text->substr(0, text->find('\n'));
+  return TakeApart(id) && IsThere(id) ? std::optional(std::move(id)) : std::nullopt;
+}
+
+bool ResultStore::HasHad(const std::string& workflow, const std::string& step) const {
   std::error_code error;
-  const bool is_there = id && TakeApart(*id) && fs::exists(FolderOf(*id), error);
-  return is_there ? id : std::nullopt;
+  return fs::exists(folder_ / ".last" / workflow / step, error);
 }
 
 }  // namespace slipway::launcher

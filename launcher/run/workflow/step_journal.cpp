@@ -14,11 +14,7 @@
 #include "core/write_probe.h"
 
 namespace slipway::launcher {
-namespace {
-
-std::filesystem::path JournalOf(const std::filesystem::path& run_folder) { return run_folder / "workflow.jsonl"; }
-
-}  // namespace
+namespace fs = std::filesystem;
 
 template <class Visitor, MaybeConst<StepRecord> Struct>
 void Visit(Visitor& visit, Struct& record) {
@@ -28,6 +24,8 @@ void Visit(Visitor& visit, Struct& record) {
   visit("reason", record.reason, Presence::kOptional);
   visit("seconds", record.seconds, Presence::kOptional);
   visit("process", record.process, Presence::kOptional);
+  visit("job", record.job, Presence::kOptional);
+  visit("host", record.host, Presence::kOptional);
 }
 
 namespace {
@@ -40,13 +38,14 @@ Json LineFor(const std::string& step, const StepRecord& record) {
   if (record.reason.empty()) line.erase("reason");
   if (record.seconds == 0) line.erase("seconds");
   if (record.process.pid == 0) line.erase("process");
+  if (record.job == 0) line.erase("job");
+  if (record.host.empty()) line.erase("host");
   return line;
 }
 
 }  // namespace
 
-StepJournal::StepJournal(const std::filesystem::path& run_folder)
-    : file_(JournalOf(run_folder)), fd_(OpenFile(file_, O_WRONLY | O_APPEND | O_CREAT)) {
+StepJournal::StepJournal(fs::path file) : file_(std::move(file)), fd_(OpenFile(file_, O_WRONLY | O_APPEND | O_CREAT)) {
   kept_ = "\n";  // ends a line that an earlier manager did not finish
 }
 
@@ -71,10 +70,13 @@ bool StepJournal::Flush() {
   return true;
 }
 
-std::map<std::string, StepRecord> ReadStepJournal(const std::filesystem::path& run_folder) {
-  static const DocumentName kLine{"a line of workflow.jsonl", ErrorKind::kEnvironment};
-  std::map<std::string, StepRecord> records;
-  std::istringstream lines(ReadDocumentIfPresent(JournalOf(run_folder)).value_or(""));
+namespace {
+
+using Records = std::map<std::string, StepRecord>;
+
+void ReadInto(const fs::path& journal, Records& records) {
+  static const DocumentName kLine{"a line of a journal", ErrorKind::kEnvironment};
+  std::istringstream lines(ReadDocumentIfPresent(journal).value_or(""));
   for (std::string line; std::getline(lines, line);) {
     const auto json = Json::parse(line, nullptr, false);
     if (json.is_object() && json.contains("begin")) {
@@ -89,7 +91,68 @@ std::map<std::string, StepRecord> ReadStepJournal(const std::filesystem::path& r
       continue;
     }
   }
+}
+
+}  // namespace
+
+std::map<std::string, std::string> ResultsMade(const Records& records) {
+  std::map<std::string, std::string> made;
+  for (const auto& [step, record] : records) {
+    if (record.state == StepState::kDone) made.emplace(step, record.result);
+  }
+  return made;
+}
+
+fs::path JournalOfRun(const fs::path& run_folder) { return run_folder / "workflow.jsonl"; }
+
+fs::path JournalOfStep(const fs::path& run_folder, const std::string& step) {
+  return run_folder / "steps" / step / "journal.jsonl";
+}
+
+std::optional<FileLock> LockStep(const fs::path& run_folder, const std::string& step) {
+  return FileLock::TryAcquire(run_folder / "steps" / step / ".lock", LockMode::kExclusive);
+}
+
+Records ReadStepJournal(const fs::path& run_folder) {
+  Records records;
+  ReadInto(JournalOfRun(run_folder), records);
+  std::error_code error;
+  if (!fs::exists(run_folder / kSubmittedSteps, error)) return records;
+  fs::directory_iterator entry(run_folder / "steps", error);
+  for (const fs::directory_iterator end; !error && entry != end; entry.increment(error)) {
+    ReadInto(entry->path() / "journal.jsonl", records);
+  }
   return records;
+}
+
+StepRecord ReadRecordOfStep(const fs::path& run_folder, const std::string& step) {
+  Records records;
+  ReadInto(JournalOfStep(run_folder, step), records);
+  return records[step];
+}
+
+namespace {
+
+void TakeResults(const fs::path& journal, std::map<std::string, std::string>& results) {
+  std::istringstream lines(ReadDocumentIfPresent(journal).value_or(""));
+  for (std::string line; std::getline(lines, line);) {
+    if (line.find("\"result\"") == std::string::npos) continue;  // most lines: nothing to parse
+    const auto json = Json::parse(line, nullptr, false);
+    if (!json.is_object() || !json.value("step", Json()).is_string() || !json.value("result", Json()).is_string())
+      continue;
+    results[json["step"].get<std::string>()] = json["result"].get<std::string>();
+  }
+}
+
+}  // namespace
+
+std::map<std::string, std::string> LastResultsIn(const fs::path& run_folder) {
+  std::map<std::string, std::string> results;
+  TakeResults(JournalOfRun(run_folder), results);
+  std::error_code error;
+  if (!fs::exists(run_folder / kSubmittedSteps, error)) return results;
+  for (const auto& step : EntriesOf(run_folder / "steps")) TakeResults(step / "journal.jsonl", results);
+  return results;
 }
 
 }  // namespace slipway::launcher

@@ -8,6 +8,7 @@
 #include "core/files.h"
 #include "launcher/plan/plan.h"
 #include "launcher/plan/training_command.h"
+#include "launcher/run/batch/batch_record.h"
 #include "launcher/run_folder/prepare.h"
 #include "launcher/spec/written_spec.h"
 
@@ -35,7 +36,7 @@ class Preparer {
     launch.directory = order_.workflow.directory;
     launch.log = place_.log();
     launch.time_limit = step_.time_limit;
-    launch.resources = NeedsOf(step_);
+    if (order_.job.id == 0) launch.resources = NeedsOf(step_);  // else it has all of its job
     launch.environment = EnvironmentOfStep();
     std::visit([&](const auto& work) { PutCommand(work, prepared); }, step_.work);
     return prepared;
@@ -101,10 +102,27 @@ class Preparer {
     auto& launch = prepared.launch;
     launch.grace = kGraceOfRun;
     const auto begun = BegunRun();
-    prepared.adopted = begun && StillRuns(*begun);
+    prepared.adopted = begun && order_.job.id == 0 && StillRuns(*begun);
     prepared.run_folder = begun ? *begun : MakeRun(spec, directory);
-    const auto* command = prepared.adopted ? "wait" : begun ? "resume" : "manage";
+    const auto* command = prepared.adopted ? "wait" : begun && order_.job.id == 0 ? "resume" : "manage";
+    if (order_.job.id != 0) GiveJobTo(prepared.run_folder);
     launch.argv = {kSlipway, command, prepared.run_folder.string()};
+  }
+
+  /// The job of the step becomes the job of its run, as if the run had been submitted: its manager saves before the
+  /// time limit, and queues the job again after the loss of a node.
+  void GiveJobTo(const fs::path& run_folder) const {
+    const auto folder = RunFolder::Open(run_folder);
+    auto state = folder.ReadState();
+    if (state.phase == Phase::kSucceeded) return;
+    WriteBatchRecord(folder, {order_.job, false, {}, {}});
+    state.phase = Phase::kQueued;
+    state.host = HostName();
+    state.manager = IdentityOf(::getpid());
+    state.batch_job = order_.job.id;
+    state.batch_cluster = order_.job.cluster;
+    ForgetEnd(state);
+    folder.WriteState(state);
   }
 
   fs::path MakeRun(const YamlNode& spec, const fs::path& directory) const {

@@ -5,6 +5,7 @@
 #include <functional>
 
 #include "core/environment.h"
+#include "launcher/cluster/job_identity.h"
 #include "launcher/run/workflow/step_runner.h"
 #include "launcher/run_folder/run_folder.h"
 #include "launcher/workflow/resolve.h"
@@ -32,6 +33,7 @@ struct LaunchOrder {
   std::string key;
   int attempt;
   std::function<const Json&(StepIndex step)> result_of;
+  JobIdentity job = {};  ///< the Slurm job that carries out this step only; no job: there is none
 };
 
 struct PreparedStep {

@@ -36,14 +36,30 @@ std::vector<ProcessIdentity> ProcessesWith(const std::string& mark) {
 
 }  // namespace
 
-void EndStepOrphans(const fs::path& run_folder, const std::map<std::string, StepRecord>& records) {
-  for (const auto& [step, record] : records) {
-    if (record.state == StepState::kRunning && record.process.pid != 0) EndOrphan(record.process);
-  }
-  const auto mark = "SLIPWAY_STEP_DIR=" + (run_folder / "steps").string() + "/";
+namespace {
+
+void EndThoseWith(const std::string& mark) {
   for (const auto& process : ProcessesWith(mark)) {
     if (IsAlive(process)) ::kill(static_cast<pid_t>(process.pid), SIGKILL);
   }
+}
+
+void EndNamed(const StepRecord& record) {
+  if (record.state == StepState::kRunning && record.process.pid != 0) EndOrphan(record.process);
+}
+
+constexpr const char* kMark = "SLIPWAY_STEP_DIR=";
+
+}  // namespace
+
+void EndOrphansOf(const fs::path& step_folder, const StepRecord& record) {
+  EndNamed(record);
+  EndThoseWith(kMark + step_folder.string() + '\0');
+}
+
+void EndStepOrphans(const fs::path& run_folder, const std::map<std::string, StepRecord>& records) {
+  for (const auto& [step, record] : records) EndNamed(record);
+  EndThoseWith(kMark + (run_folder / "steps").string() + "/");
 }
 
 }  // namespace slipway::launcher

@@ -16,7 +16,12 @@ constexpr std::size_t kMostChangesNamed = 3;
 
 StepReuse::StepReuse(const Workflow& workflow, ResultStore& store, const std::vector<std::string>& forced,
                      const std::map<std::string, std::string>& made)
-    : workflow_(workflow), store_(store), forced_(forced), made_(made), decisions_(workflow.steps.size()) {}
+    : workflow_(workflow),
+      store_(store),
+      forced_(forced),
+      made_(made),
+      code_(workflow),
+      decisions_(workflow.steps.size()) {}
 
 bool StepReuse::IsForced(const Step& step) const {
   return std::ranges::any_of(forced_, [&](const auto& name) { return name == step.name || name == step.group; });
@@ -25,10 +30,11 @@ bool StepReuse::IsForced(const Step& step) const {
 const StepDecision& StepReuse::Decide(StepIndex index) {
   const auto& step = workflow_.steps[index];
   auto& decision = decisions_[index].emplace();
-  decision.parts = KeyPartsOf(
-      workflow_, index, [this](StepIndex need) { return of(need).id; }, files_);
+  const KeySources sources{[this](StepIndex need) { return of(need).id; },
+                           [this](StepIndex program) -> const CodeState& { return code_.Of(program); }};
+  decision.parts = KeyPartsOf(workflow_, index, sources, files_);
   decision.key = KeyOf(decision.parts);
-  const auto newest = store_.Newest(decision.key);
+  const auto newest = store_.Hold(decision.key);
   const auto damage = newest ? store_.WhyDamaged(*newest) : std::string();
   const auto made = made_.find(step.name);
   decision.own = newest && made != made_.end() && made->second == *newest;
@@ -44,7 +50,7 @@ const StepDecision& StepReuse::Decide(StepIndex index) {
 
 std::string StepReuse::WhyNew(const Step& step, const StepDecision& decision) const try {
   const auto last = store_.LastOf(workflow_.name, step.name);
-  if (!last) return "it has not run yet";
+  if (!last) return store_.HasHad(workflow_.name, step.name) ? "its last result was removed" : "it has not run yet";
   auto changes = WhatChanged(store_.Read(*last).parts, decision.parts);
   const auto more = changes.size() > kMostChangesNamed ? changes.size() - kMostChangesNamed : 0;
   changes.resize(changes.size() - more);

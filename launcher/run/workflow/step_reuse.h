@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "launcher/run/workflow/code_states.h"
 #include "launcher/run/workflow/result_store.h"
 #include "launcher/workflow/step_key.h"
 #include "launcher/workflow/workflow.h"
@@ -18,8 +19,8 @@ struct StepDecision {
   KeyParts parts;
   bool reuse = false;
   bool own = false;  ///< this run has made the result before
-  std::string id;   ///< of the result: the one that is there, or the one to be made
-  std::string why;  ///< why it runs: "file train.py has changed"; empty when it is reused
+  std::string id;    ///< of the result: the one that is there, or the one to be made
+  std::string why;   ///< why it runs: "file train.py has changed"; empty when it is reused
 };
 
 /// Asks steps in an order in which those that they need come first.
@@ -30,10 +31,14 @@ class StepReuse {
   StepReuse(const Workflow& workflow, ResultStore& store, const std::vector<std::string>& forced,
             const std::map<std::string, std::string>& made);
 
-  /// Errors: SystemError when a file of the step cannot be read.
+  /// Errors: SystemError when a file of the step cannot be read; those of CodeStates.
   const StepDecision& Decide(StepIndex step);
+  /// The step has this result: it was decided elsewhere.
+  void Know(StepIndex step, const std::string& id) { decisions_[step].emplace().id = id; }
   /// The decision on a step that was asked for before.
   const StepDecision& of(StepIndex step) const { return *decisions_[step]; }
+  /// What it has looked at.
+  Fingerprints& files() { return files_; }
 
  private:
   bool IsForced(const Step& step) const;
@@ -44,6 +49,7 @@ class StepReuse {
   const std::vector<std::string>& forced_;
   const std::map<std::string, std::string>& made_;
   Fingerprints files_;
+  CodeStates code_;
   std::vector<std::optional<StepDecision>> decisions_;
 };
 

@@ -3,69 +3,86 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <map>
 #include <nlohmann/json.hpp>
 
 #include "core/text.h"
 #include "core/text_table.h"
 #include "core/units.h"
-#include "launcher/run/workflow/step_journal.h"
-#include "launcher/run/workflow/workflow_folder.h"
+#include "launcher/run/workflow/step_observation.h"
 
 namespace slipway::launcher {
 namespace {
 
+namespace fs = std::filesystem;
+
 constexpr std::size_t kMostRows = 40;
 
-/// A step and what has happened to it.
-struct Row {
-  StoredStep step;
-  StepRecord record;
-};
+fs::path ResultsBeside(const RunFolder& folder) { return folder.path().parent_path() / ".results"; }
 
-std::vector<Row> RowsOf(const RunFolder& folder, const RunState& state) {
-  auto records = ReadStepJournal(folder.path());
-  std::vector<Row> rows;
+bool IsRemoved(const StepRecord& record, const fs::path& results) {
+  std::error_code error;
+  return HasResult(record.state) && !record.result.empty() && !fs::exists(results / record.result, error);
+}
+
+}  // namespace
+
+std::vector<StepRow> StepRowsOf(const RunFolder& folder, const RunState& state) {
+  auto records = ObserveSteps(folder).records;
+  const auto results = ResultsBeside(folder);
+  std::vector<StepRow> rows;
   for (auto& step : ReadStoredWorkflow(folder).steps) {
     auto record = records[step.name];
     // Nothing runs or waits for a manager that is gone.
     if (HasEnded(state.phase) && !IsFinal(record.state)) record.state = StepState::kCancelled;
-    rows.push_back({std::move(step), std::move(record)});
+    const bool removed = IsRemoved(record, results);
+    rows.push_back({std::move(step), std::move(record), removed});
   }
   return rows;
 }
 
-std::map<StepState, int> CountsOf(const std::vector<Row>& rows) {
+namespace {
+
+std::size_t RemovedAmong(const std::vector<StepRow>& rows) {
+  return static_cast<std::size_t>(std::ranges::count(rows, true, &StepRow::removed));
+}
+
+std::map<StepState, int> CountsOf(const std::vector<StepRow>& rows) {
   std::map<StepState, int> counts;
   for (const auto& row : rows) ++counts[row.record.state];
   return counts;
 }
 
-std::string CountsText(const std::vector<Row>& rows) {
+}  // namespace
+
+std::string CountsText(const std::vector<StepRow>& rows) {
   std::vector<std::string> parts;
   for (const auto& [state, count] : CountsOf(rows)) parts.push_back(fmt::format("{} {}", count, WordOf(state)));
   return fmt::format("{} of {} steps", fmt::join(parts, ", "), rows.size());
 }
 
+namespace {
+
 /// Of many steps only those that someone may have to look at.
-bool IsShown(const Row& row, std::size_t count) {
+bool IsShown(const StepRow& row, std::size_t count) {
   const auto state = row.record.state;
   return count <= kMostRows || state == StepState::kRunning || state == StepState::kFailed;
 }
 
-std::string TableOf(const std::vector<Row>& rows) {
+std::string TableOf(const std::vector<StepRow>& rows) {
   TextTable table({"step", "kind", "state", "took", "why"});
   std::size_t shown = 0;
   for (const auto& row : rows) {
     if (!IsShown(row, rows.size()) || shown++ >= kMostRows) continue;
     const auto took = row.record.seconds > 0 ? FormatDuration(Seconds(row.record.seconds)) : std::string();
     table.AddRow({row.step.name, row.step.kind, std::string(WordOf(row.record.state)), took,
-                  std::string(FirstLine(row.record.reason))});
+                  row.removed ? "its result was removed" : std::string(FirstLine(row.record.reason))});
   }
   return shown == 0 ? std::string() : "\n\n" + table.Render();
 }
 
-Json StepDocument(const Row& row, const RunFolder& folder) {
+Json StepDocument(const StepRow& row, const RunFolder& folder) {
   return {{"name", row.step.name},
           {"kind", row.step.kind},
           {"description", row.step.description},
@@ -75,13 +92,23 @@ Json StepDocument(const Row& row, const RunFolder& folder) {
           {"reason", row.record.reason},
           {"seconds", row.record.seconds},
           {"result", row.record.result},
+          {"removed", row.removed},
+          {"job", row.record.job},
           {"folder", StepFolder(folder, row.step.name).string()}};
 }
 
 }  // namespace
 
+std::vector<std::string> StepsWithRemovedResult(const RunFolder& folder) {
+  std::vector<std::string> names;
+  for (const auto& row : StepRowsOf(folder, folder.ReadState())) {
+    if (row.removed) names.push_back(row.step.name);
+  }
+  return names;
+}
+
 Json WorkflowDocument(const RunFolder& folder, const RunState& state) {
-  const auto rows = RowsOf(folder, state);
+  const auto rows = StepRowsOf(folder, state);
   Json document{{"schema", "slipway.workflow/1"},
                 {"run", folder.id()},
                 {"name", state.name},
@@ -100,10 +127,13 @@ Json WorkflowDocument(const RunFolder& folder, const RunState& state) {
 }
 
 std::string DescribeWorkflow(const RunFolder& folder, const RunState& state) {
-  const auto rows = RowsOf(folder, state);
+  const auto rows = StepRowsOf(folder, state);
   auto text = fmt::format("{}  {}", folder.id(), PhaseName(state.phase));
   if (!state.reason.empty()) text += "\n  " + state.reason;
   text += fmt::format("\n  {}\n  folder  {}", CountsText(rows), folder.path().string());
+  if (const auto removed = RemovedAmong(rows); removed > 0) {
+    text += fmt::format("\n  removed {} results; slipway resume {} makes them again", removed, folder.id());
+  }
   if (state.phase == Phase::kFailed) text += fmt::format("\n  why     slipway explain {}", folder.id());
   return text + TableOf(rows);
 }

@@ -1,14 +1,32 @@
 /// What commands show of the run of a workflow.
 #pragma once
 
+#include <string>
+#include <vector>
+
 #include "core/json.h"
 #include "core/output.h"
-#include "launcher/run_folder/run_folder.h"
+#include "launcher/run/workflow/step_journal.h"
+#include "launcher/run/workflow/workflow_folder.h"
 
 namespace slipway::launcher {
 
+/// A step and what has happened to it.
+struct StepRow {
+  StoredStep step;
+  StepRecord record;
+  bool removed = false;  ///< it has had a result, which is no longer in the store
+};
+/// In the order of the workflow. Nothing runs or waits in a run that has ended. Cost: reads the journal.
+std::vector<StepRow> StepRowsOf(const RunFolder& folder, const RunState& state);
+/// "3 done, 1 running of 4 steps"
+std::string CountsText(const std::vector<StepRow>& rows);
+
 /// `slipway.workflow/1`: the state of the run and of each step.
 Json WorkflowDocument(const RunFolder& folder, const RunState& state);
+
+/// Steps that are done, but whose result is no longer in the store.
+std::vector<std::string> StepsWithRemovedResult(const RunFolder& folder);
 
 /// Prints it: for people one line for each step, in groups where there are many.
 void PrintWorkflow(const RunFolder& folder, const RunState& state, Output& output);

@@ -1,7 +1,7 @@
 import {fill, h, icon, plain} from './base/dom.js';
 import {leavePage} from './base/lifetime.js';
 import {readView} from './base/model.js';
-import {embeddedDocument, fetchRuns, fetchView, followRun, isLive} from './base/read_page.js';
+import {address, embeddedDocument, fetchRuns, fetchView, followRun, isLive} from './base/read_page.js';
 import {dark, setTheme, watchTheme} from './base/theme.js';
 import {number, when} from './base/format.js';
 import {ComparePage} from './parts/compare_page.js';
@@ -52,7 +52,7 @@ class App {
   }
 
   async followList() {
-    const list = new RunList({open: (run) => { location.hash = `#/run/${encodeURIComponent(run)}`; }, compare: (runs) => { location.hash = `#/compare/${runs.map(encodeURIComponent).join(',')}`; }});
+    const list = new RunList({open: openRun, compare: (runs) => { location.hash = `#/compare/${runs.map(encodeURIComponent).join(',')}`; }});
     const isHere = this.isHere, rows = await fetchRuns();
     if (!isHere()) return;
     list.update(rows);
@@ -139,6 +139,12 @@ class App {
   fail(problem) {
     fill(this.body, h('p', {class: 'problem', role: 'alert'}, icon('cross'), ' ', `This page could not be shown: ${problem.message}`));
   }
+}
+
+/** The steps of a workflow are a page of their own. */
+function openRun(run, kind) {
+  if (kind === 'workflow') location.href = address('workflow', [['run', run]]);
+  else location.hash = `#/run/${encodeURIComponent(run)}`;
 }
 
 const pick = (runs, ids) => ids.map((id) => runs.find((run) => run.run === id)).filter(Boolean);

@@ -66,6 +66,7 @@ TEST(Route, NamesRunsAsTheyWereWritten) {
   EXPECT_THAT(std::get<ShowRuns>(one).ids, ElementsAre("../../etc/passwd")) << "no id of ListRuns";
   const auto two = Decide(WithCookie("/api/view?run=a+b&run=%00&x=1&run"), kAccess);
   EXPECT_THAT(std::get<ShowRuns>(two).ids, ElementsAre("a b", std::string(1, '\0'), ""));
+  EXPECT_EQ(std::get<ShowWorkflow>(Decide(WithCookie("/workflow?run=a%2Fb"), kAccess)).id, "a/b");
   EXPECT_EQ(std::get<FollowRun>(Decide(WithCookie("/api/changes?run=a"), kAccess)).id, "a");
 }
 
@@ -75,6 +76,7 @@ TEST(Route, LimitsWhatOneRequestMayAskFor) {
   EXPECT_EQ(Refusal(WithCookie(many)), 400);
   EXPECT_EQ(Refusal(WithCookie("/api/view")), 400);
   EXPECT_EQ(Refusal(WithCookie("/api/changes?run=a&run=b")), 400);
+  EXPECT_EQ(Refusal(WithCookie("/workflow?run=a&run=b")), 400);
   EXPECT_EQ(Refusal(WithCookie("/api")), 404);
   EXPECT_EQ(Refusal(WithCookie("/api/runs/")), 404);
   EXPECT_EQ(Refusal(WithCookie("//")), 404);

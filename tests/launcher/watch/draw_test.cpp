@@ -83,6 +83,24 @@ TEST(WatchScreen, ListsRuns) {
   EXPECT_THAT(text, Not(HasSubstr("1 overview")));
 }
 
+TEST(WatchScreen, ListsTheStepsOfAWorkflow) {
+  const auto text = TextOf(WorkflowModel());
+  EXPECT_THAT(text, HasSubstr("flow-1  running  5m00s"));
+  EXPECT_THAT(text, HasSubstr("1 running, 1 waiting of 4 steps"));
+  EXPECT_LT(text.find("search"), text.find("check")) << "those that run come first";
+  EXPECT_THAT(text, HasSubstr("1m30s"));
+  EXPECT_THAT(text, HasSubstr("exit status 3"));
+  auto model = Press(WorkflowModel(), "jl");
+  auto data = std::make_shared<WatchData>(*model.data);
+  data->log.file = "/runs/flow-1/steps/check/log";
+  data->log.exists = true;
+  data->log.lines = {"no such file"};
+  const auto log = TextOf(WithData(model, data));
+  EXPECT_THAT(log, HasSubstr("log of step check"));
+  EXPECT_THAT(log, HasSubstr("steps/check/log"));
+  EXPECT_THAT(log, HasSubstr("no such file"));
+}
+
 TEST(WatchScreen, FollowsTheEndOfALog) {
   auto model = Press(ModelOf(SmallSingle()), "l");
   auto data = std::make_shared<WatchData>(*model.data);
@@ -126,7 +144,8 @@ RunView Hostile(RunView run) {
 
 /// Every page in every size: nothing leaves the screen, and no control character reaches it.
 TEST(WatchScreen, KeepsHostileTextWithinAnySize) {
-  for (auto model : {ModelOf(Hostile(SmallSingle())), ModelOf(Hostile(SmallEnsemble())), ListModel()}) {
+  for (auto model :
+       {ModelOf(Hostile(SmallSingle())), ModelOf(Hostile(SmallEnsemble())), ListModel(), WorkflowModel()}) {
     for (const auto* keys : {"", "2", "3", "4", "l", "?", "c", "/x"}) {
       for (const Screen screen : {Screen{1, 1}, {10, 40}, {12, 69}, {24, 80}, {60, 300}}) {
         const auto frame = Draw(screen, Press(model, keys));

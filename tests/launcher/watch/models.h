@@ -106,6 +106,27 @@ inline Model ListModel() {
   return WithData(std::move(model), std::move(data));
 }
 
+/// A workflow with a step in each of some states; the search is a run.
+inline Model WorkflowModel() {
+  Model model;
+  model.now = kNow;
+  model.workflow = "/runs/flow-1";
+  model.page = Page::kSteps;
+  auto glance = std::make_shared<WorkflowGlance>();
+  glance->id = "flow-1";
+  glance->folder = model.workflow;
+  glance->phase = Phase::kRunning;
+  glance->started = kNow - 300;
+  glance->counts = "1 done, 1 failed, 1 running, 1 waiting of 4 steps";
+  glance->steps = {{"make", "data", "done", 7, {}, 12.5, "", {}},
+                   {"search", "ensemble", "running", 0, kNow - 90, {}, "file train.py has changed", "/runs/search-1"},
+                   {"check", "command", "failed", 1, {}, 1.0, "exit status 3", {}},
+                   {"last", "command", "waiting", 3, {}, {}, "", {}}};
+  auto data = std::make_shared<WatchData>();
+  data->workflow = std::move(glance);
+  return WithData(std::move(model), std::move(data));
+}
+
 inline Model Press(Model model, std::string_view keys) {
   for (const char c : keys) model = Update(std::move(model), Key{KeyCode::kCharacter, static_cast<char32_t>(c)});
   return model;

@@ -52,6 +52,56 @@ TEST(WatchKeys, KeepTheSelectedTrialWhereverItMoves) {
   EXPECT_EQ(Press(model, KeyCode::kEnter).trial, 0);
 }
 
+TEST(WatchKeys, ListStepsThatRunFirst) {
+  const auto model = WorkflowModel();
+  EXPECT_THAT(model.list().order, ElementsAre(1, 2, 3, 0)) << "by state";
+  EXPECT_THAT(Press(model, "s").list().order, ElementsAre(0, 1, 2, 3)) << "as in the file";
+  EXPECT_THAT(Press(model, "sss").list().order, ElementsAre(0, 2, 1, 3)) << "the longest first";
+  EXPECT_THAT(Press(model, "/exit").list().order, ElementsAre(2));
+  EXPECT_EQ(InterestOf(model).workflow, "/runs/flow-1");
+  EXPECT_TRUE(InterestOf(model).run.empty());
+}
+
+TEST(WatchKeys, OpenTheRunOfAStepAndGoBack) {
+  const auto opened = Press(WorkflowModel(), KeyCode::kEnter);
+  EXPECT_EQ(opened.page, Page::kOverview);
+  EXPECT_EQ(opened.run, "/runs/search-1");
+  EXPECT_EQ(InterestOf(opened).run, "/runs/search-1");
+  EXPECT_TRUE(InterestOf(opened).workflow.empty());
+  const auto back = Press(opened, KeyCode::kEscape);
+  EXPECT_EQ(back.page, Page::kSteps);
+  EXPECT_EQ(back.list().cursor, 0u);
+}
+
+TEST(WatchKeys, OpenTheLogOfAStep) {
+  for (const auto& opened : {Press(Press(WorkflowModel(), "j"), KeyCode::kEnter), Press(WorkflowModel(), "jl")}) {
+    EXPECT_EQ(opened.page, Page::kLog);
+    EXPECT_EQ(opened.step, "check");
+    EXPECT_EQ(InterestOf(opened).step, "check");
+    EXPECT_FALSE(InterestOf(opened).log) << "it is of no rank";
+    EXPECT_EQ(Press(opened, "l").back.size(), 1u) << "it is open already";
+    const auto back = Press(opened, KeyCode::kEscape);
+    EXPECT_EQ(back.page, Page::kSteps);
+    EXPECT_TRUE(back.step.empty());
+  }
+}
+
+TEST(WatchKeys, AskBeforeAWorkflowIsCancelled) {
+  const auto asked = Press(WorkflowModel(), "c");
+  ASSERT_TRUE(asked.question);
+  EXPECT_EQ(Question(*asked.question), "cancel flow-1?");
+  EXPECT_THAT(Press(WorkflowModel(), "t").notice, HasSubstr("slipway resume flow-1"));
+}
+
+TEST(WatchKeys, OpenAWorkflowFromTheListOfRuns) {
+  auto model = ListModel();
+  auto data = std::make_shared<WatchData>(*model.data);
+  data->runs[0].workflow = true;
+  model = Press(WithData(model, data), KeyCode::kEnter);
+  EXPECT_EQ(model.page, Page::kSteps);
+  EXPECT_EQ(model.workflow, "/runs/train-1");
+}
+
 TEST(WatchKeys, AskBeforeARunIsCancelled) {
   const auto asked = Press(ModelOf(SmallEnsemble()), "c");
   ASSERT_TRUE(asked.question);

@@ -18,8 +18,8 @@ std::vector<std::string> KeysOf(const Workflow& workflow) {
   Fingerprints files;
   std::vector<std::string> keys(workflow.steps.size());
   for (const auto step : workflow.order) {
-    keys[step] = KeyOf(KeyPartsOf(
-        workflow, step, [&](StepIndex need) { return keys[need]; }, files));
+    const KeySources sources{[&](StepIndex need) { return keys[need]; }, {}};
+    keys[step] = KeyOf(KeyPartsOf(workflow, step, sources, files));
   }
   return keys;
 }
@@ -53,8 +53,7 @@ TEST(StepKey, NamesWhatHasChanged) {
   const auto text = std::string("  a: {command: [python3, step.py], inputs: {raw: raw.txt}, env: {X: '1'}}\n");
   const auto parts = [&](const std::string& steps) {
     Fingerprints files;
-    return KeyPartsOf(
-        WorkflowOf(folder, steps), 0, [](StepIndex) { return std::string(); }, files);
+    return KeyPartsOf(WorkflowOf(folder, steps), 0, {[](StepIndex) { return std::string(); }, {}}, files);
   };
   const auto before = parts(text);
   WriteFile(folder / "raw.txt", "two");

@@ -18,7 +18,7 @@ async function unpack(words) {
 export const isLive = () => document.querySelector('meta[name="slipway-live"]') !== null;
 
 /** @param {string[][]} query [name, value] pairs */
-function address(path, query = []) {
+export function address(path, query = []) {
   const token = new URLSearchParams(location.search).get('token');
   return `${path}?${new URLSearchParams(token ? [...query, ['token', token]] : query)}`;
 }

@@ -9,7 +9,7 @@ import {Selection} from '../base/selection.js';
 
 /** All runs of a folder: search, filter, sort, open, compare. */
 export class RunList {
-  /** @param {{open: (run: string) => void, compare: (runs: string[]) => void}} actions */
+  /** @param {{open: (run: string, kind: string) => void, compare: (runs: string[]) => void}} actions */
   constructor({open, compare}) {
     this.rows = [];
     this.state = '';
@@ -17,7 +17,7 @@ export class RunList {
     this.selection = new Selection();
     this.grid = new Grid({label: 'Runs', height: 720, selection: this.selection, pick: (row, event) => {
       const isChoice = event.ctrlKey || event.metaKey || event.shiftKey || event.target?.closest?.('.choose');
-      isChoice ? this.selection.toggle(row, this) : open(this.rows[row].run);
+      isChoice ? this.selection.toggle(row, this) : open(this.rows[row].run, this.rows[row].kind);
     }});
     this.search = h('input', {type: 'search', class: 'search', placeholder: 'Filter: name, tag, state=failed', 'aria-label': 'Filter runs', on: {input: () => { this.words = this.search.value; this.show(); }}});
     this.states = h('div', {class: 'chips', role: 'group', 'aria-label': 'States'});

@@ -116,6 +116,8 @@ TEST(BatchScript, AsksForEverything) {
   job.constraint = "knl&quad";
   job.reservation = "training";
   job.licenses = "scratch:2";
+  job.dependency = "afterok:12:13";
+  job.cancel_on_impossible_dependency = true;
   job.gpus_per_rank = 3;
   job.memory_per_node = Bytes{(std::uint64_t{3} << 20) + 1};
   job.time_limit_minutes = 90;
@@ -142,6 +144,8 @@ TEST(BatchScript, AsksForEverything) {
             "#SBATCH --constraint='knl&quad'\n"
             "#SBATCH --reservation=training\n"
             "#SBATCH --licenses=scratch:2\n"
+            "#SBATCH --dependency=afterok:12:13\n"
+            "#SBATCH --kill-on-invalid-dep=yes\n"
             "#SBATCH --nodes=4\n"
             "#SBATCH --ntasks=8\n"
             "#SBATCH --ntasks-per-node=2\n"

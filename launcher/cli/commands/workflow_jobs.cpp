@@ -1,0 +1,213 @@
+#include "launcher/cli/commands/workflow_jobs.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <signal.h>
+
+#include <algorithm>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "core/error.h"
+#include "core/event_loop.h"
+#include "core/files.h"
+#include "core/text.h"
+#include "core/text_table.h"
+#include "core/units.h"
+#include "launcher/run/batch/batch_submission.h"
+#include "launcher/run/batch/batch_wait.h"
+#include "launcher/run/batch/submit_job.h"
+#include "launcher/run/batch/submit_remarks.h"
+#include "launcher/run/workflow/step_batch.h"
+#include "launcher/run/workflow/step_job.h"
+#include "launcher/run/workflow/step_observation.h"
+#include "launcher/run/workflow/step_submission.h"
+#include "launcher/run/workflow/workflow_status.h"
+
+namespace slipway::launcher {
+namespace {
+
+/// Jobs that were submitted before the error stay in the queue.
+SubmittedSteps Submit(const RunFolder& folder, const FileLock& lock, const Workflow& workflow,
+                      const WorkflowOrder& order) try {
+  return SubmitSteps(folder, lock, workflow, order);
+} catch (Error& error) {
+  error.AddContext(fmt::format("not all steps of run {0} are submitted: slipway resume {0} submits the rest",
+                               folder.id()));
+  throw;
+}
+
+void Say(const RunFolder& folder, const SubmittedSteps& steps, Session& session) {
+  const Json document{{"schema", "slipway.submit/1"},  {"run", folder.id()},
+                      {"folder", folder.path().string()}, {"jobs", steps.submitted},
+                      {"kept", steps.kept},            {"settled", steps.settled}};
+  auto text = fmt::format("submitted {}: {} jobs", folder.id(), steps.submitted);
+  if (steps.kept > 0) text += fmt::format(", {} were there before", steps.kept);
+  if (steps.settled > 0) text += fmt::format("; {} steps need none", steps.settled);
+  session.output.Print({document, text + fmt::format("\n  slipway status {0}\n  slipway wait {0}", folder.id()),
+                        folder.id()});
+}
+
+/// Says what has changed since the last look.
+class StepsPrinter {
+ public:
+  StepsPrinter(const RunFolder& folder, Output& output) : folder_(folder), output_(output) {}
+
+  void Look() {
+    for (const auto& [step, record] : ReadStepJournal(folder_.path())) {
+      auto& known = known_[step];
+      if (known == record.state || record.state == StepState::kWaiting) continue;
+      known = record.state;
+      auto line = fmt::format("{}  {}", step, WordOf(record.state));
+      if (record.state == StepState::kRunning) line += fmt::format(" in job {} on {}", record.job, record.host);
+      if (record.seconds > 0) line += fmt::format(" in {}", FormatDuration(Seconds(record.seconds)));
+      if (IsFinal(record.state) && !record.reason.empty()) line += ": " + std::string(FirstLine(record.reason));
+      output_.Say(line);
+    }
+  }
+
+ private:
+  const RunFolder& folder_;
+  Output& output_;
+  std::map<std::string, StepState> known_;
+};
+
+int SayTheyGoOn(const RunFolder& folder, Session& session) {
+  const auto state = ObserveWorkflow(folder);
+  const auto text =
+      fmt::format("{0} goes on without this terminal\n  slipway wait {0}\n  slipway cancel {0}", folder.id());
+  const auto is_read = session.output.mode() == OutputMode::kJson;
+  session.output.Print({is_read ? WorkflowDocument(folder, state) : Json::object(), text, folder.id()});
+  return static_cast<int>(ErrorKind::kInterrupted);
+}
+
+std::string TimeText(const BatchJob& job) {
+  return job.time_limit_minutes ? FormatDuration(std::chrono::minutes(*job.time_limit_minutes)) : std::string();
+}
+
+Json DocumentOf(const PlannedJob& planned) {
+  const auto& job = planned.job;
+  return {{"nodes", job.nodes},
+          {"tasks", job.tasks()},
+          {"cpus", job.tasks() * job.cpus_per_rank},
+          {"gpus", job.tasks() * job.gpus_per_rank},
+          {"memory_per_node", job.memory_per_node ? Json(job.memory_per_node->count) : Json()},
+          {"time_limit_minutes", job.time_limit_minutes ? Json(*job.time_limit_minutes) : Json()},
+          {"partition", job.partition},
+          {"account", job.account},
+          {"dependency", job.dependency},
+          {"script", RenderBatchScript(job)}};
+}
+
+}  // namespace
+
+RunFolder SubmitNewSteps(const Workflow& workflow, const WorkflowOrder& order, Session& session) {
+  RequireBatchSystem();
+  RequireStepJobs(workflow, std::filesystem::absolute(session.runs_directory));
+  const auto folder = PrepareWorkflowRun(session.runs_directory, workflow, order);
+  if (const auto why = WhyNodesCannotSee(folder.path()); !why.empty()) session.output.Warn(why);
+  const auto lock = folder.TakeManagerLock();
+  Submit(folder, lock, workflow, order);
+  return folder;
+}
+
+int SaySubmittedSteps(const RunFolder& folder, Session& session) {
+  SubmittedSteps steps;
+  for (const auto& step : ReadStoredWorkflow(folder).steps) {
+    const bool has_job = JobOfStep(folder, step.name).id != 0;
+    ++(has_job ? steps.submitted : steps.settled);
+  }
+  Say(folder, steps, session);
+  return 0;
+}
+
+int FollowSteps(const RunFolder& folder, Session& session) {
+  session.output.Say("run " + folder.id());
+  EventLoop loop;
+  bool interrupted = false;
+  loop.OnSignals({SIGINT, SIGTERM, SIGHUP}, [&](int) { interrupted = true; });
+  StepsPrinter printer(folder, session.output);
+  const auto pause = [&](std::chrono::nanoseconds longest) {
+    printer.Look();
+    loop.RunOnce(longest);
+    return !interrupted;
+  };
+  const auto state = WaitForBatchEnd(folder, {}, pause, ObserveWorkflow);
+  printer.Look();
+  if (!state) return SayTheyGoOn(folder, session);
+  PrintWorkflow(folder, *state, session.output);
+  return OutcomeExitCode(state->phase);
+}
+
+bool AreJobsAgain(const RunFolder& folder, const Workflow& workflow) {
+  const bool were_jobs = HasStepJobs(folder);
+  const bool are_jobs = StepsAreJobs(workflow);
+  std::error_code error;
+  if (were_jobs == are_jobs || !(were_jobs || std::filesystem::exists(JournalOfRun(folder.path()), error))) {
+    return are_jobs;
+  }
+  throw Error(ErrorKind::kUsage,
+              fmt::format("the steps of run {} {}, and would now {}", folder.id(),
+                          were_jobs ? "were Slurm jobs" : "ran on one machine",
+                          are_jobs ? "be Slurm jobs" : "run on this machine"),
+              fmt::format("start the workflow again with: slipway submit {}; it reuses all results",
+                          ReadStoredWorkflow(folder).order.file.string()));
+}
+
+int ResumeSteps(const RunFolder& folder, const FileLock& lock, const Workflow& workflow, const WorkflowOrder& order,
+                const std::vector<std::string>& refused, Session& session) {
+  if (!refused.empty()) {
+    throw Error(ErrorKind::kBusy,
+                fmt::format("run {} has jobs in the queue, which were submitted without {}", folder.id(),
+                            fmt::join(refused, ", ")),
+                fmt::format("wait for their end (slipway wait {0}), or end them (slipway cancel {0})", folder.id()));
+  }
+  Say(folder, Submit(folder, lock, workflow, order), session);
+  return 0;
+}
+
+std::vector<PlannedJob> PlanJobs(const Workflow& workflow, const StepReuse& reuse, const Session& session) {
+  const auto folder = std::filesystem::absolute(session.runs_directory) / (workflow.name + "-<time>-<id>");
+  std::vector<PlannedJob> jobs;
+  for (const auto step : workflow.order) {
+    if (reuse.of(step).reuse) continue;
+    std::string dependency;
+    for (const auto need : workflow.needs[step]) {
+      if (!reuse.of(need).reuse) dependency += ":job-of-" + workflow.steps[need].name;
+    }
+    if (!dependency.empty()) dependency = "afterok" + dependency;
+    jobs.push_back({workflow.steps[step].name, MakeStepJob(workflow, step, folder, dependency)});
+  }
+  return jobs;
+}
+
+void AddJobs(const std::vector<PlannedJob>& jobs, Json& document) {
+  std::map<std::string, const PlannedJob*> by_step;
+  for (const auto& job : jobs) by_step.emplace(job.step, &job);
+  document["engine"] = jobs.empty() ? "local" : "slurm";
+  for (auto& step : document["steps"]) {
+    const auto found = by_step.find(step["name"].get<std::string>());
+    step["job"] = found == by_step.end() ? Json() : DocumentOf(*found->second);
+  }
+}
+
+std::string DescribeJobs(const std::vector<PlannedJob>& jobs) {
+  if (jobs.empty()) return {};
+  TextTable table({"job of step", "nodes", "cpus", "gpus", "memory", "time", "partition", "after"});
+  for (const auto& [step, job] : jobs) {
+    const auto colon = job.dependency.find(':');
+    auto after = colon == std::string::npos ? std::string() : job.dependency.substr(colon + 1);
+    for (auto at = after.find("job-of-"); at != std::string::npos; at = after.find("job-of-")) after.erase(at, 7);
+    std::ranges::replace(after, ':', ' ');
+    table.AddRow({step, std::to_string(job.nodes), std::to_string(job.tasks() * job.cpus_per_rank),
+                  std::to_string(job.tasks() * job.gpus_per_rank),
+                  job.memory_per_node ? FormatBytes(*job.memory_per_node) : "", TimeText(job), job.partition, after});
+  }
+  return "\n" + table.Render() + "\nscripts of the jobs: slipway plan FILE --json | jq -r '.steps[].job.script'\n";
+}
+
+int CarryOutStep(const StepJobOptions& options, Session& session) {
+  return CarryOutStepJob(RunFolder::Open(options.run), options.step, session.output);
+}
+
+}  // namespace slipway::launcher

@@ -1,0 +1,116 @@
+#include "launcher/run/batch/submit_job.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "core/environment.h"
+#include "core/files.h"
+#include "core/units.h"
+#include "launcher/cluster/sbatch.h"
+#include "launcher/run/batch/submit_request.h"
+#include "launcher/run_folder/run_folder.h"
+
+namespace slipway::launcher {
+namespace {
+
+/// Those after which a submission that did not succeed may have happened.
+bool LeavesDoubt(SlurmTrouble trouble) {
+  return trouble == SlurmTrouble::kTimeout || trouble == SlurmTrouble::kHelper || trouble == SlurmTrouble::kController;
+}
+
+JobIdentity IdentityFor(const BatchJob& job, JobId number, std::string cluster) {
+  return {number, std::move(cluster), job.comment, job.directory, ::geteuid()};
+}
+
+std::optional<JobIdentity> FindIfAnswered(const SlurmClient& slurm, const BatchJob& job) try {
+  return FindLiveJob(slurm, job.comment, job.directory);
+} catch (const SlurmError&) {
+  return {};
+}
+
+/// A site may print numbers around that of the job, and an option may have sent it to another cluster.
+JobIdentity SubmitBySbatch(const SlurmClient& slurm, const BatchJob& job, const SubmitRequest& request) {
+  const auto said = SubmitWithSbatch(request.script_path);
+  const auto submitted = IdentityFor(job, said.id, said.cluster.empty() ? slurm.ClusterName() : said.cluster);
+  if (submitted.cluster != slurm.ClusterName() || slurm.Job(submitted)) return submitted;
+  return FindLiveJob(slurm, job.comment, job.directory).value_or(submitted);
+}
+
+/// What Slurm calls invalid without naming it.
+std::vector<std::string> FieldsOf(SlurmTrouble trouble, const BatchJob& job) {
+  std::vector<std::string> fields;
+  const auto add = [&](const char* field, const auto& value) {
+    fields.push_back(fmt::format("{} '{}'", field, value));
+  };
+  const auto add_text = [&](const char* field, const std::string& value) {
+    if (!value.empty()) add(field, value);
+  };
+  switch (trouble) {
+    case SlurmTrouble::kPartition: add_text("launch.slurm.partition", job.partition); break;
+    case SlurmTrouble::kAccount: add_text("launch.slurm.account", job.account); break;
+    case SlurmTrouble::kQos: add_text("launch.slurm.qos", job.qos); break;
+    case SlurmTrouble::kReservation: add_text("launch.slurm.reservation", job.reservation); break;
+    case SlurmTrouble::kResources:
+      add_text("launch.slurm.constraint", job.constraint);
+      add_text("launch.slurm.licenses", job.licenses);
+      if (job.gpus_per_rank > 0) add("launch.gpus_per_rank", job.gpus_per_rank);
+      if (job.memory_per_node) add("memory of a node", FormatBytes(*job.memory_per_node));
+      break;
+    default: break;
+  }
+  return fields;
+}
+
+/// The environment of this process. A job submitted from within another job gets none of that job's Slurm variables.
+std::vector<std::string> EnvironmentOfJob() {
+  auto entries = Environment::Inherited().entries();
+  std::erase_if(entries,
+                [](const auto& entry) { return entry.starts_with("SLURM") && !entry.starts_with("SLURM_CONF="); });
+  return entries;
+}
+
+}  // namespace
+
+std::vector<PartitionLimits> PartitionLimitsOf(const SlurmClient& slurm) {
+  std::vector<PartitionLimits> limits;
+  for (const auto& partition : slurm.Partitions()) limits.push_back(LimitsOf(partition));
+  return limits;
+}
+
+void RequireFittingPartition(const SlurmClient& slurm, const BatchJob& job) {
+  RequireAPartition(job, PartitionLimitsOf(slurm));
+}
+
+void WriteScript(const BatchJob& job) {
+  const auto request = RequestOf(job, {});
+  WriteFile(request.script_path, request.script, kPlanMode | S_IXUSR);
+}
+
+JobIdentity SubmitJob(const SlurmClient& slurm, const BatchJob& job) {
+  const auto request = RequestOf(job, EnvironmentOfJob());
+  try {
+    if (!OptionsOnlyForSbatch(job).empty()) return SubmitBySbatch(slurm, job, request);
+    const auto number = slurm.Submit(request).job;
+    return IdentityFor(job, number, slurm.ClusterName());
+  } catch (SlurmError& error) {
+    const auto fields = FieldsOf(error.trouble(), job);
+    if (!fields.empty()) error.AddContext(fmt::format("the job asks for {}", fmt::join(fields, ", ")));
+    if (!LeavesDoubt(error.trouble())) throw;
+    if (const auto found = FindIfAnswered(slurm, job)) return *found;
+    throw SubmissionInDoubt(error.report());
+  }
+}
+
+std::optional<JobIdentity> FindLiveJob(const SlurmClient& slurm, const std::string& comment,
+                                       const std::filesystem::path& directory) {
+  for (const auto& job : slurm.FindJobs(comment)) {
+    if (job.phase() == JobPhase::kWaiting || job.phase() == JobPhase::kRunning) {
+      return JobIdentity{job.id, job.cluster, comment, directory, ::geteuid()};
+    }
+  }
+  return {};
+}
+
+}  // namespace slipway::launcher

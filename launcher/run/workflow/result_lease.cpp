@@ -1,0 +1,106 @@
+#include "launcher/run/workflow/result_lease.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "core/clock.h"
+#include "core/documents.h"
+#include "core/error.h"
+#include "core/json_fields.h"
+#include "core/process_identity.h"
+
+namespace slipway::launcher {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kLeaseSchema = "slipway.workflow.lease/1";
+
+}  // namespace
+
+struct LeaseHolder {
+  std::string run;
+  std::string host;
+  ProcessIdentity process;
+};
+
+template <class Visitor, MaybeConst<LeaseHolder> Struct>
+void Visit(Visitor& visit, Struct& holder) {
+  visit("run", holder.run);
+  visit("host", holder.host);
+  visit("process", holder.process);
+}
+
+namespace {
+
+fs::path LeasesIn(const fs::path& results) { return results / ".leases"; }
+
+bool Counts(const LeaseHolder& holder, const fs::path& file) {
+  if (holder.host == HostName()) return IsAlive(holder.process);
+  struct stat info {};
+  if (::stat(file.c_str(), &info) != 0) return false;
+  const auto age = UnixSeconds(SystemClock().Now()) - static_cast<double>(info.st_mtim.tv_sec);
+  return age < static_cast<double>(std::chrono::seconds(kLeaseLife).count());
+}
+
+/// Nothing: the line is cut. It is written before any id, so such a lease holds nothing.
+std::optional<LeaseHolder> HolderIn(const std::string& line) try {
+  const DocumentName name{"a lease"};
+  return ReadFields<LeaseHolder>(ParseDocument(line, kLeaseSchema, name), name);
+} catch (const DocumentError&) {
+  return {};
+}
+
+}  // namespace
+
+ResultLease::ResultLease(const fs::path& results, const std::string& run)
+    : file_(LeasesIn(results) / fmt::format("{}.{}.{}", run, HostName(), ::getpid())), lock_(results / ".lock") {
+  MakeDirectories(LeasesIn(results));
+  auto document = WriteFields(LeaseHolder{run, HostName(), IdentityOf(::getpid())});
+  document["schema"] = kLeaseSchema;
+  WriteFileAtomically(file_, document.dump() + "\n");
+  fd_ = OpenFile(file_, O_WRONLY | O_APPEND);
+}
+
+ResultLease::~ResultLease() {
+  std::error_code error;
+  fs::remove(file_, error);
+}
+
+void ResultLease::Add(const std::string& id) {
+  if (held_.contains(id)) return;
+  const auto lock = FileLock::Acquire(lock_, LockMode::kExclusive);
+  WriteAll(fd_.get(), "\n" + id + "\n", file_);  // a line before may be cut
+  held_.insert(id);
+}
+
+void ResultLease::Renew() { ::futimens(fd_.get(), nullptr); }
+
+FileLock LockResults(const fs::path& results) { return FileLock::Acquire(results / ".lock", LockMode::kExclusive); }
+
+std::set<std::string> HeldResults(const fs::path& results) {
+  std::set<std::string> held;
+  for (const auto& file : EntriesOf(LeasesIn(results))) {
+    std::istringstream lines(ReadDocumentIfPresent(file).value_or(""));
+    std::string line;
+    std::getline(lines, line);
+    const auto holder = HolderIn(line);
+    if (!holder) continue;
+    if (!Counts(*holder, file)) {
+      std::error_code error;
+      fs::remove(file, error);
+      continue;
+    }
+    while (std::getline(lines, line)) {
+      if (!line.empty()) held.insert(line);
+    }
+  }
+  return held;
+}
+
+}  // namespace slipway::launcher

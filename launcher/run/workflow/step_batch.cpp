@@ -1,0 +1,96 @@
+#include "launcher/run/workflow/step_batch.h"
+
+#include <fmt/format.h>
+
+#include "core/environment.h"
+#include "core/error.h"
+#include "core/install.h"
+#include "launcher/plan/batch_plan.h"
+#include "launcher/plan/trial_document.h"
+#include "launcher/spec/choose_engine.h"
+#include "launcher/spec/written_spec.h"
+#include "launcher/workflow/job_spec.h"
+
+namespace slipway::launcher {
+namespace {
+
+namespace fs = std::filesystem;
+
+fs::path DirectoryOf(const Workflow& workflow, const Step& step) {
+  if (const auto* experiment = std::get_if<ExperimentStep>(&step.work)) return experiment->directory;
+  if (const auto* ensemble = std::get_if<EnsembleStep>(&step.work)) return ensemble->directory;
+  return workflow.directory;
+}
+
+/// Slurm gives what was asked for, and the data of the step is made by earlier ones.
+void RequireKnownBuffer(const Step& step, const SlurmSpec& slurm) {
+  const auto& buffer = slurm.burst_buffer;
+  const bool has_size = buffer.capacity || !buffer.persistent.empty();
+  if (buffer.type == BurstBufferKind::kNone || has_size || !WantsBurstBuffer(step)) return;
+  throw Error(ErrorKind::kUsage, "the size of its burst buffer is unknown: its data is not there yet",
+              fmt::format("set it: --set steps.{}.slurm.burst_buffer.capacity=SIZE", step.group));
+}
+
+/// Its trials are jobs of their own: it only manages them.
+void MakeSmall(BatchJob& job) {
+  job.nodes = job.ranks_per_node = job.cpus_per_rank = 1;
+  job.gpus_per_rank = 0;
+  job.memory_per_node.reset();
+  job.time_limit_minutes.reset();
+  job.burst_buffer = {};
+}
+
+BatchJob JobOf(const Workflow& workflow, const Step& step, const fs::path& folder) {
+  const auto text = JobSpecText(step);
+  const auto plan = MakePlan(LoadSpecText(text, workflow.file, DirectoryOf(workflow, step)), folder.parent_path());
+  RequireKnownBuffer(step, plan.spec().launch.slurm);
+  auto job = MakeBatchJob(plan, folder);
+  if (TrialsAreJobs(plan.spec())) MakeSmall(job);
+  if (step.is_run()) return job;
+  job.signal_lead_s = 0;  // its program would not know what the signal means
+  job.burst_buffer = {};  // and has no datasets
+  return job;
+}
+
+EngineChoice EngineOf(const Step& step, const EngineFacts& facts) { return ChooseEngine(step.engine, facts).engine; }
+
+}  // namespace
+
+std::string CommentOfStep(const fs::path& run_folder, const std::string& step) {
+  return fmt::format("slipway:{}/{}", run_folder.filename().string(), step);
+}
+
+BatchJob MakeStepJob(const Workflow& workflow, StepIndex index, const fs::path& run_folder,
+                     const std::string& dependency) {
+  const auto& step = workflow.steps[index];
+  const auto folder = run_folder / "steps" / step.name;
+  auto job = WithContext(fmt::format("in step '{}'", step.name), [&] { return JobOf(workflow, step, folder); });
+  job.name = fmt::format("{}.{}", workflow.name, step.name);
+  job.comment = CommentOfStep(run_folder, step.name);
+  job.dependency = dependency;
+  job.cancel_on_impossible_dependency = !dependency.empty();
+  job.directory = folder;
+  job.output = folder / "job.log";
+  job.command = {(InstallPrefix() / "bin" / "slipway").string(), "workflow", "step", run_folder.string(), step.name};
+  return job;
+}
+
+bool StepsAreJobs(const Workflow& workflow) {
+  const auto facts = LookForEngines(Environment::Inherited());
+  const Step* job = nullptr;
+  const Step* here = nullptr;
+  for (const auto& step : workflow.steps) {
+    auto& found = EngineOf(step, facts) == EngineChoice::kSlurm ? job : here;
+    if (found == nullptr) found = &step;
+  }
+  if (job == nullptr || !facts.allocation.empty()) return false;
+  if (here == nullptr) return true;
+  throw Error(
+      ErrorKind::kUsage,
+      fmt::format("step '{}' has engine local, and step '{}' is a Slurm job: all steps of a workflow run in one "
+                  "place",
+                  here->name, job->name),
+      fmt::format("remove 'engine' from step '{}', or set one engine for all: --engine slurm", here->group));
+}
+
+}  // namespace slipway::launcher

@@ -1,0 +1,297 @@
+#include "launcher/run/workflow/step_execution.h"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "core/error.h"
+#include "core/write_probe.h"
+#include "launcher/run/manager_process.h"
+#include "launcher/run/workflow/step_end.h"
+#include "launcher/run/workflow/workflow_folder.h"
+#include "launcher/workflow/condition.h"
+
+namespace slipway::launcher {
+namespace {
+
+using enum StepState;
+
+/// Its manager has put the job back into the queue: the run goes on in the job's next turn.
+bool IsQueued(const std::filesystem::path& run_folder) {
+  return RunFolder::Open(run_folder).ReadState().phase == Phase::kQueued;
+}
+
+/// Why a step is blocked or skipped that needs this one.
+std::string BecauseOf(const Step& need, StepState state) {
+  return fmt::format("step '{}' {}", need.name, state == kSkipped ? "was skipped" : "has failed");
+}
+
+}  // namespace
+
+StepExecution::StepExecution(const ExecutionOrder& order, EventLoop& loop, Interrupt& interrupt, Output& output,
+                             Note note)
+    : folder_(order.folder),
+      workflow_(order.workflow),
+      job_(order.job),
+      loop_(loop),
+      interrupt_(interrupt),
+      output_(output),
+      note_(std::move(note)),
+      store_(folder_.path().parent_path()),
+      made_(ResultsMade(order.before)),
+      reuse_(workflow_, store_, order.forced, made_),
+      board_(workflow_),
+      runner_(loop, job_.id == 0 ? ResourcesOfThisMachine() : MachineResources()) {
+  runner_.on_end = [this](const StepEnd& end) { OnEnd(end); };
+  store_.HoldFor(folder_.id());
+  RenewLater();
+}
+
+void StepExecution::RenewLater() {
+  loop_.After(kLeaseRenewal, [this] {
+    store_.RenewLease();
+    RenewLater();
+  });
+}
+
+void StepExecution::Know(StepIndex step, StepState state, const std::string& result) {
+  if (!result.empty()) {
+    store_.Keep(result);
+    reuse_.Know(step, result);
+  }
+  if (IsFinal(board_.at(step))) return;  // skipped, or blocked, because of another one
+  for (const auto other : board_.Settle(step, state)) {
+    NoteState(other, board_.at(other), BecauseOf(workflow_.steps[step], state));
+  }
+}
+
+/// The job was made for the step: nothing else is there that would take something from it.
+StepResources StepExecution::NeedsHere(const Step& step) const {
+  return job_.id != 0 ? StepResources() : NeedsOf(step);
+}
+
+/// Decides on steps that have become ready, and starts what fits.
+void StepExecution::Advance() {
+  for (auto ready = board_.TakeReady(); !ready.empty(); ready = board_.TakeReady()) {
+    for (const auto step : ready) Consider(step);
+  }
+  StartWhatFits();
+}
+
+void StepExecution::Consider(StepIndex index) {
+  if (board_.at(index) != kReady) return;
+  if (interrupt_.asked()) return Settle(index, kCancelled, {});
+  try {
+    if (const auto why = WhySkipped(workflow_.steps[index]); !why.empty()) return Settle(index, kSkipped, why);
+    const auto& decision = reuse_.Decide(index);
+    if (decision.reuse) return Settle(index, IsOwn(decision) ? kDone : kReused, {});
+    waiting_.insert(index);
+  } catch (const SystemError& error) {
+    if (!MeansDiskFull(error.code())) return Settle(index, kFailed, error.message());
+    SayFull(error);
+    loop_.After(kPauseWhileFull, [this, index] { Consider(index); });
+  } catch (const Error& error) {
+    Settle(index, kFailed, error.message());
+  }
+}
+
+/// A process that was killed may have published its result and not said so.
+bool StepExecution::IsOwn(const StepDecision& decision) {
+  return decision.own || store_.Read(decision.id).run == folder_.id();
+}
+
+std::string StepExecution::WhySkipped(const Step& step) {
+  if (step.when.empty()) return {};
+  const Scope scope{workflow_, [this](StepIndex need) -> const Json& { return ResultOf(need); }, {}, {}};
+  const bool holds = ConditionHolds(step.when, [&](const Reference& reference) { return ValueOf(reference, scope); });
+  return holds ? "" : fmt::format("its condition is false: {}", step.when);
+}
+
+void StepExecution::StartWhatFits() {
+  for (auto step = waiting_.begin(); step != waiting_.end() && !interrupt_.asked();) {
+    const auto index = *step;
+    const auto needs = NeedsHere(workflow_.steps[index]);
+    if (const auto why = runner_.WhyNever(needs); !why.empty()) {
+      step = waiting_.erase(step);
+      Settle(index, kFailed, why);
+    } else if (runner_.Fits(needs)) {
+      step = waiting_.erase(step);
+      Start(index);
+    } else if (needs.cpus.value_or(1) == 1 && needs.gpus.value_or(0) == 0 && needs.memory.count == 0) {
+      break;  // no core is free: nobody needs less
+    } else {
+      ++step;
+    }
+  }
+}
+
+void StepExecution::Start(StepIndex index) {
+  const auto& step = workflow_.steps[index];
+  auto& record = records_[step.name];
+  board_.Start(index);
+  try {
+    RequireInputs(index);
+    ActiveStep active{PrepareStep({workflow_, index, folder_, reuse_.of(index).key, record.attempt + 1,
+                                   [this](StepIndex need) -> const Json& { return ResultOf(need); }, job_}),
+                      StampsOfInputs(step), SystemClock().Steady(), FormatUtc(SystemClock().Now())};
+    ++record.attempt;
+    record.process = {};
+    NoteState(index, kRunning, reuse_.of(index).why);  // before the start, so that no program is unknown
+    record.process = runner_.Start(active.prepared.launch);
+    NoteState(index, kRunning, reuse_.of(index).why);
+    active_.emplace(index, std::move(active));
+  } catch (const SystemError& error) {
+    if (MeansDiskFull(error.code())) return AwaitSpace(index, error);
+    Settle(index, kFailed, error.message());
+  } catch (const Error& error) {
+    Settle(index, kFailed, error.what());
+  }
+}
+
+/// A step of this or another run may have deleted what was there.
+void StepExecution::RequireInputs(StepIndex index) {
+  for (const auto need : workflow_.needs[index]) {
+    const auto why = store_.WhyDamaged(reuse_.of(need).id);
+    if (why.empty()) continue;
+    throw Error(ErrorKind::kFailed, fmt::format("it cannot start: {}", why),
+                fmt::format("slipway resume {} makes it again", folder_.id()));
+  }
+}
+
+/// Nothing has started: it is tried again while the disk is full.
+void StepExecution::AwaitSpace(StepIndex index, const Error& error) {
+  SayFull(error);
+  board_.Retry(index);
+  loop_.After(kPauseWhileFull, [this, index] {
+    if (board_.at(index) == kReady) waiting_.insert(index);
+  });
+}
+
+void StepExecution::SayFull(const Error& error) {
+  if (std::exchange(said_full_, true)) return;
+  output_.Warn(fmt::format("paused: {}: the workflow waits for free space there; Ctrl-C ends it", error.message()));
+}
+
+void StepExecution::OnEnd(const StepEnd& end) {
+  const auto& step = workflow_.steps[end.step];
+  const auto& active = active_.at(end.step);
+  const bool busy = step.is_run() && end.status.code == static_cast<int>(ErrorKind::kBusy);
+  if (busy && !interrupt_.asked()) return StartAgain(end.step);
+  if (job_.id != 0 && step.is_run() && IsQueued(active.prepared.run_folder)) return Finish(end.step, kCancelled, {});
+  if (interrupt_.asked() && !end.status.Success()) return Finish(end.step, kCancelled, {});
+  auto why = WhyFailed(step, end, StepOutcomePlace{PlaceOfStep(folder_, step), active.prepared.run_folder});
+  if (why.empty() && StampsOfInputs(step) != active.stamps)
+    why = "an input changed while it ran; its result is not kept";
+  if (why.empty()) return Publish(end.step);
+  if (records_[step.name].attempt <= step.retries && !interrupt_.asked()) {
+    output_.Say(fmt::format("{}  failed and starts again: {}", step.name, why));
+    return StartAgain(end.step);
+  }
+  Finish(end.step, kFailed, why);
+}
+
+void StepExecution::StartAgain(StepIndex index) {
+  active_.erase(index);
+  board_.Retry(index);
+  waiting_.insert(index);
+}
+
+/// While the disk is full, the outputs stay where they are.
+void StepExecution::Publish(StepIndex index) {
+  if (!active_.contains(index)) return;
+  const auto& step = workflow_.steps[index];
+  const auto& active = active_.at(index);
+  const auto& decision = reuse_.of(index);
+  try {
+    auto result = ResultOfStep(step, {PlaceOfStep(folder_, step), active.prepared.run_folder});
+    result.key = decision.key;
+    result.workflow = workflow_.name;
+    result.run = folder_.id();
+    result.started = active.started;
+    const auto took = NeedsOf(step);
+    result.cost = {Seconds(SystemClock().Steady() - active.began).count(), took.cpus.value_or(1),
+                   took.gpus.value_or(0)};
+    result.parts = decision.parts;
+    store_.Publish(PlaceOfStep(folder_, step).prepared, decision.id, std::move(result));
+    LinkResult(step, decision.id);
+    Finish(index, kDone, {});
+  } catch (const SystemError& error) {
+    if (!MeansDiskFull(error.code()) || interrupt_.asked()) return Finish(index, kFailed, error.message());
+    SayFull(error);
+    loop_.After(kPauseWhileFull, [this, index] { Publish(index); });
+  } catch (const std::exception& error) {
+    Finish(index, kFailed, error.what());
+  }
+}
+
+/// For people: where the files of the step are.
+void StepExecution::LinkResult(const Step& step, const std::string& id) const {
+  const auto link = StepFolder(folder_, step.name) / "result";
+  std::error_code error;
+  std::filesystem::remove(link, error);
+  std::filesystem::create_symlink(std::filesystem::path("../../../.results") / id, link, error);
+}
+
+void StepExecution::Finish(StepIndex index, StepState state, const std::string& reason) {
+  records_[workflow_.steps[index].name].seconds = Seconds(SystemClock().Steady() - active_.at(index).began).count();
+  active_.erase(index);
+  Settle(index, state, reason);
+}
+
+void StepExecution::Settle(StepIndex index, StepState state, const std::string& reason) {
+  if (!interrupt_.asked()) said_full_ = false;
+  if (state == kFailed && first_failure_.empty()) first_failure_ = workflow_.steps[index].name;
+  waiting_.erase(index);
+  const auto others = board_.Settle(index, state);
+  NoteState(index, state, reason);
+  Announce(index);
+  for (const auto other : others) {
+    NoteState(other, board_.at(other), BecauseOf(workflow_.steps[index], state));
+  }
+}
+
+void StepExecution::NoteState(StepIndex index, StepState state, const std::string& reason) {
+  auto& record = records_[workflow_.steps[index].name];
+  record.state = state;
+  record.reason = reason;
+  if (HasResult(state)) record.result = reuse_.of(index).id;
+  note_(workflow_.steps[index], record);
+}
+
+void StepExecution::Announce(StepIndex index) {
+  const auto state = board_.at(index);
+  if (state == kReused || state == kCancelled) return;
+  const auto& step = workflow_.steps[index];
+  const auto& record = records_[step.name];
+  auto line = fmt::format("{}  {}", step.name, WordOf(state));
+  if (record.seconds > 0) line += fmt::format(" in {}", FormatDuration(Seconds(record.seconds)));
+  if (!record.reason.empty()) line += ": " + record.reason;
+  output_.Say(line);
+}
+
+/// Every program is asked to end; the second request ends it at once.
+void StepExecution::StopAll() {
+  if (interrupt_.forced()) runner_.KillAll();
+  for (const auto& [step, active] : active_) {
+    if (active.prepared.adopted) {
+      AskToStop(RunFolder::Open(active.prepared.run_folder).ReadState());
+    } else {
+      runner_.Stop(step);
+    }
+  }
+  for (StepIndex step = 0; step < workflow_.steps.size(); ++step) {
+    if (board_.at(step) == kReady) Settle(step, kCancelled, {});
+  }
+  board_.CancelTheRest();
+}
+
+std::string StepExecution::RunningNames() const {
+  std::string names;
+  for (const auto& [step, active] : active_) {
+    if (names.size() > 60) break;
+    names += (names.empty() ? "" : ", ") + workflow_.steps[step].name;
+  }
+  return names;
+}
+
+}  // namespace slipway::launcher

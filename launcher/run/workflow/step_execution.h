@@ -1,0 +1,107 @@
+/// Carries out steps of a workflow as processes of this machine: decides, starts, tries again, publishes, records.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <set>
+#include <string>
+
+#include "core/clock.h"
+#include "core/event_loop.h"
+#include "core/interrupt.h"
+#include "core/output.h"
+#include "launcher/run/workflow/local_step_runner.h"
+#include "launcher/run/workflow/result_store.h"
+#include "launcher/run/workflow/step_journal.h"
+#include "launcher/run/workflow/step_launch.h"
+#include "launcher/run/workflow/step_reuse.h"
+#include "launcher/workflow/step_board.h"
+
+namespace slipway::launcher {
+
+/// Between two tries to write.
+inline constexpr auto kPauseWhileFull = std::chrono::milliseconds(500);
+
+/// All must outlive the execution.
+struct ExecutionOrder {
+  const RunFolder& folder;
+  const Workflow& workflow;
+  const std::vector<std::string>& forced;           ///< steps that run although they have a result
+  const std::map<std::string, StepRecord>& before;  ///< what the run has done before
+  JobIdentity job = {};  ///< the Slurm job that carries out one step, with all it has; no job: steps share this machine
+};
+
+class StepExecution {
+ public:
+  /// `note` gets each new state of a step, before anything else follows from it.
+  using Note = std::function<void(const Step& step, const StepRecord& record)>;
+
+  StepExecution(const ExecutionOrder& order, EventLoop& loop, Interrupt& interrupt, Output& output, Note note);
+
+  /// Decides on all steps that have become ready, and starts what fits.
+  void Advance();
+  /// A step that another process carries out has ended so.
+  void Know(StepIndex step, StepState state, const std::string& result);
+  /// Decides on one step that is ready.
+  void Consider(StepIndex index);
+  /// Starts what was decided on and fits.
+  void StartWhatFits();
+  /// Every program is asked to end; the second request ends it at once.
+  void StopAll();
+  /// Passes a signal on to the programs of all steps.
+  void SignalAll(int signal) { runner_.SignalAll(signal); }
+
+  /// Once, until something is done again.
+  void SayFull(const Error& error);
+
+  const StepBoard& board() const { return board_; }
+  /// The steps that run, for people.
+  std::string RunningNames() const;
+  const std::string& first_failure() const { return first_failure_; }
+
+ private:
+  /// A step between its start and its published result.
+  struct ActiveStep {
+    PreparedStep prepared;
+    std::string stamps;  ///< of its inputs, before it started
+    SteadyTime began;
+    std::string started;
+  };
+
+  bool IsOwn(const StepDecision& decision);
+  std::string WhySkipped(const Step& step);
+  const Json& ResultOf(StepIndex step) { return store_.ValuesOf(reuse_.of(step).id); }
+  StepResources NeedsHere(const Step& step) const;
+  void Start(StepIndex index);
+  void RequireInputs(StepIndex index);
+  void AwaitSpace(StepIndex index, const Error& error);
+  void RenewLater();
+  void OnEnd(const StepEnd& end);
+  void StartAgain(StepIndex index);
+  void Publish(StepIndex index);
+  void LinkResult(const Step& step, const std::string& id) const;
+  void Finish(StepIndex index, StepState state, const std::string& reason);
+  void Settle(StepIndex index, StepState state, const std::string& reason);
+  void NoteState(StepIndex index, StepState state, const std::string& reason);
+  void Announce(StepIndex index);
+
+  const RunFolder& folder_;
+  const Workflow& workflow_;
+  JobIdentity job_;
+  EventLoop& loop_;
+  Interrupt& interrupt_;
+  Output& output_;
+  Note note_;
+  ResultStore store_;
+  std::map<std::string, StepRecord> records_;
+  std::map<std::string, std::string> made_;
+  StepReuse reuse_;
+  StepBoard board_;
+  LocalStepRunner runner_;
+  std::set<StepIndex> waiting_;  ///< ready, until something is free for them
+  std::map<StepIndex, ActiveStep> active_;
+  std::string first_failure_;
+  bool said_full_ = false;
+};
+
+}  // namespace slipway::launcher

@@ -1,0 +1,306 @@
+#include "launcher/run/workflow/step_observation.h"
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "core/clock.h"
+#include "core/error.h"
+#include "core/files.h"
+#include "launcher/cluster/slurm_client.h"
+#include "launcher/cluster/wait_reasons.h"
+#include "launcher/run/batch/batch_record.h"
+#include "launcher/run/batch/submit_job.h"
+#include "launcher/run/workflow/step_batch.h"
+#include "launcher/run/workflow/workflow_folder.h"
+#include "launcher/run_folder/cancel_request.h"
+
+namespace slipway::launcher {
+namespace {
+
+using enum StepState;
+
+constexpr const char* kEndLock = ".steps.lock";
+
+std::string WhyItWaits(const SlurmJob& job) {
+  const auto words = ExplainReason(job.reason);
+  auto text = fmt::format("job {} waits: {}", job.id, words.sentence);
+  if (!words.next_step.empty()) text += "; " + words.next_step;
+  if (job.start && job.priority != 0) text += fmt::format(" (expected to start {})", FormatUtc(*job.start));
+  return text;
+}
+
+/// A step is not running before its job says so: a job that was queued again waits.
+void Wait(const SlurmJob& job, bool for_others, StepRecord& record) {
+  record.state = for_others ? kWaiting : kReady;
+  record.reason = for_others ? fmt::format("job {} waits for the jobs of other steps", job.id) : WhyItWaits(job);
+}
+
+/// From the site's accounting, where it has one.
+std::optional<SlurmJob> PastJob(const SlurmClient& slurm, const JobIdentity& job) try {
+  return slurm.PastJob(job);
+} catch (const SlurmError&) {
+  return {};
+}
+
+/// How a step ended whose job has left no record.
+void EndByJob(const SlurmJob& job, StepRecord& record) {
+  record.state = job.state == JobState::kCancelled ? kCancelled : kFailed;
+  record.reason = fmt::format("job {}: {}", job.id, InWords(job.state, job.flags));
+  if (job.state == JobState::kFailed) record.reason += fmt::format(" ({})", job.status().Describe());
+  if (job.HadNoOutput()) record.reason += fmt::format("; node {} cannot write '{}'", job.batch_host, job.output);
+  if (!job.reason_text.empty()) record.reason += "; " + job.reason_text;
+}
+
+void EndForgotten(JobId job, StepRecord& record) {
+  record.state = kFailed;
+  record.reason = fmt::format("Slurm no longer knows job {}, and it left no record of its end", job);
+}
+
+class Observer {
+ public:
+  explicit Observer(const RunFolder& folder) : folder_(folder), steps_(ReadStoredWorkflow(folder).steps) {
+    auto records = ReadStepJournal(folder.path());
+    for (StepIndex i = 0; i < steps_.size(); ++i) {
+      index_.emplace(steps_[i].name, i);
+      observed_.records.emplace(steps_[i].name, std::move(records[steps_[i].name]));
+    }
+  }
+
+  void AskSlurm() {
+    std::map<std::string, JobIdentity> open;
+    for (const auto& [step, record] : observed_.records) {
+      if (!IsFinal(record.state)) open.emplace(step, JobOfStep(folder_, step));
+    }
+    if (open.empty()) return;
+    try {
+      Ask(open);
+    } catch (const SlurmError& error) {
+      observed_.trouble = error.message();
+    }
+  }
+
+  /// Steps that cannot run any more because of others, or of the user.
+  void Spread() {
+    for (const auto& step : observed_.unsubmitted) {
+      if (IsCancelRequested(folder_)) observed_.records.at(step).state = kCancelled;
+    }
+    for (StepIndex step = 0; step < steps_.size(); ++step) Spread(step);
+  }
+
+  ObservedSteps Take() { return std::move(observed_); }
+
+ private:
+  std::uint32_t Owner() const {
+    struct stat info {};
+    CheckErrno(::stat(folder_.path().c_str(), &info), fmt::format("cannot look at '{}'", folder_.path().string()));
+    return info.st_uid;
+  }
+
+  void Ask(const std::map<std::string, JobIdentity>& open) {
+    const SlurmClient slurm;
+    std::vector<JobId> numbers;
+    for (const auto& [step, job] : open) {
+      if (job.id != 0) numbers.push_back(job.id);
+    }
+    const auto jobs = slurm.Jobs(numbers, Owner());
+    for (const auto& [step, meant] : open) {
+      if (meant.id == 0) continue;
+      RequireCluster(meant, slurm.ClusterName());
+      Correct(slurm, step, meant, jobs);
+    }
+    LookForUnsubmitted(slurm, open);
+  }
+
+  /// Steps are submitted one after the other: of those without a number only the first may have a job.
+  void LookForUnsubmitted(const SlurmClient& slurm, const std::map<std::string, JobIdentity>& open) {
+    for (const auto& step : steps_) {
+      const auto found = open.find(step.name);
+      if (found == open.end() || found->second.id != 0) continue;
+      if (observed_.unsubmitted.empty() && FindLiveJob(slurm, found->second.comment, found->second.work_dir)) continue;
+      observed_.unsubmitted.push_back(step.name);
+    }
+  }
+
+  void Correct(const SlurmClient& slurm, const std::string& step, const JobIdentity& meant,
+               const std::vector<SlurmJob>& jobs) {
+    auto& record = observed_.records.at(step);
+    const auto found = std::ranges::find_if(jobs, [&](const auto& job) { return IsMeant(meant, job); });
+    record.job = meant.id;
+    if (found != jobs.end() && found->phase() != JobPhase::kOver) {
+      observed_.jobs.emplace(step, *found);
+      if (found->phase() == JobPhase::kWaiting) Wait(*found, WaitsForOthers(step), record);
+      return;
+    }
+    // What the job has written last counts.
+    if (auto last = ReadRecordOfStep(folder_.path(), step); IsFinal(last.state)) {
+      record = std::move(last);
+      return;
+    }
+    const auto past = found != jobs.end() ? std::optional(*found) : PastJob(slurm, meant);
+    auto ended = record;
+    past ? EndByJob(*past, ended) : EndForgotten(meant.id, ended);
+    if (ended.state == kCancelled) {
+      record.state = kWaiting;
+      removed_[step] = std::move(ended);
+    } else {
+      record = std::move(ended);
+    }
+  }
+
+  bool WaitsForOthers(const std::string& step) const {
+    return std::ranges::any_of(steps_[index_.at(step)].needs, [&](const std::string& need) {
+      const auto found = observed_.records.find(need);
+      return found != observed_.records.end() && !IsFinal(found->second.state);
+    });
+  }
+
+  void Spread(StepIndex step) {
+    auto& record = observed_.records.at(steps_[step].name);
+    if (IsFinal(record.state) || record.state == kRunning || !seen_.insert(step).second) return;
+    for (const auto& name : steps_[step].needs) {
+      const auto found = index_.find(name);
+      if (found == index_.end()) continue;
+      Spread(found->second);
+      const auto state = observed_.records.at(name).state;
+      if (state != kFailed && state != kBlocked && state != kCancelled) continue;
+      record.state = state == kCancelled ? kCancelled : kBlocked;
+      record.reason = fmt::format("step '{}' {}", name, state == kCancelled ? "was cancelled" : "has failed");
+      if (record.state == kBlocked) return;
+    }
+    const auto removed = removed_.find(steps_[step].name);
+    if (removed != removed_.end() && !IsFinal(record.state)) record = removed->second;
+  }
+
+  const RunFolder& folder_;
+  std::vector<StoredStep> steps_;
+  std::map<std::string, StepIndex> index_;
+  std::map<std::string, StepRecord> removed_;  ///< their jobs were removed, by the user or for want of a need
+  std::set<StepIndex> seen_;
+  ObservedSteps observed_;
+};
+
+bool AllOver(const ObservedSteps& observed) {
+  return std::ranges::all_of(observed.records, [](const auto& entry) { return IsFinal(entry.second.state); });
+}
+
+int CountOf(const ObservedSteps& observed, StepState state) {
+  return static_cast<int>(
+      std::ranges::count(observed.records, state, [](const auto& entry) { return entry.second.state; }));
+}
+
+/// The step that failed first.
+std::string FirstFailure(const ObservedSteps& observed) {
+  const std::pair<const std::string, StepRecord>* first = nullptr;
+  for (const auto& entry : observed.records) {
+    const bool counts = entry.second.state == kFailed;
+    if (counts && (first == nullptr || entry.second.time < first->second.time)) first = &entry;
+  }
+  return first == nullptr ? std::string() : first->first;
+}
+
+void EnterEnd(RunState& state, const RunFolder& folder, const ObservedSteps& observed) {
+  const int failed = CountOf(observed, kFailed);
+  const int cancelled = CountOf(observed, kCancelled);
+  if (IsCancelRequested(folder) || (failed == 0 && cancelled > 0)) {
+    EndAs(state, Phase::kCancelled, cause::Cancelled{});
+  } else if (failed > 0) {
+    EndAs(state, Phase::kFailed, cause::StepsFailed{failed, FirstFailure(observed)});
+  } else {
+    EndAs(state, Phase::kSucceeded, cause::Completed{});
+  }
+  state.ended = FormatUtc(SystemClock().Now());
+}
+
+/// What Slurm said of steps is forgotten after a while.
+void KeepEnds(const RunFolder& folder, const ObservedSteps& observed) {
+  for (const auto& [step, record] : observed.records) {
+    if (ReadRecordOfStep(folder.path(), step).state == record.state) continue;
+    MakeDirectories(StepFolder(folder, step));
+    StepJournal(JournalOfStep(folder.path(), step)).Write(step, record);
+  }
+}
+
+/// The jobs of two steps may end at once: the later one sees the record of the other.
+RunState RecordEnd(const RunFolder& folder, const ObservedSteps& observed) {
+  const auto lock = FileLock::Acquire(folder.path() / kEndLock, LockMode::kExclusive);
+  auto state = folder.ReadState();
+  if (HasEnded(state.phase)) return state;
+  KeepEnds(folder, observed);
+  EnterEnd(state, folder, observed);
+  folder.WriteState(state);
+  folder.AppendEvent(PhaseName(state.phase), Json{{"attempt", state.attempt}, {"reason", state.reason}});
+  return state;
+}
+
+/// A submission holds the lock of the manager.
+bool IsBeingSubmitted(const RunFolder& folder) { return !FileLock::TryLook(folder.path() / kManagerLock); }
+
+RunState WithSteps(RunState state, const RunFolder& folder, const ObservedSteps& observed) {
+  const auto missing = observed.unsubmitted.size();
+  const bool is_cut = missing > 0 && !IsBeingSubmitted(folder);
+  if (is_cut && observed.jobs.empty()) {
+    EndAs(state, Phase::kLost, cause::NotSubmitted{});
+    return state;
+  }
+  if (is_cut) {
+    state.reason = fmt::format("{} steps were not submitted: slipway resume {} submits them", missing, folder.id());
+  }
+  const bool has_begun = std::ranges::any_of(observed.records, [](const auto& entry) {
+    return entry.second.state == kRunning || entry.second.state == kDone;
+  });
+  if (!has_begun) state.phase = Phase::kQueued;
+  if (!observed.trouble.empty()) {
+    state.reason = fmt::format("what Slurm says about its jobs is not known: {}", observed.trouble);
+  }
+  return state;
+}
+
+}  // namespace
+
+bool HasStepJobs(const RunFolder& folder) {
+  std::error_code error;
+  return std::filesystem::exists(folder.path() / kSubmittedSteps, error);
+}
+
+JobIdentity JobOfStep(const RunFolder& folder, const std::string& step) {
+  auto job = ReadBatchRecord(StepFolder(folder, step)).job;
+  job.comment = CommentOfStep(folder.path(), step);
+  job.work_dir = StepFolder(folder, step);
+  return job;
+}
+
+ObservedSteps ObserveSteps(const RunFolder& folder) {
+  Observer observer(folder);
+  if (!HasStepJobs(folder)) return observer.Take();
+  if (!HasEnded(folder.ReadState().phase)) observer.AskSlurm();
+  observer.Spread();
+  return observer.Take();
+}
+
+RunState ObserveWorkflow(const RunFolder& folder) {
+  auto state = folder.ReadState();
+  if (!HasStepJobs(folder) || HasEnded(state.phase)) return state;
+  const auto observed = ObserveSteps(folder);
+  return AllOver(observed) ? RecordEnd(folder, observed) : WithSteps(std::move(state), folder, observed);
+}
+
+void RecordEndIfOver(const RunFolder& folder) {
+  Observer observer(folder);
+  observer.Spread();
+  const auto observed = observer.Take();
+  if (AllOver(observed)) RecordEnd(folder, observed);
+}
+
+void RecordStart(const RunFolder& folder) {
+  const auto lock = FileLock::Acquire(folder.path() / kEndLock, LockMode::kExclusive);
+  auto state = folder.ReadState();
+  if (!state.started.empty() || HasEnded(state.phase)) return;
+  state.started = FormatUtc(SystemClock().Now());
+  folder.WriteState(state);
+}
+
+}  // namespace slipway::launcher

@@ -1,0 +1,42 @@
+/// The steps of a workflow as they are now: what their journals say, and where Slurm carries them out, its jobs.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "launcher/cluster/job_identity.h"
+#include "launcher/cluster/slurm_types.h"
+#include "launcher/run/workflow/step_journal.h"
+#include "launcher/run_folder/run_folder.h"
+
+namespace slipway::launcher {
+
+/// Whether the steps of the run are Slurm jobs.
+bool HasStepJobs(const RunFolder& folder);
+
+/// The job of a step; no job: it was not submitted.
+JobIdentity JobOfStep(const RunFolder& folder, const std::string& step);
+
+struct ObservedSteps {
+  std::map<std::string, StepRecord> records;  ///< of all steps
+  std::map<std::string, SlurmJob> jobs;       ///< of those that Slurm remembers and that have not ended
+  std::vector<std::string> unsubmitted;       ///< have no job yet
+  std::string trouble;                        ///< why Slurm did not answer; empty: it did, or was not asked
+};
+
+/// Of a run on this machine what its journal says. Cost: of a run with Slurm jobs that has not ended, a file for each
+/// step and a request to the controller.
+ObservedSteps ObserveSteps(const RunFolder& folder);
+
+/// The state of the run. When all steps of Slurm jobs have ended, the end is recorded in the run folder, once.
+/// Errors: SystemError.
+RunState ObserveWorkflow(const RunFolder& folder);
+
+/// Records the end of the run when the journals say that all steps have ended: for the job of a step, at its end.
+void RecordEndIfOver(const RunFolder& folder);
+/// Records when the first step began.
+void RecordStart(const RunFolder& folder);
+
+}  // namespace slipway::launcher

@@ -1,0 +1,35 @@
+/// Submits the steps of a workflow to Slurm: a job each, with its dependencies.
+#pragma once
+
+#include "core/files.h"
+#include "core/output.h"
+#include "launcher/run/workflow/workflow_folder.h"
+
+namespace slipway::launcher {
+
+/// Checks that Slurm can take a job of each step. Errors: those of MakeStepJob; kUsage when no partition can take a
+/// job; SlurmError. Cost: a request to the controller.
+void RequireStepJobs(const Workflow& workflow, const std::filesystem::path& runs_directory);
+
+struct SubmittedSteps {
+  int submitted = 0;  ///< jobs of this call
+  int kept = 0;       ///< steps whose jobs are in the queue, or run
+  int settled = 0;    ///< steps that need no job: done, reused or skipped
+};
+
+/// Submits what has no result and no live job, each step after those that it needs. May be called again after it was
+/// killed at any moment: a step never has two live jobs. `lock` is RunFolder::TakeManagerLock().
+///
+/// Result: each job starts when the jobs of its needs have succeeded, and is removed when one of them has not.
+/// Errors: SlurmError; SubmissionInDoubt. The jobs that were submitted before stay.
+SubmittedSteps SubmitSteps(const RunFolder& folder, const FileLock& lock, const Workflow& workflow,
+                           const WorkflowOrder& order);
+
+/// The workflow as its live jobs know it; nothing when it has none. Then its file counts.
+std::optional<Workflow> SubmittedWorkflow(const RunFolder& folder);
+
+/// Ends all jobs of the run: those that wait are removed, those that run are ended in order. Works without a manager.
+/// Errors: SlurmError.
+void CancelSteps(const RunFolder& folder);
+
+}  // namespace slipway::launcher

@@ -1,0 +1,84 @@
+#include "launcher/watch/read_workflow_run.h"
+
+#include "core/parse_utc.h"
+#include "launcher/run/workflow/workflow_status.h"
+#include "launcher/watch/read_single.h"
+
+namespace slipway::launcher::watch {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// Those that someone may have to look at come first.
+int RankOf(StepState state) {
+  switch (state) {
+    case StepState::kRunning: return 0;
+    case StepState::kFailed: return 1;
+    case StepState::kReady: return 2;
+    case StepState::kWaiting: return 3;
+    case StepState::kBlocked: return 4;
+    case StepState::kCancelled: return 5;
+    case StepState::kSkipped: return 6;
+    case StepState::kDone: return 7;
+    case StepState::kReused: break;
+  }
+  return 8;
+}
+
+StepLine LineOf(const StepRow& row, const RunFolder& folder) {
+  const auto& record = row.record;
+  StepLine line;
+  line.name = row.step.name;
+  line.kind = row.step.kind;
+  line.state = WordOf(record.state);
+  line.rank = RankOf(record.state);
+  if (record.state == StepState::kRunning) line.since = UnixSecondsIn(record.time);
+  if (record.seconds > 0) line.seconds = record.seconds;
+  line.reason = row.removed ? "its result was removed" : record.reason;
+  const bool is_run = row.step.kind == WordOf(StepKind::kExperiment) || row.step.kind == WordOf(StepKind::kEnsemble);
+  const auto runs = is_run ? ListRuns(StepFolder(folder, row.step.name)) : std::vector<RunFolder>();
+  if (!runs.empty()) line.run = runs.back().path();
+  return line;
+}
+
+}  // namespace
+
+bool WorkflowReader::ReadSteps(const fs::path& path, WatchData& data) {
+  const auto folder = RunFolder::Open(path);
+  const auto state = folder.ReadState();
+  auto stamps = StampsOf({path / "state.json", path / "workflow.jsonl", path / "workflow.json"});
+  const bool is_known = data.workflow && data.workflow->folder == path;
+  if (is_known && stamps == stamps_ && state.phase == phase_) return false;
+  auto glance = std::make_shared<WorkflowGlance>();
+  const auto rows = StepRowsOf(folder, state);
+  glance->id = folder.id();
+  glance->folder = path;
+  glance->phase = state.phase;
+  glance->reason = state.reason;
+  glance->started = UnixSecondsIn(state.started);
+  glance->ended = UnixSecondsIn(state.ended);
+  glance->counts = CountsText(rows);
+  for (const auto& row : rows) glance->steps.push_back(LineOf(row, folder));
+  data.workflow = std::move(glance);
+  stamps_ = std::move(stamps);
+  phase_ = state.phase;
+  return true;
+}
+
+bool WorkflowReader::ReadStepLog(const Interest& interest, WatchData& data) {
+  const auto file = StepFolder(RunFolder::Open(interest.workflow), interest.step) / "log";
+  const auto stamp = StampOf(file);
+  if (data.log.file == file && stamp == log_stamp_) return false;
+  data.log = ReadLog(file);
+  log_stamp_ = stamp;
+  return true;
+}
+
+bool WorkflowReader::Refresh(const Interest& interest, WatchData& data) {
+  if (interest.workflow.empty()) return false;
+  const bool steps_changed = ReadSteps(interest.workflow, data);
+  const bool log_changed = !interest.step.empty() && ReadStepLog(interest, data);
+  return steps_changed || log_changed;
+}
+
+}  // namespace slipway::launcher::watch

@@ -1,0 +1,27 @@
+/// The steps of a workflow's run, read again only when they have changed.
+#pragma once
+
+#include <memory>
+
+#include "launcher/run_folder/run_folder.h"
+#include "launcher/view/file_stamp.h"
+#include "launcher/watch/watch_data.h"
+
+namespace slipway::launcher::watch {
+
+class WorkflowReader {
+ public:
+  /// Reads what `interest` wants of a workflow into `data`: its steps, and the log of one. True when that has changed.
+  /// Errors: those of RunFolder and of the documents of a workflow. Cost without changes: a few stats, and state.json.
+  bool Refresh(const Interest& interest, WatchData& data);
+
+ private:
+  bool ReadSteps(const std::filesystem::path& folder, WatchData& data);
+  bool ReadStepLog(const Interest& interest, WatchData& data);
+
+  std::vector<FileStamp> stamps_;
+  Phase phase_ = Phase::kCreated;
+  FileStamp log_stamp_;
+};
+
+}  // namespace slipway::launcher::watch

@@ -1,0 +1,241 @@
+"""Results of steps: what is removed, what is kept, and what a removed result means."""
+
+import json
+import os
+import pathlib
+import re
+import shutil
+import signal
+import sys
+import time
+
+from workflow_test import wait_for
+
+pytest_plugins = ["workflow_test"]  # its fixtures
+
+
+def results(flow):
+    return {entry.name for entry in (flow.runs / ".results").iterdir() if not entry.name.startswith(".")}
+
+
+def gc(flow, *words):
+    return flow.json("workflow", "gc", *words)
+
+
+def make_old(flow, days=40):
+    """As if nothing had been used since."""
+    then = time.time() - days * 86400
+    for file in [*flow.runs.glob("*/workflow.jsonl"), *(flow.runs / ".results").iterdir()]:
+        os.utime(file, (then, then))
+
+
+def test_results_of_runs_stay_and_others_go(chain):
+    chain.slipway("run", "flow.yaml")
+    document = gc(chain)
+    assert document["schema"] == "slipway.workflow.gc/1"
+    assert document["removed"] == [] and document["kept"]["of_runs"] == 3
+    shutil.rmtree(chain.run_of_flow())
+    assert gc(chain, "--older-than", "30d")["kept"]["young"] == 3
+
+    would = gc(chain, "--dry-run")
+    assert {row["step"] for row in would["removed"]} == {"make", "use", "other"} and would["dry_run"]
+    assert would["freed_bytes"] > 0 and len(results(chain)) == 3
+    assert "would remove" in chain.slipway("workflow", "gc", "--dry-run")
+    removed = gc(chain)
+    assert removed["removed"] == would["removed"] and results(chain) == set()
+    assert not list((chain.runs / ".results/.removed").iterdir())
+    chain.ran()
+    assert "its last result was removed" in chain.slipway("plan", "flow.yaml")
+    chain.slipway("run", "flow.yaml")
+    assert sorted(chain.ran()) == ["make", "other", "use"]
+
+
+def test_a_run_whose_results_were_removed_says_so_and_resume_makes_them_again(chain):
+    chain.slipway("run", "flow.yaml")
+    chain.ran()
+    make_old(chain)
+    chain.slipway("workflow", "gc", "--ended-runs", status=2)
+    assert "--older-than" in chain.said
+    chain.slipway("workflow", "gc", "--older-than", "soon", status=2)
+    assert "is not a duration" in chain.said
+    assert len(gc(chain, "--older-than", "30d", "--ended-runs")["removed"]) == 3
+    document = chain.json("status")
+    assert document["phase"] == "succeeded" and all(step["removed"] for step in document["steps"])
+    text = chain.slipway("status")
+    assert "removed 3 results; slipway resume" in text and "its result was removed" in text
+    assert chain.slipway("logs", "last/use") == "read blue\n"
+    assert "was removed" in chain.said and "slipway resume" in chain.said
+    chain.slipway("resume", "last")
+    assert sorted(chain.ran()) == ["make", "other", "use"]
+    assert not any(step["removed"] for step in chain.json("status")["steps"])
+
+
+def test_a_result_keeps_those_that_it_was_made_from(chain):
+    chain.slipway("run", "flow.yaml")
+    journal = chain.run_of_flow() / "workflow.jsonl"
+    of_use = [line for line in journal.read_text().splitlines() if '"use"' in line]
+    journal.write_text("\n".join(of_use) + "\n")
+    document = gc(chain)
+    assert [row["step"] for row in document["removed"]] == ["other"]
+    assert document["kept"]["needed"] == 1 and document["kept"]["of_runs"] == 1
+
+
+def test_a_running_workflow_keeps_what_it_uses(flow):
+    flow.step("import time\n"
+              "if 'make' in sys.argv: pathlib.Path(sys.argv[2]).write_text('blue')\n"
+              "while 'use' in sys.argv and not os.path.exists('go'): time.sleep(0.02)\n"
+              "if 'use' in sys.argv: print(pathlib.Path(sys.argv[2]).read_text())\n")
+    flow.steps(make=(["make", "${outputs.data}"], ["outputs: {data: data.txt}"]))
+    flow.slipway("run", "flow.yaml")
+    shutil.rmtree(flow.run_of_flow())
+    flow.ran()
+    make_old(flow)
+    flow.steps(make=(["make", "${outputs.data}"], ["outputs: {data: data.txt}"]),
+               use=(["use", "${steps.make.outputs.data}"], []))
+    run = flow.start("run", "flow.yaml")
+    wait_for(lambda: (flow.folder / "ran").exists())
+    journal = flow.run_of_flow() / "workflow.jsonl"
+    kept = journal.read_bytes()
+    journal.write_bytes(b"")  # only the lease is left
+    document = gc(flow, "--older-than", "30d", "--ended-runs")
+    assert document["removed"] == [] and document["kept"]["leased"] == 1
+    journal.write_bytes(kept)
+    (flow.folder / "go").touch()
+    assert run.wait(timeout=30) == 0
+    assert flow.slipway("logs", "last/use") == "blue\n" and flow.ran() == ["use"]
+
+    run = flow.start("run", "flow.yaml", "--force", "use")
+    (flow.folder / "go").unlink()
+    wait_for(lambda: (flow.folder / "ran").exists() or run.poll() is not None)
+    run.send_signal(signal.SIGKILL)
+    run.wait()
+    (flow.folder / "go").touch()  # ends the step
+    for entry in flow.runs.glob("flow-*"):
+        shutil.rmtree(entry)
+    assert len(gc(flow)["removed"]) >= 2, "the lease of a killed manager does not count"
+
+
+def test_a_killed_gc_leaves_no_half_result(chain):
+    """What it has renamed away is gone, and everything else is whole."""
+    chain.slipway("run", "flow.yaml")
+    shutil.rmtree(chain.run_of_flow())
+    store = chain.runs / ".results"
+    whole = {name: sorted(str(file) for file in (store / name).rglob("*")) for name in results(chain)}
+    for delay in (0, 0.002, 0.004, 0.006, 0.01, 0.02):
+        process = chain.start("workflow", "gc")
+        time.sleep(delay)
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+        for name in results(chain):
+            assert sorted(str(file) for file in (store / name).rglob("*")) == whole[name]
+    chain.slipway("run", "flow.yaml")
+    assert chain.slipway("logs", "last/use") == "read blue\n" or results(chain) == set(whole)
+    shutil.rmtree(chain.run_of_flow())
+    gc(chain)
+    assert results(chain) == set() and not list((store / ".removed").iterdir())
+
+
+def test_a_removed_result_that_is_left_behind_is_removed_later(chain):
+    chain.slipway("run", "flow.yaml")
+    left = chain.runs / ".results/.removed/abc.1"
+    left.mkdir(parents=True)
+    (left / "manifest.json").write_text("{}")
+    gc(chain)
+    assert not left.exists()
+
+
+def test_a_damaged_result_is_removed_as_well(chain):
+    chain.slipway("run", "flow.yaml")
+    shutil.rmtree(chain.run_of_flow())
+    for name in results(chain):
+        (chain.runs / ".results" / name / "manifest.json").write_text("{")
+    assert "damaged" in chain.slipway("workflow", "gc")
+    assert results(chain) == set()
+
+
+def test_gc_without_results_is_no_error(flow):
+    assert gc(flow)["removed"] == []
+    assert json.loads(json.dumps(gc(flow)))["freed_bytes"] == 0
+
+
+def test_a_plan_says_what_the_steps_read_and_cost(flow):
+    flow.step("import time\ntime.sleep(0.3)\nif len(sys.argv) > 2: pathlib.Path(sys.argv[2]).write_text('x' * 5000)\n")
+    (flow.folder / "raw.txt").write_text("y" * 2000)
+    steps = {"make": (["make", "${outputs.data}"], ["outputs: {data: data.txt}", "inputs: {raw: raw.txt}"]),
+             "use": (["use"], ["inputs: {data: '${steps.make.outputs.data}'}", "resources: {cpus: 2}"]),
+             "each": (["${item}"], ["foreach: [1, 2]"])}
+    flow.steps(**steps)
+    plan = flow.json("plan", "flow.yaml")
+    rows = {row["name"]: row for row in plan["steps"]}
+    assert rows["make"]["bytes"] == 2000 and rows["make"]["seconds"] is None and rows["make"]["has_all_inputs"]
+    assert rows["use"]["bytes"] == 0 and not rows["use"]["has_all_inputs"]
+    assert plan["bytes"] == 2000 and plan["core_hours"] == 0 and plan["steps_without_cost"] == 4
+    assert "core time" not in flow.slipway("plan", "flow.yaml")
+
+    for _ in range(3):
+        flow.slipway("run", "flow.yaml", "--force", "make", "--force", "use")
+    steps["each"] = (["${item}"], ["foreach: [1, 2, 3]"])
+    flow.steps(**steps)
+    plan = flow.json("plan", "flow.yaml", "--force", "use")
+    rows = {row["name"]: row for row in plan["steps"]}
+    assert rows["make"]["from_results"] == 3 and rows["make"]["reuse"]
+    assert rows["use"]["bytes"] == 5000 and 0.3 < rows["use"]["seconds"] < 5 and rows["use"]["has_all_inputs"]
+    assert abs(rows["use"]["core_hours"] - 2 * rows["use"]["seconds"] / 3600) < 1e-6
+    assert rows["each.2"]["from_results"] == 2, "those of its foreach"
+    assert plan["steps_without_cost"] == 0 and plan["bytes"] == 5000
+    assert abs(plan["core_hours"] - rows["use"]["core_hours"] - rows["each.2"]["core_hours"]) < 1e-9
+    text = flow.slipway("plan", "flow.yaml", "--force", "use")
+    assert "of core time" in text and "reads 5.00 kB" in text
+
+
+def test_a_plan_of_a_thousand_steps_is_quick(flow):
+    flow.step("")
+    (flow.folder / "in").write_bytes(b"x" * 1000)
+    lines = "".join(f"  s{i}: {{command: ['true', '{i}'], inputs: {{i: in}}, after: [{f's{i - 1}' if i else ''}]}}\n"
+                    for i in range(1000))
+    flow.write("name: flow\nsteps:\n" + lines)
+    flow.slipway("run", "flow.yaml")
+    flow.write("name: flow\nsteps:\n" + lines.replace("'true', '0'", "'true', '-1'"))
+    taken = []
+    for _ in range(3):
+        begin = time.time()
+        plan = flow.json("plan", "flow.yaml")
+        taken.append(time.time() - begin)
+    assert not any(row["reuse"] for row in plan["steps"]) and plan["steps"][7]["from_results"] == 1
+    assert min(taken) < 3, taken
+
+
+def test_a_report_has_the_picture_the_steps_and_links_to_their_files(flow):
+    flow.program("report(1, loss=0.25)\n")
+    flow.step("print('hello')\nsys.exit('bad' in sys.argv)\n")
+    flow.write(f"""name: flow
+steps:
+  train: {{experiment: {{train: {{command: [{sys.executable}, train.py]}}}}, description: 'a <longer> training'}}
+  page: {{report: [train]}}
+  bad: {{command: [{sys.executable}, step.py, bad], after: [train]}}
+  after_bad: {{command: ['true'], after: [bad]}}
+""")
+    flow.slipway("run", "flow.yaml", status=1)
+    file = pathlib.Path(flow.slipway("report", "last", "-q").strip())
+    assert file == flow.run_of_flow() / "report.html"
+    page = file.read_text()
+    assert "<svg" in page and page.count("<path") == 3 and "a &lt;longer&gt; training" in page
+    assert "loss 0.25" in page and "exit status 1" in page and "2 done, 1 failed, 1 blocked of 4 steps" in page
+    links = re.findall(r'<a href="([^"]+)"', page)
+    assert len(links) == 5, "a log each of three, a report and a page"
+    for link in links:
+        assert (file.parent / link).exists(), link
+    other = flow.folder / "elsewhere" / "page.html"
+    other.parent.mkdir()
+    flow.slipway("report", "last", "--out", str(other))
+    for link in re.findall(r'<a href="([^"]+)"', other.read_text()):
+        assert (other.parent / link).exists(), link
+    assert flow.json("report", "last")["schema"] == "slipway.workflow/1"
+    flow.slipway("run", "flow.yaml", status=1)
+    again = pathlib.Path(flow.slipway("report", "last", "-q").strip())
+    links = re.findall(r'<a href="([^"]+)"', again.read_text())
+    assert len(links) == 3 and sum("../flow-" in link for link in links) == 1, "the run that is reused"
+    for link in links:
+        assert (again.parent / link).exists(), link
+    flow.slipway("report", "last", "--out", str(other.parent), status=2)
+    assert "is a folder" in flow.said

@@ -1,0 +1,158 @@
+"""Workflows in bad company: several people, full disks, odd names, files that come and go."""
+
+import json
+import os
+import subprocess
+import sys
+import time
+
+import pytest
+
+from workflow_test import Flow, wait_for
+
+pytest_plugins = ["workflow_test"]  # its fixtures
+
+
+def states_of(flow, words=("status", "last")):
+    return flow.states(flow.json(*words))
+
+
+def test_of_two_people_who_resume_one_run_one_does_it(flow):
+    flow.step("import time\nif not os.path.exists('fixed'): sys.exit(1)\ntime.sleep(0.3)\n")
+    flow.steps(first=(["x"], []), second=(["x"], ["after: [first]"]))
+    flow.slipway("run", "flow.yaml", status=1)
+    flow.ran()
+    (flow.folder / "fixed").touch()
+    people = [flow.start("resume", "last") for _ in range(3)]
+    said = [person.communicate(timeout=60) for person in people]
+    codes = sorted(person.returncode for person in people)
+    assert codes == [0, 4, 4], said
+    for person, (_, err) in zip(people, said):
+        assert person.returncode == 0 or "is managed by" in err and "is managed by \n" not in err, err
+    assert flow.ran() == ["first", "second"] and set(states_of(flow).values()) == {"done"}
+
+
+def test_two_runs_of_one_file_at_once_share_their_results(flow):
+    flow.step("import time\ntime.sleep(0.2)\npathlib.Path(sys.argv[1]).write_text(str(os.getpid()))\n"
+              "for word in sys.argv[2:]: print(pathlib.Path(word).read_text())\n")
+    flow.steps(make=(["${outputs.o}"], ["outputs: {o: o.txt}"]),
+               use=(["${outputs.o}", "${steps.make.outputs.o}"], ["outputs: {o: o.txt}"]))
+    runs = [flow.start("run", "flow.yaml") for _ in range(3)]
+    assert [run.wait(timeout=60) for run in runs] == [0, 0, 0]
+    results = [entry for entry in (flow.runs / ".results").iterdir() if not entry.name.startswith(".")]
+    assert len(results) == 2, "the first that publishes wins"
+    assert set(flow.states(flow.json("run", "flow.yaml")).values()) == {"reused"}
+
+
+def test_a_disk_that_is_full_before_a_step_is_waited_for(flow, small_disk):
+    flow.runs = small_disk / "runs"
+    flow.environment["SLIPWAY_RUNS"] = str(flow.runs)
+    flow.step("if 'fill' in sys.argv:\n"
+              f"    try: open('{small_disk}/filler', 'wb').write(b'x' * 10**7)\n"
+              "    except OSError: pass\n")
+    flow.steps(old=(["old"], []))
+    flow.slipway("run", "flow.yaml")
+    flow.steps(old=(["old"], ["after: [fill]"]), fill=(["fill"], []), last=(["x"], ["after: [old]"]))
+    run = flow.start("run", "flow.yaml")
+    wait_for(lambda: (small_disk / "filler").exists())
+    time.sleep(1.5)
+    assert run.poll() is None, run.communicate()
+    (small_disk / "filler").unlink()
+    out, err = run.communicate(timeout=30)
+    assert run.returncode == 0, err
+    assert "waits for free space" in err and set(states_of(flow).values()) == {"done"}
+
+
+def test_ctrl_c_ends_a_wait_for_space(flow, small_disk):
+    flow.runs = small_disk / "runs"
+    flow.environment["SLIPWAY_RUNS"] = str(flow.runs)
+    flow.step("if 'fill' in sys.argv:\n"
+              f"    try: open('{small_disk}/filler', 'wb').write(b'x' * 10**7)\n"
+              "    except OSError: pass\n")
+    flow.steps(fill=(["fill"], []), last=(["x"], ["after: [fill]"]))
+    run = flow.start("run", "flow.yaml")
+    wait_for(lambda: (small_disk / "filler").exists())
+    time.sleep(1)
+    run.send_signal(2)
+    time.sleep(0.2)
+    run.send_signal(2)
+    time.sleep(0.5)
+    (small_disk / "filler").unlink()
+    assert run.wait(timeout=30) == 130
+
+
+def test_a_step_that_deletes_the_store_is_found(chain):
+    chain.slipway("run", "flow.yaml")
+    chain.step("import shutil\nif 'use' in sys.argv: shutil.rmtree(pathlib.Path(sys.argv[2]).parents[1])\n"
+               "if 'make' in sys.argv: pathlib.Path(sys.argv[2]).write_text(sys.argv[3])\n")
+    chain.steps(make=(["make", "${outputs.data}", "blue"], ["outputs: {data: data.txt}"]),
+                use=(["use", "${steps.make.outputs.data}"], []),
+                late=(["late", "${steps.make.outputs.data}"], ["after: [use]"]))
+    document = chain.json("run", "flow.yaml", status=1)
+    late, = (step for step in document["steps"] if step["name"] == "late")
+    assert late["state"] == "failed" and "it cannot start" in late["reason"]
+    make, = (step for step in document["steps"] if step["name"] == "make")
+    assert make["removed"], "its result is no longer there"
+    chain.step("if 'make' in sys.argv: pathlib.Path(sys.argv[2]).write_text(sys.argv[3])\n")
+    assert set(chain.states(chain.json("resume", "last")).values()) == {"done"}
+
+
+def test_a_program_that_is_edited_while_it_runs_runs_again_next_time(flow):
+    flow.step("import time\nwhile 'slow' in sys.argv and not os.path.exists('go'): time.sleep(0.02)\n")
+    flow.steps(slow=(["slow"], []))
+    run = flow.start("run", "flow.yaml")
+    wait_for(lambda: (flow.folder / "ran").exists())
+    flow.step("# edited\n")
+    (flow.folder / "go").touch()
+    assert run.wait(timeout=30) == 0
+    flow.ran()
+    document = flow.json("run", "flow.yaml")
+    assert flow.ran() == ["slow"] and document["steps"][0]["state"] == "done"
+
+
+@pytest.mark.parametrize("name", ["a.b", "A", "-a", "0a", "a" * 65, "é", "a\nb", "a/b", ".", "..", "", " ", "a\0b", "~"])
+def test_names_of_steps_are_plain_words(flow, name):
+    flow.write("name: flow\nsteps:\n  " + json.dumps(name) + ": {command: ['true']}\n")
+    flow.slipway("validate", "flow.yaml", status=2)
+    assert "flow.yaml:" in flow.said and not flow.runs.exists()
+
+
+def test_words_of_yaml_are_names_of_steps(flow):
+    flow.write("name: flow\nsteps:\n" + "".join(f"  {word}: {{command: ['true']}}\n" for word in ("true", "no", "on")))
+    assert set(flow.states(flow.json("run", "flow.yaml"))) == {"true", "no", "on"}
+
+
+ODD = "o dd 'quoted' \"double\" $HOME; rm -rf * \\ é\u202e"
+
+
+def test_odd_characters_in_paths_words_and_outputs_pass_unchanged(tmp_path):
+    flow = Flow(tmp_path / ODD)
+    flow.folder.mkdir()
+    flow.step("if 'make' in sys.argv: pathlib.Path(sys.argv[2]).write_text(sys.argv[3])\n"
+              "else: print(repr(pathlib.Path(sys.argv[1]).read_text()))\n")
+    word = ODD + "\nnext line\ttab"
+    escaped = json.dumps(word)
+    flow.write(f"""name: flow
+steps:
+  make:
+    command: [{sys.executable}, step.py, make, "${{outputs.o}}", {escaped}]
+    outputs: {{o: {json.dumps(ODD.replace("*", ""))}}}
+    env: {{ODD: {escaped}}}
+  use:
+    command: [{sys.executable}, step.py, "${{steps.make.outputs.o}}"]
+""")
+    flow.slipway("run", "flow.yaml")
+    assert flow.slipway("logs", "last/use").strip() == repr(word)
+    assert set(flow.states(flow.json("run", "flow.yaml")).values()) == {"reused"}
+    flow.slipway("plan", "flow.yaml", "--svg", "plan.svg")
+    subprocess.run([sys.executable, "-c", "import sys, xml.dom.minidom; xml.dom.minidom.parse(sys.argv[1])",
+                    flow.folder / "plan.svg"], check=True)
+
+
+def test_a_folder_that_nobody_may_write_is_an_error_with_its_path(flow):
+    if os.getuid() == 0:
+        pytest.skip("root may write everywhere")
+    flow.steps(a=(["x"], []))
+    flow.folder.chmod(0o555)
+    flow.slipway("run", "flow.yaml", status=3)
+    assert str(flow.runs) in flow.said
