@@ -298,6 +298,10 @@ class Submissions(Flow):
         self.assertIn("partition", self.slipway("validate", "flow.yaml", status=2).stderr)
         self.flow({"s0": ["x"]}, defaults={"engine": "slurm", "slurm": {"partition": "debgu"}})
         self.assertIn("step 's0'", self.slipway("submit", "flow.yaml", status=2).stderr)
+        self.flow({"s0": ["new"]}, defaults={"engine": "slurm", "slurm": {"licenses": "moon:1"}})
+        refused = self.slipway("submit", "flow.yaml", status=None)
+        self.assertIn("launch.slurm.licenses 'moon:1'", refused.stderr)
+        self.assertIn("was not submitted, and its folder is removed", refused.stderr)
         self.assertEqual(len(list((self.place / "runs").glob("flow-*"))), 1)
 
 
@@ -367,6 +371,36 @@ class Engines(Flow):
         self.assertEqual(self.states(document), {"first": "failed", "second": "blocked"})
         self.assertIn("job ", self.steps(document)["first"]["reason"])
         self.assertIn("damaged", self.slipway("logs", "last/first").stdout)
+
+
+class Buffers(Flow):
+    OPTIONS = ("--nodes", "2", "--burst-buffer", "lua")
+
+    def write_steps(self, buffer):
+        self.program_of_steps("pathlib.Path(sys.argv[1]).write_bytes(b'0123456789')\n")
+        spec = {"data": {"train": {"source": "${steps.make.outputs.data}", "format": "raw", "tier": "burst"}},
+                "train": {"command": ["sh", "-c", 'cat "$SLIPWAY_DATA_TRAIN"/*.bin > seen; echo $SLIPWAY_DATA_TRAIN > where']},
+                "launch": {"workdir": "spec"}}
+        self.flow({"make": {"command": ["${outputs.data}"], "outputs": {"data": "d.bin"}}, "train": {"experiment": spec}},
+                  defaults={"engine": "slurm", "slurm": {"burst_buffer": {"type": "lua", "pool": "pool", **buffer}}})
+
+    def test_hold_what_an_earlier_step_has_made(self):
+        self.write_steps({"capacity": "32MiB"})
+        scripts = {step["name"]: step["job"]["script"] for step in self.json("plan", "flow.yaml")["steps"]}
+        self.assertIn("#BB_LUA", scripts["train"])
+        self.assertNotIn("#BB_LUA", scripts["make"])
+        self.slipway("submit", "flow.yaml")
+        document = self.wait()
+        self.assertEqual(self.states(document), {"make": "done", "train": "done"})
+        self.assertEqual((self.place / "seen").read_text(), "0123456789")
+        self.assertIn(f"/buffers/{self.steps(document)['train']['job']}/", (self.place / "where").read_text())
+
+    def test_of_unknown_size_are_an_error(self):
+        self.write_steps({})
+        said = self.slipway("plan", "flow.yaml", status=2).stderr
+        self.assertIn("the size of its burst buffer is unknown", said)
+        self.assertIn("in step 'train'", said)
+        self.assertIn("steps.train.slurm.burst_buffer.capacity=SIZE", said)
 
 
 if __name__ == "__main__":

@@ -27,13 +27,23 @@
 namespace slipway::launcher {
 namespace {
 
+bool HasJobs(const RunFolder& folder) {
+  return std::ranges::any_of(ReadStoredWorkflow(folder).steps,
+                             [&](const StoredStep& step) { return JobOfStep(folder, step.name).id != 0; });
+}
+
 /// Jobs that were submitted before the error stay in the queue.
 SubmittedSteps Submit(const RunFolder& folder, const FileLock& lock, const Workflow& workflow,
                       const WorkflowOrder& order) try {
   return SubmitSteps(folder, lock, workflow, order);
+} catch (SubmissionInDoubt& error) {
+  error.AddContext(fmt::format("slipway resume {} looks for the job, and submits the rest", folder.id()));
+  throw;
 } catch (Error& error) {
-  error.AddContext(fmt::format("not all steps of run {0} are submitted: slipway resume {0} submits the rest",
-                               folder.id()));
+  if (HasJobs(folder)) {
+    error.AddContext(
+        fmt::format("not all steps of run {0} are submitted: slipway resume {0} submits the rest", folder.id()));
+  }
   throw;
 }
 
@@ -85,6 +95,19 @@ std::string TimeText(const BatchJob& job) {
   return job.time_limit_minutes ? FormatDuration(std::chrono::minutes(*job.time_limit_minutes)) : std::string();
 }
 
+/// Of a run whose first job is refused nothing has happened: its folder goes.
+void SubmitFirst(const RunFolder& folder, const FileLock& lock, const Workflow& workflow, const WorkflowOrder& order) try {
+  Submit(folder, lock, workflow, order);
+} catch (const SubmissionInDoubt&) {
+  throw;
+} catch (Error& error) {
+  if (!HasJobs(folder)) {
+    RemoveTree(folder.path());
+    error.AddContext(fmt::format("run {} was not submitted, and its folder is removed", folder.id()));
+  }
+  throw;
+}
+
 Json DocumentOf(const PlannedJob& planned) {
   const auto& job = planned.job;
   return {{"nodes", job.nodes},
@@ -107,7 +130,7 @@ RunFolder SubmitNewSteps(const Workflow& workflow, const WorkflowOrder& order, S
   const auto folder = PrepareWorkflowRun(session.runs_directory, workflow, order);
   if (const auto why = WhyNodesCannotSee(folder.path()); !why.empty()) session.output.Warn(why);
   const auto lock = folder.TakeManagerLock();
-  Submit(folder, lock, workflow, order);
+  SubmitFirst(folder, lock, workflow, order);
   return folder;
 }
 
