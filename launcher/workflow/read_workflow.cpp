@@ -192,7 +192,8 @@ class Reader {
   /// It is checked where it comes to stand: in the spec of the step's job.
   void TakeSlurm(const YamlNode& slurm, Step& step, Report& report) {
     if (slurm.kind != Kind::kMap) {
-      return report.Error(slurm.place, "'slurm' is a map of fields as launch.slurm has them, such as {partition: debug}");
+      return report.Error(slurm.place,
+                          "'slurm' is a map of fields as launch.slurm has them, such as {partition: debug}");
     }
     step.slurm = std::make_shared<const YamlNode>(slurm);
     if (report.HasErrors()) return;

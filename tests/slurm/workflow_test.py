@@ -36,7 +36,8 @@ class Flow(engine_test.Engine):
             whole[name] = body
         document = {"name": "flow", "defaults": {"engine": "slurm"}, "steps": whole, **top}
         # Not in braces on one line: a workflow is known by lines that begin with 'steps:'.
-        (self.place / "flow.yaml").write_text("".join(f"{key}: {json.dumps(value)}\n" for key, value in document.items()))
+        lines = (f"{key}: {json.dumps(value)}\n" for key, value in document.items())
+        (self.place / "flow.yaml").write_text("".join(lines))
 
     def ran(self):
         """How often each step has begun."""
@@ -169,7 +170,8 @@ class Endings(Flow):
                    "yes": {"command": ["x"], "when": "${steps.first.metrics.a} >= 1"}})
         self.json("submit", "flow.yaml")
         document = self.wait()
-        self.assertEqual(self.states(document), {"first": "done", "no": "skipped", "after_no": "skipped", "yes": "done"})
+        self.assertEqual(self.states(document),
+                         {"first": "done", "no": "skipped", "after_no": "skipped", "yes": "done"})
         self.assertIn("condition is false", self.steps(document)["no"]["reason"])
         self.assertEqual(self.ran(), {"first": 1, "yes": 1})
 
@@ -379,9 +381,11 @@ class Buffers(Flow):
     def write_steps(self, buffer):
         self.program_of_steps("pathlib.Path(sys.argv[1]).write_bytes(b'0123456789')\n")
         spec = {"data": {"train": {"source": "${steps.make.outputs.data}", "format": "raw", "tier": "burst"}},
-                "train": {"command": ["sh", "-c", 'cat "$SLIPWAY_DATA_TRAIN"/*.bin > seen; echo $SLIPWAY_DATA_TRAIN > where']},
+                "train": {"command": ["sh", "-c", 'cat "$SLIPWAY_DATA_TRAIN"/*.bin > seen; '
+                                      'echo $SLIPWAY_DATA_TRAIN > where']},
                 "launch": {"workdir": "spec"}}
-        self.flow({"make": {"command": ["${outputs.data}"], "outputs": {"data": "d.bin"}}, "train": {"experiment": spec}},
+        self.flow({"make": {"command": ["${outputs.data}"], "outputs": {"data": "d.bin"}},
+                   "train": {"experiment": spec}},
                   defaults={"engine": "slurm", "slurm": {"burst_buffer": {"type": "lua", "pool": "pool", **buffer}}})
 
     def test_hold_what_an_earlier_step_has_made(self):

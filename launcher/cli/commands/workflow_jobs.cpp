@@ -48,14 +48,13 @@ SubmittedSteps Submit(const RunFolder& folder, const FileLock& lock, const Workf
 }
 
 void Say(const RunFolder& folder, const SubmittedSteps& steps, Session& session) {
-  const Json document{{"schema", "slipway.submit/1"},  {"run", folder.id()},
-                      {"folder", folder.path().string()}, {"jobs", steps.submitted},
-                      {"kept", steps.kept},            {"settled", steps.settled}};
+  const Json document{{"schema", "slipway.submit/1"}, {"run", folder.id()}, {"folder", folder.path().string()},
+                      {"jobs", steps.submitted},      {"kept", steps.kept}, {"settled", steps.settled}};
   auto text = fmt::format("submitted {}: {} jobs", folder.id(), steps.submitted);
   if (steps.kept > 0) text += fmt::format(", {} were there before", steps.kept);
   if (steps.settled > 0) text += fmt::format("; {} steps need none", steps.settled);
-  session.output.Print({document, text + fmt::format("\n  slipway status {0}\n  slipway wait {0}", folder.id()),
-                        folder.id()});
+  session.output.Print(
+      {document, text + fmt::format("\n  slipway status {0}\n  slipway wait {0}", folder.id()), folder.id()});
 }
 
 /// Says what has changed since the last look.
@@ -96,7 +95,8 @@ std::string TimeText(const BatchJob& job) {
 }
 
 /// Of a run whose first job is refused nothing has happened: its folder goes.
-void SubmitFirst(const RunFolder& folder, const FileLock& lock, const Workflow& workflow, const WorkflowOrder& order) try {
+void SubmitFirst(const RunFolder& folder, const FileLock& lock, const Workflow& workflow,
+                 const WorkflowOrder& order) try {
   Submit(folder, lock, workflow, order);
 } catch (const SubmissionInDoubt&) {
   throw;
@@ -226,7 +226,7 @@ std::string DescribeJobs(const std::vector<PlannedJob>& jobs) {
                   std::to_string(job.tasks() * job.gpus_per_rank),
                   job.memory_per_node ? FormatBytes(*job.memory_per_node) : "", TimeText(job), job.partition, after});
   }
-  return "\n" + table.Render() + "\nscripts of the jobs: slipway plan FILE --json | jq -r '.steps[].job.script'\n";
+  return "\n" + table.Render() + "\nscripts of the jobs: slipway plan FILE --json, in steps[].job.script\n";
 }
 
 int CarryOutStep(const StepJobOptions& options, Session& session) {

@@ -85,11 +85,12 @@ bool StepsAreJobs(const Workflow& workflow) {
   }
   if (job == nullptr || !facts.allocation.empty()) return false;
   if (here == nullptr) return true;
-  throw Error(ErrorKind::kUsage,
-              fmt::format("step '{}' has engine local, and step '{}' is a Slurm job: all steps of a workflow run in one "
-                          "place",
-                          here->name, job->name),
-              fmt::format("remove 'engine' from step '{}', or set one engine for all: --engine slurm", here->group));
+  throw Error(
+      ErrorKind::kUsage,
+      fmt::format("step '{}' has engine local, and step '{}' is a Slurm job: all steps of a workflow run in one "
+                  "place",
+                  here->name, job->name),
+      fmt::format("remove 'engine' from step '{}', or set one engine for all: --engine slurm", here->group));
 }
 
 }  // namespace slipway::launcher

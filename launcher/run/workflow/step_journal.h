@@ -29,7 +29,7 @@ struct StepRecord {
   std::string result = {};  ///< id in the store
   std::string reason = {};  ///< why it failed, was skipped or is blocked; why it was not reused
   std::string time = {};    ///< of the last event; UTC, ISO 8601
-  double seconds = 0;  ///< that it took, once it has ended
+  double seconds = 0;       ///< that it took, once it has ended
   ProcessIdentity process = {};
   std::uint32_t job = 0;  ///< the Slurm job that carries it out; 0: none
   std::string host = {};  ///< of that job

@@ -18,8 +18,8 @@ struct StepDecision {
   KeyParts parts;
   bool reuse = false;
   bool own = false;  ///< this run has made the result before
-  std::string id;   ///< of the result: the one that is there, or the one to be made
-  std::string why;  ///< why it runs: "file train.py has changed"; empty when it is reused
+  std::string id;    ///< of the result: the one that is there, or the one to be made
+  std::string why;   ///< why it runs: "file train.py has changed"; empty when it is reused
 };
 
 /// Asks steps in an order in which those that they need come first.

@@ -32,9 +32,7 @@ constexpr auto kPatienceWithProcess = std::chrono::seconds(30);
 constexpr auto kPauseForLock = std::chrono::milliseconds(50);
 
 /// What is to end may have ended by itself: Slurm removes jobs whose needs were removed.
-void UnlessOver(const std::function<void()>& act) try {
-  act();
-} catch (const SlurmError& error) {
+void UnlessOver(const std::function<void()>& act) try { act(); } catch (const SlurmError& error) {
   if (error.trouble() != SlurmTrouble::kOver && error.trouble() != SlurmTrouble::kUnknownJob) throw;
 }
 
@@ -54,9 +52,10 @@ class StepsSubmission {
     const bool is_new = !HasStepJobs(folder_);
     WithdrawCancelRequest(folder_);
     WriteFileDurably(folder_.path() / kSubmittedSteps, WriteWorkflowDocument(workflow_).dump() + "\n");
-    Begin();
     if (!is_new) FindJobs();  // first: what has ended by now has left its result
     SettleWhatIsKnown();
+    OpenSteps();
+    Begin();
     for (const auto step : workflow_.order) {
       if (IsCancelRequested(folder_)) break;
       if (!IsFinal(board_.at(step))) EnsureJob(step);
@@ -66,7 +65,8 @@ class StepsSubmission {
 
  private:
   /// From now on no process of this host is the run's manager.
-  void Begin() {
+  void Begin() const {
+    const auto lock = LockEnd(folder_);
     auto state = folder_.ReadState();
     state.phase = Phase::kRunning;
     state.host.clear();
@@ -76,6 +76,15 @@ class StepsSubmission {
     ++state.attempt;
     folder_.WriteState(state);
     folder_.AppendEvent("submitting", Json{{"attempt", state.attempt}});
+  }
+
+  /// Before the run is open again: the journals never say that all is over while jobs are to come.
+  void OpenSteps() {
+    for (const auto step : workflow_.order) {
+      if (IsFinal(board_.at(step)) || jobs_[step]) continue;
+      MakeDirectories(StepFolder(folder_, NameOf(step)));
+      if (!Reopen(step)) TakeOver(step);
+    }
   }
 
   /// What needs no job: the results are there, or a condition is false that only such results decide.
@@ -98,8 +107,8 @@ class StepsSubmission {
   }
 
   bool Holds(const Step& step) {
-    const Scope scope{workflow_, [&](StepIndex need) -> const Json& { return store_.ValuesOf(reuse_.of(need).id); },
-                      {}, {}};
+    const Scope scope{
+        workflow_, [&](StepIndex need) -> const Json& { return store_.ValuesOf(reuse_.of(need).id); }, {}, {}};
     return ConditionHolds(step.when, [&](const Reference& reference) { return ValueOf(reference, scope); });
   }
 
@@ -228,8 +237,6 @@ class StepsSubmission {
 
   void Submit(StepIndex step) {
     const auto step_folder = StepFolder(folder_, NameOf(step));
-    MakeDirectories(step_folder);
-    if (!Reopen(step)) return TakeOver(step);
     RemoveBatchRecord(step_folder);
     const auto job = MakeStepJob(workflow_, step, folder_.path(), DependencyOf(step));
     WriteScript(job);
@@ -296,9 +303,8 @@ void CancelSteps(const RunFolder& folder) {
     }
   };
   end(JobPhase::kWaiting, [&](const JobIdentity& job) { UnlessOver([&] { slurm.Cancel(job); }); });
-  end(JobPhase::kRunning, [&](const JobIdentity& job) {
-    UnlessOver([&] { slurm.Signal(job, SIGTERM, SignalTarget::kScript); });
-  });
+  end(JobPhase::kRunning,
+      [&](const JobIdentity& job) { UnlessOver([&] { slurm.Signal(job, SIGTERM, SignalTarget::kScript); }); });
 }
 
 }  // namespace slipway::launcher
