@@ -3,11 +3,13 @@
 
 import collections
 import json
+import pathlib
 import sys
 
 import engine_test
 import support
 
+GAPS = pathlib.Path(__file__).resolve().parents[2] / "bench/workflow/slurm_gaps.py"
 STEP = """import os, pathlib, sys
 place = pathlib.Path(os.environ["SLIPWAY_SPEC_DIR"])
 with open(place / "ran", "a") as file:
@@ -90,6 +92,16 @@ class Chains(Flow):
         again = self.json("submit", "flow.yaml")
         self.assertEqual(again["jobs"], 0)
         self.assertEqual(self.states(self.wait()), {"make": "reused", "use": "reused"})
+
+
+    def test_the_gap_between_steps_is_measured_beside_sbatch(self):
+        self.bed.administrate("chmod", "777", str(self.place))
+        measured = self.bed.client(sys.executable, GAPS, "--program", self.program, "--steps", 2, "--rounds", 1,
+                                   "--folder", self.place, "--json")
+        self.assertEqual(measured.returncode, 0, measured.stderr)
+        rows = {row["side"]: row for row in json.loads(measured.stdout)["rows"]}
+        self.assertEqual({side: row["gaps"] for side, row in rows.items()}, {"sbatch": 1, "slipway": 1})
+        self.assertGreater(rows["slipway"]["median_s"], 0)
 
 
 SEARCH = {"train": {"command": ["sh", "-c", "echo FoM: $1", "sh", "{x}"],
