@@ -31,7 +31,7 @@ def arguments_of(line):
     parser.add_argument("--steps", type=int, default=6, metavar="N", help="of each chain (6)")
     parser.add_argument("--rounds", type=int, default=5, metavar="N", help="how often each side is measured (5)")
     parser.add_argument("--work", type=float, default=0.2, metavar="S", help="what a step takes (0.2)")
-    parser.add_argument("--folder", default=os.environ.get("SLIPWAY_TESTBED_SHARED", "."), help="that all nodes see (.)")
+    parser.add_argument("--folder", default=os.environ.get("SLIPWAY_TESTBED_SHARED", "."), help="all nodes see it (.)")
     parser.add_argument("--json", action="store_true", help="one JSON document")
     return parser.parse_args(line)
 

@@ -74,12 +74,13 @@ YamlNode Laid(YamlNode below, YamlNode above) {
 /// Its trials never run: the job needs to know no more than how many there are at a time.
 YamlNode EnsembleOfJob(const YamlNode& ensemble) {
   auto result = Map({Entry("objective", Map({Entry("metric", Scalar("m")), Entry("goal", Scalar("minimize"))})),
-                     Entry("space", Map({Entry("x", Map({Entry("int", [] {
-                                                                YamlNode range;
-                                                                range.kind = Kind::kList;
-                                                                range.items = {Scalar("1"), Scalar("1000000")};
-                                                                return range;
-                                                              }())}))})),
+                     Entry("space", Map({Entry("x", Map({Entry("int",
+                                                               [] {
+                                                                 YamlNode range;
+                                                                 range.kind = Kind::kList;
+                                                                 range.items = {Scalar("1"), Scalar("1000000")};
+                                                                 return range;
+                                                               }())}))})),
                      Entry("trials", Scalar("1000000"))});
   for (const auto key : kOfEnsembles) {
     const auto* entry = ensemble.Find(key);
@@ -98,7 +99,8 @@ YamlNode TrainOfJob(bool is_ensemble) {
 
 void PutResources(const Step& step, YamlNode& launch) {
   const auto& resources = step.resources;
-  if (resources.memory.count > 0) Set(Section(launch, "slurm"), "memory_per_node", std::to_string(resources.memory.count));
+  if (resources.memory.count > 0)
+    Set(Section(launch, "slurm"), "memory_per_node", std::to_string(resources.memory.count));
   if (step.is_run()) return;
   Set(launch, "cpus_per_rank", std::to_string(resources.cpus.value_or(1)));
   Set(launch, "gpus_per_rank", std::to_string(resources.gpus.value_or(0)));

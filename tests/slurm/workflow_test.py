@@ -3,11 +3,13 @@
 
 import collections
 import json
+import pathlib
 import sys
 
 import engine_test
 import support
 
+GAPS = pathlib.Path(__file__).resolve().parents[2] / "bench/workflow/slurm_gaps.py"
 STEP = """import os, pathlib, sys
 place = pathlib.Path(os.environ["SLIPWAY_SPEC_DIR"])
 with open(place / "ran", "a") as file:
@@ -36,7 +38,8 @@ class Flow(engine_test.Engine):
             whole[name] = body
         document = {"name": "flow", "defaults": {"engine": "slurm"}, "steps": whole, **top}
         # Not in braces on one line: a workflow is known by lines that begin with 'steps:'.
-        (self.place / "flow.yaml").write_text("".join(f"{key}: {json.dumps(value)}\n" for key, value in document.items()))
+        lines = (f"{key}: {json.dumps(value)}\n" for key, value in document.items())
+        (self.place / "flow.yaml").write_text("".join(lines))
 
     def ran(self):
         """How often each step has begun."""
@@ -89,6 +92,16 @@ class Chains(Flow):
         again = self.json("submit", "flow.yaml")
         self.assertEqual(again["jobs"], 0)
         self.assertEqual(self.states(self.wait()), {"make": "reused", "use": "reused"})
+
+
+    def test_the_gap_between_steps_is_measured_beside_sbatch(self):
+        self.bed.administrate("chmod", "777", str(self.place))
+        measured = self.bed.client(sys.executable, GAPS, "--program", self.program, "--steps", 2, "--rounds", 1,
+                                   "--folder", self.place, "--json")
+        self.assertEqual(measured.returncode, 0, measured.stderr)
+        rows = {row["side"]: row for row in json.loads(measured.stdout)["rows"]}
+        self.assertEqual({side: row["gaps"] for side, row in rows.items()}, {"sbatch": 1, "slipway": 1})
+        self.assertGreater(rows["slipway"]["median_s"], 0)
 
 
 SEARCH = {"train": {"command": ["sh", "-c", "echo FoM: $1", "sh", "{x}"],
@@ -169,7 +182,8 @@ class Endings(Flow):
                    "yes": {"command": ["x"], "when": "${steps.first.metrics.a} >= 1"}})
         self.json("submit", "flow.yaml")
         document = self.wait()
-        self.assertEqual(self.states(document), {"first": "done", "no": "skipped", "after_no": "skipped", "yes": "done"})
+        self.assertEqual(self.states(document),
+                         {"first": "done", "no": "skipped", "after_no": "skipped", "yes": "done"})
         self.assertIn("condition is false", self.steps(document)["no"]["reason"])
         self.assertEqual(self.ran(), {"first": 1, "yes": 1})
 
@@ -298,6 +312,10 @@ class Submissions(Flow):
         self.assertIn("partition", self.slipway("validate", "flow.yaml", status=2).stderr)
         self.flow({"s0": ["x"]}, defaults={"engine": "slurm", "slurm": {"partition": "debgu"}})
         self.assertIn("step 's0'", self.slipway("submit", "flow.yaml", status=2).stderr)
+        self.flow({"s0": ["new"]}, defaults={"engine": "slurm", "slurm": {"licenses": "moon:1"}})
+        refused = self.slipway("submit", "flow.yaml", status=None)
+        self.assertIn("launch.slurm.licenses 'moon:1'", refused.stderr)
+        self.assertIn("was not submitted, and its folder is removed", refused.stderr)
         self.assertEqual(len(list((self.place / "runs").glob("flow-*"))), 1)
 
 
@@ -367,6 +385,38 @@ class Engines(Flow):
         self.assertEqual(self.states(document), {"first": "failed", "second": "blocked"})
         self.assertIn("job ", self.steps(document)["first"]["reason"])
         self.assertIn("damaged", self.slipway("logs", "last/first").stdout)
+
+
+class Buffers(Flow):
+    OPTIONS = ("--nodes", "2", "--burst-buffer", "lua")
+
+    def write_steps(self, buffer):
+        self.program_of_steps("pathlib.Path(sys.argv[1]).write_bytes(b'0123456789')\n")
+        spec = {"data": {"train": {"source": "${steps.make.outputs.data}", "format": "raw", "tier": "burst"}},
+                "train": {"command": ["sh", "-c", 'cat "$SLIPWAY_DATA_TRAIN"/*.bin > seen; '
+                                      'echo $SLIPWAY_DATA_TRAIN > where']},
+                "launch": {"workdir": "spec"}}
+        self.flow({"make": {"command": ["${outputs.data}"], "outputs": {"data": "d.bin"}},
+                   "train": {"experiment": spec}},
+                  defaults={"engine": "slurm", "slurm": {"burst_buffer": {"type": "lua", "pool": "pool", **buffer}}})
+
+    def test_hold_what_an_earlier_step_has_made(self):
+        self.write_steps({"capacity": "32MiB"})
+        scripts = {step["name"]: step["job"]["script"] for step in self.json("plan", "flow.yaml")["steps"]}
+        self.assertIn("#BB_LUA", scripts["train"])
+        self.assertNotIn("#BB_LUA", scripts["make"])
+        self.slipway("submit", "flow.yaml")
+        document = self.wait()
+        self.assertEqual(self.states(document), {"make": "done", "train": "done"})
+        self.assertEqual((self.place / "seen").read_text(), "0123456789")
+        self.assertIn(f"/buffers/{self.steps(document)['train']['job']}/", (self.place / "where").read_text())
+
+    def test_of_unknown_size_are_an_error(self):
+        self.write_steps({})
+        said = self.slipway("plan", "flow.yaml", status=2).stderr
+        self.assertIn("the size of its burst buffer is unknown", said)
+        self.assertIn("in step 'train'", said)
+        self.assertIn("steps.train.slurm.burst_buffer.capacity=SIZE", said)
 
 
 if __name__ == "__main__":

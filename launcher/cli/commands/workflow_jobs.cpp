@@ -27,25 +27,34 @@
 namespace slipway::launcher {
 namespace {
 
+bool HasJobs(const RunFolder& folder) {
+  return std::ranges::any_of(ReadStoredWorkflow(folder).steps,
+                             [&](const StoredStep& step) { return JobOfStep(folder, step.name).id != 0; });
+}
+
 /// Jobs that were submitted before the error stay in the queue.
 SubmittedSteps Submit(const RunFolder& folder, const FileLock& lock, const Workflow& workflow,
                       const WorkflowOrder& order) try {
   return SubmitSteps(folder, lock, workflow, order);
+} catch (SubmissionInDoubt& error) {
+  error.AddContext(fmt::format("slipway resume {} looks for the job, and submits the rest", folder.id()));
+  throw;
 } catch (Error& error) {
-  error.AddContext(fmt::format("not all steps of run {0} are submitted: slipway resume {0} submits the rest",
-                               folder.id()));
+  if (HasJobs(folder)) {
+    error.AddContext(
+        fmt::format("not all steps of run {0} are submitted: slipway resume {0} submits the rest", folder.id()));
+  }
   throw;
 }
 
 void Say(const RunFolder& folder, const SubmittedSteps& steps, Session& session) {
-  const Json document{{"schema", "slipway.submit/1"},  {"run", folder.id()},
-                      {"folder", folder.path().string()}, {"jobs", steps.submitted},
-                      {"kept", steps.kept},            {"settled", steps.settled}};
+  const Json document{{"schema", "slipway.submit/1"}, {"run", folder.id()}, {"folder", folder.path().string()},
+                      {"jobs", steps.submitted},      {"kept", steps.kept}, {"settled", steps.settled}};
   auto text = fmt::format("submitted {}: {} jobs", folder.id(), steps.submitted);
   if (steps.kept > 0) text += fmt::format(", {} were there before", steps.kept);
   if (steps.settled > 0) text += fmt::format("; {} steps need none", steps.settled);
-  session.output.Print({document, text + fmt::format("\n  slipway status {0}\n  slipway wait {0}", folder.id()),
-                        folder.id()});
+  session.output.Print(
+      {document, text + fmt::format("\n  slipway status {0}\n  slipway wait {0}", folder.id()), folder.id()});
 }
 
 /// Says what has changed since the last look.
@@ -85,6 +94,20 @@ std::string TimeText(const BatchJob& job) {
   return job.time_limit_minutes ? FormatDuration(std::chrono::minutes(*job.time_limit_minutes)) : std::string();
 }
 
+/// Of a run whose first job is refused nothing has happened: its folder goes.
+void SubmitFirst(const RunFolder& folder, const FileLock& lock, const Workflow& workflow,
+                 const WorkflowOrder& order) try {
+  Submit(folder, lock, workflow, order);
+} catch (const SubmissionInDoubt&) {
+  throw;
+} catch (Error& error) {
+  if (!HasJobs(folder)) {
+    RemoveTree(folder.path());
+    error.AddContext(fmt::format("run {} was not submitted, and its folder is removed", folder.id()));
+  }
+  throw;
+}
+
 Json DocumentOf(const PlannedJob& planned) {
   const auto& job = planned.job;
   return {{"nodes", job.nodes},
@@ -107,7 +130,7 @@ RunFolder SubmitNewSteps(const Workflow& workflow, const WorkflowOrder& order, S
   const auto folder = PrepareWorkflowRun(session.runs_directory, workflow, order);
   if (const auto why = WhyNodesCannotSee(folder.path()); !why.empty()) session.output.Warn(why);
   const auto lock = folder.TakeManagerLock();
-  Submit(folder, lock, workflow, order);
+  SubmitFirst(folder, lock, workflow, order);
   return folder;
 }
 
@@ -203,7 +226,7 @@ std::string DescribeJobs(const std::vector<PlannedJob>& jobs) {
                   std::to_string(job.tasks() * job.gpus_per_rank),
                   job.memory_per_node ? FormatBytes(*job.memory_per_node) : "", TimeText(job), job.partition, after});
   }
-  return "\n" + table.Render() + "\nscripts of the jobs: slipway plan FILE --json | jq -r '.steps[].job.script'\n";
+  return "\n" + table.Render() + "\nscripts of the jobs: slipway plan FILE --json, in steps[].job.script\n";
 }
 
 int CarryOutStep(const StepJobOptions& options, Session& session) {

@@ -1,4 +1,5 @@
-/// Workflows whose steps are Slurm jobs: what `run`, `submit`, `resume` and `plan` do with them, and what runs in a job.
+/// Workflows whose steps are Slurm jobs: what `run`, `submit`, `resume` and `plan` do with them, and what runs in a
+/// job.
 #pragma once
 
 #include <string>

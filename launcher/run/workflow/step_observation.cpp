@@ -23,8 +23,6 @@ namespace {
 
 using enum StepState;
 
-constexpr const char* kEndLock = ".steps.lock";
-
 std::string WhyItWaits(const SlurmJob& job) {
   const auto words = ExplainReason(job.reason);
   auto text = fmt::format("job {} waits: {}", job.id, words.sentence);
@@ -224,16 +222,23 @@ void KeepEnds(const RunFolder& folder, const ObservedSteps& observed) {
   }
 }
 
-/// The jobs of two steps may end at once: the later one sees the record of the other.
-RunState RecordEnd(const RunFolder& folder, const ObservedSteps& observed) {
-  const auto lock = FileLock::Acquire(folder.path() / kEndLock, LockMode::kExclusive);
+/// The jobs of two steps may end at once, and `resume` may open the run again: who has the lock looks once more.
+RunState RecordEnd(const RunFolder& folder, ObservedSteps (*observe)(const RunFolder&)) {
+  const auto lock = LockEnd(folder);
   auto state = folder.ReadState();
-  if (HasEnded(state.phase)) return state;
+  const auto observed = observe(folder);
+  if (HasEnded(state.phase) || !AllOver(observed)) return state;
   KeepEnds(folder, observed);
   EnterEnd(state, folder, observed);
   folder.WriteState(state);
   folder.AppendEvent(PhaseName(state.phase), Json{{"attempt", state.attempt}, {"reason", state.reason}});
   return state;
+}
+
+ObservedSteps StepsInJournals(const RunFolder& folder) {
+  Observer observer(folder);
+  observer.Spread();
+  return observer.Take();
 }
 
 /// A submission holds the lock of the manager.
@@ -261,6 +266,10 @@ RunState WithSteps(RunState state, const RunFolder& folder, const ObservedSteps&
 
 }  // namespace
 
+FileLock LockEnd(const RunFolder& folder) {
+  return FileLock::Acquire(folder.path() / ".steps.lock", LockMode::kExclusive);
+}
+
 bool HasStepJobs(const RunFolder& folder) {
   std::error_code error;
   return std::filesystem::exists(folder.path() / kSubmittedSteps, error);
@@ -285,18 +294,13 @@ RunState ObserveWorkflow(const RunFolder& folder) {
   auto state = folder.ReadState();
   if (!HasStepJobs(folder) || HasEnded(state.phase)) return state;
   const auto observed = ObserveSteps(folder);
-  return AllOver(observed) ? RecordEnd(folder, observed) : WithSteps(std::move(state), folder, observed);
+  return AllOver(observed) ? RecordEnd(folder, ObserveSteps) : WithSteps(std::move(state), folder, observed);
 }
 
-void RecordEndIfOver(const RunFolder& folder) {
-  Observer observer(folder);
-  observer.Spread();
-  const auto observed = observer.Take();
-  if (AllOver(observed)) RecordEnd(folder, observed);
-}
+void RecordEndIfOver(const RunFolder& folder) { RecordEnd(folder, StepsInJournals); }
 
 void RecordStart(const RunFolder& folder) {
-  const auto lock = FileLock::Acquire(folder.path() / kEndLock, LockMode::kExclusive);
+  const auto lock = LockEnd(folder);
   auto state = folder.ReadState();
   if (!state.started.empty() || HasEnded(state.phase)) return;
   state.started = FormatUtc(SystemClock().Now());

@@ -34,6 +34,8 @@ ObservedSteps ObserveSteps(const RunFolder& folder);
 /// Errors: SystemError.
 RunState ObserveWorkflow(const RunFolder& folder);
 
+/// Who has it may open or end the run in its state. Waits: it is held for a moment only.
+FileLock LockEnd(const RunFolder& folder);
 /// Records the end of the run when the journals say that all steps have ended: for the job of a step, at its end.
 void RecordEndIfOver(const RunFolder& folder);
 /// Records when the first step began.

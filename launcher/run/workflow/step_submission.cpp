@@ -52,9 +52,10 @@ class StepsSubmission {
     const bool is_new = !HasStepJobs(folder_);
     WithdrawCancelRequest(folder_);
     WriteFileDurably(folder_.path() / kSubmittedSteps, WriteWorkflowDocument(workflow_).dump() + "\n");
-    Begin();
     if (!is_new) FindJobs();  // first: what has ended by now has left its result
     SettleWhatIsKnown();
+    OpenSteps();
+    Begin();
     for (const auto step : workflow_.order) {
       if (IsCancelRequested(folder_)) break;
       if (!IsFinal(board_.at(step))) EnsureJob(step);
@@ -64,7 +65,8 @@ class StepsSubmission {
 
  private:
   /// From now on no process of this host is the run's manager.
-  void Begin() {
+  void Begin() const {
+    const auto lock = LockEnd(folder_);
     auto state = folder_.ReadState();
     state.phase = Phase::kRunning;
     state.host.clear();
@@ -74,6 +76,15 @@ class StepsSubmission {
     ++state.attempt;
     folder_.WriteState(state);
     folder_.AppendEvent("submitting", Json{{"attempt", state.attempt}});
+  }
+
+  /// Before the run is open again: the journals never say that all is over while jobs are to come.
+  void OpenSteps() {
+    for (const auto step : workflow_.order) {
+      if (IsFinal(board_.at(step)) || jobs_[step]) continue;
+      MakeDirectories(StepFolder(folder_, NameOf(step)));
+      if (!Reopen(step)) TakeOver(step);
+    }
   }
 
   /// What needs no job: the results are there, or a condition is false that only such results decide.
@@ -226,8 +237,6 @@ class StepsSubmission {
 
   void Submit(StepIndex step) {
     const auto step_folder = StepFolder(folder_, NameOf(step));
-    MakeDirectories(step_folder);
-    if (!Reopen(step)) return TakeOver(step);
     RemoveBatchRecord(step_folder);
     const auto job = MakeStepJob(workflow_, step, folder_.path(), DependencyOf(step));
     WriteScript(job);
