@@ -219,8 +219,12 @@ class Endings(Flow):
         self.json("submit", "flow.yaml")
         support.wait_for(lambda: self.states()["first"] == "running", 30, "the first step")
         self.on_node("scancel", self.steps()["first"]["job"])
+        support.wait_for(lambda: not self.in_the_queue(), 30, "the end of the jobs")
+        folder = self.place / "runs" / self.json("ls")["runs"][0]["run"]
+        self.assertEqual(self.json("ls")["runs"][0]["phase"], "cancelled")
         document = self.wait(status=130)
         self.assertEqual(self.states(document), {"first": "cancelled", "second": "cancelled"})
+        self.assertEqual(json.loads((folder / "state.json").read_text())["phase"], "cancelled")
 
     def test_a_job_that_slurm_queues_again_begins_anew_and_a_finished_one_does_nothing(self):
         self.program_of_steps("import time\nif not (place / 'go').exists(): time.sleep(60)\n")

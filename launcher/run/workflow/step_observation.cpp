@@ -10,6 +10,7 @@
 #include "core/clock.h"
 #include "core/error.h"
 #include "core/files.h"
+#include "core/log.h"
 #include "launcher/cluster/slurm_client.h"
 #include "launcher/cluster/wait_reasons.h"
 #include "launcher/run/batch/batch_record.h"
@@ -294,7 +295,14 @@ RunState ObserveWorkflow(const RunFolder& folder) {
   auto state = folder.ReadState();
   if (!HasStepJobs(folder) || HasEnded(state.phase)) return state;
   const auto observed = ObserveSteps(folder);
-  return AllOver(observed) ? RecordEnd(folder, ObserveSteps) : WithSteps(std::move(state), folder, observed);
+  if (!AllOver(observed)) return WithSteps(std::move(state), folder, observed);
+  try {
+    return RecordEnd(folder, ObserveSteps);
+  } catch (const SystemError& error) {
+    log::Info("{}", error.message());  // a reader who may not write: the owner's next look records it
+    EnterEnd(state, folder, observed);
+    return state;
+  }
 }
 
 void RecordEndIfOver(const RunFolder& folder) { RecordEnd(folder, StepsInJournals); }

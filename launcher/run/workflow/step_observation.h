@@ -30,8 +30,8 @@ struct ObservedSteps {
 /// step and a request to the controller.
 ObservedSteps ObserveSteps(const RunFolder& folder);
 
-/// The state of the run. When all steps of Slurm jobs have ended, the end is recorded in the run folder, once.
-/// Errors: SystemError.
+/// The state of the run. When all steps of Slurm jobs have ended, the end is recorded in the run folder, once; a
+/// reader who may not write there only sees it. Errors: SystemError when the folder cannot be read.
 RunState ObserveWorkflow(const RunFolder& folder);
 
 /// Who has it may open or end the run in its state. Waits: it is held for a moment only.
