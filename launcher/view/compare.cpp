@@ -198,6 +198,7 @@ std::vector<NumberRow> RowsOfCosts(Runs runs) {
     if (accounting->gpu_hours > 0) rows.Set("gpus", "h", i, accounting->gpu_hours);
     rows.Set("cpu_energy", "J", i, accounting->energy.cpu_j);
     rows.Set("gpu_energy", "J", i, accounting->energy.gpu_j);
+    if (const auto share = accounting->gpu_use.utilisation) rows.Set("gpu_utilisation", "%", i, 100 * *share);
     for (const auto& [part, seconds] : accounting->parts) {
       rows.Set(part, "%", i, 100 * seconds / accounting->node_seconds);
     }
