@@ -25,7 +25,7 @@ def common(run, kind, phase, **more):
         "attempts": [], "datasets": [], "checkpoints": [], "steps": None, "curves": [], "objectives": [], "space": [],
         "trials": None, "scheduler": "", "sampler": "", "importance": [], "pareto": [], "selection": None,
         "failures": [],
-        "events": events(60), "events_left_out": 12, "accounting": accounting(), "provenance": provenance(),
+        "events": events(60), "events_left_out": 12, "gpus": [], "accounting": accounting(), "provenance": provenance(),
         "spec": SPEC, "warnings": []}
     return {**document, **more}
 
