@@ -333,6 +333,7 @@ std::string CostText(const std::optional<double>& value) { return value ? fmt::f
 std::string NameOfCost(const NumberRow& row) {
   if (row.of == "h") return (row.name == "gpus" ? "GPU" : row.name.substr(0, row.name.size() - 1)) + "-hours";
   if (row.of == "J") return row.name == "gpu_energy" ? "GPU energy (J)" : "CPU energy (J)";
+  if (row.name == "gpu_utilisation") return "GPU utilisation (%)";
   return fmt::format("{} ({})", row.name, row.of);
 }
 
