@@ -65,7 +65,6 @@ Findings JudgeContainers(const std::vector<FoundRuntime>& found) {
 /// Three starts, and six programs that are asked which MPI they are, each with its own limit.
 constexpr auto kMpirunDeadline = 3 * kStartLimit + seconds(120);
 
-constexpr const char* kGpuExchange = "gpu exchange";
 constexpr auto kGpuDeadline = seconds(60);  // an idle driver wakes many GPUs in half a minute
 
 ChosenEngine Chosen(EngineChoice asked) { return ChooseEngine(asked, LookForEngines(Environment::Inherited())); }

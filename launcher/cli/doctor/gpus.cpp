@@ -4,7 +4,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 
+#include "core/environment.h"
 #include "core/units.h"
 #include "launcher/cli/doctor/pinned_copies.h"
 #include "launcher/ranks/local/node_devices.h"
@@ -109,6 +111,15 @@ void LookAtGpus(const CudaDriver& cuda, GpuExchangeFacts& facts) try {
   facts.too_old = error.what();
 }
 
+/// As the exchange reads it.
+void ReadSetting(GpuExchangeFacts& facts) try {
+  const auto setting = Environment::Inherited().Get("SLIPWAY_GPU_EXCHANGE").value_or("");
+  if (setting.empty()) return;
+  facts.asked = runtime::WithChanges({}, Json{{"gpu_exchange", setting}}).gpu_exchange;
+} catch (const runtime::RuntimeError& error) {
+  facts.wrong_setting = error.what();
+}
+
 // ---- judging
 
 std::string SpeedText(double bytes_per_s) { return fmt::format("{:.3g} GB/s", bytes_per_s / 1e9); }
@@ -200,12 +211,21 @@ std::optional<Obstacle> ObstacleOf(const GpuExchangeFacts& facts) {
 }
 
 Finding JudgeExchange(const GpuExchangeFacts& facts) {
-  constexpr const char* kAbout = "gpu exchange";
+  constexpr const char* kStagedText = "ranks of one node exchange GPU memory through pinned memory (staged)";
+  if (!facts.wrong_setting.empty()) return Fail(kGpuExchange, facts.wrong_setting, "unset SLIPWAY_GPU_EXCHANGE");
+  if (facts.asked == runtime::GpuExchange::kStaged) {
+    return Ok(kGpuExchange, fmt::format("{}: SLIPWAY_GPU_EXCHANGE says so", kStagedText));
+  }
   const auto obstacle = ObstacleOf(facts);
-  if (!obstacle) return Ok(kAbout, "ranks of one node exchange GPU memory by the GPUs (direct)");
-  return Warn(kAbout,
-              fmt::format("ranks of one node exchange GPU memory through pinned memory (staged): {}", obstacle->reason),
-              obstacle->remedy);
+  if (!obstacle) return Ok(kGpuExchange, "ranks of one node exchange GPU memory by the GPUs (direct)");
+  if (facts.asked == runtime::GpuExchange::kDirect) {
+    return Fail(kGpuExchange,
+                fmt::format("ranks cannot exchange GPU memory by the GPUs (direct), as "
+                            "SLIPWAY_GPU_EXCHANGE says: {}",
+                            obstacle->reason),
+                obstacle->remedy);
+  }
+  return Warn(kGpuExchange, fmt::format("{}: {}", kStagedText, obstacle->reason), obstacle->remedy);
 }
 
 void AddGpuFindings(const GpuFacts& gpu, int number, bool measured, Findings& findings) {
@@ -225,6 +245,11 @@ GpuExchangeFacts ProbeGpuExchange() {
     facts.no_start = Refusal{code, cuda->NameOf(code)};
     return facts;
   }
+  if (cuda->Count() == 0) {
+    facts.no_start = Refusal{kCudaNoDevice, cuda->NameOf(kCudaNoDevice)};
+    return facts;
+  }
+  ReadSetting(facts);
   facts.version = cuda->Version();
   facts.nccl = NcclVersion();
   LookAtGpus(*cuda, facts);
@@ -232,10 +257,10 @@ GpuExchangeFacts ProbeGpuExchange() {
 }
 
 Findings Judge(const GpuExchangeFacts& facts) {
-  if (!facts.has_driver) return {Ok("gpu exchange", "no NVIDIA driver: GPU memory is not used")};
+  if (!facts.has_driver) return {Ok(kGpuExchange, "no NVIDIA driver: GPU memory is not used")};
   if (facts.no_start) return {JudgeNoStart(*facts.no_start)};
   if (!facts.too_old.empty()) {
-    return {Warn("gpu exchange", facts.too_old, "nvidia-smi shows the version of the driver"), JudgeNccl(facts.nccl)};
+    return {Warn(kGpuExchange, facts.too_old, "nvidia-smi shows the version of the driver"), JudgeNccl(facts.nccl)};
   }
   const auto count = facts.gpus.size();
   Findings findings{Ok("gpu driver", fmt::format("CUDA {}, {} GPU{}", facts.version, count, count == 1 ? "" : "s"))};

@@ -8,8 +8,11 @@
 
 #include "launcher/cli/doctor/cuda_driver.h"
 #include "launcher/cli/doctor/finding.h"
+#include "runtime/exchange/settings.h"
 
 namespace slipway::launcher {
+
+inline constexpr const char* kGpuExchange = "gpu exchange";
 
 /// Of pinned memory, in bytes a second.
 struct CopySpeeds {
@@ -37,6 +40,8 @@ struct GpuFacts {
 };
 
 struct GpuExchangeFacts {
+  runtime::GpuExchange asked = runtime::GpuExchange::kAuto;  ///< by SLIPWAY_GPU_EXCHANGE
+  std::string wrong_setting;                                 ///< why it cannot be read; empty: it can
   bool has_driver = false;
   std::optional<Refusal> no_start;         ///< of the driver
   std::string version;                     ///< "12.4"

@@ -7,6 +7,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <functional>
 
 #include "launcher/cli/doctor/check.h"
@@ -152,6 +153,27 @@ TEST(DoctorGpus, WithoutTheKernelExchangeStaged) {
 TEST(DoctorGpus, TellTheVersionOfNccl) {
   const auto findings = FindingsAfter([](const Library&) { const Library nccl(SLIPWAY_FAKE_NCCL); });
   EXPECT_EQ(About(findings, "nccl"), Ok("nccl", "2.21.5; the exchange does not need it"));
+}
+
+/// What SLIPWAY_GPU_EXCHANGE does to a GPU whose memory cannot be shared.
+Finding ExchangeAsked(const char* setting) {
+  return About(FindingsAfter([=](const Library& driver) {
+                 ::setenv("SLIPWAY_GPU_EXCHANGE", setting, 1);
+                 driver.RegisterKernels();
+                 driver.FailCall("cuMemHostRegister_v2", 2);
+                 driver.FailCall("cuIpcGetMemHandle", 801);
+               }),
+               "gpu exchange");
+}
+
+TEST(DoctorGpus, ExchangeAsTheSettingSays) {
+  EXPECT_EQ(ExchangeAsked("staged").grade, Grade::kOk);
+  EXPECT_THAT(ExchangeAsked("staged").text, HasSubstr("(staged): SLIPWAY_GPU_EXCHANGE says so"));
+  EXPECT_EQ(ExchangeAsked("direct").grade, Grade::kFail);
+  EXPECT_THAT(ExchangeAsked("direct").text, HasSubstr("as SLIPWAY_GPU_EXCHANGE says: CUDA IPC does not share"));
+  EXPECT_EQ(ExchangeAsked("fast").grade, Grade::kFail);
+  EXPECT_THAT(ExchangeAsked("fast").text, HasSubstr("gpu_exchange"));
+  EXPECT_EQ(ExchangeAsked("auto").grade, Grade::kWarn);
 }
 
 // ---- facts that the fake driver does not have
