@@ -23,7 +23,7 @@
 #include "launcher/plan/workdir.h"
 #include "launcher/run/batch/batch_run.h"
 #include "launcher/run/batch/job_of_run.h"
-#include "launcher/run/context/energy_meter.h"
+#include "launcher/run/context/device_recorder.h"
 #include "launcher/run/context/instance_log.h"
 #include "launcher/run/data/staging_session.h"
 #include "launcher/run/ending/job_end_reason.h"
@@ -212,7 +212,8 @@ class Manager {
                        .trial = trial_ ? &*trial_ : nullptr,
                        .commit = [this](std::string_view event) { Commit(event); }};
     const bool is_ensemble = plan_.spec().ensemble && !trial_;
-    const EnergyRecorder energy(loop_, folder_.energy_file(), GpuEnergyMeter(GpusGivenTo(plan_.spec())));
+    const DeviceRecorder devices(loop_, {folder_.energy_file(), folder_.gpus_file()},
+                                 GpuMeter(GpusGivenTo(plan_.spec())));
     auto result = is_ensemble ? CarryOutEnsemble(context) : CarryOutSingleRun(context);
     CloseLog(result);
     data_.End();

@@ -45,6 +45,7 @@ class RunFolder {
   /// Also written with kPlanMode.
   std::filesystem::path provenance_file() const { return path_ / "provenance.json"; }
   std::filesystem::path energy_file() const { return path_ / "energy.json"; }
+  std::filesystem::path gpus_file() const { return path_ / "gpus.json"; }
   std::filesystem::path checkpoints() const { return path_ / "checkpoints"; }
   std::filesystem::path trials() const { return path_ / "trials"; }
   /// Links to data read in place, and the lists of shares.

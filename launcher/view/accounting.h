@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "launcher/run_folder/energy_record.h"
+#include "launcher/run_folder/gpu_record.h"
 
 namespace slipway::launcher {
 
@@ -28,6 +29,7 @@ struct Accounting {
   double gpu_hours = 0;
   Energy energy;       ///< of devices that could be read
   std::string advice;  ///< one line about the size of the run; empty: none is clear
+  GpuUse gpu_use = {};
 };
 
 /// What a run holds of each node, and how many more nodes.

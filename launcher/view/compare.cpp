@@ -198,6 +198,7 @@ std::vector<NumberRow> RowsOfCosts(Runs runs) {
     if (accounting->gpu_hours > 0) rows.Set("gpus", "h", i, accounting->gpu_hours);
     rows.Set("cpu_energy", "J", i, accounting->energy.cpu_j);
     rows.Set("gpu_energy", "J", i, accounting->energy.gpu_j);
+    if (const auto share = accounting->gpu_use.utilisation) rows.Set("gpu_utilisation", "%", i, 100 * *share);
     for (const auto& [part, seconds] : accounting->parts) {
       rows.Set(part, "%", i, 100 * seconds / accounting->node_seconds);
     }
@@ -332,6 +333,7 @@ std::string CostText(const std::optional<double>& value) { return value ? fmt::f
 std::string NameOfCost(const NumberRow& row) {
   if (row.of == "h") return (row.name == "gpus" ? "GPU" : row.name.substr(0, row.name.size() - 1)) + "-hours";
   if (row.of == "J") return row.name == "gpu_energy" ? "GPU energy (J)" : "CPU energy (J)";
+  if (row.name == "gpu_utilisation") return "GPU utilisation (%)";
   return fmt::format("{} ({})", row.name, row.of);
 }
 

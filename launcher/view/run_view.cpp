@@ -174,6 +174,8 @@ void Visit(Visitor& visit, Struct& accounting) {
   visit("energy_j", accounting.energy.sum());
   visit("cpu_energy_j", accounting.energy.cpu_j);
   visit("gpu_energy_j", accounting.energy.gpu_j);
+  visit("gpu_memory_peak_bytes", accounting.gpu_use.memory_peak_bytes);
+  visit("gpu_utilisation", accounting.gpu_use.utilisation);
   visit("advice", accounting.advice);
 }
 
@@ -214,6 +216,7 @@ void Visit(Visitor& visit, Struct& run) {
   visit("failures", run.failures);
   visit("events", run.events);
   visit("events_left_out", run.events_left_out);
+  visit("gpus", run.gpus);
   visit("accounting", run.accounting);
   visit("provenance", run.provenance);
   visit("spec", run.spec);

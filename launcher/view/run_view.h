@@ -202,6 +202,7 @@ struct RunView {
   std::vector<FailureView> failures;
   std::vector<EventView> events;
   std::uint64_t events_left_out = 0;
+  std::vector<MeasuredGpu> gpus;
   std::optional<Accounting> accounting;
   Json provenance;  ///< null
   std::string spec;

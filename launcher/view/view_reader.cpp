@@ -168,6 +168,12 @@ void TakeEnergy(const RunFolder& folder, RunView& view) try {
   view.warnings.emplace_back("energy.json could not be read");
 }
 
+void TakeGpus(const RunFolder& folder, RunView& view) try {
+  view.gpus = ReadGpuRecord(folder.gpus_file());
+} catch (const std::exception&) {
+  view.warnings.emplace_back("gpus.json could not be read");
+}
+
 FailureView FailureOf(const FailureGroup& group) {
   FailureView view{group.what, static_cast<int>(group.trials.size()),   group.trials, group.trials.front(), group.rank,
                    group.host, LinesOf(LastLines(group.log, kLogLines))};
@@ -215,6 +221,7 @@ RunView ViewReader::Read(Depth depth, const RunState& state) {
   if (view.ensemble) AddTrials(folder, view, now, depth == Depth::kStates ? TrialPart::kStates : TrialPart::kWhole);
   if (view.ensemble) TakeSampler(plan.spec, view);
   AddEvents(folder, view);
+  TakeGpus(folder, view);
   if (depth >= Depth::kAccounting && !view.ensemble) {
     TakeCheckpoints(folder, view);
     TakeSteps(folder, view);
@@ -234,6 +241,7 @@ RunView ViewReader::Read(Depth depth, const RunState& state) {
   }
   if (depth >= Depth::kAccounting) {
     view.accounting = AccountFor(view, plan.share, now);
+    view.accounting->gpu_use = UseOf(view.gpus);
     TakeEnergy(folder, view);
   }
   return view;

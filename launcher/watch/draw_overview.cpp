@@ -16,6 +16,7 @@ constexpr int kBarColumns = 20;
 constexpr int kTwoColumns = 70;  // from here on, plot and leaderboard stand side by side
 constexpr int kCurveLineColumns = 24;
 constexpr std::size_t kMostCurveLines = 4;
+constexpr std::size_t kMostGpuLines = 4;
 constexpr std::ptrdiff_t kMostPhases = 6;
 
 /// Lines with a label each, from the top down.
@@ -150,6 +151,32 @@ std::string RanksText(const Model& model) {
   return text;
 }
 
+/// "41.2 GB of 80 GB, 93 % busy"; of a run that has ended its peak and mean.
+std::string GpuText(const MeasuredGpu& gpu, bool ended) {
+  std::vector<std::string> words;
+  const auto used = ended ? gpu.memory_peak_bytes : gpu.memory_used_bytes;
+  if (used) {
+    words.push_back(fmt::format("{}{} of {}", ended ? "at most " : "", FormatBytes({*used}),
+                                FormatBytes({gpu.memory_bytes.value_or(0)})));
+  }
+  const auto busy = ended ? gpu.mean_utilisation : gpu.utilisation;
+  if (busy) words.push_back(fmt::format("{:.0f} % busy{}", 100 * *busy, ended ? " on average" : ""));
+  return words.empty() ? "does not answer" : fmt::format("{}", fmt::join(words, ", "));
+}
+
+void AddGpus(Lines& lines, const RunView& run) {
+  const auto shown = std::min(run.gpus.size(), kMostGpuLines);
+  for (std::size_t i = 0; i < shown; ++i)
+    lines.Add(fmt::format("gpu {}", i), GpuText(run.gpus[i], HasEnded(run.phase)));
+  if (shown == run.gpus.size()) return;
+  const std::vector rest(run.gpus.begin() + static_cast<std::ptrdiff_t>(shown), run.gpus.end());
+  const auto use = UseOf(rest);
+  auto text = fmt::format("{} more", rest.size());
+  if (use.memory_peak_bytes) text += fmt::format(": at most {}", FormatBytes({*use.memory_peak_bytes}));
+  if (use.utilisation) text += fmt::format(", {:.0f} % busy on average", 100 * *use.utilisation);
+  lines.Add("gpus", text);
+}
+
 void AddEnd(Lines& lines, const RunView& run, const WatchData& data) {
   if (!run.reason.empty()) {
     lines.Add(HasEnded(run.phase) ? "why" : "now", run.reason,
@@ -242,6 +269,7 @@ void DrawSingle(Frame& frame, const Rectangle& place, const Model& model) {
   if (const auto text = ProgressText(model); !text.empty()) lines.Add("progress", text);
   if (!run.checkpoints.empty()) lines.Add("checkpoint", CheckpointText(model));
   if (run.ranks > 1) lines.Add("ranks", RanksText(model));
+  AddGpus(lines, run);
   AddEnd(lines, run, data);
   AddCurveLines(lines, run);
   lines.Skip();
@@ -255,6 +283,7 @@ void DrawEnsemble(Frame& frame, const Rectangle& place, const Model& model) {
   if (const auto text = ProgressText(model); !text.empty()) lines.Add("progress", text);
   lines.Add("best", BestText(data), Style::kGood);
   if (!data.plan.datasets.empty() || !data.run->datasets.empty()) lines.Add("staged", StagedText(data));
+  AddGpus(lines, *data.run);
   AddEnd(lines, *data.run, data);
   if (!data.run->trials) return;
   lines.Skip();

@@ -432,4 +432,8 @@ def test_energy_of_gpus_is_that_of_the_own_ones(place):
     assert recorded(folder)["hosts"][0]["gpus"], "the type of GPUs is recorded"
     accounting = json.loads(slipway("report", "last", "--json").stdout)["runs"][0]["accounting"]
     assert (accounting["gpu_energy_j"], accounting["cpu_energy_j"]) == (pytest.approx(4), None)
+    assert (accounting["gpu_memory_peak_bytes"], accounting["gpu_utilisation"]) == (10_000_000_000, pytest.approx(0.6))
+    gpu, = json.loads(slipway("status", "--json").stdout)["gpus"]
+    assert gpu["gpu"].startswith("GPU-bbbb") and gpu["memory_bytes"] == 80_000_000_000
     assert not (run(place, env={**counted, "CUDA_VISIBLE_DEVICES": ""}) / "energy.json").exists()
+    assert "gpus" not in json.loads(slipway("status", "--json").stdout)

@@ -61,6 +61,7 @@ class Page(Browsing):
         facts = dict(zip(self.texts(".facts dt"), self.texts(".facts dd")))
         self.assertEqual(facts["In the queue"], "40 s")
         self.assertEqual((facts["CPU energy"], facts["GPU energy"]), ("0.02556 kWh", "0.1806 kWh"))
+        self.assertEqual((facts["GPU memory, at most"], facts["GPU utilisation"]), ("66.1 GiB", "50.0 %"))
         self.assertEqual(self.text("pre[aria-label=Spec]"), synthetic.SPEC)
 
     def test_of_an_ensemble_shows_the_numbers_of_the_document(self):

@@ -25,7 +25,7 @@ def common(run, kind, phase, **more):
         "attempts": [], "datasets": [], "checkpoints": [], "steps": None, "curves": [], "objectives": [], "space": [],
         "trials": None, "scheduler": "", "sampler": "", "importance": [], "pareto": [], "selection": None,
         "failures": [],
-        "events": events(60), "events_left_out": 12, "accounting": accounting(), "provenance": provenance(),
+        "events": events(60), "events_left_out": 12, "gpus": [], "accounting": accounting(), "provenance": provenance(),
         "spec": SPEC, "warnings": []}
     return {**document, **more}
 
@@ -56,6 +56,7 @@ def accounting():
             "parts": [{"part": part, "node_seconds": seconds} for part, seconds in parts.items()],
             "node_hours": 0.4167, "core_hours": 26.7, "gpu_hours": 1.667, "energy_j": 742000.0,
             "cpu_energy_j": 92000.0, "gpu_energy_j": 650000.0,
+            "gpu_memory_peak_bytes": 71_000_000_000, "gpu_utilisation": 0.5,
             "advice": "Ranks wait 6 % of the time for rank 5 on n2: check that node."}
 
 

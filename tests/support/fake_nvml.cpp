@@ -6,6 +6,10 @@
 //   no_power        the power cannot be read
 //   split           GPU 0 is split into MIG devices
 //   lost            GPU 1 does not answer any more
+//   no_memory       the memory cannot be read
+//   no_utilisation  the utilisation cannot be read
+//   full            75 GB of the memory are used, by two processes; else 10 GB by none
+//   idle            no kernel runs; else one does in 60 % of the time
 // Each read of a counter finds it 2.5 J higher (GPU 0) or 4 J higher (GPU 1). GPU 0 takes 200 W, GPU 1 takes 100 W.
 
 #include <cstdlib>
@@ -20,7 +24,9 @@ constexpr int kInvalidArgument = 2;
 constexpr int kNotSupported = 3;
 constexpr int kNoPermission = 4;
 constexpr int kDriverNotLoaded = 9;
+constexpr int kInsufficientSize = 7;
 constexpr int kGpuIsLost = 15;
+constexpr unsigned long long kGigabyte = 1'000'000'000;
 constexpr unsigned kCount = 2;
 
 struct Gpu {
@@ -37,6 +43,13 @@ bool Is(const char* word) {
   const char* words = std::getenv("FAKE_NVML");
   return words != nullptr && std::strstr(words, word) != nullptr;
 }
+
+struct Memory {
+  unsigned long long total, free, used;
+};
+struct Utilisation {
+  unsigned gpu, memory;
+};
 
 bool IsLost(const void* device) { return device == &gpus[1] && Is("lost"); }
 
@@ -90,4 +103,25 @@ FAKE_NVML_CALL int nvmlDeviceGetPowerUsage(void* device, unsigned* power) {
 FAKE_NVML_CALL int nvmlDeviceGetMigMode(void* device, unsigned* current, unsigned* pending) {
   *current = *pending = device == &gpus[0] && Is("split") ? 1 : 0;
   return kSuccess;
+}
+
+FAKE_NVML_CALL int nvmlDeviceGetMemoryInfo(void* device, Memory* memory) {
+  if (IsLost(device)) return kGpuIsLost;
+  if (Is("no_memory")) return kNotSupported;
+  const auto used = (Is("full") ? 75 : 10) * kGigabyte;
+  *memory = {80 * kGigabyte, 80 * kGigabyte - used, used};
+  return kSuccess;
+}
+
+FAKE_NVML_CALL int nvmlDeviceGetUtilizationRates(void* device, Utilisation* use) {
+  if (IsLost(device)) return kGpuIsLost;
+  if (Is("no_utilisation")) return kNotSupported;
+  *use = {Is("idle") ? 0U : 60U, 0};
+  return kSuccess;
+}
+
+FAKE_NVML_CALL int nvmlDeviceGetComputeRunningProcesses_v3(void* device, unsigned* count, void*) {
+  if (IsLost(device)) return kGpuIsLost;
+  *count = Is("full") ? 2 : 0;
+  return *count == 0 ? kSuccess : kInsufficientSize;
 }

@@ -18,6 +18,7 @@
 #include "launcher/run/workflow/step_observation.h"
 #include "launcher/run/workflow/step_submission.h"
 #include "launcher/run/workflow/workflow_folder.h"
+#include "launcher/run_folder/gpu_record.h"
 #include "launcher/run_folder/prepare.h"
 #include "launcher/run_folder/run_folder.h"
 #include "launcher/run_folder/run_tags.h"
@@ -38,6 +39,12 @@ std::optional<ModelEnsemble> ModelsOf(const RunFolder& run, const RunState& stat
   return state.ensemble ? ReadModelEnsemble(run.path()) : std::nullopt;
 }
 
+std::vector<MeasuredGpu> GpusOf(const RunFolder& run) try {
+  return ReadGpuRecord(run.gpus_file());
+} catch (const Error&) {  // damaged: `report` says it
+  return {};
+}
+
 }  // namespace
 
 Json StatusDocument(const RunFolder& run, const RunState& state) {
@@ -47,6 +54,7 @@ Json StatusDocument(const RunFolder& run, const RunState& state) {
   document.update(WriteFields(RunTagsOrNone(run)));
   if (const auto left = LeftBehind(run, state)) document["left_in_tier"] = left->directory.string();
   if (const auto models = ModelsOf(run, state)) document["model_ensemble"] = ToJson(*models);
+  if (const auto gpus = GpusOf(run); !gpus.empty()) document["gpus"] = WriteFields(gpus);
   document["changes"] = Json::array();
   for (const auto& change : PastChanges(run)) document["changes"].push_back(ToJson(change));
   document["outcome"] = HasEnded(state.phase) ? Json(OutcomeExitCode(state.phase)) : Json(nullptr);

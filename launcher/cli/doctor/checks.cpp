@@ -8,6 +8,7 @@
 #include "core/error.h"
 #include "core/process.h"
 #include "launcher/cli/doctor/finding.h"
+#include "launcher/cli/doctor/gpus.h"
 #include "launcher/cli/doctor/installation.h"
 #include "launcher/cli/doctor/limits.h"
 #include "launcher/cli/doctor/memory_bandwidth.h"
@@ -64,6 +65,8 @@ Findings JudgeContainers(const std::vector<FoundRuntime>& found) {
 /// Three starts, and six programs that are asked which MPI they are, each with its own limit.
 constexpr auto kMpirunDeadline = 3 * kStartLimit + seconds(120);
 
+constexpr auto kGpuDeadline = seconds(60);  // an idle driver wakes many GPUs in half a minute
+
 ChosenEngine Chosen(EngineChoice asked) { return ChooseEngine(asked, LookForEngines(Environment::Inherited())); }
 
 Findings LookAtEngine(EngineChoice asked) {
@@ -112,6 +115,9 @@ std::vector<Check> MachineChecks(const DoctorRequest& request) {
   checks.push_back({"slurm", seconds(40), [] { return Judge(ProbeSlurm()); }});
   checks.push_back({"containers", seconds(40), [] { return JudgeContainers(ProbeContainers()); }});
   checks.push_back({"gpus", seconds(5), [] { return Findings{Ok("gpus", Describe(DevicesOfThisNode()))}; }});
+  checks.push_back(
+      {kGpuExchange, kGpuDeadline, [] { return Judge(ProbeGpuExchange()); },
+       Warn(kGpuExchange, "the NVIDIA driver did not answer in time", "nvidia-smi shows whether it works")});
   checks.push_back({"tiers", seconds(10), [] { return Judge(ProbeTiers()); }});
   checks.push_back({"runs", seconds(10), [request] {
                       const bool for_slurm = Chosen(request.asked).engine == EngineChoice::kSlurm;

@@ -13,11 +13,22 @@ namespace {
 
 /// nvmlReturn_t of nvml.h.
 constexpr int kSuccess = 0;
+constexpr int kInsufficientSize = 7;
 /// NVML_DEVICE_UUID_V2_BUFFER_SIZE and NVML_DEVICE_NAME_V2_BUFFER_SIZE.
 constexpr unsigned kTextBytes = 96;
 
 using Device = void*;
 using GetText = int (*)(Device, char*, unsigned);
+
+/// nvmlMemory_t.
+struct MemoryBytes {
+  unsigned long long total, free, used;
+};
+
+/// nvmlUtilization_t.
+struct UsePercent {
+  unsigned gpu, memory;
+};
 
 }  // namespace
 
@@ -33,6 +44,9 @@ struct Nvml::Functions {
   int (*energy)(Device, unsigned long long*) = nullptr;     ///< optional
   int (*power)(Device, unsigned*) = nullptr;                ///< optional
   int (*mig_mode)(Device, unsigned*, unsigned*) = nullptr;  ///< optional
+  int (*memory)(Device, MemoryBytes*) = nullptr;            ///< optional
+  int (*use)(Device, UsePercent*) = nullptr;                ///< optional
+  int (*processes)(Device, unsigned*, void*) = nullptr;     ///< optional
 
   bool complete() const { return init && shutdown && error && count && at && uuid && name; }
 };
@@ -57,6 +71,9 @@ Functions FunctionsOf(void* library) {
   Find(library, "nvmlDeviceGetTotalEnergyConsumption", functions.energy);
   Find(library, "nvmlDeviceGetPowerUsage", functions.power);
   Find(library, "nvmlDeviceGetMigMode", functions.mig_mode);
+  Find(library, "nvmlDeviceGetMemoryInfo", functions.memory);
+  Find(library, "nvmlDeviceGetUtilizationRates", functions.use);
+  Find(library, "nvmlDeviceGetComputeRunningProcesses_v3", functions.processes);
   return functions;
 }
 
@@ -118,6 +135,27 @@ std::optional<std::uint64_t> Nvml::PowerOf(const Gpu& gpu) const {
   unsigned milliwatts = 0;
   if (functions_->power == nullptr || functions_->power(gpu.handle, &milliwatts) != kSuccess) return {};
   return milliwatts;
+}
+
+std::optional<Nvml::Memory> Nvml::MemoryOf(const Gpu& gpu) const {
+  MemoryBytes bytes{};
+  if (functions_->memory == nullptr || functions_->memory(gpu.handle, &bytes) != kSuccess) return {};
+  return Memory{bytes.total, bytes.used};
+}
+
+std::optional<double> Nvml::UtilisationOf(const Gpu& gpu) const {
+  UsePercent percent{};
+  if (functions_->use == nullptr || functions_->use(gpu.handle, &percent) != kSuccess) return {};
+  return std::min(percent.gpu, 100U) / 100.0;
+}
+
+/// With room for none, NVML answers with their number.
+std::optional<unsigned> Nvml::ProcessesOn(const Gpu& gpu) const {
+  unsigned count = 0;
+  if (functions_->processes == nullptr) return {};
+  const int result = functions_->processes(gpu.handle, &count, nullptr);
+  if (result != kSuccess && result != kInsufficientSize) return {};
+  return count;
 }
 
 std::vector<Nvml::Gpu> WholeGpus(const std::vector<Nvml::Gpu>& gpus, const std::vector<std::string>& names) {

@@ -18,6 +18,10 @@ class Nvml {
     std::string name;       ///< "NVIDIA A100-SXM4-40GB"
     bool is_split = false;  ///< into MIG devices, which may belong to several users
   };
+  struct Memory {
+    std::uint64_t total = 0;  ///< bytes
+    std::uint64_t used = 0;   ///< bytes, by all processes and the driver
+  };
 
   /// Null without a driver, or when its library cannot be used; the log says why. Cost: without the library almost
   /// nothing; with it, the driver may first wake idle GPUs, up to seconds.
@@ -32,6 +36,11 @@ class Nvml {
   std::optional<std::uint64_t> EnergyOf(const Gpu& gpu) const;
   /// Milliwatts.
   std::optional<std::uint64_t> PowerOf(const Gpu& gpu) const;
+  std::optional<Memory> MemoryOf(const Gpu& gpu) const;
+  /// The share of the last second or less in which a kernel ran: 0 to 1.
+  std::optional<double> UtilisationOf(const Gpu& gpu) const;
+  /// How many processes of all users compute on it.
+  std::optional<unsigned> ProcessesOn(const Gpu& gpu) const;
 
  private:
   struct Functions;

@@ -1,7 +1,5 @@
 // Energy from the counters of the kernel. The tree is made by hand: counters that count as they are told exist nowhere.
 
-#include "launcher/run/context/energy_meter.h"
-
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -11,6 +9,7 @@
 
 #include "core/files.h"
 #include "core/json.h"
+#include "launcher/run/context/device_recorder.h"
 #include "tests/support/temp_directory.h"
 
 namespace slipway::launcher {
@@ -81,7 +80,7 @@ TEST_F(Energy, IsRecordedOverSeveralManagers) {
   EventLoop loop;
   const auto file = run_.path() / "energy.json";
   for (const long end : {2'000'000, 4'000'000}) {
-    const EnergyRecorder recorder(loop, file, GpuEnergyMeter());
+    const DeviceRecorder recorder(loop, {file, run_.path() / "gpus.json"}, GpuMeter());
     Count("intel-rapl:0", end);
   }
   const auto document = Json::parse(ReadFile(file));
@@ -103,8 +102,8 @@ TEST_F(Energy, LeavesNoFileWhereNothingCanBeRead) {
   test::TempDirectory empty;
   ::setenv("SLIPWAY_POWERCAP", empty.path().c_str(), 1);
   EventLoop loop;
-  { const EnergyRecorder recorder(loop, run_.path() / "energy.json", GpuEnergyMeter()); }
-  EXPECT_FALSE(fs::exists(run_.path() / "energy.json"));
+  { const DeviceRecorder recorder(loop, {run_.path() / "energy.json", run_.path() / "gpus.json"}, GpuMeter()); }
+  EXPECT_TRUE(fs::is_empty(run_.path()));
 }
 
 }  // namespace

@@ -139,13 +139,15 @@ TEST(Compare, ShowsMetricsAndCostsOfThreeRuns) {
 TEST(Compare, WritesCostsInTheWordsOfTheField) {
   auto run = Trained("a");
   run.view.accounting = Accounting{3600, 5, {{"compute", 1234.5678}}, 0.0012345678, 8.25, 2, {1e6, 2e6}, ""};
+  run.view.accounting->gpu_use.utilisation = 0.875;
   const auto text = Describe(OfTwo(run, Trained("b")));
   for (const auto* line : {"queue (s) ", "node-hours ", "core-hours ", "GPU-hours ", "CPU energy (J) ",
-                           "GPU energy (J) ", "compute (%) "}) {
+                           "GPU energy (J) ", "GPU utilisation (%) ", "compute (%) "}) {
     EXPECT_THAT(text, HasSubstr(std::string("\n") + line));
   }
   EXPECT_THAT(text, HasSubstr(" 0.001235"));
   EXPECT_THAT(text, HasSubstr(" 34.29"));
+  EXPECT_THAT(text, HasSubstr(" 87.5"));
 }
 
 TEST(Compare, MasksSecrets) {

@@ -9,8 +9,8 @@
 
 #include "core/error.h"
 #include "core/files.h"
-#include "tests/support/grown_run.h"
 #include "launcher/cli/commands/metrics_progress.h"
+#include "tests/support/grown_run.h"
 #include "tests/support/kept_output.h"
 #include "tests/support/temp_directory.h"
 
@@ -60,6 +60,24 @@ TEST_F(RunViews, LookForNoMoreRanksThanMachinesHave) {
   const auto view = ViewReader(folder_).Read(Depth::kAnalysis);
   EXPECT_EQ(view.ranks, 1);
   EXPECT_THAT(view.warnings, testing::Contains(HasSubstr("plan.json could not be read")));
+}
+
+TEST_F(RunViews, HaveTheGpusOfTheRun) {
+  Enter(Phase::kRunning, 1);
+  EXPECT_TRUE(ViewReader(folder_).Read(Depth::kGlance).gpus.empty());
+  MeasuredGpu gpu;
+  gpu.memory_peak_bytes = 7;
+  gpu.mean_utilisation = 0.5;
+  gpu.measured_s = 2;
+  WriteGpuRecord(folder_.gpus_file(), {gpu});
+  const auto view = ViewReader(folder_).Read(Depth::kAccounting);
+  EXPECT_EQ(view.gpus.at(0).memory_peak_bytes, 7u);
+  const auto document = ToJson(view);
+  EXPECT_EQ(document["gpus"][0]["utilisation"], nullptr) << "what is not known is not zero";
+  EXPECT_EQ(document["accounting"]["gpu_memory_peak_bytes"], 7);
+  EXPECT_EQ(document["accounting"]["gpu_utilisation"], 0.5);
+  WriteFile(folder_.gpus_file(), "{");
+  EXPECT_THAT(ViewReader(folder_).Read(Depth::kGlance).warnings, testing::Contains("gpus.json could not be read"));
 }
 
 TEST_F(RunViews, TellAttemptsAndPhases) {

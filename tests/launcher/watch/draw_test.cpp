@@ -36,6 +36,40 @@ TEST(WatchScreen, SaysHowLongALimitAndACheckpointAreAway) {
   EXPECT_THAT(text, HasSubstr("next in about 40.0 s"));
 }
 
+/// UUID and host do not matter here.
+MeasuredGpu HalfUsed() {
+  MeasuredGpu gpu;
+  gpu.memory_bytes = 80'000'000'000;
+  gpu.memory_used_bytes = 41'200'000'000;
+  gpu.memory_peak_bytes = 71'000'000'000;
+  gpu.utilisation = 0.93;
+  gpu.mean_utilisation = 0.5;
+  gpu.measured_s = 10;
+  return gpu;
+}
+
+TEST(WatchScreen, ShowsMemoryAndUtilisationOfGpus) {
+  auto run = SmallSingle();
+  run.gpus = {HalfUsed(), MeasuredGpu{}};
+  run.gpus[1].utilisation = 0;
+  const auto text = TextOf(ModelOf(run));
+  EXPECT_THAT(text, HasSubstr("gpu 0       41.2 GB of 80.0 GB, 93 % busy"));
+  EXPECT_THAT(text, HasSubstr("gpu 1       0 % busy"));
+  run.gpus[1].utilisation.reset();
+  EXPECT_THAT(TextOf(ModelOf(run)), HasSubstr("gpu 1       does not answer"));
+  run.phase = Phase::kSucceeded;
+  EXPECT_THAT(TextOf(ModelOf(run)), HasSubstr("gpu 0       at most 71.0 GB of 80.0 GB, 50 % busy on average"));
+}
+
+TEST(WatchScreen, SumsUpTheGpusThatHaveNoLine) {
+  auto run = SmallEnsemble();
+  run.gpus.assign(8, HalfUsed());
+  const auto text = TextOf(ModelOf(run));
+  EXPECT_THAT(text, HasSubstr("gpu 3       41.2 GB of 80.0 GB, 93 % busy"));
+  EXPECT_THAT(text, HasSubstr("gpus        4 more: at most 71.0 GB, 50 % busy on average"));
+  EXPECT_THAT(text, Not(HasSubstr("gpu 4")));
+}
+
 TEST(WatchScreen, ShowsAnEnsemble) {
   const auto text = TextOf(ModelOf(SmallEnsemble()));
   EXPECT_THAT(text, HasSubstr("running 2  complete 2  failed 1"));

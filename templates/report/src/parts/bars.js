@@ -1,5 +1,5 @@
 import {brief, h} from '../base/dom.js';
-import {duration, number, percent} from '../base/format.js';
+import {bytes, duration, number, percent} from '../base/format.js';
 import {panel, plainTable} from '../charts/panel.js';
 
 /** A bar of parts. @param {{name: string, value: number, colour: string}[]} parts @param {number} total */
@@ -100,7 +100,9 @@ export function accountingPanel() {
     const rows = coloured.map(({name, value, colour}) => [h('span', null, h('span', {class: `box ${colour}`}), ' ', name), duration(value), percent(value / all)]);
     const {accounting} = run;
     const facts = [...(accounting.queue_s ? [['In the queue', duration(accounting.queue_s)]] : []), ['Node-hours', number(accounting.node_hours)], ['Core-hours', number(accounting.core_hours)], ['GPU-hours', number(accounting.gpu_hours)],
-      ['CPU energy', energy(accounting.cpu_energy_j)], ['GPU energy', energy(accounting.gpu_energy_j)]];
+      ['CPU energy', energy(accounting.cpu_energy_j)], ['GPU energy', energy(accounting.gpu_energy_j)],
+      ...(accounting.gpu_memory_peak_bytes == null ? [] : [['GPU memory, at most', bytes(accounting.gpu_memory_peak_bytes)]]),
+      ...(accounting.gpu_utilisation == null ? [] : [['GPU utilisation', percent(accounting.gpu_utilisation)]])];
     body.replaceChildren(h('dl', {class: 'facts'}, facts.map(([name, value]) => h('div', null, h('dt', null, name), h('dd', null, value)))),
       stackedBar(coloured, all, duration), plainTable(['Part', 'Node time', 'Share'], [...rows, [h('strong', null, 'sum'), duration(sum), percent(sum / all)]]));
     element.note(accounting.advice ?? '');

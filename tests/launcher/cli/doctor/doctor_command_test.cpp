@@ -84,6 +84,26 @@ TEST_F(Doctor, IsInOrderWithoutMpiAndSlurmAndSaysWhatToInstall) {
   EXPECT_THAT(looked.output, HasSubstr("warn  munge             not installed"));
 }
 
+/// With stand-ins for the driver, NVML and NCCL; the driver does not know the exchange's kernel.
+TEST_F(Doctor, LooksAtTheGpus) {
+  std::string libraries;
+  for (const std::filesystem::path library : {SLIPWAY_FAKE_DRIVER, SLIPWAY_FAKE_NVML, SLIPWAY_FAKE_NCCL}) {
+    libraries += library.parent_path().string() + ":";
+  }
+  environment_.Set("LD_LIBRARY_PATH", libraries).Set("FAKE_NVML", "full").Set("CUDA_VISIBLE_DEVICES", "0,1");
+  const auto document = Json::parse(Run({"--json"}).output);
+  std::map<std::string, std::string> texts;
+  for (const auto& check : document["checks"]) {
+    if (check["check"] != "gpu exchange") continue;
+    for (const auto& finding : check["findings"]) texts[finding["about"]] = finding["text"];
+  }
+  EXPECT_EQ(texts["gpu driver"], "CUDA 12.4, 2 GPUs");
+  EXPECT_EQ(texts["gpu 0"], "Slipway fake GPU 0, 1.07 GB of 1.07 GB free, 2 processes on it");
+  EXPECT_THAT(texts["gpu 1 copies"], HasSubstr("pinned memory: "));
+  EXPECT_EQ(texts["nccl"], "2.21.5; the exchange does not need it");
+  EXPECT_THAT(texts["gpu exchange"], HasSubstr("through pinned memory (staged): "));
+}
+
 TEST_F(Doctor, TriesSrunOnlyInAnAllocation) {
   EXPECT_THAT(Run({}).output, Not(HasSubstr("srun")));
   EXPECT_THAT(Run({"--srun"}).output, HasSubstr("not tried: this is no allocation"));

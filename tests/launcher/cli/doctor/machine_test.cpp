@@ -9,21 +9,13 @@
 #include "launcher/cli/doctor/memory_bandwidth.h"
 #include "launcher/cli/doctor/run_root.h"
 #include "launcher/cli/doctor/tiers.h"
+#include "tests/launcher/cli/doctor/about.h"
 #include "tests/support/temp_directory.h"
 
 namespace slipway::launcher {
 namespace {
 
 using testing::HasSubstr;
-
-/// The finding about `about`; a failure when there is none.
-Finding About(const Findings& findings, const std::string& about) {
-  for (const auto& finding : findings) {
-    if (finding.about == about) return finding;
-  }
-  ADD_FAILURE() << "nothing about " << about;
-  return {};
-}
 
 // ---- installation
 

@@ -74,6 +74,7 @@ enum PointerAttribute : int {
   X(cuDeviceGet, Device* device, int ordinal)                                                                     \
   X(cuDeviceGetName, char* name, int size, Device device)                                                         \
   X(cuDeviceGetAttribute, int* value, int attribute, Device device)                                               \
+  X(cuDeviceCanAccessPeer, int* can_access, Device device, Device peer)                                           \
   X(cuDevicePrimaryCtxRetain, ContextHandle* context, Device device)                                              \
   X(cuDevicePrimaryCtxRelease_v2, Device device)                                                                  \
   X(cuCtxGetCurrent, ContextHandle* context)                                                                      \

@@ -137,6 +137,15 @@ Code cuDeviceGetAttribute(int* value, int attribute, Device device) {
   });
 }
 
+Code cuDeviceCanAccessPeer(int* can_access, Device device, Device peer) {
+  return Enter("cuDeviceCanAccessPeer", Needs::kInitialized, [&](const Call& call) {
+    CheckAnswer(can_access);
+    CheckDevice(call, device);
+    CheckDevice(call, peer);
+    *can_access = device != peer ? 1 : 0;
+  });
+}
+
 Code cuDevicePrimaryCtxRetain(ContextHandle* context, Device device) {
   return Enter("cuDevicePrimaryCtxRetain", Needs::kInitialized, [&](const Call& call) {
     CheckAnswer(context);

@@ -49,10 +49,10 @@
 ///
 /// Stricter than CUDA: work on a stream of another context is refused, copies included.
 /// Not modelled: stream capture (see fake_gpu_set_capturing), cuMemAllocAsync and memory pools, arrays, textures,
-/// peers, IPC events, cuStreamWaitValue, kernels that touch host memory, host code that learns of device work by
-/// reading memory, races between processes, priorities, the depth of queues, the time of kernels, use in a child after
-/// fork. Threads have no poison, no fresh byte and no check of what the host touches. They run two kernels, and one
-/// copy each way, at the same time.
+/// peers (all say that they reach each other), IPC events, cuStreamWaitValue, kernels that touch host memory, host code
+/// that learns of device work by reading memory, races between processes, priorities, the depth of queues, the time of
+/// kernels, use in a child after fork. Threads have no poison, no fresh byte and no check of what the host touches.
+/// They run two kernels, and one copy each way, at the same time.
 ///
 /// Environment, read at load and at fake_gpu_reset:
 ///   SLIPWAY_FAKE_GPU_SEED       seed of the order (0)

@@ -1,0 +1,276 @@
+#include "launcher/cli/doctor/gpus.h"
+
+#include <dlfcn.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "core/environment.h"
+#include "core/units.h"
+#include "launcher/cli/doctor/pinned_copies.h"
+#include "launcher/ranks/local/node_devices.h"
+#include "launcher/ranks/local/nvml.h"
+#include "runtime/device/sum_kernel.h"
+
+namespace slipway::launcher {
+namespace {
+
+constexpr double kSlowCopies = 3e9;                     ///< PCIe 3 with 4 lanes; 16 lanes have four times as much
+constexpr std::uint64_t kLittleGpuMemory = 1ULL << 30;  ///< a context alone takes half of it
+constexpr std::size_t kSharedBytes = 2u << 20;
+constexpr const char* kShowGpus = "nvidia-smi shows the state of the GPUs, and who uses them";
+
+// ---- probing
+
+/// "2.21.5". Source: nccl.h, NCCL_VERSION.
+std::string NcclVersionText(int version) {
+  const int major_unit = version < 10'000 ? 1'000 : 10'000;
+  return fmt::format("{}.{}.{}", version / major_unit, version % major_unit / 100, version % 100);
+}
+
+std::optional<std::string> NcclVersion() {
+  void* library = ::dlopen("libnccl.so.2", RTLD_LAZY | RTLD_LOCAL);
+  if (library == nullptr) return {};
+  const auto get = reinterpret_cast<int (*)(int*)>(::dlsym(library, "ncclGetVersion"));
+  int version = 0;
+  if (get == nullptr || get(&version) != 0) return {};
+  return NcclVersionText(version);
+}
+
+/// Before this process uses one. Nothing unless NVML has as many as `count`.
+std::vector<std::optional<unsigned>> ProcessesOnGpus(int count) {
+  std::vector<std::optional<unsigned>> processes(static_cast<std::size_t>(count));
+  const auto nvml = Nvml::Open();
+  if (!nvml) return processes;
+  const auto gpus = WholeGpus(nvml->Gpus(), DevicesOfThisNode().names());
+  if (gpus.size() != processes.size()) return processes;
+  std::ranges::transform(gpus, processes.begin(), [&](const auto& gpu) { return nvml->ProcessesOn(gpu); });
+  return processes;
+}
+
+/// Whether another process could be given memory of the GPU.
+std::optional<Refusal> TrySharing(const runtime::DevicePlace& place) try {
+  const runtime::DeviceBlock block(place, kSharedBytes);
+  const runtime::InContext here(place);
+  runtime::IpcHandle handle;
+  const int code = place.driver->direct()->cuIpcGetMemHandle(&handle, runtime::AddressOf(block.data()));
+  if (code == 0) return {};
+  return Refusal{code, place.driver->NameOf(code)};
+} catch (const runtime::DeviceError& error) {
+  return Refusal{error.code(), place.driver->NameOf(error.code())};
+}
+
+void UseGpu(const CudaDriver& cuda, const runtime::DevicePlace& place, GpuFacts& gpu) {
+  {
+    const runtime::InContext here(place);
+    gpu.memory = cuda.Memory();
+  }
+  if (place.driver->direct() == nullptr) return;
+  MeasureCopies(place, gpu);
+  gpu.no_sharing = TrySharing(place);
+  gpu.sums = runtime::SumKernel::Of(place) != nullptr;
+}
+
+GpuFacts LookAtGpu(const CudaDriver& cuda, const runtime::Driver& driver, int ordinal) {
+  GpuFacts gpu;
+  gpu.name = cuda.NameOfGpu(ordinal);
+  int code = 0;
+  const runtime::DevicePlace place{&driver, cuda.ContextOf(ordinal, code), ordinal};
+  try {
+    driver.Check(code, "cuDevicePrimaryCtxRetain");
+    UseGpu(cuda, place, gpu);
+  } catch (const runtime::DeviceError& error) {
+    gpu.no_context = Refusal{error.code(), driver.NameOf(error.code())};
+  }
+  return gpu;
+}
+
+std::vector<std::pair<int, int>> GpusApart(const CudaDriver& cuda, int count) {
+  std::vector<std::pair<int, int>> apart;
+  for (int one = 0; one < count; ++one) {
+    for (int other = one + 1; other < count; ++other) {
+      if (!cuda.Reaches(one, other) || !cuda.Reaches(other, one)) apart.emplace_back(one, other);
+    }
+  }
+  return apart;
+}
+
+void LookAtGpus(const CudaDriver& cuda, GpuExchangeFacts& facts) try {
+  const auto* driver = runtime::Driver::Loaded();
+  if (driver == nullptr) return;
+  facts.can_share = driver->direct() != nullptr;
+  const int count = cuda.Count();
+  const auto processes = ProcessesOnGpus(count);
+  for (int ordinal = 0; ordinal < count; ++ordinal) {
+    facts.gpus.push_back(LookAtGpu(cuda, *driver, ordinal));
+    facts.gpus.back().processes = processes[static_cast<std::size_t>(ordinal)];
+  }
+  facts.apart = GpusApart(cuda, count);
+} catch (const runtime::RuntimeError& error) {
+  facts.too_old = error.what();
+}
+
+/// As the exchange reads it.
+void ReadSetting(GpuExchangeFacts& facts) try {
+  const auto setting = Environment::Inherited().Get("SLIPWAY_GPU_EXCHANGE").value_or("");
+  if (setting.empty()) return;
+  facts.asked = runtime::WithChanges({}, Json{{"gpu_exchange", setting}}).gpu_exchange;
+} catch (const runtime::RuntimeError& error) {
+  facts.wrong_setting = error.what();
+}
+
+// ---- judging
+
+std::string SpeedText(double bytes_per_s) { return fmt::format("{:.3g} GB/s", bytes_per_s / 1e9); }
+
+Finding JudgeNoStart(const Refusal& refusal) {
+  if (refusal.code == kCudaNoDevice) {
+    return Warn("gpu driver", fmt::format("the NVIDIA driver finds no GPU: {}: GPU memory is not used", refusal.name),
+                "check CUDA_VISIBLE_DEVICES and nvidia-smi -L; in a container start it with its GPUs");
+  }
+  return Warn("gpu driver", fmt::format("the NVIDIA driver does not start: {}: GPU memory is not used", refusal.name),
+              kShowGpus);
+}
+
+Finding JudgeMemory(const std::string& about, const GpuFacts& gpu) {
+  if (gpu.no_context) {
+    return Warn(about, fmt::format("{}: programs cannot use it: {}", gpu.name, gpu.no_context->name), kShowGpus);
+  }
+  auto text = gpu.name;
+  if (gpu.memory)
+    text += fmt::format(", {} of {} free", FormatBytes({gpu.memory->free}), FormatBytes({gpu.memory->total}));
+  if (gpu.processes.value_or(0) > 0) {
+    text += fmt::format(", {} process{} on it", *gpu.processes, *gpu.processes == 1 ? "" : "es");
+  }
+  if (!gpu.memory || gpu.memory->free >= kLittleGpuMemory) return Ok(about, text);
+  return Warn(about, text + ": almost nothing", "nvidia-smi shows who uses it; end that, or use another GPU");
+}
+
+Finding JudgeCopies(const std::string& about, const GpuFacts& gpu) {
+  if (gpu.no_pinning) {
+    return Warn(about,
+                fmt::format("not measured: memory cannot be pinned: {}; copies are slower", gpu.no_pinning->name),
+                "raise the limit of locked memory: ulimit -l");
+  }
+  if (!gpu.copies) return Warn(about, fmt::format("not measured: {}", gpu.no_copies->name), kShowGpus);
+  const auto& [to_gpu, from_gpu, both_ways] = *gpu.copies;
+  const auto text = fmt::format("pinned memory: {} to it, {} from it, {} both ways at once", SpeedText(to_gpu),
+                                SpeedText(from_gpu), SpeedText(both_ways));
+  if (std::min(to_gpu, from_gpu) >= kSlowCopies) return Ok(about, text);
+  return Warn(about, text + ", which is slow",
+              "nvidia-smi -q -d PCIE shows the width of its link; top, what else runs");
+}
+
+std::string PairsText(const std::vector<std::pair<int, int>>& pairs) {
+  std::string text;
+  for (const auto& [one, other] : pairs) text += fmt::format("{}{}-{}", text.empty() ? "" : ", ", one, other);
+  return text;
+}
+
+Finding JudgePeers(const GpuExchangeFacts& facts) {
+  constexpr const char* kAbout = "gpu peers";
+  if (facts.apart.empty()) return Ok(kAbout, "each GPU reaches the memory of the others");
+  return Warn(kAbout, fmt::format("GPUs that do not reach each other: {}", PairsText(facts.apart)),
+              "nvidia-smi topo -p2p r shows why");
+}
+
+Finding JudgeNccl(const std::optional<std::string>& version) {
+  const auto text = version ? fmt::format("{}; the exchange does not need it", *version)
+                            : std::string("libnccl.so.2 not found; the exchange does not need it");
+  return Ok("nccl", text);
+}
+
+/// Why the GPUs of this node cannot combine tensors themselves, and what to do about it.
+struct Obstacle {
+  std::string reason;
+  std::string remedy;
+};
+
+std::optional<Obstacle> ObstacleOfGpu(int number, const GpuFacts& gpu) {
+  if (gpu.no_context) return Obstacle{fmt::format("GPU {} cannot be used", number), kShowGpus};
+  if (gpu.no_sharing) {
+    return Obstacle{fmt::format("CUDA IPC does not share memory of GPU {}: {}", number, gpu.no_sharing->name),
+                    "CUDA IPC needs Linux with the full driver; in a container: --ipc=host"};
+  }
+  if (!gpu.sums) {
+    return Obstacle{fmt::format("the driver does not load the exchange's kernel on GPU {}", number),
+                    "update the driver to one for CUDA 10 or newer; the GPU needs compute capability 6.0"};
+  }
+  return {};
+}
+
+std::optional<Obstacle> ObstacleOf(const GpuExchangeFacts& facts) {
+  if (!facts.can_share) return Obstacle{"the driver is too old to share GPU memory", "update the driver"};
+  for (std::size_t i = 0; i < facts.gpus.size(); ++i) {
+    if (auto obstacle = ObstacleOfGpu(static_cast<int>(i), facts.gpus[i])) return obstacle;
+  }
+  if (facts.apart.empty()) return {};
+  return Obstacle{fmt::format("GPUs that do not reach each other: {}", PairsText(facts.apart)),
+                  "ranks on GPUs that reach each other use these directly: choose them by CUDA_VISIBLE_DEVICES"};
+}
+
+Finding JudgeExchange(const GpuExchangeFacts& facts) {
+  constexpr const char* kStagedText = "ranks of one node exchange GPU memory through pinned memory (staged)";
+  if (!facts.wrong_setting.empty()) return Fail(kGpuExchange, facts.wrong_setting, "unset SLIPWAY_GPU_EXCHANGE");
+  if (facts.asked == runtime::GpuExchange::kStaged) {
+    return Ok(kGpuExchange, fmt::format("{}: SLIPWAY_GPU_EXCHANGE says so", kStagedText));
+  }
+  const auto obstacle = ObstacleOf(facts);
+  if (!obstacle) return Ok(kGpuExchange, "ranks of one node exchange GPU memory by the GPUs (direct)");
+  if (facts.asked == runtime::GpuExchange::kDirect) {
+    return Fail(kGpuExchange,
+                fmt::format("ranks cannot exchange GPU memory by the GPUs (direct), as "
+                            "SLIPWAY_GPU_EXCHANGE says: {}",
+                            obstacle->reason),
+                obstacle->remedy);
+  }
+  return Warn(kGpuExchange, fmt::format("{}: {}", kStagedText, obstacle->reason), obstacle->remedy);
+}
+
+void AddGpuFindings(const GpuFacts& gpu, int number, bool measured, Findings& findings) {
+  const auto about = fmt::format("gpu {}", number);
+  findings.push_back(JudgeMemory(about, gpu));
+  if (measured && !gpu.no_context) findings.push_back(JudgeCopies(about + " copies", gpu));
+}
+
+}  // namespace
+
+GpuExchangeFacts ProbeGpuExchange() {
+  GpuExchangeFacts facts;
+  const auto cuda = CudaDriver::Open();
+  if (!cuda) return facts;
+  facts.has_driver = true;
+  if (const int code = cuda->Init(); code != 0) {
+    facts.no_start = Refusal{code, cuda->NameOf(code)};
+    return facts;
+  }
+  if (cuda->Count() == 0) {
+    facts.no_start = Refusal{kCudaNoDevice, cuda->NameOf(kCudaNoDevice)};
+    return facts;
+  }
+  ReadSetting(facts);
+  facts.version = cuda->Version();
+  facts.nccl = NcclVersion();
+  LookAtGpus(*cuda, facts);
+  return facts;
+}
+
+Findings Judge(const GpuExchangeFacts& facts) {
+  if (!facts.has_driver) return {Ok(kGpuExchange, "no NVIDIA driver: GPU memory is not used")};
+  if (facts.no_start) return {JudgeNoStart(*facts.no_start)};
+  if (!facts.too_old.empty()) {
+    return {Warn(kGpuExchange, facts.too_old, "nvidia-smi shows the version of the driver"), JudgeNccl(facts.nccl)};
+  }
+  const auto count = facts.gpus.size();
+  Findings findings{Ok("gpu driver", fmt::format("CUDA {}, {} GPU{}", facts.version, count, count == 1 ? "" : "s"))};
+  for (std::size_t i = 0; i < count; ++i) {
+    AddGpuFindings(facts.gpus[i], static_cast<int>(i), facts.can_share, findings);
+  }
+  if (count > 1) findings.push_back(JudgePeers(facts));
+  findings.push_back(JudgeNccl(facts.nccl));
+  findings.push_back(JudgeExchange(facts));
+  return findings;
+}
+
+}  // namespace slipway::launcher

@@ -1,0 +1,61 @@
+/// Check "gpu exchange": the GPUs of this node, and how ranks would exchange what lies in their memory.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "launcher/cli/doctor/cuda_driver.h"
+#include "launcher/cli/doctor/finding.h"
+#include "runtime/exchange/settings.h"
+
+namespace slipway::launcher {
+
+inline constexpr const char* kGpuExchange = "gpu exchange";
+
+/// Of pinned memory, in bytes a second.
+struct CopySpeeds {
+  double to_gpu = 0;
+  double from_gpu = 0;
+  double both_ways = 0;  ///< the sum, both at once
+};
+
+/// What a call to the driver has answered.
+struct Refusal {
+  int code = 0;
+  std::string name;  ///< "CUDA_ERROR_NOT_SUPPORTED (801)"
+};
+
+struct GpuFacts {
+  std::string name;
+  std::optional<GpuMemory> memory;
+  std::optional<unsigned> processes;  ///< of all users, on it; nothing: unknown
+  std::optional<Refusal> no_context;  ///< no program can use it; what follows is not known
+  std::optional<CopySpeeds> copies;
+  std::optional<Refusal> no_pinning;  ///< so copies were not measured
+  std::optional<Refusal> no_copies;
+  std::optional<Refusal> no_sharing;  ///< other ranks cannot reach its memory
+  bool sums = false;                  ///< it can run the exchange's kernel
+};
+
+struct GpuExchangeFacts {
+  runtime::GpuExchange asked = runtime::GpuExchange::kAuto;  ///< by SLIPWAY_GPU_EXCHANGE
+  std::string wrong_setting;                                 ///< why it cannot be read; empty: it can
+  bool has_driver = false;
+  std::optional<Refusal> no_start;         ///< of the driver
+  std::string version;                     ///< "12.4"
+  std::string too_old;                     ///< what the driver lacks for any exchange; empty: nothing
+  bool can_share = false;                  ///< the driver has what ranks need to reach each other's memory
+  std::vector<GpuFacts> gpus;              ///< by CUDA's numbers
+  std::vector<std::pair<int, int>> apart;  ///< GPUs that do not reach each other
+  std::optional<std::string> nccl;         ///< its version
+};
+
+/// Cost: without a driver almost nothing. Else a context on each GPU, up to a second each, and copies of 64 MiB, below
+/// 0.2 s. The contexts end with the process.
+GpuExchangeFacts ProbeGpuExchange();
+/// Pure.
+Findings Judge(const GpuExchangeFacts& facts);
+
+}  // namespace slipway::launcher

@@ -1,0 +1,126 @@
+#include "launcher/run/context/gpu_meter.h"
+
+#include <algorithm>
+
+#include "core/environment.h"
+#include "core/process_identity.h"
+#include "launcher/ranks/local/node_devices.h"
+#include "launcher/spec/spec.h"
+
+namespace slipway::launcher {
+namespace {
+
+constexpr double kJoulesOfMillijoule = 1e-3;
+constexpr double kWattsOfMilliwatt = 1e-3;
+constexpr auto kPauseWithCounters = std::chrono::seconds(30);
+constexpr auto kPauseOfLooks = std::chrono::seconds(1);
+
+bool IsKnown(const MeasuredGpu& use) { return use.memory_bytes || use.utilisation; }
+
+NodeDevices DevicesGivenTo(const Spec& spec) {
+  const int wanted = spec.launch.gpus_per_rank * spec.launch.ranks_per_node;
+  if (wanted == 0) return DevicesNamedIn(Environment::Inherited());
+  const auto all = DevicesOfThisNode();
+  return spec.ensemble || spec.launch.bind == Bind::kNone ? all : all.Part(0, wanted);
+}
+
+}  // namespace
+
+std::vector<std::string> GpusGivenTo(const Spec& spec) {
+  for (const auto& list : DevicesGivenTo(spec).lists) {
+    if (list.variable == "CUDA_VISIBLE_DEVICES") return list.names;
+  }
+  return {};
+}
+
+GpuMeter::GpuMeter(const std::vector<std::string>& names, const std::filesystem::path& library, Clock& clock)
+    : nvml_(names.empty() ? nullptr : Nvml::Open(library)), clock_(&clock), looked_(clock.Steady()) {
+  if (!nvml_) return;
+  for (auto& gpu : WholeGpus(nvml_->Gpus(), names)) {
+    auto measured = FirstLook(std::move(gpu));
+    if (measured.joules || IsKnown(measured.use)) gpus_.push_back(std::move(measured));
+  }
+}
+
+GpuMeter::Measured GpuMeter::FirstLook(Nvml::Gpu gpu) const {
+  Measured measured;
+  const auto energy = nvml_->EnergyOf(gpu);
+  measured.has_counter = energy.has_value();
+  measured.last = energy ? energy : nvml_->PowerOf(gpu);
+  if (measured.last) measured.joules = 0;
+  measured.use.host = HostName();
+  measured.use.gpu = gpu.uuid;
+  measured.use.name = gpu.name;
+  measured.gpu = std::move(gpu);
+  AddUse(measured, 0);
+  return measured;
+}
+
+std::chrono::seconds GpuMeter::LongestPause() const {
+  const bool only_counters = std::ranges::all_of(
+      gpus_, [](const Measured& each) { return (each.has_counter || !each.joules) && !IsKnown(each.use); });
+  return only_counters ? kPauseWithCounters : kPauseOfLooks;
+}
+
+void GpuMeter::Look() {
+  if (empty()) return;
+  const auto now = clock_->Steady();
+  const double seconds = std::chrono::duration<double>(now - looked_).count();
+  for (auto& measured : gpus_) {
+    if (!measured.has_counter) AddEnergy(measured, seconds);
+    AddUse(measured, seconds);
+  }
+  looked_ = now;
+}
+
+void GpuMeter::Sample() {
+  Look();
+  for (auto& measured : gpus_) {
+    if (measured.has_counter) AddEnergy(measured, 0);
+  }
+}
+
+void GpuMeter::AddEnergy(Measured& measured, double seconds) const {
+  if (!measured.joules) return;
+  const auto now = measured.has_counter ? nvml_->EnergyOf(measured.gpu) : nvml_->PowerOf(measured.gpu);
+  if (now && measured.last) {
+    if (!measured.has_counter) {
+      const double mean = (static_cast<double>(*measured.last) + static_cast<double>(*now)) / 2;
+      *measured.joules += mean * kWattsOfMilliwatt * seconds;
+    } else if (*now >= *measured.last) {  // else the driver was loaded again
+      *measured.joules += static_cast<double>(*now - *measured.last) * kJoulesOfMillijoule;
+    }
+  }
+  measured.last = now;
+}
+
+/// A look stands for the time since the one before.
+void GpuMeter::AddUse(Measured& measured, double seconds) const {
+  auto& use = measured.use;
+  const auto before = use;
+  const auto memory = nvml_->MemoryOf(measured.gpu);
+  if (memory) use.memory_bytes = memory->total;
+  use.memory_used_bytes = memory ? std::optional(memory->used) : std::nullopt;
+  use.memory_peak_bytes = use.memory_used_bytes;
+  use.utilisation = use.mean_utilisation = nvml_->UtilisationOf(measured.gpu);
+  use.measured_s = seconds;
+  AddEarlier(use, before);
+}
+
+std::vector<MeasuredDevice> GpuMeter::Energies() const {
+  std::vector<MeasuredDevice> devices;
+  for (const auto& each : gpus_) {
+    if (each.joules) devices.push_back({HostName(), DeviceKind::kGpu, each.gpu.uuid, *each.joules});
+  }
+  return devices;
+}
+
+std::vector<MeasuredGpu> GpuMeter::Uses() const {
+  std::vector<MeasuredGpu> uses;
+  for (const auto& each : gpus_) {
+    if (each.use.memory_peak_bytes || each.use.mean_utilisation) uses.push_back(each.use);
+  }
+  return uses;
+}
+
+}  // namespace slipway::launcher

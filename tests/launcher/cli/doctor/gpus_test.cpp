@@ -1,0 +1,227 @@
+// What `doctor` says of GPUs. The driver is the fake one of tests/runtime/device/fake_driver, each time in a new
+// process.
+
+#include "launcher/cli/doctor/gpus.h"
+
+#include <dlfcn.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <functional>
+
+#include "launcher/cli/doctor/check.h"
+#include "tests/launcher/cli/doctor/about.h"
+#include "tests/runtime/device/fake_driver/fake_gpu.h"
+
+namespace slipway::launcher {
+namespace {
+
+using testing::HasSubstr;
+using testing::MatchesRegex;
+
+/// A library whose functions are found by name.
+class Library {
+ public:
+  explicit Library(const char* file) : handle_(::dlopen(file, RTLD_NOW | RTLD_LOCAL)) {}
+  template <class... Arguments>
+  void Call(const char* function, Arguments... arguments) const {
+    reinterpret_cast<void (*)(Arguments...)>(::dlsym(handle_, function))(arguments...);
+  }
+  void FailCall(const char* entry, int code) const { Call("fake_gpu_fail_call", entry, std::uint64_t{1}, code); }
+  void SetDevices(int count) const { Call("fake_gpu_set_devices", count, std::size_t{1} << 30); }
+  /// What the exchange's kernels would do is not needed.
+  void RegisterKernels() const {
+    for (const char* name :
+         {"slipway_sum_float32", "slipway_sum_float64", "slipway_sum_float16", "slipway_sum_bfloat16"}) {
+      Call("fake_gpu_register_kernel", name, fake_gpu_kernel{}, static_cast<const std::size_t*>(nullptr),
+           std::size_t{0});
+    }
+  }
+
+ private:
+  void* handle_;
+};
+
+/// With one GPU unless `prepare` sets more. It changes what the driver answers.
+Findings FindingsWith(const char* driver, const std::function<void(const Library&)>& prepare) {
+  return Perform({"gpu exchange", std::chrono::seconds(60),
+                  [=] {
+                    const Library library(driver);
+                    library.SetDevices(1);
+                    prepare(library);
+                    return Judge(ProbeGpuExchange());
+                  }})
+      .findings;
+}
+Findings FindingsAfter(const std::function<void(const Library&)>& prepare) {
+  return FindingsWith(SLIPWAY_FAKE_DRIVER, prepare);
+}
+
+TEST(DoctorGpus, AreMeasuredAndExchangeDirectly) {
+  const auto findings = FindingsAfter([](const Library& driver) {
+    driver.SetDevices(2);
+    driver.RegisterKernels();
+  });
+  EXPECT_EQ(About(findings, "gpu driver"), Ok("gpu driver", "CUDA 12.4, 2 GPUs"));
+  EXPECT_EQ(About(findings, "gpu 1"), Ok("gpu 1", "Slipway fake GPU 1, 1.07 GB of 1.07 GB free"));
+  EXPECT_THAT(About(findings, "gpu 0 copies").text,
+              MatchesRegex("pinned memory: .* GB/s to it, .* GB/s from it, .* GB/s both ways at once.*"));
+  EXPECT_EQ(About(findings, "gpu peers").grade, Grade::kOk);
+  EXPECT_EQ(About(findings, "gpu exchange"),
+            Ok("gpu exchange", "ranks of one node exchange GPU memory by the GPUs (direct)"));
+}
+
+TEST(DoctorGpus, OfADriverWithoutDevicesAreNotUsed) {
+  const auto findings = FindingsAfter([](const Library& driver) { driver.SetDevices(0); });
+  ASSERT_EQ(findings.size(), 1u);
+  EXPECT_EQ(findings[0].grade, Grade::kWarn);
+  EXPECT_THAT(findings[0].text, HasSubstr("finds no GPU: CUDA_ERROR_NO_DEVICE (100): GPU memory is not used"));
+  EXPECT_THAT(findings[0].remedy, HasSubstr("CUDA_VISIBLE_DEVICES"));
+}
+
+TEST(DoctorGpus, OfADriverThatDoesNotStartNameItsError) {
+  const auto findings = FindingsAfter([](const Library& driver) { driver.FailCall("cuInit", 999); });
+  ASSERT_EQ(findings.size(), 1u);
+  EXPECT_THAT(findings[0].text, HasSubstr("does not start: CUDA_ERROR_UNKNOWN (999)"));
+  EXPECT_THAT(findings[0].remedy, HasSubstr("nvidia-smi"));
+}
+
+TEST(DoctorGpus, OfAnOldDriverNameTheFunctionThatItLacks) {
+  const auto findings = FindingsWith(SLIPWAY_FAKE_OLD_DRIVER, [](const Library&) {});
+  const auto exchange = About(findings, "gpu exchange");
+  EXPECT_EQ(exchange.grade, Grade::kWarn);
+  EXPECT_THAT(exchange.text, HasSubstr("has no function cuStreamWaitEvent: it is too old"));
+  EXPECT_NE(exchange.remedy, "");
+}
+
+TEST(DoctorGpus, SayThatMemoryCannotBePinned) {
+  const auto findings = FindingsAfter([](const Library& driver) {
+    driver.SetDevices(2);
+    driver.FailCall("cuMemHostRegister_v2", 2);
+  });
+  const auto copies = About(findings, "gpu 0 copies");
+  EXPECT_EQ(copies.grade, Grade::kWarn);
+  EXPECT_THAT(copies.text, HasSubstr("memory cannot be pinned: CUDA_ERROR_OUT_OF_MEMORY (2)"));
+  EXPECT_THAT(copies.remedy, HasSubstr("ulimit -l"));
+  EXPECT_THAT(About(findings, "gpu 1 copies").text, HasSubstr("GB/s to it")) << "the others are measured";
+}
+
+TEST(DoctorGpus, SayThatCopiesFail) {
+  const auto findings = FindingsAfter([](const Library& driver) { driver.FailCall("cuMemAlloc_v2", 2); });
+  EXPECT_THAT(About(findings, "gpu 0 copies").text, HasSubstr("not measured: CUDA_ERROR_OUT_OF_MEMORY (2)"));
+}
+
+TEST(DoctorGpus, ThatNoProgramCanUseAreNamed) {
+  const auto findings = FindingsAfter([](const Library& driver) {
+    driver.RegisterKernels();
+    driver.FailCall("cuDevicePrimaryCtxRetain", 101);
+  });
+  EXPECT_THAT(About(findings, "gpu 0").text, HasSubstr("programs cannot use it: CUDA_ERROR_INVALID_DEVICE (101)"));
+  EXPECT_THAT(About(findings, "gpu exchange").text, HasSubstr("(staged): GPU 0 cannot be used"));
+}
+
+TEST(DoctorGpus, WhoseMemoryCannotBeSharedExchangeStaged) {
+  const auto findings = FindingsAfter([](const Library& driver) {
+    driver.RegisterKernels();
+    driver.FailCall("cuIpcGetMemHandle", 801);
+  });
+  const auto exchange = About(findings, "gpu exchange");
+  EXPECT_EQ(exchange.grade, Grade::kWarn);
+  EXPECT_THAT(exchange.text, HasSubstr("through pinned memory (staged): CUDA IPC does not share memory of GPU 0: "
+                                       "CUDA_ERROR_NOT_SUPPORTED (801)"));
+  EXPECT_NE(exchange.remedy, "");
+}
+
+TEST(DoctorGpus, ThatDoNotReachEachOtherExchangeStaged) {
+  const auto findings = FindingsAfter([](const Library& driver) {
+    driver.SetDevices(2);
+    driver.RegisterKernels();
+    driver.FailCall("cuDeviceCanAccessPeer", 101);
+  });
+  EXPECT_THAT(About(findings, "gpu peers").text, HasSubstr("GPUs that do not reach each other: 0-1"));
+  EXPECT_THAT(About(findings, "gpu exchange").text, HasSubstr("(staged): GPUs that do not reach each other: 0-1"));
+}
+
+TEST(DoctorGpus, WithoutTheKernelExchangeStaged) {
+  const auto findings = FindingsAfter([](const Library&) {});
+  EXPECT_THAT(About(findings, "gpu exchange").text,
+              HasSubstr("(staged): the driver does not load the exchange's kernel"));
+  for (const auto& finding : findings) EXPECT_NE(finding.about, "gpu peers") << "there is one GPU";
+}
+
+TEST(DoctorGpus, TellTheVersionOfNccl) {
+  const auto findings = FindingsAfter([](const Library&) { const Library nccl(SLIPWAY_FAKE_NCCL); });
+  EXPECT_EQ(About(findings, "nccl"), Ok("nccl", "2.21.5; the exchange does not need it"));
+}
+
+/// What SLIPWAY_GPU_EXCHANGE does to a GPU whose memory cannot be shared.
+Finding ExchangeAsked(const char* setting) {
+  return About(FindingsAfter([=](const Library& driver) {
+                 ::setenv("SLIPWAY_GPU_EXCHANGE", setting, 1);
+                 driver.RegisterKernels();
+                 driver.FailCall("cuMemHostRegister_v2", 2);
+                 driver.FailCall("cuIpcGetMemHandle", 801);
+               }),
+               "gpu exchange");
+}
+
+TEST(DoctorGpus, ExchangeAsTheSettingSays) {
+  EXPECT_EQ(ExchangeAsked("staged").grade, Grade::kOk);
+  EXPECT_THAT(ExchangeAsked("staged").text, HasSubstr("(staged): SLIPWAY_GPU_EXCHANGE says so"));
+  EXPECT_EQ(ExchangeAsked("direct").grade, Grade::kFail);
+  EXPECT_THAT(ExchangeAsked("direct").text, HasSubstr("as SLIPWAY_GPU_EXCHANGE says: CUDA IPC does not share"));
+  EXPECT_EQ(ExchangeAsked("fast").grade, Grade::kFail);
+  EXPECT_THAT(ExchangeAsked("fast").text, HasSubstr("gpu_exchange"));
+  EXPECT_EQ(ExchangeAsked("auto").grade, Grade::kWarn);
+}
+
+// ---- facts that the fake driver does not have
+
+TEST(DoctorGpus, AreOneLineWithoutADriver) {
+  EXPECT_EQ(Judge(GpuExchangeFacts{}), Findings{Ok("gpu exchange", "no NVIDIA driver: GPU memory is not used")});
+}
+
+GpuExchangeFacts OneGpu() {
+  GpuExchangeFacts facts;
+  facts.has_driver = facts.can_share = true;
+  facts.version = "12.8";
+  facts.gpus.emplace_back();
+  facts.gpus[0].name = "NVIDIA H200";
+  facts.gpus[0].memory = GpuMemory{150'000'000'000, 149'000'000'000};
+  facts.gpus[0].copies = CopySpeeds{55e9, 54e9, 90e9};
+  facts.gpus[0].sums = true;
+  return facts;
+}
+
+TEST(DoctorGpus, InOrderAreOk) {
+  const auto findings = Judge(OneGpu());
+  EXPECT_EQ(WorstOf(findings), Grade::kOk) << Describe(findings);
+  EXPECT_EQ(About(findings, "gpu 0 copies").text,
+            "pinned memory: 55 GB/s to it, 54 GB/s from it, 90 GB/s both ways at once");
+  EXPECT_THAT(About(findings, "nccl").text, HasSubstr("not found"));
+}
+
+TEST(DoctorGpus, ThatAreFullOrSlowWarn) {
+  auto facts = OneGpu();
+  facts.gpus[0].memory->free = 5'000'000;
+  facts.gpus[0].processes = 2;
+  facts.gpus[0].copies->from_gpu = 0.8e9;
+  const auto findings = Judge(facts);
+  EXPECT_EQ(About(findings, "gpu 0").grade, Grade::kWarn);
+  EXPECT_THAT(About(findings, "gpu 0").text, HasSubstr("2 processes on it"));
+  EXPECT_EQ(About(findings, "gpu 0 copies").grade, Grade::kWarn);
+  EXPECT_THAT(About(findings, "gpu 0 copies").text, HasSubstr("which is slow"));
+}
+
+TEST(DoctorGpus, OfADriverThatCannotShareExchangeStaged) {
+  auto facts = OneGpu();
+  facts.can_share = false;
+  facts.gpus[0].copies.reset();
+  const auto findings = Judge(facts);
+  EXPECT_THAT(About(findings, "gpu exchange").text, HasSubstr("(staged): the driver is too old to share GPU memory"));
+  EXPECT_EQ(About(findings, "gpu exchange").remedy, "update the driver");
+}
+
+}  // namespace
+}  // namespace slipway::launcher

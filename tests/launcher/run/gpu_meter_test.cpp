@@ -1,0 +1,226 @@
+// Energy, memory and utilisation of GPUs. The library is a stand-in (tests/support/fake_nvml.cpp): GPUs that fail when
+// asked exist nowhere.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "core/files.h"
+#include "core/json.h"
+#include "launcher/run/context/device_recorder.h"
+#include "launcher/spec/spec.h"
+#include "tests/ensemble/hand_clock.h"
+#include "tests/support/temp_directory.h"
+
+namespace slipway::launcher {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+constexpr auto kFirst = "GPU-aaaaaaaa-0000-0000-0000-000000000000";
+constexpr auto kSecond = "GPU-bbbbbbbb-1111-1111-1111-111111111111";
+
+class Gpus : public testing::Test {
+ protected:
+  Gpus() { Be(""); }
+  ~Gpus() override { ::unsetenv("FAKE_NVML"); }
+
+  static void Be(const char* words) { ::setenv("FAKE_NVML", words, 1); }
+  GpuMeter MeterOf(const std::vector<std::string>& names) { return GpuMeter(names, SLIPWAY_FAKE_NVML, clock_); }
+  std::vector<std::string> MeasuredWith(const std::vector<std::string>& names) {
+    std::vector<std::string> measured;
+    for (const auto& device : MeterOf(names).Energies()) measured.push_back(device.device);
+    return measured;
+  }
+
+  ensemble::HandClock clock_;
+};
+
+TEST_F(Gpus, CountsOnlyTheDevicesOfTheRun) {
+  auto meter = MeterOf({"1"});
+  meter.Sample();
+  meter.Sample();
+  const auto devices = meter.Energies();
+  ASSERT_EQ(devices.size(), 1u);
+  EXPECT_EQ(devices[0].device, kSecond);
+  EXPECT_EQ(devices[0].kind, DeviceKind::kGpu);
+  EXPECT_NEAR(devices[0].joules, 8, 1e-9);
+}
+
+TEST_F(Gpus, KnowsEveryFormOfANameThatCudaKnows) {
+  EXPECT_THAT(MeasuredWith({"1", "0"}), ElementsAre(kSecond, kFirst));
+  EXPECT_THAT(MeasuredWith({kFirst}), ElementsAre(kFirst));
+  EXPECT_THAT(MeasuredWith({"GPU-bbbb"}), ElementsAre(kSecond));
+  EXPECT_THAT(MeasuredWith({"2", "GPU-cccc", "gpu"}), IsEmpty());
+  EXPECT_THAT(MeasuredWith({}), IsEmpty());
+}
+
+TEST_F(Gpus, LeavesOutWhatMayBelongToOthers) {
+  EXPECT_THAT(MeasuredWith({"MIG-GPU-aaaaaaaa-0000-0000-0000-000000000000/1/0", "MIG-aaaaaaaa"}), IsEmpty());
+  Be("split");
+  EXPECT_THAT(MeasuredWith({"0", "1"}), ElementsAre(kSecond));
+}
+
+TEST_F(Gpus, NumbersThoseThatTheUserMayUse) {
+  Be("hidden");
+  EXPECT_THAT(MeasuredWith({"0"}), ElementsAre(kSecond));
+}
+
+TEST_F(Gpus, AddsUpThePowerWhereThereIsNoCounter) {
+  Be("no_counter");
+  auto meter = MeterOf({"0"});
+  EXPECT_EQ(meter.LongestPause(), std::chrono::seconds(1));
+  clock_.Sleep(std::chrono::seconds(3));
+  meter.Sample();
+  EXPECT_NEAR(meter.Energies().at(0).joules, 600, 1e-6);
+}
+
+TEST_F(Gpus, GoesOnWhenADeviceIsLost) {
+  auto meter = MeterOf({"0", "1"});
+  Be("lost");
+  meter.Sample();
+  Be("");
+  meter.Sample();
+  meter.Sample();
+  const auto devices = meter.Energies();
+  EXPECT_NEAR(devices.at(0).joules, 7.5, 1e-9);
+  EXPECT_NEAR(devices.at(1).joules, 4, 1e-9) << "the time without an answer does not count";
+}
+
+TEST_F(Gpus, IsNotMeasuredWithoutDriverPermissionOrFunctions) {
+  Be("driver_gone");
+  EXPECT_TRUE(MeterOf({"0"}).empty());
+  Be("no_counter no_power no_memory no_utilisation");
+  EXPECT_TRUE(MeterOf({"0"}).empty());
+  Be("");
+  EXPECT_TRUE(GpuMeter({"0"}, "libm.so.6", clock_).empty()) << "a library without the functions";
+  EXPECT_TRUE(GpuMeter({"0"}, "/nonexistent/libnvidia-ml.so.1", clock_).empty());
+}
+
+TEST_F(Gpus, SaysHowMuchMemoryWasUsedAtMost) {
+  auto meter = MeterOf({"0", "1"});
+  Be("full");
+  meter.Sample();
+  Be("");
+  meter.Sample();
+  const auto uses = meter.Uses();
+  ASSERT_EQ(uses.size(), 2u);
+  EXPECT_EQ(uses[0].gpu, kFirst);
+  EXPECT_EQ(uses[0].name, "NVIDIA Stand-in 80GB");
+  EXPECT_EQ(uses[0].memory_bytes, 80'000'000'000u);
+  EXPECT_EQ(uses[0].memory_used_bytes, 10'000'000'000u);
+  EXPECT_EQ(uses[0].memory_peak_bytes, 75'000'000'000u);
+}
+
+TEST_F(Gpus, WeighsEachLookWithTheTimeBeforeIt) {
+  auto meter = MeterOf({"0"});
+  EXPECT_EQ(meter.LongestPause(), std::chrono::seconds(1));
+  clock_.Sleep(std::chrono::seconds(3));
+  meter.Sample();
+  Be("idle");
+  clock_.Sleep(std::chrono::seconds(1));
+  meter.Sample();
+  const auto use = meter.Uses().at(0);
+  EXPECT_EQ(use.utilisation, 0.0);
+  EXPECT_NEAR(use.mean_utilisation.value_or(0), 0.6 * 3 / 4, 1e-9);
+  EXPECT_NEAR(use.measured_s, 4, 1e-9);
+}
+
+TEST_F(Gpus, LeavesOutWhatTheDriverDoesNotKnow) {
+  Be("no_utilisation");
+  auto without_use = MeterOf({"0"});
+  clock_.Sleep(std::chrono::seconds(1));
+  without_use.Sample();
+  EXPECT_FALSE(without_use.Uses().at(0).utilisation);
+  EXPECT_FALSE(without_use.Uses().at(0).mean_utilisation);
+  EXPECT_TRUE(without_use.Uses().at(0).memory_peak_bytes);
+  Be("no_memory no_utilisation");
+  const auto with_energy = MeterOf({"0"});
+  EXPECT_THAT(with_energy.Uses(), IsEmpty());
+  EXPECT_EQ(with_energy.Energies().size(), 1u);
+  EXPECT_EQ(with_energy.LongestPause(), std::chrono::seconds(30)) << "the counter alone needs no more";
+  Be("no_counter no_power");
+  const auto without_energy = MeterOf({"0"});
+  EXPECT_THAT(without_energy.Energies(), IsEmpty());
+  EXPECT_EQ(without_energy.Uses().size(), 1u);
+}
+
+TEST_F(Gpus, KeepsPeakAndMeanOverSeveralManagers) {
+  test::TempDirectory folder;
+  const DeviceFiles files{folder.path() / "energy.json", folder.path() / "gpus.json"};
+  ::setenv("SLIPWAY_POWERCAP", (folder.path() / "none").c_str(), 1);
+  EventLoop loop;
+  Be("full");
+  { const DeviceRecorder recorder(loop, files, MeterOf({"0"})); }
+  Be("");
+  clock_.Sleep(std::chrono::seconds(1));
+  { const DeviceRecorder recorder(loop, files, MeterOf({"0", "1"})); }
+  ::unsetenv("SLIPWAY_POWERCAP");
+  const auto gpus = ReadGpuRecord(files.gpus);
+  ASSERT_EQ(gpus.size(), 2u);
+  EXPECT_EQ(gpus[0].memory_peak_bytes, 75'000'000'000u);
+  EXPECT_EQ(gpus[0].memory_used_bytes, 10'000'000'000u);
+  EXPECT_EQ(UseOf(gpus).memory_peak_bytes, 75'000'000'000u);
+  EXPECT_EQ(Json::parse(ReadFile(files.gpus))["schema"], "slipway.gpus/1");
+}
+
+TEST(GpuRecord, CountsAMeanByItsTime) {
+  MeasuredGpu gpu;
+  gpu.mean_utilisation = 1;
+  gpu.measured_s = 1;
+  MeasuredGpu earlier;
+  earlier.memory_peak_bytes = 5;
+  AddEarlier(gpu, earlier);
+  EXPECT_EQ(gpu.mean_utilisation, 1) << "nothing is known of the time before";
+  EXPECT_EQ(gpu.memory_peak_bytes, 5u);
+  earlier.mean_utilisation = 0;
+  earlier.measured_s = 3;
+  AddEarlier(gpu, earlier);
+  EXPECT_NEAR(gpu.mean_utilisation.value_or(0), 0.25, 1e-9);
+  EXPECT_FALSE(UseOf({}).utilisation);
+  EXPECT_FALSE(UseOf({}).memory_peak_bytes);
+}
+
+TEST_F(Gpus, StandsBesideThatOfProcessors) {
+  test::TempDirectory folder;
+  const auto file = folder.path() / "energy.json";
+  ::setenv("SLIPWAY_POWERCAP", (folder.path() / "none").c_str(), 1);
+  EventLoop loop;
+  for (int manager = 0; manager < 2; ++manager) {
+    const DeviceRecorder recorder(loop, {file, folder.path() / "gpus.json"}, MeterOf({"0", "1"}));
+  }
+  ::unsetenv("SLIPWAY_POWERCAP");
+  const auto document = Json::parse(ReadFile(file));
+  EXPECT_NEAR(document["gpu_joules"].get<double>(), 2 * (2.5 + 4), 1e-9);
+  EXPECT_TRUE(document["cpu_joules"].is_null());
+  EXPECT_EQ(document["devices"][1]["kind"], "gpu");
+  const auto energy = SumOf(ReadEnergyRecord(file));
+  EXPECT_NEAR(energy.gpu_j.value_or(0), 13, 1e-9);
+  EXPECT_FALSE(energy.cpu_j);
+}
+
+class GivenGpus : public testing::Test {
+ protected:
+  GivenGpus() { ::setenv("CUDA_VISIBLE_DEVICES", "4,5,6,7", 1); }
+  ~GivenGpus() override { ::unsetenv("CUDA_VISIBLE_DEVICES"); }
+  Spec spec_;
+};
+
+TEST_F(GivenGpus, AreThoseOfTheRanks) {
+  spec_.launch.gpus_per_rank = 1;
+  spec_.launch.ranks_per_node = 2;
+  EXPECT_THAT(GpusGivenTo(spec_), ElementsAre("4", "5"));
+}
+
+TEST_F(GivenGpus, AreThoseOfTheEnvironmentWithoutAField) {
+  EXPECT_THAT(GpusGivenTo(spec_), ElementsAre("4", "5", "6", "7"));
+  ::setenv("CUDA_VISIBLE_DEVICES", "", 1);
+  EXPECT_THAT(GpusGivenTo(spec_), IsEmpty());
+}
+
+}  // namespace
+}  // namespace slipway::launcher
