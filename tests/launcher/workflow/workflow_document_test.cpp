@@ -35,9 +35,11 @@ Workflow WrittenAndRead(const Workflow& workflow) {
 }
 
 std::string KeyOfStep(const Workflow& workflow, StepIndex step) {
+  static const CodeState kNoCode;
+  const KeySources sources{[](StepIndex need) { return std::to_string(need); },
+                           [](StepIndex) -> const CodeState& { return kNoCode; }};
   Fingerprints files;
-  return KeyOf(KeyPartsOf(
-      workflow, step, [](StepIndex need) { return std::to_string(need); }, files));
+  return KeyOf(KeyPartsOf(workflow, step, sources, files));
 }
 
 TEST(WorkflowDocument, KeepsTheKeysOfAllSteps) {
