@@ -16,8 +16,9 @@ CpuImages::CpuImages(std::span<const TensorInfo> tensors, ImageUse use, Workbenc
   PlaceImages(images_, (*bench_)->memory.data());
   const InContext here(*place);
   (*bench_)->to_device.Synchronize();  // an earlier operation may still read the memory
-  if (use == ImageUse::kWrite) return;
   (*bench_)->made.Record(nullptr);
+  (*bench_)->made.HoldBack((*bench_)->to_device.handle());  // the program may still use what is to be written
+  if (use == ImageUse::kWrite) return;
   (*bench_)->made.HoldBack((*bench_)->to_cpu.handle());
   for (std::size_t i = 0; i < given_.size(); ++i) {
     if (given_[i].bytes() > 0) (*bench_)->to_cpu.CopyToCpu(images_[i].data, given_[i].data, given_[i].bytes());

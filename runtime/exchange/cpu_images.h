@@ -16,7 +16,8 @@ enum class ImageUse { kRead, kWrite, kBoth };
 /// The tensors themselves where they lie in CPU memory; of those on a GPU, copies in pinned memory.
 class CpuImages {
  public:
-  /// Copies what is read, after what the legacy default stream was given so far, and waits for it.
+  /// Copies what is read, after what the legacy default stream was given so far, and waits for it. Return() copies
+  /// after that, too.
   /// Errors: DeviceError; RuntimeError(DEVICE_MEMORY) when the tensors lie in different places.
   CpuImages(std::span<const TensorInfo> tensors, ImageUse use, Workbenches& benches);
 

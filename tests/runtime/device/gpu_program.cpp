@@ -1,6 +1,9 @@
 #include "tests/runtime/device/gpu_program.h"
 
 #include <algorithm>
+#include <atomic>
+#include <random>
+#include <thread>
 
 #include "runtime/reduction/reduction.h"
 
@@ -9,9 +12,12 @@ namespace {
 
 using namespace fake_gpu;  // the entries that the program calls
 
+std::atomic<std::chrono::milliseconds> kernel_delay = std::chrono::milliseconds(0);
+
 /// What sum.ptx does, on the shadow of the GPU's memory.
 template <slipway_dtype dtype>
 void SumOnFake(const fake_gpu_launch* launch, void** parameters) {
+  std::this_thread::sleep_for(kernel_delay.load());
   const auto table = *static_cast<const DevicePointer*>(parameters[0]);
   const auto ranks = static_cast<std::size_t>(*static_cast<const int*>(parameters[1]));
   const float factor = *static_cast<const float*>(parameters[2]);
@@ -54,6 +60,8 @@ Gpu::Gpu() {
   EXPECT_TRUE(ready);
 }
 
+void Gpu::DelayKernels(std::chrono::milliseconds delay) { kernel_delay = delay; }
+
 std::string Gpu::Violations() {
   std::string text(fake_gpu_violations(nullptr, 0) + 1, '\0');
   fake_gpu_violations(text.data(), text.size());
@@ -91,5 +99,27 @@ std::vector<char> GpuBuffer::Read(void* stream) {
 GpuStream::GpuStream() { EXPECT_EQ(cuStreamCreate(&handle_, kStreamNonBlocking), kSuccess); }
 
 GpuStream::~GpuStream() { cuStreamDestroy_v2(handle_); }
+
+std::vector<char> RandomBytes(slipway_dtype dtype, std::int64_t count, unsigned seed) {
+  std::mt19937 random(seed);
+  std::vector<float> values(static_cast<std::size_t>(count));
+  for (auto& value : values) value = static_cast<float>(static_cast<int>(random() % 4001) - 2000) / 64;
+  std::vector<char> bytes(values.size() * runtime::SizeOf(dtype));
+  const auto fill = [&]<class Number>(Number) {
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      const auto number = static_cast<Number>(values[i]);
+      std::memcpy(bytes.data() + i * sizeof number, &number, sizeof number);
+    }
+  };
+  switch (dtype) {
+    case SLIPWAY_FLOAT64: fill(double{}); break;
+    case SLIPWAY_INT32: fill(std::int32_t{}); break;
+    case SLIPWAY_INT64: fill(std::int64_t{}); break;
+    case SLIPWAY_FLOAT16:
+    case SLIPWAY_BFLOAT16: runtime::Narrow(values.data(), bytes.data(), count, dtype); break;
+    default: fill(float{});
+  }
+  return bytes;
+}
 
 }  // namespace slipway::test

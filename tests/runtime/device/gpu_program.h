@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
+#include <cstdint>
 #include <cstring>
 #include <string>
 #include <vector>
@@ -20,6 +22,8 @@ class Gpu {
   Gpu();
   /// All violations so far, one on each line.
   static std::string Violations();
+  /// From now on each kernel takes so long in addition.
+  static void DelayKernels(std::chrono::milliseconds delay);
 };
 
 /// A buffer on the GPU, and pinned memory of the CPU from which it is filled and to which it is read.
@@ -54,6 +58,18 @@ class GpuStream {
 
  private:
   void* handle_ = nullptr;
+};
+
+/// Numbers of a few binary digits: a sum of some is exact.
+std::vector<char> RandomBytes(slipway_dtype dtype, std::int64_t count, unsigned seed);
+
+/// Tests that end without a violation.
+class OnDevice : public testing::Test {
+ protected:
+  void TearDown() override { EXPECT_EQ(Gpu::Violations(), ""); }
+  static unsigned Seed(int step, int tensor) { return static_cast<unsigned>(1000 * step + 50 * tensor + Rank()); }
+
+  Gpu gpu_;
 };
 
 }  // namespace slipway::test

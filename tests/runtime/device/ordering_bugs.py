@@ -1,0 +1,167 @@
+"""Ordering bugs of the exchange of GPU tensors, for planted_bugs.py.
+
+Each entry replaces a text that occurs once in a file. The name says what the changed code does.
+"""
+
+import dataclasses
+
+
+@dataclasses.dataclass(frozen=True)
+class Bug:
+    name: str
+    file: str
+    old: str
+    new: str
+
+
+STREAM = "runtime/device/stream.cpp"
+KERNEL = "runtime/device/sum_kernel.cpp"
+BENCH = "runtime/device/workbench.cpp"
+IMAGES = "runtime/exchange/device_images.cpp"
+DIRECT = "runtime/exchange/direct_tensors.cpp"
+BOUNCE = "runtime/exchange/direct_bounce.cpp"
+PARTS = "runtime/exchange/allreduce_on_device.cpp"
+CPU = "runtime/exchange/cpu_images.cpp"
+TEAM_DEVICE = "runtime/exchange/team_device.cpp"
+TEAM = "runtime/exchange/team.cpp"
+
+# Which tests run, where not all: those of long messages take seconds, and these files have no part in them.
+WITHOUT_LONG_MESSAGES = "-*.ALong*"
+TEAMS = "-*Allreduce*"
+TESTS = {STREAM: WITHOUT_LONG_MESSAGES, KERNEL: WITHOUT_LONG_MESSAGES, BENCH: WITHOUT_LONG_MESSAGES,
+         CPU: WITHOUT_LONG_MESSAGES, IMAGES: TEAMS, DIRECT: TEAMS, TEAM_DEVICE: TEAMS, TEAM: TEAMS}
+
+BUGS = [
+    # Streams and what several operations share.
+    Bug("join_records_only_once", STREAM,
+        "    point = points_.end() - 1;\n  }\n  point->event.Record(stream);\n",
+        "    point = points_.end() - 1;\n    point->event.Record(stream);\n  }\n"),
+    Bug("join_waits_for_one_stream", STREAM,
+        "point.event.HoldBack(stream);\n  }\n", "return point.event.HoldBack(stream);\n  }\n"),
+    Bug("stream_ends_before_its_copies", STREAM, "    driver.cuStreamSynchronize(handle_);\n", ""),
+    Bug("event_is_reached_at_once", STREAM,
+        "if (code == kNotReady) return false;", "if (code == kNotReady) return true;"),
+    Bug("bench_for_two_operations", BENCH,
+        "      auto bench = std::move(*fits);\n      free_.erase(fits);\n      return bench;\n",
+        "      return std::unique_ptr<Workbench>(fits->get());\n"),
+    Bug("bench_is_too_small", BENCH, "bench->place == place && bench->bytes >= bytes", "bench->place == place"),
+    Bug("kernel_on_default_stream", KERNEL, "0, stream.handle(), parameters", "0, nullptr, parameters"),
+
+    # A team's tensors through the CPU.
+    Bug("fetch_ignores_program_stream", IMAGES, "  made_.HoldBack(to_cpu_.handle());\n", ""),
+    Bug("fetch_records_default_stream", IMAGES, "made_.Record(stream);", "made_.Record(nullptr);"),
+    Bug("fetch_waits_before_it_records", IMAGES,
+        "  made_.Record(stream);\n  made_.HoldBack(to_cpu_.handle());\n",
+        "  made_.HoldBack(to_cpu_.handle());\n  made_.Record(stream);\n"),
+    Bug("fetch_ignores_last_release", IMAGES, "  stored_.HoldBack(to_cpu_.handle());\n", ""),
+    Bug("arrived_recorded_before_copy", IMAGES,
+        "    if (place.bytes > 0) {\n      to_cpu_.CopyToCpu(",
+        "    place.arrived.Record(to_cpu_.handle());\n    coming_.push_back(image);\n"
+        "    if (place.bytes > 0) {\n      to_cpu_.CopyToCpu("),
+    Bug("value_taken_before_it_arrived", IMAGES,
+        "if (!places_[static_cast<std::size_t>(image)].arrived.Reached()) return std::nullopt;", ""),
+    Bug("store_on_fetching_stream", IMAGES, "to_device_.CopyToDevice(", "to_cpu_.CopyToDevice("),
+    Bug("release_forgets_program_stream", IMAGES, "  stored_.HoldBack(stream);\n", ""),
+    Bug("release_records_fetching_stream", IMAGES,
+        "stored_.Record(to_device_.handle());", "stored_.Record(to_cpu_.handle());"),
+    Bug("images_share_memory", IMAGES,
+        "block += Aligned(static_cast<std::int64_t>(tensor.bytes()));",
+        "block += Aligned(static_cast<std::int64_t>(tensor.bytes()) / 2);"),
+    Bug("parts_of_a_tensor_share_memory", IMAGES, "    image += bytes;\n", ""),
+
+    # A team's tensors that the GPUs combine.
+    Bug("direct_sums_before_others_have_values", DIRECT,
+        "  group.channel()->Meet(call);  // the values of all ranks are there\n", ""),
+    Bug("direct_returns_before_others_have_summed", DIRECT,
+        "  group.channel()->Meet(call);  // the sums of all ranks are there\n", ""),
+    Bug("direct_ignores_its_kernel", DIRECT, "    AwaitPoint(done_);\n", ""),
+    Bug("direct_records_before_its_kernel", DIRECT,
+        "    kernel_.Launch(table, call.reduction.dtype, op_ == SLIPWAY_MEAN ? ranks_ : 1, sums_);\n"
+        "    done_.Record(sums_.handle());\n",
+        "    done_.Record(sums_.handle());\n"
+        "    kernel_.Launch(table, call.reduction.dtype, op_ == SLIPWAY_MEAN ? ranks_ : 1, sums_);\n"),
+    Bug("direct_records_arrivals_stream", DIRECT, "done_.Record(sums_.handle());", "done_.Record(arrivals_.handle());"),
+    Bug("direct_sums_on_arrivals_stream", DIRECT, "? ranks_ : 1, sums_);", "? ranks_ : 1, arrivals_);"),
+    Bug("direct_ignores_program_stream", DIRECT, "  made_.HoldBack(arrivals_.handle());\n", ""),
+    Bug("direct_takes_tensor_before_it_arrived", DIRECT,
+        "if (!arrived_[static_cast<std::size_t>(tensor)].Reached()) return std::nullopt;", ""),
+
+    # Allreduce by the GPUs.
+    Bug("bounce_ignores_program_stream", BOUNCE, "  made_.HoldBack(stream_.handle());\n", ""),
+    Bug("bounce_meets_before_its_copy", BOUNCE,
+        "  AwaitPoint(point_);\n  group.channel()->Meet(call);\n  kernel_.Launch",
+        "  group.channel()->Meet(call);\n  kernel_.Launch"),
+    Bug("bounce_sums_before_others_have_copied", BOUNCE,
+        "  group.channel()->Meet(call);\n  kernel_.Launch", "  kernel_.Launch"),
+    Bug("bounce_records_before_its_kernel", BOUNCE,
+        "  kernel_.Launch(TableOf(call.count, call.reduction.dtype), call.reduction.dtype,\n"
+        "                 call.reduction.op == SLIPWAY_MEAN ? ranks_ : 1, stream_);\n"
+        "  point_.Record(stream_.handle());\n",
+        "  point_.Record(stream_.handle());\n"
+        "  kernel_.Launch(TableOf(call.count, call.reduction.dtype), call.reduction.dtype,\n"
+        "                 call.reduction.op == SLIPWAY_MEAN ? ranks_ : 1, stream_);\n"),
+    Bug("bounce_ignores_its_kernel", BOUNCE,
+        "  AwaitPoint(point_);\n  group.channel()->Meet(call);\n}", "  group.channel()->Meet(call);\n}"),
+    Bug("bounce_copies_back_before_others_have_summed", BOUNCE,
+        "  AwaitPoint(point_);\n  group.channel()->Meet(call);\n}", "  AwaitPoint(point_);\n}"),
+    Bug("bounce_forgets_program_stream", BOUNCE, "  point_.HoldBack(stream);\n", ""),
+    Bug("bounce_reuses_point_of_its_kernel", BOUNCE,
+        "  point_.Record(stream_.handle());\n  point_.HoldBack(stream);\n", "  point_.HoldBack(stream);\n"),
+
+    # Allreduce part by part through the CPU.
+    Bug("part_ignores_program_stream", PARTS, "    bench_.made.HoldBack(bench_.to_cpu.handle());\n", ""),
+    Bug("part_ignores_earlier_operation", PARTS,
+        "    bench_.done.HoldBack(bench_.to_cpu.handle());  // an earlier operation may still read the slots\n", ""),
+    Bug("part_reuses_slot_before_its_store", PARTS,
+        "      bench_.stored[Slot(part)].HoldBack(bench_.to_cpu.handle());\n", ""),
+    Bug("part_waits_for_wrong_slot", PARTS,
+        "bench_.stored[Slot(part)].HoldBack", "bench_.stored[Slot(part + 1)].HoldBack"),
+    Bug("parts_share_a_slot", PARTS, "% Workbench::kSlots; }", "% (Workbench::kSlots - 1); }"),
+    Bug("part_combined_before_it_arrived", PARTS,
+        "    while (!bench_.arrived[Slot(part)].Reached()) std::this_thread::yield();\n", ""),
+    Bug("part_stored_event_of_other_stream", PARTS,
+        "bench_.stored[Slot(part)].Record(bench_.to_device.handle());",
+        "bench_.stored[Slot(part)].Record(bench_.to_cpu.handle());"),
+    Bug("part_stored_before_it_is_combined", PARTS,
+        "      Combine(part);\n      Store(part);\n", "      Store(part);\n      Combine(part);\n"),
+    Bug("part_forgets_program_stream", PARTS, "    bench_.done.HoldBack(stream);\n", ""),
+    Bug("part_does_not_record_its_end", PARTS, "    bench_.done.Record(bench_.to_device.handle());\n", ""),
+
+    # Other collectives.
+    Bug("image_ignores_earlier_operation", CPU,
+        "  (*bench_)->to_device.Synchronize();  // an earlier operation may still read the memory\n", ""),
+    Bug("image_ignores_default_stream", CPU, "  (*bench_)->made.HoldBack((*bench_)->to_cpu.handle());\n", ""),
+    Bug("image_overwrites_what_default_stream_uses", CPU,
+        "  (*bench_)->made.HoldBack((*bench_)->to_device.handle());  // the program may still use what is to be "
+        "written\n",
+        ""),
+    Bug("image_read_before_its_copy", CPU, "  (*bench_)->to_cpu.Synchronize();\n", ""),
+    Bug("image_returned_before_its_copy", CPU, "  (*bench_)->to_device.Synchronize();\n}", "}"),
+
+    # The team.
+    Bug("stores_before_clipping", TEAM_DEVICE, " && settings.clip_norm == 0 &&\n         (settings.accumulate == 1 || "
+        "settings.op != SLIPWAY_MEAN);\n}\n\n/// An error of the device", " &&\n         (settings.accumulate == 1 || "
+        "settings.op != SLIPWAY_MEAN);\n}\n\n/// An error of the device"),
+    Bug("stores_delayed_steps_at_once", TEAM_DEVICE, "current_ && !current_->slot && pending_.empty()",
+        "current_ && pending_.size() < 3"),
+    Bug("stores_before_pending_steps_are_added", TEAM_DEVICE, "!current_->slot && pending_.empty()", "!current_->slot"),
+    Bug("stores_before_the_mean_of_passes", TEAM_DEVICE,
+        "pending_.empty() && settings.clip_norm == 0 &&\n         (settings.accumulate == 1 || "
+        "settings.op != SLIPWAY_MEAN);", "pending_.empty() && settings.clip_norm == 0;"),
+    Bug("pass_without_exchange_is_not_joined", TEAM_DEVICE, "      untouched_->Add(stream);\n", ""),
+    Bug("join_is_not_waited_for", TEAM_DEVICE, "    untouched_->HoldBack(stream);\n", ""),
+    Bug("no_release_of_what_is_stored_already", TEAM_DEVICE,
+        "if (device_ != nullptr) device_->Release(stream);",
+        "if (device_ != nullptr && !stored) device_->Release(stream);"),
+    Bug("release_before_the_last_store", TEAM_DEVICE,
+        "    if (device_ != nullptr && !stored) device_->Store(AllIndices(values_.size()));\n"
+        "    if (device_ != nullptr) device_->Release(stream);\n",
+        "    if (device_ != nullptr) device_->Release(stream);\n"
+        "    if (device_ != nullptr && !stored) device_->Store(AllIndices(values_.size()));\n"),
+    Bug("delivers_before_values_arrived", TEAM, "    AwaitArrivals(lock);\n", ""),
+    Bug("stores_a_bucket_before_its_exchange", TEAM,
+        "    bucket.Exchange(slot, *group_);\n"
+        "    if (store) Parting([&] { device_->Store(bucket.plan().tensors); });\n",
+        "    if (store) Parting([&] { device_->Store(bucket.plan().tensors); });\n"
+        "    bucket.Exchange(slot, *group_);\n"),
+]
