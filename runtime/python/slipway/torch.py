@@ -20,6 +20,7 @@ from slipway import _skeletons, collectives, objects, torch_backend
 from slipway.errors import ArgumentError, DeviceMemoryError, NotSupportedError, StateError
 from slipway.memory import Block
 from slipway.teams import Team
+from slipway.torch_training.batch_norm import SyncBatchNorm  # noqa: F401
 
 torch_backend.register()
 
@@ -332,13 +333,3 @@ def broadcast_optimizer_state(optimizer, root=0, group=None):
     broadcast_tensors({f"state {index}": tensor.cpu() for index, tensor in enumerate(tensors)}, root, group)
     if not mine:
         optimizer.load_state_dict(_skeletons.put_in(skeleton, tensors))
-
-
-class SyncBatchNorm:
-    """Not there: statistics over all ranks would need an exchange inside of forward and backward."""
-
-    def __init__(self, *_, **__):
-        raise NotSupportedError("SyncBatchNorm is not there; use torch.nn.GroupNorm, or BatchNorm with the statistics "
-                                "of each rank and slipway.torch.broadcast_parameters(model.state_dict()) before saving")
-
-    convert_sync_batchnorm = classmethod(lambda cls, *_, **__: cls())

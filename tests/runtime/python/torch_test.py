@@ -305,8 +305,6 @@ def test_what_is_not_there_is_said(job):
     model = model_of()
     with pytest.raises(job.NotSupportedError, match="LBFGS"):
         distributed.DistributedOptimizer(torch.optim.LBFGS(model.parameters()))
-    with pytest.raises(job.NotSupportedError, match="GroupNorm"):
-        distributed.SyncBatchNorm.convert_sync_batchnorm(model)
     with pytest.raises(job.ArgumentError, match="no name for 2"):
         distributed.DistributedOptimizer(sgd(model), model[0].named_parameters())
     with pytest.raises(job.ArgumentError, match="same name"):
