@@ -2,7 +2,6 @@
 
 import atexit
 import contextlib
-import json
 import math
 import mmap
 import os
@@ -13,7 +12,7 @@ import time
 
 import torch
 
-from slipway import _library
+from slipway import _job, _library
 from slipway.checkpoint import _folder, _ranks, _shares, _state, _writing
 from slipway.errors import ArgumentError, FileError, LibraryError, MismatchError, StateError
 
@@ -53,16 +52,8 @@ def load_library():
         pass
 
 
-def _settings():
-    """What the launcher says in SLIPWAY_CONFIG."""
-    try:
-        return json.loads(os.environ.get("SLIPWAY_CONFIG") or "{}")
-    except ValueError:
-        return {}
-
-
 def _keep_of(keep):
-    return _folder.Keep.of(_settings().get("checkpoint", {}).get("keep", 2) if keep is None else keep)
+    return _folder.Keep.of(_job.configuration().get("checkpoint", {}).get("keep", 2) if keep is None else keep)
 
 
 def _place_of(folder):
@@ -80,7 +71,7 @@ def _manifest_of(step, epoch, metrics):
         raise ArgumentError(f"epoch is {epoch!r}, not a finite number")
     numbers = {name: float(value) for name, value in (metrics or {}).items()}
     return {"step": step, "epoch": float(epoch), "world_size": _ranks.size(),
-            "spec_hash": _settings().get("spec_hash", ""),
+            "spec_hash": _job.configuration().get("spec_hash", ""),
             "metrics": {name: value if math.isfinite(value) else None for name, value in numbers.items()}}
 
 

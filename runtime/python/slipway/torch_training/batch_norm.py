@@ -5,40 +5,9 @@ One allreduce in forward and one in backward, of a few numbers for each channel.
 """
 
 import torch
-import torch.distributed
 
-from slipway import _job, _library, collectives
 from slipway.errors import ArgumentError
-
-
-def _in_job():
-    return _library.loaded() and _job.initialized()
-
-
-def _in_torch():
-    return torch.distributed.is_available() and torch.distributed.is_initialized()
-
-
-class _Ranks:
-    """Who shares statistics: a slipway.Group or a group of torch.distributed. None: all of the job, else of torch."""
-
-    def __init__(self, group):
-        self._group = group
-        self._ours = isinstance(group, collectives.Group) or group is None and _in_job()
-        self._alone = not self._ours and not _in_torch()
-
-    def size(self):
-        if self._alone:
-            return 1
-        return collectives.size_of(self._group) if self._ours else torch.distributed.get_world_size(self._group)
-
-    def add(self, numbers):
-        """The sum over all ranks, in place. Collective."""
-        if self._ours:
-            collectives.allreduce(numbers, "sum", self._group)
-        else:
-            torch.distributed.all_reduce(numbers, group=self._group)
-        return numbers
+from slipway.torch_training.ranks import Ranks
 
 
 def _channels_aside(values):
@@ -64,7 +33,7 @@ def _moments(values, ranks):
     else:
         mean = variance = values.new_zeros(values.size(1), dtype=torch.float64)
     sums = torch.cat([mean * count, (variance + mean * mean) * count, mean.new_full((1,), count)])
-    *sums, total = ranks.add(sums).split([values.size(1), values.size(1), 1])
+    *sums, total = ranks.allreduce(sums).split([values.size(1), values.size(1), 1])
     if total.item() < 2:
         raise ArgumentError(f"SyncBatchNorm: the batches of all ranks have {total.item():.0f} values for each channel; "
                             "training needs 2 or more")
@@ -94,7 +63,7 @@ class _Normalize(torch.autograd.Function):
         of_bias, of_weight = (sums[index].to(weight.dtype) if weight is not None else None for index in (0, 1))
         of_values = None
         if context.needs_input_grad[0]:
-            upstream_mean, correlation = (context.ranks.add(sums.double()) / context.total).to(mean.dtype)
+            upstream_mean, correlation = (context.ranks.allreduce(sums.double()) / context.total).to(mean.dtype)
             scale = inverse if weight is None else inverse * weight.to(inverse.dtype)
             centred = upstream - _like_channels(upstream_mean, values) - normalized * _like_channels(correlation, values)
             of_values = (centred * _like_channels(scale, values)).to(values.dtype)
@@ -123,7 +92,7 @@ class SyncBatchNorm(torch.nn.modules.batchnorm._BatchNorm):
 
     def forward(self, values):
         self._check_input_dim(values)
-        ranks = _Ranks(self.process_group) if self.training else None
+        ranks = Ranks(self.process_group) if self.training else None
         if ranks is None or ranks.size() == 1:
             return super().forward(values)
         with torch.no_grad():
