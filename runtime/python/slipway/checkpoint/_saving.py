@@ -64,15 +64,16 @@ def _place_of(folder):
     return pathlib.Path(place).absolute()
 
 
-def _manifest_of(step, epoch, metrics):
+def _manifest_of(step, epoch, metrics, keep):
     if not isinstance(step, int) or step < 0:
         raise ArgumentError(f"step is {step!r}, not a number from 0")
     if not math.isfinite(epoch):
         raise ArgumentError(f"epoch is {epoch!r}, not a finite number")
     numbers = {name: float(value) for name, value in (metrics or {}).items()}
-    return {"step": step, "epoch": float(epoch), "world_size": _ranks.size(),
-            "spec_hash": _job.configuration().get("spec_hash", ""),
-            "metrics": {name: value if math.isfinite(value) else None for name, value in numbers.items()}}
+    manifest = {"step": step, "epoch": float(epoch), "world_size": _ranks.size(),
+                "spec_hash": _job.configuration().get("spec_hash", ""),
+                "metrics": {name: value if math.isfinite(value) else None for name, value in numbers.items()}}
+    return {**manifest, "keep_best": {"metric": keep.metric, "goal": keep.goal}} if keep.metric else manifest
 
 
 def _first_failure(failures):
@@ -123,7 +124,8 @@ def _snapshot(tensors):
 
 def save(parts, *, step, epoch=0.0, extra=None, metrics=None, keep=None, folder=None):
     begun = time.monotonic()
-    place, keep, manifest = _place_of(folder), _keep_of(keep), _manifest_of(step, epoch, metrics)
+    place, keep = _place_of(folder), _keep_of(keep)
+    manifest = _manifest_of(step, epoch, metrics, keep)
     settle()
     load_library()
     rank = _ranks.rank()
