@@ -20,8 +20,10 @@ from slipway import _job, _skeletons, collectives, objects, torch_backend
 from slipway.errors import ArgumentError, DeviceMemoryError, NotSupportedError, StateError
 from slipway.memory import Block
 from slipway.teams import Team
-from slipway.torch_training.batch_norm import SyncBatchNorm  # noqa: F401
-from slipway.torch_training.scaler import GradScaler  # noqa: F401
+from slipway.torch_training.batch_norm import SyncBatchNorm
+from slipway.torch_training.scaler import GradScaler
+
+__all__ = ["DistributedOptimizer", "GradScaler", "SyncBatchNorm", "broadcast_optimizer_state", "broadcast_parameters"]
 
 torch_backend.register()
 

@@ -120,7 +120,7 @@ def test_no_sync_adds_passes_up_for_the_next_exchange_as_in_ddp(job, clear):
     optimizer = distributed.DistributedOptimizer(sgd(model))
     for step in range(STEPS):
         optimizer.zero_grad(clear)
-        first, *rest, last = zip(*(third.chunk(3) for third in mine(job, batch_of(step))))
+        first, *rest, last = zip(*(both.split(2) for both in mine(job, batch_of(step))))
         share = 1 / (len(rest) + 2)
         with optimizer.no_sync():
             for part in (first, *rest):
