@@ -192,6 +192,17 @@ def test_how_many_are_kept_comes_from_the_launcher(job, folder, monkeypatch):
     assert _folder.manifest_of(folder / "step-000000000004")["spec_hash"] == "abc"
 
 
+def test_the_best_one_by_the_launchers_metric_stays_and_its_manifest_says_why(job, folder, monkeypatch):
+    best = {"metric": "accuracy", "goal": "maximize"}
+    monkeypatch.setenv("SLIPWAY_CONFIG", json.dumps({"checkpoint": {"keep": 1, "keep_best": best}}))
+    monkeypatch.setenv("SLIPWAY_CHECKPOINT_DIR", str(folder))
+    for step, accuracy in enumerate([0.5, 0.9, 0.7, 0.6]):
+        job.checkpoint.save(torch.nn.Linear(2, 2), step=step, metrics={"accuracy": accuracy})
+    job.checkpoint.wait()
+    assert steps_in(folder) == [1, 3]
+    assert _folder.manifest_of(folder / "step-000000000003")["keep_best"] == best
+
+
 @pytest.mark.parametrize("keep,said", [
     (0, "keep.last is 0"), ({"first": 1}, "give a number, or"), ({"best": "loss"}, "keep.best is 'loss'"),
     ({"best": {"metric": "loss", "goal": "least"}}, "keep.best.goal is 'least'; use 'minimize' or 'maximize'")])

@@ -183,7 +183,8 @@ def test_a_barrier_waits_for_all(gloo):
 def test_tensors_on_devices_are_refused_with_a_next_step(gloo, call):
     tensor = torch.empty(3, device="meta")
     arguments = {"all_reduce": (), "broadcast": (0,), "send": ((dist.get_rank() + 1) % max(2, dist.get_world_size()),)}
-    with pytest.raises(RuntimeError, match="is on meta, and backend 'slipway' exchanges memory of the CPU and of CUDA devices; move it with"):
+    with pytest.raises(RuntimeError, match="is on meta, and backend 'slipway' exchanges memory of the CPU and of CUDA "
+                                           "devices; move it with"):
         getattr(dist, call)(tensor, *arguments[call])
 
 

@@ -53,7 +53,10 @@ def load_library():
 
 
 def _keep_of(keep):
-    return _folder.Keep.of(_job.configuration().get("checkpoint", {}).get("keep", 2) if keep is None else keep)
+    if keep is None:
+        wanted = _job.configuration().get("checkpoint", {})
+        keep = {"last": wanted.get("keep", 2), "best": wanted.get("keep_best")}
+    return _folder.Keep.of(keep)
 
 
 def _place_of(folder):
