@@ -11,6 +11,8 @@ import pytest
 pytest.importorskip("torch", reason="torch is not installed for this Python (Debian: python3-torch)")
 
 SLIPWAY = os.environ["SLIPWAY_PROGRAM"]
+# The launcher says where the package is; that of the sources finds no library.
+ENVIRONMENT = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
 PROGRAM = """
 import slipway
 import torch
@@ -37,7 +39,7 @@ def test_the_best_one_stays_beside_the_newest(tmp_path, tier):
     (tmp_path / "train.py").write_text(PROGRAM)
     (tmp_path / "best.yaml").write_text(SPEC.format(python=sys.executable, tier=place))
     done = subprocess.run([SLIPWAY, "run", "best.yaml", "--runs-dir", "runs", "--json"], cwd=tmp_path, text=True,
-                          capture_output=True, timeout=100)
+                          capture_output=True, timeout=100, env=ENVIRONMENT)
     assert done.returncode == 0, done.stdout + done.stderr
     run, = (tmp_path / "runs").iterdir()
     kept = {each.name: json.loads((each / "manifest.json").read_text()) for each in (run / "checkpoints").iterdir()}
