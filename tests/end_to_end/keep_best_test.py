@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""keep.best with a tier: the best checkpoint reaches the run folder, also when newer ones overtake it."""
+"""checkpoint.keep_best with a tier: the best checkpoint reaches the run folder, also when newer ones overtake it."""
 
 import json
 import os
@@ -20,15 +20,14 @@ import torch
 slipway.init()
 model = torch.nn.Linear(2, 1)
 for step, loss in enumerate([0.9, 0.1, 0.5, 0.4, 0.3], 1):
-    slipway.checkpoint.save(model, step=step, metrics={"val_loss": loss},
-                            keep={"last": 1, "best": {"metric": "val_loss"}})
+    slipway.checkpoint.save(model, step=step, metrics={"val_loss": loss})
 slipway.checkpoint.wait()
 """
 SPEC = """
 name: best
 launch: {{ranks_per_node: 2, engine: local}}
 train: {{command: [{python}, train.py]}}
-checkpoint: {{keep: 1, tier: [{tier}]}}
+checkpoint: {{keep: 1, keep_best: {{metric: val_loss}}, tier: [{tier}]}}
 """
 
 
