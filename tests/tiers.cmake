@@ -59,7 +59,7 @@ full("^RealSlurm\\." "each test starts a Slurm of its own; slurm.engine runs in 
 
 # Pages.
 full("^repo\\.site_browser$" "starts a browser; repo.site checks the same pages as files")
-slow("^end_to_end\\.documents_test$" 60 "builds and runs the programs of six pages on two ranks")
+slow("^end_to_end\\.documents_test$" 60 "builds and runs the programs of seven pages on two ranks")
 slow("^end_to_end\\.docs_pages\\.Readme$" 60 "trains with libtorch on two ranks")
 full("^end_to_end\\.docs_pages\\.(FirstRun|Tutorials|HowTo|Others)$" "runs every command of the other pages; their options are checked in the default tier")
 

@@ -56,6 +56,9 @@ Json RuntimeConfiguration(const Spec& spec, const std::string& spec_hash) {
               {"checkpoint", {{"keep", spec.checkpoint.keep}}}};
   if (!spec.data.empty()) config["data"] = DataConfiguration(spec.data);
   if (spec.checkpoint.every) config["checkpoint"]["every_s"] = spec.checkpoint.every->count();
+  if (const auto& best = spec.checkpoint.keep_best) {
+    config["checkpoint"]["keep_best"] = {{"metric", best->metric}, {"goal", WordOf(best->goal)}};
+  }
   if (const auto& validation = spec.train.validation) {
     config["validation"] = {{"from", validation->from}, {"fraction", validation->fraction}, {"seed", validation->seed}};
   }

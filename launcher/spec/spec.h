@@ -199,9 +199,16 @@ WordTable<OnTimeLimit> WordsOf(OnTimeLimit);
 enum class StopSignal { kNone, kUsr1, kTerm };
 WordTable<StopSignal> WordsOf(StopSignal);
 
+/// The checkpoint with this metric's best value stays beside the newest ones.
+struct KeepBestSpec {
+  std::string metric;
+  ensemble::Goal goal = ensemble::Goal::kMinimize;
+};
+
 struct CheckpointSpec {
   std::optional<Seconds> every;  ///< unset: at the end of each epoch, or as the program decides
   int keep = 2;
+  std::optional<KeepBestSpec> keep_best;
   std::vector<std::string> tiers;  ///< in order of preference, never empty
   std::optional<Bytes> bandwidth;  ///< a second, out of the tier
   OnTimeLimit on_time_limit = OnTimeLimit::kStop;

@@ -240,9 +240,19 @@ void Visit(SpecVisitor& visit, GradientsSpec& gradients) {
         gradients.algorithms);
 }
 
+void Visit(SpecVisitor& visit, KeepBestSpec& best) {
+  visit({"metric", Of(kText), "", "Metric that the program gives slipway.checkpoint.save.", "val_loss",
+         UsedBy::kAllEngines, Need::kRequired},
+        best.metric);
+  visit({"goal", WordsFor<ensemble::Goal>(), "minimize", "Which values are good.", "maximize"}, best.goal);
+}
+
 void Visit(SpecVisitor& visit, CheckpointSpec& checkpoint) {
   visit({"every", Of(kDuration), "", "Time between checkpoints; left out: after each epoch.", "5m"}, checkpoint.every);
   visit({"keep", Integer(1), "2", "Valid checkpoints to keep.", "2"}, checkpoint.keep);
+  visit.Section({"keep_best", Section(kOptional), "",
+                 "The best checkpoint by a metric, kept beside them; for programs that call slipway.checkpoint.save.", ""},
+                checkpoint.keep_best);
   visit({"tier", TierOrTiers(), "[\"none\"]",
          "Where the program writes checkpoints and results, in order of preference; they are copied to the run folder "
          "while it goes on. none: straight into the run folder. Several nodes need a tier that all of them see.",

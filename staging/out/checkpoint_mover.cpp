@@ -18,13 +18,13 @@ std::optional<std::uint64_t> NewestWhole(const CheckpointEntries& entries) {
   return found->step;
 }
 
-/// Those behind the `keep` newest whole ones.
+/// Those behind the `keep` newest whole ones, but for the best one.
 CheckpointEntries Behind(const CheckpointEntries& entries, int keep) {
   CheckpointEntries behind;
   int whole = 0;
   for (const auto& entry : entries) {
     if (whole >= std::max(keep, 1)) {
-      behind.push_back(entry);
+      if (!entry.best) behind.push_back(entry);
     } else if (entry.whole) {
       ++whole;
     }
@@ -37,9 +37,11 @@ CheckpointEntries Behind(const CheckpointEntries& entries, int keep) {
 CheckpointEntries WorthMoving(const CheckpointEntries& tier, const CheckpointEntries& shared) {
   const auto newest = NewestWhole(shared);
   CheckpointEntries worth;
+  bool superseded = false;  // by one that is confirmed or newer on the shared side
   for (const auto& entry : tier) {
-    if (IsConfirmed(entry, shared) || (newest && entry.step < *newest)) break;
-    if (entry.whole) worth.push_back(entry);
+    const bool confirmed = IsConfirmed(entry, shared);
+    superseded = superseded || confirmed || (newest && entry.step < *newest);
+    if (entry.whole && !confirmed && (!superseded || entry.best)) worth.push_back(entry);
   }
   return worth;
 }

@@ -15,24 +15,26 @@ namespace slipway::staging {
 /// Words: the *tier* is where the program writes its checkpoints; the *shared* side is the run folder. A checkpoint is
 /// *confirmed* when the shared side holds the same one whole. The promises, whatever fails and whenever it ends:
 ///   - the shared side, once it has a whole checkpoint, always has one, and its newest never becomes older;
-///   - the tier loses none that is neither confirmed nor older than a whole one on the shared side.
+///   - the tier loses none that is neither confirmed nor older than a whole one on the shared side;
+///   - neither side loses the best one.
 struct CheckpointEntry {
   std::uint64_t step = 0;
   std::uint64_t fingerprint = 0;  ///< of its manifest: a step that is written again is another checkpoint
   bool whole = false;             ///< tier: not known to be torn; shared: verified
+  bool best = false;              ///< of both sides, by the rule of the program: it stays
   bool operator==(const CheckpointEntry&) const = default;
 };
 
 /// Newest first.
 using CheckpointEntries = std::vector<CheckpointEntry>;
 
-/// Of the tier, those worth moving, newest first: newer than what is confirmed, or written again.
+/// Of the tier, those worth moving, newest first: newer than what is confirmed, or written again, or the best one.
 CheckpointEntries WorthMoving(const CheckpointEntries& tier, const CheckpointEntries& shared);
 
 /// Those that the tier need not hold any longer.
 CheckpointEntries SuperfluousInTier(const CheckpointEntries& tier, const CheckpointEntries& shared, int keep);
 
-/// Those that are older than the `keep` newest whole ones (at least one).
+/// Those that are older than the `keep` newest whole ones (at least one), but for the best one.
 CheckpointEntries SuperfluousOnShared(const CheckpointEntries& shared, int keep);
 
 struct MovedCheckpoint {
@@ -57,7 +59,7 @@ class CheckpointSides {
  public:
   virtual ~CheckpointSides() = default;
   virtual CheckpointEntries Tier() = 0;
-  /// With `keep` whole ones verified; older ones may be left unverified.
+  /// With `keep` whole ones and the best one verified; other older ones may be left unverified.
   virtual CheckpointEntries Shared(int keep) = 0;
   /// Errors: Error; then the shared side is as it was.
   virtual MoveOutcome Move(const CheckpointEntry& entry) = 0;

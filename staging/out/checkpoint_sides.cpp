@@ -140,19 +140,59 @@ void CheckpointDirectories::RemoveLeftovers() const {
 
 CheckpointEntries CheckpointDirectories::Tier() {
   auto entries = EntriesIn(tier_);
+  MarkBest(entries);
   for (auto& entry : entries) entry.whole = entry.fingerprint != 0 && !torn_.contains({entry.step, entry.fingerprint});
   return entries;
 }
 
 CheckpointEntries CheckpointDirectories::Shared(int keep) {
   auto entries = EntriesIn(shared_);
+  MarkBest(entries);
   int whole = 0;
   for (auto& entry : entries) {
-    if (whole >= std::max(keep, 1)) break;
+    if (whole >= std::max(keep, 1) && !entry.best) continue;
     entry.whole = IsVerified(entry);
     if (entry.whole) ++whole;
   }
   return entries;
+}
+
+bool CheckpointDirectories::IsDamaged(const fs::path& side, const Key& key) const {
+  if (&side == &tier_) return torn_.contains(key);
+  const auto known = whole_.find(key);
+  return known != whole_.end() && !known->second;
+}
+
+const std::optional<CheckpointValues>& CheckpointDirectories::ValuesOf(const fs::path& side,
+                                                                       const CheckpointEntry& entry) {
+  const auto [place, is_new] = values_.try_emplace({entry.step, entry.fingerprint});
+  if (is_new) place->second = ReadCheckpointValues(side / NameOf(entry));
+  return place->second;
+}
+
+/// Of a step that the sides hold differently, the tier's is the later one.
+std::optional<CheckpointDirectories::Key> CheckpointDirectories::Best() {
+  std::set<std::uint64_t> steps;
+  std::vector<Key> keys;
+  std::vector<CheckpointValues> values;
+  for (const auto* side : {&tier_, &shared_}) {
+    for (const auto& entry : EntriesIn(*side)) {
+      const Key key{entry.step, entry.fingerprint};
+      if (IsDamaged(*side, key) || !steps.insert(entry.step).second) continue;
+      const auto& read = ValuesOf(*side, entry);
+      if (!read) continue;
+      keys.push_back(key);
+      values.push_back(*read);
+    }
+  }
+  const auto best = BestOf(values);
+  if (!best) return {};
+  return keys[*best];
+}
+
+void CheckpointDirectories::MarkBest(CheckpointEntries& entries) {
+  const auto best = Best();
+  for (auto& entry : entries) entry.best = best == Key{entry.step, entry.fingerprint};
 }
 
 bool CheckpointDirectories::IsVerified(const CheckpointEntry& entry) {

@@ -3,9 +3,11 @@
 
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <set>
 #include <utility>
 
+#include "staging/out/best_checkpoint.h"
 #include "staging/out/checkpoint_mover.h"
 #include "staging/out/stage_out.h"
 
@@ -32,12 +34,17 @@ class CheckpointDirectories final : public CheckpointSides {
 
   std::filesystem::path pins() const { return tier_.parent_path() / "pinned"; }
   bool IsVerified(const CheckpointEntry& entry);
+  bool IsDamaged(const std::filesystem::path& side, const Key& key) const;
+  const std::optional<CheckpointValues>& ValuesOf(const std::filesystem::path& side, const CheckpointEntry& entry);
+  std::optional<Key> Best();
+  void MarkBest(CheckpointEntries& entries);
 
   std::filesystem::path tier_;
   std::filesystem::path shared_;
   StageOutOptions options_;
   std::set<Key> torn_;         // of the tier
   std::map<Key, bool> whole_;  // of the shared side, as found when it was read
+  std::map<Key, std::optional<CheckpointValues>> values_;  // of both sides, as read once
 };
 
 }  // namespace slipway::staging

@@ -97,8 +97,9 @@ PYTHON_HOMES = {
               "runtime/python/slipway/_crc32c.py", "runtime/python/slipway/checkpoint",
               "trainers/python"},
     "torch": {"staging/python/slipway/data", "runtime/python/slipway/memory.py", "runtime/python/slipway/torch.py",
-              "runtime/python/slipway/torch_backend", "runtime/python/slipway/checkpoint",
-              "runtime/python/slipway/_skeletons.py", "runtime/python/slipway/compat/horovod", "trainers/python"},
+              "runtime/python/slipway/torch_backend", "runtime/python/slipway/torch_training",
+              "runtime/python/slipway/checkpoint", "runtime/python/slipway/_skeletons.py",
+              "runtime/python/slipway/compat/horovod", "trainers/python"},
 }
 
 SOURCES = {".h", ".hpp", ".c", ".cpp"}

@@ -43,6 +43,7 @@ void AddCommonOptions(OptionList& options, Arguments& arguments, const std::stri
                  std::int64_t{1} << 40);
   options.AddInt("report_every", "steps between reports of the loss, the mean over ranks (10)", arguments.report_every,
                  1, 1'000'000'000);
+  options.AddWord("precision", "of training passes: fp32 or bf16 (fp32)", arguments.precision, {"fp32", "bf16"});
   options.AddInt("threads", "for libtorch (1)", arguments.threads, 1, 1024);
   options.AddInt("reader_threads", "that prepare batches (1)", arguments.reader_threads, 1, 1024);
   options.AddInt("predictions",

@@ -1,6 +1,7 @@
 #include "trainers/common/training.h"
 
 #include <ATen/Parallel.h>
+#include <ATen/autocast_mode.h>
 #include <fmt/format.h>
 
 #include <chrono>
@@ -31,6 +32,26 @@ const Arguments& WithSeed(const Arguments& arguments) {
   at::manual_seed(static_cast<std::uint64_t>(arguments.seed));
   return arguments;
 }
+
+/// While it lives, this thread computes in bf16 what libtorch holds to be safe in it; weights stay in fp32.
+class Autocast {
+ public:
+  explicit Autocast(const std::string& precision) : is_on_(precision == "bf16") {
+    if (!is_on_) return;
+    at::autocast::set_autocast_cpu_dtype(at::kBFloat16);
+    at::autocast::set_cpu_enabled(true);
+  }
+  Autocast(const Autocast&) = delete;
+  Autocast& operator=(const Autocast&) = delete;
+  ~Autocast() {
+    if (!is_on_) return;
+    at::autocast::set_cpu_enabled(false);
+    at::autocast::clear_cache();
+  }
+
+ private:
+  bool is_on_;
+};
 
 /// Optimizer steps of an epoch; all that are begun where records repeat. Errors: UsageError when there are none.
 std::int64_t StepsOf(const Records& records, const StepShare& share, const Task& task) {
@@ -170,7 +191,7 @@ class Trainer {
     bool has_gradients = false;
     for (std::int64_t pass = 0; pass < share_.passes; ++pass) {
       const auto batch = NextBatch();
-      const auto outputs = replica_.Forward(batch.input);
+      const auto outputs = Forward(batch.input);
       const auto batch_loss = task_.Loss(outputs, batch.target);
       const auto value = batch_loss.item<double>();
       if (!std::isfinite(value)) FailOn(batch, value);
@@ -184,6 +205,12 @@ class Trainer {
     ++progress_.step;
     ++progress_.step_in_epoch;
     ReportNowAndThen(loss);
+  }
+
+  /// Of training: the outputs are fp32.
+  at::Tensor Forward(const at::Tensor& input) {
+    const Autocast autocast(arguments_.precision);
+    return replica_.Forward(input).to(at::kFloat);
   }
 
   /// What the loss is not finite for: a record, weights, or the size of the steps.

@@ -7,6 +7,7 @@
 #include "trainers/common/layers.h"
 #include "trainers/common/task.h"
 #include "trainers/common/trainer_main.h"
+#include "trainers/common/usage_error.h"
 
 namespace {
 
@@ -30,11 +31,19 @@ class Cosmoflow final : public trainers::Task {
   std::string_view records() const override { return "volumes"; }
 
   void Describe(trainers::OptionList& options, trainers::Arguments& arguments) override {
+    arguments_ = &arguments;
     arguments.usual_batch_size = 8;
     arguments.optimizer = "sgd";
     arguments.rate = {0.01, "none", 8, 0, "constant"};
     options.AddInt("size", "cells of a side (32)", size_, 16, 512);
     options.AddInt("filters", "of the first convolution; the others have up to 16 times as many (16)", filters_, 1, 64);
+  }
+
+  /// oneDNN of libtorch 1.13 returns wrong gradients for the weights of some convolutions.
+  void CheckOptions() const override {
+    if (arguments_ == nullptr || arguments_->precision == "fp32") return;
+    throw trainers::UsageError(
+        "--precision bf16: libtorch 1.13 computes wrong gradients of 3-D convolutions in bf16: give --precision fp32");
   }
 
   staging::BatchField Input(bool /*training*/) const override {
@@ -94,6 +103,7 @@ class Cosmoflow final : public trainers::Task {
     model->push_back(trainers::Leaky(kLeak));
   }
 
+  const trainers::Arguments* arguments_ = nullptr;  ///< set by Describe
   std::int64_t size_ = 32;
   std::int64_t filters_ = 16;
 };

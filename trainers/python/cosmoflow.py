@@ -7,7 +7,7 @@ import torch
 from torch import nn
 
 from slipway.trainers.layers import Function, draw_weights
-from slipway.trainers.options import Option, whole_number
+from slipway.trainers.options import Option, UsageError, whole_number
 from slipway.trainers.program import run
 from slipway.trainers.task import Task
 
@@ -29,7 +29,11 @@ class Cosmoflow(Task):
                        whole_number(1, 64))]
 
     def configure(self, arguments):
+        """oneDNN of libtorch 1.13 returns wrong gradients for the weights of some convolutions."""
         self.size, self.filters = arguments.size, arguments.filters
+        if arguments.precision != "fp32":
+            raise UsageError("--precision bf16: libtorch 1.13 computes wrong gradients of 3-D convolutions in bf16: give "
+                             "--precision fp32")
 
     def input(self, training):
         return {"name": "volume", "type": "float32", "shape": [self.size] * 3}

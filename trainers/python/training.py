@@ -139,7 +139,7 @@ class Training:
 
     def backward(self, batch):
         """One pass: gradients and their exchange; returns the loss."""
-        outputs = self.model(batch.input)
+        outputs = self.forward(batch.input)
         loss = self.task.loss(outputs, batch.target)
         value = loss.item()
         if not math.isfinite(value):
@@ -149,6 +149,11 @@ class Training:
         self.optimizer.synchronize()
         self.sums.add(self.task, value, outputs.detach(), batch.target)
         return value
+
+    def forward(self, values):
+        """Of training. With bf16, what torch holds to be safe in it; weights, loss and outputs are float32."""
+        with torch.autocast("cpu", dtype=torch.bfloat16, enabled=self.arguments.precision == "bf16"):
+            return self.model(values).float()
 
     def fail_on(self, batch, loss):
         """What the loss is not finite for: a record, weights, or the size of the steps."""

@@ -11,9 +11,10 @@ from slipway.errors import SlipwayError
 
 
 class _Place:
-    """The process that joined: a fork of it is not part of the job."""
+    """The process that joined, and with which configuration: a fork of it is not part of the job."""
 
     process = None
+    config = None
 
 
 def init(config=None):
@@ -24,11 +25,21 @@ def init(config=None):
     """
     text = json.dumps(config) if isinstance(config, dict) else config
     _calls.call("slipway_init", None if text is None else text.encode())
+    _Place.config = text
     if _Place.process is None:
         _watch_for_failure()
         atexit.register(_leave)
     _Place.process = os.getpid()
     _library.require_whole_job(size())
+
+
+def configuration():
+    """What init() was given, else what the launcher says in SLIPWAY_CONFIG. Empty where neither is JSON."""
+    try:
+        found = json.loads(_Place.config or os.environ.get("SLIPWAY_CONFIG") or "{}")
+    except ValueError:
+        return {}
+    return found if isinstance(found, dict) else {}
 
 
 def finalize():

@@ -16,10 +16,14 @@ import itertools
 
 import torch
 
-from slipway import _skeletons, collectives, objects, torch_backend
+from slipway import _job, _skeletons, collectives, objects, torch_backend
 from slipway.errors import ArgumentError, DeviceMemoryError, NotSupportedError, StateError
 from slipway.memory import Block
 from slipway.teams import Team
+from slipway.torch_training.batch_norm import SyncBatchNorm
+from slipway.torch_training.scaler import GradScaler
+
+__all__ = ["DistributedOptimizer", "GradScaler", "SyncBatchNorm", "broadcast_optimizer_state", "broadcast_parameters"]
 
 torch_backend.register()
 
@@ -136,6 +140,9 @@ class DistributedOptimizer(torch.optim.Optimizer):
     leaves the parameters alone. Making one is collective, and so is step().
     """
 
+    # Else torch's GradScaler would hand the scale to this object, and the wrapped optimizer would not see it.
+    _step_supports_amp_scaling = False
+
     def __init__(self, optimizer, named_parameters=None, *, backward_passes_per_step=1, compression=None, total_steps=0,
                  team=None, sparse_as_dense=False, **settings):
         if isinstance(optimizer, torch.optim.LBFGS):
@@ -149,6 +156,7 @@ class DistributedOptimizer(torch.optim.Optimizer):
         self._watched = True
         self._exchanged = self._skip = False
         self.delivered = True
+        self._settings = settings
         self.team = self._make_team(team or f"optimizer {next(_team_numbers)}", total_steps,
                                     {"compress": compression, **settings})
         self._hooks = [_called_after_accumulation(slot.parameter, self._hook_of(index, slot))
@@ -246,6 +254,11 @@ class DistributedOptimizer(torch.optim.Optimizer):
         for slot in self._slots:
             slot.parameter.grad = None if set_to_none else slot.view
 
+    def exchange_settings(self):
+        """Those given here, and what the configuration says of gradients. Local."""
+        given = {name: value for name, value in self._settings.items() if value is not None}
+        return {**_job.configuration().get("gradients", {}), **given}
+
     def norm(self):
         """The global norm of the last gradients before clipping, with clip_norm. Local."""
         return self.team.norm()
@@ -332,13 +345,3 @@ def broadcast_optimizer_state(optimizer, root=0, group=None):
     broadcast_tensors({f"state {index}": tensor.cpu() for index, tensor in enumerate(tensors)}, root, group)
     if not mine:
         optimizer.load_state_dict(_skeletons.put_in(skeleton, tensors))
-
-
-class SyncBatchNorm:
-    """Not there: statistics over all ranks would need an exchange inside of forward and backward."""
-
-    def __init__(self, *_, **__):
-        raise NotSupportedError("SyncBatchNorm is not there; use torch.nn.GroupNorm, or BatchNorm with the statistics "
-                                "of each rank and slipway.torch.broadcast_parameters(model.state_dict()) before saving")
-
-    convert_sync_batchnorm = classmethod(lambda cls, *_, **__: cls())

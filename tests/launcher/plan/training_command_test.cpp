@@ -86,6 +86,11 @@ TEST(RuntimeConfiguration, HasWhatTheSpecSays) {
   EXPECT_EQ(config["trace"].dump(), R"({"every":0,"chrome":true,"sums":50})");
 }
 
+TEST(RuntimeConfiguration, SaysWhichCheckpointsStay) {
+  EXPECT_EQ(ConfigurationOf("checkpoint: {keep: 3, every: 2s, keep_best: {metric: mae}}\n")["checkpoint"].dump(),
+            R"({"keep":3,"every_s":2.0,"keep_best":{"metric":"mae","goal":"minimize"}})");
+}
+
 TEST(RuntimeConfiguration, SaysHowEachDatasetIsRead) {
   const auto config = ConfigurationOf(
       "data:\n"

@@ -176,6 +176,7 @@ TEST_F(Load, RefusesAResolvedSpecThatLacksAnyField) {
   const auto resolved = *LoadText(
                              "name: all\n"
                              "launch: {container: {image: a.sif}}\n"
+                             "checkpoint: {keep_best: {metric: loss}}\n"
                              "data: {train: {source: a.tfrecord}}\n"
                              "train: {command: [/bin/true], validation: {from: train}}\n"
                              "ensemble: {objective: {metric: loss}, trials: 4, space: {x: {uniform: [0, 1]}},\n"

@@ -110,6 +110,42 @@ def test_buffers_are_those_of_rank_0_and_random_numbers_those_of_each_rank(job, 
     assert torch.rand(1).item() != again
 
 
+class OnDevice(torch.Tensor):
+    """A tensor that says it lies on a GPU, and comes to the CPU only by cpu()."""
+
+    @property
+    def device(self):
+        return torch.device("cuda", 3)
+
+    def cpu(self):
+        return self.as_subclass(torch.Tensor)
+
+    def __reduce_ex__(self, protocol):
+        raise AssertionError("pickled where it lies")
+
+
+def on_device(*shape):
+    return torch.rand(*shape).as_subclass(OnDevice)
+
+
+def test_tensors_of_a_gpu_are_saved_from_the_cpu_and_come_back_to_the_model(job, folder):
+    """Without a GPU: all that leaves the process must have gone through cpu()."""
+    torch.manual_seed(7)  # the same on all ranks
+    model = torch.nn.BatchNorm1d(4)
+    average = on_device(3)
+    with torch.no_grad():
+        model.running_mean = on_device(4)
+        model.weight = torch.nn.Parameter(torch.rand(4))
+        model._parameters["bias"] = on_device(4).requires_grad_()
+    wanted = {name: each.as_subclass(torch.Tensor).clone() for name, each in model.state_dict().items()}
+    job.checkpoint.save(model, step=1, extra={"average": [average]}, folder=folder)
+    other = torch.nn.BatchNorm1d(4)
+    found = job.checkpoint.load(other, folder=folder)
+    require_equal(dict(other.state_dict()), wanted)
+    assert found.extra["average"][0].device.type == "cpu"
+    assert type(found.extra["average"][0]) is torch.Tensor and torch.equal(found.extra["average"][0], average.cpu())
+
+
 class Position:
     position = {"epoch": 1, "records_done": 64}
 
@@ -154,6 +190,17 @@ def test_how_many_are_kept_comes_from_the_launcher(job, folder, monkeypatch):
     job.checkpoint.wait()
     assert steps_in(folder) == [2, 3, 4]
     assert _folder.manifest_of(folder / "step-000000000004")["spec_hash"] == "abc"
+
+
+def test_the_best_one_by_the_launchers_metric_stays_and_its_manifest_says_why(job, folder, monkeypatch):
+    best = {"metric": "accuracy", "goal": "maximize"}
+    monkeypatch.setenv("SLIPWAY_CONFIG", json.dumps({"checkpoint": {"keep": 1, "keep_best": best}}))
+    monkeypatch.setenv("SLIPWAY_CHECKPOINT_DIR", str(folder))
+    for step, accuracy in enumerate([0.5, 0.9, 0.7, 0.6]):
+        job.checkpoint.save(torch.nn.Linear(2, 2), step=step, metrics={"accuracy": accuracy})
+    job.checkpoint.wait()
+    assert steps_in(folder) == [1, 3]
+    assert _folder.manifest_of(folder / "step-000000000003")["keep_best"] == best
 
 
 @pytest.mark.parametrize("keep,said", [

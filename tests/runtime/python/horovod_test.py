@@ -384,11 +384,16 @@ def test_optimizer_state_of_the_root():
     assert wrapped.param_groups[0]["lr"] == 0.1 and wrapped.state[model.weight]["step"] == 1
 
 
+def test_batch_norm_has_the_statistics_of_all_ranks():
+    norm = hvd.SyncBatchNorm(1, momentum=1.0)
+    norm(torch.tensor([[float(hvd.rank())], [float(hvd.rank())]]))
+    ranks = torch.arange(float(hvd.size())).repeat(2)
+    assert torch.allclose(norm.running_mean, ranks.mean()) and torch.allclose(norm.running_var, ranks.var())
+
+
 def test_what_is_not_there_is_said():
     model = small_model()
     sgd = torch.optim.SGD(model.parameters(), lr=1.0)
-    with pytest.raises(NotSupportedError, match="GroupNorm"):
-        hvd.SyncBatchNorm(3)
     with pytest.raises(ArgumentError, match="Average and Sum"):
         hvd.DistributedOptimizer(sgd, op=hvd.Max)
     with pytest.raises(NotSupportedError, match="grouped_allreduce_"):

@@ -114,6 +114,24 @@ def test_backward_passes_are_added_before_one_exchange(job):
     optimizer.close()
 
 
+@pytest.mark.parametrize("clear", [True, False])
+def test_no_sync_adds_passes_up_for_the_next_exchange_as_in_ddp(job, clear):
+    model = model_of()
+    optimizer = distributed.DistributedOptimizer(sgd(model))
+    for step in range(STEPS):
+        optimizer.zero_grad(clear)
+        first, *rest, last = zip(*(both.split(2) for both in mine(job, batch_of(step))))
+        share = 1 / (len(rest) + 2)
+        with optimizer.no_sync():
+            for part in (first, *rest):
+                (loss_of(model, part) * share).backward()
+        (loss_of(model, last) * share).backward()
+        optimizer.step()
+    torch.testing.assert_close(weights(model), train_alone(), rtol=1e-4, atol=1e-6)
+    assert_same_on_all_ranks(job, model)
+    optimizer.close()
+
+
 def test_passes_that_the_configuration_accumulates_survive_zero_grad(job):
     model = model_of()
     optimizer = distributed.DistributedOptimizer(sgd(model), accumulate=2)
@@ -305,8 +323,6 @@ def test_what_is_not_there_is_said(job):
     model = model_of()
     with pytest.raises(job.NotSupportedError, match="LBFGS"):
         distributed.DistributedOptimizer(torch.optim.LBFGS(model.parameters()))
-    with pytest.raises(job.NotSupportedError, match="GroupNorm"):
-        distributed.SyncBatchNorm.convert_sync_batchnorm(model)
     with pytest.raises(job.ArgumentError, match="no name for 2"):
         distributed.DistributedOptimizer(sgd(model), model[0].named_parameters())
     with pytest.raises(job.ArgumentError, match="same name"):

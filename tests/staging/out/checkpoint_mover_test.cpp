@@ -54,6 +54,19 @@ TEST(MoverDecision, CountsOnlyWholeOnesOnTheSharedSide) {
   EXPECT_THAT(StepsOf(SuperfluousOnShared(shared, 0)), testing::ElementsAre(20, 10, 5));
 }
 
+TEST(MoverDecision, MovesTheBestOneAlsoWhereANewerOneIsConfirmed) {
+  const auto tier = Entries({{40, 4, true}, {30, 3, true}, {20, 2, true, true}, {10, 1, true}});
+  EXPECT_THAT(StepsOf(WorthMoving(tier, {})), testing::ElementsAre(40, 30, 20, 10));
+  EXPECT_THAT(StepsOf(WorthMoving(tier, Entries({{40, 4, true}}))), testing::ElementsAre(20));
+  EXPECT_THAT(WorthMoving(tier, Entries({{40, 4, true}, {20, 2, true}})), IsEmpty());
+}
+
+TEST(MoverDecision, KeepsTheBestOneOnBothSides) {
+  const auto entries = Entries({{40, 4, true}, {30, 3, true}, {20, 2, true, true}, {10, 1, true}});
+  EXPECT_THAT(StepsOf(SuperfluousOnShared(entries, 1)), testing::ElementsAre(30, 10));
+  EXPECT_THAT(StepsOf(SuperfluousInTier(entries, Entries({{40, 4, true}}), 1)), testing::ElementsAre(30, 10));
+}
+
 /// The manager's sudden end.
 struct Ended {};
 

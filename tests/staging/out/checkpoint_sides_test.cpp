@@ -1,5 +1,6 @@
 #include "staging/out/checkpoint_sides.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -24,6 +25,14 @@ class CheckpointDirectoriesTest : public ::testing::Test {
     Put(prepared / "weights.bin", content + std::to_string(step));
     Put(prepared / "rank/0", "state");
     return CommitCheckpoint(prepared, {{}, step, 0, 1, "hash"});
+  }
+  /// As slipway.checkpoint.save does with keep.best.
+  void WriteWithLoss(std::uint64_t step, double loss) const {
+    const auto manifest = Write(step) / "manifest.json";
+    auto text = ReadFile(manifest);
+    text.insert(text.find('{') + 1, fmt::format(R"("metrics": {{"loss": {}, "other": null}},
+      "keep_best": {{"metric": "loss", "goal": "minimize"}},)", loss));
+    WriteFileDurably(manifest, text);
   }
   static std::string Name(std::uint64_t step) { return "step-00000000000" + std::to_string(step); }
   std::vector<std::string> Shared() const { return NamesOf(shared_); }
@@ -55,6 +64,43 @@ TEST_F(CheckpointDirectoriesTest, SkipsThoseThatWereSuperseded) {
   mover.Round();
   EXPECT_THAT(Shared(), ElementsAre(Name(4)));
   EXPECT_TRUE(mover.Round().moved.empty());
+}
+
+TEST_F(CheckpointDirectoriesTest, KeepsTheBestOneByTheMetricThatTheProgramNames) {
+  auto mover = Mover(1);
+  const std::vector<double> losses{0.5, 0.1, 0.3, 0.4};
+  for (std::uint64_t step = 1; step <= losses.size(); ++step) {
+    WriteWithLoss(step, losses[step - 1]);
+    EXPECT_FALSE(mover.Round().failure);
+  }
+  EXPECT_THAT(Shared(), ElementsAre(Name(2), Name(4)));
+  EXPECT_THAT(Tier(), ElementsAre(Name(2), Name(4)));
+  WriteWithLoss(5, 0.05);
+  mover.Round();
+  EXPECT_THAT(Shared(), ElementsAre(Name(5)));
+  Write(6);  // by a program that names no metric
+  mover.Round();
+  EXPECT_THAT(Shared(), ElementsAre(Name(6)));
+}
+
+TEST_F(CheckpointDirectoriesTest, BringsTheBestOneEvenIfItWasSuperseded) {
+  WriteWithLoss(1, 0.9);
+  WriteWithLoss(2, 0.1);
+  WriteWithLoss(3, 0.5);
+  EXPECT_FALSE(Mover(1).Settle().failure);
+  EXPECT_THAT(Shared(), ElementsAre(Name(2), Name(3)));
+}
+
+TEST_F(CheckpointDirectoriesTest, LeavesABetterOneOfAnEarlierAttemptTheBest) {
+  WriteWithLoss(1, 0.1);
+  Mover(1).Round();
+  RemoveTree(place_.checkpoints());
+  WriteWithLoss(2, 0.4);
+  WriteWithLoss(3, 0.5);
+  auto mover = Mover(1);
+  mover.Round();
+  EXPECT_TRUE(mover.Round().moved.empty()) << "the tier's best is not the best";
+  EXPECT_THAT(Shared(), ElementsAre(Name(1), Name(3)));
 }
 
 TEST_F(CheckpointDirectoriesTest, NeverMovesATornOne) {

@@ -61,6 +61,32 @@ def test_they_leave_the_same_mllog(place, model, arguments):
         assert value == (pytest.approx(expected, rel=CLOSE) if isinstance(expected, float) else expected), key
 
 
+def test_bf16_trains_nearly_as_fp32_does_in_both_languages(place):
+    losses = {}
+    for number, program in enumerate(twins(place, "fashion")):
+        program.train("--epochs", "2", "--precision", "bf16", ranks=2)
+        losses[number] = program.metrics()["validation_loss"]
+    whole = place("fashion", "python", "fp32")
+    whole.train("--epochs", "2", ranks=2)
+    expected = whole.metrics()["validation_loss"]
+    assert losses[1] == pytest.approx(losses[0], rel=0.05)
+    assert losses[1] == pytest.approx(expected, rel=0.1) and losses[1] != expected
+
+
+@pytest.mark.parametrize("model", ("hepcnn", "resnet50"))
+def test_other_networks_train_in_bf16(place, model):
+    for program in twins(place, model):
+        program.train("--epochs", "1", "--precision", "bf16")
+        assert program.metrics()["validation_loss"][-1] < 20
+
+
+def test_bf16_is_refused_where_gradients_are_wrong_in_it(place):
+    answers = [program.start("--precision", "bf16") for program in twins(place, "cosmoflow")]
+    assert [done.returncode for done in answers] == [2, 2]
+    assert answers[0].stderr == answers[1].stderr
+    assert "wrong gradients of 3-D convolutions in bf16: give --precision fp32" in answers[0].stderr
+
+
 def test_every_optimizer_moves_as_its_twin_does(place):
     for number, options in enumerate([["--optimizer", "sgd", "--weight_decay", "0.01"], ["--optimizer", "lamb"],
                                       ["--optimizer", "sgd", "--trust", "0.02"],

@@ -2,7 +2,6 @@
 
 import atexit
 import contextlib
-import json
 import math
 import mmap
 import os
@@ -13,7 +12,7 @@ import time
 
 import torch
 
-from slipway import _library
+from slipway import _job, _library
 from slipway.checkpoint import _folder, _ranks, _shares, _state, _writing
 from slipway.errors import ArgumentError, FileError, LibraryError, MismatchError, StateError
 
@@ -53,16 +52,11 @@ def load_library():
         pass
 
 
-def _settings():
-    """What the launcher says in SLIPWAY_CONFIG."""
-    try:
-        return json.loads(os.environ.get("SLIPWAY_CONFIG") or "{}")
-    except ValueError:
-        return {}
-
-
 def _keep_of(keep):
-    return _folder.Keep.of(_settings().get("checkpoint", {}).get("keep", 2) if keep is None else keep)
+    if keep is None:
+        wanted = _job.configuration().get("checkpoint", {})
+        keep = {"last": wanted.get("keep", 2), "best": wanted.get("keep_best")}
+    return _folder.Keep.of(keep)
 
 
 def _place_of(folder):
@@ -73,15 +67,16 @@ def _place_of(folder):
     return pathlib.Path(place).absolute()
 
 
-def _manifest_of(step, epoch, metrics):
+def _manifest_of(step, epoch, metrics, keep):
     if not isinstance(step, int) or step < 0:
         raise ArgumentError(f"step is {step!r}, not a number from 0")
     if not math.isfinite(epoch):
         raise ArgumentError(f"epoch is {epoch!r}, not a finite number")
     numbers = {name: float(value) for name, value in (metrics or {}).items()}
-    return {"step": step, "epoch": float(epoch), "world_size": _ranks.size(),
-            "spec_hash": _settings().get("spec_hash", ""),
-            "metrics": {name: value if math.isfinite(value) else None for name, value in numbers.items()}}
+    manifest = {"step": step, "epoch": float(epoch), "world_size": _ranks.size(),
+                "spec_hash": _job.configuration().get("spec_hash", ""),
+                "metrics": {name: value if math.isfinite(value) else None for name, value in numbers.items()}}
+    return {**manifest, "keep_best": {"metric": keep.metric, "goal": keep.goal}} if keep.metric else manifest
 
 
 def _first_failure(failures):
@@ -132,7 +127,8 @@ def _snapshot(tensors):
 
 def save(parts, *, step, epoch=0.0, extra=None, metrics=None, keep=None, folder=None):
     begun = time.monotonic()
-    place, keep, manifest = _place_of(folder), _keep_of(keep), _manifest_of(step, epoch, metrics)
+    place, keep = _place_of(folder), _keep_of(keep)
+    manifest = _manifest_of(step, epoch, metrics, keep)
     settle()
     load_library()
     rank = _ranks.rank()

@@ -6,6 +6,7 @@ gradients of an exchange on their way belong to each rank.
 """
 
 import hashlib
+import io
 import pickle
 import random
 import sys
@@ -68,6 +69,24 @@ def _random_state():
     return state
 
 
+def _is_elsewhere(value):
+    """A pickled tensor of a GPU would come back on the GPU of that number, on every rank."""
+    return isinstance(value, torch.Tensor) and value.device.type != "cpu"
+
+
+class _Pickler(pickle.Pickler):
+    """Tensors of a GPU become those of the CPU; load_state_dict brings them back to where the model is."""
+
+    def reducer_override(self, value):
+        return value.detach().cpu().__reduce_ex__(pickle.DEFAULT_PROTOCOL) if _is_elsewhere(value) else NotImplemented
+
+
+def _pickled(value):
+    file = io.BytesIO()
+    _Pickler(file).dump(value)
+    return file.getvalue()
+
+
 def capture(parts, extra, rank):
     """Collective where the optimizer's state is."""
     tensors, shared, own = [], {"extra": extra}, {}
@@ -83,7 +102,7 @@ def capture(parts, extra, rank):
         shared["sampler"] = _sampler_state(parts["sampler"])
     if parts["rng"]:
         own["rng"] = _random_state()
-    return Captured(tensors, pickle.dumps(shared) if rank == 0 else b"", pickle.dumps(own))
+    return Captured(tensors, _pickled(shared) if rank == 0 else b"", _pickled(own))
 
 
 def _restore_model(model, state):

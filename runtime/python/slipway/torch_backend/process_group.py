@@ -367,7 +367,7 @@ class SlipwayProcessGroup(TorchProcessGroup):
 
     def _end_coalescing(self, *_):
         works, self._coalesced = self._coalesced or [], None
-        return self._joined("coalesced operations", [], works)
+        return self._joined("coalesced operations", [work.result() for work in works], works)
 
     # Life.
 

@@ -29,6 +29,6 @@ def _gathered(exchange, rows, counts):
     """The rows of all ranks, in rank order."""
     rows = dense(rows)
     width = rows[0].numel() if len(rows) else torch.Size(rows.shape[1:]).numel()
-    result = torch.empty((sum(counts), *rows.shape[1:]), dtype=rows.dtype)
+    result = torch.empty((sum(counts), *rows.shape[1:]), dtype=rows.dtype, device=rows.device)
     exchange.allgather(rows, result, [count * width for count in counts])
     return result

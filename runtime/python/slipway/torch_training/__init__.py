@@ -1,0 +1,1 @@
+"""What trainings in PyTorch need beside the exchange of gradients. slipway.torch shows it to programs."""
