@@ -102,6 +102,7 @@ class Resharding {
 
   /// `name` is what messages call the new file.
   void Write(const fs::path& path, const fs::path& name, std::uint64_t begin, std::uint64_t end) {
+    const auto records = end - begin;
     ShardWriter writer(path);
     while (begin < end) {
       const auto [number, first] = parts_.Find(begin);
@@ -113,7 +114,7 @@ class Resharding {
     }
     writer.Append(EndOfShard(format_));
     writer.Close();
-    CheckShard(format_, path, name);
+    CheckShard(format_, path, name, records);
   }
 
  private:

@@ -1,9 +1,11 @@
 #include "staging/convert/shard_part.h"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 
 #include <utility>
 
+#include "core/error.h"
 #include "core/files.h"
 #include "staging/formats/positioned_read.h"
 #include "staging/formats/tfrecord.h"
@@ -78,10 +80,18 @@ std::string_view EndOfShard(DataFormat format) {
   return format == DataFormat::kWebdataset ? std::string_view(kEndOfTar, sizeof kEndOfTar) : std::string_view();
 }
 
-void CheckShard(DataFormat format, const std::filesystem::path& file, const std::filesystem::path& name) {
+void CheckShard(DataFormat format, const std::filesystem::path& file, const std::filesystem::path& name,
+                std::uint64_t records) {
   if (format != DataFormat::kWebdataset) return;
-  WebdatasetSamples samples(name, [](const WebdatasetSample&) {});
-  samples.Scan(OpenFile(file, O_RDONLY).get(), FileBytes(file));
+  std::uint64_t count = 0;
+  WebdatasetSamples samples(name, [&count](const WebdatasetSample&) { ++count; });
+  WithContext("two files of the source may have samples of one key",
+              [&] { samples.Scan(OpenFile(file, O_RDONLY).get(), FileBytes(file)); });
+  if (count == records) return;
+  throw Error(ErrorKind::kEnvironment,
+              fmt::format("'{}' has {} samples of {}: two files of the source have samples of one key", name.string(),
+                          count, records),
+              "write the source again with a key for each sample");
 }
 
 }  // namespace slipway::staging

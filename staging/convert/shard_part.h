@@ -37,8 +37,9 @@ std::unique_ptr<ShardPart> OpenShardPart(DataFormat format, const DatasetFile& f
 bool IsCutByRecords(DataFormat format);
 /// What ends every file of the format.
 std::string_view EndOfShard(DataFormat format);
-/// Checks what was written, where putting records together can break it: keys of samples that two files have.
+/// Checks that the file has `records`, where putting records together can break it: keys of samples that two files have.
 /// `name` is for messages. Errors: Error(kEnvironment).
-void CheckShard(DataFormat format, const std::filesystem::path& file, const std::filesystem::path& name);
+void CheckShard(DataFormat format, const std::filesystem::path& file, const std::filesystem::path& name,
+                std::uint64_t records);
 
 }  // namespace slipway::staging

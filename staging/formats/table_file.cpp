@@ -4,8 +4,10 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <atomic>
 
 #include "core/error.h"
+#include "core/share_out.h"
 
 namespace slipway::staging {
 namespace {
@@ -37,6 +39,18 @@ std::vector<std::unique_ptr<TableFile>> OpenImages(const std::vector<fs::path>& 
     const auto place = std::ranges::lower_bound(classes, folders[i]) - classes.begin();
     files.push_back(OpenImage(paths[i], folders[i].filename().string(), static_cast<std::uint64_t>(place)));
   }
+  return files;
+}
+
+/// Opening a shard reads all its headers: several at once.
+std::vector<std::unique_ptr<TableFile>> OpenAll(DataFormat format, const std::vector<fs::path>& paths) {
+  std::vector<std::unique_ptr<TableFile>> files(paths.size());
+  std::atomic<bool> stopped = false;
+  ShareOut(paths.size(), std::min(UsableProcessors(), paths.size()), stopped, [&]() -> Worker {
+    return [&](std::size_t i) {
+      files[i] = format == DataFormat::kWebdataset ? OpenWebdataset(paths[i]) : OpenNumpyTable(paths[i]);
+    };
+  });
   return files;
 }
 
@@ -83,13 +97,12 @@ void RequireFields(const std::vector<TableField>& fields, const std::vector<Tabl
 
 std::vector<std::unique_ptr<TableFile>> OpenTableFiles(DataFormat format, const std::vector<fs::path>& paths) {
   if (format == DataFormat::kImages) return OpenImages(paths);
-  std::vector<std::unique_ptr<TableFile>> files;
+  auto files = OpenAll(format, paths);
   const std::vector<TableField>* fields = nullptr;
-  for (const auto& path : paths) {
-    files.push_back(format == DataFormat::kWebdataset ? OpenWebdataset(path) : OpenNumpyTable(path));
-    if (files.back()->record_count() == 0) continue;
-    if (fields == nullptr) fields = &files.back()->fields();
-    RequireFields(files.back()->fields(), *fields, path);
+  for (std::size_t i = 0; i < files.size(); ++i) {
+    if (files[i]->record_count() == 0) continue;
+    if (fields == nullptr) fields = &files[i]->fields();
+    RequireFields(files[i]->fields(), *fields, paths[i]);
   }
   return files;
 }

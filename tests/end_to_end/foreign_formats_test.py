@@ -75,16 +75,22 @@ def test_shards_are_shown_checked_cut_and_converted(slipway, shards, tmp_path):
     assert slipway.json("data", "verify", tmp_path / "three")["ok"]
     slipway("data", "convert", "--from", shards, "--to", "tfrecord", "--shards", 2, tmp_path / "records/train")
     classes = {field["name"]: field for field in slipway.json("data", "stats", tmp_path / "records")["fields"]}["cls"]
-    assert (classes["min"], classes["max"]) == (0, 11)
+    assert (classes["values"]["min"], classes["values"]["max"]) == (0, 11)
+    assert slipway.json("data", "stats", shards)["records"] == 12
 
 
 def test_keys_that_two_shards_have_are_not_put_into_one(slipway, tmp_path):
     for name in "ab":
         write_shard(tmp_path / f"shards/{name}.tar", members_of(1))
-    done = slipway("data", "reshard", tmp_path / "shards", "--shards", 1, tmp_path / "one/train", code=2)
+    done = slipway("data", "reshard", tmp_path / "shards", "--shards", 1, tmp_path / "one/train", code=3)
     assert "train-00000-of-00001.tar': byte" in done.stderr.decode()
-    assert "the key '0001' of '0001.jpg' was used before" in done.stderr.decode()
+    assert "the sample '0001' has two members 'jpg'" in done.stderr.decode()
+    assert "two files of the source may have samples of one key" in done.stderr.decode()
     assert not list((tmp_path / "one").iterdir())
+    write_shard(tmp_path / "halves/a.tar", members_of(1)[:1])
+    write_shard(tmp_path / "halves/b.tar", members_of(1)[1:])
+    done = slipway("data", "reshard", tmp_path / "halves", "--shards", 1, tmp_path / "one/train", code=3)
+    assert "has 1 samples of 2: two files of the source have samples of one key" in done.stderr.decode()
 
 
 def test_shards_are_staged_with_their_records(slipway, shards, tmp_path):
@@ -94,7 +100,7 @@ def test_shards_are_staged_with_their_records(slipway, shards, tmp_path):
     assert manifest["format"] == "webdataset" and [file["records"] for file in manifest["files"]] == [5, 7]
     torn = (shards / "part-1.tar").read_bytes()[:3000]
     (shards / "part-1.tar").write_bytes(torn)
-    done = slipway("stage", "in", shards, "--name", "torn", "--tier", "ram", code=2)
+    done = slipway("stage", "in", shards, "--name", "torn", "--tier", "ram", code=3)
     assert "is torn at byte 3000" in done.stderr.decode() and "copy it again" in done.stderr.decode()
 
 
@@ -108,10 +114,10 @@ def test_numpy_files(slipway, tmp_path):
     slipway("data", "convert", "--from", folder, "--to", "hdf5", tmp_path / "all.h5")
     assert slipway.json("data", "info", tmp_path / "all.h5")["records"] == 7
     assert "use 'slipway data convert" in slipway("data", "reshard", folder, "--shards", 2, tmp_path / "n/t",
-                                                  code=1).stderr.decode()
+                                                  code=2).stderr.decode()
     (folder / "b.npz").write_bytes((folder / "b.npz").read_bytes()[:-30])
     assert "b.npz' is a torn zip file" in slipway("stage", "in", folder, "--name", "x", "--tier", "ram",
-                                                  code=2).stderr.decode()
+                                                  code=3).stderr.decode()
 
 
 def test_folders_of_images(slipway, tmp_path):
@@ -130,3 +136,10 @@ def test_folders_of_images(slipway, tmp_path):
         path.write_bytes(path.read_bytes()[:-15])
         done = slipway("data", "verify", path, code=1)
         assert "is torn: " in done.stdout.decode() + done.stderr.decode()
+
+
+def test_the_benchmark_compares_both_formats(slipway):
+    result = slipway.json("bench", "data", "--records", 600, "--epochs", 1)
+    assert (result["schema"], result["records"]) == ("slipway.bench.data/1", 600)
+    assert [row["format"] for row in result["rows"]] == ["tfrecord", "webdataset"]
+    assert all(row["ratio"] > 0 and row["first_batch_ms"] > 0 for row in result["rows"])
