@@ -53,8 +53,9 @@ bool BeginsCompressed(std::span<const std::byte> header) {
   return begins(kGzip) || begins(kZstd) || begins(kXz) || begins(kBzip2);
 }
 
-std::string PathOf(archive_entry* entry) {
-  const char* path = ::archive_entry_pathname_utf8(entry);
+/// A header of one block holds bytes, pax holds UTF-8: the path does not depend on the locale.
+std::string PathOf(archive_entry* entry, bool is_one_block) {
+  const char* path = is_one_block ? ::archive_entry_pathname(entry) : ::archive_entry_pathname_utf8(entry);
   if (path == nullptr) path = ::archive_entry_pathname(entry);
   return path == nullptr ? "" : path;
 }
@@ -132,7 +133,7 @@ void TarMembers::ReadHeader() {
 }
 
 void TarMembers::Enter(archive_entry* entry) {
-  TarMember member{PathOf(entry), header_at_, at_, 0, 0};
+  TarMember member{PathOf(entry, header_.size() == kBlock), header_at_, at_, 0, 0};
   const bool is_directory = ::archive_entry_filetype(entry) == AE_IFDIR;
   if (LeadsOut(member.path)) {
     ThrowMember(member.path, "has a path that leads out of the archive", "write the archive again with relative paths");
