@@ -261,7 +261,7 @@ void DescribeDataCommands(CLI::App& app, Arguments& arguments) {
 
   auto* index = AddCommand(*data, "index", "Where the records of TFRecord files begin",
                            "  slipway data index data/fashion\n  slipway data index --write data/fashion");
-  index->add_option("path", arguments.data_index.path, "A TFRecord file or tar shard, or the folder of a dataset")
+  index->add_option("path", arguments.data_index.path, "A TFRecord file, or the folder of a dataset")
       ->required();
   index->add_flag("--write", arguments.data_index.write, "Write records.index into the folder");
   index->callback(
