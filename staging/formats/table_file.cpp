@@ -33,7 +33,7 @@ std::vector<std::unique_ptr<TableFile>> OpenImages(const std::vector<fs::path>& 
   RequireOneDepth(folders, paths);
   auto classes = folders;
   std::ranges::sort(classes);
-  classes.erase(std::ranges::unique(classes).begin(), classes.end());
+  classes.erase(std::unique(classes.begin(), classes.end()), classes.end());
   std::vector<std::unique_ptr<TableFile>> files;
   for (std::size_t i = 0; i < paths.size(); ++i) {
     const auto place = std::ranges::lower_bound(classes, folders[i]) - classes.begin();
