@@ -27,6 +27,8 @@ pkg_check_modules(LIBGIT2 IMPORTED_TARGET libgit2)
 # Linked in where there is an archive of it: each shared library is one more to load at every start.
 find_library(MINIZIP_LIBRARY NAMES libminizip.a minizip REQUIRED)
 find_path(MINIZIP_INCLUDE_DIR minizip/unzip.h REQUIRED)
+find_library(LIBARCHIVE_LIBRARY NAMES libarchive.a archive REQUIRED)
+find_path(LIBARCHIVE_INCLUDE_DIR archive.h REQUIRED)
 find_library(NCURSESW_LIBRARY NAMES libncursesw.a ncursesw REQUIRED)
 find_library(TINFO_LIBRARY NAMES libtinfo.a tinfo REQUIRED)
 find_path(NCURSES_INCLUDE_DIR curses.h REQUIRED)

@@ -164,6 +164,10 @@ std::string_view HeaderText(std::span<const std::byte> bytes, std::string_view n
 }  // namespace
 
 NumpyHeader ParseNumpyHeader(std::span<const std::byte> bytes, std::string_view name) {
+  return ParseNumpyHeader(bytes, bytes.size(), name);
+}
+
+NumpyHeader ParseNumpyHeader(std::span<const std::byte> bytes, std::uint64_t file_bytes, std::string_view name) {
   const auto text = HeaderText(bytes, name);
   const auto words = ReadWords(text, name);
   NumpyHeader header;
@@ -180,8 +184,8 @@ NumpyHeader ParseNumpyHeader(std::span<const std::byte> bytes, std::string_view 
       ThrowNpy(name, "has a shape that is too large to count");
     }
   }
-  if (header.value_bytes != bytes.size() - header.values_at) {
-    ThrowNpy(name, fmt::format("has {} bytes of values, its NumPy header announces {}", bytes.size() - header.values_at,
+  if (header.value_bytes != file_bytes - header.values_at) {
+    ThrowNpy(name, fmt::format("has {} bytes of values, its NumPy header announces {}", file_bytes - header.values_at,
                                header.value_bytes));
   }
   return header;

@@ -11,7 +11,7 @@ packages_build=(
   libncurses-dev          # slipway watch
   libboost-dev libeigen3-dev liblbfgspp-dev  # ensembles: Sobol points, models, their best places; serve: Boost.Beast
   librandom123-dev        # ensembles: random numbers without a state
-  libhdf5-dev zlib1g-dev libminizip-dev libprotozero-dev libturbojpeg0-dev
+  libhdf5-dev zlib1g-dev libminizip-dev libarchive-dev libprotozero-dev libturbojpeg0-dev
   libsodium-dev           # staging across nodes: the proofs of the group's key
   libcurl4-openssl-dev    # notifications to webhooks
   libslurm-dev            # optional: the module for libslurm

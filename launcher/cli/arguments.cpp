@@ -205,7 +205,7 @@ void DescribeDataMakers(CLI::App& data, Arguments& arguments) {
   convert
       ->add_option("--from", arguments.data_convert.sources,
                    "A .npy or .npz file, a folder with a folder of images for each class (JPEG, PNG, GIF, BMP, WebP), "
-                   "TFRecord or HDF5 files or their folder; may be given several times")
+                   "WebDataset, TFRecord or HDF5 files or their folder; may be given several times")
       ->allow_extra_args(false);
   convert->add_option("--images", arguments.data_convert.images, "idx3 file, may be gzip-compressed");
   convert->add_option("--labels", arguments.data_convert.labels, "idx1 file, may be gzip-compressed");
@@ -224,9 +224,10 @@ void DescribeDataMakers(CLI::App& data, Arguments& arguments) {
     arguments.command = [&](Session& session) { return DataConvert(arguments.data_convert, session.output); };
   });
 
-  auto* reshard = AddCommand(data, "reshard", "Cut TFRecord files into another number of files, record by record",
+  auto* reshard = AddCommand(data, "reshard", "Cut TFRecord files or WebDataset shards into another number of files",
                              "  slipway data reshard data/fashion --shards 16 data/fashion16/train");
-  reshard->add_option("source", arguments.data_reshard.source, "A TFRecord file, or the folder of a dataset")
+  reshard
+      ->add_option("source", arguments.data_reshard.source, "A TFRecord file or tar shard, or the folder of a dataset")
       ->required();
   reshard->add_option("--shards", arguments.data_reshard.shards, "Number of files")->required()->check(kPositive);
   reshard->add_option("destination", arguments.data_reshard.destination, "Prefix of the new files")->required();
@@ -260,7 +261,8 @@ void DescribeDataCommands(CLI::App& app, Arguments& arguments) {
 
   auto* index = AddCommand(*data, "index", "Where the records of TFRecord files begin",
                            "  slipway data index data/fashion\n  slipway data index --write data/fashion");
-  index->add_option("path", arguments.data_index.path, "A TFRecord file, or the folder of a dataset")->required();
+  index->add_option("path", arguments.data_index.path, "A TFRecord file, or the folder of a dataset")
+      ->required();
   index->add_flag("--write", arguments.data_index.write, "Write records.index into the folder");
   index->callback(
       [&] { arguments.command = [&](Session& session) { return DataIndex(arguments.data_index, session.output); }; });

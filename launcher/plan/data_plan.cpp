@@ -65,8 +65,9 @@ staging::PlanRequest NodeOf(const Spec& spec, int node, const DatasetSpec& datas
   staging::PlanRequest for_whom;
   for_whom.nodes = spec.nodes_of_job();
   for_whom.node = node;
-  const bool has_records = dataset.format != staging::DataFormat::kRaw;  // only the batch reader reads a stream
-  for_whom.can_stream = has_records && launch.engine != EngineChoice::kSlurm && launch.nodes == 1;
+  // Only the batch reader reads a stream, and labels of images need all folders.
+  const bool streams = dataset.format != staging::DataFormat::kRaw && dataset.format != staging::DataFormat::kImages;
+  for_whom.can_stream = streams && launch.engine != EngineChoice::kSlurm && launch.nodes == 1;
   for_whom.can_share = false;
   for_whom.read_ahead = Bytes{kReadAheadOfRank * static_cast<std::uint64_t>(launch.ranks_per_node)};
   return for_whom;

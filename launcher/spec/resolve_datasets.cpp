@@ -33,8 +33,17 @@ void ResolveFormat(const std::string& path, Json& dataset, Report& report, const
     dataset["format"] = WordOf(*format);
   } else {
     report.Error(draft.PlaceOf(path + ".source"),
-                 "neither names nor content tell one format for all files; add format: tfrecord, hdf5 or raw");
+                 "neither names nor content tell one format for all files; add format: tfrecord, hdf5, webdataset, "
+                 "numpy, images or raw");
   }
+}
+
+/// The label of an image is the place of its folder among all folders: one file alone does not tell it.
+void CheckImages(const std::string& path, const Json& dataset, Report& report, const Draft& draft) {
+  if (dataset["format"] != "images" || (dataset["overlap"] != true && dataset["distribute"] != "node-shard")) return;
+  report.Error(draft.PlaceOf(path + (dataset["overlap"] == true ? ".overlap" : ".distribute")),
+               "images need all class folders on every node before the first batch; write overlap: false and "
+               "distribute: replicate, or convert them: slipway data convert --to tfrecord");
 }
 
 /// What goes by records cannot be had of files whose content is not looked at.
@@ -42,11 +51,11 @@ void CheckRaw(const std::string& path, const Json& dataset, Report& report, cons
   if (dataset["format"] != "raw") return;
   if (dataset["overlap"] == true) {
     report.Error(draft.PlaceOf(path + ".overlap"),
-                 "overlap is for TFRecord and HDF5: a program finds raw files when all of them have arrived");
+                 "overlap is for formats with records: a program finds raw files when all of them have arrived");
   }
   if (dataset["distribute"] == "node-shard") {
     report.Error(draft.PlaceOf(path + ".distribute"),
-                 "node-shard is for TFRecord and HDF5: raw files have no records to share out; write replicate");
+                 "node-shard is for formats with records: raw files have no records to share out; write replicate");
   }
 }
 
@@ -72,6 +81,7 @@ void ResolveDatasets(const Sources&, Report& report, Draft& draft) {
     }
     ResolveFormat(path, dataset, report, draft);
     CheckRaw(path, dataset, report, draft);
+    CheckImages(path, dataset, report, draft);
   }
 }
 

@@ -37,10 +37,11 @@ Source OpenDataset(const std::vector<fs::path>& sources) {
   };
   if (dataset.format == DataFormat::kTfrecord) return from(ProduceFromTfrecords(files));
   if (dataset.format == DataFormat::kHdf5) return from(ProduceFromHdf5(files));
+  if (IsTableFormat(dataset.format)) return from(ProduceFromTables(dataset.format, files));
   throw Error(
       ErrorKind::kUsage, fmt::format("'{}' cannot be converted", files[0].string()),
-      "sources are .npy and .npz files, folders of images, TFRecord and HDF5; idx files are given with --images "
-      "and --labels");
+      "sources are .npy and .npz files, tar shards, folders of images, TFRecord and HDF5; idx files are given with "
+      "--images and --labels");
 }
 
 Source OpenImages(const fs::path& directory) {
@@ -63,7 +64,7 @@ Source Open(const ConvertOptions& options) {
 }
 
 void RequireKnownTarget(const ConvertOptions& options) {
-  if (options.to == DataFormat::kRaw)
+  if (options.to != DataFormat::kTfrecord && options.to != DataFormat::kHdf5)
     throw Error(ErrorKind::kUsage, "data is converted to tfrecord or to hdf5", "use --to tfrecord or --to hdf5");
   if (options.to == DataFormat::kHdf5 && options.compression != Compression::kNone) {
     throw Error(ErrorKind::kUsage, "only TFRecord files are compressed", "leave the compression out, or use tfrecord");

@@ -1,20 +1,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <iterator>
 
 #include "core/error.h"
-#include "core/files.h"
 #include "staging/convert/record_producer.h"
 #include "staging/dataset/folder.h"
-#include "staging/formats/image_header.h"
 
 namespace slipway::staging {
 namespace {
 namespace fs = std::filesystem;
-
-constexpr std::uint64_t kLargestImage = 1 << 30;  // a record holds at most 2 GiB
 
 /// The classes: their numbers are their places in the order of names, whatever is in them.
 std::vector<fs::path> ClassFoldersOf(const fs::path& directory) {
@@ -47,56 +42,24 @@ class ImageProducer final : public RecordProducer {
   }
 
   std::uint64_t record_count() const override { return images_.size(); }
-  const std::vector<ProducedField>& fields() const override { return fields_; }
+  const std::vector<ProducedField>& fields() const override { return images_[0]->fields(); }
 
   std::span<const std::byte> Value(std::uint64_t record, std::size_t field) override {
-    Load(record);
-    switch (field) {
-      case 0: return std::as_bytes(std::span(classes_[static_cast<std::size_t>(images_[record].label)]));
-      case 1: return std::as_bytes(std::span(numbers_).subspan(0, 1));
-      case 2: return std::as_bytes(std::span(content_));
-      case 3: return std::as_bytes(std::span(numbers_).subspan(1, 1));
-      default: return std::as_bytes(std::span(numbers_).subspan(2, 1));
-    }
+    return images_[record]->Value(0, field, buffer_);
   }
 
  private:
-  struct Image {
-    fs::path path;
-    std::int64_t label;
-  };
-
   void AddClass(const fs::path& folder, std::vector<LeftOutFile>& left_out) {
     const auto found = ImageFilesIn(folder);
     RequireImages(found, folder);
-    for (const auto& file : found.files) images_.push_back({file.path, static_cast<std::int64_t>(classes_.size())});
+    for (const auto& file : found.files) images_.push_back(OpenImage(file.path, folder.filename().string(), classes_));
     left_out.insert(left_out.end(), found.left_out.begin(), found.left_out.end());
-    classes_.push_back(folder.filename().string());
+    ++classes_;
   }
 
-  void Load(std::uint64_t record) {
-    if (record == loaded_) return;
-    const auto& image = images_[record];
-    if (fs::file_size(image.path) > kLargestImage) {
-      throw Error(ErrorKind::kEnvironment, fmt::format("the image '{}' is too large for a record", image.path.string()),
-                  "make it smaller, or leave it out");
-    }
-    content_ = ReadFile(image.path);
-    const auto size = ReadImageSize(std::as_bytes(std::span(content_)), image.path.string());
-    numbers_ = {size.height, image.label, size.width};
-    loaded_ = record;
-  }
-
-  std::vector<Image> images_;
-  std::vector<std::string> classes_;
-  const std::vector<ProducedField> fields_ = {{"class", NumberType::kUint8, {}, true},
-                                              {"height", NumberType::kInt64, {}},
-                                              {"image", NumberType::kUint8, {}, true},
-                                              {"label", NumberType::kInt64, {}},
-                                              {"width", NumberType::kInt64, {}}};
-  std::uint64_t loaded_ = ~0ULL;
-  std::string content_;
-  std::array<std::int64_t, 3> numbers_{};  // height, label, width
+  std::vector<std::unique_ptr<TableFile>> images_;
+  std::uint64_t classes_ = 0;
+  std::vector<std::byte> buffer_;
 };
 
 }  // namespace

@@ -11,23 +11,11 @@
 #include <vector>
 
 #include "staging/dataset/left_out.h"
-#include "staging/formats/hdf5.h"
+#include "staging/formats/table_file.h"
 
 namespace slipway::staging {
 
-/// One named value of every record.
-struct ProducedField {
-  std::string name;
-  NumberType type = NumberType::kUint8;
-  std::vector<std::uint64_t> shape;  ///< of one record; empty = one number
-  bool any_length = false;           ///< bytes whose number differs between records; `shape` is empty then
-};
-
-/// Bytes of one value. Errors: Error(kEnvironment) when they do not fit 64 bits.
-std::uint64_t BytesPerValue(const ProducedField& field);
-/// Refuses a field whose records would all be empty: there may be any number of them. Errors: Error(kEnvironment)
-/// naming the field.
-void RequireValues(const ProducedField& field, const std::filesystem::path& source);
+using ProducedField = TableField;
 
 /// Records by number, all with the same fields. Used by one thread, in ascending order: another order is slow.
 /// Errors of reads: Error(kEnvironment) naming the source and the record.
@@ -62,6 +50,8 @@ std::unique_ptr<RecordProducer> ProduceFromImageFolders(const std::filesystem::p
                                                         std::vector<LeftOutFile>& left_out);
 /// True when `directory` has folders with images in them.
 bool HasImageFolders(const std::filesystem::path& directory);
+/// Files of one table format (table_file.h), record after record. Holds what TableFile holds of all of them.
+std::unique_ptr<RecordProducer> ProduceFromTables(DataFormat format, const std::vector<std::filesystem::path>& files);
 /// The fields of the first record; every record must have the same fields with the same number of values. A bytes
 /// feature may have any length. Records whose values are not asked for need not be Examples. Reads every file twice,
 /// the first time to count. Holds one file.

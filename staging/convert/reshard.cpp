@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <memory>
 #include <span>
 #include <string_view>
 
@@ -15,8 +16,8 @@
 #include "staging/convert/files_in_turn.h"
 #include "staging/convert/pending_files.h"
 #include "staging/convert/shard_names.h"
+#include "staging/convert/shard_part.h"
 #include "staging/dataset/dataset_files.h"
-#include "staging/formats/tfrecord.h"
 
 namespace slipway::staging {
 namespace fs = std::filesystem;
@@ -24,27 +25,17 @@ namespace {
 
 constexpr std::uint64_t kPieceRecords = 1024;  // between two reports
 
-/// A file of the source.
-struct ShardPart {
-  TfrecordFile file;
+/// A file of the source, and itself for the kernel.
+struct OpenPart {
+  std::unique_ptr<ShardPart> part;
   UniqueFd fd;
-  std::uint64_t record_count() const { return file.record_count(); }
+  std::uint64_t record_count() const { return part->record_count(); }
 };
-
-ShardPart OpenPart(const DatasetFile& listed) {
-  TfrecordFile file(listed.path);
-  CheckPromises(listed, file.byte_count(), file.record_count());
-  return {std::move(file), OpenFile(listed.path, O_RDONLY)};
-}
 
 std::vector<fs::path> PathsOf(const DatasetFiles& dataset) {
   std::vector<fs::path> paths;
   for (const auto& file : dataset.files) paths.push_back(file.path);
   return paths;
-}
-
-std::uint64_t OffsetOf(const TfrecordFile& file, std::uint64_t record) {
-  return record < file.record_count() ? file.offsets()[record] : file.frames().size();
 }
 
 /// Errors that say "this pair of files cannot do that", not "the disk is bad".
@@ -56,15 +47,16 @@ class ShardWriter {
  public:
   explicit ShardWriter(fs::path path) : path_(std::move(path)), fd_(OpenFile(path_, O_WRONLY | O_CREAT | O_EXCL)) {}
 
-  /// Records [begin, end) of `part`, counted in its file.
-  void Append(const ShardPart& part, std::uint64_t begin, std::uint64_t end) {
-    for (auto record = begin; record < end; ++record) part.file.Record(record);  // checks its CRC
-    auto from = OffsetOf(part.file, begin);
-    const auto to = OffsetOf(part.file, end);
-    if (part.file.compression() == Compression::kNone) from = CopyInKernel(part, from, to);
-    const auto rest = part.file.frames().subspan(from, to - from);
-    WriteAll(fd_.get(), {reinterpret_cast<const char*>(rest.data()), rest.size()}, path_);
+  /// Records [begin, end) of `source`, counted in its file.
+  void Append(const OpenPart& source, std::uint64_t begin, std::uint64_t end) {
+    auto range = source.part->CheckedRange(begin, end);
+    if (source.part->IsPlain()) range.begin = CopyInKernel(source, range);
+    if (range.begin == range.end) return;
+    const auto rest = source.part->Bytes(range, buffer_);
+    Append({reinterpret_cast<const char*>(rest.data()), rest.size()});
   }
+
+  void Append(std::string_view bytes) { WriteAll(fd_.get(), bytes, path_); }
 
   void Close() {
     CheckErrno(::fsync(fd_.get()), fmt::format("cannot sync '{}'", path_.string()));
@@ -73,10 +65,11 @@ class ShardWriter {
 
  private:
   /// Returns how far it came: what is left is to be written.
-  std::uint64_t CopyInKernel(const ShardPart& part, std::uint64_t from, std::uint64_t to) {
-    while (from < to && kernel_copies_) {
+  std::uint64_t CopyInKernel(const OpenPart& source, ByteRange range) {
+    auto from = range.begin;
+    while (from < range.end && kernel_copies_) {
       auto at = static_cast<off64_t>(from);
-      const auto count = ::copy_file_range(part.fd.get(), &at, fd_.get(), nullptr, to - from, 0);
+      const auto count = ::copy_file_range(source.fd.get(), &at, fd_.get(), nullptr, range.end - from, 0);
       if (count > 0) {
         from += static_cast<std::uint64_t>(count);
       } else if (count == 0 || MustBeWritten(errno)) {
@@ -91,17 +84,25 @@ class ShardWriter {
   fs::path path_;
   UniqueFd fd_;
   bool kernel_copies_ = true;
+  std::vector<std::byte> buffer_;
 };
 
 class Resharding {
  public:
   Resharding(const DatasetFiles& dataset, const ConvertProgress& progress)
-      : parts_(PathsOf(dataset), [&dataset](std::size_t number) { return OpenPart(dataset.files[number]); }),
+      : format_(dataset.format),
+        parts_(PathsOf(dataset),
+               [&dataset](std::size_t number) {
+                 const auto& file = dataset.files[number];
+                 return OpenPart{OpenShardPart(dataset.format, file), OpenFile(file.path, O_RDONLY)};
+               }),
         progress_(progress) {}
 
   std::uint64_t record_count() const { return parts_.record_count(); }
 
-  void Write(const fs::path& path, std::uint64_t begin, std::uint64_t end) {
+  /// `name` is what messages call the new file.
+  void Write(const fs::path& path, const fs::path& name, std::uint64_t begin, std::uint64_t end) {
+    const auto records = end - begin;
     ShardWriter writer(path);
     while (begin < end) {
       const auto [number, first] = parts_.Find(begin);
@@ -111,32 +112,36 @@ class Resharding {
       begin += count;
       if (progress_) progress_(begin, record_count());
     }
+    writer.Append(EndOfShard(format_));
     writer.Close();
+    CheckShard(format_, path, name, records);
   }
 
  private:
-  FilesInTurn<ShardPart> parts_;
+  DataFormat format_;
+  FilesInTurn<OpenPart> parts_;
   const ConvertProgress& progress_;
 };
 
 ConvertResult ReshardFiles(const ReshardOptions& options) {
   const auto target = ShardTargetOf(options.destination);
   const auto dataset = FindDatasetFiles(options.source);
-  if (dataset.format != DataFormat::kTfrecord) {
+  if (!IsCutByRecords(dataset.format)) {
     throw Error(ErrorKind::kUsage,
-                fmt::format("'{}' is {}: only TFRecord is cut on the borders of records", options.source.string(),
-                            WordOf(dataset.format)),
+                fmt::format("'{}' is {}: only TFRecord and WebDataset are cut on the borders of records",
+                            options.source.string(), WordOf(dataset.format)),
                 "use 'slipway data convert --to tfrecord --shards N'");
   }
   Resharding work(dataset, options.progress);
   const auto records = work.record_count();
   CheckShardCount(options.shards, records);
   RefuseAnotherSet(target, options.shards);
-  const auto names = ShardNames(target.name, options.shards);
+  const auto names = ShardNames(target.name, options.shards, dataset.format);
   RefuseToReplace(PathsOf(dataset), target.directory, names);
   PendingFiles pending(target.directory);
   for (std::uint64_t shard = 0; shard < names.size(); ++shard) {
-    work.Write(pending.Add(names[shard]), shard * records / names.size(), (shard + 1) * records / names.size());
+    work.Write(pending.Add(names[shard]), target.directory / names[shard], shard * records / names.size(),
+               (shard + 1) * records / names.size());
   }
   return {pending.Publish(), records, pending.bytes(), dataset.left_out, dataset.files.size()};
 }

@@ -1,5 +1,5 @@
-/// Splits TFRecord files into another number of files, at the borders of records. Records are copied, not encoded
-/// again.
+/// Splits TFRecord files or WebDataset shards into another number of files, at the borders of records. Records are
+/// copied, not encoded again.
 #pragma once
 
 #include <filesystem>
@@ -16,12 +16,13 @@ struct ReshardOptions {
   ConvertProgress progress;
 };
 
-/// Record i stays record i. Every file gets the same number of records, or one more. Both CRCs of every record are
-/// checked on the way. The result is not compressed, even if the sources are.
+/// Record i stays record i. Every file gets the same number of records, or one more. Both CRCs of every record of a
+/// TFRecord file are checked on the way. The result is not compressed, even if the sources are.
 ///
 /// Cost:   two reads, one to count the records and one for the check. Plain bytes are copied inside the kernel where it
 ///         can (copy_file_range). One file of the source is open at a time, and in memory if it is compressed.
-/// Errors: those of Convert; Error(kUsage) for HDF5, or when source and destination are the same files.
+/// Errors: those of Convert; Error(kEnvironment) for two samples of one key in a new shard; Error(kUsage) for other
+/// formats, or when source and destination are the same files.
 ConvertResult Reshard(const ReshardOptions& options);
 
 }  // namespace slipway::staging

@@ -20,7 +20,15 @@ namespace {
 constexpr auto kDefaultName = "train";
 constexpr int kMostShards = 99999;  // five digits in the name
 
-constexpr std::array<std::string_view, 2> kSuffixes = {".tfrecord", ".h5"};
+constexpr std::array<std::string_view, 3> kSuffixes = {".tfrecord", ".h5", ".tar"};
+
+std::string_view SuffixOf(DataFormat format) {
+  switch (format) {
+    case DataFormat::kHdf5: return ".h5";
+    case DataFormat::kWebdataset: return ".tar";
+    default: return ".tfrecord";
+  }
+}
 
 /// "NAME-00001-of-00004.tfrecord" or .h5 of another number of shards than `shards`.
 bool IsOfAnotherSet(std::string_view file, std::string_view name, int shards) {
@@ -54,13 +62,13 @@ ShardTarget ShardTargetOf(const fs::path& destination) {
   if (!destination.has_filename()) return {destination.parent_path(), kDefaultName};
   if (fs::is_directory(destination)) return {destination, kDefaultName};
   const auto extension = destination.extension();
-  const bool known = extension == ".tfrecord" || extension == ".h5" || extension == ".hdf5";
+  const bool known = std::ranges::find(kSuffixes, extension) != kSuffixes.end() || extension == ".hdf5";
   auto directory = destination.has_parent_path() ? destination.parent_path() : fs::path(".");
   return {std::move(directory), (known ? destination.stem() : destination.filename()).string()};
 }
 
 std::vector<std::string> ShardNames(const std::string& name, int shards, DataFormat format) {
-  const auto suffix = kSuffixes[format == DataFormat::kHdf5 ? 1 : 0];
+  const auto suffix = SuffixOf(format);
   std::vector<std::string> names;
   for (int shard = 0; shard < shards; ++shard) {
     names.push_back(fmt::format("{}-{:05}-of-{:05}{}", name, shard, shards, suffix));

@@ -19,7 +19,7 @@ struct ShardTarget {
 /// means the name "train". Errors: Error(kUsage) when it is empty.
 ShardTarget ShardTargetOf(const std::filesystem::path& destination);
 
-/// "NAME-00000-of-00004.tfrecord" (or .h5) and so on.
+/// "NAME-00000-of-00004.tfrecord" (or .h5, .tar) and so on.
 std::vector<std::string> ShardNames(const std::string& name, int shards, DataFormat format = DataFormat::kTfrecord);
 
 /// Errors: Error(kUsage) unless 1 <= shards <= records (and at most 99,999).

@@ -5,6 +5,7 @@
 #include "core/error.h"
 #include "staging/foreign/foreign_hdf5.h"
 #include "staging/formats/detect.h"
+#include "staging/formats/table_file.h"
 
 namespace slipway::staging {
 
@@ -16,15 +17,24 @@ void ReadEveryValue(const std::filesystem::path& path, CheckedFile& checked) {
   checked.records = CommonRows(file.Datasets());
 }
 
+/// Opening checks what the bytes that stream past do not show: members of .npz, arrays in samples. Every value is read.
+std::uint64_t ReadTable(const std::filesystem::path& path, DataFormat format) {
+  const auto table = std::move(OpenTableFiles(format, {path}).front());
+  std::vector<std::byte> buffer;
+  for (std::uint64_t record = 0; record < table->record_count(); ++record) {
+    WithContext(fmt::format("in '{}': record {}", path.string(), record), [&] {
+      for (std::size_t field = 0; field < table->fields().size(); ++field) table->Value(record, field, buffer);
+    });
+  }
+  return table->record_count();
+}
+
 }  // namespace
 
 CheckedFile CheckFile(const DatasetFile& file, const std::function<void(std::uint64_t)>& progress) {
   CheckedFile checked;
   checked.format = DetectFormat(file.path);
-  if (checked.format == DataFormat::kRaw) {
-    throw Error(ErrorKind::kEnvironment, fmt::format("'{}' is neither a TFRecord nor an HDF5 file", file.path.string()),
-                "name TFRecord or HDF5 files");
-  }
+  if (checked.format == DataFormat::kRaw) ThrowNoData(file.path);
   const auto check = MakeStreamCheck(checked.format, file.path);
   FeedFile(file.path, *check, [&](std::uint64_t count) {
     checked.bytes += count;
@@ -33,6 +43,7 @@ CheckedFile CheckFile(const DatasetFile& file, const std::function<void(std::uin
   const auto summary = check->Finish();
   checked.records = summary.records;
   if (checked.format == DataFormat::kHdf5) ReadEveryValue(file.path, checked);
+  if (IsTableFormat(checked.format)) checked.records = ReadTable(file.path, checked.format);
   CheckPromises(file, checked.bytes, checked.records);
   return checked;
 }

@@ -101,9 +101,12 @@ DatasetFiles FilesOfDirectory(const fs::path& directory, FolderReading reading) 
   auto found =
       DataFilesIn(directory, reading == FolderReading::kEveryFile ? FoldersBelow::kWalked : FoldersBelow::kLeftOut);
   if (found.files.empty()) {
+    if (auto images = ImageFilesIn(directory); !images.files.empty()) found = std::move(images);
+  }
+  if (found.files.empty()) {
     const auto others = DescribeLeftOut(found.left_out, 0);
     throw Error(ErrorKind::kEnvironment,
-                fmt::format("'{}' holds neither a {} nor TFRecord or HDF5 files{}{}", directory.string(), kManifestName,
+                fmt::format("'{}' holds neither a {} nor data files{}{}", directory.string(), kManifestName,
                             others.empty() ? "" : ": ", others),
                 "name the directory of the data, or convert it: slipway data convert");
   }
@@ -140,6 +143,12 @@ DatasetFiles DescribeFiles(std::vector<fs::path> paths) {
   auto dataset = WithOneFormat(FilesAt(std::move(paths)));
   dataset.leases = std::move(leases);
   return dataset;
+}
+
+void ThrowNoData(const fs::path& path) {
+  throw Error(ErrorKind::kEnvironment,
+              fmt::format("'{}' is neither TFRecord, HDF5, a tar shard, a NumPy file nor an image", path.string()),
+              "name data files; idx files become TFRecord or HDF5 with 'slipway data convert'");
 }
 
 void CheckPromises(const DatasetFile& file, std::uint64_t bytes, std::optional<std::uint64_t> records) {

@@ -37,15 +37,19 @@ enum class FolderReading {
   kEveryFile   ///< all data files, also of the folders in it, each for itself
 };
 
-/// `path` is one of: a directory with a manifest.json (schema slipway.manifest/1), a directory of TFRecord or of HDF5
-/// files (see folder.h), or one file.
-/// Errors: Error(kEnvironment): not there, no data files, both formats in one dataset. Also a broken manifest, one that
+/// `path` is one of: a directory with a manifest.json (schema slipway.manifest/1), a directory of files
+/// of one format (see folder.h), or one file.
+/// Errors: Error(kEnvironment): not there, no data files, several formats in one dataset. Also a broken manifest, one
+/// that
 ///         names a file outside its directory, and an index that is damaged or of other files. Error(kBusy): a
 ///         generation that is being removed.
 DatasetFiles FindDatasetFiles(const std::filesystem::path& path, FolderReading reading = FolderReading::kAsDataset);
 
 /// The given files, with the format of their content. Errors: Error(kEnvironment): none, or several formats.
 DatasetFiles DescribeFiles(std::vector<std::filesystem::path> files);
+
+/// For a file of none of the formats with records.
+[[noreturn]] void ThrowNoData(const std::filesystem::path& path);
 
 /// Errors: Error(kEnvironment) naming the file whose numbers differ from the manifest.
 void CheckPromises(const DatasetFile& file, std::uint64_t bytes, std::optional<std::uint64_t> records);

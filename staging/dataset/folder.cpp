@@ -21,8 +21,9 @@ namespace slipway::staging {
 namespace fs = std::filesystem;
 namespace {
 
+/// Pictures beside data are not data: images are taken where they are asked for.
 bool IsWanted(DataFormat format, std::optional<DataFormat> wanted) {
-  return wanted ? format == *wanted : format != DataFormat::kRaw;
+  return wanted ? format == *wanted : format != DataFormat::kRaw && format != DataFormat::kImages;
 }
 
 /// What Slipway writes beside data about it.
@@ -137,6 +138,7 @@ std::vector<LeftOutFile> Walk(const fs::path& folder, std::function<bool(const f
 std::vector<LeftOutFile> WalkFolder(const fs::path& folder, std::optional<DataFormat> wanted,
                                     const OnFolderFile& on_file, FoldersBelow below) {
   if (wanted == DataFormat::kRaw) return Walk(folder, {}, on_file, below);
+  if (wanted == DataFormat::kImages) return Walk(folder, IsNamedAsImage, on_file, below);
   return Walk(
       folder, [wanted](const fs::path& path) { return IsWanted(FormatOfName(path), wanted); }, on_file, below);
 }
@@ -170,13 +172,15 @@ std::optional<DataFormat> FormatHeldBy(const fs::path& path) {
     return format == DataFormat::kRaw ? std::nullopt : std::optional(format);
   }
   std::optional<DataFormat> held;
+  bool has_images = false;
   for (const auto& file : WalkFolder(path, {}).files) {
     const auto format = file.is_named_so ? FormatOfName(file.path) : DetectFormat(file.path);
-    if (format == DataFormat::kRaw || format == held) continue;
+    has_images = has_images || format == DataFormat::kImages;
+    if (!IsWanted(format, {}) || format == held) continue;
     if (held) return {};
     held = format;
   }
-  return held;
+  return held || !has_images ? held : DataFormat::kImages;
 }
 
 }  // namespace slipway::staging

@@ -34,7 +34,7 @@ using OnFolderFile = std::function<void(FolderFile file)>;
 enum class FoldersBelow { kWalked, kLeftOut };
 
 /// All files of `folder` that may be of `wanted`. Files with names of another kind are still to be checked
-/// (HoldsWanted). Nothing wanted: TFRecord and HDF5. kRaw: everything except folders, with links and hidden files.
+/// (HoldsWanted). Nothing wanted: all formats but images. kRaw: everything except folders, with links and hidden files.
 /// Links to folders are not followed. Slipway's own manifest and index do not count as files.
 ///
 /// Gives each file to `on_file`, in no order, and returns what is left out already.
@@ -49,7 +49,7 @@ FolderFiles WalkFolder(const std::filesystem::path& folder, std::optional<DataFo
 /// Decides by the file's first bytes, unless its name says it. Errors: SystemError.
 bool HoldsWanted(const FolderFile& file, std::optional<DataFormat> wanted);
 
-/// The TFRecord and HDF5 files: WalkFolder, and HoldsWanted of each file one after the other. Sorted by path.
+/// The files of all formats but images: WalkFolder, and HoldsWanted of each file one after the other. Sorted by path.
 FolderFiles DataFilesIn(const std::filesystem::path& folder, FoldersBelow below);
 
 /// The JPEG, PNG, GIF, BMP and WebP files below `folder`, by name or by their first bytes. Sorted by path.

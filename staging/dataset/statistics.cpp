@@ -6,11 +6,14 @@
 #include <array>
 #include <cmath>
 #include <span>
+#include <type_traits>
 #include <utility>
 
 #include "core/error.h"
 #include "staging/foreign/foreign_hdf5.h"
+#include "staging/formats/convert_numbers.h"
 #include "staging/formats/example.h"
+#include "staging/formats/table_file.h"
 #include "staging/formats/tfrecord.h"
 
 namespace slipway::staging {
@@ -176,6 +179,49 @@ void AddHdf5Files(const std::vector<DatasetFile>& files, Fields& fields, Dataset
   if (result.uneven.empty()) result.records = records;
 }
 
+template <class Number>
+void AddNumbers(FieldStatistics& field, const TableField& form, std::span<const std::byte> bytes) {
+  std::vector<Number> values(bytes.size() / SizeOf(form.type));
+  ConvertNumbers(form.type, bytes, std::span(values));
+  if constexpr (std::is_integral_v<Number>) {
+    AddIntegers<Number>(field, values);
+  } else {
+    for (const auto value : values) field.values.Add(value);
+  }
+}
+
+void AddTableValue(FieldStatistics& field, const TableField& form, std::span<const std::byte> bytes) {
+  ++field.records;
+  if (form.any_length) return AddBytes(field, {reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+  if (!IsIntegerType(form.type)) return AddNumbers<double>(field, form, bytes);
+  form.type == NumberType::kUint64 ? AddNumbers<std::uint64_t>(field, form, bytes)
+                                   : AddNumbers<std::int64_t>(field, form, bytes);
+}
+
+void AddTable(const TableFile& table, Fields& fields) {
+  std::vector<std::byte> buffer;
+  for (std::size_t i = 0; i < table.fields().size(); ++i) {
+    const auto& form = table.fields()[i];
+    auto& field = FieldOf(fields, form.name, form.any_length ? WordOf(FeatureKind::kBytes) : WordOf(form.type));
+    if (form.any_length || !form.shape.empty() || !IsIntegerType(form.type)) field.classes.reset();
+    for (std::uint64_t record = 0; record < table.record_count(); ++record) {
+      AddTableValue(field, form, table.Value(record, i, buffer));
+    }
+  }
+}
+
+void AddTableFiles(const DatasetFiles& dataset, Fields& fields, DatasetStatistics& result,
+                   const std::function<void(std::uint64_t)>& progress) {
+  std::vector<std::filesystem::path> paths;
+  for (const auto& file : dataset.files) paths.push_back(file.path);
+  std::uint64_t records = 0;
+  for (const auto& table : OpenTableFiles(dataset.format, paths)) {
+    AddTable(*table, fields);
+    progress(records += table->record_count());
+  }
+  result.records = records;
+}
+
 void AddTfrecordFiles(const std::vector<DatasetFile>& files, Fields& fields, DatasetStatistics& result,
                       const std::function<void(std::uint64_t)>& progress) {
   std::uint64_t records = 0;
@@ -233,15 +279,15 @@ void Moments::Add(const Moments& other) {
 double Moments::deviation() const { return count_ == 0 ? 0 : std::sqrt(squares_ / static_cast<double>(count_)); }
 
 DatasetStatistics StatisticsOf(const DatasetFiles& dataset, const std::function<void(std::uint64_t)>& progress) {
-  if (dataset.format == DataFormat::kRaw) {
-    throw Error(ErrorKind::kEnvironment,
-                fmt::format("'{}' is neither a TFRecord nor an HDF5 file", dataset.files.at(0).path.string()),
-                "name TFRecord or HDF5 files");
-  }
+  if (dataset.format == DataFormat::kRaw) ThrowNoData(dataset.files.at(0).path);
   DatasetStatistics result;
   Fields fields;
-  const auto add = dataset.format == DataFormat::kHdf5 ? AddHdf5Files : AddTfrecordFiles;
-  add(dataset.files, fields, result, progress);
+  if (IsTableFormat(dataset.format)) {
+    AddTableFiles(dataset, fields, result, progress);
+  } else {
+    const auto add = dataset.format == DataFormat::kHdf5 ? AddHdf5Files : AddTfrecordFiles;
+    add(dataset.files, fields, result, progress);
+  }
   for (auto& [name, field] : fields) result.fields.push_back(std::move(field));
   return result;
 }

@@ -7,10 +7,12 @@
 #include <algorithm>
 #include <cerrno>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/error.h"
 #include "core/files.h"
+#include "staging/formats/image_header.h"
 #include "staging/formats/superblock.h"
 #include "staging/formats/tfrecord_check.h"
 
@@ -56,10 +58,33 @@ bool BeginsWithRecord(std::span<const std::byte> head, const std::filesystem::pa
   return check.HasBegun();
 }
 
+std::string_view TextAt(std::span<const std::byte> head, std::size_t at) {
+  const std::string_view text(reinterpret_cast<const char*>(head.data()), head.size());
+  return at < text.size() ? text.substr(at) : std::string_view();
+}
+
+bool BeginsAsTar(std::span<const std::byte> head) {
+  constexpr std::size_t kMagicAt = 257;
+  return TextAt(head, kMagicAt).starts_with("ustar");
+}
+
+/// An array, or a zip file whose first member is one.
+bool BeginsAsNumpy(std::span<const std::byte> head) {
+  constexpr std::size_t kNameLengthAt = 26, kNameAt = 30;
+  if (TextAt(head, 0).starts_with("\x93NUMPY")) return true;
+  if (!TextAt(head, 0).starts_with("PK\3\4") || head.size() < kNameAt) return false;
+  const auto length = std::to_integer<std::size_t>(head[kNameLengthAt]);
+  return TextAt(head, kNameAt).substr(0, length).ends_with(".npy");
+}
+
 }  // namespace
 
 DataFormat DetectFormat(const std::filesystem::path& path) {
-  if (BeginsWithRecord(ReadHead(path), path)) return DataFormat::kTfrecord;
+  const auto head = ReadHead(path);
+  if (BeginsWithRecord(head, path)) return DataFormat::kTfrecord;
+  if (BeginsAsTar(head)) return DataFormat::kWebdataset;
+  if (BeginsAsNumpy(head)) return DataFormat::kNumpy;
+  if (BeginsAsImage(head)) return DataFormat::kImages;
   return HasSuperblock(path) ? DataFormat::kHdf5 : FormatOfName(path);
 }
 
@@ -76,6 +101,8 @@ DataFormat FormatOfName(const std::filesystem::path& path) {
     extension = path.stem().extension();
     if (extension == ".h5" || extension == ".hdf5") return DataFormat::kRaw;
   }
+  if (extension == ".tar" || extension == ".tgz") return DataFormat::kWebdataset;
+  if (extension == ".npy" || extension == ".npz") return DataFormat::kNumpy;
   if (extension.native().starts_with(".tfrecord")) return DataFormat::kTfrecord;
   if (extension == ".h5" || extension == ".hdf5") return DataFormat::kHdf5;
   return DataFormat::kRaw;

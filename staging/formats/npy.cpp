@@ -38,16 +38,6 @@ constexpr unsigned kStored = 0;
               "the file is damaged: copy it again from its source");
 }
 
-/// minizip takes numbers behind the end of a file for zeros.
-bool HasWholeEnd(std::span<const std::byte> file) {
-  constexpr std::size_t kEndBytes = 22;
-  constexpr std::size_t kLongestComment = 0xffff;
-  const auto last = file.last(std::min(file.size(), kEndBytes + kLongestComment));
-  const std::string_view text(reinterpret_cast<const char*>(last.data()), last.size());
-  const auto end = text.rfind("PK\5\6");
-  return end != std::string_view::npos && text.size() - end >= kEndBytes;
-}
-
 struct CloseZip {
   void operator()(void* zip) const { ::unzClose(zip); }
 };
@@ -62,7 +52,7 @@ class ZipWalk {
  public:
   ZipWalk(std::span<const std::byte> file, const std::filesystem::path& path)
       : file_(file), path_(path.string()), zip_(::unzOpen64(path.c_str())) {
-    if (!zip_ || !HasWholeEnd(file)) Damaged(path_, "is a torn zip file: it has no directory at its end");
+    if (!zip_ || !HasZipEnd(file)) Damaged(path_, "is a torn zip file: it has no directory at its end");
     moved_ = ::unzGoToFirstFile(zip_.get());
   }
 
@@ -149,7 +139,26 @@ std::vector<ZipMember> ReadZip(std::span<const std::byte> file, const std::files
   return ZipWalk(file, path).All();
 }
 
-NumberType TypeOf(const NumpyHeader& header) {
+/// What numpy.load calls a member.
+std::string KeyOf(std::string_view member) {
+  constexpr std::string_view kSuffix = ".npy";
+  if (member.ends_with(kSuffix)) member.remove_suffix(kSuffix.size());
+  return std::string(member);
+}
+
+}  // namespace
+
+/// minizip takes numbers behind the end of a file for zeros.
+bool HasZipEnd(std::span<const std::byte> file) {
+  constexpr std::size_t kEndBytes = 22;
+  constexpr std::size_t kLongestComment = 0xffff;
+  const auto last = file.last(std::min(file.size(), kEndBytes + kLongestComment));
+  const std::string_view text(reinterpret_cast<const char*>(last.data()), last.size());
+  const auto end = text.rfind("PK\5\6");
+  return end != std::string_view::npos && text.size() - end >= kEndBytes;
+}
+
+NumberType NumberTypeOf(const NumpyHeader& header) {
   static constexpr NumberType kSigned[] = {NumberType::kInt8, NumberType::kInt16, NumberType::kInt32,
                                            NumberType::kInt64};
   static constexpr NumberType kUnsigned[] = {NumberType::kUint8, NumberType::kUint16, NumberType::kUint32,
@@ -162,15 +171,6 @@ NumberType TypeOf(const NumpyHeader& header) {
 void SwapBytes(std::span<std::byte> values, std::size_t size) {
   for (; !values.empty(); values = values.subspan(size)) std::ranges::reverse(values.first(size));
 }
-
-/// What numpy.load calls a member.
-std::string KeyOf(std::string_view member) {
-  constexpr std::string_view kSuffix = ".npy";
-  if (member.ends_with(kSuffix)) member.remove_suffix(kSuffix.size());
-  return std::string(member);
-}
-
-}  // namespace
 
 NpyFile::NpyFile(const std::filesystem::path& path) : file_(path) {
   if (!IsZip(file_.bytes())) {
@@ -192,7 +192,7 @@ void NpyFile::Add(std::string name, std::span<const std::byte> bytes, const std:
     held_.emplace_back().Append(swapped);
     values = held_.back().bytes();
   }
-  arrays_.push_back({std::move(name), TypeOf(header), std::move(header.shape), values});
+  arrays_.push_back({std::move(name), NumberTypeOf(header), std::move(header.shape), values});
 }
 
 }  // namespace slipway::staging

@@ -9,11 +9,20 @@
 #include <string_view>
 #include <vector>
 
+#include "core/numpy_header.h"
 #include "staging/formats/growing_memory.h"
 #include "staging/formats/hdf5.h"
 #include "staging/formats/mapped_file.h"
 
 namespace slipway::staging {
+
+/// Whether a zip file's directory ends in its last bytes: 64 KiB, or all of the file.
+bool HasZipEnd(std::span<const std::byte> tail);
+
+/// The type of the values; bool is read as uint8.
+NumberType NumberTypeOf(const NumpyHeader& header);
+/// Turns the byte order of numbers of `size` bytes.
+void SwapBytes(std::span<std::byte> values, std::size_t size);
 
 /// One array; its values in the machine's byte order.
 struct NpyArray {

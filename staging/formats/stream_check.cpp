@@ -11,6 +11,7 @@
 #include "core/error.h"
 #include "core/files.h"
 #include "staging/formats/superblock.h"
+#include "staging/formats/table_file.h"
 #include "staging/formats/tfrecord_check.h"
 
 namespace slipway::staging {
@@ -57,6 +58,9 @@ WordTable<DataFormat> WordsOf(DataFormat) {
   static constexpr Word<DataFormat> kWords[] = {
       {DataFormat::kTfrecord, "tfrecord", "TFRecord files, plain or compressed"},
       {DataFormat::kHdf5, "hdf5", "HDF5 files"},
+      {DataFormat::kWebdataset, "webdataset", "tar shards of samples, as WebDataset reads them"},
+      {DataFormat::kNumpy, "numpy", ".npy and .npz files of NumPy"},
+      {DataFormat::kImages, "images", "JPEG, PNG, GIF, BMP and WebP files, a folder for each class"},
       {DataFormat::kRaw, "raw", "any files, copied and summed"}};
   return kWords;
 }
@@ -79,6 +83,9 @@ std::unique_ptr<StreamCheck> MakeStreamCheck(DataFormat format, std::filesystem:
   switch (format) {
     case DataFormat::kTfrecord: return std::make_unique<TfrecordCheck>(std::move(name), Inflater::Sink(), contents);
     case DataFormat::kHdf5: return std::make_unique<Hdf5Check>(std::move(name));
+    case DataFormat::kWebdataset: return CheckWebdataset(std::move(name));
+    case DataFormat::kNumpy: return CheckNumpy(std::move(name));
+    case DataFormat::kImages: return CheckImage(std::move(name));
     case DataFormat::kRaw: return std::make_unique<RawCheck>();
   }
   throw Error(ErrorKind::kInternal, "unknown data format");

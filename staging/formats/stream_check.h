@@ -16,7 +16,7 @@
 namespace slipway::staging {
 
 /// The words stand in manifests.
-enum class DataFormat { kTfrecord, kHdf5, kRaw };
+enum class DataFormat { kTfrecord, kHdf5, kWebdataset, kNumpy, kImages, kRaw };
 WordTable<DataFormat> WordsOf(DataFormat);
 
 struct StreamSummary {

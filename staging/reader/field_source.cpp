@@ -22,6 +22,12 @@ void FieldSource::RequireRecords() const {
               "check what wrote it: slipway data info");
 }
 
+void ThrowNotWhole(const std::filesystem::path& path, DataFormat format) {
+  throw Error(ErrorKind::kUsage,
+              fmt::format("'{}' is {}: its records are read field by field", path.string(), WordOf(format)),
+              "name the fields, without payloads");
+}
+
 bool IsDamage(const Error& error) {
   return error.kind() == ErrorKind::kEnvironment && dynamic_cast<const SystemError*>(&error) == nullptr;
 }
@@ -33,11 +39,12 @@ std::unique_ptr<FieldSource> OpenByFormat(const DatasetFiles& dataset, std::vect
   switch (dataset.format) {
     case DataFormat::kTfrecord: return OpenExampleFields(dataset, std::move(fields), pattern);
     case DataFormat::kHdf5: return OpenHdf5Fields(dataset, std::move(fields));
+    case DataFormat::kWebdataset:
+    case DataFormat::kNumpy:
+    case DataFormat::kImages: return OpenTableFields(dataset, std::move(fields));
     case DataFormat::kRaw: break;
   }
-  throw Error(ErrorKind::kEnvironment,
-              fmt::format("'{}' is neither a TFRecord nor an HDF5 file", dataset.files[0].path.string()),
-              "idx files become either with 'slipway data convert'");
+  ThrowNoData(dataset.files[0].path);
 }
 
 }  // namespace

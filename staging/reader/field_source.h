@@ -104,8 +104,9 @@ std::unique_ptr<FieldSource> OpenFieldSource(const DatasetFiles& dataset, std::v
                                              AccessPattern pattern);
 std::unique_ptr<FieldSource> OpenExampleFields(const DatasetFiles& dataset, std::vector<WantedField> fields,
                                                AccessPattern pattern);
-/// For HDF5.
-[[noreturn]] void ThrowNotWhole(const std::filesystem::path& path);
+/// For formats that do not store records whole.
+[[noreturn]] void ThrowNotWhole(const std::filesystem::path& path, DataFormat format);
+std::unique_ptr<FieldSource> OpenTableFields(const DatasetFiles& dataset, std::vector<WantedField> fields);
 std::unique_ptr<FieldSource> OpenHdf5Fields(const DatasetFiles& dataset, std::vector<WantedField> fields);
 
 }  // namespace slipway::staging

@@ -9,8 +9,8 @@
 
 #include "core/error.h"
 #include "core/files.h"
+#include "staging/formats/positioned_read.h"
 #include "staging/reader/hdf5_filters.h"
-#include "staging/reader/positioned_read.h"
 
 namespace slipway::staging {
 

@@ -9,8 +9,6 @@
 
 namespace slipway::staging {
 
-namespace {
-
 FeatureKind KindOf(NumberType type) {
   switch (type) {
     case NumberType::kInt8:
@@ -20,6 +18,8 @@ FeatureKind KindOf(NumberType type) {
     default: return FeatureKind::kInt64;
   }
 }
+
+namespace {
 
 bool IsInteger(NumberType type) { return KindOf(type) != FeatureKind::kFloat; }
 

@@ -18,11 +18,12 @@ std::unique_ptr<RecordSource> OpenSource(const DatasetFiles& dataset) {
   switch (dataset.format) {
     case DataFormat::kTfrecord: return OpenTfrecordSource(dataset);
     case DataFormat::kHdf5: return OpenHdf5Source(dataset);
+    case DataFormat::kWebdataset:
+    case DataFormat::kNumpy:
+    case DataFormat::kImages: return OpenTableSource(dataset);
     case DataFormat::kRaw: break;
   }
-  throw Error(ErrorKind::kEnvironment,
-              fmt::format("'{}' is neither a TFRecord nor an HDF5 file", dataset.files[0].path.string()),
-              "idx files become either with 'slipway data convert'; of compressed files only TFRecord is read");
+  ThrowNoData(dataset.files[0].path);
 }
 
 void CheckRecords(std::span<const std::uint64_t> records, std::uint64_t record_count) {

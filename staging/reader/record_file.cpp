@@ -12,9 +12,9 @@
 #include "core/error.h"
 #include "core/files.h"
 #include "staging/formats/little_endian.h"
+#include "staging/formats/positioned_read.h"
 #include "staging/formats/tfrecord_check.h"
 #include "staging/formats/tfrecord_frame.h"
-#include "staging/reader/positioned_read.h"
 
 namespace slipway::staging {
 namespace fs = std::filesystem;

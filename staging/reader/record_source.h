@@ -39,6 +39,10 @@ class RecordSource {
 
 std::unique_ptr<RecordSource> OpenTfrecordSource(const DatasetFiles& files);
 std::unique_ptr<RecordSource> OpenHdf5Source(const DatasetFiles& files);
+std::unique_ptr<RecordSource> OpenTableSource(const DatasetFiles& files);
+
+/// What numbers are to the reader: int8 and uint8 are bytes.
+FeatureKind KindOf(NumberType type);
 
 /// What a row of the dataset is to the reader. Errors: those of ValuesPerRow.
 FieldInfo FieldOf(const Hdf5Dataset& dataset);

@@ -56,7 +56,8 @@ SuppliedFields::SuppliedFields(std::unique_ptr<FileSupply> supply, const std::fi
 }
 
 void SuppliedFields::RequireWholeRecords() const {
-  if (supply_->listing().format == DataFormat::kHdf5) ThrowNotWhole(files()[0]);
+  const auto format = supply_->listing().format;
+  if (format == DataFormat::kHdf5 || format == DataFormat::kNumpy) ThrowNotWhole(files()[0], format);
 }
 
 SupplyWait SuppliedFields::Waiting() const {

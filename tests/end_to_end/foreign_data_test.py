@@ -212,7 +212,7 @@ def test_a_spec_takes_folders_and_raw_files(slipway, tmp_path):
     run = slipway("run", "raw.yaml")
     assert "./sub/1" in run.stdout.decode() and "./README" in run.stdout.decode()
     write(tmp_path / "late.yaml", spec.format(", format: raw, overlap: true").encode())
-    assert "overlap is for TFRecord and HDF5" in slipway("run", "late.yaml", code=2).stderr.decode()
+    assert "overlap is for formats with records" in slipway("run", "late.yaml", code=2).stderr.decode()
 
 
 def test_a_spec_takes_files_whose_names_look_like_patterns(slipway, tmp_path):

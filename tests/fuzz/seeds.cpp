@@ -15,6 +15,7 @@
 #include "tests/fuzz/targets.h"
 #include "tests/staging/formats_support.h"
 #include "tests/staging/numpy_support.h"
+#include "tests/staging/tar_support.h"
 
 namespace slipway::fuzz {
 namespace {
@@ -31,6 +32,21 @@ std::vector<std::string> TfrecordSeeds() {
   seeds.push_back(staging::Deflate(Compression::kGzip, records.substr(0, 30)) +
                   staging::Deflate(Compression::kGzip, records.substr(30)));
   return seeds;
+}
+
+std::vector<std::string> WebdatasetSeeds() {
+  const auto shard = staging::TarText({{"1.jpg", "first"}, {"1.cls", "3"}, {"2.jpg", "other"}, {"2.cls", "4"}});
+  const auto array = staging::TarText({{"1.npy", staging::NpyText("<u2", "(2,)", "abcd")}});
+  const auto long_name = staging::TarMemberText("x", std::string(200, 'a') + ".jpg", 'L');
+  const auto pax = staging::TarMemberText("x", "14 path=1.jpg\n", 'x');
+  return {"",
+          staging::TarEnd(),
+          shard,
+          array,
+          long_name + shard,
+          pax + shard,
+          staging::TarMemberText("1.jpg", "", '1', "x") + shard,
+          staging::TarMemberText("1.jpg", "", 'S') + shard};
 }
 
 std::vector<std::string> RepairedSeeds() {
@@ -142,6 +158,7 @@ std::vector<std::string> SeedsFor(std::string_view target) {
   if (target == "record-index") return IndexSeeds();
   if (target == "example") return ExampleSeeds();
   if (target == "arrays") return ArraySeeds();
+  if (target == "webdataset") return WebdatasetSeeds();
   if (target == "documents") return DocumentSeeds();
   if (target == "network") return NetworkSeeds();
   if (target == "nodes") return NodesSeeds();

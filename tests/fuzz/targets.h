@@ -26,6 +26,8 @@ void FuzzExample(Input input);
 void FuzzHeaders(Input input);
 /// Whole NumPy, npz and idx files, predictions and targets of trials: as many values as the shape says.
 void FuzzArrays(Input input);
+/// Shards of a WebDataset: the same verdict whatever the borders of the pieces are, and every value lies in the shard.
+void FuzzWebdataset(Input input);
 /// Manifests, listings and lines of a journal: what can be read survives being written, and no file of a listing lies
 /// outside.
 void FuzzDocuments(Input input);
@@ -40,15 +42,11 @@ struct Target {
   void (*run)(Input input);
 };
 
-inline constexpr Target kTargets[] = {{"tfrecord", FuzzTfrecord},
-                                      {"tfrecord-repaired", FuzzTfrecordRepaired},
-                                      {"record-index", FuzzRecordIndex},
-                                      {"example", FuzzExample},
-                                      {"headers", FuzzHeaders},
-                                      {"arrays", FuzzArrays},
-                                      {"documents", FuzzDocuments},
-                                      {"network", FuzzNetwork},
-                                      {"nodes", FuzzNodes}};
+inline constexpr Target kTargets[] = {{"tfrecord", FuzzTfrecord},        {"tfrecord-repaired", FuzzTfrecordRepaired},
+                                      {"record-index", FuzzRecordIndex}, {"example", FuzzExample},
+                                      {"headers", FuzzHeaders},          {"arrays", FuzzArrays},
+                                      {"webdataset", FuzzWebdataset},    {"documents", FuzzDocuments},
+                                      {"network", FuzzNetwork},          {"nodes", FuzzNodes}};
 
 /// Small good inputs to start from; the same for each call.
 std::vector<std::string> SeedsFor(std::string_view target);

@@ -72,6 +72,7 @@ HOMES = {
     r"(unsupported/)?Eigen/.*": {"ensemble/search", "staging/make"},
     r"hdf5(_hl)?\.h|H5.*\.h": {"staging/formats", "tests/staging"},
     r"minizip/.*": {"staging/formats/npy.cpp"},
+    r"archive(_entry)?\.h": {"staging/formats/tar.cpp"},
     r"zlib\.h": {"staging", "tests/staging"},
     r"sodium\.h": {"staging/network", "launcher/view/packed_text.cpp", "launcher/workflow/sha256.cpp"},
     r"turbojpeg\.h": {"staging/reader", "staging/make", "tests/staging"},

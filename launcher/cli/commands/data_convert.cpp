@@ -17,7 +17,7 @@ namespace {
 
 staging::DataFormat TargetFormat(const std::string& word) {
   const auto format = FromWord<staging::DataFormat>(word);
-  if (format && *format != staging::DataFormat::kRaw) return *format;
+  if (format == staging::DataFormat::kTfrecord || format == staging::DataFormat::kHdf5) return *format;
   throw Error(ErrorKind::kUsage, fmt::format("cannot convert to '{}'", word), "use tfrecord or hdf5");
 }
 

@@ -19,7 +19,7 @@ struct StageInOptions {
   std::vector<std::string> overrides;  ///< KEY=VALUE for the spec
   std::vector<std::string> datasets;   ///< only these of the spec
   std::string name;                    ///< name of the dataset that the paths form
-  std::string format;                  ///< of its files: tfrecord, hdf5, raw; empty: by their names
+  std::string format;                  ///< a word of staging::DataFormat; empty: by their names
   std::vector<std::string> tiers;      ///< in order of preference, instead of the spec's or the site's
   std::string verify;                  ///< off, format, full; empty: the spec's, or format
   std::string bandwidth;               ///< bytes a second, like 500MB; empty: the spec's or the site's

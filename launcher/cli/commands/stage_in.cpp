@@ -81,7 +81,8 @@ staging::DataFormat FormatOf(const StageInOptions& options, const std::vector<st
   if (!options.format.empty()) return FromWord<staging::DataFormat>(options.format).value();
   if (const auto held = staging::FormatOfSources(sources)) return *held;
   throw Error(ErrorKind::kUsage, "the files do not all have the same format",
-              "add --format tfrecord, hdf5 or raw (raw: copied and summed, but their content is not looked at)");
+              "add --format tfrecord, hdf5, webdataset, numpy, images or raw (raw: copied and summed, but their "
+              "content is not looked at)");
 }
 
 Work WorkOfPaths(const StageInOptions& options) {

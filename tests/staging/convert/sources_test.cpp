@@ -1,4 +1,4 @@
-// Conversion from NumPy, images in folders, TFRecord and HDF5.
+// Conversion from NumPy, images in folders, tar shards, TFRecord and HDF5.
 #include <gmock/gmock.h>
 
 #include <cstring>

@@ -206,7 +206,7 @@ TEST(Reader, RefusesWhatIsNoDataset) {
   WriteFile(directory / "empty.tfrecord", "");
   EXPECT_THAT(ErrorOf([&] { Dataset::Open(directory / "empty.tfrecord"); }).message(), HasSubstr("no records"));
   WriteFile(directory / "notes.txt", "text");
-  EXPECT_THAT(ErrorOf([&] { Dataset::Open(directory / "notes.txt"); }).message(), HasSubstr("neither a TFRecord"));
+  EXPECT_THAT(ErrorOf([&] { Dataset::Open(directory / "notes.txt"); }).message(), HasSubstr("neither TFRecord"));
   MakeTfrecords(directory / "text.tfrecord", {"no Example"});
   EXPECT_THAT(ErrorOf([&] { Dataset::Open(directory / "text.tfrecord"); }).message(),
               HasSubstr("not a tf.train.Example"));

@@ -8,6 +8,9 @@
     batches.position                          # for a checkpoint: behind the last batch that the loader gave
 
 The reader shares the records out over the ranks and shuffles them, so no DistributedSampler is needed.
+
+With `payloads=True` records come as bytes, to be decoded in `transform`: {"__key__", "jpg", "cls"} of a sample of a
+WebDataset, {"record"} of a TFRecord or an image. A batch has a list of them, "samples".
 """
 
 import json
@@ -19,6 +22,7 @@ import torch.utils.data
 from torch.utils.data import DistributedSampler, get_worker_info
 
 from slipway import data
+from slipway.data._samples import sample_of
 from slipway.errors import ArgumentError, NotSupportedError
 
 _WARNING = ("a DistributedSampler takes a share of what is already the share of this rank, so most records are never read; next: "
@@ -58,8 +62,20 @@ class _Dataset:
     def _world(self):
         return int(self._options.get("world", os.environ.get("WORLD_SIZE", 1)))
 
-    def _transformed(self, tensors):
-        return tensors if self._transform is None else self._transform(tensors)
+    def _transformed(self, values):
+        return values if self._transform is None else self._transform(values)
+
+
+def _samples_of(batch):
+    return [sample_of(payload.tobytes()) for payload in batch.payloads]
+
+
+def _values_of(batch, copied):
+    """Tensors, and the records as bytes where they are read."""
+    values = {name: tensor.clone() if copied else tensor for name, tensor in batch.torch().items()}
+    if batch.payloads is not None:
+        values["samples"] = _samples_of(batch)
+    return values
 
 
 class Batches(_Dataset, torch.utils.data.IterableDataset):
@@ -114,7 +130,7 @@ class Batches(_Dataset, torch.utils.data.IterableDataset):
                                     "threads of its own")
         for number in range(first, self._steps_left(begin["records_done"]), count):
             self._opened().position = self.after(begin, number)
-            yield self._transformed({name: values.clone() for name, values in self._opened().next().torch().items()})
+            yield self._transformed(_values_of(self._opened().next(), copied=True))
 
     def _all(self):
         reader = self._opened()
@@ -122,7 +138,7 @@ class Batches(_Dataset, torch.utils.data.IterableDataset):
             reader.position = self._position
         while (batch := reader.next()) is not None:
             self._position = reader.position
-            yield self._transformed(batch.torch())
+            yield self._transformed(_values_of(batch, copied=False))
         self._position = reader.position
 
     def __iter__(self):
@@ -135,8 +151,9 @@ class Batches(_Dataset, torch.utils.data.IterableDataset):
 
 
 class Records(_Dataset, torch.utils.data.Dataset):
-    """Map-style: record i of this rank's share, in the order of the epoch; a dict of tensors. `len` is the same on every
-    rank. Reading in order costs least; going to another place starts the reader there."""
+    """Map-style: record i of this rank's share, in the order of the epoch; a dict of tensors, with `payloads=True` also
+    of bytes. `len` is the same on every rank. Reading in order costs least; going to another place starts the reader
+    there."""
 
     def __init__(self, dataset, *, transform=None, **options):
         if options.get("batch", 1) != 1:
@@ -159,7 +176,9 @@ class Records(_Dataset, torch.utils.data.Dataset):
         position = {"epoch": self._epoch, "records_done": index * self._world()}
         if reader.position != position:
             reader.position = position
-        return self._transformed({name: values[0].clone() for name, values in reader.next().torch().items()})
+        values = _values_of(reader.next(), copied=True)
+        samples = values.pop("samples", [{}])
+        return self._transformed({**samples[0], **{name: tensor[0] for name, tensor in values.items()}})
 
 
 class DataLoader(torch.utils.data.DataLoader):

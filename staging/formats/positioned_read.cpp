@@ -1,4 +1,4 @@
-#include "staging/reader/positioned_read.h"
+#include "staging/formats/positioned_read.h"
 
 #include <fmt/format.h>
 #include <unistd.h>
