@@ -14,13 +14,13 @@ constexpr int kReports = 100;
 constexpr int kReportsAtOnce = 10;
 constexpr int kParallel = 8;
 constexpr double kGoalMegabytes = 200;
-constexpr std::array kMarks = {1000, 5000, 10000};
+constexpr std::array kMemoryMarks = {1000, 5000, 10000};
 
 /// Looks at the memory when so many trials were begun.
 class Sampler : public NoObserver {
  public:
   void AttemptStarted(const ensemble::TrialRecord& trial) override {
-    if (next_ < kMarks.size() && trial.number + 1 >= kMarks[next_]) {
+    if (next_ < kMemoryMarks.size() && trial.number + 1 >= kMemoryMarks[next_]) {
       ++next_;
       figures.push_back(ResidentMegabytes());
     }
@@ -35,7 +35,7 @@ class Sampler : public NoObserver {
 };
 
 ensemble::EnsembleOptions OptionsWith(const std::string& scheduler) {
-  auto options = TenParameters(kMarks.back(), kParallel);
+  auto options = TenParameters(kMemoryMarks.back(), kParallel);
   options.scheduler.type = scheduler;
   options.scheduler.max = kReports;
   options.scheduler.trials = options.trials;
@@ -55,20 +55,20 @@ std::vector<double> RunOnce(const std::filesystem::path& folder, const std::stri
     const auto options = OptionsWith(scheduler);
     ensemble::RunEnsemble(book, options, runner, sampler);
   }
-  sampler.figures.resize(kMarks.size());
+  sampler.figures.resize(kMemoryMarks.size());
   sampler.figures.insert(sampler.figures.end(), {MostResidentMegabytes(), before, sampler.reports});
   return sampler.figures;
 }
 
 Figure MeasureWith(const std::string& scheduler, const std::filesystem::path& folder) {
   const auto found = InChild([&] { return RunOnce(folder, scheduler); });
-  Figure figure{"memory", fmt::format("peak, {} trials, scheduler {}", kMarks.back(), scheduler), found[kMarks.size()],
+  Figure figure{"memory", fmt::format("peak, {} trials, scheduler {}", kMemoryMarks.back(), scheduler), found[kMemoryMarks.size()],
                 "MB"};
   figure.what += fmt::format(", {:.0f} reports", found.back());
-  for (std::size_t i = 0; i < kMarks.size(); ++i) {
-    figure.beside.push_back({fmt::format("resident at {} trials", kMarks[i]), found[i], false});
+  for (std::size_t i = 0; i < kMemoryMarks.size(); ++i) {
+    figure.beside.push_back({fmt::format("resident at {} trials", kMemoryMarks[i]), found[i], false});
   }
-  figure.beside.push_back({"resident before the first", found[kMarks.size() + 1], false});
+  figure.beside.push_back({"resident before the first", found[kMemoryMarks.size() + 1], false});
   figure.goal = fmt::format("< {:g}", kGoalMegabytes);
   figure.reached = figure.value < kGoalMegabytes;
   return figure;

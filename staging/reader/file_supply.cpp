@@ -19,7 +19,7 @@ namespace {
 
 constexpr auto kStreamMoment = std::chrono::milliseconds(20);
 
-Listing ListingIn(const fs::path& directory) {
+Listing ListingIn(const std::filesystem::path& directory) {
   if (auto listing = ReadListing(directory)) return std::move(*listing);
   throw Error(ErrorKind::kEnvironment, fmt::format("'{}' has no list of its files", directory.string()),
               "start the run again");
@@ -29,7 +29,7 @@ Listing ListingIn(const fs::path& directory) {
 class StreamedFiles final : public FileSupply {
  public:
   /// Errors: Error(kEnvironment): no stream, or more readers than it has places for; Error(kUsage): another seed.
-  StreamedFiles(fs::path directory, std::uint64_t seed)
+  StreamedFiles(std::filesystem::path directory, std::uint64_t seed)
       : FileSupply(seed),
         directory_(std::move(directory)),
         state_(StreamState::Open(directory_)),
@@ -132,7 +132,7 @@ namespace {
 /// What lies there, all of it.
 class PublishedFiles final : public FileSupply {
  public:
-  PublishedFiles(const fs::path& path, std::uint64_t seed)
+  PublishedFiles(const std::filesystem::path& path, std::uint64_t seed)
       : FileSupply(seed), dataset_(FindDatasetFiles(path)), listing_(ListingOf(dataset_, path)) {}
 
   const Listing& listing() const override { return listing_; }
@@ -147,15 +147,17 @@ class PublishedFiles final : public FileSupply {
 };
 
 /// Without a slash at its end, so that it has a name.
-fs::path Named(const fs::path& path) { return path.has_filename() ? path : path.parent_path(); }
+std::filesystem::path Named(const std::filesystem::path& path) {
+  return path.has_filename() ? path : path.parent_path();
+}
 
 }  // namespace
 
-Listing ListingOf(const DatasetFiles& dataset, const fs::path& directory) {
+Listing ListingOf(const DatasetFiles& dataset, const std::filesystem::path& directory) {
   Listing listing{dataset.format, {}};
   for (const auto& file : dataset.files) {
     std::error_code unknown;
-    const auto bytes = file.bytes ? *file.bytes : fs::file_size(file.path, unknown);
+    const auto bytes = file.bytes ? *file.bytes : std::filesystem::file_size(file.path, unknown);
     listing.files.push_back({file.path.lexically_relative(directory).string(), Bytes{bytes}, file.records});
   }
   return listing;
@@ -181,20 +183,20 @@ std::size_t FileSupply::FileAt(std::uint64_t epoch, std::size_t place) const {
   return known->second[place];
 }
 
-std::optional<FileIdentity> IdentityOf(const fs::path& path) {
+std::optional<FileIdentity> IdentityOf(const std::filesystem::path& path) {
   struct stat info {};
   if (::stat(path.c_str(), &info) != 0) return {};
   return FileIdentity{info.st_dev, info.st_ino, info.st_ctim.tv_sec * 1'000'000'000 + info.st_ctim.tv_nsec};
 }
 
-std::unique_ptr<FileSupply> OpenSupply(const fs::path& path, std::uint64_t seed, const SupplyWait& wait) {
+std::unique_ptr<FileSupply> OpenSupply(const std::filesystem::path& path, std::uint64_t seed, const SupplyWait& wait) {
   const auto named = Named(path);
   if (Exists(named / kStreamStateName)) return std::make_unique<StreamedFiles>(named, seed);
   if (!Exists(named) && IsBeingStaged(named)) return std::make_unique<ArrivingFiles>(named, seed, wait);
   return std::make_unique<PublishedFiles>(named, seed);
 }
 
-void AwaitPublished(const fs::path& path, const SupplyWait& wait) {
+void AwaitPublished(const std::filesystem::path& path, const SupplyWait& wait) {
   const auto named = Named(path);
   if (Exists(named / kStreamStateName)) {
     throw Error(ErrorKind::kUsage,

@@ -58,7 +58,7 @@ std::string Framed(Input payload) {
          TextOf(staging::MakeTfrecordFooter(Crc32c(payload)));
 }
 
-std::string Deflate(staging::Compression compression, std::string_view content) {
+std::string DeflatedBy(staging::Compression compression, std::string_view content) {
   std::string deflated;
   const auto sink = [&deflated](std::string_view bytes) { deflated += bytes; };
   staging::Deflater deflater(compression);
@@ -103,7 +103,7 @@ void FuzzTfrecordRepaired(Input input) {
   const auto change = TakeByte(input);
   auto bytes = Records(input);
   const bool any = !bytes.empty();
-  if (kind != staging::Compression::kNone) bytes = Deflate(kind, bytes);
+  if (kind != staging::Compression::kNone) bytes = DeflatedBy(kind, bytes);
   if (change == 0) {
     const auto good = ByMapping(std::as_bytes(std::span(bytes)));
     FuzzRequire(good.has_value(), "whole records are good");
