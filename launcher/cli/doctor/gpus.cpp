@@ -99,6 +99,7 @@ std::vector<std::pair<int, int>> GpusApart(const CudaDriver& cuda, int count) {
 void LookAtGpus(const CudaDriver& cuda, GpuExchangeFacts& facts) try {
   const auto* driver = runtime::Driver::Loaded();
   if (driver == nullptr) return;
+  driver->RequireComplete();
   facts.can_share = driver->direct() != nullptr;
   const int count = cuda.Count();
   const auto processes = ProcessesOnGpus(count);
