@@ -2,8 +2,8 @@
 """slipway bench data: batches for PyTorch by slipway.data.torch and by torch's DataLoader with parsing in Python.
 
 Records of 3 x 32 x 32 bytes and a label, as TFRecord and as a WebDataset. Both sides take turns epoch by epoch, so that
-what disturbs the machine disturbs both; medians over all epochs. The Python side checks no CRC, and reads its samples in
-the order of the files. The side of Slipway checks every record and shuffles. The first batch counts from the opening of
+what disturbs the machine disturbs both; medians over all epochs. The Python side checks no CRC, and reads its samples
+in the order of the files. The side of Slipway checks every record and shuffles. The first batch counts from the opening of
 a dataset that is staged already.
 """
 
@@ -38,7 +38,8 @@ def arguments_of(line):
                         help="num_workers of torch's DataLoader with parsing in Python (0)")
     parser.add_argument("--json", action="store_true", help="print one JSON document instead of the table")
     arguments = parser.parse_args(line)
-    if min(arguments.batch, arguments.epochs) < 1 or arguments.workers < 0 or arguments.records < FILES * arguments.batch:
+    too_few = arguments.records < FILES * arguments.batch
+    if min(arguments.batch, arguments.epochs) < 1 or arguments.workers < 0 or too_few:
         parser.error(f"--batch and --epochs count from 1, --workers from 0; --records is at least {FILES} batches")
     return arguments
 
@@ -138,7 +139,8 @@ def parse_example(data):
             (_, name), (_, feature) = fields_of(entry)
             (kind, values_of), = fields_of(feature)
             (_, value), = fields_of(values_of)
-            values[bytes(name)] = value if kind == 1 else read_varint(value, 0)[0] if isinstance(value, bytes) else value
+            packed = kind != 1 and isinstance(value, bytes)
+            values[bytes(name)] = read_varint(value, 0)[0] if packed else value
     return values
 
 
@@ -189,7 +191,8 @@ def epoch_of(loader):
     """Seconds, and records that came."""
     begin, records = time.perf_counter(), 0
     for batch in loader:
-        records += len(batch["label"] if "label" in batch else batch["cls"]) if isinstance(batch, dict) else len(batch[1])
+        labels = (batch["label"] if "label" in batch else batch["cls"]) if isinstance(batch, dict) else batch[1]
+        records += len(labels)
     return time.perf_counter() - begin, records
 
 

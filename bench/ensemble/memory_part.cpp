@@ -62,7 +62,8 @@ std::vector<double> RunOnce(const std::filesystem::path& folder, const std::stri
 
 Figure MeasureWith(const std::string& scheduler, const std::filesystem::path& folder) {
   const auto found = InChild([&] { return RunOnce(folder, scheduler); });
-  Figure figure{"memory", fmt::format("peak, {} trials, scheduler {}", kMemoryMarks.back(), scheduler), found[kMemoryMarks.size()],
+  Figure figure{"memory", fmt::format("peak, {} trials, scheduler {}", kMemoryMarks.back(), scheduler),
+                found[kMemoryMarks.size()],
                 "MB"};
   figure.what += fmt::format(", {:.0f} reports", found.back());
   for (std::size_t i = 0; i < kMemoryMarks.size(); ++i) {

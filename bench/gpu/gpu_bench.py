@@ -1,8 +1,8 @@
 #!/usr/bin/python3
 """slipway bench gpu: what an exchange of tensors in GPU memory costs.
 
-First, one tensor: an allreduce over all ranks by Slipway (as a team, as a team that travels through the CPU's memory, and
-as one call) and by torch over gloo; beside them the bound of what travels, copies of as many bytes from and to pinned
+First, one tensor: an allreduce over all ranks by Slipway (as a team, as a team that travels through the CPU's memory,
+and as one call) and by torch over gloo; beside them the bound of what travels, copies of as many bytes from and to pinned
 memory, both ways at once, on all ranks at the same time. Then a
 training step of ResNet-50: without exchange, with DistributedDataParallel over gloo and over the backend "slipway", and
 with slipway.torch.DistributedOptimizer. All sides take turns; times are medians, of the slowest rank.
@@ -28,7 +28,7 @@ def arguments_of(line):
     parser.add_argument("--ranks", type=int, default=2, metavar="N", help="ranks to start on this machine (2)")
     parser.add_argument("--bytes", type=int, default=100_000_000, metavar="N", help="bytes of the tensor (100000000)")
     parser.add_argument("--rounds", type=int, default=10, metavar="N", help="measured rounds of each side (10)")
-    parser.add_argument("--batch", type=int, default=32, metavar="N", help="images of a training step; 0: no training (32)")
+    parser.add_argument("--batch", type=int, default=32, metavar="N", help="images of a step; 0: no training (32)")
     parser.add_argument("--json", action="store_true", help="print one JSON document instead of the tables")
     arguments = parser.parse_args(line)
     if min(arguments.ranks, arguments.bytes // 4, arguments.rounds) < 1 or arguments.batch < 0:
@@ -101,8 +101,8 @@ def exchanges(count):
         fresh(side)
         teams[side].gradients()
 
-    sides = {"copies": copies(count), "team": lambda: by_team("team"), "staged": lambda: by_team("staged"), "allreduce": lambda: slipway.allreduce(fresh("allreduce"), "mean"),
-             "gloo": by_gloo}
+    sides = {"copies": copies(count), "team": lambda: by_team("team"), "staged": lambda: by_team("staged"),
+             "allreduce": lambda: slipway.allreduce(fresh("allreduce"), "mean"), "gloo": by_gloo}
     return sides, tensors
 
 
@@ -216,7 +216,8 @@ def show(result, as_json):
         print(f"\n{title}\n{'SIDE':<10} {'MEDIAN':>9} {'MIN':>9} {'MAX':>9}   (ms)")
         for row in rows:
             print(f"{row['side']:<10} {row['median_ms']:>9.2f} {row['min_ms']:>9.2f} {row['max_ms']:>9.2f}")
-    print(f"\nbound of the copies / team: {result['share_of_bound']:.3f}, staged: {result['staged_share_of_bound']:.3f}")
+    print(f"\nbound of the copies / team: {result['share_of_bound']:.3f}, "
+          f"staged: {result['staged_share_of_bound']:.3f}")
     print(f"gloo / team: {result['gloo_ratio']:.2f}")
     if "overhead_of_exchange" in result:
         print(f"(step of the optimizer - local step) / exchange alone: {result['overhead_of_exchange']:.3f}")

@@ -45,7 +45,6 @@ constexpr auto kChangesEvery = std::chrono::seconds(1);
 constexpr int kShareOfReading = 5;  ///< a run that takes long to read is read at most this part of the time
 constexpr auto kKeepAliveEvery = std::chrono::seconds(15);
 constexpr auto kPatienceAtEnd = std::chrono::milliseconds(300);
-
 constexpr const char* kText = "text/plain; charset=utf-8";
 constexpr const char* kHtml = "text/html; charset=utf-8";
 constexpr const char* kJson = "application/json";

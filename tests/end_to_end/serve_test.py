@@ -240,8 +240,7 @@ def test_a_run_is_named_only_by_its_id(place, serve, ended_run):
     assert server.ask("/../../etc/passwd")[0] == 404
 
 
-FLOW = """\
-name: flow
+FLOW = """name: flow
 steps:
   train: {experiment: exp.yaml}
   say: {command: [echo, '<b>hi</b>'], after: [train]}
