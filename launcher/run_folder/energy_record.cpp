@@ -2,9 +2,9 @@
 
 #include <nlohmann/json.hpp>
 
-#include "core/documents.h"
 #include "core/files.h"
 #include "core/json_fields.h"
+#include "launcher/run_folder/device_records.h"
 
 namespace slipway::launcher {
 
@@ -51,15 +51,7 @@ Energy SumOf(const std::vector<MeasuredDevice>& devices) {
 }
 
 std::vector<MeasuredDevice> ReadEnergyRecord(const std::filesystem::path& file) {
-  const auto text = ReadDocumentIfPresent(file);
-  if (!text) return {};
-  const DocumentName name{"energy.json"};
-  const auto document = ParseDocument(*text, kEnergySchema, name);
-  const JsonPlace place(document, name);
-  std::vector<MeasuredDevice> devices;
-  FieldReader reader(place);
-  reader("devices", devices);
-  return devices;
+  return ReadDeviceRecords<MeasuredDevice>(file, kEnergySchema, "devices");
 }
 
 void WriteEnergyRecord(const std::filesystem::path& file, const std::vector<MeasuredDevice>& devices) {

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "core/documents.h"
 #include "core/files.h"
 #include "core/json_fields.h"
+#include "launcher/run_folder/device_records.h"
 
 namespace slipway::launcher {
 namespace {
@@ -69,15 +69,7 @@ void AddEarlier(MeasuredGpu& gpu, const MeasuredGpu& earlier) {
 }
 
 std::vector<MeasuredGpu> ReadGpuRecord(const std::filesystem::path& file) {
-  const auto text = ReadDocumentIfPresent(file);
-  if (!text) return {};
-  const DocumentName name{"gpus.json"};
-  const auto document = ParseDocument(*text, kGpusSchema, name);
-  const JsonPlace place(document, name);
-  std::vector<MeasuredGpu> gpus;
-  FieldReader reader(place);
-  reader("gpus", gpus);
-  return gpus;
+  return ReadDeviceRecords<MeasuredGpu>(file, kGpusSchema, "gpus");
 }
 
 void WriteGpuRecord(const std::filesystem::path& file, const std::vector<MeasuredGpu>& gpus) {

@@ -180,7 +180,7 @@ int slipway_barrier(int group) {
     auto& current = WholeJob();
     const Operation operation(current.watch(), Activity::kBarrier);
     auto& members = current.GroupOf(group);
-    if (members.channel() != nullptr && members.topology().nodes() == 1) {
+    if (members.on_one_node()) {
       members.channel()->Meet({});
     } else if (!members.alone()) {
       Barrier(members.members());

@@ -179,11 +179,10 @@ Choice Choose(const AllreduceMessage& message, Group& group) {
 void AllreduceBy(const Choice& asked, const AllreduceMessage& message, Group& group) {
   if (group.alone()) return;
   const auto choice = Fitting(asked, message.reduction);
-  const bool has_channel = group.channel() != nullptr;
-  if (choice.algorithm == Algorithm::kShared && has_channel && group.topology().nodes() == 1) {
+  if (choice.algorithm == Algorithm::kShared && group.on_one_node()) {
     return SharedAllreduce(*group.channel(), ForNode(message, group), group.memory().pool);
   }
-  if (choice.hierarchical && has_channel) return Hierarchical(choice.algorithm, message, group);
+  if (choice.hierarchical && group.channel() != nullptr) return Hierarchical(choice.algorithm, message, group);
   AsOneBuffer(message, [&](char* data, std::int64_t count) {
     BetweenRanks(choice.algorithm, data, count, message.reduction, group, group.members());
   });

@@ -1,9 +1,9 @@
 #include "runtime/exchange/allreduce_on_device.h"
 
 #include <algorithm>
-#include <thread>
 
 #include "runtime/collectives/allreduce.h"
+#include "runtime/exchange/shares.h"
 
 namespace slipway::runtime {
 namespace {
@@ -50,7 +50,7 @@ class PartByPart {
     bench_.arrived[Slot(part)].Record(bench_.to_cpu.handle());
   }
   void Combine(std::int64_t part) {
-    while (!bench_.arrived[Slot(part)].Reached()) std::this_thread::yield();
+    AwaitPoint(bench_.arrived[Slot(part)]);
     const Piece piece{InSlot(part), CountOfPart(part)};
     Allreduce({{&piece, 1}, reduction_, 0, nullptr}, group_);
   }
@@ -70,7 +70,7 @@ class PartByPart {
 }  // namespace
 
 bool SplitsFreely(const Group& group, std::int64_t bytes) {
-  if (!group.has_channel() || group.topology().nodes() > 1) return false;
+  if (!group.on_one_node()) return false;
   const auto& selection = group.selection();
   for (std::int64_t size = bytes; size > 0; size /= 2) {
     if (selection.table.Select(size, {selection.canonical, false}).algorithm != Algorithm::kShared) return false;

@@ -14,7 +14,7 @@ constexpr std::size_t kMostTables = 64;
 
 std::unique_ptr<DirectBounce> DirectBounce::Make(const DevicePlace& place, Group& group) {
   auto& communicator = group.communicator();
-  const bool can = group.has_channel() && group.topology().nodes() == 1 && SumKernel::Of(place) != nullptr;
+  const bool can = group.on_one_node() && SumKernel::Of(place) != nullptr;
   if (!OnEveryRank(communicator, can)) return nullptr;
   std::unique_ptr<DirectBounce> bounce;
   OnAllRanks(communicator, [&] { bounce.reset(new DirectBounce(place, group)); });

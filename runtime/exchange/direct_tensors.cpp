@@ -19,8 +19,7 @@ std::vector<void*> RangesOf(std::span<const TensorInfo> tensors) {
 std::unique_ptr<DirectTensors> DirectTensors::Make(const DevicePlace& place, std::span<const TensorInfo> tensors,
                                                    slipway_op op, Group& group) {
   const bool floats = std::ranges::all_of(tensors, [](const auto& tensor) { return SumKernel::Knows(tensor.dtype); });
-  const bool one_node = group.has_channel() && group.topology().nodes() == 1;
-  if (!floats || !one_node || (op != SLIPWAY_SUM && op != SLIPWAY_MEAN)) return nullptr;
+  if (!floats || !group.on_one_node() || (op != SLIPWAY_SUM && op != SLIPWAY_MEAN)) return nullptr;
   auto memory = SharedDeviceMemory::Share(place, RangesOf(tensors), group.communicator());
   if (!OnEveryRank(group.communicator(), memory != nullptr && SumKernel::Of(place) != nullptr)) return nullptr;
   std::unique_ptr<DirectTensors> made;

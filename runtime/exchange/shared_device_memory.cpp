@@ -3,7 +3,7 @@
 #include <cstring>
 
 #include "runtime/device/stream.h"
-#include "runtime/exchange/shares.h"
+#include "runtime/group/agreement.h"
 
 namespace slipway::runtime {
 namespace {

@@ -28,9 +28,4 @@ void AwaitPoint(const DeviceEvent& event) {
   }
 }
 
-bool OnEveryRank(Communicator& communicator, bool holds) {
-  const auto all = AllgatherValues(communicator, static_cast<std::uint8_t>(holds));
-  return std::ranges::all_of(all, [](auto each) { return each != 0; });
-}
-
 }  // namespace slipway::runtime

@@ -5,7 +5,6 @@
 
 #include "runtime/collectives/pieces.h"
 #include "runtime/device/stream.h"
-#include "runtime/group/communicator.h"
 
 namespace slipway::runtime {
 
@@ -14,8 +13,5 @@ Slice ShareOf(std::int64_t count, int ranks, int rank);
 
 /// Returns when the device has got to the point. Polls at first, then sleeps between two looks. Errors: DeviceError.
 void AwaitPoint(const DeviceEvent& event);
-
-/// Whether it holds on all ranks. Collective.
-bool OnEveryRank(Communicator& communicator, bool holds);
 
 }  // namespace slipway::runtime

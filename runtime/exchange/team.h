@@ -113,7 +113,8 @@ class Team {
   void AwaitArrival(std::unique_lock<std::mutex>& lock, Waiter::Manner manner, int looks);
   void AwaitArrivals(std::unique_lock<std::mutex>& lock);
   std::int64_t BucketBytes() const;
-  bool NothingToDo() const;
+  bool KeepsSums() const;
+  bool IsPlain() const;
   bool SplitsTensors() const;
   void FindValues();
   void MakeDeviceTensors(const DevicePlace& place);

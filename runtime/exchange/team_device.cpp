@@ -44,7 +44,7 @@ void Team::FindValues() {
     return;
   }
   untouched_.emplace(*place);
-  if (NothingToDo()) return;
+  if (group_->alone() && IsPlain()) return;  // a lone rank's result is what it has
   MakeDeviceTensors(*place);
   values_ = device_->values();
 }
@@ -66,9 +66,7 @@ void Team::MakeDeviceTensors(const DevicePlace& place) {
 std::unique_ptr<DirectTensors> Team::MakeDirectTensors(const DevicePlace& place) {
   const auto& settings = parts_.settings;
   if (settings.gpu_exchange == GpuExchange::kStaged) return nullptr;
-  const bool plain = settings.lag == 0 && settings.clip_norm == 0 && !settings.check_finite && !settings.wire &&
-                     !parts_.sums && (settings.accumulate == 1 || settings.op != SLIPWAY_MEAN);
-  auto direct = plain ? DirectTensors::Make(place, parts_.tensors, settings.op, *group_) : nullptr;
+  auto direct = IsPlain() ? DirectTensors::Make(place, parts_.tensors, settings.op, *group_) : nullptr;
   if (direct == nullptr && settings.gpu_exchange == GpuExchange::kDirect) {
     throw RuntimeError(SLIPWAY_ERROR_ARGUMENT,
                        fmt::format("team '{}' cannot be exchanged within the memory of GPUs: that is for float tensors, "
@@ -96,11 +94,16 @@ void Team::CloseDevices() {
   device_.reset();
 }
 
-/// A lone rank's result is what it has.
-bool Team::NothingToDo() const {
+/// Whether nothing changes what the exchange of a synchronous step has given.
+bool Team::KeepsSums() const {
   const auto& settings = parts_.settings;
-  return group_->alone() && settings.lag == 0 && settings.clip_norm == 0 && !settings.check_finite && !settings.wire &&
-         !parts_.sums && (settings.accumulate == 1 || settings.op != SLIPWAY_MEAN);
+  return settings.clip_norm == 0 && (settings.accumulate == 1 || settings.op != SLIPWAY_MEAN);
+}
+
+/// Whether nobody but the exchange itself has to see the values.
+bool Team::IsPlain() const {
+  const auto& settings = parts_.settings;
+  return KeepsSums() && settings.lag == 0 && !settings.check_finite && !settings.wire && !parts_.sums;
 }
 
 /// Whether tensors may be divided: bits and check sums stay what they are.
@@ -112,9 +115,7 @@ bool Team::SplitsTensors() const {
 
 /// Whether a bucket of this step may go back to the device as soon as it is exchanged: nothing changes it afterwards.
 bool Team::StoresAtOnce() const {
-  const auto& settings = parts_.settings;
-  return device_ != nullptr && current_ && !current_->slot && pending_.empty() && settings.clip_norm == 0 &&
-         (settings.accumulate == 1 || settings.op != SLIPWAY_MEAN);
+  return device_ != nullptr && current_ && !current_->slot && pending_.empty() && KeepsSums();
 }
 
 /// An error of the device ends the team: the other ranks are in the exchange. With the lock held.

@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cstdint>
+
 #include "runtime/status.h"
 
 namespace slipway::runtime {
@@ -33,6 +36,11 @@ void OnAllRanks(Communicator& communicator, const std::function<void()>& action)
   failure.message = communicator.BroadcastText(failure.message, static_cast<int>(speaker));
   if (communicator.size() > 1) failure.message = fmt::format("rank {}: {}", speaker, failure.message);
   throw RuntimeError(failure.status, failure.message);
+}
+
+bool OnEveryRank(Communicator& communicator, bool holds) {
+  const auto all = AllgatherValues(communicator, static_cast<std::uint8_t>(holds));
+  return std::ranges::all_of(all, [](auto each) { return each != 0; });
 }
 
 std::string OnFirstRank(Communicator& communicator, const std::function<std::string()>& action) {

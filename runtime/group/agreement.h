@@ -14,6 +14,9 @@ namespace slipway::runtime {
 /// Cost: one allreduce of 8 bytes.
 void OnAllRanks(Communicator& communicator, const std::function<void()>& action);
 
+/// Whether it holds on all ranks. Collective.
+bool OnEveryRank(Communicator& communicator, bool holds);
+
 /// Runs `action`, which must not communicate, on rank 0; its text, or its error, reaches all ranks. Collective.
 std::string OnFirstRank(Communicator& communicator, const std::function<std::string()>& action);
 

@@ -40,7 +40,8 @@ class Group {
   ProcessMemory& memory() { return memory_; }
   /// Null without shared memory, and where each rank has a node of its own.
   NodeChannel* channel() { return channel_.get(); }
-  bool has_channel() const { return channel_ != nullptr; }
+  /// Whether all its ranks are on one node, and share memory.
+  bool on_one_node() const { return channel_ != nullptr && topology_.nodes() == 1; }
   const SelectionSettings& selection() const { return selection_; }
   void SetSelection(const SelectionSettings& selection) { selection_ = selection; }
   Placement placement() const;

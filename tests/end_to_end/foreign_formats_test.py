@@ -5,30 +5,13 @@ The files come from Python and its libraries, never from Slipway.
 
 import io
 import json
-import os
-import subprocess
 import tarfile
 
 import numpy
 import pytest
 from PIL import Image
 
-PROGRAM = os.environ["SLIPWAY_PROGRAM"]
-
-
-@pytest.fixture
-def slipway(tmp_path):
-    environment = {**os.environ, "SLIPWAY_RUNS": str(tmp_path / "runs"), "SLIPWAY_TIER_RAM": str(tmp_path / "ram"),
-                   "XDG_CONFIG_HOME": str(tmp_path)}
-
-    def call(*arguments, code=0):
-        done = subprocess.run([PROGRAM, *map(str, arguments)], cwd=tmp_path, env=environment, capture_output=True,
-                              timeout=120)
-        assert done.returncode == code, done.stdout.decode(errors="replace") + done.stderr.decode(errors="replace")
-        return done
-
-    call.json = lambda *arguments, code=0: json.loads(call(*arguments, "--json", code=code).stdout)
-    return call
+pytest_plugins = ["foreign_data_test"]  # its fixture
 
 
 def picture(label, kind):

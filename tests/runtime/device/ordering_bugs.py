@@ -118,7 +118,7 @@ BUGS = [
         "bench_.stored[Slot(part)].HoldBack", "bench_.stored[Slot(part + 1)].HoldBack"),
     Bug("parts_share_a_slot", PARTS, "% Workbench::kSlots; }", "% (Workbench::kSlots - 1); }"),
     Bug("part_combined_before_it_arrived", PARTS,
-        "    while (!bench_.arrived[Slot(part)].Reached()) std::this_thread::yield();\n", ""),
+        "    AwaitPoint(bench_.arrived[Slot(part)]);\n", ""),
     Bug("part_stored_event_of_other_stream", PARTS,
         "bench_.stored[Slot(part)].Record(bench_.to_device.handle());",
         "bench_.stored[Slot(part)].Record(bench_.to_cpu.handle());"),
@@ -139,15 +139,13 @@ BUGS = [
     Bug("image_returned_before_its_copy", CPU, "  (*bench_)->to_device.Synchronize();\n}", "}"),
 
     # The team.
-    Bug("stores_before_clipping", TEAM_DEVICE, " && settings.clip_norm == 0 &&\n         (settings.accumulate == 1 || "
-        "settings.op != SLIPWAY_MEAN);\n}\n\n/// An error of the device", " &&\n         (settings.accumulate == 1 || "
-        "settings.op != SLIPWAY_MEAN);\n}\n\n/// An error of the device"),
+    Bug("stores_before_clipping", TEAM_DEVICE, "pending_.empty() && KeepsSums();",
+        "pending_.empty() && (parts_.settings.accumulate == 1 || parts_.settings.op != SLIPWAY_MEAN);"),
     Bug("stores_delayed_steps_at_once", TEAM_DEVICE, "current_ && !current_->slot && pending_.empty()",
         "current_ && pending_.size() < 3"),
     Bug("stores_before_pending_steps_are_added", TEAM_DEVICE, "!current_->slot && pending_.empty()", "!current_->slot"),
-    Bug("stores_before_the_mean_of_passes", TEAM_DEVICE,
-        "pending_.empty() && settings.clip_norm == 0 &&\n         (settings.accumulate == 1 || "
-        "settings.op != SLIPWAY_MEAN);", "pending_.empty() && settings.clip_norm == 0;"),
+    Bug("stores_before_the_mean_of_passes", TEAM_DEVICE, "pending_.empty() && KeepsSums();",
+        "pending_.empty() && parts_.settings.clip_norm == 0;"),
     Bug("pass_without_exchange_is_not_joined", TEAM_DEVICE, "      untouched_->Add(stream);\n", ""),
     Bug("join_is_not_waited_for", TEAM_DEVICE, "    untouched_->HoldBack(stream);\n", ""),
     Bug("no_release_of_what_is_stored_already", TEAM_DEVICE,
