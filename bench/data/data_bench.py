@@ -3,8 +3,8 @@
 
 Records of 3 x 32 x 32 bytes and a label, as TFRecord and as a WebDataset. Both sides take turns epoch by epoch, so that
 what disturbs the machine disturbs both; medians over all epochs. The Python side checks no CRC, and reads its samples
-in the order of the files. The side of Slipway checks every record and shuffles. The first batch counts from the opening of
-a dataset that is staged already.
+in the order of the files. The side of Slipway checks every record and shuffles. The first batch counts from the opening
+of a dataset that is staged already.
 """
 
 import argparse

@@ -2,10 +2,10 @@
 """slipway bench gpu: what an exchange of tensors in GPU memory costs.
 
 First, one tensor: an allreduce over all ranks by Slipway (as a team, as a team that travels through the CPU's memory,
-and as one call) and by torch over gloo; beside them the bound of what travels, copies of as many bytes from and to pinned
-memory, both ways at once, on all ranks at the same time. Then a
-training step of ResNet-50: without exchange, with DistributedDataParallel over gloo and over the backend "slipway", and
-with slipway.torch.DistributedOptimizer. All sides take turns; times are medians, of the slowest rank.
+and as one call) and by torch over gloo; beside them the bound of what travels, copies of as many bytes from and to
+pinned memory, both ways at once, on all ranks at the same time. Then a training step of ResNet-50: without exchange,
+with DistributedDataParallel over gloo and over the backend "slipway", and with slipway.torch.DistributedOptimizer. All
+sides take turns; times are medians, of the slowest rank.
 """
 
 import argparse

@@ -8,9 +8,9 @@ diamond   all but the first and last need the first; the last needs them all
 gap       how long after the start of a step the next one of a chain starts: each writes down the time and ends
 memory    resident memory of Slipway's manager in the second and in the last tenth of the time that `wide` takes
 
-The shapes: each step runs `true`. The sides take turns, round by round, each in a fresh folder; medians over the rounds.
-GNU parallel knows no dependencies: it runs the wide shape only. A side that is not installed is left out. Slipway keeps a
-record and a result of each step, so that it runs only once; make and parallel keep none.
+The shapes: each step runs `true`. The sides take turns, round by round, each in a fresh folder; medians over the
+rounds. GNU parallel knows no dependencies: it runs the wide shape only. A side that is not installed is left out.
+Slipway keeps a record and a result of each step, so that it runs only once; make and parallel keep none.
 """
 
 import argparse

@@ -22,7 +22,8 @@ std::optional<Answer> Ask(const Driver& driver, int attribute, const void* data)
 }
 
 bool IsDeviceMemory(const Driver& driver, const void* data) {
-  return Ask<unsigned>(driver, kMemoryType, data) == kDevice && Ask<unsigned>(driver, kIsManaged, data).value_or(0) == 0;
+  return Ask<unsigned>(driver, kMemoryType, data) == kDevice &&
+         Ask<unsigned>(driver, kIsManaged, data).value_or(0) == 0;
 }
 
 }  // namespace

@@ -13,7 +13,7 @@ namespace slipway::runtime {
 struct DevicePlace {
   const Driver* driver = nullptr;
   void* context = nullptr;  ///< null: HIP
-  int ordinal = 0;  ///< among the devices that the process sees
+  int ordinal = 0;          ///< among the devices that the process sees
 
   bool operator==(const DevicePlace&) const = default;
 };
@@ -21,10 +21,9 @@ struct DevicePlace {
 /// The device whose own memory `data` points to. Nothing for memory that the processor reaches: also managed memory,
 /// and pinned memory.
 ///
-/// Cost:   while the program has loaded no driver, a look at a counter of the loader; else some questions to the driver.
-/// Limits: drivers of CUDA and HIP (ROCm 6 or later) are known. Tested on NVIDIA GPUs; HIP only on a fake driver.
-/// Errors: RuntimeError(DEVICE) for a driver that is too old.
-/// Source: CUDA Driver API, cuPointerGetAttribute.
+/// Cost:   while the program has loaded no driver, a look at a counter of the loader; else some questions to the
+/// driver. Limits: drivers of CUDA and HIP (ROCm 6 or later) are known. Tested on NVIDIA GPUs; HIP only on a fake
+/// driver. Errors: RuntimeError(DEVICE) for a driver that is too old. Source: CUDA Driver API, cuPointerGetAttribute.
 std::optional<DevicePlace> PlaceOf(const void* data);
 
 /// The first byte of the allocation that `data` lies in. Nothing when the driver does not know it.

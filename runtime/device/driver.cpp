@@ -71,10 +71,11 @@ bool Driver::Take(void* library) {
 
 void Driver::RequireComplete() const {
   if (missing_ == nullptr) return;
-  throw RuntimeError(SLIPWAY_ERROR_DEVICE,
-                     fmt::format("the driver of the GPU has no function {}: it is too old; update the driver, or copy the "
-                                 "tensors to the CPU's memory first",
-                                 missing_));
+  throw RuntimeError(
+      SLIPWAY_ERROR_DEVICE,
+      fmt::format("the driver of the GPU has no function {}: it is too old; update the driver, or copy the "
+                  "tensors to the CPU's memory first",
+                  missing_));
 }
 
 bool Driver::TakeDirect(void* library) {
@@ -129,12 +130,13 @@ std::string Driver::NameOf(int code) const {
 void Driver::Check(int code, const char* call) const {
   if (code == kSuccess) return;
   const bool memory = code == kOutOfMemory;
-  throw DeviceError(memory ? SLIPWAY_ERROR_OUT_OF_MEMORY : SLIPWAY_ERROR_DEVICE,
-                    fmt::format("{} failed: {}: {}", call, NameOf(code),
-                                memory ? "the GPU or its driver has no memory left; use smaller batches, or fewer ranks "
-                                         "for each GPU"
-                                       : "end this process; the GPU's state is in nvidia-smi or rocm-smi, and in the kernel's log"),
-                    code);
+  throw DeviceError(
+      memory ? SLIPWAY_ERROR_OUT_OF_MEMORY : SLIPWAY_ERROR_DEVICE,
+      fmt::format("{} failed: {}: {}", call, NameOf(code),
+                  memory ? "the GPU or its driver has no memory left; use smaller batches, or fewer ranks "
+                           "for each GPU"
+                         : "end this process; the GPU's state is in nvidia-smi or rocm-smi, and in the kernel's log"),
+      code);
 }
 
 }  // namespace slipway::runtime

@@ -1,4 +1,5 @@
-/// The driver of a GPU: the few functions of CUDA's driver interface that the exchange needs, or HIP's of the same kind.
+/// The driver of a GPU: the few functions of CUDA's driver interface that the exchange needs, or HIP's of the same
+/// kind.
 #pragma once
 
 #include <array>
@@ -34,8 +35,8 @@ class DeviceError : public RuntimeError {
   int code_;
 };
 
-/// The library of the driver that the program has loaded. Never loaded by us: a pointer to device memory proves that the
-/// program has a driver, so without one nothing is spent.
+/// The library of the driver that the program has loaded. Never loaded by us: a pointer to device memory proves that
+/// the program has a driver, so without one nothing is spent.
 ///
 /// Source: CUDA Driver API; HIP Runtime API of ROCm 6. Declared here, so that neither a header nor a library is needed.
 class Driver {
@@ -43,8 +44,8 @@ class Driver {
   /// Null while the program has loaded no driver. Any thread.
   /// Cost:   a look at a counter of the loader until a driver is there; then nothing.
   static const Driver* Loaded();
-  /// Errors: RuntimeError(DEVICE) for a driver that lacks a function, naming it. Before it only cuPointerGetAttribute may
-  /// be called.
+  /// Errors: RuntimeError(DEVICE) for a driver that lacks a function, naming it. Before it only cuPointerGetAttribute
+  /// may be called.
   void RequireComplete() const;
 
   /// Throws DeviceError for another code than success: OUT_OF_MEMORY or DEVICE, naming `call` and the error.

@@ -80,8 +80,8 @@ void SumKernel::Launch(const SumTable& table, slipway_dtype dtype, int ranks, co
   const auto wanted = (table.largest_ + kThreads * kElementsOfThread - 1) / (kThreads * kElementsOfThread);
   const auto blocks = static_cast<unsigned>(std::min<std::int64_t>(wanted, kMostBlocks));
   const InContext here(place_);
-  place_.driver->Check(place_.driver->direct()->cuLaunchKernel(functions_[kind], blocks, table.parts_, 1, kThreads, 1, 1,
-                                                               0, stream.handle(), parameters, nullptr),
+  place_.driver->Check(place_.driver->direct()->cuLaunchKernel(functions_[kind], blocks, table.parts_, 1, kThreads, 1,
+                                                               1, 0, stream.handle(), parameters, nullptr),
                        "cuLaunchKernel");
 }
 

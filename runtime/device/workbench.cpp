@@ -26,19 +26,19 @@ Workbench::Workbench(const DevicePlace& on, std::int64_t size, SharedPool& pool)
       to_cpu(on),
       to_device(on) {}
 
-std::unique_ptr<Workbench> Workbenches::TakeBench(const DevicePlace& place, std::int64_t bytes) {
+std::unique_ptr<Workbench> Workbenches::Take(const DevicePlace& place, std::int64_t bytes) {
   {
     const std::lock_guard lock(mutex_);
-    const auto fits = std::ranges::find_if(
-        free_, [&](const auto& bench) { return bench->place == place && bench->bytes >= bytes; });
+    const auto fits =
+        std::ranges::find_if(free_, [&](const auto& bench) { return bench->place == place && bench->bytes >= bytes; });
     if (fits != free_.end()) {
       auto bench = std::move(*fits);
       free_.erase(fits);
       return bench;
     }
   }
-  const auto size = static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(std::max<std::int64_t>(bytes, 1))));
-  return std::make_unique<Workbench>(place, bytes > kMostKept ? bytes : size, pool_);
+  const auto rounded = std::bit_ceil(static_cast<std::uint64_t>(std::max<std::int64_t>(bytes, 1)));
+  return std::make_unique<Workbench>(place, bytes > kMostKept ? bytes : static_cast<std::int64_t>(rounded), pool_);
 }
 
 /// Smaller ones of the same device would not be taken any more.
@@ -46,9 +46,8 @@ void Workbenches::Keep(std::unique_ptr<Workbench> bench) {
   if (bench->bytes > kMostKept) return;
   std::vector<std::unique_ptr<Workbench>> dropped;  // freed without the lock
   const std::lock_guard lock(mutex_);
-  const auto smaller = std::ranges::stable_partition(free_, [&](const auto& other) {
-    return other->place != bench->place || other->bytes >= bench->bytes;
-  });
+  const auto smaller = std::ranges::stable_partition(
+      free_, [&](const auto& other) { return other->place != bench->place || other->bytes >= bench->bytes; });
   std::ranges::move(smaller, std::back_inserter(dropped));
   free_.erase(smaller.begin(), smaller.end());
   free_.push_back(std::move(bench));

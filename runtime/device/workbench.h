@@ -23,11 +23,11 @@ struct Workbench {
   std::int64_t bytes = 0;
   PoolMemory memory;
   PinnedRange pinned;
-  DeviceEvent made;  ///< the program's stream, when the operation began
-  DeviceEvent done;  ///< the last copy to the device
+  DeviceEvent made;                  ///< the program's stream, when the operation began
+  DeviceEvent done;                  ///< the last copy to the device
   std::vector<DeviceEvent> arrived;  ///< by slot: its copy to the CPU
   std::vector<DeviceEvent> stored;   ///< by slot: its copy to the device
-  DeviceStream to_cpu;  // last: their ends wait for the copies
+  DeviceStream to_cpu;               // last: their ends wait for the copies
   DeviceStream to_device;
 };
 
@@ -39,7 +39,9 @@ class Workbenches {
   /// A bench for one thread, until the end of its life; then it is kept unless it is large.
   class Lease {
    public:
-    Lease(Workbenches& owner, std::unique_ptr<Workbench> bench) : owner_(owner), bench_(std::move(bench)) {}
+    /// With `bytes` bytes of memory or more. Errors: those of a bench.
+    Lease(Workbenches& owner, const DevicePlace& place, std::int64_t bytes)
+        : owner_(owner), bench_(owner.Take(place, bytes)) {}
     Lease(const Lease&) = delete;
     Lease& operator=(const Lease&) = delete;
     ~Lease() { owner_.Keep(std::move(bench_)); }
@@ -51,12 +53,9 @@ class Workbenches {
     std::unique_ptr<Workbench> bench_;
   };
 
-  /// With `bytes` bytes of memory or more. Errors: those of a bench.
-  std::unique_ptr<Workbench> TakeBench(const DevicePlace& place, std::int64_t bytes);
-  Lease Take(const DevicePlace& place, std::int64_t bytes) { return {*this, TakeBench(place, bytes)}; }
-
  private:
   static constexpr std::int64_t kMostKept = 64 << 20;  ///< bytes of one bench
+  std::unique_ptr<Workbench> Take(const DevicePlace& place, std::int64_t bytes);
   void Keep(std::unique_ptr<Workbench> bench);
 
   SharedPool& pool_;

@@ -123,7 +123,7 @@ void DeviceAllreduces::Allreduce(const DevicePlace& place, void* data, std::int6
   }
   const auto part = SplitsFreely(group, count * element) ? std::min(count, kPartBytes / element) : count;
   const auto slots = std::min<std::int64_t>(Workbench::kSlots, (count + part - 1) / part);
-  auto bench = benches_.Take(place, slots * part * element);
+  Workbenches::Lease bench(benches_, place, slots * part * element);
   const InContext here(place);
   PartByPart(on_device, count, reduction, part, group, *bench).CarryOut(stream);
 }

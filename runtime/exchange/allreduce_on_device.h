@@ -22,8 +22,8 @@ class DeviceAllreduces {
  public:
   explicit DeviceAllreduces(Workbenches& benches) : benches_(benches) {}
 
-  /// Combines `count` elements on a device over all ranks, in place, after what `stream` was given so far; later work of
-  /// `stream` finds the result. Collective.
+  /// Combines `count` elements on a device over all ranks, in place, after what `stream` was given so far; later work
+  /// of `stream` finds the result. Collective.
   ///
   /// Way:    by the GPUs where these reach each other (DirectBounce). Else part by part through the CPU's memory, where
   ///         the bits allow it: while one part is combined, the next ones come and earlier ones go back.

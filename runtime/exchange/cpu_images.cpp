@@ -12,7 +12,7 @@ CpuImages::CpuImages(std::span<const TensorInfo> tensors, ImageUse use, Workbenc
     : given_(tensors.begin(), tensors.end()), images_(given_), use_(use) {
   const auto place = PlaceOf(tensors);
   if (!place) return;
-  bench_.emplace(benches, benches.TakeBench(*place, BytesOfImages(tensors)));
+  bench_.emplace(benches, *place, BytesOfImages(tensors));
   PlaceImages(images_, (*bench_)->memory.data());
   const InContext here(*place);
   (*bench_)->to_device.Synchronize();  // an earlier operation may still read the memory

@@ -35,9 +35,10 @@ std::optional<DevicePlace> PlaceOf(std::span<const TensorInfo> tensors) {
       first = &tensor;
       place = own;
     } else if (own != place) {
-      throw RuntimeError(SLIPWAY_ERROR_DEVICE_MEMORY,
-                         fmt::format("tensor '{}' lies {}, and tensor '{}' {}: hand over tensors of one device together",
-                                     first->name, TextOf(place), tensor.name, TextOf(own)));
+      throw RuntimeError(
+          SLIPWAY_ERROR_DEVICE_MEMORY,
+          fmt::format("tensor '{}' lies {}, and tensor '{}' {}: hand over tensors of one device together", first->name,
+                      TextOf(place), tensor.name, TextOf(own)));
     }
   }
   return place;

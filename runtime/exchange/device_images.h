@@ -22,8 +22,8 @@ std::int64_t BytesOfImages(std::span<const TensorInfo> tensors);
 void PlaceImages(std::span<TensorInfo> tensors, char* block);
 
 /// Images in one block of pinned memory, which the node's ranks can reach. Each copy to the CPU waits, by an event, for
-/// the stream that makes the tensor, and for the last Release(). The program's stream waits, by an event, for the copies
-/// back.
+/// the stream that makes the tensor, and for the last Release(). The program's stream waits, by an event, for the
+/// copies back.
 class DeviceImages : public DeviceTensors {
  public:
   /// `largest`: elements of a tensor beyond so many bytes get an image of their own, so that parts of it travel while
@@ -48,8 +48,8 @@ class DeviceImages : public DeviceTensors {
 
   DevicePlace place_;
   std::vector<TensorInfo> images_;
-  std::vector<Image> places_;       ///< by image
-  std::vector<int> first_image_;    ///< by tensor, and one behind the last
+  std::vector<Image> places_;     ///< by image
+  std::vector<int> first_image_;  ///< by tensor, and one behind the last
   PoolMemory memory_;
   PinnedRange pinned_;
   DeviceEvent made_;    ///< the program's stream, at Fetch()

@@ -12,8 +12,8 @@
 
 namespace slipway::runtime {
 
-/// A message is copied part by part to this rank's block, combined by the GPUs of all ranks, and copied back. So memory of
-/// any allocator can be combined.
+/// A message is copied part by part to this rank's block, combined by the GPUs of all ranks, and copied back. So memory
+/// of any allocator can be combined.
 class DirectBounce {
  public:
   static constexpr std::int64_t kBlockBytes = 32 << 20;
@@ -28,7 +28,7 @@ class DirectBounce {
   const DevicePlace& place() const { return place_; }
   /// Ends the use of the other ranks' blocks, which they may free when all ranks have done so.
   void Close() { blocks_.reset(); }
-  /// As AllreduceOnDevice().
+  /// As DeviceAllreduces::Allreduce().
   void Allreduce(char* data, std::int64_t count, const Reduction& reduction, Group& group, StreamHandle stream);
 
  private:

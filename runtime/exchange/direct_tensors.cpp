@@ -23,7 +23,8 @@ std::unique_ptr<DirectTensors> DirectTensors::Make(const DevicePlace& place, std
   auto memory = SharedDeviceMemory::Share(place, RangesOf(tensors), group.communicator());
   if (!OnEveryRank(group.communicator(), memory != nullptr && SumKernel::Of(place) != nullptr)) return nullptr;
   std::unique_ptr<DirectTensors> made;
-  OnAllRanks(group.communicator(), [&] { made.reset(new DirectTensors(place, tensors, op, std::move(memory), group)); });
+  OnAllRanks(group.communicator(),
+             [&] { made.reset(new DirectTensors(place, tensors, op, std::move(memory), group)); });
   return made;
 }
 
@@ -59,8 +60,8 @@ std::vector<SumPart> DirectTensors::PartsOf(const BucketPlan& plan) const {
 void DirectTensors::SetBuckets(std::span<const BucketPlan> plans) {
   for (const auto& plan : plans) {
     const auto tag = static_cast<std::uint32_t>(buckets_.size() + 1);
-    buckets_.push_back({{Call::Kind::kAllreduce, {plan.dtype, op_}, plan.count, tag},
-                        SumTable(place_, PartsOf(plan), sums_)});
+    buckets_.push_back(
+        {{Call::Kind::kAllreduce, {plan.dtype, op_}, plan.count, tag}, SumTable(place_, PartsOf(plan), sums_)});
   }
 }
 

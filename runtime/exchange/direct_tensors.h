@@ -21,8 +21,8 @@ namespace slipway::runtime {
 /// copy, and nothing over the link to the CPU.
 class DirectTensors : public DeviceTensors {
  public:
-  /// Null on all ranks where this cannot be done: other operations than sum and mean, ranks on several nodes, a tensor that
-  /// is not of floats, or what SharedDeviceMemory lists. Collective.
+  /// Null on all ranks where this cannot be done: other operations than sum and mean, ranks on several nodes, a tensor
+  /// that is not of floats, or what SharedDeviceMemory lists. Collective.
   static std::unique_ptr<DirectTensors> Make(const DevicePlace& place, std::span<const TensorInfo> tensors,
                                              slipway_op op, Group& group);
 

@@ -12,8 +12,8 @@ constexpr unsigned kPeersToo = 1;  // CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS
 
 }  // namespace
 
-std::unique_ptr<SharedDeviceMemory> SharedDeviceMemory::Share(const DevicePlace& place,
-                                                              std::span<void* const> ranges, Communicator& ranks) {
+std::unique_ptr<SharedDeviceMemory> SharedDeviceMemory::Share(const DevicePlace& place, std::span<void* const> ranges,
+                                                              Communicator& ranks) {
   std::unique_ptr<SharedDeviceMemory> shared(new SharedDeviceMemory(place));
   std::vector<Range> own;
   for (const void* range : ranges) own.push_back(shared->Describe(range));
@@ -49,7 +49,8 @@ bool SharedDeviceMemory::Reach(std::span<void* const> own, std::span<const char>
       std::memcpy(&range, of_all.data() + (other * own.size() + i) * sizeof range, sizeof range);
       if (!range.shared) return false;
       if (range.empty) continue;
-      at_[i][other] = static_cast<int>(other) == rank ? static_cast<char*>(own[i]) : Map(static_cast<int>(other), range);
+      at_[i][other] =
+          static_cast<int>(other) == rank ? static_cast<char*>(own[i]) : Map(static_cast<int>(other), range);
       if (at_[i][other] == nullptr) return false;
     }
   }

@@ -17,7 +17,8 @@ namespace slipway::runtime {
 class SharedDeviceMemory {
  public:
   /// `ranges`: of this rank, as many on each rank; null ones are empty. Null on all ranks when one of them cannot reach
-  /// another's: another node, GPUs without a way to each other, memory of an allocator that cannot be shared. Collective.
+  /// another's: another node, GPUs without a way to each other, memory of an allocator that cannot be shared.
+  /// Collective.
   ///
   /// Source: CUDA Driver API, "cuIpcGetMemHandle": an allocation as a whole is shared.
   static std::unique_ptr<SharedDeviceMemory> Share(const DevicePlace& place, std::span<void* const> ranges,

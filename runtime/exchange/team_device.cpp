@@ -68,11 +68,12 @@ std::unique_ptr<DirectTensors> Team::MakeDirectTensors(const DevicePlace& place)
   if (settings.gpu_exchange == GpuExchange::kStaged) return nullptr;
   auto direct = IsPlain() ? DirectTensors::Make(place, parts_.tensors, settings.op, *group_) : nullptr;
   if (direct == nullptr && settings.gpu_exchange == GpuExchange::kDirect) {
-    throw RuntimeError(SLIPWAY_ERROR_ARGUMENT,
-                       fmt::format("team '{}' cannot be exchanged within the memory of GPUs: that is for float tensors, "
-                                   "op sum or mean, mode sync without clip_norm, check_finite, compress and accumulate, on "
-                                   "ranks of one node whose GPUs reach each other; set gpu_exchange to auto",
-                                   parts_.name));
+    throw RuntimeError(
+        SLIPWAY_ERROR_ARGUMENT,
+        fmt::format("team '{}' cannot be exchanged within the memory of GPUs: that is for float tensors, "
+                    "op sum or mean, mode sync without clip_norm, check_finite, compress and accumulate, on "
+                    "ranks of one node whose GPUs reach each other; set gpu_exchange to auto",
+                    parts_.name));
   }
   return direct;
 }

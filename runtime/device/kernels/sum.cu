@@ -1,4 +1,4 @@
-// Sums over the ranks of a node, in the memory of their GPUs. sum.ptx is made of this file by scripts/build_gpu_kernels.
+// Sums over the ranks of a node, in the memory of their GPUs. scripts/build_gpu_kernels makes sum.ptx of this file.
 //
 // Elements are added in the order of the ranks, 16-bit floats in float32 and rounded once: the bits of the processor's
 // kernels (runtime/reduction/kernels.cpp), but for the payload of a NaN.

@@ -135,7 +135,7 @@ def settled(memory):
 
 
 def _of_cuda(interface, owner, writable, bytes_too):
-    """CuPy, Numba and others: https://numba.readthedocs.io/en/stable/cuda/cuda_array_interface.html, version 2 and 3."""
+    """CuPy, Numba and others. Source: CUDA Array Interface, versions 2 and 3."""
     address, read_only = interface["data"]
     if writable and read_only:
         raise ArgumentError("the array is read-only, and the call works in place; hand over a copy")

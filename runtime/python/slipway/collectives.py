@@ -1,7 +1,7 @@
 """Operations over all ranks of a group. All are collective.
 
-They take NumPy arrays, torch tensors, or anything with the buffer protocol, __cuda_array_interface__ or DLPack, without a
-copy. Arrays on a GPU are taken as the program's current stream leaves them, and that stream goes on with the result.
+They take NumPy arrays, torch tensors, or anything with the buffer protocol, __cuda_array_interface__ or DLPack, without
+a copy. Arrays on a GPU are taken as the program's current stream leaves them, and that stream goes on with the result.
 """
 
 import array as buffers

@@ -328,7 +328,8 @@ def broadcast_tensors(tensors, root=0, group=None):
     """broadcast() for a dict of tensors, which need not be contiguous."""
     dense = {name: tensor.contiguous() for name, tensor in tensors.items()}
     for kind in sorted({tensor.device.type for tensor in dense.values()}):
-        collectives.broadcast({name: tensor for name, tensor in dense.items() if tensor.device.type == kind}, root, group)
+        some = {name: tensor for name, tensor in dense.items() if tensor.device.type == kind}
+        collectives.broadcast(some, root, group)
     for name, tensor in tensors.items():
         if dense[name] is not tensor:
             tensor.copy_(dense[name])

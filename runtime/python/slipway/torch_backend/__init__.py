@@ -4,7 +4,8 @@
     torch.distributed.init_process_group("slipway")
     model = torch.nn.parallel.DistributedDataParallel(model)
 
-Tensors of the CPU and of CUDA devices. Works under `slipway run`, mpirun and torchrun. docs/how-to/use-ddp-unchanged.md.
+Tensors of the CPU and of CUDA devices. Works under `slipway run`, mpirun and torchrun.
+docs/how-to/use-ddp-unchanged.md.
 """
 
 import sys

@@ -1,7 +1,7 @@
 """Operations on tensors of a GPU: carried out after what the caller's stream was given, without stopping the GPU.
 
-The thread of the group works on a stream of its own. It waits, by an event, for the stream that was current at the call;
-the stream that is current at wait() waits, by an event, for the result.
+The thread of the group works on a stream of its own. It waits, by an event, for the stream that was current at the
+call; the stream that is current at wait() waits, by an event, for the result.
 """
 
 import torch

@@ -58,8 +58,9 @@ class Exchange:
 
     def _allreduce_on_device(self, tensor, op):
         library = _library.library()
-        _calls.check(library, library.slipway_allreduce_on_stream(tensor.data_ptr(), tensor.numel(), DTYPES[tensor.dtype], op,
-                                                                  self._number, stream_of(tensor)))
+        status = library.slipway_allreduce_on_stream(tensor.data_ptr(), tensor.numel(), DTYPES[tensor.dtype], op,
+                                                     self._number, stream_of(tensor))
+        _calls.check(library, status)
 
     def allreduce(self, tensor, op):
         if tensor.device.type != "cpu":
@@ -82,18 +83,18 @@ class Exchange:
         ctypes.memmove(address, self._shared.address, count * width)
 
     def reduce_scatter(self, sent, received, counts, op):
-        self._call("slipway_reduce_scatter", self._address(sent), self._address(received), _counts(counts), DTYPES[sent.dtype],
-                   op)
+        self._call("slipway_reduce_scatter", self._address(sent), self._address(received), _counts(counts),
+                   DTYPES[sent.dtype], op)
 
     def allgather(self, sent, received, counts):
         width = sent.element_size()
-        self._call("slipway_allgather", self._address(sent), self._address(received), _counts([n * width for n in counts]),
-                   BYTES)
+        self._call("slipway_allgather", self._address(sent), self._address(received),
+                   _counts([n * width for n in counts]), BYTES)
 
     def alltoall(self, sent, sent_counts, received, received_counts):
         width = sent.element_size()
-        self._call("slipway_alltoall", self._address(sent), _counts([n * width for n in sent_counts]), self._address(received),
-                   _counts([n * width for n in received_counts]), BYTES)
+        self._call("slipway_alltoall", self._address(sent), _counts([n * width for n in sent_counts]),
+                   self._address(received), _counts([n * width for n in received_counts]), BYTES)
 
     def broadcast(self, tensor, root):
         if tensor.numel() * tensor.element_size() <= _COPIED_FROM_BYTES:

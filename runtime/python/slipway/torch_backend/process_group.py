@@ -21,8 +21,8 @@ NAME = "slipway"
 
 def _require_dense(tensor, call):
     if tensor.device.type not in ("cpu", "cuda"):
-        raise DeviceMemoryError(f"{call}: the tensor is on {tensor.device}, and backend '{NAME}' exchanges memory of the "
-                                "CPU and of CUDA devices; move it with .cpu()")
+        raise DeviceMemoryError(f"{call}: the tensor is on {tensor.device}, and backend '{NAME}' exchanges memory of "
+                                "the CPU and of CUDA devices; move it with .cpu()")
     if tensor.layout != torch.strided:
         raise NotSupportedError(f"{call}: the tensor is {tensor.layout}; only allreduce takes sparse tensors, use "
                                 "to_dense()")
@@ -43,8 +43,8 @@ def _one(tensors, call):
 
 def _require_cpu(tensor, call):
     if tensor.device.type != "cpu":
-        raise DeviceMemoryError(f"{call}: the tensor is on {tensor.device}, and single messages are of CPU memory; move it "
-                                "with .cpu()")
+        raise DeviceMemoryError(f"{call}: the tensor is on {tensor.device}, and single messages are of CPU memory; "
+                                "move it with .cpu()")
     return tensor
 
 
@@ -272,7 +272,8 @@ class SlipwayProcessGroup(TorchProcessGroup):
         counts = [tensor.numel() if rank == root else 0 for rank in range(self._size)]
         received_counts = _numels(outputs) if outputs else [0] * self._size
         return self._ask("gather", [outputs],
-                         lambda: self._all_to_all([tensor], counts, outputs, received_counts, tensor), [outputs, tensor])
+                         lambda: self._all_to_all([tensor], counts, outputs, received_counts, tensor),
+                         [outputs, tensor])
 
     def scatter(self, output_tensors, input_tensors, opts=None):
         """An alltoall in which the root alone sends."""
