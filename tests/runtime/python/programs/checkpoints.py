@@ -72,3 +72,5 @@ except slipway.SlipwayError as error:
     print(f"rank {rank} {type(error).__name__}: {error}", flush=True)
     sys.exit(0 if how == "grows" else 9)
 print(f"rank {rank} of {size} ends at {steps}: {digest()}", flush=True)
+if how == "gloo":  # its worker threads may otherwise abort the process while the interpreter ends
+    torch.distributed.destroy_process_group()
