@@ -44,6 +44,8 @@ void AddCommonOptions(OptionList& options, Arguments& arguments, const std::stri
   options.AddInt("report_every", "steps between reports of the loss, the mean over ranks (10)", arguments.report_every,
                  1, 1'000'000'000);
   options.AddWord("precision", "of training passes: fp32 or bf16 (fp32)", arguments.precision, {"fp32", "bf16"});
+  options.AddWord("device", "that computes: auto (a GPU if there is one), cpu or cuda (auto)", arguments.device,
+                  {"auto", "cpu", "cuda"});
   options.AddInt("threads", "for libtorch (1)", arguments.threads, 1, 1024);
   options.AddInt("reader_threads", "that prepare batches (1)", arguments.reader_threads, 1, 1024);
   options.AddInt("predictions",

@@ -25,6 +25,7 @@ struct Arguments {
   std::int64_t report_every = 10;   ///< steps between reports of the loss
   std::int64_t train_records = 0;   ///< train on the first so many only; 0 = all
   std::string precision = "fp32";   ///< of forward and backward passes: fp32, bf16
+  std::string device = "auto";      ///< that computes: auto, cpu, cuda
   std::int64_t threads = 1;         ///< for libtorch
   std::int64_t reader_threads = 1;  ///< that prepare batches
   std::int64_t predictions = 1;     ///< 1: write the outputs for the validation records

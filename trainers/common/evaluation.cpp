@@ -66,7 +66,7 @@ class AllOutputs {
 
  private:
   static at::Tensor Rows(const at::Tensor& tensor) {
-    return tensor.to(at::kDouble).reshape({tensor.size(0), -1}).contiguous();
+    return tensor.to(at::kCPU, at::kDouble).reshape({tensor.size(0), -1}).contiguous();
   }
 
   std::size_t Width() const { return 1 + values_ + outputs_; }

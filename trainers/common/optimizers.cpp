@@ -45,7 +45,7 @@ class TorchOptimizer final : public Optimizer {
     optimizer_->step();
   }
   void Save(const std::filesystem::path& file) override { torch::save(*optimizer_, file.string()); }
-  void Load(const std::filesystem::path& file) override { LoadFile(*optimizer_, file); }
+  void Load(const std::filesystem::path& file) override { LoadFile(*optimizer_, file, parameters_.front().device()); }
 
  private:
   static std::unique_ptr<torch::optim::Optimizer> Make(const Arguments& arguments, std::vector<at::Tensor> parameters) {

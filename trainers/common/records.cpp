@@ -89,8 +89,9 @@ BatchReader OpenReader(const std::filesystem::path& path, const BatchOptions& op
 
 }  // namespace
 
-Records::Records(const Task& task, const DatasetPlace& place, const BatchOptions& options)
+Records::Records(const Task& task, const DatasetPlace& place, const BatchOptions& options, at::Device device)
     : task_(task),
+      device_(device),
       on_corrupt_(options.on_corrupt),
       in_order_(options.order == RecordOrder::kInOrder),
       data_seed_(place.defaults.seed),
@@ -98,29 +99,30 @@ Records::Records(const Task& task, const DatasetPlace& place, const BatchOptions
       records_per_pass_(options.batch * static_cast<std::uint64_t>(options.world)),
       reader_(OpenReader(place.path, options)) {}
 
-Records Records::ForTraining(const Task& task, const Settings& settings, const Arguments& arguments, std::int64_t batch,
-                             const Session& session) {
+Records Records::ForTraining(const Task& task, const Settings& settings, const Arguments& arguments,
+                             const BatchPlace& batch, const Session& session) {
   const auto place = Find("train");
   auto options = Options(place, task, true, session);
   RequireFullBatches(options.remainder);
-  options.batch = static_cast<std::uint64_t>(batch);
+  options.batch = static_cast<std::uint64_t>(batch.size);
   options.seed = SeedOfOrder(arguments.seed, place.defaults.seed);
   options.split = {settings.validation_fraction, settings.validation_seed, false};
   options.limit = static_cast<std::uint64_t>(arguments.train_records);
   options.threads = static_cast<int>(arguments.reader_threads);
-  return {task, place, options};
+  return {task, place, options, batch.device};
 }
 
-Records Records::ForValidation(const Task& task, const Settings& settings, std::int64_t batch, const Session& session) {
+Records Records::ForValidation(const Task& task, const Settings& settings, const BatchPlace& batch,
+                               const Session& session) {
   const auto place = Find("train");
-  auto options = InOrder(place, task, batch, session);
+  auto options = InOrder(place, task, batch.size, session);
   options.split = {settings.validation_fraction, settings.validation_seed, true};
-  return {task, place, options};
+  return {task, place, options, batch.device};
 }
 
-Records Records::ForTest(const Task& task, std::int64_t batch, const Session& session) {
+Records Records::ForTest(const Task& task, const BatchPlace& batch, const Session& session) {
   const auto place = Find("test");
-  return {task, place, InOrder(place, task, batch, session)};
+  return {task, place, InOrder(place, task, batch.size, session), batch.device};
 }
 
 void Records::Begin(std::int64_t epoch, std::int64_t pass) {
@@ -139,7 +141,8 @@ std::optional<TensorBatch> Records::Next() {
   TensorBatch tensors{TensorOf(batch->fields[0], batch->valid_count).view(shape),
                       TensorOf(batch->fields[1], batch->valid_count), batch->records.first(batch->valid_count)};
   CheckLabels(tensors);
-  return in_order_ && on_corrupt_ == OnCorrupt::kSkip ? WithoutStandIns(tensors) : tensors;
+  if (in_order_ && on_corrupt_ == OnCorrupt::kSkip) tensors = WithoutStandIns(tensors);
+  return TensorBatch{tensors.input.to(device_), tensors.target.to(device_), tensors.records};
 }
 
 /// Removes stand-ins, so that an evaluation counts every record once. A record that stands in for a damaged one comes

@@ -15,11 +15,17 @@
 
 namespace trainers {
 
-/// Points into the reader's memory: valid until the next batch is asked for.
+/// On the CPU it points into the reader's memory: valid until the next batch is asked for.
 struct TensorBatch {
   at::Tensor input;
   at::Tensor target;
   std::span<const std::uint64_t> records;
+};
+
+/// The batches of each rank.
+struct BatchPlace {
+  std::int64_t size;
+  at::Device device;
 };
 
 /// Damaged records that were met and passed over.
@@ -28,20 +34,21 @@ struct Skipped {
   std::vector<slipway::staging::CorruptRecord> first_met;  ///< those that had not been met before
 };
 
-/// One rank's share of a set. The spec says what becomes of damaged records: data.NAME.on_corrupt.
+/// One rank's share of a set, on the device that computes. The spec says what becomes of damaged records:
+/// data.NAME.on_corrupt.
 class Records {
  public:
-  /// `batch`: of each rank. Shuffled by the argument `seed` and data.train.seed. data.train.remainder says what becomes
-  /// of records that do not fill a batch on every rank. Another record replaces a skipped one.
+  /// Shuffled by the argument `seed` and data.train.seed. data.train.remainder says what becomes of records that do not
+  /// fill a batch on every rank. Another record replaces a skipped one.
   /// Errors: UsageError when that remainder is all records and is dropped, when it should be padded, or when the files
   ///         do not hold what the task takes. Also those of the reader.
-  static Records ForTraining(const Task& task, const Settings& settings, const Arguments& arguments, std::int64_t batch,
-                             const slipway::client::Session& session);
+  static Records ForTraining(const Task& task, const Settings& settings, const Arguments& arguments,
+                             const BatchPlace& batch, const slipway::client::Session& session);
   /// Validation records, in their order. Skipped records are missing.
-  static Records ForValidation(const Task& task, const Settings& settings, std::int64_t batch,
+  static Records ForValidation(const Task& task, const Settings& settings, const BatchPlace& batch,
                                const slipway::client::Session& session);
   /// All of the dataset "test", in their order.
-  static Records ForTest(const Task& task, std::int64_t batch, const slipway::client::Session& session);
+  static Records ForTest(const Task& task, const BatchPlace& batch, const slipway::client::Session& session);
 
   /// Records of an epoch over all ranks.
   std::int64_t count() const { return static_cast<std::int64_t>(reader_.record_count()); }
@@ -74,11 +81,13 @@ class Records {
   std::optional<Skipped> TakeSkipped();
 
  private:
-  Records(const Task& task, const slipway::staging::DatasetPlace& place, const slipway::staging::BatchOptions& options);
+  Records(const Task& task, const slipway::staging::DatasetPlace& place, const slipway::staging::BatchOptions& options,
+          at::Device device);
   void CheckLabels(const TensorBatch& batch) const;
   TensorBatch WithoutStandIns(const TensorBatch& batch);
 
   const Task& task_;
+  at::Device device_;
   slipway::staging::OnCorrupt on_corrupt_;
   bool in_order_;
   std::uint64_t data_seed_;

@@ -30,7 +30,8 @@ struct OnGradient final : torch::autograd::FunctionPostHook {
   std::function<void()> action;
 };
 
-at::Tensor SharedZeros(std::int64_t count) {
+at::Tensor SharedZeros(std::int64_t count, at::Device device) {
+  if (!device.is_cpu()) return torch::zeros({count}, device);
   void* memory = nullptr;
   Check(slipway_alloc(count * static_cast<std::int64_t>(sizeof(float)), &memory));
   return torch::from_blob(memory, {count});
@@ -42,9 +43,10 @@ Tensor Described(const std::string& name, const at::Tensor& tensor) {
 
 }  // namespace
 
-Replica::Replica(const Task& task, slipway::client::Session& session, std::int64_t total_steps)
+Replica::Replica(const Task& task, slipway::client::Session& session, std::int64_t total_steps, at::Device device)
     : task_(task), session_(session), model_(std::make_unique<torch::nn::Sequential>(task.MakeModel())) {
-  LayOutGradients();
+  (*model_)->to(device);
+  LayOutGradients(device);
   for (const auto& item : (*model_)->named_buffers()) {
     if (item.value().scalar_type() == torch::kFloat32) buffers_.push_back(Described(item.key(), item.value()));
   }
@@ -57,17 +59,17 @@ Replica::Replica(const Task& task, slipway::client::Session& session, std::int64
 Replica::~Replica() {
   if (std::uncaught_exceptions() != exceptions_) return;
   slipway_unregister(kTeam);
-  slipway_free(gradients_.data_ptr());
+  if (gradients_.is_cpu()) slipway_free(gradients_.data_ptr());
 }
 
 std::vector<at::Tensor> Replica::parameters() const { return (*model_)->parameters(); }
 at::Tensor Replica::Forward(const at::Tensor& input) { return (*model_)->forward(input); }
 void Replica::Train() { (*model_)->train(); }
 
-void Replica::LayOutGradients() {
+void Replica::LayOutGradients(at::Device device) {
   std::int64_t total = 0;
   for (const auto& parameter : parameters()) total += parameter.numel();
-  gradients_ = SharedZeros(total);
+  gradients_ = SharedZeros(total, device);
   std::int64_t offset = 0;
   for (auto& item : (*model_)->named_parameters()) {
     auto& parameter = item.value();

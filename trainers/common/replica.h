@@ -19,12 +19,13 @@ struct Node;
 
 namespace trainers {
 
-/// The gradients lie one behind the other in memory that the ranks of a node share. So they are exchanged without a
-/// copy, each as soon as the backward pass has computed it.
+/// The gradients lie one behind the other, on the CPU in memory that the ranks of a node share. So they are exchanged
+/// without a copy, each as soon as the backward pass has computed it.
 class Replica {
  public:
-  /// Takes the weights of rank 0. `total_steps` is what schedules of the exchange in per cent refer to. Collective.
-  Replica(const Task& task, slipway::client::Session& session, std::int64_t total_steps);
+  /// Takes the weights of rank 0. `total_steps` is what schedules of the exchange in per cent refer to. `device` is
+  /// where the network lies. Collective.
+  Replica(const Task& task, slipway::client::Session& session, std::int64_t total_steps, at::Device device);
   Replica(const Replica&) = delete;
   Replica& operator=(const Replica&) = delete;
   ~Replica();
@@ -56,7 +57,7 @@ class Replica {
   void RestoreExchange(const std::vector<char>& state);
 
  private:
-  void LayOutGradients();
+  void LayOutGradients(at::Device device);
   void SubmitWhenReady();
   void RequireGradientsInPlace() const;
 

@@ -9,10 +9,10 @@
 
 namespace trainers {
 
-/// torch::load; std::runtime_error naming the file for whatever it finds wrong with it.
+/// torch::load onto `device`, whatever it was saved from; std::runtime_error naming the file for whatever it finds wrong with it.
 template <class Target>
-void LoadFile(Target& target, const std::filesystem::path& file) try {
-  torch::load(target, file.string());
+void LoadFile(Target& target, const std::filesystem::path& file, at::Device device = at::kCPU) try {
+  torch::load(target, file.string(), device);
 } catch (const c10::Error& error) {
   throw std::runtime_error(
       fmt::format("the checkpoint's '{}' cannot be read: {}", file.string(), error.what_without_backtrace()));

@@ -10,6 +10,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "trainers/common/device.h"
 #include "trainers/common/evaluation.h"
 #include "trainers/common/optimizers.h"
 #include "trainers/common/progress.h"
@@ -36,21 +37,28 @@ const Arguments& WithSeed(const Arguments& arguments) {
 /// While it lives, this thread computes in bf16 what libtorch holds to be safe in it; weights stay in fp32.
 class Autocast {
  public:
-  explicit Autocast(const std::string& precision) : is_on_(precision == "bf16") {
+  Autocast(const std::string& precision, at::Device device) : is_on_(precision == "bf16"), on_gpu_(device.is_cuda()) {
     if (!is_on_) return;
     at::autocast::set_autocast_cpu_dtype(at::kBFloat16);
-    at::autocast::set_cpu_enabled(true);
+    at::autocast::set_autocast_gpu_dtype(at::kBFloat16);
+    SetEnabled(true);
   }
   Autocast(const Autocast&) = delete;
   Autocast& operator=(const Autocast&) = delete;
   ~Autocast() {
     if (!is_on_) return;
-    at::autocast::set_cpu_enabled(false);
+    SetEnabled(false);
     at::autocast::clear_cache();
   }
 
  private:
+  void SetEnabled(bool enabled) const {
+    if (on_gpu_) return at::autocast::set_enabled(enabled);
+    at::autocast::set_cpu_enabled(enabled);
+  }
+
   bool is_on_;
+  bool on_gpu_;
 };
 
 /// Optimizer steps of an epoch; all that are begun where records repeat. Errors: UsageError when there are none.
@@ -84,17 +92,18 @@ class Trainer {
         settings_(settings),
         session_(session),
         share_(ShareStep(arguments, settings.accumulate, session.size())),
-        records_(Records::ForTraining(task, settings, arguments, share_.batch, session)),
+        device_(ChosenDevice(arguments.device, session.local_rank())),
+        records_(Records::ForTraining(task, settings, arguments, Batches(), session)),
         steps_(StepsOf(records_, share_, task)),
-        replica_(task, session, steps_ * arguments.epochs),
+        replica_(task, session, steps_ * arguments.epochs, device_),
         optimizer_(MakeOptimizer(arguments, replica_.parameters())),
         saved_(settings, session, {replica_, *optimizer_}, CourseOf(task, arguments, settings, share_, records_)),
         report_(task, session, progress_, steps_) {
     // Before any training: a set that cannot be read should not cost hours.
     if (settings.validation_fraction > 0) {
-      validation_.emplace(Records::ForValidation(task, settings, share_.batch, session));
+      validation_.emplace(Records::ForValidation(task, settings, Batches(), session));
     }
-    if (settings.has_test_data) test_.emplace(Records::ForTest(task, share_.batch, session));
+    if (settings.has_test_data) test_.emplace(Records::ForTest(task, Batches(), session));
   }
 
   Ending Run() {
@@ -118,6 +127,8 @@ class Trainer {
   }
 
  private:
+  BatchPlace Batches() const { return {share_.batch, device_}; }
+
   void Begin() {
     auto restored = saved_.Restore();
     if (restored) {
@@ -129,6 +140,7 @@ class Trainer {
     train_sums_ = restored && session_.rank() == 0 ? progress_.train : NoSums(task_);
     report_.Begin({replica_.parameter_count(), records_.count(), validation_ ? validation_->count() : 0, share_},
                   arguments_);
+    if (device_.is_cuda()) report_.Line("computing on " + device_.str());
     if (restored) report_.GoOn();
     WriteFacts();
     records_.Begin(progress_.epoch, progress_.step_in_epoch * share_.passes);
@@ -209,7 +221,7 @@ class Trainer {
 
   /// Of training: the outputs are fp32.
   at::Tensor Forward(const at::Tensor& input) {
-    const Autocast autocast(arguments_.precision);
+    const Autocast autocast(arguments_.precision, device_);
     return replica_.Forward(input).to(at::kFloat);
   }
 
@@ -273,6 +285,7 @@ class Trainer {
   const Settings& settings_;
   Session& session_;
   StepShare share_;
+  at::Device device_;
   Records records_;
   std::int64_t steps_;  ///< of an epoch
   std::optional<Records> validation_;

@@ -90,7 +90,7 @@ class Cosmoflow final : public trainers::Task {
   /// Means over records of the absolute errors, in the units of `target`: half the range of a parameter is 1.
   std::vector<std::string> MeasureNames() const override { return {"mae", "mae_omega_m", "mae_sigma_8", "mae_n_s"}; }
   std::vector<double> Measures(const at::Tensor& outputs, const at::Tensor& targets) const override {
-    const auto sums = (outputs - targets).abs().sum(0).to(torch::kFloat64).contiguous();
+    const auto sums = (outputs - targets).abs().sum(0).to(torch::kCPU, torch::kFloat64).contiguous();
     const auto* of = sums.data_ptr<double>();
     return {(of[0] + of[1] + of[2]) / kValues, of[0], of[1], of[2]};
   }

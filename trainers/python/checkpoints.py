@@ -110,7 +110,7 @@ def _require_same_course(saved, course, folder):
 
 def _load(target, file):
     try:
-        state = torch.load(file)
+        state = torch.load(file, map_location="cpu")  # of whatever device
     except Exception as error:  # of zip files, pickles and torch: each has its own
         raise RuntimeError(f"the checkpoint's '{file}' cannot be read: {error}") from None
     try:

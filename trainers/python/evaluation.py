@@ -55,7 +55,7 @@ def evaluate(task, model, records, folder=None):
             blame_record(task, records, batch)
         sums.add(task, loss, outputs, batch.target)
         if wants_all:
-            parts.append((batch.records, task.predictions(outputs).numpy(), batch.target.numpy().copy()))
+            parts.append((batch.records, task.predictions(outputs).cpu().numpy(), batch.target.cpu().numpy().copy()))
     means = sums.over_ranks(task).means()
     if not wants_all:
         return means

@@ -116,6 +116,7 @@ def common_options(records, *, batch_size=64, lr=1e-3, lr_scaling="none", lr_bat
         Option(f"train_{records}", "train on the first so many only; 0 = all", 0, whole_number(0, 2**40)),
         Option("report_every", "steps between reports of the loss, the mean over ranks", 10, whole_number(1, 10**9)),
         Option("precision", "of training passes: fp32 or bf16", "fp32", one_of("fp32", "bf16")),
+        Option("device", "that computes: auto (a GPU if there is one), cpu or cuda", "auto", one_of("auto", "cpu", "cuda")),
         Option("threads", "for torch", 1, whole_number(1, 1024)),
         Option("reader_threads", "that prepare batches", 1, whole_number(1, 1024)),
         Option("predictions", f"1: leave predictions.npy of the validation {records} in $SLIPWAY_RUN_DIR", 1,

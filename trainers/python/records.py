@@ -8,6 +8,7 @@ import torch
 
 import slipway
 import slipway.data
+from slipway.data.device import Copies, one_ahead, open_pinned
 from slipway.errors import ArgumentError
 from slipway.trainers.options import UsageError
 
@@ -32,16 +33,18 @@ class Skipped:
 class Records:
     """What becomes of damaged records the spec says: data.NAME.on_corrupt."""
 
-    def __init__(self, task, settings, dataset, training, batch, **options):
-        self._task = task
+    def __init__(self, task, settings, dataset, training, batch, device, **options):
+        self._task, self._device = task, device
         self._skips = dataset in settings.skips_damaged
         self._in_order = options.get("order") == "in_order"
         self._next_number = 0  # of records in order: what comes next has this number or a larger one
         self._replaced_before = self._met_before = 0
         self._records_per_pass = batch * slipway.size()
+        options = {**options, "fields": [task.input(training), task.target()], "batch": batch, "rank": slipway.rank(),
+                   "world": slipway.size()}
         try:
-            self._reader = slipway.data.open(dataset, fields=[task.input(training), task.target()], batch=batch,
-                                             rank=slipway.rank(), world=slipway.size(), **options)
+            self._reader = (slipway.data.open(dataset, **options) if device.type == "cpu" else
+                            open_pinned(dataset, options))
         except ArgumentError as error:  # options that do not fit the files are refused on every rank
             place, reason = os.environ[f"SLIPWAY_DATA_{dataset.upper()}"], str(error).splitlines()[0]
             raise UsageError(f"'{place}': {reason}; --help shows the options that say what the data holds") from None
@@ -73,7 +76,15 @@ class Records:
         self._reader.position = {"epoch": epoch, "records_done": min(done, self.passes) * self._records_per_pass}
 
     def __iter__(self):
-        """To the end of the epoch. Of the last evaluation batch only records that are there."""
+        """To the end of the epoch, on the device. Of the last evaluation batch only records that are there."""
+        if self._device.type == "cpu":
+            yield from self._on_host()
+            return
+        batches = ((batch.records, {"input": batch.input, "target": batch.target}) for batch in self._on_host())
+        for numbers, values in one_ahead(batches, Copies(self._device)):
+            yield TensorBatch(values["input"], values["target"], numbers)
+
+    def _on_host(self):
         for batch in self._reader:
             tensors, there = batch.torch(), batch.valid_count
             shown = TensorBatch(tensors[self._input][:there].view(there, *self._task.input_shape()),
@@ -117,13 +128,13 @@ class Records:
                 raise RuntimeError(f"{self._reader.describe(record)} holds values that are not finite")
 
 
-def for_training(task, settings, arguments, batch):
+def for_training(task, settings, arguments, batch, device):
     """Shuffled by the argument `seed` and data.train.seed; data.train.remainder says what becomes of what fills no batch
     on every rank. Another record stands in for one that is skipped."""
     if settings.remainder == "pad":
         raise UsageError("data.train.remainder is pad: gradients are means over batches that are full on every rank: "
                          "write repeat, to train on every record, or drop")
-    return Records(task, settings, "train", True, batch, seed=_seed_of_order(arguments.seed, settings.data_seed),
+    return Records(task, settings, "train", True, batch, device, seed=_seed_of_order(arguments.seed, settings.data_seed),
                    remainder=settings.remainder, split=_split(settings, "train"),
                    limit=getattr(arguments, f"train_{task.records}"), threads=arguments.reader_threads)
 
@@ -134,17 +145,17 @@ def _seed_of_order(seed, data_seed):
     return (seed + data_seed * 0x9E3779B97F4A7C15) % 2**64
 
 
-def for_validation(task, settings, batch):
-    return _in_order(task, settings, "train", batch, split=_split(settings, "validation"))
+def for_validation(task, settings, batch, device):
+    return _in_order(task, settings, "train", batch, device, split=_split(settings, "validation"))
 
 
-def for_test(task, settings, batch):
-    return _in_order(task, settings, "test", batch)
+def for_test(task, settings, batch, device):
+    return _in_order(task, settings, "test", batch, device)
 
 
-def _in_order(task, settings, dataset, batch, **options):
+def _in_order(task, settings, dataset, batch, device, **options):
     """One that is skipped is missing."""
-    return Records(task, settings, dataset, False, batch, order="in_order", remainder="pad", threads=1, prefetch=2,
+    return Records(task, settings, dataset, False, batch, device, order="in_order", remainder="pad", threads=1, prefetch=2,
                    **options)
 
 

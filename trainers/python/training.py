@@ -10,7 +10,7 @@ import torch
 
 import slipway
 import slipway.torch
-from slipway.trainers import checkpoints, learning_rate, optimizers, records, run_log
+from slipway.trainers import checkpoints, device, learning_rate, optimizers, records, run_log
 from slipway.trainers.evaluation import Sums, blame_record, evaluate
 from slipway.trainers.options import UsageError
 from slipway.trainers.report import Report
@@ -30,13 +30,14 @@ class Training:
         torch.manual_seed(arguments.seed)  # the first weights follow from it
         self.task, self.arguments, self.settings = task, arguments, settings
         self.share = share_step(arguments, task.defaults.get("batch_size", 64), settings.accumulate, slipway.size())
-        self.records = records.for_training(task, settings, arguments, self.share.batch)
+        self.device = device.chosen(arguments.device)
+        self.records = records.for_training(task, settings, arguments, self.share.batch, self.device)
         self.steps = self._steps_per_epoch()
         # Before any training: a set that cannot be read should not cost hours.
         validates = settings.validation_fraction > 0
-        self.validation = records.for_validation(task, settings, self.share.batch) if validates else None
-        self.test = records.for_test(task, settings, self.share.batch) if settings.has_test_data else None
-        self.model = task.make_model()
+        self.validation = records.for_validation(task, settings, self.share.batch, self.device) if validates else None
+        self.test = records.for_test(task, settings, self.share.batch, self.device) if settings.has_test_data else None
+        self.model = task.make_model().to(self.device)
         slipway.torch.broadcast_parameters(self.model.state_dict())
         self.optimizer = slipway.torch.DistributedOptimizer(
             optimizers.make(arguments, list(self.model.parameters())), self.model.named_parameters(), team="model",
@@ -84,6 +85,8 @@ class Training:
         parameters = sum(values.numel() for values in self.model.parameters())
         counts = self.records.count, self.validation.count if self.validation else 0
         self.report.begin(parameters, counts, self.share, self.arguments)
+        if self.device.type != "cpu":
+            self.report.line(f"computing on {device.name_of(self.device)}")
         if restored:
             self.report.line(f"continuing at epoch {self.progress.epoch + 1}, step {self.progress.step}")
         run_log.facts(self.arguments, self.share, counts, seed_is_known="seed" in self.settings.parameters)
@@ -152,7 +155,7 @@ class Training:
 
     def forward(self, values):
         """Of training. With bf16, what torch holds to be safe in it; weights, loss and outputs are float32."""
-        with torch.autocast("cpu", dtype=torch.bfloat16, enabled=self.arguments.precision == "bf16"):
+        with torch.autocast(self.device.type, dtype=torch.bfloat16, enabled=self.arguments.precision == "bf16"):
             return self.model(values).float()
 
     def fail_on(self, batch, loss):

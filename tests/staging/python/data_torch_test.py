@@ -8,7 +8,8 @@ import torch.utils.data
 from data_test import example, frame
 
 import slipway.data.torch
-from slipway.errors import ArgumentError
+from slipway.data import device
+from slipway.errors import ArgumentError, NotSupportedError
 
 OPTIONS = {"fields": [{"name": "image", "shape": [2, 3]}, "label"], "seed": 3}
 
@@ -131,3 +132,68 @@ def test_what_does_not_fit_is_named(folder):
         slipway.data.torch.DataLoader(slipway.data.torch.Batches(folder, **OPTIONS), batch_size=2)
     with pytest.raises(ArgumentError, match="the dataset is a list"):
         slipway.data.torch.DataLoader([])
+
+
+class LateCopies:
+    """Stands for a GPU that copies as late as it may: when the host waits for a copy, or the values are used."""
+
+    def __init__(self):
+        self.order = []
+
+    def begin(self, values):
+        self.order.append("begin")
+        return {"from": values, "to": None}
+
+    def _copy(self, copy):
+        copy["to"] = copy["to"] or {name: value.clone() for name, value in copy["from"].items()}
+
+    def finish(self, copy):
+        self.order.append("finish")
+        self._copy(copy)
+
+    def take(self, copy):
+        self.order.append("take")
+        self._copy(copy)
+        return copy["to"]
+
+
+def marked(batches):
+    while (batch := batches.next()) is not None:
+        yield batches.position, batch.torch()
+
+
+def test_a_batch_is_copied_to_a_device_before_the_reader_uses_its_memory_again(folder):
+    """A copy that is left to its stream would be of a later batch: the reader has two slots only."""
+    options = {**OPTIONS, "batch": 2, "prefetch": 1}
+    reader, copies = slipway.data.open(folder, **options), LateCopies()
+    given = [(mark["records_done"], values["label"].tolist()) for mark, values in device.one_ahead(marked(reader), copies)]
+    assert [labels for _, labels in given] == of_reader(folder, 1, **options)[0]
+    assert [done for done, _ in given] == list(range(2, 24, 2)), "a position is that behind its own batch"
+    assert copies.order[:5] == ["begin", "finish", "begin", "take", "finish"], "the next copy is begun before a batch is given"
+
+
+def test_a_loop_that_is_left_waits_for_the_copy_that_is_on_its_way(folder):
+    copies = LateCopies()
+    batches = device.one_ahead(marked(slipway.data.open(folder, **OPTIONS)), copies)
+    next(batches)
+    assert copies.order == ["begin", "finish", "begin", "take"]
+    batches.close()
+    assert copies.order[4:] == ["finish"]
+
+
+def test_without_batches_nothing_is_copied():
+    copies = LateCopies()
+    assert list(device.one_ahead(iter(()), copies)) == [] and copies.order == []
+
+
+def test_workers_give_no_batches_on_a_device(folder):
+    batches = slipway.data.torch.Batches(folder, **OPTIONS, batch=2, device="cuda")
+    with pytest.raises(NotSupportedError, match="workers cannot give batches on cuda"):
+        list(slipway.data.torch.DataLoader(batches, num_workers=1))
+
+
+@pytest.mark.skipif(torch.cuda.is_available(), reason="memory can be pinned here")
+def test_where_no_memory_can_be_pinned_the_reader_takes_its_own_and_says_so(folder):
+    with pytest.warns(RuntimeWarning, match="copied to the GPU from ordinary memory.*ulimit"):
+        reader = device.open_pinned(folder, {**OPTIONS, "batch": 4})
+    assert labels_of(reader) == of_reader(folder, 1, batch=4)[0]

@@ -7,6 +7,9 @@ import pytest
 
 pytest.importorskip("torch", reason="torch is not installed for this Python (Debian: python3-torch)")
 
+import slipway
+import torch
+from slipway.trainers import device
 from twins_support import fashion_images, write_records
 
 TWO_EPOCHS = ("--epochs", "2", "--train_images", "320")
@@ -49,6 +52,18 @@ def test_it_goes_on_where_the_last_step_of_an_epoch_repeats_records(place, image
     assert "continuing at epoch 1, step 1\n" in stopped.train(*arguments, ranks=2).stdout
     read = [(program.newest_checkpoint() / "model.pt").read_bytes() for program in (uninterrupted, stopped)]
     assert read[0] == read[1], "the bytes of model.pt differ"
+
+
+@pytest.mark.parametrize("word, local_rank, expected", [("auto", 4, "cuda:1"), ("cuda", 2, "cuda:2"), ("cpu", 1, "cpu")])
+def test_ranks_of_a_node_take_turns_on_its_gpus(monkeypatch, word, local_rank, expected):
+    """With three GPUs that are not there."""
+    current = []
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 3)
+    monkeypatch.setattr(torch.cuda, "set_device", current.append)
+    monkeypatch.setattr(slipway, "local_rank", lambda: local_rank)
+    assert device.chosen(word) == torch.device(expected)
+    assert current == ([] if expected == "cpu" else [torch.device(expected)])
 
 
 def test_a_checkpoint_of_another_order_is_named(place):

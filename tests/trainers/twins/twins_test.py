@@ -87,6 +87,19 @@ def test_bf16_is_refused_where_gradients_are_wrong_in_it(place):
     assert "wrong gradients of 3-D convolutions in bf16: give --precision fp32" in answers[0].stderr
 
 
+def test_a_gpu_that_is_not_there_is_refused_and_auto_does_without(place):
+    answers = [program.start("--device", "cuda", ranks=2) for program in twins(place, "fashion")]
+    for done in answers:
+        assert done.returncode == 2
+        assert "--device cuda: torch sees no GPU: ask for one with launch.gpus_per_rank" in done.stderr
+    losses = []
+    for word in ("auto", "cpu"):
+        program = place("fashion", "python", word)
+        program.train("--epochs", "1", "--train_images", "64", "--device", word)
+        losses.append(program.metrics()["validation_loss"])
+    assert losses[0] == losses[1]
+
+
 def test_every_optimizer_moves_as_its_twin_does(place):
     for number, options in enumerate([["--optimizer", "sgd", "--weight_decay", "0.01"], ["--optimizer", "lamb"],
                                       ["--optimizer", "sgd", "--trust", "0.02"],

@@ -7,6 +7,8 @@
             train(batch["image"], batch["label"])
     batches.position                          # for a checkpoint: behind the last batch that the loader gave
 
+`Batches(..., device="cuda")` gives batches in the memory of the GPU.
+
 The reader shares the records out over the ranks and shuffles them, so no DistributedSampler is needed.
 
 With `payloads=True` records come as bytes, to be decoded in `transform`: {"__key__", "jpg", "cls"} of a sample of a
@@ -22,6 +24,7 @@ import torch.utils.data
 from torch.utils.data import DistributedSampler, get_worker_info
 
 from slipway import data
+from slipway.data import device as devices
 from slipway.data._samples import sample_of
 from slipway.errors import ArgumentError, NotSupportedError
 
@@ -53,9 +56,12 @@ class _Dataset:
         """For workers that are spawned."""
         return {**self.__dict__, "_process": None, "_reader": None}
 
+    def _open(self):
+        return data.open(self._dataset, **self._options)
+
     def _opened(self):
         if self._process != os.getpid():
-            self._reader = data.open(self._dataset, **self._options)
+            self._reader = self._open()
             self._process = os.getpid()
         return self._reader
 
@@ -84,11 +90,18 @@ class Batches(_Dataset, torch.utils.data.IterableDataset):
     Without workers the tensors show the reader's memory, until the next batch is taken. With n workers, each opens a
     reader and gives every n-th batch, as copies; the order is the same. `transform(tensors)` runs where the batch is
     made. `options` are those of slipway.data.open.
+
+    With `device`, a GPU, tensors lie in its memory: the reader decodes into pinned memory, and the next batch is copied
+    while the program computes. Takes the memory of two batches on the GPU. Not with workers.
     """
 
-    def __init__(self, dataset, *, transform=None, **options):
+    def __init__(self, dataset, *, transform=None, device=None, **options):
         super().__init__(dataset, transform, options)
+        self._device = torch.device("cpu" if device is None else device)
         self._position = {"epoch": 0, "records_done": 0}
+
+    def _open(self):
+        return super()._open() if self._device.type == "cpu" else devices.open_pinned(self._dataset, self._options)
 
     @property
     def position(self):
@@ -101,6 +114,12 @@ class Batches(_Dataset, torch.utils.data.IterableDataset):
 
     def set_epoch(self, epoch):
         self._position = {"epoch": epoch, "records_done": 0}
+
+    def require_no_workers(self):
+        """NotSupportedError for batches on a device."""
+        if self._device.type != "cpu":
+            raise NotSupportedError(f"workers cannot give batches on {self._device}; use num_workers=0: the reader has threads "
+                                    "of its own")
 
     def __len__(self):
         """Batches that are left of this epoch."""
@@ -132,13 +151,20 @@ class Batches(_Dataset, torch.utils.data.IterableDataset):
             self._opened().position = self.after(begin, number)
             yield self._transformed(_values_of(self._opened().next(), copied=True))
 
+    def _made(self, reader):
+        """Of each batch the position behind it, and its values."""
+        while (batch := reader.next()) is not None:
+            yield reader.position, self._transformed(_values_of(batch, copied=False))
+
     def _all(self):
         reader = self._opened()
         if reader.position != self._position:
             reader.position = self._position
-        while (batch := reader.next()) is not None:
-            self._position = reader.position
-            yield self._transformed(_values_of(batch, copied=False))
+        made = self._made(reader)
+        if self._device.type != "cpu":
+            made = devices.one_ahead(made, devices.Copies(self._device))
+        for self._position, values in made:
+            yield values
         self._position = reader.position
 
     def __iter__(self):
@@ -146,6 +172,7 @@ class Batches(_Dataset, torch.utils.data.IterableDataset):
         if worker is None:
             yield from self._all()
         else:
+            self.require_no_workers()
             yield from self._every(worker.num_workers, worker.id)
             self.set_epoch(self._position["epoch"] + 1)  # for workers that stay
 
@@ -191,6 +218,8 @@ class DataLoader(torch.utils.data.DataLoader):
         if options.pop("batch_size", None) is not None:
             raise ArgumentError("batch_size is the option `batch` of the dataset: its batches are made by the reader")
         _warn_of_sampler(isinstance(options.pop("sampler", None), DistributedSampler))
+        if options.get("num_workers"):
+            dataset.require_no_workers()
         super().__init__(dataset, batch_size=None, **options)
         self._next_epoch = None  # of workers that stay
 
