@@ -7,10 +7,8 @@ import pytest
 
 pytest.importorskip("torch", reason="torch is not installed for this Python (Debian: python3-torch)")
 
-import slipway
 import torch
-from slipway.trainers import device
-from twins_support import fashion_images, write_records
+from twins_support import BUILD, fashion_images, write_records
 
 TWO_EPOCHS = ("--epochs", "2", "--train_images", "320")
 
@@ -57,6 +55,9 @@ def test_it_goes_on_where_the_last_step_of_an_epoch_repeats_records(place, image
 @pytest.mark.parametrize("word, local_rank, expected", [("auto", 4, "cuda:1"), ("cuda", 2, "cuda:2"), ("cpu", 1, "cpu")])
 def test_ranks_of_a_node_take_turns_on_its_gpus(monkeypatch, word, local_rank, expected):
     """With three GPUs that are not there."""
+    monkeypatch.syspath_prepend(BUILD / "lib/slipway/python")
+    import slipway
+    from slipway.trainers import device
     current = []
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 3)
