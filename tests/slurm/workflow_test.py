@@ -3,7 +3,6 @@
 
 import collections
 import json
-import pathlib
 import sys
 
 import engine_test
