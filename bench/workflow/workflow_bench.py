@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 """slipway bench workflow: steps a second of workflows whose steps do nothing, beside make, GNU parallel and Snakemake.
+With --engine slurm: the gap between two steps as Slurm jobs, beside sbatch.
 
 wide      no step needs another
 deep      each step needs the one before
@@ -11,6 +12,9 @@ memory    resident memory of Slipway's manager in the second and in the last ten
 The shapes: each step runs `true`. The sides take turns, round by round, each in a fresh folder; medians over the
 rounds. GNU parallel knows no dependencies: it runs the wide shape only. A side that is not installed is left out.
 Slipway keeps a record and a result of each step, so that it runs only once; make and parallel keep none.
+
+Slurm: a chain of jobs of one program, which notes the time when it begins and when it ends, by `slipway submit` and by
+`sbatch --dependency=afterok`. The sides take turns. Run it where you submit jobs, in a folder that the nodes see.
 """
 
 import argparse
@@ -71,18 +75,27 @@ def snakemake_side(folder, needs, jobs):
 
 SIDES = {"slipway": slipway_side, "make": make_side, "parallel": parallel_side, "snakemake": snakemake_side}
 SHAPES = ("wide", "deep", "diamond")
+PLACE_OF_JOBS = ("partition", "account", "qos")
 
 
 def arguments_of(line):
     parser = argparse.ArgumentParser(prog="slipway bench workflow", description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--steps", type=int, default=1000, metavar="N", help="of each workflow (1000)")
+    parser.add_argument("--engine", default="local", choices=["local", "slurm"], help="where the steps run (local)")
+    parser.add_argument("--steps", type=int, metavar="N", help="of each workflow (1000; with slurm 6)")
     parser.add_argument("--rounds", type=int, default=5, metavar="N", help="how often each side is measured (5)")
     parser.add_argument("--without", action="append", default=[], choices=[*SIDES][1:], help="leave out a side")
+    parser.add_argument("--work", type=float, default=0.2, metavar="S", help="with slurm: what a step takes (0.2)")
+    parser.add_argument("--folder", default=".", help="with slurm: where the nodes see the steps (.)")
+    for name in PLACE_OF_JOBS:
+        parser.add_argument(f"--{name}", metavar="NAME", help="with slurm: of all jobs")
     parser.add_argument("--json", action="store_true", help="one JSON document")
     arguments = parser.parse_args(line)
+    arguments.steps = arguments.steps or (1000 if arguments.engine == "local" else 6)
     if arguments.steps < 3 or arguments.rounds < 1:
         parser.error("--steps counts from 3, --rounds from 1")
+    if arguments.engine == "slurm" and not shutil.which("sbatch"):
+        parser.error("--engine slurm needs Slurm's programs on the PATH, such as sbatch")
     return arguments
 
 
@@ -121,6 +134,12 @@ def row_of(shape, side, seconds, steps):
     median = statistics.median(seconds)
     return {"shape": shape, "side": side, "median_s": round(median, 4), "min_s": round(min(seconds), 4),
             "max_s": round(max(seconds), 4), "steps_per_s": round(steps / median, 1)}
+
+
+def measure_here(arguments):
+    return {"schema": "slipway.bench.workflow/1", "steps": arguments.steps, "rounds": arguments.rounds,
+            "cpus": os.cpu_count(), "rows": measure(arguments), "gap": gap_row(arguments.steps),
+            "memory": memory_row(arguments.steps)}
 
 
 def gaps_of(folder, steps):
@@ -164,6 +183,108 @@ def memory_row(steps):
             "end_bytes": int(statistics.median(samples[-tenth:]))}
 
 
+# ---- Slurm
+
+JOB = "import sys, time\nopen(sys.argv[1], 'a').write(f'{time.time()}\\n')\ntime.sleep(float(sys.argv[2]))\n" \
+      "open(sys.argv[1], 'a').write(f'{time.time()}\\n')\n"
+PATIENCE_S = 300
+
+
+def output_of(words, folder):
+    done = subprocess.run([str(word) for word in words], cwd=folder, stdin=subprocess.DEVNULL, capture_output=True,
+                          text=True)
+    if done.returncode != 0:
+        sys.exit(f"error: {words[0]} has failed: {done.stderr.strip()[-500:]}\n"
+                 "  next: sites may want --partition, --account or --qos")
+    return done.stdout
+
+
+def words_of_job(folder, number, work):
+    return [sys.executable, str(folder / "step.py"), str(folder / f"times.{number}"), str(work)]
+
+
+def place_of_jobs(arguments):
+    given = {name: getattr(arguments, name) for name in PLACE_OF_JOBS}
+    return {name: value for name, value in given.items() if value}
+
+
+def slipway_chain(folder, arguments):
+    steps = {f"s{number}": {"command": words_of_job(folder, number, arguments.work),
+                            "after": [f"s{number - 1}"] if number else []} for number in range(arguments.steps)}
+    defaults = {"engine": "slurm", "time_limit": "2m", "slurm": place_of_jobs(arguments)}
+    (folder / "flow.yaml").write_text(f"name: gaps\ndefaults: {json.dumps(defaults)}\nsteps: {json.dumps(steps)}\n")
+    run = output_of([PROGRAM, "-q", "--runs-dir", "runs", "submit", "flow.yaml"], folder).strip()
+    return [step["job"] for step in json.loads((output_of(
+        [PROGRAM, "--json", "--runs-dir", "runs", "status", run], folder)))["steps"]]
+
+
+def sbatch_chain(folder, arguments):
+    jobs = []
+    for number in range(arguments.steps):
+        script = "#!/bin/sh\nexec " + " ".join(words_of_job(folder, number, arguments.work)) + "\n"
+        (folder / f"job.{number}").write_text(script)
+        after = [f"--dependency=afterok:{jobs[-1]}", "--kill-on-invalid-dep=yes"] if jobs else []
+        words = ["sbatch", "--parsable", "--ntasks=1", "--time=3", "--output=/dev/null", *after]
+        words += [f"--{name}={value}" for name, value in place_of_jobs(arguments).items()]
+        jobs.append(output_of([*words, f"job.{number}"], folder).split(";")[0].strip())
+    return jobs
+
+
+CHAINS = {"sbatch": sbatch_chain, "slipway": slipway_chain}
+
+
+def gaps_between_jobs(side, arguments):
+    """The seconds between two steps, of one chain."""
+    with tempfile.TemporaryDirectory(prefix="gaps-", dir=arguments.folder) as temporary:
+        folder = pathlib.Path(temporary).absolute()
+        (folder / "step.py").write_text(JOB)
+        jobs = CHAINS[side](folder, arguments)
+        times = [times_in(folder / f"times.{number}") for number in range(arguments.steps)]
+        wait_for_end_of(jobs)
+    return [start - end for (_, end), (start, _) in zip(times, times[1:])]
+
+
+def times_in(file):
+    deadline = time.monotonic() + PATIENCE_S
+    while time.monotonic() < deadline:
+        lines = file.read_text().split() if file.exists() else []
+        if len(lines) == 2:
+            return [float(line) for line in lines]
+        time.sleep(0.05)
+    sys.exit(f"error: a step has not ended after {PATIENCE_S} s: see squeue --me")
+
+
+def wait_for_end_of(jobs):
+    """A side must not meet the end of the other."""
+    meant = {str(job) for job in jobs}
+    deadline = time.monotonic() + PATIENCE_S
+    while meant & set(output_of(["squeue", "--noheader", "--me", "--format=%A"], ".").split()):
+        if time.monotonic() > deadline:
+            sys.exit(f"error: jobs have not ended after {PATIENCE_S} s: see squeue --me")
+        time.sleep(0.1)
+
+
+def measure_slurm(arguments):
+    gaps = {side: [] for side in CHAINS}
+    for number in range(1, arguments.rounds + 1):
+        for side in CHAINS:
+            print(f"round {number} of {arguments.rounds}: {side}", file=sys.stderr)
+            gaps[side] += gaps_between_jobs(side, arguments)
+    rows = [{"side": side, "median_s": round(statistics.median(values), 4), "min_s": round(min(values), 4),
+             "max_s": round(max(values), 4), "gaps": len(values)} for side, values in gaps.items()]
+    ratio = statistics.median(gaps["slipway"]) / statistics.median(gaps["sbatch"])
+    return {"schema": "slipway.bench.workflow.gaps/1", "steps": arguments.steps, "rounds": arguments.rounds,
+            "rows": rows, "ratio": round(ratio, 3)}
+
+
+def print_gaps(result):
+    print(f"{result['steps']} steps, {result['rounds']} rounds: seconds between the end of a step and the next")
+    print(f"{'side':10} {'median s':>9} {'min':>8} {'max':>8} {'gaps':>6}")
+    for row in result["rows"]:
+        print("{side:10} {median_s:9.3f} {min_s:8.3f} {max_s:8.3f} {gaps:6}".format(**row))
+    print(f"slipway / sbatch: {result['ratio']}")
+
+
 def print_table(result):
     print(f"{result['steps']} steps, {result['cpus']} CPUs, {result['rounds']} rounds")
     print(f"{'shape':9} {'side':10} {'median s':>9} {'min':>8} {'max':>8} {'steps/s':>9}")
@@ -176,13 +297,12 @@ def print_table(result):
 
 def main():
     arguments = arguments_of(sys.argv[1:])
-    result = {"schema": "slipway.bench.workflow/1", "steps": arguments.steps, "rounds": arguments.rounds,
-              "cpus": os.cpu_count(), "rows": measure(arguments), "gap": gap_row(arguments.steps),
-              "memory": memory_row(arguments.steps)}
+    with_slurm = arguments.engine == "slurm"
+    result = measure_slurm(arguments) if with_slurm else measure_here(arguments)
     if arguments.json:
         print(json.dumps(result))
     else:
-        print_table(result)
+        (print_gaps if with_slurm else print_table)(result)
 
 
 if __name__ == "__main__":

@@ -38,6 +38,20 @@ void AddForce(CLI::App* command, WorkflowOptions& options) {
       ->take_all();
 }
 
+Seconds DurationIn(const std::string& option, const std::string& text) {
+  if (const auto duration = ParseDuration(text)) return *duration;
+  throw Error(ErrorKind::kUsage, fmt::format("{} '{}' is not a duration", option, text),
+              "write it like 90s, 20m or 1h30m");
+}
+
+void AddSubmitFor(CLI::App* command, Seconds& time) {
+  command
+      ->add_option_function<std::string>(
+          "--submit-for", [&time](const std::string& text) { time = DurationIn("--submit-for", text); },
+          "Of a workflow: how long to try while Slurm takes no more jobs (10m)")
+      ->type_name("TIME");
+}
+
 void DescribeSpecCommands(CLI::App& app, Arguments& arguments) {
   auto* run = AddCommand(app, "run", "Carry an experiment out, to the end, in the foreground",
                          "  slipway run configs/fashion.yaml\n"
@@ -55,6 +69,7 @@ void DescribeSpecCommands(CLI::App& app, Arguments& arguments) {
                             "  slipway submit exp.yaml\n  slipway wait \"$(slipway submit -q exp.yaml)\"");
   AddSpecOptions(submit, arguments);
   AddForce(submit, arguments.workflow);
+  AddSubmitFor(submit, arguments.workflow.submit_for);
   submit->callback([&] {
     arguments.command = [&](Session& session) { return Submit(SelectionOf(arguments), arguments.workflow, session); };
   });
@@ -115,13 +130,7 @@ void DescribeRunStatus(CLI::App& app, Arguments& arguments) {
   wait->add_option("--timeout", arguments.wait_timeout, "Give up after this time, e.g. 30s, 2h");
   wait->callback([&] {
     arguments.command = [&](Session& session) {
-      if (!arguments.wait_timeout.empty()) {
-        arguments.wait.timeout = ParseDuration(arguments.wait_timeout);
-        if (!arguments.wait.timeout) {
-          throw Error(ErrorKind::kUsage, "--timeout '" + arguments.wait_timeout + "' is not a duration",
-                      "write it like 90s, 20m or 1h30m");
-        }
-      }
+      if (!arguments.wait_timeout.empty()) arguments.wait.timeout = DurationIn("--timeout", arguments.wait_timeout);
       return Wait(arguments.wait, session);
     };
   });
@@ -149,6 +158,7 @@ void DescribeRunChanges(CLI::App& app, Arguments& arguments) {
   AddRunSelector(resume, arguments.resume.run);
   AddOverrides(resume, arguments.resume.overrides);
   AddPrefixOption(resume, arguments.resume.prefix);
+  AddSubmitFor(resume, arguments.resume.submit_for);
   resume->add_flag("--trust", arguments.resume.trust, "Also run the command of a run folder that others can write to");
   resume->callback([&] { arguments.command = [&](Session& session) { return Resume(arguments.resume, session); }; });
 }

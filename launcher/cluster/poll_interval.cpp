@@ -10,6 +10,7 @@ using std::chrono::seconds;
 
 constexpr milliseconds kShortest{500};
 constexpr milliseconds kLongest = seconds(60);
+constexpr milliseconds kFirstRefusal = seconds(1);
 constexpr int kShareOfTime = 50;
 constexpr int kMostPollDoublings = 16;
 
@@ -32,6 +33,10 @@ milliseconds NextPollAfter(const PollRound& round) {
   const auto calm = round.failures > 0 ? AfterFailures(round.failures)
                                        : std::clamp(round.in_phase / 10, kShortest, LongestIn(round.phase));
   return std::min(std::max(calm, round.answer_took * kShareOfTime), kLongest);
+}
+
+milliseconds NextTryAfter(int refusals) {
+  return std::min<milliseconds>(kFirstRefusal * (1 << std::clamp(refusals - 1, 0, kMostPollDoublings)), kLongest);
 }
 
 }  // namespace slipway::launcher

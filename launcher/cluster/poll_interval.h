@@ -19,4 +19,7 @@ struct PollRound {
 /// at most a fiftieth of the controller's time.
 std::chrono::milliseconds NextPollAfter(const PollRound& round);
 
+/// The time until a job is offered again that Slurm has refused this often: a second, up to a minute.
+std::chrono::milliseconds NextTryAfter(int refusals);
+
 }  // namespace slipway::launcher

@@ -100,6 +100,10 @@ bool MayPass(SlurmTrouble trouble) {
   }
 }
 
+bool MayHaveRoomLater(SlurmTrouble trouble) {
+  return trouble == SlurmTrouble::kFull || trouble == SlurmTrouble::kLimit;
+}
+
 SlurmError::SlurmError(TroubleReport report)
     : Error(RowOf(report.trouble).kind, Message(report), std::string(RowOf(report.trouble).next_step)),
       report_(std::move(report)) {

@@ -215,7 +215,9 @@ void OrderSteps(Workflow& workflow, const FieldPlaces& place_of, Report& report)
   workflow.dependants = Inverse(workflow.needs);
   workflow.order = std::move(order);
   if (cycle.empty()) return;
-  report.Error(place_of(cycle.front(), ""), "steps depend on each other in a circle: " + CycleText(workflow, cycle));
+  report.Error(
+      place_of(cycle.front(), ""),
+      fmt::format("steps depend on each other in a circle: {}; remove one of these needs", CycleText(workflow, cycle)));
 }
 
 }  // namespace slipway::launcher

@@ -126,9 +126,10 @@ class Reader {
                          kFirst.find(entry.key[0]) != std::string_view::npos &&
                          entry.key.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789_") == std::string::npos;
     if (!is_name) {
-      report_.Error(entry.key_place, fmt::format("the name of a step is made of small letters, digits and '_', begins "
-                                                 "with a letter and has at most 64 of them, not {}",
-                                                 Quoted(entry.key)));
+      report_.Error(entry.key_place,
+                    fmt::format("{} cannot be the name of a step: use at most 64 small letters, digits "
+                                "and '_', a letter first",
+                                Quoted(entry.key)));
     } else if (entry.value.kind != Kind::kMap) {
       report_.Error(entry.key_place, fmt::format("step '{}' is a map of fields such as 'command: [make]'", entry.key));
     } else {

@@ -33,6 +33,8 @@ const std::vector<std::string>& MembersOfTrial() {
   return kMembers;
 }
 
+constexpr std::string_view kNeedsElement = "needs an element, as in top[0] or top[0..2]";
+
 class Walker {
  public:
   Walker(const Step& step, bool many) : step_(step) { type_.is_list = many; }
@@ -44,7 +46,7 @@ class Walker {
       if (!taken) return wrong_;
     }
     if (group_ == Group::kNone) return type_;
-    return NoSuchResult{fmt::format("is not complete: what follows is {}", NextWords())};
+    return NoSuchResult{std::string(WhatIsMissing())};
   }
 
  private:
@@ -55,7 +57,7 @@ class Walker {
     switch (group_) {
       case Group::kOutputs: return Known(member, OutputsOf(step_), "output", ResultKind::kPath);
       case Group::kMetrics: return Become(ResultKind::kNumber);
-      case Group::kTop: return Refuse("needs an element, as in top[0] or top[0..2]");
+      case Group::kTop: return Refuse(std::string(kNeedsElement));
       case Group::kNone: break;
     }
     switch (type_.kind) {
@@ -116,11 +118,11 @@ class Walker {
     return false;
   }
 
-  std::string NextWords() const {
+  std::string_view WhatIsMissing() const {
     switch (group_) {
-      case Group::kOutputs: return "the name of an output";
-      case Group::kMetrics: return "the name of a metric";
-      default: return "an element, as in top[0] or top[0..2]";
+      case Group::kOutputs: return "has outputs by name: add one, as in outputs.NAME";
+      case Group::kMetrics: return "has metrics by name: add one, as in metrics.NAME";
+      default: return kNeedsElement;
     }
   }
 

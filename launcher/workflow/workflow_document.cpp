@@ -62,12 +62,42 @@ void Visit(Visitor& visit, Struct& stored) {
   visit("needs", stored.needs);
 }
 
+/// With the URL itself: the document is written for its owner only.
+struct StoredNotice {
+  std::vector<NotifyOn> on;
+  std::vector<std::string> command;
+  std::string url;
+  std::string variable;
+  std::string body;
+};
+
+template <class Visitor, MaybeConst<StoredNotice> Struct>
+void Visit(Visitor& visit, Struct& notice) {
+  visit("on", notice.on);
+  visit("command", notice.command);
+  visit("url", notice.url);
+  visit("variable", notice.variable);
+  visit("body", notice.body);
+}
+
+StoredNotice Stored(const NotifySpec& entry) {
+  const auto webhook = entry.webhook.value_or(SecretUrl{});
+  return {entry.on, entry.command, webhook.url, webhook.variable, entry.body};
+}
+
+NotifySpec NoticeFrom(StoredNotice stored) {
+  NotifySpec entry{std::move(stored.on), std::move(stored.command), {}, std::move(stored.body)};
+  if (entry.command.empty()) entry.webhook = SecretUrl{std::move(stored.url), std::move(stored.variable)};
+  return entry;
+}
+
 struct StoredWorkflow {
   std::string name;
   std::filesystem::path file;
   std::filesystem::path directory;
   std::vector<StoredStep> steps;
   std::vector<StepIndex> order;
+  std::vector<StoredNotice> notify;
 };
 
 template <class Visitor, MaybeConst<StoredWorkflow> Struct>
@@ -77,6 +107,7 @@ void Visit(Visitor& visit, Struct& workflow) {
   visit("directory", workflow.directory);
   visit("steps", workflow.steps);
   visit("order", workflow.order);
+  visit("notify", workflow.notify, slipway::Presence::kOptional);
 }
 
 StoredWork Stored(const Work& work) {
@@ -129,7 +160,8 @@ void Complete(Workflow& workflow) {
 }  // namespace
 
 Json WriteWorkflowDocument(const Workflow& workflow) {
-  StoredWorkflow stored{workflow.name, workflow.file, workflow.directory, {}, workflow.order};
+  StoredWorkflow stored{workflow.name, workflow.file, workflow.directory, {}, workflow.order, {}};
+  for (const auto& entry : workflow.notify) stored.notify.push_back(Stored(entry));
   for (StepIndex i = 0; i < workflow.steps.size(); ++i) {
     const auto& step = workflow.steps[i];
     stored.steps.push_back({step, Stored(step.work), step.slurm ? YamlOf(*step.slurm) : "", workflow.needs[i]});
@@ -147,6 +179,7 @@ Workflow ReadWorkflowDocument(const std::string& text, const std::string& name) 
   workflow.file = std::move(stored.file);
   workflow.directory = std::move(stored.directory);
   workflow.order = std::move(stored.order);
+  for (auto& entry : stored.notify) workflow.notify.push_back(NoticeFrom(std::move(entry)));
   for (auto& [step, work, slurm, needs] : stored.steps) {
     step.work = WorkFrom(std::move(work), document);
     if (!slurm.empty()) step.slurm = TreeIn(slurm, document);

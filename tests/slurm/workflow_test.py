@@ -3,13 +3,11 @@
 
 import collections
 import json
-import pathlib
 import sys
 
 import engine_test
 import support
 
-GAPS = pathlib.Path(__file__).resolve().parents[2] / "bench/workflow/slurm_gaps.py"
 STEP = """import os, pathlib, sys
 place = pathlib.Path(os.environ["SLIPWAY_SPEC_DIR"])
 with open(place / "ran", "a") as file:
@@ -93,14 +91,11 @@ class Chains(Flow):
         self.assertEqual(again["jobs"], 0)
         self.assertEqual(self.states(self.wait()), {"make": "reused", "use": "reused"})
 
-
     def test_the_gap_between_steps_is_measured_beside_sbatch(self):
-        self.bed.administrate("chmod", "777", str(self.place))
-        measured = self.bed.client(sys.executable, GAPS, "--program", self.program, "--steps", 2, "--rounds", 1,
-                                   "--folder", self.place, "--json")
-        self.assertEqual(measured.returncode, 0, measured.stderr)
+        measured = self.slipway("bench", "workflow", "--engine", "slurm", "--steps", 3, "--rounds", 1, "--work", 0,
+                                "--partition", "urgent", "--json")
         rows = {row["side"]: row for row in json.loads(measured.stdout)["rows"]}
-        self.assertEqual({side: row["gaps"] for side, row in rows.items()}, {"sbatch": 1, "slipway": 1})
+        self.assertEqual({side: row["gaps"] for side, row in rows.items()}, {"sbatch": 2, "slipway": 2})
         self.assertGreater(rows["slipway"]["median_s"], 0)
 
 

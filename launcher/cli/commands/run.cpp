@@ -223,7 +223,7 @@ int Submit(const SpecSelection& selection, const WorkflowOptions& workflow, Sess
 int Resume(const ResumeOptions& options, Session& session) {
   const auto folder = FindRun(session, options.run);
   if (!options.trust) RequireOwn(folder);
-  if (IsWorkflowRun(folder)) return ResumeWorkflow(folder, options.overrides, session);
+  if (IsWorkflowRun(folder)) return ResumeWorkflow(folder, options.overrides, options.submit_for, session);
   const auto state = ObserveRun(folder);
   RequireEnd(folder, state);
   if (IsDone(folder, state) && options.overrides.empty()) {
@@ -249,7 +249,7 @@ int Resume(const ResumeOptions& options, Session& session) {
 int Manage(const ManageOptions& options, Session& session) {
   WaitForEndOfInput();
   const auto folder = RunFolder::Open(options.folder);
-  if (IsWorkflowRun(folder)) return ResumeWorkflow(folder, {}, session);
+  if (IsWorkflowRun(folder)) return ResumeWorkflow(folder, {}, kSubmitFor, session);
   const auto job = OwnBatchJob();
   if (job.id != 0) RequireTurn(folder, job);  // before the lock, which the other job needs
   auto lock = folder.TakeManagerLock();

@@ -25,6 +25,7 @@ struct ResumeOptions {
   std::vector<std::string> overrides;  ///< KEY=VALUE, laid over the run's spec for good
   LinePrefix prefix = LinePrefix::kRank;
   bool trust = false;  ///< also accept a run folder that another user could have written
+  Seconds submit_for = kSubmitFor;
 };
 /// Continues a cancelled, failed or lost run from its newest valid checkpoint, or an ensemble from its trial book. A
 /// run that succeeded is left alone, unless its spec changes or it is an ensemble that used up its time. Errors: as

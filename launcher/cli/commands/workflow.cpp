@@ -169,16 +169,17 @@ std::string PlanText(const Workflow& workflow, const std::vector<DrawnStep>& dra
 }  // namespace
 
 void RefuseWorkflowOptions(const WorkflowOptions& options, const SpecSelection& selection) {
-  if (options.forced.empty() && options.svg.empty()) return;
-  throw Error(ErrorKind::kUsage,
-              fmt::format("'{}' has no steps: --force and --svg are for workflows", selection.spec.string()),
-              "leave the option out, or name a workflow file");
+  if (options.forced.empty() && options.svg.empty() && options.submit_for == kSubmitFor) return;
+  throw Error(
+      ErrorKind::kUsage,
+      fmt::format("'{}' has no steps: --force, --svg and --submit-for are for workflows", selection.spec.string()),
+      "leave the option out, or name a workflow file");
 }
 
 int RunWorkflow(const SpecSelection& selection, const WorkflowOptions& options, Session& session) {
   const auto workflow = Load(selection, options, session);
   const auto order = OrderFor(selection, options);
-  if (StepsAreJobs(workflow)) return FollowSteps(SubmitNewSteps(workflow, order, session), session);
+  if (StepsAreJobs(workflow)) return FollowSteps(SubmitNewSteps(workflow, order, {}, session), session);
   const auto folder = PrepareWorkflowRun(session.runs_directory, workflow, order);
   session.output.Say("run " + folder.id());
   return CarryOut(folder, folder.TakeManagerLock(), workflow, order, session);
@@ -187,7 +188,7 @@ int RunWorkflow(const SpecSelection& selection, const WorkflowOptions& options, 
 RunFolder PrepareWorkflow(const SpecSelection& selection, const WorkflowOptions& options, Session& session) {
   const auto workflow = Load(selection, options, session);
   const auto order = OrderFor(selection, options);
-  return StepsAreJobs(workflow) ? SubmitNewSteps(workflow, order, session)
+  return StepsAreJobs(workflow) ? SubmitNewSteps(workflow, order, options.submit_for, session)
                                 : PrepareWorkflowRun(session.runs_directory, workflow, order);
 }
 
@@ -244,17 +245,18 @@ int ExplainWorkflow(const RunFolder& folder, Session& session) {
   return 0;
 }
 
-int ResumeWorkflow(const RunFolder& folder, const std::vector<std::string>& overrides, Session& session) {
+int ResumeWorkflow(const RunFolder& folder, const std::vector<std::string>& overrides, Seconds submit_for,
+                   Session& session) {
   auto lock = folder.TakeManagerLock();
   auto order = ReadStoredWorkflow(folder).order;
   order.overrides.insert(order.overrides.end(), overrides.begin(), overrides.end());
   if (const auto submitted = SubmittedWorkflow(folder)) {
-    return ResumeSteps(folder, lock, *submitted, order, overrides, session);
+    return ResumeSteps(folder, lock, *submitted, order, overrides, submit_for, session);
   }
   const auto workflow = ReadWorkflowOf(order, folder);
   const bool are_jobs = AreJobsAgain(folder, workflow);
   StoreWorkflow(folder, workflow, order);
-  if (are_jobs) return ResumeSteps(folder, lock, workflow, order, {}, session);
+  if (are_jobs) return ResumeSteps(folder, lock, workflow, order, {}, submit_for, session);
   return CarryOut(folder, std::move(lock), workflow, order, session);
 }
 

@@ -13,10 +13,14 @@
 
 namespace slipway::launcher {
 
+/// How long a submission tries while Slurm takes no more jobs.
+inline constexpr Seconds kSubmitFor = std::chrono::minutes(10);
+
 /// Options of `run`, `submit` and `plan` that only workflows have.
 struct WorkflowOptions {
   std::vector<std::string> forced;  ///< steps that run although they have a result
   std::filesystem::path svg;        ///< of `plan`: write the picture there
+  Seconds submit_for = kSubmitFor;  ///< how long to try while Slurm takes no more jobs
 };
 
 /// Errors: kUsage when options are given that only a workflow has.
@@ -31,7 +35,8 @@ int ValidateWorkflow(const SpecSelection& selection, Session& session);
 int ShowWorkflow(const RunFolder& folder, Session& session);
 int ExplainWorkflow(const RunFolder& folder, Session& session);
 /// Also carries out a run that was prepared.
-int ResumeWorkflow(const RunFolder& folder, const std::vector<std::string>& overrides, Session& session);
+int ResumeWorkflow(const RunFolder& folder, const std::vector<std::string>& overrides, Seconds submit_for,
+                   Session& session);
 /// What a step has printed; empty: all steps.
 int PrintStepLogs(const RunFolder& folder, const std::string& step, Session& session);
 

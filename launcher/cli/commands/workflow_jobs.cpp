@@ -11,6 +11,7 @@
 #include "core/error.h"
 #include "core/event_loop.h"
 #include "core/files.h"
+#include "core/interrupt.h"
 #include "core/text.h"
 #include "core/text_table.h"
 #include "core/units.h"
@@ -32,10 +33,19 @@ bool HasJobs(const RunFolder& folder) {
                              [&](const StoredStep& step) { return JobOfStep(folder, step.name).id != 0; });
 }
 
+/// Between two waits Ctrl-C ends the process as always: what is submitted stays.
+bool WaitUnlessInterrupted(std::chrono::nanoseconds longest) {
+  EventLoop loop;
+  const Interrupt interrupt(loop);
+  loop.RunOnce(longest);
+  return !interrupt.asked();
+}
+
 /// Jobs that were submitted before the error stay in the queue.
 SubmittedSteps Submit(const RunFolder& folder, const FileLock& lock, const Workflow& workflow,
-                      const WorkflowOrder& order) try {
-  return SubmitSteps(folder, lock, workflow, order);
+                      const WorkflowOrder& order, std::optional<Seconds> longest, Session& session) try {
+  const auto say = [&](const std::string& line) { session.output.Say(line); };
+  return SubmitSteps(folder, lock, workflow, order, {longest, WaitUnlessInterrupted, say});
 } catch (SubmissionInDoubt& error) {
   error.AddContext(fmt::format("slipway resume {} looks for the job, and submits the rest", folder.id()));
   throw;
@@ -95,9 +105,9 @@ std::string TimeText(const BatchJob& job) {
 }
 
 /// Of a run whose first job is refused nothing has happened: its folder goes.
-void SubmitFirst(const RunFolder& folder, const FileLock& lock, const Workflow& workflow,
-                 const WorkflowOrder& order) try {
-  Submit(folder, lock, workflow, order);
+void SubmitFirst(const RunFolder& folder, const FileLock& lock, const Workflow& workflow, const WorkflowOrder& order,
+                 std::optional<Seconds> longest, Session& session) try {
+  Submit(folder, lock, workflow, order, longest, session);
 } catch (const SubmissionInDoubt&) {
   throw;
 } catch (Error& error) {
@@ -124,13 +134,14 @@ Json DocumentOf(const PlannedJob& planned) {
 
 }  // namespace
 
-RunFolder SubmitNewSteps(const Workflow& workflow, const WorkflowOrder& order, Session& session) {
+RunFolder SubmitNewSteps(const Workflow& workflow, const WorkflowOrder& order, std::optional<Seconds> longest,
+                         Session& session) {
   RequireBatchSystem();
   RequireStepJobs(workflow, std::filesystem::absolute(session.runs_directory));
   const auto folder = PrepareWorkflowRun(session.runs_directory, workflow, order);
   if (const auto why = WhyNodesCannotSee(folder.path()); !why.empty()) session.output.Warn(why);
   const auto lock = folder.TakeManagerLock();
-  SubmitFirst(folder, lock, workflow, order);
+  SubmitFirst(folder, lock, workflow, order, longest, session);
   return folder;
 }
 
@@ -178,14 +189,14 @@ bool AreJobsAgain(const RunFolder& folder, const Workflow& workflow) {
 }
 
 int ResumeSteps(const RunFolder& folder, const FileLock& lock, const Workflow& workflow, const WorkflowOrder& order,
-                const std::vector<std::string>& refused, Session& session) {
+                const std::vector<std::string>& refused, Seconds longest, Session& session) {
   if (!refused.empty()) {
     throw Error(ErrorKind::kBusy,
                 fmt::format("run {} has jobs in the queue, which were submitted without {}", folder.id(),
                             fmt::join(refused, ", ")),
                 fmt::format("wait for their end (slipway wait {0}), or end them (slipway cancel {0})", folder.id()));
   }
-  Say(folder, Submit(folder, lock, workflow, order), session);
+  Say(folder, Submit(folder, lock, workflow, order, longest, session), session);
   return 0;
 }
 

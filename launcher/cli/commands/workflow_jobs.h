@@ -2,9 +2,11 @@
 /// job.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "core/units.h"
 #include "launcher/cli/commands/session.h"
 #include "launcher/cluster/batch_script.h"
 #include "launcher/run/workflow/step_reuse.h"
@@ -13,7 +15,9 @@
 namespace slipway::launcher {
 
 /// Makes the run and submits a job for each step that has no result. When nothing could be submitted, no run is left.
-RunFolder SubmitNewSteps(const Workflow& workflow, const WorkflowOrder& order, Session& session);
+/// Waits up to `longest` while Slurm takes no more jobs; none: as long as it takes.
+RunFolder SubmitNewSteps(const Workflow& workflow, const WorkflowOrder& order, std::optional<Seconds> longest,
+                         Session& session);
 /// Prints the id of the run and how to go on.
 int SaySubmittedSteps(const RunFolder& folder, Session& session);
 /// Prints what happens to the steps until the run ends; returns its outcome. Ctrl-C leaves the jobs as they are.
@@ -24,7 +28,7 @@ bool AreJobsAgain(const RunFolder& folder, const Workflow& workflow);
 /// Submits what has no result and no live job. `refused`: overrides that come too late, because jobs are live.
 /// Errors: kBusy naming them.
 int ResumeSteps(const RunFolder& folder, const FileLock& lock, const Workflow& workflow, const WorkflowOrder& order,
-                const std::vector<std::string>& refused, Session& session);
+                const std::vector<std::string>& refused, Seconds longest, Session& session);
 
 /// The job of a step as `plan` shows it.
 struct PlannedJob {

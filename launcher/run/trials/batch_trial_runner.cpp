@@ -24,10 +24,6 @@ constexpr milliseconds kLookPause{1000};
 constexpr milliseconds kLookPauseOfTrial{20};
 
 constexpr milliseconds kSoon{500};
-constexpr milliseconds kFirstRefusal{1000};
-constexpr int kMostRetryDoublings = 6;
-
-milliseconds AfterRefusals(int refused) { return kFirstRefusal * (1 << std::min(refused - 1, kMostRetryDoublings)); }
 
 milliseconds Between(SteadyTime begin, SteadyTime end) { return std::chrono::duration_cast<milliseconds>(end - begin); }
 
@@ -51,9 +47,7 @@ std::string Summary(const std::vector<ObservedRun>& jobs, std::size_t unsubmitte
 
 }  // namespace
 
-bool MayBeTakenLater(SlurmTrouble trouble) {
-  return MayPass(trouble) || trouble == SlurmTrouble::kLimit || trouble == SlurmTrouble::kFull;
-}
+bool MayBeTakenLater(SlurmTrouble trouble) { return MayPass(trouble) || MayHaveRoomLater(trouble); }
 
 BatchTrialRunner::BatchTrialRunner(RunContext& context) : context_(context) {
   context_.interrupt.OnAsk([this] { OnInterrupt(); });
@@ -101,7 +95,7 @@ void BatchTrialRunner::SubmitWhatWaits() {
             fmt::format("the job of trial {} is not taken now, and tried again: {}", number, error.message()));
         context_.Note("submission_waits", Json{{"trial", number}, {"reason", error.message()}});
       }
-      next_submission_ = SystemClock().Steady() + AfterRefusals(submissions_refused_);
+      next_submission_ = SystemClock().Steady() + NextTryAfter(submissions_refused_);
     }
   }
 }

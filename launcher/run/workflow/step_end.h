@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <map>
 #include <string>
 
 #include "launcher/run/workflow/result_store.h"
@@ -21,7 +22,10 @@ std::string WhyFailed(const Step& step, const StepEnd& end, const StepOutcomePla
 /// Its outputs and values. Errors: those of the run folder and its trial book; SystemError.
 StepResult ResultOfStep(const Step& step, const StepOutcomePlace& place);
 
-/// StampOfTree all inputs that are files of the user.
-std::string StampsOfInputs(const Step& step);
+/// StampOfTree of all inputs that are files of the user, by name.
+std::map<std::string, std::string> StampsOfInputs(const Step& step);
+
+/// Why the result of a step is not kept whose inputs had these stamps when it began; empty when it is.
+std::string WhyOutdated(const Step& step, const std::map<std::string, std::string>& stamps);
 
 }  // namespace slipway::launcher

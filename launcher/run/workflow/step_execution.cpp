@@ -180,8 +180,7 @@ void StepExecution::OnEnd(const StepEnd& end) {
   if (job_.id != 0 && step.is_run() && IsQueued(active.prepared.run_folder)) return Finish(end.step, kCancelled, {});
   if (interrupt_.asked() && !end.status.Success()) return Finish(end.step, kCancelled, {});
   auto why = WhyFailed(step, end, StepOutcomePlace{PlaceOfStep(folder_, step), active.prepared.run_folder});
-  if (why.empty() && StampsOfInputs(step) != active.stamps)
-    why = "an input changed while it ran; its result is not kept";
+  if (why.empty()) why = WhyOutdated(step, active.stamps);
   if (why.empty()) return Publish(end.step);
   if (records_[step.name].attempt <= step.retries && !interrupt_.asked()) {
     output_.Say(fmt::format("{}  failed and starts again: {}", step.name, why));

@@ -63,7 +63,7 @@ class StepExecution {
   /// A step between its start and its published result.
   struct ActiveStep {
     PreparedStep prepared;
-    std::string stamps;  ///< of its inputs, before it started
+    std::map<std::string, std::string> stamps;  ///< of its inputs, before it started
     SteadyTime began;
     std::string started;
   };

@@ -42,8 +42,11 @@ class JobOfOneStep {
     const auto lock = AwaitTurn();
     if (!lock) return ExitCodeOf(kCancelled);
     last_ = ReadRecordOfStep(folder_.path(), step_.name);
-    if (!IsFinal(last_.state)) Perform();
-    RecordEndIfOver(folder_);
+    const bool is_new = !IsFinal(last_.state);
+    if (is_new) Perform();
+    auto news = RecordEndIfOver(folder_);
+    if (is_new && last_.state == kFailed) news.failed.emplace_back(step_.name, last_.reason);
+    SendNews(folder_, workflow_, news, loop_, interrupt_, output_);
     return ExitCodeOf(last_.state);
   }
 

@@ -56,7 +56,10 @@ void EndByJob(const SlurmJob& job, StepRecord& record) {
 
 void EndForgotten(JobId job, StepRecord& record) {
   record.state = kFailed;
-  record.reason = fmt::format("Slurm no longer knows job {}, and it left no record of its end", job);
+  record.reason = fmt::format(
+      "Slurm no longer knows job {}, and it left no record of its end: its node or the controller may have failed; "
+      "slipway resume runs the step again",
+      job);
 }
 
 class Observer {
@@ -142,9 +145,9 @@ class Observer {
     const auto past = found != jobs.end() ? std::optional(*found) : PastJob(slurm, meant);
     auto ended = record;
     past ? EndByJob(*past, ended) : EndForgotten(meant.id, ended);
-    if (ended.state == kCancelled) {
+    if (ended.state == kCancelled || !past) {
       record.state = kWaiting;
-      removed_[step] = std::move(ended);
+      gone_[step] = std::move(ended);
     } else {
       record = std::move(ended);
     }
@@ -170,14 +173,15 @@ class Observer {
       record.reason = fmt::format("step '{}' {}", name, state == kCancelled ? "was cancelled" : "has failed");
       if (record.state == kBlocked) return;
     }
-    const auto removed = removed_.find(steps_[step].name);
-    if (removed != removed_.end() && !IsFinal(record.state)) record = removed->second;
+    const auto gone = gone_.find(steps_[step].name);
+    if (gone != gone_.end() && !IsFinal(record.state)) record = gone->second;
   }
 
   const RunFolder& folder_;
   std::vector<StoredStep> steps_;
   std::map<std::string, StepIndex> index_;
-  std::map<std::string, StepRecord> removed_;  ///< their jobs were removed, by the user or for want of a need
+  /// Of jobs that were removed or forgotten; why may be a need that has failed.
+  std::map<std::string, StepRecord> gone_;
   std::set<StepIndex> seen_;
   ObservedSteps observed_;
 };
@@ -215,25 +219,33 @@ void EnterEnd(RunState& state, const RunFolder& folder, const ObservedSteps& obs
 }
 
 /// What Slurm said of steps is forgotten after a while.
-void KeepEnds(const RunFolder& folder, const ObservedSteps& observed) {
+void KeepEnds(const RunFolder& folder, const ObservedSteps& observed, StepsNews& news) {
   for (const auto& [step, record] : observed.records) {
     if (ReadRecordOfStep(folder.path(), step).state == record.state) continue;
     MakeDirectories(StepFolder(folder, step));
     StepJournal(JournalOfStep(folder.path(), step)).Write(step, record);
+    if (record.state == kFailed) news.failed.emplace_back(step, record.reason);
   }
 }
 
+struct LastLook {
+  RunState state;
+  StepsNews news;  ///< what this process has recorded
+};
+
 /// The jobs of two steps may end at once, and `resume` may open the run again: who has the lock looks once more.
-RunState RecordEnd(const RunFolder& folder, ObservedSteps (*observe)(const RunFolder&)) {
+LastLook RecordEnd(const RunFolder& folder, ObservedSteps (*observe)(const RunFolder&)) {
   const auto lock = LockEnd(folder);
-  auto state = folder.ReadState();
+  LastLook look{folder.ReadState(), {}};
+  auto& state = look.state;
   const auto observed = observe(folder);
-  if (HasEnded(state.phase) || !AllOver(observed)) return state;
-  KeepEnds(folder, observed);
+  if (HasEnded(state.phase) || !AllOver(observed)) return look;
+  KeepEnds(folder, observed, look.news);
   EnterEnd(state, folder, observed);
   folder.WriteState(state);
   folder.AppendEvent(PhaseName(state.phase), Json{{"attempt", state.attempt}, {"reason", state.reason}});
-  return state;
+  look.news.ended = state;
+  return look;
 }
 
 ObservedSteps StepsInJournals(const RunFolder& folder) {
@@ -249,11 +261,12 @@ RunState WithSteps(RunState state, const RunFolder& folder, const ObservedSteps&
   const auto missing = observed.unsubmitted.size();
   const bool is_cut = missing > 0 && !IsBeingSubmitted(folder);
   if (is_cut && observed.jobs.empty()) {
-    EndAs(state, Phase::kLost, cause::NotSubmitted{});
+    EndAs(state, Phase::kLost, cause::NotSubmitted{fmt::format("{} of {} steps", missing, observed.records.size())});
     return state;
   }
-  if (is_cut) {
-    state.reason = fmt::format("{} steps were not submitted: slipway resume {} submits them", missing, folder.id());
+  if (missing > 0) {
+    const auto then = is_cut ? fmt::format("slipway resume {} submits them", folder.id()) : "slipway submits them now";
+    state.reason = fmt::format("{} of {} steps are not submitted: {}", missing, observed.records.size(), then);
   }
   const bool has_begun = std::ranges::any_of(observed.records, [](const auto& entry) {
     return entry.second.state == kRunning || entry.second.state == kDone;
@@ -297,7 +310,9 @@ RunState ObserveWorkflow(const RunFolder& folder) {
   const auto observed = ObserveSteps(folder);
   if (!AllOver(observed)) return WithSteps(std::move(state), folder, observed);
   try {
-    return RecordEnd(folder, ObserveSteps);
+    const auto look = RecordEnd(folder, ObserveSteps);
+    SendNewsFromHere(folder, look.news);
+    return look.state;
   } catch (const SystemError& error) {
     log::Info("{}", error.message());  // a reader who may not write: the owner's next look records it
     EnterEnd(state, folder, observed);
@@ -305,7 +320,7 @@ RunState ObserveWorkflow(const RunFolder& folder) {
   }
 }
 
-void RecordEndIfOver(const RunFolder& folder) { RecordEnd(folder, StepsInJournals); }
+StepsNews RecordEndIfOver(const RunFolder& folder) { return RecordEnd(folder, StepsInJournals).news; }
 
 void RecordStart(const RunFolder& folder) {
   const auto lock = LockEnd(folder);

@@ -9,6 +9,7 @@
 #include "launcher/cluster/job_identity.h"
 #include "launcher/cluster/slurm_types.h"
 #include "launcher/run/workflow/step_journal.h"
+#include "launcher/run/workflow/step_news.h"
 #include "launcher/run_folder/run_folder.h"
 
 namespace slipway::launcher {
@@ -30,14 +31,16 @@ struct ObservedSteps {
 /// step and a request to the controller.
 ObservedSteps ObserveSteps(const RunFolder& folder);
 
-/// The state of the run. When all steps of Slurm jobs have ended, the end is recorded in the run folder, once; a
-/// reader who may not write there only sees it. Errors: SystemError when the folder cannot be read.
+/// The state of the run. When all steps of Slurm jobs have ended, the end is recorded in the run folder, once, and who
+/// records it sends the notifications; a reader who may not write there only sees it.
+/// Errors: SystemError when the folder cannot be read. Cost: seconds while a notification is sent.
 RunState ObserveWorkflow(const RunFolder& folder);
 
 /// Who has it may open or end the run in its state. Waits: it is held for a moment only.
 FileLock LockEnd(const RunFolder& folder);
 /// Records the end of the run when the journals say that all steps have ended: for the job of a step, at its end.
-void RecordEndIfOver(const RunFolder& folder);
+/// Returns what this call has recorded, for the caller to send.
+StepsNews RecordEndIfOver(const RunFolder& folder);
 /// Records when the first step began.
 void RecordStart(const RunFolder& folder);
 

@@ -38,7 +38,8 @@ void UnlessOver(const std::function<void()>& act) try { act(); } catch (const Sl
 
 class StepsSubmission {
  public:
-  StepsSubmission(const RunFolder& folder, const Workflow& workflow, const WorkflowOrder& order)
+  StepsSubmission(const RunFolder& folder, const Workflow& workflow, const WorkflowOrder& order,
+                  const Patience& patience)
       : folder_(folder),
         workflow_(workflow),
         store_(folder.path().parent_path()),
@@ -46,19 +47,20 @@ class StepsSubmission {
         made_(ResultsMade(records_)),
         reuse_(workflow, store_, order.forced, made_),
         board_(workflow),
-        jobs_(workflow.steps.size()) {}
+        jobs_(workflow.steps.size()),
+        room_(patience) {}
 
   SubmittedSteps Submit() {
     const bool is_new = !HasStepJobs(folder_);
     WithdrawCancelRequest(folder_);
-    WriteFileDurably(folder_.path() / kSubmittedSteps, WriteWorkflowDocument(workflow_).dump() + "\n");
+    WriteFileDurably(folder_.path() / kSubmittedSteps, WriteWorkflowDocument(workflow_).dump() + "\n", kPlanMode);
     if (!is_new) FindJobs();  // first: what has ended by now has left its result
     SettleWhatIsKnown();
     OpenSteps();
     Begin();
     for (const auto step : workflow_.order) {
       if (IsCancelRequested(folder_)) break;
-      if (!IsFinal(board_.at(step))) EnsureJob(step);
+      if (!IsFinal(board_.at(step))) EnsureJobInTime(step);
     }
     return counts_;
   }
@@ -201,6 +203,41 @@ class StepsSubmission {
     return Job{meant, waits, is_stuck, found->dependency};
   }
 
+  /// Waits while the site takes no more jobs; needs of the step may end meanwhile.
+  void EnsureJobInTime(StepIndex step) {
+    do {
+      if (room_.has_waited() && IsBlocked(step)) return;
+    } while (!TryToEnsureJob(step) && !IsCancelRequested(folder_));
+  }
+
+  /// False: there was no room, and may be now.
+  bool TryToEnsureJob(StepIndex step) try {
+    EnsureJob(step);
+    room_.Taken();
+    return true;
+  } catch (const SubmissionInDoubt&) {
+    throw;
+  } catch (SlurmError& error) {
+    const auto in = counts_.submitted + counts_.kept;
+    if (in == 0 || !MayHaveRoomLater(error.trouble())) throw;
+    const auto so_far = fmt::format("{} of {} jobs are submitted", in, JobsToBe());
+    if (room_.Await(error, so_far, [&] { return IsCancelRequested(folder_); })) return false;
+    error.AddContext(so_far);
+    throw;
+  }
+
+  std::size_t JobsToBe() const { return workflow_.steps.size() - static_cast<std::size_t>(counts_.settled); }
+
+  bool IsBlocked(StepIndex step) {
+    for (const auto need : workflow_.needs[step]) {
+      const auto state = ReadRecordOfStep(folder_.path(), NameOf(need)).state;
+      if (state != kFailed && state != kBlocked && state != kCancelled) continue;
+      Note(step, {.state = kBlocked, .reason = fmt::format("step '{}' has failed", NameOf(need))});
+      return true;
+    }
+    return false;
+  }
+
   /// A live job stays when all that it depends on stays, too.
   void EnsureJob(StepIndex step) {
     const auto& needs = workflow_.needs[step];
@@ -251,7 +288,9 @@ class StepsSubmission {
   std::string DependencyOf(StepIndex step) const {
     std::string numbers;
     for (const auto need : workflow_.needs[step]) {
-      if (jobs_[need]) numbers += fmt::format(":{}", jobs_[need]->identity.id);
+      if (!jobs_[need]) continue;
+      if (room_.has_waited() && IsFinal(ReadRecordOfStep(folder_.path(), NameOf(need)).state)) continue;
+      numbers += fmt::format(":{}", jobs_[need]->identity.id);
     }
     return numbers.empty() ? "" : "afterok" + numbers;
   }
@@ -265,6 +304,7 @@ class StepsSubmission {
   StepReuse reuse_;
   StepBoard board_;
   std::vector<std::optional<Job>> jobs_;
+  JobRoom room_;
   std::set<StepIndex> submitted_;  ///< by this call
   SubmittedSteps counts_;
 };
@@ -282,8 +322,8 @@ void RequireStepJobs(const Workflow& workflow, const std::filesystem::path& runs
 }
 
 SubmittedSteps SubmitSteps(const RunFolder& folder, const FileLock&, const Workflow& workflow,
-                           const WorkflowOrder& order) {
-  return StepsSubmission(folder, workflow, order).Submit();
+                           const WorkflowOrder& order, const Patience& patience) {
+  return StepsSubmission(folder, workflow, order, patience).Submit();
 }
 
 std::optional<Workflow> SubmittedWorkflow(const RunFolder& folder) {

@@ -3,6 +3,7 @@
 
 #include "core/files.h"
 #include "core/output.h"
+#include "launcher/run/workflow/job_room.h"
 #include "launcher/run/workflow/workflow_folder.h"
 
 namespace slipway::launcher {
@@ -21,9 +22,10 @@ struct SubmittedSteps {
 /// killed at any moment: a step never has two live jobs. `lock` is RunFolder::TakeManagerLock().
 ///
 /// Result: each job starts when the jobs of its needs have succeeded, and is removed when one of them has not.
-/// Errors: SlurmError; SubmissionInDoubt. The jobs that were submitted before stay.
+/// Cost:   waits while Slurm takes no more jobs, once it has taken one of the run.
+/// Errors: SlurmError; SubmissionInDoubt; kInterrupted. The jobs that were submitted before stay.
 SubmittedSteps SubmitSteps(const RunFolder& folder, const FileLock& lock, const Workflow& workflow,
-                           const WorkflowOrder& order);
+                           const WorkflowOrder& order, const Patience& patience);
 
 /// The workflow as its live jobs know it; nothing when it has none. Then its file counts.
 std::optional<Workflow> SubmittedWorkflow(const RunFolder& folder);

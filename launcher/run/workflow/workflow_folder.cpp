@@ -8,6 +8,7 @@
 #include "core/error.h"
 #include "core/json_fields.h"
 #include "launcher/run_folder/run_tags.h"
+#include "launcher/spec/secrets.h"
 #include "launcher/workflow/read_workflow.h"
 
 namespace slipway::launcher {
@@ -55,6 +56,19 @@ RunFolder PrepareWorkflowRun(const fs::path& runs_directory, const Workflow& wor
   return folder;
 }
 
+namespace {
+
+/// The file as it was, but for URLs that may hold a secret.
+std::string WithoutWebhooks(const Workflow& workflow) {
+  Json notify = Json::array();
+  for (const auto& entry : workflow.notify) {
+    if (entry.webhook && !entry.webhook->url.empty()) notify.push_back({{"webhook", {{"url", entry.webhook->url}}}});
+  }
+  return WithoutSecretsOf({{kNotify, std::move(notify)}}, workflow.source);
+}
+
+}  // namespace
+
 void StoreWorkflow(const RunFolder& folder, const Workflow& workflow, const WorkflowOrder& order) {
   StoredWorkflow stored{order, {}};
   for (StepIndex i = 0; i < workflow.steps.size(); ++i) {
@@ -65,7 +79,7 @@ void StoreWorkflow(const RunFolder& folder, const Workflow& workflow, const Work
   }
   auto document = WriteFields(stored);
   document["schema"] = kSchema;
-  WriteFileAtomically(folder.path() / "workflow.yaml", workflow.source);
+  WriteFileAtomically(folder.path() / "workflow.yaml", WithoutWebhooks(workflow));
   WriteFileDurably(FileOf(folder), document.dump(1, ' ', false, Json::error_handler_t::replace) + "\n");
 }
 

@@ -71,6 +71,24 @@ TEST(WorkflowDocument, KeepsWhatDecidesOnTheCourseOfTheRun) {
   EXPECT_EQ(after.steps[after.by_name.at("train.1")].when, "${steps.search.best.value} > 0");
 }
 
+TEST(WorkflowDocument, KeepsItsNotifications) {
+  const TempDirectory folder;
+  const auto before = WorkflowOf(folder,
+                                 "  make: {command: ['true']}\n"
+                                 "notify:\n"
+                                 "  - {on: [end, failure], webhook: 'https://chat.example/secret', template: '{}'}\n"
+                                 "  - {on: end, webhook: $HOOK}\n"
+                                 "  - {on: failure, command: [mail, me]}\n");
+  const auto after = WrittenAndRead(before).notify;
+  ASSERT_EQ(after.size(), 3u);
+  EXPECT_EQ(after[0].on, (std::vector{NotifyOn::kEnd, NotifyOn::kFailure}));
+  EXPECT_EQ(after[0].webhook.value().url, "https://chat.example/secret");
+  EXPECT_EQ(after[0].body, "{}");
+  EXPECT_EQ(after[1].webhook.value().variable, "HOOK");
+  EXPECT_EQ(after[2].command, (std::vector<std::string>{"mail", "me"}));
+  EXPECT_FALSE(after[2].webhook);
+}
+
 TEST(WorkflowDocument, KeepsTheTypesOfValuesInSpecs) {
   const TempDirectory folder;
   const auto after = WrittenAndRead(WorkflowOf(folder, kSteps));

@@ -20,6 +20,14 @@ TEST(PollInterval, IsShortAfterAChangeAndGrowsWhileNothingHappens) {
   EXPECT_EQ(NextPollAfter(Round(JobPhase::kWaiting, std::chrono::hours(100))), seconds(30));
 }
 
+TEST(PollInterval, OfARefusedJobDoublesUpToAMinute) {
+  EXPECT_EQ(NextTryAfter(1), seconds(1));
+  EXPECT_EQ(NextTryAfter(2), seconds(2));
+  EXPECT_EQ(NextTryAfter(6), seconds(32));
+  EXPECT_EQ(NextTryAfter(7), seconds(60));
+  EXPECT_EQ(NextTryAfter(1000), seconds(60));
+}
+
 TEST(PollInterval, IsShorterForAJobThatEnds) {
   const auto long_ago = std::chrono::hours(1);
   EXPECT_EQ(NextPollAfter(Round(JobPhase::kRunning, long_ago)), seconds(15));

@@ -1,0 +1,336 @@
+#!/usr/bin/python3
+"""Workflows of Slurm jobs in trouble: ends that Slurm has missed or forgotten, a site that takes no more jobs, and who
+gets to know."""
+
+import http.server
+import json
+import os
+import pathlib
+import re
+import signal
+import subprocess
+import threading
+import time
+
+import support
+import workflow_test
+
+GATE = "import time\nwhile not (place / 'go').exists(): time.sleep(0.05)\n"
+
+
+class Server:
+    """Remembers the JSON documents that are posted to it."""
+
+    def __init__(self):
+        self.documents = []
+        documents = self.documents
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            def do_POST(self):
+                documents.append(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
+                self.send_response(200)
+                self.send_header("Content-Length", "0")
+                self.end_headers()
+
+            def log_message(self, *_):
+                pass
+
+        self.server = http.server.ThreadingHTTPServer(("0.0.0.0", 0), Handler)
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+
+    def close(self):
+        self.server.shutdown()
+        self.server.server_close()
+
+
+def processes_with(text):
+    """The pids of processes whose command line has the text."""
+    found = []
+    for entry in pathlib.Path("/proc").iterdir():
+        try:
+            if entry.name.isdigit() and text in (entry / "cmdline").read_bytes().replace(b"\0", b" ").decode():
+                found.append(int(entry.name))
+        except OSError:
+            pass  # it has ended
+    return found
+
+
+class Flow(workflow_test.Flow):
+    def folder(self):
+        return self.place / "runs" / self.json("status", "last", status=None)["run"]
+
+    def job_of(self, step):
+        return self.steps()[step]["job"]
+
+    def until(self, step, state):
+        support.wait_for(lambda: self.states()[step] == state, 40, f"step {step} {state}")
+
+    def go(self):
+        (self.place / "go").touch()
+
+    def kill_the_program_of(self, step):
+        """The process in the job of the step, and so without a record of its end."""
+        pids = processes_with(f"workflow step {self.folder()} {step}")
+        self.assertTrue(pids)
+        for pid in pids:
+            os.kill(pid, signal.SIGKILL)
+
+
+class Notices(Flow):
+    def setUp(self):
+        super().setUp()
+        commands = self.place / "told"
+        commands.mkdir(mode=0o777)
+        commands.chmod(0o777)
+        self.notify = [{"on": ["end", "failure"],
+                        "command": ["sh", "-c", f"cat > {commands}/$(date +%s%N).$$"]}]
+
+    def told(self):
+        """What each notification has said, in order."""
+        return [json.loads(path.read_text()) for path in sorted((self.place / "told").iterdir())]
+
+    def events(self):
+        return sorted((each["event"], each["state"]) for each in self.told())
+
+    def test_of_the_end_come_once_although_two_jobs_end_at_once(self):
+        self.program_of_steps(GATE)
+        self.flow({f"s{i}": ["x"] for i in range(4)}, notify=self.notify)
+        self.json("submit", "flow.yaml")
+        support.wait_for(lambda: len(self.ran()) == 4, 40, "all steps")
+        waiting = [subprocess.Popen([self.program, "wait", "last"], env=self.bed.environment, cwd=self.place,
+                                    stdout=subprocess.DEVNULL, **support.ordinary_user()) for _ in range(3)]
+        self.go()
+        self.assertEqual([each.wait(60) for each in waiting], [0, 0, 0])
+        support.wait_for(self.told, 20, "the notification")
+        self.json("status", "last")
+        self.json("ls")
+        support.wait_for(lambda: not self.in_the_queue(), 30, "the end of the jobs")
+        self.assertEqual(self.events(), [("end", "succeeded")])
+
+    def test_of_a_failed_step_and_of_the_end_come_once_each(self):
+        self.program_of_steps("sys.exit('bad' in sys.argv)\n")
+        self.flow({"bad": ["bad"], "after": {"command": ["x"], "after": ["bad"]}, "good": ["x"]}, notify=self.notify)
+        self.json("submit", "flow.yaml")
+        self.wait(status=1)
+        support.wait_for(lambda: len(self.told()) == 2, 20, "two notifications")
+        support.wait_for(lambda: not self.in_the_queue(), 30, "the end of the jobs")
+        self.assertEqual(self.events(), [("failure", "failed"), ("failure", "running")])
+        self.assertIn("step 'bad' failed: exit status 1", next(each["reason"] for each in self.told()
+                                                              if each["state"] == "running"))
+
+    def test_of_what_left_no_record_come_from_who_looks(self):
+        self.program_of_steps(GATE)
+        self.flow({"only": ["x"]}, notify=self.notify)
+        self.json("submit", "flow.yaml")
+        self.until("only", "running")
+        self.kill_the_program_of("only")
+        support.wait_for(lambda: not self.in_the_queue(), 30, "the end of the job")
+        self.assertEqual(self.told(), [])
+        self.assertEqual(self.json("status", "last", status=1)["phase"], "failed")
+        self.json("status", "last", status=1)
+        self.assertEqual(self.events(), [("failure", "failed"), ("failure", "running")])
+
+    def test_reach_a_server_and_keep_its_address_secret(self):
+        server = Server()
+        self.addCleanup(server.close)
+        self.program_of_steps("")
+        shown = self.bed.client("scontrol", "show", "config").stdout
+        address = re.search(r"SlurmctldHost\[0\]\s*=\s*\S+\(([\d.]+)\)", shown).group(1)
+        url = f"http://{address}:{server.server.server_port}/s3cret"
+        self.flow({"only": ["x"]}, notify=[{"on": "end", "webhook": url}])
+        self.json("submit", "flow.yaml")
+        self.wait()
+        support.wait_for(lambda: server.documents, 20, "the notification")
+        self.assertEqual([each["state"] for each in server.documents], ["succeeded"])
+        folder = self.folder()
+        self.assertEqual((folder / "submitted.json").stat().st_mode & 0o077, 0)
+        self.assertNotIn("s3cret", (folder / "workflow.yaml").read_text())
+
+
+class Losses(Flow):
+    OPTIONS = ("--nodes", "2", "--mode", "namespaces", "--conf", "SlurmdTimeout=3", "--conf", "MessageTimeout=2")
+
+    def chain(self, **more):
+        self.program_of_steps(GATE)
+        self.flow({"first": ["x"], "second": {"command": ["x"], "after": ["first"]}, **more})
+        self.json("submit", "flow.yaml")
+        self.until("first", "running")
+
+    def let_slurm_forget(self):
+        """As after a crash of the controller's disk: numbers begin anew."""
+        self.bed.order("kill", "slurmctld")
+        for file in (self.bed.state / "controller").glob("*job_state*"):
+            file.unlink()
+        self.bed.order("start", "slurmctld")
+        support.wait_for(lambda: self.bed.client("sinfo").returncode == 0, 30, "slurmctld")
+        support.wait_for(lambda: set(self.bed.node_states().values()) == {"idle"}, 60, "the nodes")
+
+    def begin_again(self, ran):
+        self.go()
+        self.json("resume", "last")
+        self.assertEqual(set(self.states(self.wait()).values()), {"done"})
+        self.assertEqual(self.ran(), ran)
+
+    def test_a_job_that_slurm_forgot_has_failed_and_runs_again(self):
+        self.chain()
+        job = self.job_of("first")
+        self.let_slurm_forget()
+        document = self.wait(status=1)
+        self.assertEqual(self.states(document), {"first": "failed", "second": "blocked"})
+        reason = self.steps(document)["first"]["reason"]
+        self.assertIn(f"Slurm no longer knows job {job}, and it left no record of its end", reason)
+        self.assertIn("slipway resume", reason)
+        self.begin_again({"first": 2, "second": 1})
+
+    def test_what_is_cancelled_after_slurm_forgot_it_has_ended(self):
+        self.chain()
+        self.let_slurm_forget()
+        self.assertIn("has ended already: failed", self.slipway("cancel", "last").stdout)
+        self.begin_again({"first": 2, "second": 1})
+
+    def test_jobs_that_slurm_removed_and_forgot_are_blocked(self):
+        self.program_of_steps("if 'bad' in sys.argv and not (place / 'go').exists(): sys.exit(1)\n" + GATE)
+        self.flow({"bad": ["bad"], "after_bad": {"command": ["x"], "after": ["bad"]}, "other": ["x"]})
+        self.json("submit", "flow.yaml")
+        self.until("other", "running")
+        self.until("bad", "failed")
+        self.let_slurm_forget()
+        self.assertEqual(self.states(self.wait(status=1)),
+                         {"bad": "failed", "after_bad": "blocked", "other": "failed"})
+        self.begin_again({"bad": 2, "after_bad": 1, "other": 2})
+
+    def test_a_killed_program_has_failed(self):
+        self.chain()
+        self.kill_the_program_of("first")
+        document = self.wait(status=1)
+        self.assertEqual(self.states(document), {"first": "failed", "second": "blocked"})
+        self.assertIn("SIGKILL", self.steps(document)["first"]["reason"])
+        self.begin_again({"first": 2, "second": 1})
+
+    def test_a_node_that_dies_with_a_job_that_is_not_queued_again(self):
+        self.chain()
+        job = self.job_of("first")
+        self.on_node("scontrol", "update", f"jobid={job}", "requeue=0")
+        node = self.bed.job(job)["BatchHost"]
+        self.addCleanup(self.bed.order, "start", f"node:{node}")
+        self.bed.order("kill", f"node:{node}")
+        document = self.wait(status=1)
+        self.assertEqual(self.states(document), {"first": "failed", "second": "blocked"})
+        self.assertIn(f"job {job}: ", self.steps(document)["first"]["reason"])
+        self.bed.order("start", f"node:{node}")
+        self.begin_again({"first": 2, "second": 1})
+
+    def test_an_end_that_slurm_missed_frees_what_waits_for_it(self):
+        """The daemon of the job is stopped: Slurm takes the job to be running."""
+        self.chain()
+        job = self.job_of("first")
+        daemons = processes_with(f"slurmstepd: [{job}.batch]")
+        self.assertTrue(daemons)
+        for pid in daemons:
+            os.kill(pid, signal.SIGSTOP)
+            self.addCleanup(os.kill, pid, signal.SIGCONT)
+        self.go()
+        self.until("first", "done")
+        self.assertEqual(self.bed.state_of(job), "RUNNING")
+        self.assertEqual((self.states()["second"], self.json("resume", "last")["kept"]), ("ready", 1))
+        journal = self.folder() / "steps/first/journal.jsonl"
+        long_ago = time.time() - 100
+        os.utime(journal, (long_ago, long_ago))
+        self.assertEqual(self.json("resume", "last")["jobs"], 1)
+        self.assertEqual(set(self.states(self.wait()).values()), {"done"})
+        self.assertEqual(self.ran(), {"first": 1, "second": 1})
+
+
+class Full(Flow):
+    OPTIONS = ("--nodes", "2", "--conf", "MaxJobCount=4", "--conf", "MinJobAge=2")
+
+    def chain(self, count, gate=""):
+        self.program_of_steps(gate)
+        self.flow({f"s{i}": {"command": [str(i)], "after": [f"s{i - 1}"] if i else []} for i in range(count)})
+
+    def setUp(self):
+        super().setUp()
+        support.wait_for(lambda: not self.bed.client("squeue", "-h", "--states=all").stdout, 120, "an empty controller")
+
+    def test_the_rest_is_submitted_when_jobs_have_ended(self):
+        self.chain(5)
+        done = self.slipway("submit", "flow.yaml", "--submit-for", "100s")
+        self.assertIn("3 of 5 jobs are submitted: Slurm takes no more jobs", done.stderr)
+        self.assertEqual(set(self.states(self.wait()).values()), {"done"})
+        self.assertEqual(self.ran(), {f"s{i}": 1 for i in range(5)})
+
+    def test_resume_submits_the_rest_after_the_time_is_up(self):
+        self.chain(4, GATE)
+        refused = self.slipway("submit", "flow.yaml", "--submit-for", "1s", status=75)
+        self.assertIn("3 of 4 jobs are submitted", refused.stderr)
+        self.assertIn("slipway resume", refused.stderr)
+        self.assertEqual(len(self.in_the_queue()), 3)
+        self.assertIn("1 of 4 steps are not submitted: slipway resume", self.json("status", "last")["reason"])
+        self.go()
+        support.wait_for(lambda: self.ran().get("s2") == 1, 60, "the steps that are submitted")
+        self.slipway("resume", "last", "--submit-for", "100s", status=None)
+        support.wait_for(lambda: self.resumed(), 100, "room for the rest")
+        self.assertEqual(set(self.states(self.wait()).values()), {"done"})
+        self.assertEqual(self.ran(), {f"s{i}": 1 for i in range(4)})
+
+    def resumed(self):
+        """With no job of the run in the queue, a site that is full refuses at once."""
+        if self.steps()["s3"]["job"] != 0:
+            return True
+        self.slipway("resume", "last", status=None)
+        time.sleep(1)
+        return False
+
+    def begin(self):
+        begun = subprocess.Popen([self.program, "submit", "flow.yaml"], env=self.bed.environment, cwd=self.place,
+                                 stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                                 **support.ordinary_user())
+        self.addCleanup(begun.kill)
+        support.wait_for(lambda: len(self.in_the_queue()) == 3, 30, "three jobs")
+        time.sleep(0.5)
+        return begun
+
+    def test_ctrl_c_keeps_what_is_submitted(self):
+        self.chain(4, GATE)
+        begun = self.begin()
+        self.assertIn("1 of 4 steps are not submitted: slipway submits them now", self.json("status", "last")["reason"])
+        begun.send_signal(signal.SIGINT)
+        said = begun.communicate(timeout=20)[1]
+        self.assertEqual(begun.returncode, 130, said)
+        self.assertIn("3 of 4 jobs are submitted", said)
+        self.assertIn("slipway resume", said)
+        self.assertEqual(len(self.in_the_queue()), 3)
+
+    def test_cancel_ends_a_submission_that_waits(self):
+        self.chain(4, GATE)
+        begun = self.begin()
+        self.slipway("cancel", "last", status=None)
+        begun.communicate(timeout=20)
+        self.assertEqual(self.wait(status=130)["phase"], "cancelled")
+        self.assertEqual(set(self.states().values()), {"cancelled"})
+
+    def test_steps_whose_needs_fail_meanwhile_are_not_submitted(self):
+        self.program_of_steps("sys.exit('0' in sys.argv)\n")
+        self.flow({f"s{i}": {"command": [str(i)], "after": [f"s{i - 1}"] if i else []} for i in range(4)})
+        self.slipway("submit", "flow.yaml", "--submit-for", "100s")
+        document = self.wait(status=1)
+        self.assertEqual(self.states(document), {"s0": "failed", "s1": "blocked", "s2": "blocked", "s3": "blocked"})
+        self.assertEqual(self.ran(), {"s0": 1})
+
+
+class Accounts(Flow):
+    OPTIONS = ("--nodes", "2", "--accounting", "--conf", "AccountingStorageEnforce=associations,limits")
+
+    def test_a_limit_of_the_user_lets_the_rest_wait(self):
+        self.on_node("sacctmgr", "-i", "add", "account", "physics")
+        self.on_node("sacctmgr", "-i", "add", "user", support.ORDINARY_USER, "account=physics", "MaxSubmitJobs=2")
+        self.program_of_steps("")
+        self.flow({f"s{i}": {"command": [str(i)], "after": [f"s{i - 1}"] if i else []} for i in range(4)})
+        done = self.slipway("submit", "flow.yaml", "--submit-for", "60s")
+        self.assertIn("2 of 4 jobs are submitted: a limit of the account", done.stderr)
+        self.assertEqual(set(self.states(self.wait()).values()), {"done"})
+        self.assertEqual(self.ran(), {f"s{i}": 1 for i in range(4)})
+
+
+if __name__ == "__main__":
+    support.main()
