@@ -158,6 +158,12 @@ Submission SlurmClient::Submit(const SubmitRequest& job) const {
   }
 }
 
+StartEstimate SlurmClient::EstimateStart(const SubmitRequest& job) const {
+  auto request = RequestFor(SlurmAsk::kEstimate);
+  request["job"] = ToJson(job);
+  return ItemFrom<StartEstimate>(Ask(request));
+}
+
 std::vector<SlurmJob> SlurmClient::Jobs(std::span<const JobId> ids, std::optional<std::uint32_t> owner) const {
   if (ids.empty()) return {};
   auto request = RequestFor(SlurmAsk::kJobs);
