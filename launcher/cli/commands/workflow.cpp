@@ -211,7 +211,7 @@ int PlanWorkflow(const SpecSelection& selection, const WorkflowOptions& options,
   const auto jobs = StepsAreJobs(workflow) ? PlanJobs(workflow, reuse, session) : std::vector<PlannedJob>();
   AddJobs(jobs, document);
   session.output.Print({document, PlanText(workflow, drawn, total) + DescribeJobs(jobs), workflow.name});
-  return 0;
+  return ExitCodeOf(jobs);
 }
 
 int ValidateWorkflow(const SpecSelection& selection, Session& session) {

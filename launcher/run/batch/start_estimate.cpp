@@ -120,7 +120,7 @@ class StartEstimator {
     if (unusable == 0) return Refused(error);
     return Unknown(fmt::format("{}; {} of the cluster's nodes {} down or drained", ReasonOf(error), unusable,
                                unusable == 1 ? "is" : "are"));
-  } catch (const SlurmError&) {
+  } catch (const Error&) {
     return Unknown(ReasonOf(error));
   }
 
