@@ -5,13 +5,14 @@
 #include <charconv>
 #include <sstream>
 
+#include "core/lines.h"
+#include "core/memory_file.h"
 #include "core/process.h"
 #include "launcher/cluster/slurm_trouble.h"
 
 namespace slipway::launcher {
 namespace {
 
-constexpr std::string_view kDuring = "submitting with sbatch";
 constexpr std::size_t kMostErrorCharacters = 1000;
 
 /// "12" or "12;cluster".
@@ -34,8 +35,40 @@ std::string ErrorsOf(const Captured& captured) {
   return said.size() > kMostErrorCharacters ? "..." + said.substr(said.size() - kMostErrorCharacters) : said;
 }
 
-[[noreturn]] void Throw(SlurmTrouble trouble, std::string text) {
-  throw SlurmError({trouble, 0, std::move(text), std::string(kDuring)});
+/// `during`: "submitting with sbatch". Errors: SlurmError when it has not ended with success.
+Captured RunSbatch(SpawnOptions spawn, std::chrono::milliseconds deadline, const std::string& during) {
+  auto captured = RunAndCapture(std::move(spawn), deadline);
+  if (captured.timed_out) {
+    const auto waited = std::chrono::duration_cast<std::chrono::duration<double>>(deadline).count();
+    const auto text = fmt::format("no answer in {} s; so far: '{}'", waited, ErrorsOf(captured));
+    throw SlurmError({SlurmTrouble::kTimeout, 0, text, during});
+  }
+  if (!captured.status.Success() && captured.status.signal == 0) {
+    throw SlurmError({SlurmTrouble::kRefused, 0, ErrorsOf(captured), during});
+  }
+  return captured;
+}
+
+[[noreturn]] void ThrowUnread(std::string_view missing, const Captured& captured, const std::string& during) {
+  throw SlurmError(
+      {SlurmTrouble::kHelper, 0, fmt::format("it named no {} ({})", missing, captured.status.Describe()), during});
+}
+
+std::string_view Between(std::string_view line, std::string_view before, std::string_view after) {
+  const auto begin = line.find(before);
+  if (begin == std::string_view::npos) return {};
+  line.remove_prefix(begin + before.size());
+  return line.substr(0, line.find(after));
+}
+
+std::optional<StartEstimate> EstimateOn(std::string_view line) {
+  std::int64_t since_1970 = 0;
+  if (!ParseNumber(Between(line, " to start at ", " "), since_1970) || since_1970 <= 0) return {};
+  StartEstimate estimate;
+  estimate.start = SlurmTime(std::chrono::seconds(since_1970));
+  estimate.nodes = Between(line, " on nodes ", " ");
+  estimate.partition = Between(line, " in partition ", " ");
+  return estimate;
 }
 
 }  // namespace
@@ -59,18 +92,36 @@ Environment WithoutOptionsOfSbatch(const Environment& environment) {
 }
 
 JobIdentity SubmitWithSbatch(const std::filesystem::path& script, std::chrono::milliseconds deadline) {
+  const std::string during = "submitting with sbatch";
   SpawnOptions spawn;
   spawn.argv = {"sbatch", "--parsable", script.string()};
   spawn.environment = WithoutOptionsOfSbatch(Environment::Inherited());
-  const auto captured = RunAndCapture(std::move(spawn), deadline);
-  if (captured.timed_out) {
-    const auto seconds = std::chrono::duration_cast<std::chrono::duration<double>>(deadline).count();
-    Throw(SlurmTrouble::kTimeout, fmt::format("no answer in {} s; so far: '{}'", seconds, ErrorsOf(captured)));
-  }
-  if (!captured.status.Success() && captured.status.signal == 0) Throw(SlurmTrouble::kRefused, ErrorsOf(captured));
+  const auto captured = RunSbatch(std::move(spawn), deadline, during);
   auto job = SubmittedJobIn(captured.output);
-  if (!job) Throw(SlurmTrouble::kHelper, fmt::format("it named no job ({})", captured.status.Describe()));
+  if (!job) ThrowUnread("job", captured, during);
   return std::move(*job);
+}
+
+std::optional<StartEstimate> EstimatedStartIn(std::string_view printed) {
+  std::optional<StartEstimate> estimate;
+  std::istringstream lines{std::string(printed)};
+  for (std::string line; std::getline(lines, line);) {
+    if (auto found = EstimateOn(line)) estimate = std::move(found);
+  }
+  return estimate;
+}
+
+StartEstimate EstimateWithSbatch(const std::string& script, std::chrono::milliseconds deadline) {
+  const auto input = FileInMemory(script);
+  SpawnOptions spawn;
+  spawn.argv = {"sbatch", "--test-only"};
+  spawn.environment = WithoutOptionsOfSbatch(Environment::Inherited());
+  spawn.environment->Set("SLURM_TIME_FORMAT", "%s");
+  spawn.stdin_fd = input.get();
+  const auto captured = RunSbatch(std::move(spawn), deadline, "");
+  auto estimate = EstimatedStartIn(captured.errors);
+  if (!estimate) ThrowUnread("start", captured, "");
+  return std::move(*estimate);
 }
 
 }  // namespace slipway::launcher

@@ -1,4 +1,5 @@
-/// Submits jobs with sbatch: for options of plugins, and others that libslurm has no field for.
+/// Submits jobs with sbatch, or asks it for their start: for options of plugins, and others that libslurm has no field
+/// for.
 #pragma once
 
 #include <chrono>
@@ -8,6 +9,7 @@
 
 #include "core/environment.h"
 #include "launcher/cluster/job_identity.h"
+#include "launcher/cluster/slurm_types.h"
 
 namespace slipway::launcher {
 
@@ -22,5 +24,13 @@ Environment WithoutOptionsOfSbatch(const Environment& environment);
 /// Errors: SlurmError. After kTimeout or kHelper the job may still have been submitted: search for its comment.
 JobIdentity SubmitWithSbatch(const std::filesystem::path& script,
                              std::chrono::milliseconds deadline = std::chrono::seconds(40));
+
+/// The estimate in what `sbatch --test-only` prints with SLURM_TIME_FORMAT=%s: "sbatch: Job 9 to start at 1795688662
+/// using 2 processors on nodes n[1-2] in partition debug". The last line of this form counts. Pure.
+std::optional<StartEstimate> EstimatedStartIn(std::string_view printed);
+
+/// Runs `sbatch --test-only` on the text of a script, without a shell. Nothing is submitted.
+/// Errors: SlurmError; kRefused with sbatch's words.
+StartEstimate EstimateWithSbatch(const std::string& script, std::chrono::milliseconds deadline);
 
 }  // namespace slipway::launcher

@@ -1,17 +1,14 @@
 #include "launcher/cluster/slurm_client.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <sstream>
 #include <utility>
 
-#include "core/files.h"
 #include "core/install.h"
+#include "core/memory_file.h"
 #include "core/process.h"
 #include "launcher/cluster/slurm_conf.h"
 #include "launcher/cluster/slurm_messages.h"
@@ -25,14 +22,6 @@ constexpr std::size_t kMostCharacters = 1000;
 constexpr std::string_view kOwnName = "slipway-slurm: ";
 /// slurmdbd may be busy with its database for minutes, and what it tells is good to know, no more.
 constexpr std::chrono::milliseconds kDatabasePatience = std::chrono::seconds(5);
-
-/// A file in memory that holds the request, read from its start: it cannot fill up like a pipe.
-UniqueFd FileOf(const std::string& text) {
-  UniqueFd file(CheckErrno(::memfd_create("slurm-request", MFD_CLOEXEC), "a file in memory"));
-  WriteAll(file.get(), text, "a file in memory");
-  CheckErrno(::lseek(file.get(), 0, SEEK_SET), "a file in memory");
-  return file;
-}
 
 std::string Text(const Json& request) {
   try {
@@ -124,7 +113,7 @@ SlurmClient::SlurmClient(SlurmClientOptions options) : options_(std::move(option
 
 Json SlurmClient::Ask(const Json& request, std::chrono::milliseconds deadline) const {
   CheckConfiguration(options_.environment);
-  const auto input = FileOf(Text(request));
+  const auto input = FileInMemory(Text(request));
   SpawnOptions spawn;
   spawn.argv = {options_.helper.string()};
   spawn.environment = options_.environment;
@@ -167,6 +156,12 @@ Submission SlurmClient::Submit(const SubmitRequest& job) const {
     if (MayHaveHappened(error.trouble())) error.AddContext("the job may have been submitted all the same");
     throw;
   }
+}
+
+StartEstimate SlurmClient::EstimateStart(const SubmitRequest& job) const {
+  auto request = RequestFor(SlurmAsk::kEstimate);
+  request["job"] = ToJson(job);
+  return ItemFrom<StartEstimate>(Ask(request));
 }
 
 std::vector<SlurmJob> SlurmClient::Jobs(std::span<const JobId> ids, std::optional<std::uint32_t> owner) const {

@@ -48,6 +48,9 @@ class SlurmClient {
   /// After kTimeout, kHelper or kController the job may still have been submitted: search for its comment with
   /// FindJobs.
   Submission Submit(const SubmitRequest& job) const;
+  /// When the job would start if it were submitted now. Its dependency counts as fulfilled. Errors: as Submit, where
+  /// Slurm refuses the job. Cost: the controller tries to place the job, in milliseconds to seconds.
+  StartEstimate EstimateStart(const SubmitRequest& job) const;
 
   /// The jobs of these numbers that the controller remembers; for an array all its records. Several jobs must have one
   /// owner. No owner given: the calling user.

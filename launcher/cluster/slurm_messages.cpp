@@ -11,18 +11,12 @@
 namespace slipway::launcher {
 
 WordTable<SlurmAsk> WordsOf(SlurmAsk) {
-  static constexpr Word<SlurmAsk> kWords[] = {{SlurmAsk::kPing, "ping"},
-                                              {SlurmAsk::kCluster, "cluster"},
-                                              {SlurmAsk::kSubmit, "submit"},
-                                              {SlurmAsk::kJobs, "jobs"},
-                                              {SlurmAsk::kPast, "past"},
-                                              {SlurmAsk::kFind, "find"},
-                                              {SlurmAsk::kCancel, "cancel"},
-                                              {SlurmAsk::kSignal, "signal"},
-                                              {SlurmAsk::kRequeue, "requeue"},
-                                              {SlurmAsk::kRelease, "release"},
-                                              {SlurmAsk::kPartitions, "partitions"},
-                                              {SlurmAsk::kNodes, "nodes"}};
+  static constexpr Word<SlurmAsk> kWords[] = {
+      {SlurmAsk::kPing, "ping"},         {SlurmAsk::kCluster, "cluster"}, {SlurmAsk::kSubmit, "submit"},
+      {SlurmAsk::kEstimate, "estimate"}, {SlurmAsk::kJobs, "jobs"},       {SlurmAsk::kPast, "past"},
+      {SlurmAsk::kFind, "find"},         {SlurmAsk::kCancel, "cancel"},   {SlurmAsk::kSignal, "signal"},
+      {SlurmAsk::kRequeue, "requeue"},   {SlurmAsk::kRelease, "release"}, {SlurmAsk::kPartitions, "partitions"},
+      {SlurmAsk::kNodes, "nodes"}};
   return kWords;
 }
 
@@ -85,6 +79,14 @@ void Visit(Visitor& visit, Struct& submission) {
   visit("job", submission.job);
   visit("message", submission.message);
   visit("warning", submission.warning);
+}
+
+template <class Visitor, MaybeConst<StartEstimate> Struct>
+void Visit(Visitor& visit, Struct& estimate) {
+  visit("start", estimate.start);
+  visit("nodes", estimate.nodes);
+  visit("partition", estimate.partition);
+  visit("held_by", estimate.held_by);
 }
 
 template <class Visitor, MaybeConst<SlurmJob> Struct>
@@ -204,6 +206,7 @@ const DocumentName kMessage{"a message about Slurm", ErrorKind::kInternal};
 
 Json ToJson(const SubmitRequest& request) { return WriteFields(request); }
 Json ToJson(const Submission& submission) { return WriteFields(submission); }
+Json ToJson(const StartEstimate& estimate) { return WriteFields(estimate); }
 Json ToJson(const SlurmJob& job) { return WriteFields(job); }
 Json ToJson(const JobIdentity& job) { return WriteFields(job); }
 Json ToJson(const SlurmPartition& partition) { return WriteFields(partition); }
@@ -213,6 +216,7 @@ Json ToJson(const TroubleReport& report) { return WriteFields(report); }
 
 void FromJson(const Json& document, SubmitRequest& request) { ReadFields(document, request, kMessage); }
 void FromJson(const Json& document, Submission& submission) { ReadFields(document, submission, kMessage); }
+void FromJson(const Json& document, StartEstimate& estimate) { ReadFields(document, estimate, kMessage); }
 void FromJson(const Json& document, SlurmJob& job) { ReadFields(document, job, kMessage); }
 void FromJson(const Json& document, JobIdentity& job) { ReadFields(document, job, kMessage); }
 void FromJson(const Json& document, SlurmPartition& partition) { ReadFields(document, partition, kMessage); }

@@ -23,6 +23,7 @@ enum class SlurmAsk {
   kPing,
   kCluster,
   kSubmit,
+  kEstimate,
   kJobs,
   kPast,
   kFind,
@@ -37,6 +38,7 @@ WordTable<SlurmAsk> WordsOf(SlurmAsk);
 
 Json ToJson(const SubmitRequest& request);
 Json ToJson(const Submission& submission);
+Json ToJson(const StartEstimate& estimate);
 Json ToJson(const SlurmJob& job);
 Json ToJson(const JobIdentity& job);
 Json ToJson(const SlurmPartition& partition);
@@ -47,6 +49,7 @@ Json ToJson(const TroubleReport& report);
 /// Errors: Error(kInternal) naming a field that is missing or of another type.
 void FromJson(const Json& document, SubmitRequest& request);
 void FromJson(const Json& document, Submission& submission);
+void FromJson(const Json& document, StartEstimate& estimate);
 void FromJson(const Json& document, SlurmJob& job);
 void FromJson(const Json& document, JobIdentity& job);
 void FromJson(const Json& document, SlurmPartition& partition);

@@ -55,6 +55,16 @@ struct Submission {
   bool operator==(const Submission&) const = default;
 };
 
+/// What the controller expects of a job that is not submitted.
+struct StartEstimate {
+  std::optional<SlurmTime> start;  ///< none: the job would wait, and Slurm has no time for it
+  std::string nodes;               ///< "n[1-2]"
+  std::string partition;           ///< of those that the job names, or the default one
+  std::string held_by;             ///< Slurm's words for what it would wait for; without `start` only
+
+  bool operator==(const StartEstimate&) const = default;
+};
+
 /// A job as the controller knows it.
 struct SlurmJob {
   JobId id = 0;

@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -12,8 +11,8 @@
 
 #include "core/clock.h"
 #include "core/error.h"
-#include "core/files.h"
 #include "core/install.h"
+#include "core/memory_file.h"
 #include "core/process.h"
 #include "core/text.h"
 
@@ -24,14 +23,6 @@ constexpr auto kLongestDelivery = std::chrono::seconds(60);  ///< four tries of 
 constexpr auto kLongestFarewell = std::chrono::seconds(5);
 constexpr std::size_t kMostWaitingNotices = 32;
 constexpr std::size_t kMostWords = 2000;  ///< kept of what a delivery prints
-
-/// For the standard input of a process that may never read it.
-UniqueFd InMemory(std::string_view text) {
-  UniqueFd file(CheckErrno(::memfd_create("slipway-notice", MFD_CLOEXEC), "cannot make a file in memory"));
-  WriteAll(file.get(), text, "the notification");
-  CheckErrno(::lseek(file.get(), 0, SEEK_SET), "cannot rewind the notification");
-  return file;
-}
 
 struct Pipe {
   UniqueFd read, write;
@@ -165,7 +156,7 @@ void Notifier::Start(Entry& entry, const Notice& notice) {
   const auto body = BodyFor(spec, notice);
   auto environment = Environment::Inherited();
   for (const auto& [name, value] : VariablesFor(notice)) environment.Set(name, value);
-  const auto input = InMemory(spec.webhook ? Json{{"url", UrlOf(*spec.webhook)}, {"body", body}}.dump() : body);
+  const auto input = FileInMemory(spec.webhook ? Json{{"url", UrlOf(*spec.webhook)}, {"body", body}}.dump() : body);
   auto pipe = MakePipe();
   SpawnOptions options;
   options.argv = spec.webhook ? std::vector{HelperProgram("slipway-notify").string()} : spec.command;

@@ -9,6 +9,7 @@
 #include "core/install.h"
 #include "launcher/cluster/directive_text.h"
 #include "launcher/plan/promised_buffer.h"
+#include "launcher/plan/trial_document.h"
 #include "launcher/spec/burst_buffer_spec.h"
 
 namespace slipway::launcher {
@@ -197,6 +198,11 @@ BatchJob MakeBatchJob(const Plan& plan, const fs::path& folder) {
   job.environment = launch.env;
   job.command = {(InstallPrefix() / "bin" / "slipway").string(), "manage", folder.string()};
   return job;
+}
+
+BatchJob SubmittedJob(const Plan& plan) {
+  const auto submitted = PlanSubmitted(plan);
+  return MakeBatchJob(submitted.plan, submitted.folder);
 }
 
 std::vector<StageList> StageLists(const Plan& plan, const fs::path& folder) {

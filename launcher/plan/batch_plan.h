@@ -14,6 +14,9 @@ namespace slipway::launcher {
 /// Errors: Error(kUsage) when the size of a burst buffer is needed but unknown.
 BatchJob MakeBatchJob(const Plan& plan, const std::filesystem::path& folder);
 
+/// The first job that a run of the plan submits, for display: its own, or that of its first trial.
+BatchJob SubmittedJob(const Plan& plan);
+
 /// A file that must exist beside the script before its submission.
 struct StageList {
   std::filesystem::path path;

@@ -133,11 +133,6 @@ std::string DescribeEnsemble(const Plan& plan) {
   return text + DescribePoints(ensemble);
 }
 
-BatchJob SubmittedJob(const Plan& plan) {
-  const auto submitted = PlanSubmitted(plan);
-  return MakeBatchJob(submitted.plan, submitted.folder);
-}
-
 /// What the ranks on a node are to have, and what this machine has where they start here.
 std::string DescribeGpus(const Plan& plan) {
   const auto& launch = plan.spec().launch;

@@ -22,7 +22,8 @@ std::vector<std::size_t> DepthsOf(const Workflow& workflow);
 /// One line for each step in the order of the workflow: indented by depth, with kind, needs and note.
 std::string DrawText(const Workflow& workflow, const std::vector<DrawnStep>& steps);
 
-/// Layers from top to bottom. Cost: linear in steps and edges.
+/// Layers from top to bottom; lines that would pass behind a box go around it. Cost: linear in steps and in the layers
+/// that edges pass.
 std::string DrawSvg(const Workflow& workflow, const std::vector<DrawnStep>& steps);
 
 }  // namespace slipway::launcher

@@ -38,4 +38,13 @@ std::string ResolveSpec(const YamlNode& spec, const Scope& scope);
 /// the number of cores of this machine, which an ensemble without `parallel` takes.
 StepResources NeedsOf(const Step& step);
 
+/// What a step takes on all its nodes together, for accounts of cost.
+struct StepSize {
+  std::optional<int> nodes = 1;  ///< nothing: its trials are jobs of their own
+  int cpus = 1;
+  int gpus = 0;
+};
+/// As NeedsOf; a step that is no run takes one node.
+StepSize SizeOf(const Step& step);
+
 }  // namespace slipway::launcher

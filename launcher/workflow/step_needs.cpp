@@ -9,13 +9,17 @@
 namespace slipway::launcher {
 namespace {
 
-/// A whole number that stands in a spec; nothing when it is left out, or known only later.
-std::optional<int> NumberIn(const YamlNode& spec, std::string_view section, std::string_view field) {
+/// What stands in a spec; empty when it is left out, or no scalar.
+std::string_view WordIn(const YamlNode& spec, std::string_view section, std::string_view field) {
   const auto* map = spec.Find(section);
   const auto* entry = map == nullptr ? nullptr : map->value.Find(field);
+  return entry == nullptr ? std::string_view() : entry->value.text;
+}
+
+/// A whole number that stands in a spec; nothing when it is left out, or known only later.
+std::optional<int> NumberIn(const YamlNode& spec, std::string_view section, std::string_view field) {
   int number = 0;
-  return entry != nullptr && ParseNumber(entry->value.text, number) && number > 0 ? std::optional(number)
-                                                                                  : std::nullopt;
+  return ParseNumber(WordIn(spec, section, field), number) && number > 0 ? std::optional(number) : std::nullopt;
 }
 
 int RanksAtOnce(const Step& step, const YamlNode& spec) {
@@ -23,6 +27,12 @@ int RanksAtOnce(const Step& step, const YamlNode& spec) {
   if (step.kind() != StepKind::kEnsemble) return ranks;
   const auto parallel = NumberIn(spec, "ensemble", "parallel");
   return parallel ? *parallel * ranks : static_cast<int>(UsableProcessors());
+}
+
+/// Of how many nodes RanksAtOnce counts one.
+int NodesTogether(const Step& step, const YamlNode& spec, int nodes) {
+  if (step.kind() != StepKind::kEnsemble || !NumberIn(spec, "ensemble", "parallel")) return nodes;
+  return NumberIn(spec, "ensemble", "nodes_per_trial").value_or(1);
 }
 
 }  // namespace
@@ -35,6 +45,20 @@ StepResources NeedsOf(const Step& step) {
   if (!needs.cpus) needs.cpus = ranks * NumberIn(*spec, "launch", "cpus_per_rank").value_or(1);
   if (!needs.gpus) needs.gpus = ranks * NumberIn(*spec, "launch", "gpus_per_rank").value_or(0);
   return needs;
+}
+
+StepSize SizeOf(const Step& step) {
+  const auto needs = NeedsOf(step);
+  StepSize size{1, needs.cpus.value_or(1), needs.gpus.value_or(0)};
+  const auto* spec = SpecOf(step);
+  if (spec == nullptr) return size;
+  const int nodes = NumberIn(*spec, "launch", "nodes").value_or(1);
+  const int together = NodesTogether(step, *spec, nodes);
+  if (!step.resources.cpus) size.cpus *= together;
+  if (!step.resources.gpus) size.gpus *= together;
+  size.nodes = nodes + NumberIn(*spec, "resilience", "spare_nodes").value_or(0);
+  if (step.kind() == StepKind::kEnsemble && WordIn(*spec, "ensemble", "placement") == "job") size.nodes.reset();
+  return size;
 }
 
 }  // namespace slipway::launcher

@@ -170,6 +170,7 @@ def test_a_plan_says_what_the_steps_read_and_cost(flow):
     assert rows["make"]["bytes"] == 2000 and rows["make"]["seconds"] is None and rows["make"]["has_all_inputs"]
     assert rows["use"]["bytes"] == 0 and not rows["use"]["has_all_inputs"]
     assert plan["bytes"] == 2000 and plan["core_hours"] == 0 and plan["steps_without_cost"] == 4
+    assert plan["node_hours"] == 0 and rows["make"]["node_hours"] is None
     assert "core time" not in flow.slipway("plan", "flow.yaml")
 
     for _ in range(3):
@@ -184,8 +185,34 @@ def test_a_plan_says_what_the_steps_read_and_cost(flow):
     assert rows["each.2"]["from_results"] == 2, "those of its foreach"
     assert plan["steps_without_cost"] == 0 and plan["bytes"] == 5000
     assert abs(plan["core_hours"] - rows["use"]["core_hours"] - rows["each.2"]["core_hours"]) < 1e-9
+    assert abs(rows["use"]["node_hours"] - rows["use"]["seconds"] / 3600) < 1e-6
+    assert abs(plan["node_hours"] - rows["use"]["node_hours"] - rows["each.2"]["node_hours"]) < 1e-9
     text = flow.slipway("plan", "flow.yaml", "--force", "use")
-    assert "of core time" in text and "reads 5.00 kB" in text
+    assert "of node time" in text and "of core time" in text and "reads 5.00 kB" in text
+
+
+def test_records_without_a_number_of_nodes_stay_readable(flow):
+    flow.step("")
+    flow.steps(old=(["old"], []), new=(["new"], []))
+    flow.slipway("run", "flow.yaml")
+    noted = flow.runs / ".results/.last/flow/old"
+    identity, cost = noted.read_text().splitlines()
+    assert re.fullmatch(r"[0-9.]+ 1 0 1", cost)
+    noted.write_text(f"{identity}\n7200.000 2 0\n")
+    manifest = flow.runs / ".results" / identity / "manifest.json"
+    document = json.loads(manifest.read_text())
+    assert document.pop("nodes") == 1
+    manifest.write_text(json.dumps(document))
+
+    plan = flow.json("plan", "flow.yaml", "--force", "old", "--force", "new")
+    rows = {row["name"]: row for row in plan["steps"]}
+    assert rows["old"]["core_hours"] == 4 and rows["old"]["node_hours"] is None
+    assert rows["new"]["node_hours"] is not None and plan["node_hours"] is None
+    assert "node time" not in flow.slipway("plan", "flow.yaml", "--force", "old")
+    assert flow.json("plan", "flow.yaml")["steps"][0]["reuse"]
+    flow.slipway("run", "flow.yaml", "--force", "old")
+    row = next(row for row in flow.json("plan", "flow.yaml", "--force", "old")["steps"] if row["name"] == "old")
+    assert row["from_results"] == 2 and row["node_hours"] < 1, "of the results that have it"
 
 
 def test_a_plan_of_a_thousand_steps_is_quick(flow):

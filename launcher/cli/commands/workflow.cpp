@@ -90,6 +90,7 @@ void AddEstimate(const StepEstimate& estimate, Json& row) {
   row["seconds"] = cost ? Json(cost->seconds) : Json();
   row["core_hours"] = cost ? Json(cost->core_hours) : Json();
   row["gpu_hours"] = cost ? Json(cost->gpu_hours) : Json();
+  row["node_hours"] = cost && cost->node_hours ? Json(*cost->node_hours) : Json();
   row["from_results"] = cost ? cost->results : 0;
 }
 
@@ -100,6 +101,7 @@ Json PlanDocument(const Workflow& workflow, const PlanFacts& facts) {
                 {"bytes", facts.total.bytes},
                 {"core_hours", facts.total.core_hours},
                 {"gpu_hours", facts.total.gpu_hours},
+                {"node_hours", facts.total.node_hours ? Json(*facts.total.node_hours) : Json()},
                 {"steps_without_cost", facts.total.steps_without_cost},
                 {"steps", Json::array()}};
   for (const auto index : workflow.order) {
@@ -152,8 +154,11 @@ std::string TotalText(const EstimateTotal& total, std::size_t steps) {
   std::string text;
   if (total.bytes > 0) text += fmt::format("\nthe steps that run read {}", FormatBytes({total.bytes}));
   if (total.steps_without_cost == steps) return text;
-  text += fmt::format("\nas before, they take {}", HoursText(total.core_hours, "core"));
-  if (total.gpu_hours > 0) text += " and " + HoursText(total.gpu_hours, "GPU");
+  std::vector<std::string> hours;
+  if (total.node_hours) hours.push_back(HoursText(*total.node_hours, "node"));
+  hours.push_back(HoursText(total.core_hours, "core"));
+  if (total.gpu_hours > 0) hours.push_back(HoursText(total.gpu_hours, "GPU"));
+  text += fmt::format("\nas before, they take {}", fmt::join(hours, ", "));
   if (total.steps_without_cost > 0) text += fmt::format("; {} have not run before", total.steps_without_cost);
   return text;
 }
@@ -207,7 +212,7 @@ int PlanWorkflow(const SpecSelection& selection, const WorkflowOptions& options,
   const auto jobs = StepsAreJobs(workflow) ? PlanJobs(workflow, reuse, session) : std::vector<PlannedJob>();
   AddJobs(jobs, document);
   session.output.Print({document, PlanText(workflow, drawn, total) + DescribeJobs(jobs), workflow.name});
-  return 0;
+  return ExitCodeOf(jobs);
 }
 
 int ValidateWorkflow(const SpecSelection& selection, Session& session) {

@@ -7,7 +7,9 @@
 #include <algorithm>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <set>
 
+#include "core/clock.h"
 #include "core/error.h"
 #include "core/event_loop.h"
 #include "core/files.h"
@@ -104,6 +106,48 @@ std::string TimeText(const BatchJob& job) {
   return job.time_limit_minutes ? FormatDuration(std::chrono::minutes(*job.time_limit_minutes)) : std::string();
 }
 
+/// "prepare, search and 3 more".
+std::string NamesText(const std::vector<std::string>& names) {
+  constexpr std::size_t kMostShown = 4;
+  const auto shown = std::min(names.size(), kMostShown);
+  const auto text =
+      fmt::format("{}", fmt::join(names.begin(), names.begin() + static_cast<std::ptrdiff_t>(shown), ", "));
+  return names.size() > shown ? fmt::format("{} and {} more", text, names.size() - shown) : text;
+}
+
+/// The steps in the dependency of a planned job: "afterok:job-of-prepare:job-of-search".
+std::vector<std::string> NeedsIn(std::string_view dependency) {
+  constexpr std::string_view kBefore = ":job-of-";
+  std::vector<std::string> needs;
+  for (auto at = dependency.find(kBefore); at != dependency.npos; at = dependency.find(kBefore)) {
+    dependency.remove_prefix(at + kBefore.size());
+    needs.emplace_back(dependency.substr(0, dependency.find(':')));
+  }
+  return needs;
+}
+
+std::string StartText(const PlannedJob& planned, WallTime now) {
+  const bool waits = planned.start.outlook == StartOutlook::kDependent;
+  return waits ? "after " + NamesText(NeedsIn(planned.job.dependency)) : WhenInWords(planned.start, now);
+}
+
+/// What the table has no room for, each reason once.
+std::string RemarksOnStarts(const std::vector<PlannedJob>& jobs) {
+  std::map<std::string, std::vector<std::string>> refused;  // reason and next step -> steps
+  std::set<std::string> unknown;
+  for (const auto& [step, job, start] : jobs) {
+    if (start.outlook == StartOutlook::kRefused) refused[start.reason + "\n  next: " + start.next_step].push_back(step);
+    if (start.outlook == StartOutlook::kUnknown) unknown.insert(start.reason);
+  }
+  std::string text;
+  for (const auto& [reason, steps] : refused) {
+    text += fmt::format("\nSlurm would refuse the job{} of {}: {}\n", steps.size() == 1 ? "" : "s", NamesText(steps),
+                        reason);
+  }
+  for (const auto& reason : unknown) text += fmt::format("\nno estimate of the start: {}\n", reason);
+  return text;
+}
+
 /// Of a run whose first job is refused nothing has happened: its folder goes.
 void SubmitFirst(const RunFolder& folder, const FileLock& lock, const Workflow& workflow, const WorkflowOrder& order,
                  std::optional<Seconds> longest, Session& session) try {
@@ -129,6 +173,7 @@ Json DocumentOf(const PlannedJob& planned) {
           {"partition", job.partition},
           {"account", job.account},
           {"dependency", job.dependency},
+          {"start_estimate", ToJson(planned.start)},
           {"script", RenderBatchScript(job)}};
 }
 
@@ -212,6 +257,10 @@ std::vector<PlannedJob> PlanJobs(const Workflow& workflow, const StepReuse& reus
     if (!dependency.empty()) dependency = "afterok" + dependency;
     jobs.push_back({workflow.steps[step].name, MakeStepJob(workflow, step, folder, dependency)});
   }
+  std::vector<BatchJob> asked;
+  for (const auto& job : jobs) asked.push_back(job.job);
+  auto starts = EstimateStarts(asked);
+  for (std::size_t i = 0; i < jobs.size(); ++i) jobs[i].start = std::move(starts[i]);
   return jobs;
 }
 
@@ -227,17 +276,23 @@ void AddJobs(const std::vector<PlannedJob>& jobs, Json& document) {
 
 std::string DescribeJobs(const std::vector<PlannedJob>& jobs) {
   if (jobs.empty()) return {};
-  TextTable table({"job of step", "nodes", "cpus", "gpus", "memory", "time", "partition", "after"});
-  for (const auto& [step, job] : jobs) {
-    const auto colon = job.dependency.find(':');
-    auto after = colon == std::string::npos ? std::string() : job.dependency.substr(colon + 1);
-    for (auto at = after.find("job-of-"); at != std::string::npos; at = after.find("job-of-")) after.erase(at, 7);
-    std::ranges::replace(after, ':', ' ');
-    table.AddRow({step, std::to_string(job.nodes), std::to_string(job.tasks() * job.cpus_per_rank),
+  const auto now = SystemClock().Now();
+  TextTable table({"job of step", "nodes", "cpus", "gpus", "memory", "time", "partition", "start"});
+  for (const auto& planned : jobs) {
+    const auto& job = planned.job;
+    const auto& start = planned.start;
+    table.AddRow({planned.step, std::to_string(job.nodes), std::to_string(job.tasks() * job.cpus_per_rank),
                   std::to_string(job.tasks() * job.gpus_per_rank),
-                  job.memory_per_node ? FormatBytes(*job.memory_per_node) : "", TimeText(job), job.partition, after});
+                  job.memory_per_node ? FormatBytes(*job.memory_per_node) : "", TimeText(job),
+                  start.partition.empty() ? job.partition : start.partition, StartText(planned, now)});
   }
-  return "\n" + table.Render() + "\nscripts of the jobs: slipway plan FILE --json, in steps[].job.script\n";
+  return "\n" + table.Render() + RemarksOnStarts(jobs) +
+         "\nscripts of the jobs: slipway plan FILE --json, in steps[].job.script\n";
+}
+
+int ExitCodeOf(const std::vector<PlannedJob>& jobs) {
+  const auto refused = std::ranges::find_if(jobs, [](const PlannedJob& job) { return job.start.exit_code != 0; });
+  return refused == jobs.end() ? 0 : refused->start.exit_code;
 }
 
 int CarryOutStep(const StepJobOptions& options, Session& session) {

@@ -9,6 +9,7 @@
 #include "core/units.h"
 #include "launcher/cli/commands/session.h"
 #include "launcher/cluster/batch_script.h"
+#include "launcher/run/batch/start_estimate.h"
 #include "launcher/run/workflow/step_reuse.h"
 #include "launcher/run/workflow/workflow_folder.h"
 
@@ -34,13 +35,16 @@ int ResumeSteps(const RunFolder& folder, const FileLock& lock, const Workflow& w
 struct PlannedJob {
   std::string step;
   BatchJob job;
+  JobStart start = {};
 };
-/// Of the steps that run. Errors: those of MakeStepJob.
+/// Of the steps that run. Asks Slurm when they would start. Errors: those of MakeStepJob.
 std::vector<PlannedJob> PlanJobs(const Workflow& workflow, const StepReuse& reuse, const Session& session);
 /// Into `slipway.workflow.preview/1`.
 void AddJobs(const std::vector<PlannedJob>& jobs, Json& document);
-/// A table, a line for each; empty without jobs.
+/// A table, a line for each, and what Slurm refuses; empty without jobs.
 std::string DescribeJobs(const std::vector<PlannedJob>& jobs);
+/// 0, or what a submission would exit with because Slurm refuses a job.
+int ExitCodeOf(const std::vector<PlannedJob>& jobs);
 
 struct StepJobOptions {
   std::string run;  ///< its folder

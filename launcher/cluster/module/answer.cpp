@@ -30,6 +30,12 @@ Json AnswerSubmit(const Json& request) {
   return ToJson(Submit(std::move(job)));
 }
 
+Json AnswerEstimate(const Json& request) {
+  SubmitRequest job;
+  FromJson(request.at("job"), job);
+  return ToJson(EstimateStart(std::move(job)));
+}
+
 std::uint32_t OwnerIn(const Json& request) { return request.value("owner", static_cast<std::uint32_t>(::geteuid())); }
 
 /// Several are looked for among all of their owner's, which is one RPC as well.
@@ -107,6 +113,7 @@ Json Answer(SlurmAsk ask, const Json& request) {
     case SlurmAsk::kPing: return Json::object();
     case SlurmAsk::kCluster: return ToJson(LoadCluster());
     case SlurmAsk::kSubmit: return AnswerSubmit(request);
+    case SlurmAsk::kEstimate: return AnswerEstimate(request);
     case SlurmAsk::kJobs: return AnswerJobs(request);
     case SlurmAsk::kPast: return List(PastJobsOfNumber(request.at("id").get<JobId>()));
     case SlurmAsk::kFind: return AnswerFind(request);

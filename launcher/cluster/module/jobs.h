@@ -36,4 +36,7 @@ std::vector<SlurmJob> PastJobsOfNumber(JobId id);
 /// resource limits are those of the nodes' slurmd, not of this process.
 Submission Submit(SubmitRequest request);
 
+/// When the job would start, as `sbatch --test-only` says; one RPC. The site's plugins look at it as at a submission.
+StartEstimate EstimateStart(SubmitRequest request);
+
 }  // namespace slipway::launcher

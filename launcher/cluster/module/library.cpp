@@ -88,6 +88,12 @@ SlurmTrouble TroubleOf(int code) {
   return SlurmTrouble::kRefused;
 }
 
+bool MeansWaiting(int code) {
+  constexpr int kWaiting[] = {ESLURM_NODES_BUSY, ESLURM_NODE_NOT_AVAIL, ESLURM_RESERVATION_BUSY, ESLURM_JOB_HELD,
+                              ESLURM_BURST_BUFFER_WAIT};
+  return std::find(std::begin(kWaiting), std::end(kWaiting), code) != std::end(kWaiting);
+}
+
 void CheckSlurm(int result, std::string_view during) {
   if (result == SLURM_SUCCESS) return;
   const int code = result > 0 ? result : errno;

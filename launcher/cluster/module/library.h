@@ -22,6 +22,9 @@ std::string ClusterName();
 /// The kind of trouble that a code of slurm_errno.h means.
 SlurmTrouble TroubleOf(int code);
 
+/// Whether a job with this code is not refused: a submission puts it into the queue, where it waits.
+bool MeansWaiting(int code);
+
 /// Throws SlurmError when `result` is not success. Some calls return the code, others -1 and set errno.
 void CheckSlurm(int result, std::string_view during);
 

@@ -8,6 +8,9 @@
 #include "launcher/cluster/module/jobs.h"
 #include "launcher/cluster/module/library.h"
 
+// slurm.h names it and does not declare it.
+extern "C" void slurm_free_will_run_response_msg(will_run_response_msg_t* message);
+
 namespace slipway::launcher {
 namespace {
 
@@ -152,6 +155,19 @@ class JobDescription {
 };
 
 }  // namespace
+
+StartEstimate EstimateStart(SubmitRequest request) {
+  JobDescription description(std::move(request));
+  will_run_response_msg_t* message = nullptr;
+  errno = 0;
+  const int result = slurm_job_will_run2(description.get(), &message);
+  const SlurmMessage<will_run_response_msg_t, slurm_free_will_run_response_msg> response(message);
+  const int code = result > 0 ? result : errno;
+  if (result != SLURM_SUCCESS && MeansWaiting(code)) return {{}, "", "", TextOf(slurm_strerror(code))};
+  CheckSlurm(result, "");
+  if (response == nullptr) throw SlurmError({SlurmTrouble::kHelper, 0, "the controller named no start", ""});
+  return {TimeOf(response->start_time), TextOf(response->node_list), TextOf(response->part_name), ""};
+}
 
 Submission Submit(SubmitRequest request) {
   const auto during = fmt::format("submitting job '{}'", request.name);

@@ -63,6 +63,11 @@ std::vector<std::string> FieldsOf(SlurmTrouble trouble, const BatchJob& job) {
   return fields;
 }
 
+void NameFields(const BatchJob& job, SlurmError& error) {
+  const auto fields = FieldsOf(error.trouble(), job);
+  if (!fields.empty()) error.AddContext(fmt::format("the job asks for {}", fmt::join(fields, ", ")));
+}
+
 /// The environment of this process. A job submitted from within another job gets none of that job's Slurm variables.
 std::vector<std::string> EnvironmentOfJob() {
   auto entries = Environment::Inherited().entries();
@@ -95,12 +100,19 @@ JobIdentity SubmitJob(const SlurmClient& slurm, const BatchJob& job) {
     const auto number = slurm.Submit(request).job;
     return IdentityFor(job, number, slurm.ClusterName());
   } catch (SlurmError& error) {
-    const auto fields = FieldsOf(error.trouble(), job);
-    if (!fields.empty()) error.AddContext(fmt::format("the job asks for {}", fmt::join(fields, ", ")));
+    NameFields(job, error);
     if (!LeavesDoubt(error.trouble())) throw;
     if (const auto found = FindIfAnswered(slurm, job)) return *found;
     throw SubmissionInDoubt(error.report());
   }
+}
+
+StartEstimate EstimateStart(const SlurmClientOptions& slurm, const BatchJob& job) try {
+  if (!OptionsOnlyForSbatch(job).empty()) return EstimateWithSbatch(RenderBatchScript(job), slurm.deadline);
+  return SlurmClient(slurm).EstimateStart(RequestOf(job, EnvironmentOfJob()));
+} catch (SlurmError& error) {
+  NameFields(job, error);
+  throw;
 }
 
 std::optional<JobIdentity> FindLiveJob(const SlurmClient& slurm, const std::string& comment,

@@ -33,6 +33,10 @@ void WriteScript(const BatchJob& job);
 /// invalid; SubmissionInDoubt.
 JobIdentity SubmitJob(const SlurmClient& slurm, const BatchJob& job);
 
+/// When the job would start if it were submitted now. Needs no file and submits nothing. Asks sbatch where SubmitJob
+/// would. Errors: SlurmError, which names fields like SubmitJob; Error(kUsage) of RenderBatchScript.
+StartEstimate EstimateStart(const SlurmClientOptions& slurm, const BatchJob& job);
+
 /// Finds the job of the calling user with this comment that has not ended: after a lost answer a job may still exist.
 /// An earlier job with the comment may still be ending. Errors: SlurmError.
 std::optional<JobIdentity> FindLiveJob(const SlurmClient& slurm, const std::string& comment,

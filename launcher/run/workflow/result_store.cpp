@@ -50,6 +50,7 @@ void Visit(Visitor& visit, Struct& result) {
   visit("seconds", result.cost.seconds);
   visit("cpus", result.cost.cpus, Presence::kOptional);
   visit("gpus", result.cost.gpus, Presence::kOptional);
+  visit("nodes", result.cost.nodes, Presence::kOptional);
   visit("parts", result.parts);
   visit("outputs", result.outputs);
   visit("values", result.values);
@@ -71,6 +72,23 @@ void SyncTree(const fs::path& folder) {
     if (entry.is_directory()) SyncDirectory(entry.path());
   }
   SyncDirectory(folder);
+}
+
+/// "12.5 4 0 2": seconds, cores, GPUs; then nodes, which early versions did not write.
+std::string LineOf(const StepCost& cost) {
+  const auto nodes = cost.nodes ? fmt::format(" {}", *cost.nodes) : std::string();
+  return fmt::format("{:.3f} {} {}{}\n", cost.seconds, cost.cpus, cost.gpus, nodes);
+}
+
+std::optional<StepCost> CostOn(std::string_view line) {
+  LineWords words(line);
+  StepCost cost;
+  words.Read(cost.seconds);
+  words.Read(cost.cpus);
+  words.Read(cost.gpus);
+  if (!words.good()) return {};
+  if (int nodes = 0; ParseNumber(words.rest(), nodes)) cost.nodes = nodes;
+  return cost;
 }
 
 Json Document(const StepResult& result) {
@@ -191,7 +209,7 @@ void ResultStore::NoteLast(const StepResult& result, const std::string& id) cons
   costs.insert(costs.begin(), result.cost);
   costs.resize(std::min(costs.size(), kMostCosts));
   auto text = id + "\n";
-  for (const auto& cost : costs) text += fmt::format("{:.3f} {} {}\n", cost.seconds, cost.cpus, cost.gpus);
+  for (const auto& cost : costs) text += LineOf(cost);
   WriteFileAtomically(folder / result.step, text);
 }
 
@@ -201,12 +219,7 @@ std::vector<StepCost> ResultStore::CostsOf(const std::string& workflow, const st
   lines.Word('\n');  // the id
   std::vector<StepCost> costs;
   while (!lines.rest().empty()) {
-    LineWords words(lines.Word('\n'));
-    StepCost cost;
-    words.Read(cost.seconds);
-    words.Read(cost.cpus);
-    words.Read(cost.gpus);
-    if (words.good()) costs.push_back(cost);
+    if (const auto cost = CostOn(lines.Word('\n'))) costs.push_back(*cost);
   }
   return costs;
 }

@@ -34,6 +34,7 @@ struct StepCost {
   double seconds = 0;
   int cpus = 1;
   int gpus = 0;
+  std::optional<int> nodes = {};  ///< nothing: not recorded
 };
 
 struct StepResult {

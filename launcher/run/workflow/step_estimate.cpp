@@ -67,10 +67,23 @@ class Estimator {
 
   static std::optional<CostEstimate> CostOf(const std::vector<StepCost>& costs) {
     if (costs.empty()) return {};
-    return CostEstimate{
-        MedianOf(costs, [](const StepCost& cost) { return cost.seconds; }),
-        MedianOf(costs, [](const StepCost& cost) { return cost.seconds * cost.cpus; }) / kSecondsPerHour,
-        MedianOf(costs, [](const StepCost& cost) { return cost.seconds * cost.gpus; }) / kSecondsPerHour, costs.size()};
+    CostEstimate estimate;
+    estimate.seconds = MedianOf(costs, [](const StepCost& cost) { return cost.seconds; });
+    estimate.core_hours = HoursOf(costs, &StepCost::cpus);
+    estimate.gpu_hours = HoursOf(costs, &StepCost::gpus);
+    estimate.node_hours = NodeHoursOf(costs);
+    estimate.results = costs.size();
+    return estimate;
+  }
+
+  static double HoursOf(const std::vector<StepCost>& costs, int StepCost::*count) {
+    return MedianOf(costs, [=](const StepCost& cost) { return cost.seconds * cost.*count; }) / kSecondsPerHour;
+  }
+
+  static std::optional<double> NodeHoursOf(std::vector<StepCost> costs) {
+    std::erase_if(costs, [](const StepCost& cost) { return !cost.nodes; });
+    if (costs.empty()) return {};
+    return MedianOf(costs, [](const StepCost& cost) { return cost.seconds * *cost.nodes; }) / kSecondsPerHour;
   }
 
   const Workflow& workflow_;
@@ -96,6 +109,8 @@ EstimateTotal TotalOf(const std::vector<StepEstimate>& steps, const StepReuse& r
     if (const auto& cost = steps[step].cost) {
       total.core_hours += cost->core_hours;
       total.gpu_hours += cost->gpu_hours;
+      total.node_hours =
+          total.node_hours && cost->node_hours ? std::optional(*total.node_hours + *cost->node_hours) : std::nullopt;
     } else {
       ++total.steps_without_cost;
     }

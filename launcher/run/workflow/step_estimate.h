@@ -14,7 +14,8 @@ struct CostEstimate {
   double seconds = 0;
   double core_hours = 0;
   double gpu_hours = 0;
-  std::size_t results = 0;  ///< that it is made from
+  std::optional<double> node_hours = {};  ///< nothing: no result has the number of its nodes
+  std::size_t results = 0;                ///< that it is made from
 };
 
 struct StepEstimate {
@@ -28,6 +29,7 @@ struct EstimateTotal {
   std::uint64_t bytes = 0;
   double core_hours = 0;
   double gpu_hours = 0;
+  std::optional<double> node_hours = 0;  ///< nothing: of some step with a cost they are not known
   std::size_t steps_without_cost = 0;
 };
 

@@ -207,9 +207,8 @@ void StepExecution::Publish(StepIndex index) {
     result.workflow = workflow_.name;
     result.run = folder_.id();
     result.started = active.started;
-    const auto took = NeedsOf(step);
-    result.cost = {Seconds(SystemClock().Steady() - active.began).count(), took.cpus.value_or(1),
-                   took.gpus.value_or(0)};
+    const auto size = SizeOf(step);
+    result.cost = {Seconds(SystemClock().Steady() - active.began).count(), size.cpus, size.gpus, size.nodes};
     result.parts = decision.parts;
     store_.Publish(PlaceOfStep(folder_, step).prepared, decision.id, std::move(result));
     LinkResult(step, decision.id);

@@ -282,6 +282,38 @@ TEST_F(RealSlurm, RefusesWhatCannotBe) {
   EXPECT_THAT(report.text, HasSubstr("moon")) << "the name, which only libslurm's own words have";
 }
 
+TEST_F(RealSlurm, EstimatesAStartAndSubmitsNothing) {
+  auto request = Request("sleep 60");
+  request.nodes = 2;
+  request.exclusive = true;
+  const auto now = std::chrono::floor<seconds>(SystemClock().Now());
+  const auto free = Client().EstimateStart(request);
+  ASSERT_TRUE(free.start);
+  EXPECT_LE(*free.start - now, seconds(30));
+  EXPECT_EQ(free.nodes, "n[1-2]");
+  EXPECT_EQ(free.partition, "debug");
+  UntilRunning(Submit(request));
+  const auto taken = Client().EstimateStart(request);
+  ASSERT_TRUE(taken.start);
+  EXPECT_GE(*taken.start - now, seconds(4 * 60)) << "the job that runs has five minutes";
+  EXPECT_EQ(bed_->Client({"squeue", "--noheader", "--format=%T"}), "RUNNING\n");
+}
+
+TEST_F(RealSlurm, GivesNoEstimateForWhatItWouldRefuse) {
+  const auto refusal = [&](auto change) {
+    auto changed = Request("true");
+    change(changed);
+    return TroubleOf([&] { Client().EstimateStart(changed); }).trouble;
+  };
+  EXPECT_EQ(refusal([](auto& job) { job.partition = "moon"; }), SlurmTrouble::kPartition);
+  EXPECT_EQ(refusal([](auto& job) { job.account = "alchemy"; }), SlurmTrouble::kAccount);
+  EXPECT_EQ(refusal([](auto& job) { job.time_limit_minutes = 61; }), SlurmTrouble::kTime);
+  EXPECT_EQ(refusal([](auto& job) { job.nodes = 3; }), SlurmTrouble::kNodes);
+  EXPECT_EQ(refusal([](auto& job) { job.memory_per_node_mib = 1 << 30; }), SlurmTrouble::kResources);
+  bed_->Order({"end", "slurmctld"});
+  EXPECT_EQ(refusal([](auto&) {}), SlurmTrouble::kController);
+}
+
 TEST_F(RealSlurm, SaysThatTheControllerIsDownAndFindsItAgain) {
   const auto id = Submit("sleep 60");
   UntilRunning(id);

@@ -2,6 +2,7 @@
 
 #include "launcher/cluster/sbatch.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <stdlib.h>
@@ -75,6 +76,40 @@ TEST_F(Sbatch, ThatNamesNoJobMayHaveSubmittedIt) {
   const auto [trouble, text] = TroubleOf(std::chrono::milliseconds(300));
   EXPECT_EQ(trouble, SlurmTrouble::kTimeout);
   EXPECT_THAT(text, HasSubstr("waiting"));
+}
+
+constexpr const char* kEstimate =
+    "sbatch: Job 11 to start at 1795688662 using 2 processors on nodes n[1-2] in partition debug";
+
+TEST(EstimatedStart, IsFoundAmongBanners) {
+  const StartEstimate estimate{SlurmTime(std::chrono::seconds(1795688662)), "n[1-2]", "debug", ""};
+  EXPECT_EQ(EstimatedStartIn(kEstimate), estimate);
+  EXPECT_EQ(EstimatedStartIn(fmt::format("3 nodes to start at noon\n{}\nGood luck\n", kEstimate)), estimate);
+  EXPECT_EQ(EstimatedStartIn(""), std::nullopt);
+  EXPECT_EQ(EstimatedStartIn("sbatch: Job 11 to start at 2026-11-26T11:24:23 using 2 processors"), std::nullopt);
+  EXPECT_EQ(EstimatedStartIn("Job 11 to start at -1 using 2 processors on nodes n1 in partition debug"), std::nullopt);
+}
+
+TEST_F(Sbatch, IsAskedForAStartWithTheTextOfTheScript) {
+  Does(fmt::format("test \"$*,$SLURM_TIME_FORMAT,$(cat)\" = '--test-only,%s,#!/bin/sh' && echo '{}' >&2", kEstimate));
+  EXPECT_EQ(EstimateWithSbatch("#!/bin/sh", std::chrono::seconds(20)).partition, "debug");
+}
+
+TEST_F(Sbatch, ThatNamesNoStartIsNotBelieved) {
+  const auto trouble = [](std::chrono::milliseconds deadline) {
+    try {
+      EstimateWithSbatch("#!/bin/sh", deadline);
+    } catch (const SlurmError& error) {
+      return error.trouble();
+    }
+    return SlurmTrouble::kOver;
+  };
+  Does("echo Welcome >&2");
+  EXPECT_EQ(trouble(std::chrono::seconds(20)), SlurmTrouble::kHelper);
+  Does("echo 'allocation failure: Invalid account' >&2; exit 1");
+  EXPECT_EQ(trouble(std::chrono::seconds(20)), SlurmTrouble::kRefused);
+  Does("exec sleep 60");
+  EXPECT_EQ(trouble(std::chrono::milliseconds(300)), SlurmTrouble::kTimeout);
 }
 
 }  // namespace

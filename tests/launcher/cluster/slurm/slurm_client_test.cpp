@@ -137,6 +137,17 @@ TEST_F(SlurmClients, HandASubmissionOverWhole) {
   EXPECT_EQ(arrived, request);
 }
 
+TEST_F(SlurmClients, AskForAStartLikeForASubmission) {
+  SubmitRequest request;
+  request.name = "x";
+  const StartEstimate estimate{SlurmTime(seconds(1795319208)), "n1", "debug", ""};
+  EXPECT_EQ(ClientThatIsTold(AnswerLine(ToJson(estimate))).EstimateStart(request), estimate);
+  EXPECT_EQ(Request().at("ask"), "estimate");
+  SubmitRequest arrived;
+  FromJson(Request().at("job"), arrived);
+  EXPECT_EQ(arrived, request);
+}
+
 TEST_F(SlurmClients, RefuseTextThatIsNotUtf8) {
   SubmitRequest request;
   request.environment = {"A=caf\xe9"};

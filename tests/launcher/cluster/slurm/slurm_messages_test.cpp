@@ -158,6 +158,13 @@ TEST(SlurmMessages, CarryTheCluster) {
   EXPECT_EQ(ThereAndBack(submission), submission);
 }
 
+TEST(SlurmMessages, CarryAnEstimateWhole) {
+  const StartEstimate estimate{SlurmTime(std::chrono::seconds(1795319208)), "n[1-2]", "debug", "busy"};
+  EXPECT_EQ(ThereAndBack(estimate), estimate);
+  EXPECT_EQ(ThereAndBack(StartEstimate()), StartEstimate());
+  ExpectAllSet(ToJson(estimate), ToJson(StartEstimate()));
+}
+
 TEST(SlurmMessages, NameTheFieldThatIsWrong) {
   for (const auto& [field, value] : std::vector<std::pair<std::string, Json>>{
            {"id", "seven"}, {"state", "DREAMING"}, {"flags", {"NONE"}}, {"nodes", 3}, {"start", "now"}}) {

@@ -43,6 +43,13 @@ TEST(SlurmModule, ReadsExitCodesAsWaitStatus) {
   EXPECT_EQ(JobFrom(info).status(), ExitStatus());
 }
 
+TEST(SlurmModule, TellsWhatWaitsFromWhatIsRefused) {
+  EXPECT_TRUE(MeansWaiting(ESLURM_NODES_BUSY));
+  EXPECT_TRUE(MeansWaiting(ESLURM_RESERVATION_BUSY));
+  EXPECT_FALSE(MeansWaiting(ESLURM_INVALID_ACCOUNT));
+  EXPECT_FALSE(MeansWaiting(SLURM_COMMUNICATIONS_CONNECTION_ERROR));
+}
+
 TEST(SlurmModule, TellsReasonsByTheirNames) {
   slurm_job_info_t info{};
   info.state_reason = WAIT_RESOURCES;
