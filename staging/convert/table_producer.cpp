@@ -31,7 +31,7 @@ class TableProducer final : public RecordProducer {
 
  private:
   OpenTable Open(DataFormat format, const fs::path& path) {
-    OpenTable opened{std::move(OpenTableFiles(format, {path}).front())};
+    OpenTable opened{std::move(OpenTableFiles(format, {{path}}).front())};
     if (opened.record_count() == 0) return opened;
     if (fields_.empty()) fields_ = opened.file->fields();
     RequireFields(opened.file->fields(), fields_, path);

@@ -28,7 +28,7 @@ void FuzzWebdataset(Input input) {
   FuzzRequire(SamplesIn(input, 7) == samples, "pieces of 7 bytes are judged as blocks are");
   const MemoryFile file(input);
   Try([&] {
-    const auto opened = staging::OpenWebdataset(file.path());
+    const auto opened = staging::OpenWebdataset({file.path()});
     FuzzRequire(opened->record_count() == samples, "the reader counts what the check counts");
     std::vector<std::byte> buffer;
     for (std::uint64_t record = 0; record < opened->record_count(); ++record) {
