@@ -1,6 +1,7 @@
 #include "core/numpy_header.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <bit>
@@ -189,6 +190,20 @@ NumpyHeader ParseNumpyHeader(std::span<const std::byte> bytes, std::uint64_t fil
                                header.value_bytes));
   }
   return header;
+}
+
+std::string RenderNumpyHeader(char kind, std::size_t size, std::span<const std::uint64_t> shape) {
+  constexpr std::size_t kAlignment = 64;  // as NumPy does it, so that mapped values are aligned
+  constexpr std::size_t kBeforeText = kMagic.size() + 4;
+  static_assert(std::endian::native == std::endian::little);
+  const auto comma = shape.size() == 1 ? "," : "";
+  auto text = fmt::format("{{'descr': '{}{}{}', 'fortran_order': False, 'shape': ({}{}), }}", size == 1 ? '|' : '<',
+                          kind, size, fmt::join(shape, ", "), comma);
+  text.resize(text.size() + kAlignment - (kBeforeText + text.size() + 1) % kAlignment, ' ');
+  text += '\n';
+  const auto length = text.size();
+  const char version_and_length[] = {1, 0, static_cast<char>(length), static_cast<char>(length >> 8)};
+  return std::string(kMagic) + std::string(version_and_length, sizeof version_and_length) + text;
 }
 
 }  // namespace slipway

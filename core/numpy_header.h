@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -28,5 +29,8 @@ struct NumpyHeader {
 NumpyHeader ParseNumpyHeader(std::span<const std::byte> bytes, std::string_view name);
 /// The same from the first bytes of a file of `file_bytes`: they hold the whole header.
 NumpyHeader ParseNumpyHeader(std::span<const std::byte> head, std::uint64_t file_bytes, std::string_view name);
+
+/// The bytes before the values of an array in C order and in the machine's byte order; `kind` and `size` as above.
+std::string RenderNumpyHeader(char kind, std::size_t size, std::span<const std::uint64_t> shape);
 
 }  // namespace slipway

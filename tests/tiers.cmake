@@ -43,6 +43,8 @@ slow("^runtime_python\\.(torch|horovod)_test\\.3$" 60 "importing torch on three 
 full("^runtime_python\\.(torch|cray_torch|horovod|horovod_modules)_test\\." "each rank imports torch; three ranks of two files are in the default tier")
 full("^runtime_python\\.programs_test$" "trains whole programs, several with torch")
 
+slow("^staging_python\\.data_(formats|torch)_test$" 60 "imports torch, and each loader with workers forks them")
+
 # Trainers: each trained once, at its smallest.
 slow("^trainers_runs\\.configs$" 60 "trains each bundled trainer once on made data")
 full("^trainers_runs\\." "every file trains many times")

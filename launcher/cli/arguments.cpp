@@ -206,11 +206,12 @@ void DescribeDataMake(CLI::App& data, Arguments& arguments) {
 
 /// The commands that make new files of old ones.
 void DescribeDataMakers(CLI::App& data, Arguments& arguments) {
-  auto* convert = AddCommand(data, "convert", "Make TFRecord shards or an HDF5 file from data of another format",
+  auto* convert = AddCommand(data, "convert", "Make TFRecord files, an HDF5 file or WebDataset shards from other data",
                              "  slipway data convert --images train-images-idx3-ubyte.gz \\\n"
                              "    --labels train-labels-idx1-ubyte.gz --to tfrecord --shards 4 data/fashion/train\n"
                              "  slipway data convert --from image.npy --from label.npy --to hdf5 data/train.h5\n"
                              "  slipway data convert --from photos --to tfrecord --shards 8 data/photos/train\n"
+                             "  slipway data convert --from data/train --to webdataset --shards 8 shards/train\n"
                              "  slipway data convert --from data/test.h5 --to tfrecord --compress gzip data/test");
   convert
       ->add_option("--from", arguments.data_convert.sources,
@@ -219,10 +220,10 @@ void DescribeDataMakers(CLI::App& data, Arguments& arguments) {
       ->allow_extra_args(false);
   convert->add_option("--images", arguments.data_convert.images, "idx3 file, may be gzip-compressed");
   convert->add_option("--labels", arguments.data_convert.labels, "idx1 file, may be gzip-compressed");
-  convert->add_option("--to", arguments.data_convert.to, "tfrecord or hdf5")
+  convert->add_option("--to", arguments.data_convert.to, "tfrecord, hdf5 or webdataset")
       ->required()
-      ->check(CLI::IsMember({"tfrecord", "hdf5"}));
-  convert->add_option("--shards", arguments.data_convert.shards, "Number of TFRecord files")
+      ->check(CLI::IsMember({"tfrecord", "hdf5", "webdataset"}));
+  convert->add_option("--shards", arguments.data_convert.shards, "Number of TFRecord files or WebDataset shards")
       ->check(kPositive)
       ->capture_default_str();
   convert->add_option("--compress", arguments.data_convert.compression, "Of TFRecord files: none, gzip or zlib")
@@ -234,10 +235,11 @@ void DescribeDataMakers(CLI::App& data, Arguments& arguments) {
     arguments.command = [&](Session& session) { return DataConvert(arguments.data_convert, session.output); };
   });
 
-  auto* reshard = AddCommand(data, "reshard", "Cut TFRecord files or WebDataset shards into another number of files",
+  auto* reshard = AddCommand(data, "reshard", "Cut TFRecord, WebDataset or NumPy files into another number of files",
                              "  slipway data reshard data/fashion --shards 16 data/fashion16/train");
   reshard
-      ->add_option("source", arguments.data_reshard.source, "A TFRecord file or tar shard, or the folder of a dataset")
+      ->add_option("source", arguments.data_reshard.source,
+                   "A TFRecord file, tar shard or NumPy file, or the folder of a dataset; images become tar shards")
       ->required();
   reshard->add_option("--shards", arguments.data_reshard.shards, "Number of files")->required()->check(kPositive);
   reshard->add_option("destination", arguments.data_reshard.destination, "Prefix of the new files")->required();
@@ -269,9 +271,9 @@ void DescribeDataCommands(CLI::App& app, Arguments& arguments) {
   stats->callback(
       [&] { arguments.command = [&](Session& session) { return DataStats(arguments.data_stats, session.output); }; });
 
-  auto* index = AddCommand(*data, "index", "Where the records of TFRecord files begin",
+  auto* index = AddCommand(*data, "index", "Where the records of TFRecord files and WebDataset shards begin",
                            "  slipway data index data/fashion\n  slipway data index --write data/fashion");
-  index->add_option("path", arguments.data_index.path, "A TFRecord file, or the folder of a dataset")
+  index->add_option("path", arguments.data_index.path, "A TFRecord file or tar shard, or the folder of a dataset")
       ->required();
   index->add_flag("--write", arguments.data_index.write, "Write records.index into the folder");
   index->callback(

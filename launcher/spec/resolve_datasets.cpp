@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -20,21 +22,21 @@ void TakeSiteOrder(const std::string& path, Json& dataset, Draft& draft) {
   draft.origins[path + ".tier"] = draft.origins["site.tier_order"];
 }
 
-/// Nothing, too, where a folder or a file cannot be read: the plan says why.
-std::optional<staging::DataFormat> FormatOf(const std::vector<std::string>& sources) try {
-  return staging::FormatOfSources(sources);
+/// Nothing known where a folder or a file cannot be read: the plan says why.
+staging::SourceFormats FormatsOf(const std::vector<std::string>& sources) try {
+  return staging::FormatsOfSources(sources);
 } catch (const Error&) {
   return {};
 }
 
 void ResolveFormat(const std::string& path, Json& dataset, Report& report, const Draft& draft) {
   if (dataset["format"] != "auto" || dataset["source"].is_null() || dataset["source"].empty()) return;
-  if (const auto format = FormatOf(dataset["source"].get<std::vector<std::string>>())) {
-    dataset["format"] = WordOf(*format);
+  const auto formats = FormatsOf(dataset["source"].get<std::vector<std::string>>());
+  if (const auto one = formats.One()) {
+    dataset["format"] = WordOf(*one);
   } else {
     report.Error(draft.PlaceOf(path + ".source"),
-                 "neither names nor content tell one format for all files; add format: tfrecord, hdf5, webdataset, "
-                 "numpy, images or raw");
+                 fmt::format("{}; add format: tfrecord, hdf5, webdataset, numpy, images or raw", formats.WhyNotOne()));
   }
 }
 

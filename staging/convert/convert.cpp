@@ -9,7 +9,9 @@
 #include "staging/convert/pending_files.h"
 #include "staging/convert/record_producer.h"
 #include "staging/convert/shard_names.h"
+#include "staging/convert/shard_part.h"
 #include "staging/convert/write_records.h"
+#include "staging/convert/write_samples.h"
 #include "staging/dataset/dataset_files.h"
 
 namespace slipway::staging {
@@ -37,6 +39,7 @@ Source OpenDataset(const std::vector<fs::path>& sources) {
   };
   if (dataset.format == DataFormat::kTfrecord) return from(ProduceFromTfrecords(files));
   if (dataset.format == DataFormat::kHdf5) return from(ProduceFromHdf5(files));
+  if (dataset.format == DataFormat::kImages) return from(ProduceFromImages(files));
   if (IsTableFormat(dataset.format)) return from(ProduceFromTables(dataset.format, files));
   throw Error(
       ErrorKind::kUsage, fmt::format("'{}' cannot be converted", files[0].string()),
@@ -64,9 +67,11 @@ Source Open(const ConvertOptions& options) {
 }
 
 void RequireKnownTarget(const ConvertOptions& options) {
-  if (options.to != DataFormat::kTfrecord && options.to != DataFormat::kHdf5)
-    throw Error(ErrorKind::kUsage, "data is converted to tfrecord or to hdf5", "use --to tfrecord or --to hdf5");
-  if (options.to == DataFormat::kHdf5 && options.compression != Compression::kNone) {
+  if (!IsTargetOfConvert(options.to)) {
+    throw Error(ErrorKind::kUsage, fmt::format("data cannot be converted to {}", WordOf(options.to)),
+                "use --to tfrecord, hdf5 or webdataset");
+  }
+  if (options.to != DataFormat::kTfrecord && options.compression != Compression::kNone) {
     throw Error(ErrorKind::kUsage, "only TFRecord files are compressed", "leave the compression out, or use tfrecord");
   }
 }
@@ -76,7 +81,18 @@ std::vector<std::string> NamesFor(const ShardTarget& target, const ConvertOption
   if (options.to == DataFormat::kHdf5) return {target.name + ".h5"};
   CheckShardCount(options.shards, records);
   RefuseAnotherSet(target, options.shards);
-  return ShardNames(target.name, options.shards);
+  return ShardNames(target.name, options.shards, SuffixOf(options.to));
+}
+
+/// Records [begin, end) as one file; `name` is what messages call it.
+void WriteFileOf(RecordProducer& source, std::uint64_t begin, std::uint64_t end, const fs::path& path,
+                 const fs::path& name, const ConvertOptions& options, const OnRecord& on_record) {
+  if (options.to == DataFormat::kHdf5) return WriteHdf5(source, path, on_record);
+  if (options.to == DataFormat::kTfrecord) {
+    return WriteTfrecords(source, begin, end, path, options.compression, on_record);
+  }
+  WriteSamples(source, begin, end, path, on_record);
+  CheckShard(options.to, path, name, end - begin);
 }
 
 ConvertResult ConvertFiles(const ConvertOptions& options) {
@@ -91,17 +107,18 @@ ConvertResult ConvertFiles(const ConvertOptions& options) {
   };
   PendingFiles pending(target.directory);
   for (std::uint64_t i = 0; i < names.size(); ++i) {
-    const auto path = pending.Add(names[i]);
-    options.to == DataFormat::kHdf5
-        ? WriteHdf5(*source.producer, path, on_record)
-        : WriteTfrecords(*source.producer, i * records / names.size(), (i + 1) * records / names.size(), path,
-                         options.compression, on_record);
+    WriteFileOf(*source.producer, i * records / names.size(), (i + 1) * records / names.size(), pending.Add(names[i]),
+                target.directory / names[i], options, on_record);
   }
   on_record(records);
-  return {pending.Publish(), records, pending.bytes(), source.left_out, source.file_count};
+  return {pending.Publish(), records, pending.bytes(), source.left_out, source.file_count, options.to};
 }
 
 }  // namespace
+
+bool IsTargetOfConvert(DataFormat format) {
+  return format == DataFormat::kTfrecord || format == DataFormat::kHdf5 || format == DataFormat::kWebdataset;
+}
 
 ConvertResult Convert(const ConvertOptions& options) {
   return WithSystemErrors([&] { return ConvertFiles(options); });

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <utility>
 
 #include "core/error.h"
 #include "staging/convert/record_producer.h"
@@ -31,15 +32,31 @@ void RequireImages(const FolderFiles& found, const fs::path& folder) {
               "convert its files to JPEG, PNG, GIF, BMP or WebP, or move the folder away if it is no class");
 }
 
+using Images = std::vector<std::unique_ptr<TableFile>>;
+
+Images ImagesOfClasses(const fs::path& directory, std::vector<LeftOutFile>& left_out) {
+  Images images;
+  std::uint64_t label = 0;
+  for (const auto& folder : ClassFoldersOf(directory)) {
+    const auto found = ImageFilesIn(folder);
+    RequireImages(found, folder);
+    for (const auto& file : found.files) images.push_back(OpenImage(file.path, folder.filename().string(), label));
+    left_out.insert(left_out.end(), found.left_out.begin(), found.left_out.end());
+    ++label;
+  }
+  return images;
+}
+
+void AddBesideClasses(const fs::path& directory, std::vector<LeftOutFile>& left_out) {
+  auto beside = WalkFolder(directory, {}, FoldersBelow::kLeftOut);
+  for (const auto& file : beside.files) left_out.push_back({file.path, LeftOutReason::kNoClass});
+  std::ranges::copy_if(beside.left_out, std::back_inserter(left_out),
+                       [](const LeftOutFile& file) { return file.reason != LeftOutReason::kFolder; });
+}
+
 class ImageProducer final : public RecordProducer {
  public:
-  ImageProducer(const fs::path& directory, std::vector<LeftOutFile>& left_out) {
-    for (const auto& folder : ClassFoldersOf(directory)) AddClass(folder, left_out);
-    auto beside = WalkFolder(directory, {}, FoldersBelow::kLeftOut);
-    for (const auto& file : beside.files) left_out.push_back({file.path, LeftOutReason::kNoClass});
-    std::ranges::copy_if(beside.left_out, std::back_inserter(left_out),
-                         [](const LeftOutFile& file) { return file.reason != LeftOutReason::kFolder; });
-  }
+  explicit ImageProducer(Images images) : images_(std::move(images)) {}
 
   std::uint64_t record_count() const override { return images_.size(); }
   const std::vector<ProducedField>& fields() const override { return images_[0]->fields(); }
@@ -48,24 +65,25 @@ class ImageProducer final : public RecordProducer {
     return images_[record]->Value(0, field, buffer_);
   }
 
- private:
-  void AddClass(const fs::path& folder, std::vector<LeftOutFile>& left_out) {
-    const auto found = ImageFilesIn(folder);
-    RequireImages(found, folder);
-    for (const auto& file : found.files) images_.push_back(OpenImage(file.path, folder.filename().string(), classes_));
-    left_out.insert(left_out.end(), found.left_out.begin(), found.left_out.end());
-    ++classes_;
+  bool IsDerived(std::size_t field) const override {
+    return fields()[field].name == "height" || fields()[field].name == "width";
   }
 
-  std::vector<std::unique_ptr<TableFile>> images_;
-  std::uint64_t classes_ = 0;
+ private:
+  Images images_;
   std::vector<std::byte> buffer_;
 };
 
 }  // namespace
 
 std::unique_ptr<RecordProducer> ProduceFromImageFolders(const fs::path& directory, std::vector<LeftOutFile>& left_out) {
-  return std::make_unique<ImageProducer>(directory, left_out);
+  auto images = ImagesOfClasses(directory, left_out);
+  AddBesideClasses(directory, left_out);
+  return std::make_unique<ImageProducer>(std::move(images));
+}
+
+std::unique_ptr<RecordProducer> ProduceFromImages(const std::vector<fs::path>& files) {
+  return std::make_unique<ImageProducer>(OpenTableFiles(DataFormat::kImages, {files.begin(), files.end()}));
 }
 
 bool HasImageFolders(const fs::path& directory) {

@@ -29,6 +29,10 @@ class RecordProducer {
   virtual std::span<const std::byte> Value(std::uint64_t record, std::size_t field) = 0;
   /// The record as a TFRecord file holds it, if the source is one. It is copied, not encoded again.
   virtual std::optional<std::span<const std::byte>> Payload(std::uint64_t) { return {}; }
+  /// The record as a WebDataset shard holds it, if the source is one. It is copied as well.
+  virtual std::optional<std::span<const std::byte>> Sample(std::uint64_t) { return {}; }
+  /// Whether a field only says what another one holds, as the size of an image. Samples leave it out.
+  virtual bool IsDerived(std::size_t /*field*/) const { return false; }
 };
 
 // Errors of all: Error(kEnvironment) naming the source: missing, damaged, no records, fields of different lengths.
@@ -38,6 +42,8 @@ std::unique_ptr<RecordProducer> ProduceFromIdx(const std::filesystem::path& imag
                                                const std::filesystem::path& labels);
 /// A field for each array, named as its file or member; the first dimension counts records.
 std::unique_ptr<RecordProducer> ProduceFromNpy(const std::vector<std::filesystem::path>& files);
+/// Images by their paths; the folder of an image is its class. Fields as below.
+std::unique_ptr<RecordProducer> ProduceFromImages(const std::vector<std::filesystem::path>& files);
 /// Records from DIRECTORY/CLASS/...: the images (ImageFilesIn) below each folder of DIRECTORY, undecoded, in the order
 /// of the paths. Fields:
 /// - `image`: the file's bytes
@@ -50,7 +56,7 @@ std::unique_ptr<RecordProducer> ProduceFromImageFolders(const std::filesystem::p
                                                         std::vector<LeftOutFile>& left_out);
 /// True when `directory` has folders with images in them.
 bool HasImageFolders(const std::filesystem::path& directory);
-/// Files of one table format (table_file.h), record after record. Holds what TableFile holds of all of them.
+/// Files of NumPy or WebDataset shards, record after record. Holds what TableFile holds of one of them.
 std::unique_ptr<RecordProducer> ProduceFromTables(DataFormat format, const std::vector<std::filesystem::path>& files);
 /// The fields of the first record; every record must have the same fields with the same number of values. A bytes
 /// feature may have any length. Records whose values are not asked for need not be Examples. Reads every file twice,

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string_view>
@@ -14,6 +15,7 @@
 #include "core/files.h"
 #include "core/filesystem_errors.h"
 #include "staging/convert/files_in_turn.h"
+#include "staging/convert/numpy_shards.h"
 #include "staging/convert/pending_files.h"
 #include "staging/convert/shard_names.h"
 #include "staging/convert/shard_part.h"
@@ -123,27 +125,62 @@ class Resharding {
   const ConvertProgress& progress_;
 };
 
-ConvertResult ReshardFiles(const ReshardOptions& options) {
+/// Writes records [begin, end) as a new file at `path`; `name` is what messages call it.
+using WriteShard =
+    std::function<void(const fs::path& path, const fs::path& name, std::uint64_t begin, std::uint64_t end)>;
+
+ConvertResult CutInto(const ReshardOptions& options, const DatasetFiles& dataset, std::uint64_t records,
+                      std::string_view suffix, const WriteShard& write) {
   const auto target = ShardTargetOf(options.destination);
-  const auto dataset = FindDatasetFiles(options.source);
-  if (!IsCutByRecords(dataset.format)) {
-    throw Error(ErrorKind::kUsage,
-                fmt::format("'{}' is {}: only TFRecord and WebDataset are cut on the borders of records",
-                            options.source.string(), WordOf(dataset.format)),
-                "use 'slipway data convert --to tfrecord --shards N'");
-  }
-  Resharding work(dataset, options.progress);
-  const auto records = work.record_count();
   CheckShardCount(options.shards, records);
   RefuseAnotherSet(target, options.shards);
-  const auto names = ShardNames(target.name, options.shards, dataset.format);
+  const auto names = ShardNames(target.name, options.shards, suffix);
   RefuseToReplace(PathsOf(dataset), target.directory, names);
   PendingFiles pending(target.directory);
   for (std::uint64_t shard = 0; shard < names.size(); ++shard) {
-    work.Write(pending.Add(names[shard]), target.directory / names[shard], shard * records / names.size(),
-               (shard + 1) * records / names.size());
+    write(pending.Add(names[shard]), target.directory / names[shard], shard * records / names.size(),
+          (shard + 1) * records / names.size());
   }
-  return {pending.Publish(), records, pending.bytes(), dataset.left_out, dataset.files.size()};
+  return {pending.Publish(), records, pending.bytes(), dataset.left_out, dataset.files.size(), dataset.format};
+}
+
+ConvertResult CutBytes(const ReshardOptions& options, const DatasetFiles& dataset) {
+  Resharding work(dataset, options.progress);
+  return CutInto(options, dataset, work.record_count(), SuffixOf(dataset.format),
+                 std::bind_front(&Resharding::Write, &work));
+}
+
+ConvertResult CutArrays(const ReshardOptions& options, const DatasetFiles& dataset) {
+  NumpyShards work(PathsOf(dataset));
+  const auto on_records = [&](std::uint64_t done) {
+    if (options.progress) options.progress(done, work.record_count());
+  };
+  return CutInto(options, dataset, work.record_count(), work.suffix(),
+                 [&](const fs::path& path, const fs::path&, std::uint64_t begin, std::uint64_t end) {
+                   work.Write(path, begin, end, on_records);
+                 });
+}
+
+/// An image is a file of its own: several in one file are a WebDataset.
+ConvertResult PackImages(const ReshardOptions& options) {
+  ConvertOptions convert;
+  convert.sources = {options.source};
+  convert.destination = options.destination;
+  convert.to = DataFormat::kWebdataset;
+  convert.shards = options.shards;
+  convert.progress = options.progress;
+  return Convert(convert);
+}
+
+ConvertResult ReshardFiles(const ReshardOptions& options) {
+  const auto dataset = FindDatasetFiles(options.source);
+  if (IsCutByRecords(dataset.format)) return CutBytes(options, dataset);
+  if (dataset.format == DataFormat::kNumpy) return CutArrays(options, dataset);
+  if (dataset.format == DataFormat::kImages) return PackImages(options);
+  throw Error(
+      ErrorKind::kUsage,
+      fmt::format("'{}' is {}, which is not cut into other files", options.source.string(), WordOf(dataset.format)),
+      "use 'slipway data convert --to tfrecord --shards N'");
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
-/// Splits TFRecord files or WebDataset shards into another number of files, at the borders of records. Records are
-/// copied, not encoded again.
+/// Splits TFRecord files, WebDataset shards or NumPy files into another number of files, at the borders of records.
+/// Records are copied, not encoded again. Images become WebDataset shards.
 #pragma once
 
 #include <filesystem>
@@ -17,7 +17,8 @@ struct ReshardOptions {
 };
 
 /// Record i stays record i. Every file gets the same number of records, or one more. Both CRCs of every record of a
-/// TFRecord file are checked on the way. The result is not compressed, even if the sources are.
+/// TFRecord file are checked on the way. The result is not compressed, even if the sources are. Arrays keep their types
+/// and values.
 ///
 /// Cost:   two reads, one to count the records and one for the check. Plain bytes are copied inside the kernel where it
 ///         can (copy_file_range). One file of the source is open at a time, and in memory if it is compressed.

@@ -20,17 +20,9 @@ namespace {
 constexpr auto kDefaultName = "train";
 constexpr int kMostShards = 99999;  // five digits in the name
 
-constexpr std::array<std::string_view, 3> kSuffixes = {".tfrecord", ".h5", ".tar"};
+constexpr std::array<std::string_view, 5> kSuffixes = {".tfrecord", ".h5", ".tar", ".npz", ".npy"};
 
-std::string_view SuffixOf(DataFormat format) {
-  switch (format) {
-    case DataFormat::kHdf5: return ".h5";
-    case DataFormat::kWebdataset: return ".tar";
-    default: return ".tfrecord";
-  }
-}
-
-/// "NAME-00001-of-00004.tfrecord" or .h5 of another number of shards than `shards`.
+/// "NAME-00001-of-00004.tfrecord" or another suffix, of another number of shards than `shards`.
 bool IsOfAnotherSet(std::string_view file, std::string_view name, int shards) {
   constexpr std::string_view kShape = "-00000-of-00000";
   const auto suffix = std::ranges::find_if(kSuffixes, [&](auto known) { return file.ends_with(known); });
@@ -67,8 +59,17 @@ ShardTarget ShardTargetOf(const fs::path& destination) {
   return {std::move(directory), (known ? destination.stem() : destination.filename()).string()};
 }
 
-std::vector<std::string> ShardNames(const std::string& name, int shards, DataFormat format) {
-  const auto suffix = SuffixOf(format);
+std::string_view SuffixOf(DataFormat format) {
+  switch (format) {
+    case DataFormat::kTfrecord: return ".tfrecord";
+    case DataFormat::kHdf5: return ".h5";
+    case DataFormat::kWebdataset: return ".tar";
+    case DataFormat::kNumpy: return ".npz";
+    default: throw Error(ErrorKind::kInternal, fmt::format("no files of {} are written", WordOf(format)));
+  }
+}
+
+std::vector<std::string> ShardNames(const std::string& name, int shards, std::string_view suffix) {
   std::vector<std::string> names;
   for (int shard = 0; shard < shards; ++shard) {
     names.push_back(fmt::format("{}-{:05}-of-{:05}{}", name, shard, shards, suffix));

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "staging/formats/stream_check.h"
@@ -19,8 +20,11 @@ struct ShardTarget {
 /// means the name "train". Errors: Error(kUsage) when it is empty.
 ShardTarget ShardTargetOf(const std::filesystem::path& destination);
 
-/// "NAME-00000-of-00004.tfrecord" (or .h5, .tar) and so on.
-std::vector<std::string> ShardNames(const std::string& name, int shards, DataFormat format = DataFormat::kTfrecord);
+/// ".tfrecord", ".h5", ".tar" or ".npz". Errors: Error(kInternal) for formats whose files Slipway does not write.
+std::string_view SuffixOf(DataFormat format);
+
+/// "NAME-00000-of-00004.tfrecord" and so on.
+std::vector<std::string> ShardNames(const std::string& name, int shards, std::string_view suffix = ".tfrecord");
 
 /// Errors: Error(kUsage) unless 1 <= shards <= records (and at most 99,999).
 void CheckShardCount(int shards, std::uint64_t records);

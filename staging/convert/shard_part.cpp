@@ -8,6 +8,7 @@
 #include "core/error.h"
 #include "core/files.h"
 #include "staging/formats/positioned_read.h"
+#include "staging/formats/tar_header.h"
 #include "staging/formats/tfrecord.h"
 #include "staging/formats/webdataset.h"
 
@@ -41,9 +42,7 @@ class TfrecordPart final : public ShardPart {
 class WebdatasetPart final : public ShardPart {
  public:
   explicit WebdatasetPart(const DatasetFile& listed) : path_(listed.path), fd_(OpenFile(path_, O_RDONLY | O_NONBLOCK)) {
-    WebdatasetSamples samples(path_, [this](const WebdatasetSample& sample) {
-      ranges_.push_back({sample.begin, sample.end});
-    });
+    WebdatasetSamples samples(path_, [this](const WebdatasetSample& sample) { ranges_.push_back(sample.bytes); });
     const auto size = FileBytes(path_);
     samples.Scan(fd_.get(), size);
     CheckPromises(listed, size, ranges_.size());
@@ -76,8 +75,7 @@ std::unique_ptr<ShardPart> OpenShardPart(DataFormat format, const DatasetFile& f
 bool IsCutByRecords(DataFormat format) { return format == DataFormat::kTfrecord || format == DataFormat::kWebdataset; }
 
 std::string_view EndOfShard(DataFormat format) {
-  static constexpr char kEndOfTar[1024] = {};
-  return format == DataFormat::kWebdataset ? std::string_view(kEndOfTar, sizeof kEndOfTar) : std::string_view();
+  return format == DataFormat::kWebdataset ? EndOfTar() : std::string_view();
 }
 
 void CheckShard(DataFormat format, const std::filesystem::path& file, const std::filesystem::path& name,

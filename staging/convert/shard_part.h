@@ -9,13 +9,9 @@
 #include <vector>
 
 #include "staging/dataset/dataset_files.h"
+#include "staging/formats/record_places.h"
 
 namespace slipway::staging {
-
-struct ByteRange {
-  std::uint64_t begin = 0;
-  std::uint64_t end = 0;
-};
 
 class ShardPart {
  public:
@@ -37,8 +33,8 @@ std::unique_ptr<ShardPart> OpenShardPart(DataFormat format, const DatasetFile& f
 bool IsCutByRecords(DataFormat format);
 /// What ends every file of the format.
 std::string_view EndOfShard(DataFormat format);
-/// Checks that the file has `records`, where putting records together can break it: keys of samples that two files have.
-/// `name` is for messages. Errors: Error(kEnvironment).
+/// Checks that the file has `records`, where putting records together can break it: keys of samples that two files
+/// have. `name` is for messages. Errors: Error(kEnvironment).
 void CheckShard(DataFormat format, const std::filesystem::path& file, const std::filesystem::path& name,
                 std::uint64_t records);
 

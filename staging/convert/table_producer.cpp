@@ -29,9 +29,14 @@ class TableProducer final : public RecordProducer {
                        [&] { return files_.At(place.number).file->Value(place.record, field, buffer_); });
   }
 
+  std::optional<std::span<const std::byte>> Sample(std::uint64_t record) override {
+    const auto place = files_.Find(record);
+    return files_.At(place.number).file->Whole(place.record, buffer_);
+  }
+
  private:
   OpenTable Open(DataFormat format, const fs::path& path) {
-    OpenTable opened{std::move(OpenTableFiles(format, {path}).front())};
+    OpenTable opened{std::move(OpenTableFiles(format, {{path}}).front())};
     if (opened.record_count() == 0) return opened;
     if (fields_.empty()) fields_ = opened.file->fields();
     RequireFields(opened.file->fields(), fields_, path);

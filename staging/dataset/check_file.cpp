@@ -19,7 +19,7 @@ void ReadEveryValue(const std::filesystem::path& path, CheckedFile& checked) {
 
 /// Opening checks what the bytes that stream past do not show: members of .npz, arrays in samples. Every value is read.
 std::uint64_t ReadTable(const std::filesystem::path& path, DataFormat format) {
-  const auto table = std::move(OpenTableFiles(format, {path}).front());
+  const auto table = std::move(OpenTableFiles(format, {{path}}).front());
   std::vector<std::byte> buffer;
   for (std::uint64_t record = 0; record < table->record_count(); ++record) {
     WithContext(fmt::format("in '{}': record {}", path.string(), record), [&] {

@@ -145,6 +145,12 @@ DatasetFiles DescribeFiles(std::vector<fs::path> paths) {
   return dataset;
 }
 
+std::vector<TableInput> TableInputsOf(const DatasetFiles& dataset) {
+  std::vector<TableInput> inputs;
+  for (const auto& file : dataset.files) inputs.push_back({file.path, file.index ? &*file.index : nullptr});
+  return inputs;
+}
+
 void ThrowNoData(const fs::path& path) {
   throw Error(ErrorKind::kEnvironment,
               fmt::format("'{}' is neither TFRecord, HDF5, a tar shard, a NumPy file nor an image", path.string()),

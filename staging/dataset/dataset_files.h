@@ -9,7 +9,7 @@
 #include "staging/dataset/lease.h"
 #include "staging/dataset/left_out.h"
 #include "staging/dataset/record_index.h"
-#include "staging/formats/stream_check.h"
+#include "staging/formats/table_file.h"
 
 namespace slipway::staging {
 
@@ -47,6 +47,9 @@ DatasetFiles FindDatasetFiles(const std::filesystem::path& path, FolderReading r
 
 /// The given files, with the format of their content. Errors: Error(kEnvironment): none, or several formats.
 DatasetFiles DescribeFiles(std::vector<std::filesystem::path> files);
+
+/// The files with their indices, which belong to `dataset`.
+std::vector<TableInput> TableInputsOf(const DatasetFiles& dataset);
 
 /// For a file of none of the formats with records.
 [[noreturn]] void ThrowNoData(const std::filesystem::path& path);

@@ -165,22 +165,26 @@ FolderFiles ImageFilesIn(const fs::path& folder) {
   return LookedAt(std::move(found), [](const FolderFile& file) { return HoldsImage(file.path); });
 }
 
-std::optional<DataFormat> FormatHeldBy(const fs::path& path) {
+void AddFormat(std::vector<HeldFormat>& held, HeldFormat added) {
+  const auto place = std::ranges::lower_bound(held, added.format, {}, &HeldFormat::format);
+  if (place == held.end() || place->format != added.format) held.insert(place, std::move(added));
+}
+
+std::vector<HeldFormat> FormatsHeldBy(const fs::path& path) {
+  std::vector<HeldFormat> held;
   std::error_code error;
   if (!fs::is_directory(path, error)) {
-    const auto format = DetectFormat(path);
-    return format == DataFormat::kRaw ? std::nullopt : std::optional(format);
+    if (const auto format = DetectFormat(path); format != DataFormat::kRaw) AddFormat(held, {format, path});
+    return held;
   }
-  std::optional<DataFormat> held;
-  bool has_images = false;
+  std::optional<HeldFormat> image;
   for (const auto& file : WalkFolder(path, {}).files) {
     const auto format = file.is_named_so ? FormatOfName(file.path) : DetectFormat(file.path);
-    has_images = has_images || format == DataFormat::kImages;
-    if (!IsWanted(format, {}) || format == held) continue;
-    if (held) return {};
-    held = format;
+    if (format == DataFormat::kImages) image = {format, file.path};
+    if (IsWanted(format, {})) AddFormat(held, {format, file.path});
   }
-  return held || !has_images ? held : DataFormat::kImages;
+  if (held.empty() && image) held.push_back(*std::move(image));
+  return held;
 }
 
 }  // namespace slipway::staging

@@ -55,8 +55,18 @@ FolderFiles DataFilesIn(const std::filesystem::path& folder, FoldersBelow below)
 /// The JPEG, PNG, GIF, BMP and WebP files below `folder`, by name or by their first bytes. Sorted by path.
 FolderFiles ImageFilesIn(const std::filesystem::path& folder);
 
-/// The one format of the data at `path`, a file or a folder. Nothing when there is no data, or several formats.
-/// Errors: SystemError.
-std::optional<DataFormat> FormatHeldBy(const std::filesystem::path& path);
+/// A format, and a file that has it.
+struct HeldFormat {
+  DataFormat format = DataFormat::kRaw;
+  std::filesystem::path example;
+
+  bool operator==(const HeldFormat&) const = default;
+};
+
+/// The formats of the data at `path`, a file or a folder, in the order of their words in the help; none when there is
+/// no data. Errors: SystemError.
+std::vector<HeldFormat> FormatsHeldBy(const std::filesystem::path& path);
+/// Adds a format that is not among `held` yet.
+void AddFormat(std::vector<HeldFormat>& held, HeldFormat added);
 
 }  // namespace slipway::staging

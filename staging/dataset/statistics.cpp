@@ -212,10 +212,8 @@ void AddTable(const TableFile& table, Fields& fields) {
 
 void AddTableFiles(const DatasetFiles& dataset, Fields& fields, DatasetStatistics& result,
                    const std::function<void(std::uint64_t)>& progress) {
-  std::vector<std::filesystem::path> paths;
-  for (const auto& file : dataset.files) paths.push_back(file.path);
   std::uint64_t records = 0;
-  for (const auto& table : OpenTableFiles(dataset.format, paths)) {
+  for (const auto& table : OpenTableFiles(dataset.format, TableInputsOf(dataset))) {
     AddTable(*table, fields);
     progress(records += table->record_count());
   }

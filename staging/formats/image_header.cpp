@@ -89,6 +89,7 @@ ImageSize SizeOfWebp(const ImageBytes& image) {
 }
 
 struct ImageKind {
+  std::string_view extension;
   bool (*begins)(const ImageBytes& image);
   ImageSize (*size)(const ImageBytes& image);
 };
@@ -97,11 +98,11 @@ struct ImageKind {
 bool BeginsAsBmp(const ImageBytes& image) { return image.Has("BM") && image.Has(std::string_view("\0\0\0", 3), 15); }
 
 constexpr std::array kImageKinds = {
-    ImageKind{[](const ImageBytes& image) { return image.Has("\xff\xd8\xff"); }, SizeOfJpeg},
-    ImageKind{[](const ImageBytes& image) { return image.Has("\x89PNG\r\n\x1a\n"); }, SizeOfPng},
-    ImageKind{[](const ImageBytes& image) { return image.Has("GIF87a") || image.Has("GIF89a"); }, SizeOfGif},
-    ImageKind{BeginsAsBmp, SizeOfBmp},
-    ImageKind{[](const ImageBytes& image) { return image.Has("RIFF") && image.Has("WEBP", 8); }, SizeOfWebp}};
+    ImageKind{"jpg", [](const ImageBytes& image) { return image.Has("\xff\xd8\xff"); }, SizeOfJpeg},
+    ImageKind{"png", [](const ImageBytes& image) { return image.Has("\x89PNG\r\n\x1a\n"); }, SizeOfPng},
+    ImageKind{"gif", [](const ImageBytes& image) { return image.Has("GIF87a") || image.Has("GIF89a"); }, SizeOfGif},
+    ImageKind{"bmp", BeginsAsBmp, SizeOfBmp},
+    ImageKind{"webp", [](const ImageBytes& image) { return image.Has("RIFF") && image.Has("WEBP", 8); }, SizeOfWebp}};
 
 const ImageKind* KindOf(const ImageBytes& image) {
   const auto* kind = std::ranges::find_if(kImageKinds, [&](const ImageKind& each) { return each.begins(image); });
@@ -110,7 +111,10 @@ const ImageKind* KindOf(const ImageBytes& image) {
 
 }  // namespace
 
-bool BeginsAsImage(std::span<const std::byte> start) { return KindOf(ImageBytes(start, {})) != nullptr; }
+std::string_view ImageExtensionOf(std::span<const std::byte> start) {
+  const auto* kind = KindOf(ImageBytes(start, {}));
+  return kind == nullptr ? std::string_view() : kind->extension;
+}
 
 ImageSize ReadImageSize(std::span<const std::byte> bytes, std::string_view name) {
   const ImageBytes image(bytes, name);

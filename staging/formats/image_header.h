@@ -13,9 +13,10 @@ struct ImageSize {
   std::uint32_t width = 0;
 };
 
-/// Whether an image of a known kind (JPEG, PNG, GIF, BMP, WebP) begins with these bytes. `start` has at least
+/// "jpg", "png", "gif", "bmp" or "webp" when such an image begins with these bytes, else empty. `start` has at least
 /// kImageStartBytes, or the whole file.
-bool BeginsAsImage(std::span<const std::byte> start);
+std::string_view ImageExtensionOf(std::span<const std::byte> start);
+inline bool BeginsAsImage(std::span<const std::byte> start) { return !ImageExtensionOf(start).empty(); }
 inline constexpr std::size_t kImageStartBytes = 32;
 
 /// `image` is a whole file of these kinds; `name` is for messages. Of an animation the size of its canvas.

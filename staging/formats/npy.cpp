@@ -192,7 +192,7 @@ void NpyFile::Add(std::string name, std::span<const std::byte> bytes, const std:
     held_.emplace_back().Append(swapped);
     values = held_.back().bytes();
   }
-  arrays_.push_back({std::move(name), NumberTypeOf(header), std::move(header.shape), values});
+  arrays_.push_back({std::move(name), NumberTypeOf(header), header.kind, std::move(header.shape), values});
 }
 
 }  // namespace slipway::staging

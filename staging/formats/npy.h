@@ -28,6 +28,7 @@ void SwapBytes(std::span<std::byte> values, std::size_t size);
 struct NpyArray {
   std::string name;                      ///< of the file or member, without ".npy"
   NumberType type = NumberType::kUint8;  ///< bool is read as uint8
+  char kind = 'u';                       ///< of NumpyHeader: 'b' tells truth values
   std::vector<std::uint64_t> shape;
   std::span<const std::byte> values;
 };

@@ -48,9 +48,9 @@ void NpyColumns::RequireRecords(const fs::path& file) const {
               "name files that hold records");
 }
 
-std::span<const std::byte> NpyColumns::Value(std::uint64_t record, std::size_t field) const {
+std::span<const std::byte> NpyColumns::Rows(std::uint64_t begin, std::uint64_t end, std::size_t field) const {
   const auto size = arrays_[field].values.size() / record_count();
-  return arrays_[field].values.subspan(record * size, size);
+  return arrays_[field].values.subspan(begin * size, (end - begin) * size);
 }
 
 namespace {
@@ -64,7 +64,7 @@ constexpr std::size_t kMostNumpyHeader = 64 << 10;
 class NumpyTable final : public TableFile {
  public:
   explicit NumpyTable(const fs::path& path) {
-    columns_.Add(path, "values");
+    columns_.Add(path, kNpyField);
     if (columns_.fields().empty()) columns_.RequireRecords(path);
   }
 

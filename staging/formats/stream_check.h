@@ -21,9 +21,8 @@ WordTable<DataFormat> WordsOf(DataFormat);
 
 struct StreamSummary {
   std::optional<std::uint64_t> records;       ///< nothing where the format has no cheap count
-  std::vector<std::uint64_t> record_offsets;  ///< byte offset of every record's header (TFRecord), else empty; of a
-                                              ///< compressed file in what it inflates to
-  std::uint64_t record_bytes = 0;             ///< TFRecord: where the last record ends
+  std::vector<std::uint64_t> record_offsets;  ///< as in RecordIndex: TFRecord and WebDataset, else empty
+  std::uint64_t record_bytes = 0;             ///< where the last of these records ends
   Compression compression = Compression::kNone;
 };
 

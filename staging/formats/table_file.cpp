@@ -17,38 +17,38 @@ namespace fs = std::filesystem;
 fs::path ClassFolderOf(const fs::path& path) { return fs::absolute(path).lexically_normal().parent_path(); }
 
 /// Folders at different depths would make one class of two folders of one name.
-void RequireOneDepth(const std::vector<fs::path>& folders, const std::vector<fs::path>& paths) {
+void RequireOneDepth(const std::vector<fs::path>& folders, const std::vector<TableInput>& files) {
   for (std::size_t i = 0; i < folders.size(); ++i) {
     if (folders[i].parent_path() == folders[0].parent_path()) continue;
     throw Error(ErrorKind::kEnvironment,
                 fmt::format("'{}' lies in no folder beside that of '{}': the folder of an image is its class",
-                            paths[i].string(), paths[0].string()),
+                            files[i].path.string(), files[0].path.string()),
                 "put all images into one folder for each class, and name the folder of these");
   }
 }
 
-std::vector<std::unique_ptr<TableFile>> OpenImages(const std::vector<fs::path>& paths) {
+std::vector<std::unique_ptr<TableFile>> OpenImages(const std::vector<TableInput>& inputs) {
   std::vector<fs::path> folders;
-  for (const auto& path : paths) folders.push_back(ClassFolderOf(path));
-  RequireOneDepth(folders, paths);
+  for (const auto& input : inputs) folders.push_back(ClassFolderOf(input.path));
+  RequireOneDepth(folders, inputs);
   auto classes = folders;
   std::ranges::sort(classes);
   classes.erase(std::unique(classes.begin(), classes.end()), classes.end());
   std::vector<std::unique_ptr<TableFile>> files;
-  for (std::size_t i = 0; i < paths.size(); ++i) {
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
     const auto place = std::ranges::lower_bound(classes, folders[i]) - classes.begin();
-    files.push_back(OpenImage(paths[i], folders[i].filename().string(), static_cast<std::uint64_t>(place)));
+    files.push_back(OpenImage(inputs[i].path, folders[i].filename().string(), static_cast<std::uint64_t>(place)));
   }
   return files;
 }
 
-/// Opening a shard reads all its headers: several at once.
-std::vector<std::unique_ptr<TableFile>> OpenAll(DataFormat format, const std::vector<fs::path>& paths) {
-  std::vector<std::unique_ptr<TableFile>> files(paths.size());
+/// Opening a shard without an index reads all its headers: several at once.
+std::vector<std::unique_ptr<TableFile>> OpenAll(DataFormat format, const std::vector<TableInput>& inputs) {
+  std::vector<std::unique_ptr<TableFile>> files(inputs.size());
   std::atomic<bool> stopped = false;
-  ShareOut(paths.size(), std::min(UsableProcessors(), paths.size()), stopped, [&]() -> Worker {
+  ShareOut(inputs.size(), std::min(UsableProcessors(), inputs.size()), stopped, [&]() -> Worker {
     return [&](std::size_t i) {
-      files[i] = format == DataFormat::kWebdataset ? OpenWebdataset(paths[i]) : OpenNumpyTable(paths[i]);
+      files[i] = format == DataFormat::kWebdataset ? OpenWebdataset(inputs[i]) : OpenNumpyTable(inputs[i].path);
     };
   });
   return files;
@@ -95,14 +95,14 @@ void RequireFields(const std::vector<TableField>& fields, const std::vector<Tabl
               "make them two datasets, or one file of all arrays: numpy.savez");
 }
 
-std::vector<std::unique_ptr<TableFile>> OpenTableFiles(DataFormat format, const std::vector<fs::path>& paths) {
-  if (format == DataFormat::kImages) return OpenImages(paths);
-  auto files = OpenAll(format, paths);
+std::vector<std::unique_ptr<TableFile>> OpenTableFiles(DataFormat format, const std::vector<TableInput>& inputs) {
+  if (format == DataFormat::kImages) return OpenImages(inputs);
+  auto files = OpenAll(format, inputs);
   const std::vector<TableField>* fields = nullptr;
   for (std::size_t i = 0; i < files.size(); ++i) {
     if (files[i]->record_count() == 0) continue;
     if (fields == nullptr) fields = &files[i]->fields();
-    RequireFields(files[i]->fields(), *fields, paths[i]);
+    RequireFields(files[i]->fields(), *fields, inputs[i].path);
   }
   return files;
 }

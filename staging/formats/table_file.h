@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "staging/formats/hdf5.h"
+#include "staging/formats/record_places.h"
 #include "staging/formats/stream_check.h"
 
 namespace slipway::staging {
@@ -57,14 +58,20 @@ class TableFile {
 /// Whether OpenTableFiles opens files of this format.
 bool IsTableFormat(DataFormat format);
 
-/// One for each path, in their order. A file without records may have no fields; all others have the same.
+struct TableInput {
+  std::filesystem::path path;
+  /// What is known about its records, or null. Used while the file is opened.
+  const RecordIndex* index = nullptr;
+};
+
+/// One for each file, in their order. A file without records may have no fields; all others have the same.
 /// Images: the folder of a file is its class, the folders lie in one folder, and their order gives the labels.
 /// Errors: Error(kEnvironment) naming the file: damaged, other fields, an image that lies elsewhere.
-std::vector<std::unique_ptr<TableFile>> OpenTableFiles(DataFormat format,
-                                                       const std::vector<std::filesystem::path>& paths);
+std::vector<std::unique_ptr<TableFile>> OpenTableFiles(DataFormat format, const std::vector<TableInput>& files);
 
-/// A shard of samples. Cost: the file is read once; about 100 bytes of memory a sample.
-std::unique_ptr<TableFile> OpenWebdataset(const std::filesystem::path& path);
+/// A shard of samples. Cost: all headers are read once; with an index those of a sample when it is read first. About 50
+/// bytes of memory a sample.
+std::unique_ptr<TableFile> OpenWebdataset(const TableInput& input);
 /// The rows of the arrays of a .npz file, or of the one array of a .npy file, which is the field "values".
 std::unique_ptr<TableFile> OpenNumpyTable(const std::filesystem::path& path);
 /// One image. Fields: class, height, image, label, width. The file is opened when a value is read.

@@ -36,11 +36,14 @@ class TarMembers {
   using OnMember = std::function<void(TarMember member)>;
   static constexpr std::size_t kMostHeaderBytes = 64 << 10;
 
-  TarMembers(std::filesystem::path archive, OnMember on_member)
-      : archive_(std::move(archive)), on_member_(std::move(on_member)) {}
+  /// `begin`: the byte of the archive that is fed first; a member begins there.
+  TarMembers(std::filesystem::path archive, OnMember on_member, std::uint64_t begin = 0)
+      : archive_(std::move(archive)), on_member_(std::move(on_member)), at_(begin) {}
 
   void Update(std::span<const std::byte> bytes);
   void Finish() const;
+  /// Whether the bytes that were fed end with a member, before the end of the archive.
+  bool IsBetweenMembers() const { return part_ == Part::kHeader && header_.empty(); }
 
   /// Bytes of a member's content that come next: they need not be fed, but skipped.
   std::uint64_t content_left() const { return left_; }
@@ -65,7 +68,7 @@ class TarMembers {
   Part part_ = Part::kHeader;
   std::vector<std::byte> header_;  ///< of the next member, as far as it has come
   std::uint64_t header_at_ = 0;
-  std::uint64_t at_ = 0;    ///< bytes that have been taken
+  std::uint64_t at_;        ///< behind the bytes that have been taken
   std::uint64_t left_ = 0;  ///< of the present member, with what fills its last block
   std::string last_path_;
 };

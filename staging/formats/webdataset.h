@@ -7,14 +7,23 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <unordered_set>
 #include <vector>
 
+#include "staging/formats/record_places.h"
 #include "staging/formats/tar.h"
 
 namespace slipway::staging {
+
+inline constexpr std::string_view kSampleKeyField = "__key__";
+
+/// What the name of a field says about its bytes: a number as text; an array as numpy.save writes it.
+bool HoldsInteger(std::string_view field);
+bool HoldsArray(std::string_view field);
 
 struct SamplePart {
   std::string field;
@@ -24,8 +33,7 @@ struct SamplePart {
 
 struct WebdatasetSample {
   std::string key;
-  std::uint64_t begin = 0;        ///< of its first header
-  std::uint64_t end = 0;          ///< behind the last block of its last member
+  ByteRange bytes;                ///< from its first header to behind the last block of its last member
   std::vector<SamplePart> parts;  ///< sorted by field
 };
 
@@ -36,14 +44,18 @@ class WebdatasetSamples {
  public:
   using OnSample = std::function<void(WebdatasetSample sample)>;
 
-  WebdatasetSamples(std::filesystem::path archive, OnSample on_sample);
+  /// `begin`: as of TarMembers.
+  WebdatasetSamples(std::filesystem::path archive, OnSample on_sample, std::uint64_t begin = 0);
 
   void Update(std::span<const std::byte> bytes) { members_.Update(bytes); }
   /// Feeds a file of `size` bytes; contents that are longer than a block of reading are skipped.
   void Scan(int fd, std::uint64_t size);
   void Finish();
+  /// Feeds the headers between these bytes of a file, which hold whole samples.
+  void ScanSamples(int fd, ByteRange range);
 
  private:
+  void Feed(int fd, ByteRange range, std::uint64_t block_bytes);
   void Add(TarMember member);
   void AddPart(const TarMember& member, std::string field);
   void EndSample();
@@ -57,5 +69,12 @@ class WebdatasetSamples {
   std::vector<std::string> fields_;  ///< of the first sample, sorted
   std::unordered_set<std::string> keys_;
 };
+
+/// The sample that lies alone between these bytes of the file `fd`. Cost: a small read for each header.
+/// Errors: those of WebdatasetSamples; Error(kEnvironment) for none, or several.
+WebdatasetSample ReadSample(int fd, ByteRange range, const std::filesystem::path& archive);
+
+/// The key of the sample whose first header begins at byte `at`, from this header alone. Errors: as above.
+std::string ReadSampleKey(int fd, std::uint64_t at, const std::filesystem::path& archive);
 
 }  // namespace slipway::staging

@@ -182,7 +182,10 @@ void WriteManifestOf(const StagingPlan& plan, const std::vector<CopiedFile>& cop
 /// Where the records begin fell out of the check. Nothing where the format has no records, or nothing was checked.
 std::optional<ManifestIndex> WriteIndex(const StagingPlan& plan, std::vector<CopiedFile>& copied,
                                         const fs::path& directory) {
-  if (plan.request.format != DataFormat::kTfrecord || plan.request.verify == VerifyMode::kOff) return {};
+  if (!HasRecordIndex(plan.request.format) || plan.request.verify == VerifyMode::kOff) return {};
+  // What an older Slipway has left in the journal may lack the places.
+  const auto has_places = [](const CopiedFile& file) { return file.records == file.record_offsets.size(); };
+  if (!std::ranges::all_of(copied, has_places)) return {};
   std::vector<RecordIndex> indices;
   for (std::size_t i = 0; i < copied.size(); ++i) {
     indices.push_back({std::move(copied[i].record_offsets), copied[i].record_bytes});

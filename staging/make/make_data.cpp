@@ -229,7 +229,7 @@ void AddParts(const MakeOptions& options, const std::string& set, std::uint64_t 
               int shards, std::vector<Part>& parts) {
   CheckShardCount(shards, records);
   RefuseAnotherSet({options.directory, set}, shards);
-  const auto names = ShardNames(set, shards, options.format);
+  const auto names = ShardNames(set, shards, SuffixOf(options.format));
   for (std::uint64_t i = 0; i < names.size(); ++i) {
     const auto begin = i * records / names.size();
     parts.push_back({names[i], {}, first + begin, (i + 1) * records / names.size() - begin});
@@ -293,7 +293,7 @@ ConvertResult MakeFiles(const MakeOptions& options) {
   SharedProgress progress(options, stopped);
   ShareOut(parts.size(), options.threads, stopped,
            [&]() -> Worker { return [&](std::size_t i) { WritePart(options, parts[i], progress); }; });
-  return {pending.Publish(), options.train_records + options.test_records, pending.bytes()};
+  return {pending.Publish(), options.train_records + options.test_records, pending.bytes(), {}, 0, options.format};
 }
 
 }  // namespace

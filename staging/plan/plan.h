@@ -15,6 +15,7 @@
 #include "core/json.h"
 #include "core/units.h"
 #include "core/words.h"
+#include "staging/dataset/folder.h"
 #include "staging/dataset/left_out.h"
 #include "staging/dataset/verify_mode.h"
 #include "staging/formats/stream_check.h"
@@ -152,9 +153,19 @@ struct ListedSources {
 ///         name.
 ListedSources ListSources(const DatasetRequest& request);
 
-/// The one format that all sources have: by their names, or else by what they hold. Nothing where the files have
-/// several formats or none, and for a source that is not there. Errors: SystemError for what cannot be read.
-std::optional<DataFormat> FormatOfSources(const std::vector<std::string>& sources);
+/// What the files of a dataset have in common.
+struct SourceFormats {
+  std::vector<HeldFormat> held;  ///< each format once
+  bool is_complete = true;       ///< every source is there and has data
+
+  /// The one format that all sources have.
+  std::optional<DataFormat> One() const;
+  /// For a message, when there is not one.
+  std::string WhyNotOne() const;
+};
+
+/// By the names of the sources, or else by what they hold. Errors: SystemError for what cannot be read.
+SourceFormats FormatsOfSources(const std::vector<std::string>& sources);
 
 /// Chooses layout and tier, in this order. Pure.
 /// - A replica, in the first usable tier that has the generation already or has space for it.

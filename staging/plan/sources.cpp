@@ -1,5 +1,6 @@
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -282,29 +283,39 @@ ListedSources ListSources(const DatasetRequest& request) {
 
 namespace {
 
-std::optional<DataFormat> OneOf(const std::vector<std::optional<DataFormat>>& formats) {
-  const bool same = !formats.empty() && std::ranges::all_of(formats, [&](auto format) { return format == formats[0]; });
-  return same ? formats[0] : std::nullopt;
-}
-
-std::optional<DataFormat> FormatOfSource(const fs::path& source) {
+void AddFormatsOf(const fs::path& source, SourceFormats& formats) {
   const auto type = TypeOf(source);
   const bool is_there = type != fs::file_type::not_found && type != fs::file_type::none;
-  if (const auto named = FormatOfName(source); named != DataFormat::kRaw && type != fs::file_type::directory)
-    return named;
-  if (is_there) return FormatHeldBy(source);
-  if (!HasWildcard(source.native())) return {};
-  std::vector<std::optional<DataFormat>> formats;
-  for (const auto& match : MatchesOf(source)) formats.push_back(FormatHeldBy(match));
-  return OneOf(formats);
+  if (const auto named = FormatOfName(source); named != DataFormat::kRaw && type != fs::file_type::directory) {
+    return AddFormat(formats.held, {named, source});
+  }
+  if (!is_there && HasWildcard(source.native())) {
+    const auto matches = MatchesOf(source);
+    for (const auto& match : matches) AddFormatsOf(match, formats);
+    if (!matches.empty()) return;
+  }
+  const auto held = is_there ? FormatsHeldBy(source) : std::vector<HeldFormat>();
+  if (held.empty()) formats.is_complete = false;
+  for (const auto& each : held) AddFormat(formats.held, each);
 }
 
 }  // namespace
 
-std::optional<DataFormat> FormatOfSources(const std::vector<std::string>& sources) {
-  std::vector<std::optional<DataFormat>> formats;
-  for (const auto& source : sources) formats.push_back(FormatOfSource(WithoutEndingSlash(source)));
-  return OneOf(formats);
+std::optional<DataFormat> SourceFormats::One() const {
+  return held.size() == 1 && is_complete ? std::optional(held.front().format) : std::nullopt;
+}
+
+std::string SourceFormats::WhyNotOne() const {
+  if (held.size() < 2) return "neither names nor content tell one format for all files";
+  std::vector<std::string> texts;
+  for (const auto& each : held) texts.push_back(fmt::format("{} ('{}')", WordOf(each.format), each.example.string()));
+  return fmt::format("the files have several formats: {}", fmt::join(texts, ", "));
+}
+
+SourceFormats FormatsOfSources(const std::vector<std::string>& sources) {
+  SourceFormats formats;
+  for (const auto& source : sources) AddFormatsOf(WithoutEndingSlash(source), formats);
+  return formats;
 }
 
 }  // namespace slipway::staging

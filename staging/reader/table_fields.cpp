@@ -40,12 +40,11 @@ class TableFields final : public FieldSource {
  public:
   TableFields(const DatasetFiles& dataset, std::vector<WantedField> fields)
       : format_(dataset.format), wanted_(std::move(fields)) {
-    std::vector<std::filesystem::path> paths;
-    for (const auto& file : dataset.files) paths.push_back(file.path);
-    opened_ = OpenTableFiles(dataset.format, paths);
+    opened_ = OpenTableFiles(dataset.format, TableInputsOf(dataset));
     for (std::size_t i = 0; i < opened_.size(); ++i) {
-      CheckPromises(dataset.files[i], FileBytes(paths[i]), opened_[i]->record_count());
-      AddFile(paths[i], opened_[i]->record_count());
+      const auto& file = dataset.files[i];
+      CheckPromises(file, FileBytes(file.path), opened_[i]->record_count());
+      AddFile(file.path, opened_[i]->record_count());
     }
     RequireRecords();
     LearnFields();

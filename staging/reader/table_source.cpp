@@ -19,7 +19,7 @@ class TableSource final : public RecordSource {
  public:
   explicit TableSource(const DatasetFiles& dataset) : format_(dataset.format) {
     for (const auto& file : dataset.files) files_.push_back(file.path);
-    opened_ = OpenTableFiles(format_, files_);
+    opened_ = OpenTableFiles(format_, TableInputsOf(dataset));
     for (std::size_t i = 0; i < opened_.size(); ++i) {
       CheckPromises(dataset.files[i], FileBytes(files_[i]), opened_[i]->record_count());
       borders_.AddFile(files_[i], opened_[i]->record_count());

@@ -40,7 +40,7 @@ std::uint64_t RowsOf(const SourceFile& file) {
 
 std::uint64_t Count(const SourceFile& file, DataFormat format) {
   if (format == DataFormat::kHdf5) return RowsOf(file);
-  if (IsTableFormat(format)) return OpenTableFiles(format, {file.path}).front()->record_count();
+  if (IsTableFormat(format)) return OpenTableFiles(format, {{file.path}}).front()->record_count();
   if (IsCompressed(file.path))
     throw Error(ErrorKind::kEnvironment, "compressed records are counted by inflating them", "decompress the files");
   DatasetFile plain;

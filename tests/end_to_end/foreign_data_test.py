@@ -170,7 +170,8 @@ def test_stage_in_finds_the_format_by_content(slipway, tmp_path):
     staged = slipway.json("stage", "in", "data", "--tier", "ram")["datasets"][0]
     assert (staged["format"], staged["file_count"]) == ("hdf5", 2)
     write(tmp_path / "data/c", tfrecord(RECORD))
-    assert "the same format" in slipway("stage", "in", "data", "--tier", "ram", code=2).stderr.decode()
+    said = slipway("stage", "in", "data", "--tier", "ram", code=2).stderr.decode()
+    assert "several formats: tfrecord ('" in said and "data/c'), hdf5 ('" in said and "add --format" in said
 
 
 def test_a_damaged_file_is_no_stranger(slipway, tmp_path):

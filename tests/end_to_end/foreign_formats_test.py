@@ -11,6 +11,8 @@ import numpy
 import pytest
 from PIL import Image
 
+import slipway.data as slipway_data
+
 pytest_plugins = ["foreign_data_test"]  # its fixture
 
 
@@ -76,6 +78,46 @@ def test_keys_that_two_shards_have_are_not_put_into_one(slipway, tmp_path):
     assert "has 1 samples of 2: two files of the source have samples of one key" in done.stderr.decode()
 
 
+def labels_in(folder, **options):
+    reader = slipway_data.open(folder, fields=["cls"], batch=4, seed=3, rank=0, world=1, **options)
+    return [batch["cls"].tolist() for batch in reader]
+
+
+def test_an_index_changes_nothing_but_the_start(slipway, shards, tmp_path):
+    slipway("stage", "in", shards, "--name", "train", "--tier", "ram")
+    staged = next((tmp_path / "ram").rglob("manifest.json")).parent
+    manifest = json.loads((staged / "manifest.json").read_text())
+    assert manifest["index"]["path"] == "records.index" and (staged / "records.index").is_file()
+    assert labels_in(staged) == labels_in(shards) and len(labels_in(staged)) == 3
+    samples = slipway_data.open(staged, payloads=True, order="in_order", rank=0, world=1, batch=12)
+    cut = b"".join(payload.tobytes() for payload in next(iter(samples)).payloads)
+    with tarfile.open(fileobj=io.BytesIO(cut + bytes(1024))) as archive:
+        assert [(member.name, archive.extractfile(member).read()) for member in archive] == all_members(shards)
+    shown = slipway.json("data", "index", staged)
+    assert shown["records"] == 12 and shown["stored"] == "same"
+    for path in (staged, staged / "manifest.json", staged / "records.index"):  # as an older Slipway has staged it
+        path.chmod(0o700)
+    (staged / "records.index").unlink()
+    (staged / "manifest.json").write_text(json.dumps({**manifest, "index": None}))
+    assert labels_in(staged) == labels_in(shards)
+
+
+def test_a_dataset_becomes_shards_that_python_reads(slipway, tmp_path):
+    pixels = numpy.arange(7 * 6, dtype="f4").reshape(7, 2, 3)
+    numpy.savez(tmp_path / "a.npz", image=pixels, label=numpy.arange(7, dtype="u1"))
+    command = ["data", "convert", "--from", tmp_path / "a.npz", "--to", "webdataset", "--shards", 2, tmp_path / "s/train"]
+    assert slipway.json(*command)["format"] == "webdataset"
+    members = all_members(tmp_path / "s")
+    assert [name for name, _ in members[:3]] == ["00000000.cls", "00000000.image.npy", "00000001.cls"]
+    arrays = numpy.stack([numpy.load(io.BytesIO(content)) for name, content in members if name.endswith("npy")])
+    assert (arrays == pixels).all() and arrays.dtype == numpy.float32
+    assert [int(content) for name, content in members if name.endswith("cls")] == list(range(7))
+    before = {path: path.read_bytes() for path in (tmp_path / "s").iterdir()}
+    slipway(*command)
+    assert {path: path.read_bytes() for path in (tmp_path / "s").iterdir()} == before
+    assert slipway.json("data", "verify", tmp_path / "s")["ok"]
+
+
 def test_shards_are_staged_with_their_records(slipway, shards, tmp_path):
     staged = slipway.json("stage", "in", shards, "--name", "train", "--tier", "ram")
     manifest = json.loads(open(staged["manifest"]).read()) if "manifest" in staged else json.loads(
@@ -96,8 +138,9 @@ def test_numpy_files(slipway, tmp_path):
     assert [file["format"] for file in slipway.json("data", "verify", folder)["files"]] == ["numpy", "numpy"]
     slipway("data", "convert", "--from", folder, "--to", "hdf5", tmp_path / "all.h5")
     assert slipway.json("data", "info", tmp_path / "all.h5")["records"] == 7
-    assert "use 'slipway data convert" in slipway("data", "reshard", folder, "--shards", 2, tmp_path / "n/t",
-                                                  code=2).stderr.decode()
+    assert slipway.json("data", "reshard", folder, "--shards", 2, tmp_path / "n/t")["format"] == "numpy"
+    with numpy.load(tmp_path / "n/t-00001-of-00002.npz") as half:
+        assert half["y"].tolist() == [0, 1, 2, 3] and half["x"].dtype == numpy.float32 and half["x"].shape == (4, 2)
     (folder / "b.npz").write_bytes((folder / "b.npz").read_bytes()[:-30])
     assert "b.npz' is a torn zip file" in slipway("stage", "in", folder, "--name", "x", "--tier", "ram",
                                                   code=3).stderr.decode()
@@ -111,6 +154,10 @@ def test_folders_of_images(slipway, tmp_path):
         (folder / "b.png").write_bytes(picture(label, "PNG"))
     assert [file["format"] for file in slipway.json("data", "info", tmp_path / "photos")["files"]] == ["images"] * 4
     assert slipway.json("data", "verify", tmp_path / "photos")["ok"]
+    slipway("data", "reshard", tmp_path / "photos", "--shards", 2, tmp_path / "packed/train")
+    packed = all_members(tmp_path / "packed")
+    assert [name for name, _ in packed[:3]] == ["00000000.class.bin", "00000000.cls", "00000000.jpg"]
+    assert [content for name, content in packed if name.endswith("cls")] == [b"0", b"0", b"1", b"1"]
     slipway("stage", "in", tmp_path / "photos", "--name", "photos", "--tier", "ram")
     manifest = json.loads(next((tmp_path / "ram").rglob("manifest.json")).read_text())
     assert manifest["format"] == "images" and manifest["records"] == 4

@@ -98,6 +98,39 @@ std::vector<std::string> ArraySeeds() {
           staging::IdxBytes({3}, "abc")};
 }
 
+std::vector<std::string> NpzSeeds() {
+  const auto array = staging::NpyText("<i2", "(2, 3)", "abcdefghijkl");  // 140 bytes: 35 times 4
+  const auto other = staging::NpyText("|b1", "(2,)", "\1\1");
+  return {array,
+          other,
+          staging::NpyText("<f4", "()", "abcd"),
+          staging::ZipText({{"a.npy", array}, {"b.npy", other}}, false),
+          staging::ZipText({{"a.npy", array}, {"b.npy", other}}, true),
+          std::string(1, 35) + array + other,
+          std::string(1, 35) + array + staging::NpyText(">f8", "(3,)", std::string(24, 'x'))};
+}
+
+std::vector<std::string> ImageSeeds() {
+  const auto bmp = "BM" + std::string(12, '\0') + std::string("\x28\0\0\0\7\0\0\0\3\0\0\0", 12) + std::string(28, '\0');
+  const auto webp = "RIFF" + std::string(4, '\0') + "WEBPVP8L" + std::string(5, '\0') + std::string(8, '\1');
+  return {staging::PngText(3, 7) + std::string("IEND\xae\x42\x60\x82"),
+          staging::PngText(3, 7),
+          staging::JpegText(300, 500),
+          std::string("GIF89a\7\0\3\0", 10) + std::string(22, '\0'),
+          bmp,
+          webp};
+}
+
+/// The right places of two samples before their shard, and wrong ones.
+std::vector<std::string> WebdatasetIndexSeeds() {
+  const auto shard = staging::TarText({{"1.jpg", "first"}, {"1.cls", "3"}, {"2.jpg", "other"}, {"2.cls", "4"}});
+  std::vector<std::string> seeds;
+  for (const auto* places : {"\0\4\x8", "\0\2\x8", "\0\x8\x8", "\0\4\xff", "\4\0\x8", "\0\3\4"}) {
+    seeds.push_back(std::string(places, 3) + shard);
+  }
+  return seeds;
+}
+
 std::vector<std::string> DocumentSeeds() {
   staging::Manifest manifest;
   manifest.name = "train";
@@ -158,7 +191,10 @@ std::vector<std::string> SeedsFor(std::string_view target) {
   if (target == "record-index") return IndexSeeds();
   if (target == "example") return ExampleSeeds();
   if (target == "arrays") return ArraySeeds();
+  if (target == "npz") return NpzSeeds();
+  if (target == "images") return ImageSeeds();
   if (target == "webdataset") return WebdatasetSeeds();
+  if (target == "webdataset-index") return WebdatasetIndexSeeds();
   if (target == "documents") return DocumentSeeds();
   if (target == "network") return NetworkSeeds();
   if (target == "nodes") return NodesSeeds();

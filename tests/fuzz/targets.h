@@ -26,8 +26,15 @@ void FuzzExample(Input input);
 void FuzzHeaders(Input input);
 /// Whole NumPy, npz and idx files, predictions and targets of trials: as many values as the shape says.
 void FuzzArrays(Input input);
-/// Shards of a WebDataset: the same verdict whatever the borders of the pieces are, and every value lies in the shard.
+/// Tables of NumPy: .npy and .npz files as they come, and the input as members with right CRCs. Rows fill their arrays.
+void FuzzNpz(Input input);
+/// Images of class folders: a size above 0 or an error, and no bytes but those of the file.
+void FuzzImages(Input input);
+/// Shards of a WebDataset: the same verdict whatever the borders of the pieces are, every value lies in the shard, and
+/// the index of records changes nothing.
 void FuzzWebdataset(Input input);
+/// A shard with an index that is of another one: its first three bytes are the places.
+void FuzzWebdatasetIndex(Input input);
 /// Manifests, listings and lines of a journal: what can be read survives being written, and no file of a listing lies
 /// outside.
 void FuzzDocuments(Input input);
@@ -42,11 +49,19 @@ struct Target {
   void (*run)(Input input);
 };
 
-inline constexpr Target kTargets[] = {{"tfrecord", FuzzTfrecord},        {"tfrecord-repaired", FuzzTfrecordRepaired},
-                                      {"record-index", FuzzRecordIndex}, {"example", FuzzExample},
-                                      {"headers", FuzzHeaders},          {"arrays", FuzzArrays},
-                                      {"webdataset", FuzzWebdataset},    {"documents", FuzzDocuments},
-                                      {"network", FuzzNetwork},          {"nodes", FuzzNodes}};
+inline constexpr Target kTargets[] = {{"tfrecord", FuzzTfrecord},
+                                      {"tfrecord-repaired", FuzzTfrecordRepaired},
+                                      {"record-index", FuzzRecordIndex},
+                                      {"example", FuzzExample},
+                                      {"headers", FuzzHeaders},
+                                      {"arrays", FuzzArrays},
+                                      {"npz", FuzzNpz},
+                                      {"images", FuzzImages},
+                                      {"webdataset", FuzzWebdataset},
+                                      {"webdataset-index", FuzzWebdatasetIndex},
+                                      {"documents", FuzzDocuments},
+                                      {"network", FuzzNetwork},
+                                      {"nodes", FuzzNodes}};
 
 /// Small good inputs to start from; the same for each call.
 std::vector<std::string> SeedsFor(std::string_view target);

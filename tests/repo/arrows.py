@@ -71,7 +71,7 @@ HOMES = {
     r"Random123/.*": {"ensemble/model/random.cpp"},
     r"(unsupported/)?Eigen/.*": {"ensemble/search", "staging/make"},
     r"hdf5(_hl)?\.h|H5.*\.h": {"staging/formats", "tests/staging"},
-    r"minizip/.*": {"staging/formats/npy.cpp"},
+    r"minizip/.*": {"staging/formats/npy.cpp", "staging/formats/zip_writer.cpp"},
     r"archive(_entry)?\.h": {"staging/formats/tar.cpp"},
     r"zlib\.h": {"staging", "tests/staging"},
     r"sodium\.h": {"staging/network", "launcher/view/packed_text.cpp", "launcher/workflow/sha256.cpp"},

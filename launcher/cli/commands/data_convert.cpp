@@ -17,8 +17,8 @@ namespace {
 
 staging::DataFormat TargetFormat(const std::string& word) {
   const auto format = FromWord<staging::DataFormat>(word);
-  if (format == staging::DataFormat::kTfrecord || format == staging::DataFormat::kHdf5) return *format;
-  throw Error(ErrorKind::kUsage, fmt::format("cannot convert to '{}'", word), "use tfrecord or hdf5");
+  if (format && staging::IsTargetOfConvert(*format)) return *format;
+  throw Error(ErrorKind::kUsage, fmt::format("cannot convert to '{}'", word), "use tfrecord, hdf5 or webdataset");
 }
 
 staging::Compression TargetCompression(const std::string& word) {
@@ -62,7 +62,7 @@ void FillIn(staging::MakeOptions& options, bool format_given) {
   if (options.size == 0) options.size = usual.size;
 }
 
-void PrintFiles(const staging::ConvertResult& result, std::string_view schema, std::string_view format, Output& output,
+void PrintFiles(const staging::ConvertResult& result, std::string_view schema, Output& output,
                 std::string_view source = {}) {
   output.Progress("");
   Json files = Json::array();
@@ -71,9 +71,12 @@ void PrintFiles(const staging::ConvertResult& result, std::string_view schema, s
     files.push_back(file.string());
     names += file.string() + "\n";
   }
-  const Json document = {
-      {"schema", schema},      {"format", format}, {"records", result.records},
-      {"bytes", result.bytes}, {"files", files},   {"left_out", staging::ToJson(std::span(result.left_out))}};
+  const Json document = {{"schema", schema},
+                         {"format", WordOf(result.format)},
+                         {"records", result.records},
+                         {"bytes", result.bytes},
+                         {"files", files},
+                         {"left_out", staging::ToJson(std::span(result.left_out))}};
   output.Print(
       {document, fmt::format("{}{} records, {}\n", names, result.records, FormatBytes(Bytes{result.bytes})), names});
   WarnOfLeftOut(source, result.left_out, result.source_files, output);
@@ -87,14 +90,14 @@ int DataConvert(const DataConvertOptions& options, Output& output) {
   const auto result = staging::Convert({options.images, options.labels, options.destination, format, options.shards,
                                         Show(output, "converting"), options.sources, compression});
   const auto source = options.sources.empty() ? options.images : options.sources.front();
-  PrintFiles(result, "slipway.data_convert/1", options.to, output, source.native());
+  PrintFiles(result, "slipway.data_convert/1", output, source.native());
   return 0;
 }
 
 int DataReshard(const DataReshardOptions& options, Output& output) {
   const auto result =
       staging::Reshard({options.source, options.destination, options.shards, Show(output, "resharding")});
-  PrintFiles(result, "slipway.data_reshard/1", "tfrecord", output, options.source.native());
+  PrintFiles(result, "slipway.data_reshard/1", output, options.source.native());
   return 0;
 }
 
@@ -115,7 +118,7 @@ int DataMake(const DataMakeOptions& options, Output& output) {
   make.threads = UsableProcessors();
   make.progress = Show(output, "making");
   FillIn(make, !options.format.empty());
-  PrintFiles(staging::MakeData(make), "slipway.data_make/1", WordOf(make.format), output);
+  PrintFiles(staging::MakeData(make), "slipway.data_make/1", output);
   return 0;
 }
 

@@ -1,9 +1,10 @@
-// `slipway data index`: where the records of TFRecord files begin.
+// `slipway data index`: where the records of TFRecord files and WebDataset shards begin.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <utility>
 
 #include "core/crc32c.h"
 #include "core/files.h"
@@ -14,7 +15,7 @@
 #include "staging/dataset/dataset_files.h"
 #include "staging/dataset/manifest.h"
 #include "staging/dataset/record_index.h"
-#include "staging/formats/tfrecord.h"
+#include "staging/formats/stream_check.h"
 
 namespace slipway::launcher {
 namespace fs = std::filesystem;
@@ -29,8 +30,10 @@ std::vector<IndexedFile> IndexFiles(const staging::DatasetFiles& dataset, Output
   std::vector<IndexedFile> files;
   for (const auto& listed : dataset.files) {
     output.Progress(fmt::format("reading  {}", listed.path.filename().string()));
-    const staging::TfrecordFile file(listed.path);
-    files.push_back({listed.path, {file.offsets(), file.frames().size()}});
+    const auto check = staging::MakeStreamCheck(dataset.format, listed.path);
+    staging::FeedFile(listed.path, *check);
+    auto summary = check->Finish();
+    files.push_back({listed.path, {std::move(summary.record_offsets), summary.record_bytes}});
   }
   output.Progress("");
   return files;
@@ -47,7 +50,7 @@ struct Lengths {
   std::uint64_t most = 0;
 };
 
-/// With the 16 bytes around the data.
+/// With the frame of a TFRecord, with the headers of a sample.
 Lengths LengthsOf(const staging::RecordIndex& index) {
   Lengths result;
   for (std::size_t i = 0; i < index.offsets.size(); ++i) {
@@ -110,11 +113,11 @@ void Print(const std::vector<IndexedFile>& files, const std::string& encoded, st
 
 int DataIndex(const DataIndexOptions& options, Output& output) {
   const auto dataset = staging::FindDatasetFiles(options.path);
-  if (dataset.format != staging::DataFormat::kTfrecord) {
-    throw Error(
-        ErrorKind::kUsage,
-        fmt::format("'{}' is {}: only TFRecord files need an index", options.path.string(), WordOf(dataset.format)),
-        "name a directory of TFRecord files");
+  if (!staging::HasRecordIndex(dataset.format)) {
+    throw Error(ErrorKind::kUsage,
+                fmt::format("'{}' is {}: only TFRecord files and WebDataset shards have an index",
+                            options.path.string(), WordOf(dataset.format)),
+                "name a directory of such files");
   }
   const auto files = IndexFiles(dataset, output);
   const auto encoded = Encode(files);

@@ -79,10 +79,11 @@ Work WorkOfSpec(const StageInOptions& options) {
 
 staging::DataFormat FormatOf(const StageInOptions& options, const std::vector<std::string>& sources) {
   if (!options.format.empty()) return FromWord<staging::DataFormat>(options.format).value();
-  if (const auto held = staging::FormatOfSources(sources)) return *held;
-  throw Error(ErrorKind::kUsage, "the files do not all have the same format",
-              "add --format tfrecord, hdf5, webdataset, numpy, images or raw (raw: copied and summed, but their "
-              "content is not looked at)");
+  const auto formats = staging::FormatsOfSources(sources);
+  if (const auto one = formats.One()) return *one;
+  throw Error(ErrorKind::kUsage, fmt::format("cannot choose a format: {}", formats.WhyNotOne()),
+              "add --format: one of tfrecord, hdf5, webdataset, numpy and images takes the files of this format from a "
+              "folder, raw takes and sums all without a look at their content");
 }
 
 Work WorkOfPaths(const StageInOptions& options) {

@@ -2,7 +2,9 @@
 
 #include <gmock/gmock.h>
 
+#include <atomic>
 #include <cstring>
+#include <thread>
 
 #include "core/files.h"
 #include "staging/formats/table_file.h"
@@ -43,7 +45,7 @@ TEST(Webdataset, GroupsMembersByTheirKey) {
 TEST(Webdataset, ReadsNumbersBytesKeysAndWholeSamples) {
   const test::TempDirectory directory;
   WriteFile(directory / "s.tar", kShard);
-  const auto file = OpenWebdataset(directory / "s.tar");
+  const auto file = OpenWebdataset({directory / "s.tar"});
   ASSERT_EQ(file->record_count(), 2u);
   ASSERT_EQ(file->fields().size(), 3u);
   EXPECT_EQ(file->fields()[0].name, "__key__");
@@ -58,10 +60,87 @@ TEST(Webdataset, ReadsNumbersBytesKeysAndWholeSamples) {
   EXPECT_EQ(TextOf(*file->Whole(0, buffer)), TarMemberText("a/1.jpg", "first") + TarMemberText("a/1.cls", "3\n"));
 }
 
+/// The index that staging writes of a shard.
+RecordIndex IndexOf(const std::string& shard) {
+  auto summary = CheckInPieces(shard, 4096);
+  return {std::move(summary.record_offsets), summary.record_bytes};
+}
+
+TEST(Webdataset, TheIndexOfAShardSaysWhereSamplesBegin) {
+  EXPECT_EQ(IndexOf(kShard), (RecordIndex{{0, 2048}, 4608}));
+  const auto described = TarMemberText("__index__.json", "{}") + TarMemberText("a/", "", '5') + kShard;
+  EXPECT_EQ(IndexOf(described), (RecordIndex{{0, 3584}, 6144})) << "what belongs to no sample lies before the next one";
+  EXPECT_EQ(IndexOf(TarEnd()), RecordIndex());
+}
+
+TEST(Webdataset, WithAnIndexASampleIsLookedForWhenItIsRead) {
+  const test::TempDirectory directory;
+  const auto shard = TarMemberText("__about__", "us") + kShard;
+  const auto index = IndexOf(shard);
+  auto damaged = shard;
+  damaged[2048 + 1024] = '!';  // the first header of the second sample
+  WriteFile(directory / "s.tar", damaged);
+  EXPECT_THROW(OpenWebdataset({directory / "s.tar"}), Error);
+  const auto file = OpenWebdataset({directory / "s.tar", &index});
+  ASSERT_EQ(file->record_count(), 2u);
+  std::vector<std::byte> buffer;
+  EXPECT_EQ(TextOf(file->Value(0, 0, buffer)), "a/1");
+  EXPECT_EQ(TextOf(file->Value(0, 2, buffer)), "first");
+  EXPECT_EQ(TextOf(*file->Whole(0, buffer)), TarMemberText("a/1.jpg", "first") + TarMemberText("a/1.cls", "3\n"));
+  for (int time = 0; time < 2; ++time) {
+    EXPECT_THAT(ErrorOf([&] { file->Value(1, 2, buffer); }).message(),
+                HasSubstr("byte 3072: expected the header of a"));
+  }
+}
+
+TEST(Webdataset, ManyThreadsFindTheSamplesOfAnIndex) {
+  const test::TempDirectory directory;
+  std::vector<std::pair<std::string, std::string>> members;
+  for (int i = 0; i < 200; ++i) {
+    members.emplace_back(std::to_string(i) + ".txt", "text " + std::to_string(i));
+    members.emplace_back(std::to_string(i) + ".id", std::to_string(i));
+  }
+  const auto shard = TarText(members);
+  WriteFile(directory / "s.tar", shard);
+  const auto index = IndexOf(shard);
+  const auto file = OpenWebdataset({directory / "s.tar", &index});
+  std::vector<std::thread> threads;
+  std::atomic<int> wrong = 0;
+  for (int thread = 0; thread < 4; ++thread) {
+    threads.emplace_back([&] {
+      std::vector<std::byte> buffer;
+      for (std::uint64_t i = 0; i < 200; ++i) {
+        if (TextOf(file->Value(i, 2, buffer)) != "text " + std::to_string(i)) ++wrong;
+      }
+    });
+  }
+  for (auto& thread : threads) thread.join();
+  EXPECT_EQ(wrong, 0);
+}
+
+TEST(Webdataset, AnIndexOfAnotherShardIsNoticed) {
+  const test::TempDirectory directory;
+  WriteFile(directory / "s.tar", kShard);
+  const auto refusal = [&](const RecordIndex& index) {
+    return ErrorOf([&] {
+             const auto file = OpenWebdataset({directory / "s.tar", &index});
+             std::vector<std::byte> buffer;
+             file->Value(1, 1, buffer);
+           })
+        .message();
+  };
+  EXPECT_THAT(refusal({{0, 2048}, 1u << 20}), HasSubstr("the index of the records of")) << "it ends behind the file";
+  EXPECT_THAT(refusal({{2048, 0}, 4608}), HasSubstr("the index of the records of"));
+  EXPECT_THAT(refusal({{0, 2048, 2048}, 4608}), HasSubstr("found 0 samples where the index of records has one"));
+  EXPECT_THAT(refusal({{0, 4608}, 4608}), HasSubstr("found 2 samples"));
+  EXPECT_THAT(refusal({{0, 2048}, 3000}), HasSubstr("reaches over the end"));
+  EXPECT_THAT(refusal({{0, 1024}, 4608}), HasSubstr("the sample 'a/2' has a member 'jpg'"));
+}
+
 TEST(Webdataset, ReadsArrays) {
   const test::TempDirectory directory;
   WriteFile(directory / "s.tar", TarText({{"1.x.npy", NpyText(">u2", "(2,)", std::string("\0\1\0\2", 4))}}));
-  const auto file = OpenWebdataset(directory / "s.tar");
+  const auto file = OpenWebdataset({directory / "s.tar"});
   EXPECT_EQ(file->fields()[1], (TableField{"x.npy", NumberType::kUint16, {2}, false}));
   std::vector<std::byte> buffer;
   EXPECT_EQ(TextOf(file->Value(0, 1, buffer)), std::string("\1\0\2\0", 4));
@@ -71,18 +150,18 @@ TEST(Webdataset, RefusesAnArrayOfAnotherShape) {
   const test::TempDirectory directory;
   WriteFile(directory / "s.tar",
             TarText({{"1.npy", NpyText("|u1", "(2,)", "ab")}, {"2.npy", NpyText("|u1", "(3,)", "abc")}}));
-  const auto file = OpenWebdataset(directory / "s.tar");
+  const auto file = OpenWebdataset({directory / "s.tar"});
   std::vector<std::byte> buffer;
   EXPECT_THAT(ErrorOf([&] { file->Value(1, 1, buffer); }).message(),
               AllOf(HasSubstr("2.npy' is uint8 [3], in the first sample it is uint8 [2]")));
   WriteFile(directory / "o.tar", TarText({{"1.npy", NpyText("|O", "(2,)", "pickled!")}}));
-  EXPECT_THAT(ErrorOf([&] { OpenWebdataset(directory / "o.tar"); }).message(), HasSubstr("has the NumPy type '|O'"));
+  EXPECT_THAT(ErrorOf([&] { OpenWebdataset({directory / "o.tar"}); }).message(), HasSubstr("has the NumPy type '|O'"));
 }
 
 TEST(Webdataset, RefusesANumberThatIsNone) {
   const test::TempDirectory directory;
   WriteFile(directory / "s.tar", TarText({{"1.cls", "1"}, {"2.cls", "cat"}}));
-  const auto file = OpenWebdataset(directory / "s.tar");
+  const auto file = OpenWebdataset({directory / "s.tar"});
   std::vector<std::byte> buffer;
   EXPECT_THAT(ErrorOf([&] { file->Value(1, 1, buffer); }).message(), HasSubstr("2.cls' is no whole number"));
 }

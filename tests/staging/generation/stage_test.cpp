@@ -11,12 +11,14 @@
 #include "core/error.h"
 #include "core/files.h"
 #include "staging/copy/copy_pool.h"
+#include "staging/dataset/dataset_files.h"
 #include "staging/dataset/manifest.h"
 #include "staging/dataset/record_index.h"
 #include "staging/plan/tiers.h"
 #include "tests/staging/formats_support.h"
 #include "tests/staging/kernel_faults.h"
 #include "tests/staging/staging_support.h"
+#include "tests/staging/tar_support.h"
 
 namespace slipway::staging {
 namespace {
@@ -82,6 +84,18 @@ TEST_F(StageTest, CopiesChecksAndPublishes) {
   EXPECT_EQ(records[1].offsets, (std::vector<std::uint64_t>{0, kRecord + 16, 2 * (kRecord + 16)}));
   EXPECT_EQ(records[1].end, manifest.files[1].bytes.count);
   EXPECT_THAT(NamesOf(root_ / ".staging"), IsEmpty());
+}
+
+TEST_F(StageTest, TheIndexOfTarShardsSaysWhereSamplesBegin) {
+  const auto tars = files_ / "tars";
+  const auto shard = TarText({{"1.txt", "one"}, {"2.txt", "two"}});
+  Put(tars / "a.tar", shard);
+  Put(tars / "b.tar", TarText({{"3.txt", "three"}}));
+  const auto staged = Stage(PlanFor(RequestFor(tars, root_, DataFormat::kWebdataset)));
+  const auto index = DecodeRecordIndices(ReadFile(staged.directory / ManifestOf(staged).index.value().path));
+  EXPECT_THAT(index, ElementsAre(RecordIndex{{0, 1024}, 2048}, RecordIndex{{0}, 1024}));
+  const auto dataset = FindDatasetFiles(staged.directory);
+  EXPECT_EQ(dataset.files.at(0).index, index[0]);
 }
 
 TEST_F(StageTest, TheIndexOfACompressedFileIsOfWhatItInflatesTo) {

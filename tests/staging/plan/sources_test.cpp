@@ -11,6 +11,7 @@
 #include "core/error.h"
 #include "staging/plan/plan.h"
 #include "tests/staging/formats_support.h"
+#include "tests/staging/numpy_support.h"
 #include "tests/staging/staging_support.h"
 
 namespace slipway::staging {
@@ -20,6 +21,7 @@ namespace fs = std::filesystem;
 using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 class ListSourcesTest : public ::testing::Test {
  protected:
@@ -94,11 +96,25 @@ TEST_F(ListSourcesTest, SaysWhatAllSourcesHold) {
   Put(At("d/deep/a"), TfrecordText({"record"}));
   Put(At("d/README"), "text");
   Put(At("e"), TfrecordText({"record"}));
-  EXPECT_EQ(FormatOfSources({At("d"), At("e"), At("*")}), DataFormat::kTfrecord);
-  EXPECT_EQ(FormatOfSources({At("data-*.h5")}), DataFormat::kHdf5);
-  EXPECT_EQ(FormatOfSources({At("d"), At("data.h5")}), std::nullopt);
-  EXPECT_EQ(FormatOfSources({At("d/README")}), std::nullopt);
-  EXPECT_EQ(FormatOfSources({At("none")}), std::nullopt);
+  EXPECT_EQ(FormatsOfSources({At("d"), At("e"), At("*")}).One(), DataFormat::kTfrecord);
+  EXPECT_EQ(FormatsOfSources({At("data-*.h5")}).One(), DataFormat::kHdf5);
+  EXPECT_EQ(FormatsOfSources({At("d"), At("data.h5")}).One(), std::nullopt);
+  EXPECT_EQ(FormatsOfSources({At("d/README")}).One(), std::nullopt);
+  EXPECT_EQ(FormatsOfSources({At("none")}).One(), std::nullopt);
+  EXPECT_EQ(FormatsOfSources({At("d"), At("d/README")}).One(), std::nullopt) << "one source has no data";
+}
+
+TEST_F(ListSourcesTest, NamesTheFormatsOfAFolderThatHasSeveral) {
+  Put(At("d/a.tfrecord"), TfrecordText({"record"}));
+  Put(At("d/b.tfrecord"), TfrecordText({"record"}));
+  Put(At("d/mean.npy"), NpyText("<f4", "(1,)", "abcd"));
+  Put(At("d/picture.png"), PngText(1, 1));
+  const auto formats = FormatsOfSources({At("d")});
+  EXPECT_EQ(formats.One(), std::nullopt);
+  EXPECT_THAT(formats.WhyNotOne(), AllOf(HasSubstr("several formats: tfrecord ('"), HasSubstr(".tfrecord'), numpy ('"),
+                                         HasSubstr("d/mean.npy')"), Not(HasSubstr("picture"))));
+  EXPECT_THAT(Names({At("d")}, DataFormat::kTfrecord), ElementsAre("a.tfrecord", "b.tfrecord"));
+  EXPECT_THAT(Names({At("d")}, DataFormat::kNumpy), ElementsAre("mean.npy"));
 }
 
 TEST_F(ListSourcesTest, APatternMayMatchDirectories) {

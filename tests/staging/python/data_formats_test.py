@@ -109,6 +109,87 @@ def test_a_sample_of_another_form_is_named(tmp_path):
         slipway.data.open(tmp_path / "a.tar", fields=["cls"])
 
 
+def write_numpy(folder):
+    for part, labels in enumerate((LABELS[:11], LABELS[11:])):
+        numpy.savez(folder / f"part-{part}.npz", label=numpy.array(labels), image=numpy.ones((len(labels), 3), "f4"))
+
+
+def write_webdataset(folder):
+    for part, labels in enumerate((LABELS[:11], LABELS[11:])):
+        write_shard(folder / f"part-{part}.tar", [sample(label) for label in labels])
+
+
+def write_images(folder):
+    """A class for each image, so that its label is its number."""
+    for label in LABELS:
+        (folder / f"{label:04d}").mkdir()
+        (folder / f"{label:04d}/picture.png").write_bytes(png(label))
+
+
+FORMATS = {"webdataset": (write_webdataset, "cls"), "numpy": (write_numpy, "label"), "images": (write_images, "label")}
+
+
+class Labelled:
+    """A dataset of one format, of which only the label is read."""
+
+    def __init__(self, name, folder):
+        write, self.field = FORMATS[name]
+        self.folder = folder / name
+        self.folder.mkdir()
+        write(self.folder)
+
+    def loader(self, workers=0, position=None, **options):
+        batches = slipway.data.torch.Batches(self.folder, fields=[self.field], seed=3, **options)
+        if position is not None:
+            batches.position = position
+        return slipway.data.torch.DataLoader(batches, num_workers=workers)
+
+    def labels(self, loader):
+        return [batch[self.field].tolist() for batch in loader]
+
+    def order(self, epochs, **options):
+        """What the reader gives to one rank."""
+        reader = slipway.data.open(self.folder, fields=[self.field], seed=3, batch=1, **options)
+        return [sum((batch[self.field].tolist() for batch in reader), []) for _ in range(epochs)]
+
+
+@pytest.fixture(params=sorted(FORMATS))
+def labelled(request, tmp_path):
+    return Labelled(request.param, tmp_path)
+
+
+@pytest.mark.parametrize("workers", [0, 2])
+def test_every_format_is_shuffled_anew_in_each_epoch_and_the_same_with_workers(labelled, workers):
+    expected = labelled.order(2)
+    assert sorted(expected[0]) == sorted(expected[1]) == LABELS
+    assert LABELS != expected[0] != expected[1]
+    loader = labelled.loader(workers, batch=4, remainder="pad")
+    assert [sum(labelled.labels(loader), [])[:23] for _ in range(2)] == expected
+    in_order = slipway.data.open(labelled.folder, fields=[labelled.field], batch=23, order="in_order")
+    assert next(iter(in_order))[labelled.field].tolist() == LABELS
+
+
+def test_every_format_goes_on_behind_the_last_batch_and_on_other_ranks(labelled):
+    whole = labelled.order(1)[0]
+    loader = labelled.loader(2, batch=4)
+    first = next(iter(loader))[labelled.field].tolist()
+    position = loader.dataset.position
+    assert first == whole[:4] and position == {"epoch": 0, "records_done": 4}
+    for world, batch, workers in ((1, 4, 1), (2, 2, 0), (4, 1, 0)):
+        ranks = [labelled.labels(labelled.loader(workers, position, batch=batch, rank=rank, world=world))
+                 for rank in range(world)]
+        steps = [sorted(sum(step, [])) for step in zip(*ranks)]
+        assert steps == [sorted(whole[at:at + 4]) for at in (4, 8, 12, 16)]
+
+
+def test_every_format_has_records_by_number(labelled):
+    expected = labelled.order(2, rank=1, world=2)
+    records = slipway.data.torch.Records(labelled.folder, fields=[labelled.field], seed=3, rank=1, world=2)
+    for epoch in (1, 0):
+        records.set_epoch(epoch)
+        assert [int(records[at][labelled.field]) for at in range(len(records))] == expected[epoch]
+
+
 def test_arrays_of_numpy_in_several_files(tmp_path):
     for part, labels in enumerate((LABELS[:11], LABELS[11:])):
         save = numpy.savez if part else numpy.savez_compressed
