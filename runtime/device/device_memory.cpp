@@ -41,6 +41,13 @@ std::optional<DeviceAddress> StartOfAllocation(const Driver& driver, const void*
   return Ask<DeviceAddress>(driver, kRangeStart, data);
 }
 
+std::string BusOf(const DevicePlace& place) {
+  char text[32] = "";  // a CUdevice is the ordinal, as in HIP
+  const int code = place.driver->memory()->cuDeviceGetPCIBusId(text, sizeof text, place.ordinal);
+  place.driver->Check(code, "cuDeviceGetPCIBusId");
+  return text;
+}
+
 void RequireCpuMemory(const void* data, std::string_view what) {
   if (!PlaceOf(data)) return;
   throw RuntimeError(SLIPWAY_ERROR_DEVICE_MEMORY,

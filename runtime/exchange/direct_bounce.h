@@ -7,29 +7,25 @@
 #include <utility>
 
 #include "runtime/device/sum_kernel.h"
+#include "runtime/exchange/group_allreduce.h"
 #include "runtime/exchange/shared_device_memory.h"
-#include "runtime/group/group.h"
 
 namespace slipway::runtime {
 
 /// A message is copied part by part to this rank's block, combined by the GPUs of all ranks, and copied back. So memory
 /// of any allocator can be combined.
-class DirectBounce {
+class DirectBounce : public GroupAllreduce {
  public:
   static constexpr std::int64_t kBlockBytes = 32 << 20;
 
-  /// Whether GPUs can combine this at all.
-  static bool Knows(const Reduction& reduction) {
-    return SumKernel::Knows(reduction.dtype) && (reduction.op == SLIPWAY_SUM || reduction.op == SLIPWAY_MEAN);
-  }
   /// Null on all ranks where one of them cannot. Collective.
   static std::unique_ptr<DirectBounce> Make(const DevicePlace& place, Group& group);
 
-  const DevicePlace& place() const { return place_; }
+  const DevicePlace& place() const override { return place_; }
   /// Ends the use of the other ranks' blocks, which they may free when all ranks have done so.
-  void Close() { blocks_.reset(); }
-  /// As DeviceAllreduces::Allreduce().
-  void Allreduce(char* data, std::int64_t count, const Reduction& reduction, Group& group, StreamHandle stream);
+  void Close() override { blocks_.reset(); }
+  void Allreduce(char* data, std::int64_t count, const Reduction& reduction, Group& group,
+                 StreamHandle stream) override;
 
  private:
   DirectBounce(const DevicePlace& place, const Group& group);

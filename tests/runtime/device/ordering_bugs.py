@@ -18,7 +18,10 @@ STREAM = "runtime/device/stream.cpp"
 KERNEL = "runtime/device/sum_kernel.cpp"
 BENCH = "runtime/device/workbench.cpp"
 IMAGES = "runtime/exchange/device_images.cpp"
+COMBINED = "runtime/exchange/combined_tensors.cpp"
 DIRECT = "runtime/exchange/direct_tensors.cpp"
+NCCL_RANKS = "runtime/exchange/nccl_ranks.cpp"
+NCCL = "runtime/exchange/nccl_tensors.cpp"
 BOUNCE = "runtime/exchange/direct_bounce.cpp"
 PARTS = "runtime/exchange/allreduce_on_device.cpp"
 CPU = "runtime/exchange/cpu_images.cpp"
@@ -29,7 +32,7 @@ TEAM = "runtime/exchange/team.cpp"
 WITHOUT_LONG_MESSAGES = "-*.ALong*"
 TEAMS = "-*Allreduce*"
 TESTS = {STREAM: WITHOUT_LONG_MESSAGES, KERNEL: WITHOUT_LONG_MESSAGES, BENCH: WITHOUT_LONG_MESSAGES,
-         CPU: WITHOUT_LONG_MESSAGES, IMAGES: TEAMS, DIRECT: TEAMS, TEAM_DEVICE: TEAMS, TEAM: TEAMS}
+         CPU: WITHOUT_LONG_MESSAGES, IMAGES: TEAMS, COMBINED: TEAMS, DIRECT: TEAMS, NCCL_RANKS: TEAMS, NCCL: TEAMS, TEAM_DEVICE: TEAMS, TEAM: TEAMS}
 
 BUGS = [
     # Streams and what several operations share.
@@ -74,17 +77,26 @@ BUGS = [
         "  group.channel()->Meet(call);  // the values of all ranks are there\n", ""),
     Bug("direct_returns_before_others_have_summed", DIRECT,
         "  group.channel()->Meet(call);  // the sums of all ranks are there\n", ""),
-    Bug("direct_ignores_its_kernel", DIRECT, "    AwaitPoint(done_);\n", ""),
+    Bug("direct_ignores_its_kernel", DIRECT, "    AwaitPoint(done());\n", ""),
     Bug("direct_records_before_its_kernel", DIRECT,
-        "    kernel_.Launch(table, call.reduction.dtype, op_ == SLIPWAY_MEAN ? ranks_ : 1, sums_);\n"
-        "    done_.Record(sums_.handle());\n",
-        "    done_.Record(sums_.handle());\n"
-        "    kernel_.Launch(table, call.reduction.dtype, op_ == SLIPWAY_MEAN ? ranks_ : 1, sums_);\n"),
-    Bug("direct_records_arrivals_stream", DIRECT, "done_.Record(sums_.handle());", "done_.Record(arrivals_.handle());"),
-    Bug("direct_sums_on_arrivals_stream", DIRECT, "? ranks_ : 1, sums_);", "? ranks_ : 1, arrivals_);"),
-    Bug("direct_ignores_program_stream", DIRECT, "  made_.HoldBack(arrivals_.handle());\n", ""),
-    Bug("direct_takes_tensor_before_it_arrived", DIRECT,
+        "    kernel_.Launch(table, call.reduction.dtype, op_ == SLIPWAY_MEAN ? ranks_ : 1, sums());\n"
+        "    done().Record(sums().handle());\n",
+        "    done().Record(sums().handle());\n"
+        "    kernel_.Launch(table, call.reduction.dtype, op_ == SLIPWAY_MEAN ? ranks_ : 1, sums());\n"),
+    Bug("direct_records_default_stream", DIRECT, "done().Record(sums().handle());", "done().Record(nullptr);"),
+    Bug("combined_ignores_program_stream", COMBINED, "  made_.HoldBack(arrivals_.handle());\n", ""),
+    Bug("combined_takes_tensor_before_it_arrived", COMBINED,
         "if (!arrived_[static_cast<std::size_t>(tensor)].Reached()) return std::nullopt;", ""),
+
+    # A team's tensors that NCCL combines.
+    Bug("nccl_uses_default_stream", NCCL, "call.reduction, sums().handle());", "call.reduction, nullptr);"),
+    Bug("nccl_records_before_its_sums", NCCL,
+        "  ranks_->AllReduce(pieces, call.reduction, sums().handle());\n  done().Record(sums().handle());\n",
+        "  done().Record(sums().handle());\n  ranks_->AllReduce(pieces, call.reduction, sums().handle());\n"),
+    Bug("nccl_ignores_its_sums", NCCL_RANKS, "    if (point.Reached()) return true;\n", "    return true;\n"),
+    Bug("nccl_takes_begun_for_launched", NCCL_RANKS, "    if (code == Nccl::kInProgress) Settle(call);\n", ""),
+    Bug("nccl_joins_what_has_a_gap_elsewhere", NCCL,
+        "    here = static_cast<char>(here & of_all[i]);\n", "    here = static_cast<char>(here | of_all[i]);\n"),
 
     # Allreduce by the GPUs.
     Bug("bounce_ignores_program_stream", BOUNCE, "  made_.HoldBack(stream_.handle());\n", ""),
