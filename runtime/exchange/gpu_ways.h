@@ -28,7 +28,7 @@ struct GpuTask {
   DevicePlace place;
   std::span<const TensorInfo> tensors;
   const TeamSettings& settings;
-  bool plain = false;  ///< nobody but the exchange itself has to see the values
+  bool plain = false;  ///< only the exchange itself has to see the values
   const std::string& team;
 };
 

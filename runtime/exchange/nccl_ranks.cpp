@@ -196,22 +196,20 @@ void NcclRanks::Await(const DeviceEvent& point) {
 
 /// When a rank has died, its name says more than NCCL does.
 void NcclRanks::GiveUp(int code, const char* call) {
-  std::string message;
   try {
     nccl_.Check(code, call, communicator_);
   } catch (const RuntimeError& error) {
-    message = error.what();
+    Abort();
+    const auto end = Clock::now() + kTimeToName;
+    ranks_.waiter().Until([&] { return Clock::now() > end; }, [this] { return Others(); });
+    throw PartedError(error);
   }
-  Abort();
-  const auto end = Clock::now() + kTimeToName;
-  ranks_.waiter().Until([&] { return Clock::now() > end; }, [this] { return Others(); });
-  throw PartedError(SLIPWAY_ERROR_DEVICE, message);
 }
 
 void NcclRanks::Abort() {
   if (communicator_ == nullptr) return;
-  const InContext here(place_);
-  nccl_.ncclCommAbort(std::exchange(communicator_, nullptr));
+  const auto communicator = std::exchange(communicator_, nullptr);
+  WithoutErrors(place_, [&](const Driver&) { nccl_.ncclCommAbort(communicator); });
 }
 
 NcclRanks::~NcclRanks() {
