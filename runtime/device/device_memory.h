@@ -27,6 +27,10 @@ struct DevicePlace {
 /// driver. Errors: RuntimeError(DEVICE) for a driver that is too old. Source: CUDA Driver API, cuPointerGetAttribute.
 std::optional<DevicePlace> PlaceOf(const void* data);
 
+/// This device, with the context that programs and libraries of CUDA share. The context stays for the life of the
+/// process. Errors: DeviceError; only of a driver with Driver::memory().
+DevicePlace PlaceOn(const Driver& driver, int ordinal);
+
 /// The first byte of the allocation that `data` lies in. Nothing when the driver does not know it.
 std::optional<DeviceAddress> StartOfAllocation(const Driver& driver, const void* data);
 

@@ -86,7 +86,10 @@ bool Driver::TakeMemory(void* library) {
   };
   return take("cuMemAlloc_v2", "hipMalloc", to.cuMemAlloc) && take("cuMemFree_v2", "hipFree", to.cuMemFree) &&
          take("cuMemcpyDtoDAsync_v2", "hipMemcpyDtoDAsync", to.cuMemcpyDtoDAsync) &&
-         take("cuDeviceGetPCIBusId", "hipDeviceGetPCIBusId", to.cuDeviceGetPCIBusId);
+         take("cuDeviceGetPCIBusId", "hipDeviceGetPCIBusId", to.cuDeviceGetPCIBusId) &&
+         take("cuMemsetD8Async", "hipMemsetD8Async", to.cuMemsetD8Async) &&
+         take("cuCtxSynchronize", "hipDeviceSynchronize", to.cuCtxSynchronize) &&
+         (is_hip_ || Has(library, "cuDevicePrimaryCtxRetain", to.cuDevicePrimaryCtxRetain));
 }
 
 bool Driver::TakeDirect(void* library) {

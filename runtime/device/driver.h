@@ -90,6 +90,9 @@ class Driver {
     int (*cuMemFree)(DeviceAddress memory) = nullptr;
     int (*cuMemcpyDtoDAsync)(DeviceAddress to, DeviceAddress from, std::size_t bytes, StreamHandle stream) = nullptr;
     int (*cuDeviceGetPCIBusId)(char* text, int size, int device) = nullptr;
+    int (*cuMemsetD8Async)(DeviceAddress to, unsigned char value, std::size_t count, StreamHandle stream) = nullptr;
+    int (*cuCtxSynchronize)() = nullptr;
+    int (*cuDevicePrimaryCtxRetain)(void** context, int device) = nullptr;  ///< null: HIP
   };
   /// Null when the driver lacks one of them.
   const Memory* memory() const { return has_memory_ ? &memory_ : nullptr; }

@@ -87,6 +87,24 @@ def check_collectives():
     assert gathered[-1, 0].item() == slipway.size() - 1
 
 
+def check_memory():
+    """Memory of the library on the GPU is zeroed, exchanged where it lies, and used again."""
+    gpu = torch.cuda.current_device()
+    for dtype in (torch.float32, torch.bfloat16):
+        values = torch.rand(3_000_000, generator=torch.Generator().manual_seed(slipway.rank())).to(dtype)
+        there = slipway.alloc((3, 1_000_000), dtype, device=gpu)
+        assert there.is_cuda and not there.any(), dtype
+        there.copy_(values.view(3, -1))
+        slipway.allreduce(values)
+        slipway.allreduce(there)
+        assert same(values, there.view(-1)), dtype
+        address = there.data_ptr()
+        del there
+        slipway.barrier()  # any call frees what is not used
+        again = slipway.alloc((3, 1_000_000), dtype, device=gpu)
+        assert again.data_ptr() == address and not again.any(), dtype
+
+
 def check_nccl():
     """One rank has a GPU of its own, and NCCL adds up nothing to it; several share one, which is refused by name."""
     tensor = torch.arange(3_000_000, device="cuda", dtype=torch.float32)
@@ -163,7 +181,7 @@ def main():
     os.environ["SLIPWAY_METRICS"] = str(folder / "metrics.jsonl")
     slipway.init()
     torch.cuda.set_device(slipway.local_rank() % torch.cuda.device_count())
-    for check in (check_collectives, check_teams, check_nccl, check_training):
+    for check in (check_collectives, check_teams, check_memory, check_nccl, check_training):
         check()
         if slipway.rank() == 0:
             print(f"passed: {check.__name__} on {slipway.size()} ranks", flush=True)

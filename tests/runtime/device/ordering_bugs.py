@@ -101,21 +101,17 @@ BUGS = [
     # Allreduce by the GPUs.
     Bug("bounce_ignores_program_stream", BOUNCE, "  made_.HoldBack(stream_.handle());\n", ""),
     Bug("bounce_meets_before_its_copy", BOUNCE,
-        "  AwaitPoint(point_);\n  group.channel()->Meet(call);\n  kernel_.Launch",
-        "  group.channel()->Meet(call);\n  kernel_.Launch"),
-    Bug("bounce_sums_before_others_have_copied", BOUNCE,
-        "  group.channel()->Meet(call);\n  kernel_.Launch", "  kernel_.Launch"),
+        "  point_.Record(stream_.handle());\n  AwaitPoint(point_);\n}\n\n/// The values of all", "}\n\n/// The values of all"),
+    Bug("bounce_meets_before_the_program_is_done", BOUNCE,
+        "  AwaitPoint(point_);\n  channel.Meet(call, where);\n", "  channel.Meet(call, where);\n"),
+    Bug("bounce_takes_its_block_for_the_others_place", BOUNCE,
+        "    if (found != nullptr) spread.at[static_cast<std::size_t>(rank)] = found;\n", ""),
     Bug("bounce_records_before_its_kernel", BOUNCE,
-        "  kernel_.Launch(TableOf(call.count, call.reduction.dtype), call.reduction.dtype,\n"
-        "                 call.reduction.op == SLIPWAY_MEAN ? ranks_ : 1, stream_);\n"
-        "  point_.Record(stream_.handle());\n",
-        "  point_.Record(stream_.handle());\n"
-        "  kernel_.Launch(TableOf(call.count, call.reduction.dtype), call.reduction.dtype,\n"
-        "                 call.reduction.op == SLIPWAY_MEAN ? ranks_ : 1, stream_);\n"),
+        "                 stream_);\n  point_.Record(stream_.handle());\n", "                 stream_);\n"),
     Bug("bounce_ignores_its_kernel", BOUNCE,
-        "  AwaitPoint(point_);\n  group.channel()->Meet(call);\n}", "  group.channel()->Meet(call);\n}"),
+        "  AwaitPoint(point_);\n  group.channel()->Meet(call);\n  const auto", "  group.channel()->Meet(call);\n  const auto"),
     Bug("bounce_copies_back_before_others_have_summed", BOUNCE,
-        "  AwaitPoint(point_);\n  group.channel()->Meet(call);\n}", "  AwaitPoint(point_);\n}"),
+        "  AwaitPoint(point_);\n  group.channel()->Meet(call);\n  const auto", "  AwaitPoint(point_);\n  const auto"),
     Bug("bounce_forgets_program_stream", BOUNCE, "  point_.HoldBack(stream);\n", ""),
     Bug("bounce_reuses_point_of_its_kernel", BOUNCE,
         "  point_.Record(stream_.handle());\n  point_.HoldBack(stream);\n", "  point_.HoldBack(stream);\n"),

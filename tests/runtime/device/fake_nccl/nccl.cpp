@@ -292,6 +292,7 @@ int ncclCommInitRankConfig(void** result, int ranks, UniqueId id, int rank, Conf
   communicator->world = std::make_shared<World>(id.bytes, ranks, rank);
   communicator->blocking = config->blocking != 0;
   if (const int code = Enter("ncclCommInitRankConfig"); code != kSuccess) {
+    while (!communicator->world->complete()) std::this_thread::yield();  // a late rank would find no file
     communicator->world->Fail();
     return code;
   }
