@@ -145,7 +145,14 @@ SLIPWAY_API int slipway_group_size(int group);
  */
 SLIPWAY_API int slipway_alloc(int64_t bytes, void** memory);
 /**
- * Frees memory of slipway_alloc; NULL is allowed. No exchange may be using it. What is not freed stays valid after
+ * Memory of a GPU, zeroed: `device` is its number among those that the program sees. slipway_allreduce combines it where
+ * it lies, by the GPUs of a node, without a copy. What is freed waits for the next call of the same size, and is given
+ * back to the driver at the end of the process. SLIPWAY_ERROR_DEVICE where the program has loaded no driver of a GPU, or
+ * one that cannot share memory between processes (HIP). Since 0.1.0. Local.
+ */
+SLIPWAY_API int slipway_alloc_on_device(int64_t bytes, int device, void** memory);
+/**
+ * Frees memory of slipway_alloc and slipway_alloc_on_device; NULL is allowed. No exchange may be using it. What is not freed stays valid after
  * slipway_finalize, until the process ends. Local.
  */
 SLIPWAY_API int slipway_free(void* memory);
@@ -157,7 +164,7 @@ SLIPWAY_API int slipway_free(void* memory);
 SLIPWAY_API int slipway_broadcast(const slipway_tensor* tensors, int count, int root, int group);
 /**
  * Combines `count` elements over all ranks of the group, in place, the same bits on every rank. 16-bit floats are added
- * in float32. Collective.
+ * in float32, but by NCCL. Collective.
  */
 SLIPWAY_API int slipway_allreduce(void* data, int64_t count, slipway_dtype dtype, slipway_op op, int group);
 /** The same, of GPU memory, after what `stream` was given so far; later work of `stream` finds the result. Collective. */
@@ -196,10 +203,11 @@ SLIPWAY_API int slipway_register(const char* team, const slipway_tensor* tensors
  * Changes a team's settings before its first exchange. `settings` is JSON with any of
  *   {"mode": "sync"|"delayed", "lag": 1 to 1000, "sync_first": steps|"10%", "sync_last": steps|"10%",
  *    "accumulate": passes, "compress": "none"|"bf16"|"fp16", "clip_norm": norm, "check_finite": bool,
- *    "bucket_bytes": bytes, "op": "mean"|"sum", "gpu_exchange": "auto"|"staged"|"direct"}.
+ *    "bucket_bytes": bytes, "op": "mean"|"sum", "gpu_exchange": "auto"|"staged"|"direct"|"nccl"}.
  * With `accumulate` the program adds up the gradients of that many passes in the tensors, and must not clear them in
  * between; a mean of floats is then divided by the passes, too. Tensors in GPU memory are combined by the GPUs ("direct")
- * where these reach each other and nothing asks for the CPU, else they travel through its memory ("staged"). Of delayed gradients, the first synchronous step after delayed
+ * where these reach each other and nothing asks for the CPU, else they travel through its memory ("staged"), or by NCCL
+ * where it is named, or measured as faster and `deterministic` of the configuration is false. Of delayed gradients, the first synchronous step after delayed
  * ones adds what is still on its way, so that each gradient counts once. Collective.
  */
 SLIPWAY_API int slipway_configure_team(const char* team, const char* settings);

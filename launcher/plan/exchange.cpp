@@ -79,6 +79,11 @@ AlgorithmTable UsableTable(const ExchangePlan& exchange, const GradientsSpec& gr
   return exchange.table.Usable({canonical, gradients.compress != Compression::kNone});
 }
 
+/// NCCL adds up in an order of its own.
+bool PromisesBits(const GradientsSpec& gradients) {
+  return gradients.deterministic != Determinism::kOff && gradients.gpu_exchange != GpuExchangeWay::kNccl;
+}
+
 std::string WordsFor(const GradientsSpec& gradients) {
   std::string text(WordOf(gradients.mode));
   if (gradients.mode == GradientMode::kDelayed) {
@@ -86,7 +91,10 @@ std::string WordsFor(const GradientsSpec& gradients) {
   }
   if (gradients.compress != Compression::kNone) text += fmt::format(", {} on the wire", WordOf(gradients.compress));
   text += fmt::format(", buckets of {}", FormatBytes(gradients.bucket));
-  if (gradients.deterministic == Determinism::kOff) return text;
+  if (gradients.gpu_exchange != GpuExchangeWay::kAuto) {
+    text += fmt::format(", GPU memory {}", WordOf(gradients.gpu_exchange));
+  }
+  if (!PromisesBits(gradients)) return text;
   return text + (gradients.deterministic == Determinism::kOn ? ", the same bits in every run"
                                                              : ", the same bits wherever the ranks are");
 }
@@ -127,7 +135,8 @@ Json ToJson(const ExchangePlan& exchange, const GradientsSpec& gradients) {
               {"algorithms", exchange.table.ToText()},
               {"ranges", RangesOf(UsableTable(exchange, gradients))},
               {"tuned_by", exchange.tuned.empty() ? Json() : Json(exchange.tuned.string())},
-              {"bits", gradients.deterministic == Determinism::kOff ? Json() : ToJson(exchange.bits)}};
+              {"gpu_exchange", WordOf(gradients.gpu_exchange)},
+              {"bits", PromisesBits(gradients) ? ToJson(exchange.bits) : Json()}};
 }
 
 std::vector<std::string> ChangesOfBits(const Json& stored, const ExchangePlan& now) {

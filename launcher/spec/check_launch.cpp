@@ -68,6 +68,12 @@ void CheckAlgorithms(Report& report, const Draft& draft) {
   }
 }
 
+void CheckGpuExchange(Report& report, const Draft& draft) {
+  if (draft.At("gradients.gpu_exchange") != "nccl" || draft.At("gradients.deterministic") != "canonical") return;
+  report.Error(draft.PlaceOf("gradients.gpu_exchange"),
+               "NCCL adds up in an order of its own, which is not canonical; write gpu_exchange: auto");
+}
+
 void CheckResilience(Report& report, const Draft& draft) {
   if (!draft.Has("resilience.min_nodes") || !draft.Has("launch.nodes")) return;
   const auto least = draft.At("resilience.min_nodes").get<std::int64_t>();
@@ -141,6 +147,7 @@ void CheckLaunch(Report& report, const Draft& draft) {
   CheckGradients(report, draft);
   CheckBucket(report, draft);
   CheckAlgorithms(report, draft);
+  CheckGpuExchange(report, draft);
   CheckResilience(report, draft);
   CheckSpareNodes(report, draft);
   CheckDataOfSeveralNodes(report, draft);

@@ -150,6 +150,8 @@ WordTable<GradientMode> WordsOf(GradientMode);
 enum class Compression { kNone, kBf16, kFp16 };
 WordTable<Compression> WordsOf(Compression);
 enum class Determinism { kOff, kOn, kCanonical };
+enum class GpuExchangeWay { kAuto, kStaged, kDirect, kNccl };
+WordTable<GpuExchangeWay> WordsOf(GpuExchangeWay);
 
 /// A number of steps, or a share of all of them.
 struct StepCount {
@@ -169,7 +171,8 @@ struct GradientsSpec {
   Determinism deterministic = Determinism::kOn;
   Bytes bucket{4 << 20};
   std::string network = "unknown";  ///< between nodes; what runtime::NetworkOf knows
-  std::string algorithms;           ///< in the syntax of runtime::AlgorithmTable::With, checked; may be empty
+  GpuExchangeWay gpu_exchange = GpuExchangeWay::kAuto;
+  std::string algorithms;  ///< in the syntax of runtime::AlgorithmTable::With, checked; may be empty
 };
 
 struct TraceSpec {

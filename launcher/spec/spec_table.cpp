@@ -234,6 +234,9 @@ void Visit(SpecVisitor& visit, GradientsSpec& gradients) {
          "How the nodes are connected, which decides on the allreduce; a word for a machine's settings file.",
          "dragonfly"},
         gradients.network);
+  visit({"gpu_exchange", WordsFor<GpuExchangeWay>(), "auto",
+         "Who adds up tensors in GPU memory; with direct and nccl it is an error where they cannot.", "nccl"},
+        gradients.gpu_exchange);
   visit({"algorithms", Of(kText), "\"\"",
          "Which allreduce for which sizes of message, instead of the ones that `slipway plan` shows.",
          "recursive_doubling:0-8192;ring:8193-max"},

@@ -67,6 +67,15 @@ WordTable<Compression> WordsOf(Compression) {
   return kWords;
 }
 
+WordTable<GpuExchangeWay> WordsOf(GpuExchangeWay) {
+  static constexpr Word<GpuExchangeWay> kWords[] = {
+      {GpuExchangeWay::kAuto, "auto", "the GPUs of a node where they can; NCCL only with deterministic: false"},
+      {GpuExchangeWay::kStaged, "staged", "the CPU"},
+      {GpuExchangeWay::kDirect, "direct", "the GPUs of a node"},
+      {GpuExchangeWay::kNccl, "nccl", "NCCL, in an order of its own"}};
+  return kWords;
+}
+
 WordTable<OnTimeLimit> WordsOf(OnTimeLimit) {
   static constexpr Word<OnTimeLimit> kWords[] = {
       {OnTimeLimit::kStop, "stop", "end the run"},

@@ -225,16 +225,21 @@ std::vector<std::optional<Provenance>> ProvenancesOf(Runs runs, std::vector<std:
   return all;
 }
 
-Json BitsIn(const ComparedRun& run) {
+Json OfExchange(const ComparedRun& run, const char* member) {
   const auto exchange = run.plan.is_object() ? run.plan.value("exchange", Json::object()) : Json::object();
-  return exchange.is_object() ? exchange.value("bits", Json()) : Json();
+  return exchange.is_object() ? exchange.value(member, Json()) : Json();
+}
+
+const char* WhyNoBits(const ComparedRun& first, const ComparedRun& other) {
+  const bool nccl = OfExchange(first, "gpu_exchange") == "nccl" || OfExchange(other, "gpu_exchange") == "nccl";
+  return nccl ? "gradients.gpu_exchange is nccl" : "gradients.deterministic is false";
 }
 
 void AddReasonsOfExchange(const ComparedRun& first, const ComparedRun& other, std::vector<std::string>& reasons) {
-  const auto left = BitsIn(first);
-  const auto right = BitsIn(other);
+  const auto left = OfExchange(first, "bits");
+  const auto right = OfExchange(other, "bits");
   if (!left.is_object() || !right.is_object()) {
-    if (first.view.ranks > 1 || other.view.ranks > 1) reasons.emplace_back("gradients.deterministic is false");
+    if (first.view.ranks > 1 || other.view.ranks > 1) reasons.emplace_back(WhyNoBits(first, other));
     return;
   }
   if (left.value("hash", Json()) == right.value("hash", Json())) return;

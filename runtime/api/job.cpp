@@ -289,7 +289,8 @@ void Job::MakeTeam(TeamParts parts) {
 /// Collective.
 Json Job::TotalsOf(Team& team) {
   auto totals = team.trace().Totals(communicator());
-  totals["way"] = team.Way();
+  totals.update(team.GpuFacts());
+  bits_of_cpu_ = bits_of_cpu_ && team.HasBitsOfCpu();
   return totals;
 }
 
@@ -299,9 +300,9 @@ void Job::ForgetTeam(const std::string& name) {
   past_teams_.push_back(TotalsOf(team).dump());
   std::ranges::move(team.trace().TakeSpans(), std::back_inserter(past_spans_));
   communicator().Barrier();
-  const bool direct = team.SumsOnDevices();
+  const bool mapped = team.MapsMemory();
   teams_.erase(name);
-  if (direct) communicator().Barrier();  // the program may free memory that the other ranks had mapped
+  if (mapped) communicator().Barrier();  // the program may free memory that the other ranks had mapped
 }
 
 ParameterServer& Job::ServerOf(const std::string& name) {
@@ -369,6 +370,11 @@ std::exception_ptr Job::Leave() {
   return unwritten;
 }
 
+Json Job::BitsOfJob() {
+  return ToJson(BasisOfBits(all().selection().table, all().size(), all().topology().local_size(), settings_.canonical,
+                            settings_.gradients.bucket_bytes, Version()));
+}
+
 void Job::Report() {
   const auto attempt = communicator().BroadcastText(settings_.attempt_folder, 0);
   if (attempt.empty() || (teams_.empty() && past_teams_.empty())) return;
@@ -388,8 +394,7 @@ void Job::Report() {
              {"algorithms", all().selection().table.ToText()},
              {"canonical", settings_.canonical},
              {"bucket_bytes", settings_.gradients.bucket_bytes},
-             {"bits", ToJson(BasisOfBits(all().selection().table, placement.ranks, all().topology().local_size(),
-                                         settings_.canonical, settings_.gradients.bucket_bytes, Version()))},
+             {"bits", bits_of_cpu_ ? BitsOfJob() : Json()},
              {"teams", std::move(teams)}};
   WriteCommunicationReport(folder / "comm.json", std::move(facts), communicator());
   if (settings_.trace.chrome) WriteChromeTrace(folder / "trace.json", spans, communicator());

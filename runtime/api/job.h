@@ -101,6 +101,7 @@ class Job {
   Waiter NewWaiter(bool crowded) { return Waiter(watch_, Waiter::Manner::kForeground, crowded); }
   std::unique_ptr<StepSums> NewSums(const TeamParts& parts);
   Json TotalsOf(Team& team);
+  Json BitsOfJob();
   void Report();
   bool ThreadsMayCommunicate() const { return mpi_.in_use() && mpi_.thread_level() == MPI_THREAD_MULTIPLE; }
 
@@ -126,6 +127,7 @@ class Job {
   int teams_made_ = 0;                   ///< also those that are unregistered
   std::vector<std::string> past_teams_;  ///< entries of unregistered teams for comm.json: JSON
   std::vector<Span> past_spans_;
+  bool bits_of_cpu_ = true;  ///< of all teams
   std::unique_ptr<MetricsFile> metrics_;
   std::unique_ptr<RunLog> run_log_;
   std::map<std::string, std::unique_ptr<Team>> teams_;

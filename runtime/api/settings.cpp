@@ -105,6 +105,7 @@ JobSettings ReadSettings(const char* config) try {
   }
   settings.checkpoints = CheckpointSettings(json);
   settings.gradients = WithChanges({}, gradients);
+  settings.gradients.any_bits = gradients.value("deterministic", Json(true)) == false;
   settings.watch = WatchSettingsFrom(json, settings.attempt_folder);
   settings.trace = TraceSettingsFrom(json);
   settings.canonical = CanonicalFrom(gradients);

@@ -161,7 +161,18 @@ int slipway_alloc(int64_t bytes, void** memory) {
 }
 
 int slipway_free(void* memory) {
-  return Guard(__func__, [&] { CurrentJob().memory().pool.Free(memory); });
+  return Guard(__func__, [&] {
+    auto& known = CurrentJob().memory();
+    if (!known.devices.Free(memory)) known.pool.Free(memory);
+  });
+}
+
+int slipway_alloc_on_device(int64_t bytes, int device, void** memory) {
+  return Guard(__func__, [&] {
+    RequireArgument(memory != nullptr, "the result is a null pointer");
+    RequireCount(bytes);
+    *memory = CurrentJob().memory().devices.Allocate(device, bytes);
+  });
 }
 
 int slipway_report(int64_t step, const char* name, double value) {

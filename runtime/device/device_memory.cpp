@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <map>
+#include <mutex>
+
 namespace slipway::runtime {
 namespace {
 
@@ -39,6 +42,26 @@ std::optional<DevicePlace> PlaceOf(const void* data) {
 
 std::optional<DeviceAddress> StartOfAllocation(const Driver& driver, const void* data) {
   return Ask<DeviceAddress>(driver, kRangeStart, data);
+}
+
+DevicePlace PlaceOn(const Driver& driver, int ordinal) {
+  static std::mutex mutex;
+  static std::map<int, void*> contexts;
+  if (driver.hip() != nullptr) return {&driver, nullptr, ordinal};
+  const std::lock_guard lock(mutex);
+  const auto known = contexts.find(ordinal);
+  if (known != contexts.end()) return {&driver, known->second, ordinal};
+  void* context = nullptr;
+  driver.Check(driver.memory()->cuDevicePrimaryCtxRetain(&context, ordinal), "cuDevicePrimaryCtxRetain");
+  contexts.emplace(ordinal, context);
+  return {&driver, context, ordinal};
+}
+
+std::string BusOf(const DevicePlace& place) {
+  char text[32] = "";  // a CUdevice is the ordinal, as in HIP
+  const int code = place.driver->memory()->cuDeviceGetPCIBusId(text, sizeof text, place.ordinal);
+  place.driver->Check(code, "cuDeviceGetPCIBusId");
+  return text;
 }
 
 void RequireCpuMemory(const void* data, std::string_view what) {

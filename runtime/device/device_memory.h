@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
 
 #include "runtime/device/driver.h"
@@ -26,8 +27,15 @@ struct DevicePlace {
 /// driver. Errors: RuntimeError(DEVICE) for a driver that is too old. Source: CUDA Driver API, cuPointerGetAttribute.
 std::optional<DevicePlace> PlaceOf(const void* data);
 
+/// This device, with the context that programs and libraries of CUDA share. The context stays for the life of the
+/// process. Errors: DeviceError; only of a driver with Driver::memory().
+DevicePlace PlaceOn(const Driver& driver, int ordinal);
+
 /// The first byte of the allocation that `data` lies in. Nothing when the driver does not know it.
 std::optional<DeviceAddress> StartOfAllocation(const Driver& driver, const void* data);
+
+/// "0000:65:00.0", which tells devices of a machine apart. Errors: DeviceError; only of a driver with Driver::memory().
+std::string BusOf(const DevicePlace& place);
 
 /// Errors: RuntimeError(DEVICE_MEMORY) naming `what` when `data` points to memory of a device.
 void RequireCpuMemory(const void* data, std::string_view what);

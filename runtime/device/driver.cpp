@@ -65,7 +65,8 @@ bool Driver::Take(void* library) {
   take("cuEventQuery", "hipEventQuery", cuEventQuery);
   take("cuMemcpyDtoHAsync_v2", "hipMemcpyDtoHAsync", cuMemcpyDtoHAsync);
   take("cuMemcpyHtoDAsync_v2", "hipMemcpyHtoDAsync", cuMemcpyHtoDAsync);
-  has_direct_ = !is_hip_ && TakeDirect(library);
+  has_memory_ = TakeMemory(library);
+  has_direct_ = !is_hip_ && has_memory_ && TakeDirect(library);
   return true;
 }
 
@@ -78,11 +79,22 @@ void Driver::RequireComplete() const {
                   missing_));
 }
 
+bool Driver::TakeMemory(void* library) {
+  auto& to = memory_;
+  const auto take = [&](const char* of_cuda, const char* of_hip, auto*& function) {
+    return Has(library, is_hip_ ? of_hip : of_cuda, function);
+  };
+  return take("cuMemAlloc_v2", "hipMalloc", to.cuMemAlloc) && take("cuMemFree_v2", "hipFree", to.cuMemFree) &&
+         take("cuMemcpyDtoDAsync_v2", "hipMemcpyDtoDAsync", to.cuMemcpyDtoDAsync) &&
+         take("cuDeviceGetPCIBusId", "hipDeviceGetPCIBusId", to.cuDeviceGetPCIBusId) &&
+         take("cuMemsetD8Async", "hipMemsetD8Async", to.cuMemsetD8Async) &&
+         take("cuCtxSynchronize", "hipDeviceSynchronize", to.cuCtxSynchronize) &&
+         (is_hip_ || Has(library, "cuDevicePrimaryCtxRetain", to.cuDevicePrimaryCtxRetain));
+}
+
 bool Driver::TakeDirect(void* library) {
   auto& to = direct_;
-  return Has(library, "cuMemAlloc_v2", to.cuMemAlloc) && Has(library, "cuMemFree_v2", to.cuMemFree) &&
-         Has(library, "cuMemcpyDtoDAsync_v2", to.cuMemcpyDtoDAsync) &&
-         Has(library, "cuIpcGetMemHandle", to.cuIpcGetMemHandle) &&
+  return Has(library, "cuIpcGetMemHandle", to.cuIpcGetMemHandle) &&
          Has(library, "cuIpcOpenMemHandle_v2", to.cuIpcOpenMemHandle) &&
          Has(library, "cuIpcCloseMemHandle", to.cuIpcCloseMemHandle) &&
          Has(library, "cuModuleLoadData", to.cuModuleLoadData) && Has(library, "cuModuleUnload", to.cuModuleUnload) &&

@@ -84,11 +84,21 @@ class Driver {
   const Cuda* cuda() const { return is_hip_ ? nullptr : &cuda_; }
   const Hip* hip() const { return is_hip_ ? &hip_ : nullptr; }
 
-  /// What ranks need to combine in the memory of their GPUs. Copies through the CPU's memory do without.
-  struct Direct {
+  /// Memory of our own on a device, and which device it is. Copies through the CPU's memory do without.
+  struct Memory {
     int (*cuMemAlloc)(DeviceAddress* memory, std::size_t bytes) = nullptr;
     int (*cuMemFree)(DeviceAddress memory) = nullptr;
     int (*cuMemcpyDtoDAsync)(DeviceAddress to, DeviceAddress from, std::size_t bytes, StreamHandle stream) = nullptr;
+    int (*cuDeviceGetPCIBusId)(char* text, int size, int device) = nullptr;
+    int (*cuMemsetD8Async)(DeviceAddress to, unsigned char value, std::size_t count, StreamHandle stream) = nullptr;
+    int (*cuCtxSynchronize)() = nullptr;
+    int (*cuDevicePrimaryCtxRetain)(void** context, int device) = nullptr;  ///< null: HIP
+  };
+  /// Null when the driver lacks one of them.
+  const Memory* memory() const { return has_memory_ ? &memory_ : nullptr; }
+
+  /// What ranks need to combine in the memory of their GPUs, besides Memory.
+  struct Direct {
     int (*cuIpcGetMemHandle)(IpcHandle* handle, DeviceAddress memory) = nullptr;
     int (*cuIpcOpenMemHandle)(DeviceAddress* memory, IpcHandle handle, unsigned flags) = nullptr;
     int (*cuIpcCloseMemHandle)(DeviceAddress memory) = nullptr;
@@ -99,13 +109,14 @@ class Driver {
                           unsigned block_y, unsigned block_z, unsigned shared_bytes, StreamHandle stream,
                           void** parameters, void** extra) = nullptr;
   };
-  /// Null when the driver lacks one of them.
+  /// Null when the driver lacks one of them, or of Memory.
   const Direct* direct() const { return has_direct_ ? &direct_ : nullptr; }
 
  private:
   Driver() = default;
   static const Driver* Find();
   bool Take(void* library);
+  bool TakeMemory(void* library);
   bool TakeDirect(void* library);
 
   bool is_hip_ = false;
@@ -113,6 +124,8 @@ class Driver {
   Hip hip_;
   const char* missing_ = nullptr;
 
+  Memory memory_;
+  bool has_memory_ = false;
   Direct direct_;
   bool has_direct_ = false;
 };

@@ -100,7 +100,7 @@ void DeviceStream::CopyToDevice(void* to, const void* from, std::size_t bytes) {
 }
 
 void DeviceStream::CopyOnDevice(void* to, const void* from, std::size_t bytes) {
-  const auto copy = place_.driver->direct()->cuMemcpyDtoDAsync;
+  const auto copy = place_.driver->memory()->cuMemcpyDtoDAsync;
   place_.driver->Check(copy(AddressOf(to), AddressOf(from), bytes, handle_), "cuMemcpyDtoDAsync");
 }
 
@@ -110,12 +110,12 @@ void DeviceStream::Synchronize() {
 
 DeviceBlock::DeviceBlock(const DevicePlace& place, std::size_t bytes) : place_(place) {
   const InContext here(place_);
-  place_.driver->Check(place_.driver->direct()->cuMemAlloc(&memory_, bytes > 0 ? bytes : 1), "cuMemAlloc");
+  place_.driver->Check(place_.driver->memory()->cuMemAlloc(&memory_, bytes > 0 ? bytes : 1), "cuMemAlloc");
 }
 
 DeviceBlock::~DeviceBlock() {
   if (memory_ == 0) return;
-  WithoutErrors(place_, [this](const Driver& driver) { driver.direct()->cuMemFree(memory_); });
+  WithoutErrors(place_, [this](const Driver& driver) { driver.memory()->cuMemFree(memory_); });
 }
 
 PinnedRange::PinnedRange(const DevicePlace& place, void* memory, std::size_t bytes) : place_(place) {

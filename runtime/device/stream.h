@@ -86,7 +86,7 @@ class DeviceStream {
   StreamHandle handle() const { return handle_; }
   void CopyToCpu(void* to, const void* from, std::size_t bytes);
   void CopyToDevice(void* to, const void* from, std::size_t bytes);
-  /// Within the device, or between devices that reach each other. Only of a driver with Driver::direct().
+  /// Within the device, or between devices that reach each other. Only of a driver with Driver::memory().
   void CopyOnDevice(void* to, const void* from, std::size_t bytes);
   void Synchronize();
 
@@ -95,7 +95,7 @@ class DeviceStream {
   StreamHandle handle_ = nullptr;
 };
 
-/// Memory on the device. Only of a driver with Driver::direct().
+/// Memory on the device. Only of a driver with Driver::memory().
 class DeviceBlock {
  public:
   DeviceBlock(const DevicePlace& place, std::size_t bytes);

@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "runtime/collectives/allreduce.h"
+#include "runtime/exchange/direct_bounce.h"
+#include "runtime/exchange/nccl_allreduce.h"
 #include "runtime/exchange/shares.h"
 
 namespace slipway::runtime {
@@ -78,54 +80,68 @@ bool SplitsFreely(const Group& group, std::int64_t bytes) {
   return true;
 }
 
-DirectBounce* DeviceAllreduces::BounceOf(const DevicePlace& place, Group& group) {
+std::unique_ptr<GroupAllreduce> DeviceAllreduces::MakeByGpus(const DevicePlace& place, Group& group) const {
+  if (way_ == GpuExchange::kNccl) {
+    if (auto made = NcclAllreduce::Make(place, group)) return made;
+  }
+  return DirectBounce::Make(place, group);
+}
+
+GroupAllreduce* DeviceAllreduces::ByGpus(const DevicePlace& place, Group& group) {
   {
     const std::lock_guard lock(mutex_);
-    const auto known = bounces_.find(&group);
-    if (known != bounces_.end()) {
-      auto* bounce = known->second.get();
-      return bounce != nullptr && bounce->place() == place ? bounce : nullptr;
+    const auto known = by_gpus_.find(&group);
+    if (known != by_gpus_.end()) {
+      auto* made = known->second.get();
+      return made != nullptr && made->place() == place ? made : nullptr;
     }
   }
-  auto made = DirectBounce::Make(place, group);
+  auto made = MakeByGpus(place, group);
   const std::lock_guard lock(mutex_);
-  return bounces_.emplace(&group, std::move(made)).first->second.get();
+  return by_gpus_.emplace(&group, std::move(made)).first->second.get();
 }
 
 void DeviceAllreduces::Forget(Group& group) {
-  std::unique_ptr<DirectBounce> bounce;
+  std::unique_ptr<GroupAllreduce> made;
   {
     const std::lock_guard lock(mutex_);
-    const auto known = bounces_.find(&group);
-    if (known == bounces_.end()) return;
-    bounce = std::move(known->second);
-    bounces_.erase(known);
+    const auto known = by_gpus_.find(&group);
+    if (known == by_gpus_.end()) return;
+    made = std::move(known->second);
+    by_gpus_.erase(known);
   }
-  if (bounce == nullptr) return;
-  bounce->Close();
+  if (made == nullptr) return;
+  made->Close();
   group.communicator().Barrier();
 }
 
 void DeviceAllreduces::Close() {
   const std::lock_guard lock(mutex_);
-  for (const auto& [group, bounce] : bounces_) {
-    if (bounce != nullptr) bounce->Close();
+  for (const auto& [group, made] : by_gpus_) {
+    if (made != nullptr) made->Close();
   }
 }
 
 void DeviceAllreduces::Allreduce(const DevicePlace& place, void* data, std::int64_t count, const Reduction& reduction,
                                  Group& group, StreamHandle stream) {
   if (group.alone() || count == 0) return;
-  const auto element = static_cast<std::int64_t>(SizeOf(reduction.dtype));
-  auto* on_device = static_cast<char*>(data);
-  if (way_ != GpuExchange::kStaged && count * element > kSmallBytes && DirectBounce::Knows(reduction)) {
-    if (auto* bounce = BounceOf(place, group)) return bounce->Allreduce(on_device, count, reduction, group, stream);
+  const bool large = count * static_cast<std::int64_t>(SizeOf(reduction.dtype)) > kSmallBytes;
+  if (way_ != GpuExchange::kStaged && large && Nccl::Knows(reduction.dtype, reduction.op)) {
+    if (auto* by_gpus = ByGpus(place, group)) {
+      return by_gpus->Allreduce(static_cast<char*>(data), count, reduction, group, stream);
+    }
   }
+  AllreduceThroughCpu(place, data, count, reduction, group, stream, benches_);
+}
+
+void AllreduceThroughCpu(const DevicePlace& place, void* data, std::int64_t count, const Reduction& reduction,
+                         Group& group, StreamHandle stream, Workbenches& benches) {
+  const auto element = static_cast<std::int64_t>(SizeOf(reduction.dtype));
   const auto part = SplitsFreely(group, count * element) ? std::min(count, kPartBytes / element) : count;
   const auto slots = std::min<std::int64_t>(Workbench::kSlots, (count + part - 1) / part);
-  Workbenches::Lease bench(benches_, place, slots * part * element);
+  Workbenches::Lease bench(benches, place, slots * part * element);
   const InContext here(place);
-  PartByPart(on_device, count, reduction, part, group, *bench).CarryOut(stream);
+  PartByPart(static_cast<char*>(data), count, reduction, part, group, *bench).CarryOut(stream);
 }
 
 }  // namespace slipway::runtime

@@ -7,7 +7,7 @@
 #include <mutex>
 
 #include "runtime/device/workbench.h"
-#include "runtime/exchange/direct_bounce.h"
+#include "runtime/exchange/group_allreduce.h"
 #include "runtime/exchange/settings.h"
 #include "runtime/group/group.h"
 #include "runtime/reduction/reduction.h"
@@ -17,6 +17,12 @@ namespace slipway::runtime {
 /// Whether the bits of an allreduce of up to `bytes` bytes do not depend on how it is divided into messages.
 bool SplitsFreely(const Group& group, std::int64_t bytes);
 
+/// Combines `count` elements on a device through the CPU's memory, in place: while one part is combined, the next ones
+/// come and earlier ones go back. Later work of `stream` finds the result. Collective.
+/// Errors: as Allreduce(); DeviceError.
+void AllreduceThroughCpu(const DevicePlace& place, void* data, std::int64_t count, const Reduction& reduction,
+                         Group& group, StreamHandle stream, Workbenches& benches);
+
 /// The allreduces of a process, with what they keep from one to the next. Any thread, one for each group.
 class DeviceAllreduces {
  public:
@@ -25,13 +31,14 @@ class DeviceAllreduces {
   /// Combines `count` elements on a device over all ranks, in place, after what `stream` was given so far; later work
   /// of `stream` finds the result. Collective.
   ///
-  /// Way:    by the GPUs where these reach each other (DirectBounce). Else part by part through the CPU's memory, where
-  ///         the bits allow it: while one part is combined, the next ones come and earlier ones go back.
+  /// Way:    sums and means of floats by the GPUs, where these reach each other (DirectBounce), or by NCCL where that
+  /// is
+  ///         asked for. Else AllreduceThroughCpu().
   /// Memory: 32 MiB of the GPU; else four parts of 2 MiB, or the whole message.
   /// Errors: as Allreduce(); DeviceError.
   void Allreduce(const DevicePlace& place, void* data, std::int64_t count, const Reduction& reduction, Group& group,
                  StreamHandle stream);
-  /// kStaged: the GPUs never combine themselves. The same on all ranks.
+  /// kStaged: the GPUs never combine themselves; kNccl: by NCCL where it can be used. The same on all ranks.
   void Use(GpuExchange way) { way_ = way; }
   /// Before the group ends. Collective over it.
   void Forget(Group& group);
@@ -39,12 +46,13 @@ class DeviceAllreduces {
   void Close();
 
  private:
-  DirectBounce* BounceOf(const DevicePlace& place, Group& group);
+  GroupAllreduce* ByGpus(const DevicePlace& place, Group& group);
+  std::unique_ptr<GroupAllreduce> MakeByGpus(const DevicePlace& place, Group& group) const;
 
   Workbenches& benches_;
   GpuExchange way_ = GpuExchange::kAuto;
   std::mutex mutex_;
-  std::map<const Group*, std::unique_ptr<DirectBounce>> bounces_;  ///< null: not possible
+  std::map<const Group*, std::unique_ptr<GroupAllreduce>> by_gpus_;  ///< null: not possible
 };
 
 }  // namespace slipway::runtime

@@ -23,35 +23,69 @@ std::unique_ptr<DirectBounce> DirectBounce::Make(const DevicePlace& place, Group
   return bounce->blocks_ != nullptr ? std::move(bounce) : nullptr;
 }
 
-DirectBounce::DirectBounce(const DevicePlace& place, const Group& group)
+DirectBounce::DirectBounce(const DevicePlace& place, Group& group)
     : place_(place),
       rank_(group.rank()),
       ranks_(group.size()),
       kernel_(*SumKernel::Of(place)),
       block_(place, kBlockBytes),
+      pool_(group.memory().devices),
+      maps_(std::make_unique<PoolMaps>(place, pool_)),
       made_(place),
       point_(place),
       stream_(place) {}
 
-const SumTable& DirectBounce::TableOf(std::int64_t count, slipway_dtype dtype) {
-  const std::pair key(count, dtype);
+const SumTable& DirectBounce::TableOf(const Call& call, const std::vector<char*>& at) {
+  const auto dtype = call.reduction.dtype;
+  const std::tuple key(call.count, dtype, at);
   if (const auto known = tables_.find(key); known != tables_.end()) return known->second;
   if (tables_.size() >= kMostTables) tables_.clear();
-  const auto share = ShareOf(count, ranks_, rank_);
-  SumPart part{share.count, blocks_->Of(0)};
+  const auto share = ShareOf(call.count, ranks_, rank_);
+  SumPart part{share.count, at};
   for (auto& address : part.at) address += BytesOf(share.first, SizeOf(dtype));
   return tables_.emplace(key, SumTable(place_, {&part, 1}, stream_)).first->second;
 }
 
-/// What lies in the blocks of all ranks.
-void DirectBounce::CombinePart(const Call& call, Group& group) {
+void DirectBounce::CopyToBlock(const char* data, const Call& call) {
+  stream_.CopyOnDevice(block_.data(), data, BytesOf(call.count, SizeOf(call.reduction.dtype)));
+  point_.Record(stream_.handle());
   AwaitPoint(point_);
-  group.channel()->Meet(call);
-  kernel_.Launch(TableOf(call.count, call.reduction.dtype), call.reduction.dtype,
-                 call.reduction.op == SLIPWAY_MEAN ? ranks_ : 1, stream_);
+}
+
+/// The values of all ranks are there. Where a rank cannot map the memory of another, that one's goes to its block.
+DirectBounce::Spread DirectBounce::Meet(char* data, const Call& call, Group& group) {
+  auto& channel = *group.channel();
+  const auto where = pool_.Find(data, BytesOf(call.count, SizeOf(call.reduction.dtype)));
+  Spread spread{blocks_->Of(0), where.serial == 0};
+  if (spread.bounced) CopyToBlock(data, call);
+  AwaitPoint(point_);
+  channel.Meet(call, where);
+  std::vector<SharedLocation> locations;
+  for (int rank = 0; rank < ranks_; ++rank) locations.push_back(channel.LocationOf(rank));
+  bool again = false;
+  for (int rank = 0; rank < ranks_; ++rank) {
+    const auto& location = locations[static_cast<std::size_t>(rank)];
+    char* found = maps_->Reach(rank, location, group);
+    if (found != nullptr) spread.at[static_cast<std::size_t>(rank)] = found;
+    if (found != nullptr || location.serial == 0) continue;
+    again = true;
+    if (rank == rank_) spread.bounced = true;
+  }
+  if (!again) return spread;
+  if (spread.bounced && where.serial != 0) CopyToBlock(data, call);
+  channel.Meet(call);
+  return spread;
+}
+
+void DirectBounce::CombinePart(char* data, const Call& call, Group& group) {
+  const auto spread = Meet(data, call, group);
+  kernel_.Launch(TableOf(call, spread.at), call.reduction.dtype, call.reduction.op == SLIPWAY_MEAN ? ranks_ : 1,
+                 stream_);
   point_.Record(stream_.handle());
   AwaitPoint(point_);
   group.channel()->Meet(call);
+  const auto bytes = BytesOf(call.count, SizeOf(call.reduction.dtype));
+  if (spread.bounced) stream_.CopyOnDevice(data, block_.data(), bytes);
 }
 
 void DirectBounce::Allreduce(char* data, std::int64_t count, const Reduction& reduction, Group& group,
@@ -61,13 +95,10 @@ void DirectBounce::Allreduce(char* data, std::int64_t count, const Reduction& re
   const auto most = kBlockBytes / static_cast<std::int64_t>(element);
   made_.Record(stream);
   made_.HoldBack(stream_.handle());
+  point_.Record(stream_.handle());
   for (std::int64_t first = 0; first < count; first += most) {
-    const auto part = std::min(most, count - first);
-    char* at = data + BytesOf(first, element);
-    stream_.CopyOnDevice(block_.data(), at, BytesOf(part, element));
-    point_.Record(stream_.handle());
-    CombinePart({Call::Kind::kAllreduce, reduction, part, 0}, group);
-    stream_.CopyOnDevice(at, block_.data(), BytesOf(part, element));
+    const Call call{Call::Kind::kAllreduce, reduction, std::min(most, count - first), 0};
+    CombinePart(data + BytesOf(first, element), call, group);
   }
   point_.Record(stream_.handle());
   point_.HoldBack(stream);

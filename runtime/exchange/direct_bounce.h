@@ -4,37 +4,45 @@
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <utility>
+#include <tuple>
+#include <vector>
 
 #include "runtime/device/sum_kernel.h"
+#include "runtime/exchange/group_allreduce.h"
+#include "runtime/exchange/pool_maps.h"
 #include "runtime/exchange/shared_device_memory.h"
-#include "runtime/group/group.h"
 
 namespace slipway::runtime {
 
 /// A message is copied part by part to this rank's block, combined by the GPUs of all ranks, and copied back. So memory
-/// of any allocator can be combined.
-class DirectBounce {
+/// of any allocator can be combined. What lies in memory of slipway_alloc_on_device is combined where it lies.
+class DirectBounce : public GroupAllreduce {
  public:
   static constexpr std::int64_t kBlockBytes = 32 << 20;
 
-  /// Whether GPUs can combine this at all.
-  static bool Knows(const Reduction& reduction) {
-    return SumKernel::Knows(reduction.dtype) && (reduction.op == SLIPWAY_SUM || reduction.op == SLIPWAY_MEAN);
-  }
   /// Null on all ranks where one of them cannot. Collective.
   static std::unique_ptr<DirectBounce> Make(const DevicePlace& place, Group& group);
 
-  const DevicePlace& place() const { return place_; }
+  const DevicePlace& place() const override { return place_; }
   /// Ends the use of the other ranks' blocks, which they may free when all ranks have done so.
-  void Close() { blocks_.reset(); }
-  /// As DeviceAllreduces::Allreduce().
-  void Allreduce(char* data, std::int64_t count, const Reduction& reduction, Group& group, StreamHandle stream);
+  void Close() override {
+    blocks_.reset();
+    maps_.reset();
+  }
+  void Allreduce(char* data, std::int64_t count, const Reduction& reduction, Group& group,
+                 StreamHandle stream) override;
 
  private:
-  DirectBounce(const DevicePlace& place, const Group& group);
-  void CombinePart(const Call& call, Group& group);
-  const SumTable& TableOf(std::int64_t count, slipway_dtype dtype);
+  /// Where each rank's GPU finds a part, and whether this rank's is in its block.
+  struct Spread {
+    std::vector<char*> at;
+    bool bounced = false;
+  };
+  DirectBounce(const DevicePlace& place, Group& group);
+  void CombinePart(char* data, const Call& call, Group& group);
+  void CopyToBlock(const char* data, const Call& call);
+  Spread Meet(char* data, const Call& call, Group& group);
+  const SumTable& TableOf(const Call& call, const std::vector<char*>& at);
 
   DevicePlace place_;
   int rank_;
@@ -42,10 +50,12 @@ class DirectBounce {
   const SumKernel& kernel_;
   DeviceBlock block_;
   std::unique_ptr<SharedDeviceMemory> blocks_;  ///< of all ranks
-  DeviceEvent made_;                            ///< the program's stream
+  const DevicePool& pool_;
+  std::unique_ptr<PoolMaps> maps_;
+  DeviceEvent made_;  ///< the program's stream
   DeviceEvent point_;
   DeviceStream stream_;
-  std::map<std::pair<std::int64_t, slipway_dtype>, SumTable> tables_;
+  std::map<std::tuple<std::int64_t, slipway_dtype, std::vector<char*>>, SumTable> tables_;
 };
 
 }  // namespace slipway::runtime

@@ -29,25 +29,24 @@ std::unique_ptr<DirectTensors> DirectTensors::Make(const DevicePlace& place, std
 }
 
 DirectTensors::DirectTensors(const DevicePlace& place, std::span<const TensorInfo> tensors, slipway_op op,
-                             std::unique_ptr<SharedDeviceMemory> memory, const Group& group)
-    : place_(place),
-      tensors_(tensors.begin(), tensors.end()),
+                             std::unique_ptr<SharedDeviceMemory> memory, Group& group)
+    : CombinedTensors(place, tensors),
       op_(op),
+      group_(group),
       rank_(group.rank()),
       ranks_(group.size()),
       kernel_(*SumKernel::Of(place)),
-      memory_(std::move(memory)),
-      made_(place),
-      done_(place),
-      arrivals_(place),
-      sums_(place) {
-  for (std::size_t i = 0; i < tensors_.size(); ++i) arrived_.emplace_back(place);
+      memory_(std::move(memory)) {}
+
+/// The sums end before the mapping of the memory does.
+DirectTensors::~DirectTensors() {
+  WithoutErrors(place(), [this](const Driver&) { sums().Synchronize(); });
 }
 
 /// What this rank's GPU adds up.
 std::vector<SumPart> DirectTensors::PartsOf(const BucketPlan& plan) const {
   std::vector<Piece> pieces;
-  for (const int tensor : plan.tensors) pieces.push_back({nullptr, tensors_[static_cast<std::size_t>(tensor)].count()});
+  for (const int index : plan.tensors) pieces.push_back({nullptr, tensor(index).count()});
   std::vector<SumPart> parts;
   ForEachPart(pieces, ShareOf(plan.count, ranks_, rank_), [&](const Part& part) {
     SumPart sum{part.count, memory_->Of(static_cast<std::size_t>(plan.tensors[part.piece]))};
@@ -58,38 +57,23 @@ std::vector<SumPart> DirectTensors::PartsOf(const BucketPlan& plan) const {
 }
 
 void DirectTensors::SetBuckets(std::span<const BucketPlan> plans) {
-  for (const auto& plan : plans) {
-    const auto tag = static_cast<std::uint32_t>(buckets_.size() + 1);
-    buckets_.push_back(
-        {{Call::Kind::kAllreduce, {plan.dtype, op_}, plan.count, tag}, SumTable(place_, PartsOf(plan), sums_)});
-  }
-}
-
-void DirectTensors::Fetch(int tensor, StreamHandle stream) {
-  const InContext here(place_);
-  made_.Record(stream);
-  made_.HoldBack(arrivals_.handle());
-  arrived_[static_cast<std::size_t>(tensor)].Record(arrivals_.handle());
-  coming_.push_back(tensor);
-}
-
-std::optional<int> DirectTensors::TakeArrived() {
-  if (coming_.empty()) return std::nullopt;
-  const InContext here(place_);
-  const int tensor = coming_.front();
-  if (!arrived_[static_cast<std::size_t>(tensor)].Reached()) return std::nullopt;
-  coming_.pop_front();
-  return tensor;
+  OnAllRanks(group_.communicator(), [&] {
+    for (const auto& plan : plans) {
+      const auto tag = static_cast<std::uint32_t>(buckets_.size() + 1);
+      buckets_.push_back(
+          {{Call::Kind::kAllreduce, {plan.dtype, op_}, plan.count, tag}, SumTable(place(), PartsOf(plan), sums())});
+    }
+  });
 }
 
 void DirectTensors::Combine(std::size_t bucket, Group& group) {
   const auto& [call, table] = buckets_[bucket];
   group.channel()->Meet(call);  // the values of all ranks are there
   {
-    const InContext here(place_);
-    kernel_.Launch(table, call.reduction.dtype, op_ == SLIPWAY_MEAN ? ranks_ : 1, sums_);
-    done_.Record(sums_.handle());
-    AwaitPoint(done_);
+    const InContext here(place());
+    kernel_.Launch(table, call.reduction.dtype, op_ == SLIPWAY_MEAN ? ranks_ : 1, sums());
+    done().Record(sums().handle());
+    AwaitPoint(done());
   }
   group.channel()->Meet(call);  // the sums of all ranks are there
 }

@@ -77,9 +77,11 @@ void Apply(TeamSettings& settings, const std::string& name, const Json& value, b
   if (name == "check_finite") settings.check_finite = BoolFrom(name, value);
   if (name == "bucket_bytes") settings.bucket_bytes = IntegerFrom(name, value, 1);
   if (name == "gpu_exchange") {
-    settings.gpu_exchange = OneOf<GpuExchange>(
-        name, value,
-        {{"auto", GpuExchange::kAuto}, {"staged", GpuExchange::kStaged}, {"direct", GpuExchange::kDirect}});
+    settings.gpu_exchange = OneOf<GpuExchange>(name, value,
+                                               {{"auto", GpuExchange::kAuto},
+                                                {"staged", GpuExchange::kStaged},
+                                                {"direct", GpuExchange::kDirect},
+                                                {"nccl", GpuExchange::kNccl}});
   }
   if (name == "op") settings.op = OneOf<slipway_op>(name, value, {{"mean", SLIPWAY_MEAN}, {"sum", SLIPWAY_SUM}});
 }

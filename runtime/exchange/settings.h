@@ -25,9 +25,10 @@ struct StepShare {
 
 /// Who combines tensors in the memory of GPUs.
 enum class GpuExchange {
-  kAuto,    ///< the GPUs where they can, else the CPU
+  kAuto,    ///< the GPUs where they can, else the CPU; NCCL only where any bits are good
   kStaged,  ///< the CPU
-  kDirect,  ///< the GPUs, or it is an error
+  kDirect,  ///< the GPUs of a node, or it is an error
+  kNccl,    ///< NCCL, or it is an error
 };
 
 struct TeamSettings {
@@ -41,6 +42,7 @@ struct TeamSettings {
   std::int64_t bucket_bytes = 4 << 20;
   slipway_op op = SLIPWAY_MEAN;
   GpuExchange gpu_exchange = GpuExchange::kAuto;
+  bool any_bits = false;  ///< sums need not have the same bits in every run
 };
 
 /// `settings` with what `json` changes. Errors: RuntimeError(ARGUMENT) naming the field.

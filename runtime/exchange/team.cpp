@@ -81,7 +81,7 @@ void Team::Build() {
       bucket_of_[static_cast<std::size_t>(tensor)] = static_cast<int>(buckets_.size());
     buckets_.emplace_back(plan, values_, settings, slots_, static_cast<std::uint32_t>(buckets_.size() + 1), *group_);
   }
-  if (direct_ != nullptr) OnAllRanks(group_->communicator(), [&] { direct_->SetBuckets(plans); });
+  if (combined_ != nullptr) combined_->SetBuckets(plans);
   submitted_.assign(parts_.tensors.size(), 0);
   waiting_.assign(buckets_.size(), 0);
   if (progress_ == Progress::kThread && !group_->alone()) thread_ = std::thread([this] { Run(); });
@@ -241,7 +241,7 @@ void Team::ExchangeNext(std::unique_lock<std::mutex>& lock, Waiter::Manner manne
   const auto start = StepClock::now();
   const auto failure = ErrorOf([&] {
     group_->communicator().waiter().SetManner(manner);
-    if (direct_ != nullptr) return Parting([&] { direct_->Combine(index, *group_); });
+    if (combined_ != nullptr) return Parting([&] { combined_->Combine(index, *group_); });
     bucket.Exchange(slot, *group_);
     if (store) Parting([&] { device_->Store(bucket.plan().tensors); });
   });
@@ -287,9 +287,8 @@ void Team::AwaitThread(std::unique_lock<std::mutex>& lock) {
 void Team::Run() {
   std::unique_lock lock(mutex_);
   while (true) {
-    changed_.wait(lock, [&] {
-      return stop_ || ((HasWork() || Fetching()) && !failure_ && turn_ == ExchangeTurn::kFree);
-    });
+    changed_.wait(lock,
+                  [&] { return stop_ || ((HasWork() || Fetching()) && !failure_ && turn_ == ExchangeTurn::kFree); });
     if (stop_) return;
     if (HasWork()) {
       turn_ = Next(turn_, TurnEvent::kThreadBegins);

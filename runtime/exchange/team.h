@@ -15,8 +15,8 @@
 
 #include "runtime/exchange/bucket_exchange.h"
 #include "runtime/exchange/device_images.h"
-#include "runtime/exchange/direct_tensors.h"
 #include "runtime/exchange/exchange_turn.h"
+#include "runtime/exchange/gpu_ways.h"
 #include "runtime/exchange/settings.h"
 #include "runtime/exchange/step_sums.h"
 #include "runtime/group/group.h"
@@ -74,10 +74,13 @@ class Team {
   void LoadState(std::span<const char> state);
 
   StepTrace& trace() { return trace_; }
-  /// How its tensors are exchanged: "cpu"; of a GPU "direct" or "staged", or "none" for a lone rank.
-  const char* Way() const;
+  /// For comm.json: `way`, how its tensors are exchanged: "cpu"; of a GPU "staged", "direct", "nccl", "nccl_in_nodes",
+  /// or "none" for a lone rank; and how that was chosen.
+  Json GpuFacts() const;
   /// Whether other ranks have its tensors mapped.
-  bool SumsOnDevices() const { return direct_ != nullptr; }
+  bool MapsMemory() const { return combined_ != nullptr && combined_->MapsMemory(); }
+  /// Whether its sums have the bits that comm.json names.
+  bool HasBitsOfCpu() const { return combined_ == nullptr || combined_->HasBitsOfCpu(); }
   /// After Drain(), before a barrier: ends the use of the other ranks' memory. The team cannot be used again.
   void CloseDevices();
 
@@ -118,7 +121,7 @@ class Team {
   bool SplitsTensors() const;
   void FindValues();
   void MakeDeviceTensors(const DevicePlace& place);
-  std::unique_ptr<DirectTensors> MakeDirectTensors(const DevicePlace& place);
+  const char* Way() const;
   bool StoresAtOnce() const;
   void Return(bool stored, StreamHandle stream);
   void ExchangeNext(std::unique_lock<std::mutex>& lock, Waiter::Manner manner);
@@ -148,9 +151,10 @@ class Team {
   std::unique_ptr<DeviceTensors> device_;  ///< null: the tensors lie in CPU memory
   std::optional<StreamJoin> untouched_;    ///< of a device: where tensors were made that are not exchanged in this pass
   std::optional<StepTrace::Clock::time_point> first_copy_;  ///< of those that are under way
-  DirectTensors* direct_ = nullptr;        ///< the same, when the GPUs combine; null: the CPU does
-  std::vector<TensorInfo> values_;         ///< what is exchanged: the tensors, or their images
-  std::vector<int> bucket_of_;             ///< by value; -1: empty
+  CombinedTensors* combined_ = nullptr;                     ///< the same, when the GPUs combine; null: the CPU does
+  GpuWay way_;                                              ///< how that was chosen; its tensors are in `device_`
+  std::vector<TensorInfo> values_;                          ///< what is exchanged: the tensors, or their images
+  std::vector<int> bucket_of_;                              ///< by value; -1: empty
   std::vector<BucketExchange> buckets_;
   int slots_ = 0;
   Schedule schedule_;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <nlohmann/json.hpp>
 #include <numeric>
 #include <thread>
 
@@ -23,7 +24,7 @@ constexpr auto kSleepBetweenLooks = std::chrono::microseconds(20);
 constexpr std::int64_t kLeastPart = 1024;  ///< bytes of a tensor that travel by themselves
 
 /// GPUs meet twice for each bucket, and add it up faster than the link moves it: few large ones.
-constexpr std::int64_t kDirectBucketBytes = 32 << 20;
+constexpr std::int64_t kCombinedBucketBytes = 32 << 20;
 
 std::vector<int> AllIndices(std::size_t count) {
   std::vector<int> indices(count);
@@ -34,7 +35,7 @@ std::vector<int> AllIndices(std::size_t count) {
 }  // namespace
 
 void Team::FindValues() {
-  direct_ = nullptr;
+  combined_ = nullptr;
   device_.reset();
   untouched_.reset();
   values_.clear();
@@ -44,15 +45,17 @@ void Team::FindValues() {
     return;
   }
   untouched_.emplace(*place);
-  if (group_->alone() && IsPlain()) return;  // a lone rank's result is what it has
+  const bool by_nccl = parts_.settings.gpu_exchange == GpuExchange::kNccl;
+  if (group_->alone() && IsPlain() && !by_nccl) return;  // a lone rank's result is what it has
   MakeDeviceTensors(*place);
   values_ = device_->values();
 }
 
 void Team::MakeDeviceTensors(const DevicePlace& place) {
-  if (auto direct = MakeDirectTensors(place)) {
-    direct_ = direct.get();
-    device_ = std::move(direct);
+  way_ = ChooseGpuWay({place, parts_.tensors, parts_.settings, IsPlain(), parts_.name}, *group_);
+  if (way_.tensors != nullptr) {
+    combined_ = way_.tensors.get();
+    device_ = std::move(way_.tensors);
     return;
   }
   OnAllRanks(group_->communicator(), [&] {
@@ -61,37 +64,27 @@ void Team::MakeDeviceTensors(const DevicePlace& place) {
   });
 }
 
-/// Null on all ranks where the CPU has to see the values, or a rank cannot reach another's memory.
-/// Errors: RuntimeError(ARGUMENT) when the settings ask for it.
-std::unique_ptr<DirectTensors> Team::MakeDirectTensors(const DevicePlace& place) {
-  const auto& settings = parts_.settings;
-  if (settings.gpu_exchange == GpuExchange::kStaged) return nullptr;
-  auto direct = IsPlain() ? DirectTensors::Make(place, parts_.tensors, settings.op, *group_) : nullptr;
-  if (direct == nullptr && settings.gpu_exchange == GpuExchange::kDirect) {
-    throw RuntimeError(
-        SLIPWAY_ERROR_ARGUMENT,
-        fmt::format("team '{}' cannot be exchanged within the memory of GPUs: that is for float tensors, "
-                    "op sum or mean, mode sync without clip_norm, check_finite, compress and accumulate, on "
-                    "ranks of one node whose GPUs reach each other; set gpu_exchange to auto",
-                    parts_.name));
-  }
-  return direct;
-}
-
 /// The default of exchanges through the CPU is none of those between GPUs.
 std::int64_t Team::BucketBytes() const {
   const auto asked = parts_.settings.bucket_bytes;
-  return direct_ != nullptr && asked == TeamSettings().bucket_bytes ? kDirectBucketBytes : asked;
+  return combined_ != nullptr && asked == TeamSettings().bucket_bytes ? kCombinedBucketBytes : asked;
+}
+
+Json Team::GpuFacts() const {
+  Json facts{{"way", Way()}};
+  for (const auto& [way, milliseconds] : way_.measured) facts["measured_ms"][way] = milliseconds;
+  if (!way_.without_nccl.empty()) facts["without_nccl"] = way_.without_nccl;
+  return facts;
 }
 
 const char* Team::Way() const {
   if (!untouched_) return "cpu";
-  return direct_ != nullptr ? "direct" : device_ != nullptr ? "staged" : "none";
+  return combined_ != nullptr ? combined_->way() : device_ != nullptr ? "staged" : "none";
 }
 
 void Team::CloseDevices() {
   StopThread();
-  direct_ = nullptr;
+  combined_ = nullptr;
   device_.reset();
 }
 
@@ -153,7 +146,7 @@ void Team::CountArrived() {
   OnDevice([&] {
     while (const auto value = device_->TakeArrived()) Count(*value);
   });
-  if (!first_copy_ || Fetching() || direct_ != nullptr) return;
+  if (!first_copy_ || Fetching() || combined_ != nullptr) return;
   trace_.AddCopies(*first_copy_, StepTrace::Clock::now(), step_);
   first_copy_.reset();
 }

@@ -3,6 +3,7 @@
 
 #include <memory>
 
+#include "runtime/device/device_pool.h"
 #include "runtime/group/communicator.h"
 #include "runtime/group/node_channel.h"
 #include "runtime/group/point_to_point.h"
@@ -16,6 +17,7 @@ namespace slipway::runtime {
 struct ProcessMemory {
   SharedPool pool;
   PeerMemory peers;
+  DevicePool devices = {};
 };
 
 /// How collectives are chosen.

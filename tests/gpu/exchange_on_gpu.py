@@ -3,9 +3,12 @@
 Starts itself by mpirun. Without a GPU it says so and ends with status 77, which means skipped.
 """
 
+import json
 import os
+import pathlib
 import shutil
 import sys
+import tempfile
 
 import slipway
 import slipway.torch
@@ -84,6 +87,48 @@ def check_collectives():
     assert gathered[-1, 0].item() == slipway.size() - 1
 
 
+def check_memory():
+    """Memory of the library on the GPU is zeroed, exchanged where it lies, and used again."""
+    gpu = torch.cuda.current_device()
+    for dtype in (torch.float32, torch.bfloat16):
+        values = torch.rand(3_000_000, generator=torch.Generator().manual_seed(slipway.rank())).to(dtype)
+        there = slipway.alloc((3, 1_000_000), dtype, device=gpu)
+        assert there.is_cuda and not there.any(), dtype
+        there.copy_(values.view(3, -1))
+        slipway.allreduce(values)
+        slipway.allreduce(there)
+        assert same(values, there.view(-1)), dtype
+        address = there.data_ptr()
+        del there
+        slipway.barrier()  # any call frees what is not used
+        again = slipway.alloc((3, 1_000_000), dtype, device=gpu)
+        assert again.data_ptr() == address and not again.any(), dtype
+
+
+def check_nccl():
+    """One rank has a GPU of its own, and NCCL adds up nothing to it; several share one, which is refused by name."""
+    tensor = torch.arange(3_000_000, device="cuda", dtype=torch.float32)
+    wanted = tensor.clone()
+    if slipway.size() > 1:
+        try:
+            slipway.Team("nccl", [tensor], gpu_exchange="nccl")
+        except slipway.DeviceError as error:
+            assert "share GPU" in str(error), error
+            return
+        raise AssertionError("ranks that share a GPU were connected by NCCL")
+    team = slipway.Team("nccl", [tensor, torch.ones(5, device="cuda")], gpu_exchange="nccl")
+    for _ in range(20):
+        team.gradients()
+    assert same(tensor, wanted)
+
+
+def check_report(folder):
+    """After the end of the job: a team of one rank was exchanged by NCCL."""
+    teams = json.loads((folder / "comm.json").read_text())["teams"]
+    way = next(team["way"] for team in teams if team["team"] == "nccl")
+    assert way == "nccl", teams
+
+
 def check_training():
     """DistributedOptimizer and the backend train as one process with the whole batch does."""
     import torch.distributed
@@ -132,13 +177,20 @@ def start_ranks(ranks):
 def main():
     if len(sys.argv) > 1:
         start_ranks(sys.argv[1])
+    folder = pathlib.Path(tempfile.mkdtemp(prefix="slipway-gpu-"))
+    os.environ["SLIPWAY_METRICS"] = str(folder / "metrics.jsonl")
     slipway.init()
     torch.cuda.set_device(slipway.local_rank() % torch.cuda.device_count())
-    for check in (check_collectives, check_teams, check_training):
+    for check in (check_collectives, check_teams, check_memory, check_nccl, check_training):
         check()
         if slipway.rank() == 0:
             print(f"passed: {check.__name__} on {slipway.size()} ranks", flush=True)
+    alone = slipway.size() == 1
     slipway.finalize()
+    if alone:
+        check_report(folder)
+        print("passed: check_report")
+    shutil.rmtree(folder)
 
 
 if __name__ == "__main__":

@@ -153,6 +153,12 @@ TEST_F(Outside, TheHeaderIsC) { EXPECT_EQ(CallFromC(), 0); }
 
 TEST_F(Alone, InitTwiceIsRefused) { ExpectError(slipway_init(nullptr), SLIPWAY_ERROR_STATE, "called twice"); }
 
+TEST_F(Alone, MemoryOfAGpuNeedsADriver) {
+  if (::dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD) != nullptr) GTEST_SKIP() << "another test has loaded CUDA";
+  void* memory = nullptr;
+  ExpectError(slipway_alloc_on_device(8, 0, &memory), SLIPWAY_ERROR_DEVICE, "has loaded no driver of a GPU");
+}
+
 TEST_F(Alone, EveryCallWorks) {
   test::TempDirectory folder;
   slipway_finalize();

@@ -56,7 +56,8 @@ constexpr EnvironmentVariable kVariables[] = {
     {"SLIPWAY_BEST", kNotification, "metric and value of the best trial; empty without"},
     {"SLIPWAY_BEST_TRIAL", kNotification, "number of that trial"},
 
-    {"SLIPWAY_GPU_EXCHANGE", kLibraries, "who adds up tensors in GPU memory: `auto`, `staged`, `direct`"},
+    {"SLIPWAY_GPU_EXCHANGE", kLibraries, "who adds up tensors in GPU memory: `auto`, `staged`, `direct`, `nccl`"},
+    {"SLIPWAY_NCCL", kLibraries, "the file of NCCL or RCCL, instead of the one found in process or system"},
     {"SLIPWAY_ALGORITHMS", kLibraries, "allreduce algorithms by message size, before every other source"},
     {"SLIPWAY_ALGORITHM_TABLE", kLibraries, "file with a measured table of algorithms"},
     {"SLIPWAY_RANKS_PER_NODE", kLibraries, "treat so many ranks as one node, to test several nodes on one"},

@@ -1,6 +1,5 @@
 #include "launcher/cli/doctor/gpus.h"
 
-#include <dlfcn.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -11,6 +10,7 @@
 #include "launcher/cli/doctor/pinned_copies.h"
 #include "launcher/ranks/local/node_devices.h"
 #include "launcher/ranks/local/nvml.h"
+#include "runtime/device/nccl.h"
 #include "runtime/device/sum_kernel.h"
 
 namespace slipway::launcher {
@@ -23,19 +23,11 @@ constexpr const char* kShowGpus = "nvidia-smi shows the state of the GPUs, and w
 
 // ---- probing
 
-/// "2.21.5". Source: nccl.h, NCCL_VERSION.
-std::string NcclVersionText(int version) {
-  const int major_unit = version < 10'000 ? 1'000 : 10'000;
-  return fmt::format("{}.{}.{}", version / major_unit, version % major_unit / 100, version % 100);
-}
-
-std::optional<std::string> NcclVersion() {
-  void* library = ::dlopen("libnccl.so.2", RTLD_LAZY | RTLD_LOCAL);
-  if (library == nullptr) return {};
-  const auto get = reinterpret_cast<int (*)(int*)>(::dlsym(library, "ncclGetVersion"));
-  int version = 0;
-  if (get == nullptr || get(&version) != 0) return {};
-  return NcclVersionText(version);
+/// What a program without a framework of its own finds.
+void LookForNccl(const runtime::Driver& driver, GpuExchangeFacts& facts) try {
+  facts.nccl = runtime::Nccl::Of(driver).version();
+} catch (const runtime::RuntimeError& error) {
+  facts.no_nccl = error.what();
 }
 
 /// Before this process uses one. Nothing unless NVML has as many as `count`.
@@ -99,6 +91,7 @@ std::vector<std::pair<int, int>> GpusApart(const CudaDriver& cuda, int count) {
 void LookAtGpus(const CudaDriver& cuda, GpuExchangeFacts& facts) try {
   const auto* driver = runtime::Driver::Loaded();
   if (driver == nullptr) return;
+  LookForNccl(*driver, facts);
   driver->RequireComplete();
   facts.can_share = driver->direct() != nullptr;
   const int count = cuda.Count();
@@ -176,9 +169,9 @@ Finding JudgePeers(const GpuExchangeFacts& facts) {
               "nvidia-smi topo -p2p r shows why");
 }
 
-Finding JudgeNccl(const std::optional<std::string>& version) {
-  const auto text = version ? fmt::format("{}; the exchange does not need it", *version)
-                            : std::string("libnccl.so.2 not found; the exchange does not need it");
+Finding JudgeNccl(const GpuExchangeFacts& facts) {
+  const auto text = facts.nccl ? fmt::format("{}: gpu_exchange nccl can be used by ranks with a GPU each", *facts.nccl)
+                               : fmt::format("not used, and not needed: {}", facts.no_nccl);
   return Ok("nccl", text);
 }
 
@@ -211,12 +204,20 @@ std::optional<Obstacle> ObstacleOf(const GpuExchangeFacts& facts) {
                   "ranks on GPUs that reach each other use these directly: choose them by CUDA_VISIBLE_DEVICES"};
 }
 
+Finding JudgeAskedNccl(const GpuExchangeFacts& facts) {
+  constexpr const char* kBy = "ranks with a GPU each exchange GPU memory by NCCL";
+  if (facts.nccl) return Ok(kGpuExchange, fmt::format("{} {}: SLIPWAY_GPU_EXCHANGE says so", kBy, *facts.nccl));
+  return Fail(kGpuExchange, fmt::format("SLIPWAY_GPU_EXCHANGE is nccl: {}", facts.no_nccl),
+              "unset SLIPWAY_GPU_EXCHANGE, or name the library in SLIPWAY_NCCL");
+}
+
 Finding JudgeExchange(const GpuExchangeFacts& facts) {
   constexpr const char* kStagedText = "ranks of one node exchange GPU memory through pinned memory (staged)";
   if (!facts.wrong_setting.empty()) return Fail(kGpuExchange, facts.wrong_setting, "unset SLIPWAY_GPU_EXCHANGE");
   if (facts.asked == runtime::GpuExchange::kStaged) {
     return Ok(kGpuExchange, fmt::format("{}: SLIPWAY_GPU_EXCHANGE says so", kStagedText));
   }
+  if (facts.asked == runtime::GpuExchange::kNccl) return JudgeAskedNccl(facts);
   const auto obstacle = ObstacleOf(facts);
   if (!obstacle) return Ok(kGpuExchange, "ranks of one node exchange GPU memory by the GPUs (direct)");
   if (facts.asked == runtime::GpuExchange::kDirect) {
@@ -252,7 +253,6 @@ GpuExchangeFacts ProbeGpuExchange() {
   }
   ReadSetting(facts);
   facts.version = cuda->Version();
-  facts.nccl = NcclVersion();
   LookAtGpus(*cuda, facts);
   return facts;
 }
@@ -261,7 +261,7 @@ Findings Judge(const GpuExchangeFacts& facts) {
   if (!facts.has_driver) return {Ok(kGpuExchange, "no NVIDIA driver: GPU memory is not used")};
   if (facts.no_start) return {JudgeNoStart(*facts.no_start)};
   if (!facts.too_old.empty()) {
-    return {Warn(kGpuExchange, facts.too_old, "nvidia-smi shows the version of the driver"), JudgeNccl(facts.nccl)};
+    return {Warn(kGpuExchange, facts.too_old, "nvidia-smi shows the version of the driver"), JudgeNccl(facts)};
   }
   const auto count = facts.gpus.size();
   Findings findings{Ok("gpu driver", fmt::format("CUDA {}, {} GPU{}", facts.version, count, count == 1 ? "" : "s"))};
@@ -269,7 +269,7 @@ Findings Judge(const GpuExchangeFacts& facts) {
     AddGpuFindings(facts.gpus[i], static_cast<int>(i), facts.can_share, findings);
   }
   if (count > 1) findings.push_back(JudgePeers(facts));
-  findings.push_back(JudgeNccl(facts.nccl));
+  findings.push_back(JudgeNccl(facts));
   findings.push_back(JudgeExchange(facts));
   return findings;
 }

@@ -49,7 +49,8 @@ struct GpuExchangeFacts {
   bool can_share = false;                  ///< the driver has what ranks need to reach each other's memory
   std::vector<GpuFacts> gpus;              ///< by CUDA's numbers
   std::vector<std::pair<int, int>> apart;  ///< GPUs that do not reach each other
-  std::optional<std::string> nccl;         ///< its version
+  std::optional<std::string> nccl;         ///< its version; nothing: it cannot be used
+  std::string no_nccl;                     ///< why
 };
 
 /// Cost: without a driver almost nothing. Else a context on each GPU, up to a second each, and copies of 64 MiB, below

@@ -42,6 +42,7 @@ PROTOTYPES = {
     "slipway_group_rank": (_INT, [_INT]),
     "slipway_group_size": (_INT, [_INT]),
     "slipway_alloc": (_INT, [_INT64, ctypes.POINTER(_MEMORY)]),
+    "slipway_alloc_on_device": (_INT, [_INT64, _INT, ctypes.POINTER(_MEMORY)]),
     "slipway_free": (_INT, [_MEMORY]),
     "slipway_broadcast": (_INT, [_TENSORS, _INT, _INT, _INT]),
     "slipway_allreduce": (_INT, [_MEMORY, _INT64, _INT, _INT, _INT]),

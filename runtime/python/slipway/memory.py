@@ -31,21 +31,41 @@ class Block:
         return torch.frombuffer(self.bytes, dtype=dtype, count=elements(shape), offset=offset).reshape(shape)
 
 
+class DeviceBlock:
+    """Memory of slipway_alloc_on_device, zeroed, for all that takes __cuda_array_interface__. It lives as long as this."""
+
+    def __init__(self, shape, typestr, size, device):
+        address = ctypes.c_void_p()
+        _calls.call("slipway_alloc_on_device", size, device, ctypes.byref(address))
+        self.__cuda_array_interface__ = {"shape": shape, "typestr": typestr, "data": (address.value, False),
+                                         "version": 3}
+        weakref.finalize(self, _calls.free_later, address.value).atexit = False
+
+
 def _is_torch_dtype(dtype):
     torch = sys.modules.get("torch")
     return torch is not None and hasattr(torch, "dtype") and isinstance(dtype, torch.dtype)
 
 
-def alloc(shape, dtype="float32"):
-    """A zeroed array in memory of slipway_alloc: a torch tensor if `dtype` is torch's, otherwise NumPy's. Local."""
+def alloc(shape, dtype="float32", device=None):
+    """A zeroed array in memory of slipway_alloc: a torch tensor if `dtype` is torch's, otherwise NumPy's. Local.
+
+    `device`: the number of a GPU, for memory there. Without torch's dtype it is an object for cupy.asarray and its like.
+    """
     shape = (shape,) if isinstance(shape, int) else tuple(shape)
     if any(length < 0 for length in shape):
         raise ArgumentError(f"the shape {shape} has a negative length")
     if _is_torch_dtype(dtype):
         import torch
+        if device is not None:
+            size = elements(shape) * torch.empty(0, dtype=dtype).element_size()
+            block = DeviceBlock((size,), "|u1", size, device)
+            return torch.as_tensor(block, device=f"cuda:{device}").view(dtype).view(shape)
         return Block(elements(shape) * torch.empty(0, dtype=dtype).element_size()).torch(shape, dtype)
     import numpy
     dtype = numpy.dtype(dtype)
+    if device is not None:
+        return DeviceBlock(shape, dtype.str, elements(shape) * dtype.itemsize, device)
     return Block(elements(shape) * dtype.itemsize).numpy(shape, dtype)
 
 

@@ -75,13 +75,14 @@ TEST(RuntimeConfiguration, HasWhatTheSpecSays) {
   const auto config = ConfigurationOf(
       "gradients: {mode: delayed, lag: 3, sync_first: 7%, sync_last: 5, accumulate: 4, compress: fp16, clip_norm: "
       "0.5,\n"
-      "  check_finite: true, deterministic: canonical, bucket: 64KiB, network: fat_tree, algorithms: 'ring:0-max'}\n"
+      "  check_finite: true, deterministic: canonical, bucket: 64KiB, network: fat_tree, algorithms: 'ring:0-max',\n"
+      "  gpu_exchange: staged}\n"
       "resilience: {stall_after: 3s}\n"
       "trace: {every: 0, chrome: true, sums: 50}\n");
   EXPECT_EQ(config["gradients"].dump(),
             R"({"mode":"delayed","lag":3,"sync_first":"7%","sync_last":5,"accumulate":4,"compress":"fp16",)"
             R"("clip_norm":0.5,"check_finite":true,"bucket_bytes":65536,"deterministic":"canonical",)"
-            R"("network":"fat_tree","algorithms":"ring:0-max"})");
+            R"("network":"fat_tree","algorithms":"ring:0-max","gpu_exchange":"staged"})");
   EXPECT_EQ(config["resilience"].dump(), R"({"stall_after_s":3.0})");
   EXPECT_EQ(config["trace"].dump(), R"({"every":0,"chrome":true,"sums":50})");
 }

@@ -107,6 +107,8 @@ TEST(Compare, ExpectsNothingOfEnsemblesBrokenPlansAndRandomOrders) {
   auto random = Trained("b");
   random.plan["exchange"]["bits"] = Json();
   EXPECT_THAT(OfTwo(random, random).bits[0].reasons, ElementsAre("gradients.deterministic is false"));
+  random.plan["exchange"]["gpu_exchange"] = "nccl";
+  EXPECT_THAT(OfTwo(Trained("a"), random).bits[0].reasons, ElementsAre("gradients.gpu_exchange is nccl"));
   auto unrecorded = Trained("b");
   unrecorded.view.provenance = Json();
   const auto comparison = OfTwo(Trained("a"), unrecorded);

@@ -81,8 +81,8 @@ class TwinTeams {
 };
 
 TEST_F(OnDevice, AnAllreduceHasTheBitsOfTheCpu) {
-  for (const auto dtype : {SLIPWAY_FLOAT32, SLIPWAY_FLOAT64, SLIPWAY_FLOAT16, SLIPWAY_BFLOAT16, SLIPWAY_INT32,
-                           SLIPWAY_INT64}) {
+  for (const auto dtype :
+       {SLIPWAY_FLOAT32, SLIPWAY_FLOAT64, SLIPWAY_FLOAT16, SLIPWAY_BFLOAT16, SLIPWAY_INT32, SLIPWAY_INT64}) {
     for (const auto op : {SLIPWAY_SUM, SLIPWAY_MEAN, SLIPWAY_MIN, SLIPWAY_MAX, SLIPWAY_PRODUCT}) {
       for (const std::int64_t count : {0, 1, 1000, 40000}) {
         auto here = RandomBytes(dtype, count, Seed(0, 0));
@@ -116,6 +116,71 @@ TEST_F(OnDevice, ALongAllreduceGoesPartByPart) {
   }
 }
 
+/// Memory of the library is neither copied nor mapped again; also where another rank has memory of its own.
+TEST_F(OnDevice, MemoryOfTheLibraryIsCombinedWhereItLies) {
+  constexpr std::int64_t kCount = 400'000;
+  void* ours = nullptr;
+  ASSERT_EQ(slipway_alloc_on_device(3 * kCount * 4, 0, &ours), SLIPWAY_OK) << slipway_error_message();
+  GpuBuffer ordinary(kCount * sizeof(float));
+  GpuStream stream;
+  for (const auto order : {FAKE_GPU_LAZY, FAKE_GPU_EAGER, FAKE_GPU_RANDOM}) {
+    fake_gpu_set_order(order, 3);
+    for (int round = 0; round < 4; ++round) {
+      const bool mixed = round >= 2 && Rank() == 0;
+      auto here = RandomBytes(SLIPWAY_FLOAT32, kCount, Seed(round, 0));
+      // Another place on each rank.
+      GpuView there(mixed ? ordinary.data() : static_cast<float*>(ours) + 1000 * Rank() + kCount * (round % 2),
+                    here.size());
+      there.Fill(here.data(), stream.handle());
+      const auto copies = fake_gpu_calls("cuMemcpyDtoDAsync_v2");
+      const auto maps = fake_gpu_calls("cuIpcOpenMemHandle_v2");
+      ASSERT_EQ(slipway_allreduce_on_stream(there.data(), kCount, SLIPWAY_FLOAT32, SLIPWAY_MEAN, SLIPWAY_ALL,
+                                            stream.handle()),
+                SLIPWAY_OK)
+          << slipway_error_message();
+      EXPECT_EQ(fake_gpu_calls("cuMemcpyDtoDAsync_v2") - copies, mixed && Ranks() > 1 ? 2u : 0u);
+      if (round > 0) {
+        EXPECT_EQ(fake_gpu_calls("cuIpcOpenMemHandle_v2"), maps);
+      }
+      ASSERT_EQ(slipway_allreduce(here.data(), kCount, SLIPWAY_FLOAT32, SLIPWAY_MEAN, SLIPWAY_ALL), SLIPWAY_OK);
+      EXPECT_TRUE(there.Read(stream.handle()) == here) << "round " << round << ", order " << order;
+    }
+  }
+  EXPECT_EQ(slipway_free(ours), SLIPWAY_OK) << slipway_error_message();
+}
+
+TEST_F(OnDevice, MemoryOfTheLibraryIsZeroedAndUsedAgain) {
+  void* first = nullptr;
+  void* second = nullptr;
+  ASSERT_EQ(slipway_alloc_on_device(1000, 0, &first), SLIPWAY_OK) << slipway_error_message();
+  ASSERT_EQ(slipway_alloc_on_device(1000, 0, &second), SLIPWAY_OK) << slipway_error_message();
+  EXPECT_NE(first, second);
+  GpuView view(first, 1000);
+  EXPECT_EQ(view.Read(nullptr), std::vector<char>(1000));
+  const std::vector<char> ones(1000, 1);
+  view.Fill(ones.data(), nullptr);
+  EXPECT_EQ(slipway_free(first), SLIPWAY_OK);
+  EXPECT_EQ(slipway_free(first), SLIPWAY_ERROR_ARGUMENT);
+  void* again = nullptr;
+  ASSERT_EQ(slipway_alloc_on_device(1000, 0, &again), SLIPWAY_OK) << slipway_error_message();
+  EXPECT_EQ(again, first);
+  EXPECT_EQ(view.Read(nullptr), std::vector<char>(1000));
+  EXPECT_EQ(slipway_free(again), SLIPWAY_OK);
+  EXPECT_EQ(slipway_free(second), SLIPWAY_OK);
+}
+
+TEST_F(OnDevice, MemoryThatTheDriverDoesNotGiveIsAnError) {
+  void* memory = nullptr;
+  EXPECT_EQ(slipway_alloc_on_device(-1, 0, &memory), SLIPWAY_ERROR_ARGUMENT);
+  EXPECT_EQ(slipway_alloc_on_device(8, 0, nullptr), SLIPWAY_ERROR_ARGUMENT);
+  EXPECT_EQ(slipway_alloc_on_device(8, 99, &memory), SLIPWAY_ERROR_DEVICE);
+  EXPECT_NE(std::string(slipway_error_message()).find("CUDA_ERROR_INVALID_DEVICE"), std::string::npos)
+      << slipway_error_message();
+  EXPECT_EQ(slipway_alloc_on_device(std::int64_t{1} << 50, 0, &memory), SLIPWAY_ERROR_OUT_OF_MEMORY);
+  fake_gpu_fail_call("cuIpcGetMemHandle", 1, kNotSupported);
+  EXPECT_EQ(slipway_alloc_on_device(std::int64_t{9} << 20, 0, &memory), SLIPWAY_ERROR_DEVICE);
+}
+
 TEST_F(OnDevice, OtherCollectivesGoThroughTheCpu) {
   constexpr std::int64_t kCount = 3000;
   const auto own = RandomBytes(SLIPWAY_FLOAT32, kCount, Seed(2, 0));
@@ -140,12 +205,12 @@ TEST_F(OnDevice, OtherCollectivesGoThroughTheCpu) {
   EXPECT_EQ(gathered.Read(nullptr), wanted);
 
   std::vector<char> own_part(own.size());
-  ASSERT_EQ(slipway_reduce_scatter(wanted.data(), own_part.data(), counts.data(), SLIPWAY_FLOAT32, SLIPWAY_SUM,
-                                   SLIPWAY_ALL),
-            SLIPWAY_OK);
-  ASSERT_EQ(slipway_reduce_scatter(gathered.data(), buffer.data(), counts.data(), SLIPWAY_FLOAT32, SLIPWAY_SUM,
-                                   SLIPWAY_ALL),
-            SLIPWAY_OK)
+  ASSERT_EQ(
+      slipway_reduce_scatter(wanted.data(), own_part.data(), counts.data(), SLIPWAY_FLOAT32, SLIPWAY_SUM, SLIPWAY_ALL),
+      SLIPWAY_OK);
+  ASSERT_EQ(
+      slipway_reduce_scatter(gathered.data(), buffer.data(), counts.data(), SLIPWAY_FLOAT32, SLIPWAY_SUM, SLIPWAY_ALL),
+      SLIPWAY_OK)
       << slipway_error_message();
   EXPECT_EQ(buffer.Read(nullptr), own_part);
 }
@@ -188,22 +253,23 @@ TEST_P(TeamsOnDevice, HaveTheBitsOfTheCpu) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Settings, TeamsOnDevice,
-    testing::Values(Case{"auto", R"({"bucket_bytes": 20000})"},
-                    Case{"direct", R"({"bucket_bytes": 20000, "op": "sum"})"},
-                    Case{"staged", R"({"bucket_bytes": 20000, "gpu_exchange": "staged"})"},
-                    Case{"clipped", R"({"bucket_bytes": 20000, "clip_norm": 3})"},
-                    Case{"checked", R"({"check_finite": true})"}, Case{"accumulated", R"({"accumulate": 2})"},
-                    Case{"narrow", R"({"compress": "bf16", "bucket_bytes": 20000})"},
-                    Case{"delayed", R"({"mode": "delayed", "lag": 2, "bucket_bytes": 20000})"},
-                    Case{"late", R"({"mode": "delayed", "sync_first": 2})"},
-                    Case{"not_at_the_end", R"({"mode": "delayed", "lag": 2, "sync_last": 2, "bucket_bytes": 20000})",
-                         SLIPWAY_FLOAT32, kSteps},
-                    Case{"bfloat16", R"({"bucket_bytes": 20000})", SLIPWAY_BFLOAT16},
-                    Case{"staged_float16", R"({"gpu_exchange": "staged"})", SLIPWAY_FLOAT16},
-                    Case{"integers", R"({"op": "sum"})", SLIPWAY_INT64}),
-    [](const auto& each) { return std::string(each.param.name); });
+INSTANTIATE_TEST_SUITE_P(Settings, TeamsOnDevice,
+                         testing::Values(Case{"auto", R"({"bucket_bytes": 20000})"},
+                                         Case{"direct", R"({"bucket_bytes": 20000, "op": "sum"})"},
+                                         Case{"staged", R"({"bucket_bytes": 20000, "gpu_exchange": "staged"})"},
+                                         Case{"clipped", R"({"bucket_bytes": 20000, "clip_norm": 3})"},
+                                         Case{"checked", R"({"check_finite": true})"},
+                                         Case{"accumulated", R"({"accumulate": 2})"},
+                                         Case{"narrow", R"({"compress": "bf16", "bucket_bytes": 20000})"},
+                                         Case{"delayed", R"({"mode": "delayed", "lag": 2, "bucket_bytes": 20000})"},
+                                         Case{"late", R"({"mode": "delayed", "sync_first": 2})"},
+                                         Case{"not_at_the_end",
+                                              R"({"mode": "delayed", "lag": 2, "sync_last": 2, "bucket_bytes": 20000})",
+                                              SLIPWAY_FLOAT32, kSteps},
+                                         Case{"bfloat16", R"({"bucket_bytes": 20000})", SLIPWAY_BFLOAT16},
+                                         Case{"staged_float16", R"({"gpu_exchange": "staged"})", SLIPWAY_FLOAT16},
+                                         Case{"integers", R"({"op": "sum"})", SLIPWAY_INT64}),
+                         [](const auto& each) { return std::string(each.param.name); });
 
 /// After the first step nothing is allocated or pinned, nothing waits for the whole GPU, all memory is pinned.
 TEST_F(OnDevice, AStepNeverStopsTheGpu) {
@@ -308,13 +374,14 @@ constexpr unsigned kSecondsOfSchedule = 60;
 TEST_F(OnDevice, RandomSchedulesGiveTheBitsOfTheCpu) {
   const char* asked = std::getenv("SLIPWAY_TEST_SCHEDULES");
   const int schedules = asked != nullptr ? std::atoi(asked) : 60;
-  const std::vector<std::string> settings = {
-      R"("clip_norm": 4)", R"("check_finite": true)", R"("accumulate": 2)", R"("mode": "delayed", "lag": 1)",
-      R"("compress": "fp16")", R"("op": "sum")", R"("gpu_exchange": "staged")", R"("gpu_exchange": "auto")"};
+  const std::vector<std::string> settings = {R"("clip_norm": 4)",           R"("check_finite": true)",
+                                             R"("accumulate": 2)",          R"("mode": "delayed", "lag": 1)",
+                                             R"("compress": "fp16")",       R"("op": "sum")",
+                                             R"("gpu_exchange": "staged")", R"("gpu_exchange": "auto")"};
   for (int number = 0; number < schedules; ++number) {
     ::alarm(kSecondsOfSchedule);
-    Schedule of_job(static_cast<unsigned>(number));                    // the same on all ranks
-    Schedule own(static_cast<unsigned>(number * 64 + Rank() + 1));     // the GPU's and the program's
+    Schedule of_job(static_cast<unsigned>(number));                 // the same on all ranks
+    Schedule own(static_cast<unsigned>(number * 64 + Rank() + 1));  // the GPU's and the program's
     fake_gpu_set_order(static_cast<fake_gpu_order>(own.Below(3)), own.random());
     std::vector<std::int64_t> sizes(1 + of_job.Below(5));
     for (auto& size : sizes) size = static_cast<std::int64_t>(of_job.Below(3000));

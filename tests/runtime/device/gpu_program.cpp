@@ -69,25 +69,31 @@ std::string Gpu::Violations() {
   return text;
 }
 
-GpuBuffer::GpuBuffer(std::size_t bytes) : bytes_(bytes) {
-  EXPECT_EQ(cuMemAlloc_v2(&device_, std::max<std::size_t>(1, bytes)), kSuccess);
+GpuView::GpuView(void* data, std::size_t bytes) : GpuView(bytes) { device_ = reinterpret_cast<DevicePointer>(data); }
+
+GpuView::GpuView(std::size_t bytes) : bytes_(bytes) {
   EXPECT_EQ(cuMemAllocHost_v2(&source_, std::max<std::size_t>(1, bytes)), kSuccess);
   EXPECT_EQ(cuMemAllocHost_v2(&result_, std::max<std::size_t>(1, bytes)), kSuccess);
 }
 
-GpuBuffer::~GpuBuffer() {
-  cuMemFree_v2(device_);
+GpuView::~GpuView() {
   cuMemFreeHost(source_);
   cuMemFreeHost(result_);
 }
 
-void GpuBuffer::Fill(const void* bytes, void* stream) {
+GpuBuffer::GpuBuffer(std::size_t bytes) : GpuView(bytes) {
+  EXPECT_EQ(cuMemAlloc_v2(&device_, std::max<std::size_t>(1, bytes)), kSuccess);
+}
+
+GpuBuffer::~GpuBuffer() { cuMemFree_v2(device_); }
+
+void GpuView::Fill(const void* bytes, void* stream) {
   if (bytes_ == 0) return;
   std::memcpy(source_, bytes, bytes_);
   EXPECT_EQ(cuMemcpyHtoDAsync_v2(device_, source_, bytes_, stream), kSuccess);
 }
 
-std::vector<char> GpuBuffer::Read(void* stream) {
+std::vector<char> GpuView::Read(void* stream) {
   std::vector<char> bytes(bytes_);
   if (bytes_ == 0) return bytes;
   EXPECT_EQ(cuMemcpyDtoHAsync_v2(result_, device_, bytes_, stream), kSuccess);

@@ -26,13 +26,13 @@ class Gpu {
   static void DelayKernels(std::chrono::milliseconds delay);
 };
 
-/// A buffer on the GPU, and pinned memory of the CPU from which it is filled and to which it is read.
-class GpuBuffer {
+/// Memory on the GPU, and pinned memory of the CPU from which it is filled and to which it is read.
+class GpuView {
  public:
-  explicit GpuBuffer(std::size_t bytes);
-  GpuBuffer(const GpuBuffer&) = delete;
-  GpuBuffer& operator=(const GpuBuffer&) = delete;
-  ~GpuBuffer();
+  GpuView(void* data, std::size_t bytes);
+  GpuView(const GpuView&) = delete;
+  GpuView& operator=(const GpuView&) = delete;
+  ~GpuView();
 
   void* data() const { return reinterpret_cast<void*>(device_); }
   /// Queues the copy of these bytes to the GPU.
@@ -40,11 +40,21 @@ class GpuBuffer {
   /// Queues the copy back, and waits for `stream`.
   std::vector<char> Read(void* stream);
 
+ protected:
+  explicit GpuView(std::size_t bytes);
+  fake_gpu::DevicePointer device_ = 0;
+
  private:
   std::size_t bytes_;
-  fake_gpu::DevicePointer device_ = 0;
   void* source_ = nullptr;
   void* result_ = nullptr;
+};
+
+/// A buffer on the GPU.
+class GpuBuffer : public GpuView {
+ public:
+  explicit GpuBuffer(std::size_t bytes);
+  ~GpuBuffer();
 };
 
 /// A stream of the program.

@@ -18,7 +18,10 @@ STREAM = "runtime/device/stream.cpp"
 KERNEL = "runtime/device/sum_kernel.cpp"
 BENCH = "runtime/device/workbench.cpp"
 IMAGES = "runtime/exchange/device_images.cpp"
+COMBINED = "runtime/exchange/combined_tensors.cpp"
 DIRECT = "runtime/exchange/direct_tensors.cpp"
+NCCL_RANKS = "runtime/exchange/nccl_ranks.cpp"
+NCCL = "runtime/exchange/nccl_tensors.cpp"
 BOUNCE = "runtime/exchange/direct_bounce.cpp"
 PARTS = "runtime/exchange/allreduce_on_device.cpp"
 CPU = "runtime/exchange/cpu_images.cpp"
@@ -29,7 +32,7 @@ TEAM = "runtime/exchange/team.cpp"
 WITHOUT_LONG_MESSAGES = "-*.ALong*"
 TEAMS = "-*Allreduce*"
 TESTS = {STREAM: WITHOUT_LONG_MESSAGES, KERNEL: WITHOUT_LONG_MESSAGES, BENCH: WITHOUT_LONG_MESSAGES,
-         CPU: WITHOUT_LONG_MESSAGES, IMAGES: TEAMS, DIRECT: TEAMS, TEAM_DEVICE: TEAMS, TEAM: TEAMS}
+         CPU: WITHOUT_LONG_MESSAGES, IMAGES: TEAMS, COMBINED: TEAMS, DIRECT: TEAMS, NCCL_RANKS: TEAMS, NCCL: TEAMS, TEAM_DEVICE: TEAMS, TEAM: TEAMS}
 
 BUGS = [
     # Streams and what several operations share.
@@ -74,36 +77,41 @@ BUGS = [
         "  group.channel()->Meet(call);  // the values of all ranks are there\n", ""),
     Bug("direct_returns_before_others_have_summed", DIRECT,
         "  group.channel()->Meet(call);  // the sums of all ranks are there\n", ""),
-    Bug("direct_ignores_its_kernel", DIRECT, "    AwaitPoint(done_);\n", ""),
+    Bug("direct_ignores_its_kernel", DIRECT, "    AwaitPoint(done());\n", ""),
     Bug("direct_records_before_its_kernel", DIRECT,
-        "    kernel_.Launch(table, call.reduction.dtype, op_ == SLIPWAY_MEAN ? ranks_ : 1, sums_);\n"
-        "    done_.Record(sums_.handle());\n",
-        "    done_.Record(sums_.handle());\n"
-        "    kernel_.Launch(table, call.reduction.dtype, op_ == SLIPWAY_MEAN ? ranks_ : 1, sums_);\n"),
-    Bug("direct_records_arrivals_stream", DIRECT, "done_.Record(sums_.handle());", "done_.Record(arrivals_.handle());"),
-    Bug("direct_sums_on_arrivals_stream", DIRECT, "? ranks_ : 1, sums_);", "? ranks_ : 1, arrivals_);"),
-    Bug("direct_ignores_program_stream", DIRECT, "  made_.HoldBack(arrivals_.handle());\n", ""),
-    Bug("direct_takes_tensor_before_it_arrived", DIRECT,
+        "    kernel_.Launch(table, call.reduction.dtype, op_ == SLIPWAY_MEAN ? ranks_ : 1, sums());\n"
+        "    done().Record(sums().handle());\n",
+        "    done().Record(sums().handle());\n"
+        "    kernel_.Launch(table, call.reduction.dtype, op_ == SLIPWAY_MEAN ? ranks_ : 1, sums());\n"),
+    Bug("direct_records_default_stream", DIRECT, "done().Record(sums().handle());", "done().Record(nullptr);"),
+    Bug("combined_ignores_program_stream", COMBINED, "  made_.HoldBack(arrivals_.handle());\n", ""),
+    Bug("combined_takes_tensor_before_it_arrived", COMBINED,
         "if (!arrived_[static_cast<std::size_t>(tensor)].Reached()) return std::nullopt;", ""),
+
+    # A team's tensors that NCCL combines.
+    Bug("nccl_uses_default_stream", NCCL, "call.reduction, sums().handle());", "call.reduction, nullptr);"),
+    Bug("nccl_records_before_its_sums", NCCL,
+        "  ranks_->AllReduce(pieces, call.reduction, sums().handle());\n  done().Record(sums().handle());\n",
+        "  done().Record(sums().handle());\n  ranks_->AllReduce(pieces, call.reduction, sums().handle());\n"),
+    Bug("nccl_ignores_its_sums", NCCL_RANKS, "    if (point.Reached()) return true;\n", "    return true;\n"),
+    Bug("nccl_takes_begun_for_launched", NCCL_RANKS, "    if (code == Nccl::kInProgress) Settle(call);\n", ""),
+    Bug("nccl_joins_what_has_a_gap_elsewhere", NCCL,
+        "    here = static_cast<char>(here & of_all[i]);\n", "    here = static_cast<char>(here | of_all[i]);\n"),
 
     # Allreduce by the GPUs.
     Bug("bounce_ignores_program_stream", BOUNCE, "  made_.HoldBack(stream_.handle());\n", ""),
     Bug("bounce_meets_before_its_copy", BOUNCE,
-        "  AwaitPoint(point_);\n  group.channel()->Meet(call);\n  kernel_.Launch",
-        "  group.channel()->Meet(call);\n  kernel_.Launch"),
-    Bug("bounce_sums_before_others_have_copied", BOUNCE,
-        "  group.channel()->Meet(call);\n  kernel_.Launch", "  kernel_.Launch"),
+        "  point_.Record(stream_.handle());\n  AwaitPoint(point_);\n}\n\n/// The values of all", "}\n\n/// The values of all"),
+    Bug("bounce_meets_before_the_program_is_done", BOUNCE,
+        "  AwaitPoint(point_);\n  channel.Meet(call, where);\n", "  channel.Meet(call, where);\n"),
+    Bug("bounce_takes_its_block_for_the_others_place", BOUNCE,
+        "    if (found != nullptr) spread.at[static_cast<std::size_t>(rank)] = found;\n", ""),
     Bug("bounce_records_before_its_kernel", BOUNCE,
-        "  kernel_.Launch(TableOf(call.count, call.reduction.dtype), call.reduction.dtype,\n"
-        "                 call.reduction.op == SLIPWAY_MEAN ? ranks_ : 1, stream_);\n"
-        "  point_.Record(stream_.handle());\n",
-        "  point_.Record(stream_.handle());\n"
-        "  kernel_.Launch(TableOf(call.count, call.reduction.dtype), call.reduction.dtype,\n"
-        "                 call.reduction.op == SLIPWAY_MEAN ? ranks_ : 1, stream_);\n"),
+        "                 stream_);\n  point_.Record(stream_.handle());\n", "                 stream_);\n"),
     Bug("bounce_ignores_its_kernel", BOUNCE,
-        "  AwaitPoint(point_);\n  group.channel()->Meet(call);\n}", "  group.channel()->Meet(call);\n}"),
+        "  AwaitPoint(point_);\n  group.channel()->Meet(call);\n  const auto", "  group.channel()->Meet(call);\n  const auto"),
     Bug("bounce_copies_back_before_others_have_summed", BOUNCE,
-        "  AwaitPoint(point_);\n  group.channel()->Meet(call);\n}", "  AwaitPoint(point_);\n}"),
+        "  AwaitPoint(point_);\n  group.channel()->Meet(call);\n  const auto", "  AwaitPoint(point_);\n  const auto"),
     Bug("bounce_forgets_program_stream", BOUNCE, "  point_.HoldBack(stream);\n", ""),
     Bug("bounce_reuses_point_of_its_kernel", BOUNCE,
         "  point_.Record(stream_.handle());\n  point_.HoldBack(stream);\n", "  point_.HoldBack(stream);\n"),

@@ -100,7 +100,7 @@ TEST_F(Doctor, LooksAtTheGpus) {
   EXPECT_EQ(texts["gpu driver"], "CUDA 12.4, 2 GPUs");
   EXPECT_EQ(texts["gpu 0"], "Slipway fake GPU 0, 1.07 GB of 1.07 GB free, 2 processes on it");
   EXPECT_THAT(texts["gpu 1 copies"], HasSubstr("pinned memory: "));
-  EXPECT_EQ(texts["nccl"], "2.21.5; the exchange does not need it");
+  EXPECT_EQ(texts["nccl"], "2.28.9: gpu_exchange nccl can be used by ranks with a GPU each");
   EXPECT_THAT(texts["gpu exchange"], HasSubstr("through pinned memory (staged): "));
 }
 

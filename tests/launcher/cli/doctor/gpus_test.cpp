@@ -151,8 +151,27 @@ TEST(DoctorGpus, WithoutTheKernelExchangeStaged) {
 }
 
 TEST(DoctorGpus, TellTheVersionOfNccl) {
-  const auto findings = FindingsAfter([](const Library&) { const Library nccl(SLIPWAY_FAKE_NCCL); });
-  EXPECT_EQ(About(findings, "nccl"), Ok("nccl", "2.21.5; the exchange does not need it"));
+  const auto findings = FindingsAfter([](const Library&) { ::setenv("SLIPWAY_NCCL", SLIPWAY_FAKE_NCCL, 1); });
+  EXPECT_EQ(About(findings, "nccl"), Ok("nccl", "2.28.9: gpu_exchange nccl can be used by ranks with a GPU each"));
+}
+
+TEST(DoctorGpus, SayWhyNcclIsNotUsed) {
+  auto findings = FindingsAfter([](const Library&) { ::setenv("SLIPWAY_NCCL", "/nonexistent/libnccl.so.2", 1); });
+  EXPECT_EQ(About(findings, "nccl").grade, Grade::kOk);
+  EXPECT_THAT(About(findings, "nccl").text, HasSubstr("SLIPWAY_NCCL cannot be loaded: /nonexistent/libnccl.so.2"));
+  findings = FindingsAfter([](const Library&) {
+    ::setenv("SLIPWAY_NCCL", SLIPWAY_FAKE_NCCL, 1);
+    ::setenv("SLIPWAY_FAKE_NCCL_VERSION", "2803", 1);
+  });
+  EXPECT_THAT(About(findings, "nccl").text, HasSubstr("NCCL 2.8.3 is too old"));
+  findings = FindingsAfter([](const Library&) { ::setenv("SLIPWAY_NCCL", SLIPWAY_FAKE_NCCL_WITHOUT_ABORT, 1); });
+  EXPECT_THAT(About(findings, "nccl").text, HasSubstr("NCCL has no function ncclCommAbort"));
+  findings = FindingsAfter([](const Library&) {
+    ::setenv("SLIPWAY_NCCL", "/nonexistent/libnccl.so.2", 1);
+    ::setenv("SLIPWAY_GPU_EXCHANGE", "nccl", 1);
+  });
+  EXPECT_EQ(About(findings, "gpu exchange").grade, Grade::kFail);
+  EXPECT_THAT(About(findings, "gpu exchange").text, HasSubstr("SLIPWAY_GPU_EXCHANGE is nccl: SLIPWAY_NCCL cannot"));
 }
 
 /// What SLIPWAY_GPU_EXCHANGE does to a GPU whose memory cannot be shared.
@@ -184,6 +203,7 @@ TEST(DoctorGpus, AreOneLineWithoutADriver) {
 
 GpuExchangeFacts OneGpu() {
   GpuExchangeFacts facts;
+  facts.no_nccl = "it is not here";
   facts.has_driver = facts.can_share = true;
   facts.version = "12.8";
   facts.gpus.emplace_back();
@@ -199,7 +219,7 @@ TEST(DoctorGpus, InOrderAreOk) {
   EXPECT_EQ(WorstOf(findings), Grade::kOk) << Describe(findings);
   EXPECT_EQ(About(findings, "gpu 0 copies").text,
             "pinned memory: 55 GB/s to it, 54 GB/s from it, 90 GB/s both ways at once");
-  EXPECT_THAT(About(findings, "nccl").text, HasSubstr("not found"));
+  EXPECT_THAT(About(findings, "nccl").text, HasSubstr("not used, and not needed: it is not here"));
 }
 
 TEST(DoctorGpus, ThatAreFullOrSlowWarn) {

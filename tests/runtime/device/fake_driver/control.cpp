@@ -65,6 +65,10 @@ void fake_gpu_set_version(int version) {
   Control("fake_gpu_set_version", [&](Driver& driver, Lock&) { driver.version = version; });
 }
 
+void fake_gpu_share_devices() {
+  Control("fake_gpu_share_devices", [](Driver& driver, Lock&) { driver.pci_domain = 0; });
+}
+
 void fake_gpu_set_capturing(void* stream, int status) {
   Control("fake_gpu_set_capturing", [&](Driver& driver, Lock&) {
     if (const auto known = driver.streams.Find(stream)) known->capturing = status;

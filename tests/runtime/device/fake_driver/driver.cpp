@@ -1,5 +1,7 @@
 #include "tests/runtime/device/fake_driver/driver.h"
 
+#include <unistd.h>
+
 #include <cstdlib>
 #include <string_view>
 
@@ -44,6 +46,7 @@ Driver& Driver::The() {
 
 void Driver::ReadEnvironment(Lock& lock) {
   version = static_cast<int>(Number("SLIPWAY_FAKE_GPU_VERSION", kDefaultVersion));
+  pci_domain = static_cast<unsigned>(::getpid());
   memory.SetDevices(static_cast<int>(Number("SLIPWAY_FAKE_GPU_DEVICES", kDefaultDevices)),
                     Number("SLIPWAY_FAKE_GPU_MEMORY", kDefaultBytes));
   executor.SetPatience(kDefaultPatience);

@@ -63,6 +63,7 @@ class Driver {
   Memory memory{ledger};
   Executor executor{mutex, ledger};
   int version = 0;
+  unsigned pci_domain = 0;
   bool initialized = false;
   std::map<Device, std::shared_ptr<Context>> primary;
   std::map<std::string, Kernel, std::less<>> kernels;

@@ -73,6 +73,7 @@ enum PointerAttribute : int {
   X(cuDeviceGetCount, int* count)                                                                                 \
   X(cuDeviceGet, Device* device, int ordinal)                                                                     \
   X(cuDeviceGetName, char* name, int size, Device device)                                                         \
+  X(cuDeviceGetPCIBusId, char* text, int size, Device device)                                                     \
   X(cuDeviceGetAttribute, int* value, int attribute, Device device)                                               \
   X(cuDeviceCanAccessPeer, int* can_access, Device device, Device peer)                                           \
   X(cuDevicePrimaryCtxRetain, ContextHandle* context, Device device)                                              \

@@ -126,6 +126,14 @@ Code cuDeviceGetName(char* name, int size, Device device) {
   });
 }
 
+Code cuDeviceGetPCIBusId(char* text, int size, Device device) {
+  return Enter("cuDeviceGetPCIBusId", Needs::kInitialized, [&](const Call& call) {
+    CheckAnswer(text);
+    CheckDevice(call, device);
+    std::snprintf(text, static_cast<std::size_t>(size), "%08x:%02x:00.0", call.driver.pci_domain, device + 1);
+  });
+}
+
 Code cuDeviceGetAttribute(int* value, int attribute, Device device) {
   return Enter("cuDeviceGetAttribute", Needs::kInitialized, [&](const Call& call) {
     CheckAnswer(value);

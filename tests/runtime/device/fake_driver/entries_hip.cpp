@@ -54,6 +54,7 @@ Code hipSetDevice(int device) {
 }
 
 Code hipDeviceGetName(char* name, int size, Device device) { return On(cuDeviceGetName, name, size, device); }
+Code hipDeviceGetPCIBusId(char* text, int size, Device device) { return On(cuDeviceGetPCIBusId, text, size, device); }
 Code hipDeviceSynchronize() { return On(cuCtxSynchronize); }
 const char* hipGetErrorName(Code code) { return WordOr(cuGetErrorName, code, "hipErrorUnknown"); }
 const char* hipGetErrorString(Code code) { return WordOr(cuGetErrorString, code, "unknown error"); }

@@ -129,6 +129,8 @@ std::size_t fake_gpu_pending(void);
 
 void fake_gpu_set_devices(int count, std::size_t bytes_each);
 void fake_gpu_set_version(int version);
+/// Processes that have called this have the same devices, by their place on the PCI bus; all others have their own.
+void fake_gpu_share_devices(void);
 /// What cuStreamIsCapturing answers for this stream: 0 none, 1 active, 2 invalidated. While it is active, work and
 /// waits on the stream are refused with 900.
 void fake_gpu_set_capturing(void* stream, int status);

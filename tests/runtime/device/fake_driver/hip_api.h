@@ -29,6 +29,7 @@ struct HipPointerAttributes {
   X(hipGetDevice, int* device)                                                                         \
   X(hipSetDevice, int device)                                                                          \
   X(hipDeviceGetName, char* name, int size, Device device)                                             \
+  X(hipDeviceGetPCIBusId, char* text, int size, Device device)                                         \
   X(hipDeviceSynchronize)                                                                              \
   X(hipMalloc, void** pointer, std::size_t bytes)                                                      \
   X(hipFree, void* pointer)                                                                            \

@@ -1,0 +1,58 @@
+/// Tensors that GPUs combine where they lie.
+#pragma once
+
+#include <deque>
+#include <span>
+#include <vector>
+
+#include "runtime/device/stream.h"
+#include "runtime/exchange/bucket_exchange.h"
+#include "runtime/exchange/device_tensors.h"
+#include "runtime/group/group.h"
+
+namespace slipway::runtime {
+
+/// A tensor has arrived when the program's stream has made it. Nothing is stored: what is combined is in its place.
+class CombinedTensors : public DeviceTensors {
+ public:
+  const std::vector<TensorInfo>& values() const override { return tensors_; }
+  void Fetch(int tensor, StreamHandle stream) override;
+  bool Fetching() const override { return !coming_.empty(); }
+  std::optional<int> TakeArrived() override;
+  void Store(std::span<const int>) override {}
+  void Release(StreamHandle) override {}
+
+  /// Once, before the first Combine(). The same on all ranks. Collective.
+  virtual void SetBuckets(std::span<const BucketPlan> plans) = 0;
+  /// Combines a bucket whose values have arrived, over all ranks, and waits for it. Collective.
+  /// Errors: DeviceError, RuntimeError(DEVICE), and those of the group.
+  virtual void Combine(std::size_t bucket, Group& group) = 0;
+  /// A word for comm.json.
+  virtual const char* way() const = 0;
+  /// Whether other ranks have the tensors' memory mapped.
+  virtual bool MapsMemory() const = 0;
+  /// Whether sums have the bits that the CPU gives.
+  virtual bool HasBitsOfCpu() const = 0;
+
+ protected:
+  CombinedTensors(const DevicePlace& place, std::span<const TensorInfo> tensors);
+
+  const DevicePlace& place() const { return place_; }
+  const TensorInfo& tensor(int index) const { return tensors_[static_cast<std::size_t>(index)]; }
+  /// For sums, which what arrives later must not hold back.
+  DeviceStream& sums() { return sums_; }
+  /// For the last of them.
+  DeviceEvent& done() { return done_; }
+
+ private:
+  DevicePlace place_;
+  std::vector<TensorInfo> tensors_;
+  DeviceEvent made_;                  ///< the program's stream, at Fetch()
+  std::vector<DeviceEvent> arrived_;  ///< by tensor
+  DeviceEvent done_;
+  std::deque<int> coming_;
+  DeviceStream arrivals_;
+  DeviceStream sums_;
+};
+
+}  // namespace slipway::runtime

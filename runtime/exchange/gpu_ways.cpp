@@ -1,0 +1,191 @@
+#include "runtime/exchange/gpu_ways.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <functional>
+
+#include "runtime/exchange/allreduce_on_device.h"
+#include "runtime/exchange/direct_tensors.h"
+#include "runtime/exchange/nccl_tensors.h"
+#include "runtime/group/agreement.h"
+
+namespace slipway::runtime {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr std::int64_t kMostMeasured = 32 << 20;  ///< bytes
+constexpr int kRounds = 5;
+
+enum class Way { kStaged, kDirect, kNccl, kNcclInNodes };
+
+const char* WordOf(Way way) {
+  switch (way) {
+    case Way::kStaged: return "staged";
+    case Way::kDirect: return "direct";
+    case Way::kNccl: return "nccl";
+    case Way::kNcclInNodes: return "nccl_in_nodes";
+  }
+  return "";
+}
+
+/// Null: not by GPUs, or this cannot be. Collective. Errors: those of NCCL's ways.
+std::unique_ptr<CombinedTensors> Make(Way way, const DevicePlace& place, std::span<const TensorInfo> tensors,
+                                      slipway_op op, Group& group) {
+  switch (way) {
+    case Way::kStaged: return nullptr;
+    case Way::kDirect: return DirectTensors::Make(place, tensors, op, group);
+    case Way::kNccl: return NcclTensors::Make(place, tensors, op, group);
+    case Way::kNcclInNodes: return NodeNcclTensors::Make(place, tensors, op, group);
+  }
+  return nullptr;
+}
+
+/// A message on the GPU that stands for a bucket of the team.
+class Sample {
+ public:
+  Sample(const GpuTask& task, Group& group)
+      : task_(task), group_(group), bytes_(BytesOfMessage(task.tensors)), benches_(group.memory().pool) {
+    OnAllRanks(group.communicator(),
+               [&] { block_ = std::make_unique<DeviceBlock>(task.place, static_cast<std::size_t>(bytes_)); });
+    const auto dtype = DtypeOf(task.tensors);
+    tensor_ = {"sample", dtype, {bytes_ / static_cast<std::int64_t>(SizeOf(dtype))}, block_->data()};
+  }
+
+  /// The median of some rounds, of the slowest rank. Collective.
+  double Milliseconds(Way way) {
+    auto combined = Make(way, task_.place, {&tensor_, 1}, task_.settings.op, group_);
+    if (combined == nullptr) return Median([this] { Staged(); });
+    const auto plans = PlanBuckets(combined->values(), bytes_);
+    combined->SetBuckets(plans);
+    return Median([&] { combined->Combine(0, group_); });
+  }
+
+ private:
+  static slipway_dtype DtypeOf(std::span<const TensorInfo> tensors) {
+    const auto first = std::ranges::find_if(tensors, [](const auto& tensor) { return tensor.count() > 0; });
+    return first == tensors.end() ? SLIPWAY_FLOAT32 : first->dtype;
+  }
+  static std::int64_t BytesOfMessage(std::span<const TensorInfo> tensors) {
+    std::int64_t bytes = 0;
+    for (const auto& tensor : tensors) bytes += static_cast<std::int64_t>(tensor.bytes());
+    const auto most = std::min(bytes, kMostMeasured);
+    return std::max<std::int64_t>(most - most % 8, 8);
+  }
+  void Staged() {
+    const Reduction reduction{tensor_.dtype, task_.settings.op};
+    AllreduceThroughCpu(task_.place, tensor_.data, tensor_.count(), reduction, group_, stream_.handle(), benches_);
+    const InContext here(task_.place);
+    stream_.Synchronize();
+  }
+  double Median(const std::function<void()>& round) {
+    round();  // the first one has more to do
+    std::vector<std::uint64_t> times;
+    for (int i = 0; i < kRounds; ++i) {
+      group_.communicator().Barrier();
+      const auto start = Clock::now();
+      round();
+      const auto took = std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now() - start);
+      times.push_back(group_.communicator().Max(static_cast<std::uint64_t>(took.count())));
+    }
+    std::ranges::nth_element(times, times.begin() + kRounds / 2);
+    return static_cast<double>(times[kRounds / 2]) / 1e6;
+  }
+
+  const GpuTask& task_;
+  Group& group_;
+  std::int64_t bytes_;
+  Workbenches benches_;
+  std::unique_ptr<DeviceBlock> block_;
+  TensorInfo tensor_;
+  DeviceStream stream_{task_.place};
+};
+
+/// Those of NCCL for this group.
+std::vector<Way> NcclWays(const Group& group) {
+  if (NodeNcclTensors::Suits(group)) return {Way::kNcclInNodes, Way::kNccl};
+  return {Way::kNccl};
+}
+
+/// One time for each. Errors: also when NCCL cannot be used.
+std::vector<MeasuredWay> Measure(std::span<const Way> ways, const GpuTask& task, Group& group) {
+  Sample sample(task, group);
+  std::vector<MeasuredWay> measured;
+  for (const auto way : ways) measured.push_back({WordOf(way), sample.Milliseconds(way)});
+  return measured;
+}
+
+Way FastestOf(std::span<const Way> ways, std::span<const MeasuredWay> measured) {
+  const auto best = std::ranges::min_element(measured, {}, &MeasuredWay::milliseconds);
+  return ways[static_cast<std::size_t>(best - measured.begin())];
+}
+
+/// NCCL rounds 16-bit floats after each addition, where the exchange promises once.
+bool MayBeNccl(const GpuTask& task, const Group& group) {
+  return task.settings.any_bits && !group.selection().canonical && !group.alone() &&
+         std::ranges::all_of(task.tensors, [&](const auto& tensor) {
+           return tensor.count() == 0 || tensor.dtype == SLIPWAY_FLOAT32 || tensor.dtype == SLIPWAY_FLOAT64;
+         });
+}
+
+GpuWay Automatic(const GpuTask& task, Group& group) {
+  GpuWay chosen;
+  chosen.tensors = Make(Way::kDirect, task.place, task.tensors, task.settings.op, group);
+  if (!MayBeNccl(task, group)) return chosen;
+  std::vector<Way> ways{chosen.tensors != nullptr ? Way::kDirect : Way::kStaged};
+  std::ranges::copy(NcclWays(group), std::back_inserter(ways));
+  try {
+    chosen.measured = Measure(ways, task, group);
+    const auto way = FastestOf(ways, chosen.measured);
+    if (way != ways.front()) chosen.tensors = Make(way, task.place, task.tensors, task.settings.op, group);
+  } catch (const PartedError&) {
+    throw;
+  } catch (const RuntimeError& error) {
+    chosen.without_nccl = error.what();
+  }
+  return chosen;
+}
+
+GpuWay ByNccl(const GpuTask& task, Group& group) {
+  if (!task.plain || group.selection().canonical) {
+    throw RuntimeError(SLIPWAY_ERROR_ARGUMENT,
+                       fmt::format("team '{}' cannot be exchanged by NCCL: that is for mode sync without clip_norm, "
+                                   "check_finite, compress and accumulate, and not with deterministic: canonical; set "
+                                   "gpu_exchange to auto",
+                                   task.team));
+  }
+  GpuWay chosen;
+  const auto ways = NcclWays(group);
+  if (ways.size() > 1) chosen.measured = Measure(ways, task, group);
+  const auto way = ways.size() > 1 ? FastestOf(ways, chosen.measured) : ways.front();
+  chosen.tensors = Make(way, task.place, task.tensors, task.settings.op, group);
+  return chosen;
+}
+
+GpuWay Direct(const GpuTask& task, Group& group) {
+  GpuWay chosen;
+  if (task.plain) chosen.tensors = Make(Way::kDirect, task.place, task.tensors, task.settings.op, group);
+  if (chosen.tensors != nullptr) return chosen;
+  throw RuntimeError(
+      SLIPWAY_ERROR_ARGUMENT,
+      fmt::format("team '{}' cannot be exchanged within the memory of GPUs: that is for float tensors, "
+                  "op sum or mean, mode sync without clip_norm, check_finite, compress and accumulate, on "
+                  "ranks of one node whose GPUs reach each other; set gpu_exchange to auto",
+                  task.team));
+}
+
+}  // namespace
+
+GpuWay ChooseGpuWay(const GpuTask& task, Group& group) {
+  switch (task.settings.gpu_exchange) {
+    case GpuExchange::kStaged: return {};
+    case GpuExchange::kDirect: return Direct(task, group);
+    case GpuExchange::kNccl: return ByNccl(task, group);
+    case GpuExchange::kAuto: break;
+  }
+  return task.plain ? Automatic(task, group) : GpuWay{};
+}
+
+}  // namespace slipway::runtime

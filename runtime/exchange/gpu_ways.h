@@ -1,0 +1,42 @@
+/// Who combines the tensors of a team that lie on GPUs.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "runtime/exchange/combined_tensors.h"
+#include "runtime/exchange/settings.h"
+
+namespace slipway::runtime {
+
+/// How long a message took, of the slowest rank.
+struct MeasuredWay {
+  std::string way;
+  double milliseconds = 0;
+};
+
+struct GpuWay {
+  std::unique_ptr<CombinedTensors> tensors;  ///< null: the CPU combines
+  std::vector<MeasuredWay> measured;         ///< empty: there was nothing to choose from
+  std::string without_nccl;                  ///< why NCCL was no candidate although it may be; empty: it was
+};
+
+/// What a team asks for.
+struct GpuTask {
+  DevicePlace place;
+  std::span<const TensorInfo> tensors;
+  const TeamSettings& settings;
+  bool plain = false;  ///< only the exchange itself has to see the values
+  const std::string& team;
+};
+
+/// The way that the settings name, or with `auto` the GPUs of the node where they can. NCCL adds up in an order of its
+/// own: it is a candidate only where any bits are good. Of several candidates, the fastest with a message of the team's
+/// size. Collective.
+/// Cost:   with several candidates about a second, and 32 MiB of the GPU, once.
+/// Errors: RuntimeError(ARGUMENT, DEVICE) on all ranks when the settings name a way that cannot be used.
+GpuWay ChooseGpuWay(const GpuTask& task, Group& group);
+
+}  // namespace slipway::runtime

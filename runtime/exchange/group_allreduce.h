@@ -1,0 +1,24 @@
+/// Allreduce by the GPUs of a group.
+#pragma once
+
+#include <cstdint>
+
+#include "runtime/device/stream.h"
+#include "runtime/group/group.h"
+#include "runtime/reduction/reduction.h"
+
+namespace slipway::runtime {
+
+class GroupAllreduce {
+ public:
+  virtual ~GroupAllreduce() = default;
+
+  virtual const DevicePlace& place() const = 0;
+  /// Ends what ranks share. Collective. Nothing may be called after it.
+  virtual void Close() = 0;
+  /// As DeviceAllreduces::Allreduce(), of sums and means of floats.
+  virtual void Allreduce(char* data, std::int64_t count, const Reduction& reduction, Group& group,
+                         StreamHandle stream) = 0;
+};
+
+}  // namespace slipway::runtime

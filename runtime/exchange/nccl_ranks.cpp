@@ -1,0 +1,232 @@
+#include "runtime/exchange/nccl_ranks.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdio>
+#include <cstring>
+#include <thread>
+#include <utility>
+
+#include "runtime/device/device_memory.h"
+#include "runtime/group/agreement.h"
+
+namespace slipway::runtime {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+/// A rank may die and NCCL notice it first: so long the watch has to find the name.
+constexpr auto kTimeToName = std::chrono::seconds(2);
+/// The other ranks end the communicator at the same time, or they are gone.
+constexpr auto kTimeToEnd = std::chrono::seconds(5);
+constexpr auto kSleepAtTheEnd = std::chrono::microseconds(100);
+constexpr int kInternalError = 3;  // ncclInternalError
+
+/// Which GPU a rank uses, in a form that can be compared between ranks of a machine.
+struct GpuOfRank {
+  char host[64] = {};
+  char bus[32] = {};
+};
+
+GpuOfRank OwnGpu(const DevicePlace& place) {
+  GpuOfRank own;
+  ::gethostname(own.host, sizeof own.host - 1);
+  BusOf(place).copy(own.bus, sizeof own.bus - 1);
+  return own;
+}
+
+bool IsSame(const GpuOfRank& one, const GpuOfRank& other) {
+  return std::strcmp(one.host, other.host) == 0 && std::strcmp(one.bus, other.bus) == 0;
+}
+
+/// NCCL would say so to the ranks concerned alone.
+void RequireOwnGpus(const std::vector<GpuOfRank>& gpus) {
+  for (std::size_t rank = 1; rank < gpus.size(); ++rank) {
+    for (std::size_t other = 0; other < rank; ++other) {
+      if (!IsSame(gpus[rank], gpus[other])) continue;
+      throw RuntimeError(SLIPWAY_ERROR_DEVICE,
+                         fmt::format("ranks {} and {} share GPU {} of {}, and NCCL needs one for each rank: set "
+                                     "launch.gpus_per_rank to 1, or gpu_exchange to auto",
+                                     other, rank, gpus[rank].bus, gpus[rank].host));
+    }
+  }
+}
+
+}  // namespace
+
+std::unique_ptr<NcclRanks> NcclRanks::Connect(const DevicePlace& place, Communicator& ranks) {
+  std::unique_ptr<NcclRanks> made;
+  GpuOfRank own;
+  OnAllRanks(ranks, [&] {
+    const auto& nccl = Nccl::Of(*place.driver);
+    if (place.driver->memory() == nullptr) {
+      throw RuntimeError(SLIPWAY_ERROR_DEVICE,
+                         "the driver is too old for NCCL: update it, or set gpu_exchange to auto");
+    }
+    own = OwnGpu(place);
+    made.reset(new NcclRanks(nccl, place, ranks));
+  });
+  RequireOwnGpus(AllgatherValues(ranks, own));
+  const auto id = OnFirstRank(ranks, [&] {
+    Nccl::Id fresh;
+    made->nccl_.Check(made->nccl_.ncclGetUniqueId(&fresh), "ncclGetUniqueId");
+    return std::string(fresh.bytes.data(), fresh.bytes.size());
+  });
+  Nccl::Id same;
+  id.copy(same.bytes.data(), same.bytes.size());
+  const auto error = made->Init(same);
+  OnAllRanks(ranks, [&] {
+    if (error) throw *error;
+  });
+  return made;
+}
+
+NcclRanks::NcclRanks(const Nccl& nccl, const DevicePlace& place, Communicator& ranks)
+    : nccl_(nccl), place_(place), ranks_(ranks) {}
+
+/// The others may wait for this rank, and NCCL tells them late or never: so an error is said here, too.
+std::optional<RuntimeError> NcclRanks::Init(const Nccl::Id& id) {
+  const InContext here(place_);
+  Nccl::Config config;
+  try {
+    nccl_.Check(nccl_.ncclCommInitRankConfig(&communicator_, size(), id, rank(), &config), "ncclCommInitRankConfig");
+    Settle("ncclCommInitRankConfig");
+    return std::nullopt;
+  } catch (const PartedError&) {
+    throw;
+  } catch (const RuntimeError& error) {
+    std::fputs(fmt::format("slipway: rank {}: {}\n", rank(), error.what()).c_str(), stderr);
+    Abort();
+    return error;
+  }
+}
+
+/// A failed library may forget its communicator: then there is nothing to ask.
+int NcclRanks::State() const {
+  int code = kInternalError;
+  const int answer = nccl_.ncclCommGetAsyncError(communicator_, &code);
+  return answer == Nccl::kSuccess ? code : answer;
+}
+
+std::vector<int> NcclRanks::Others() const {
+  auto others = ranks_.job_ranks();
+  if (!others.empty()) others.erase(others.begin() + rank());
+  return others;
+}
+
+/// Until NCCL has done what a call has only begun.
+void NcclRanks::Settle(const char* call) {
+  int code = State();
+  if (code == Nccl::kInProgress) {
+    try {
+      ranks_.waiter().Until([&] { return (code = State()) != Nccl::kInProgress; }, [this] { return Others(); });
+    } catch (const PartedError&) {
+      Abort();
+      throw;
+    }
+  }
+  nccl_.Check(code, call, communicator_);
+}
+
+/// The other ranks have queued their part: an error ends it.
+template <class Launch>
+void NcclRanks::Queue(const char* call, Launch launch) {
+  try {
+    const int code = launch();
+    nccl_.Check(code, call, communicator_);
+    if (code == Nccl::kInProgress) Settle(call);
+  } catch (const PartedError&) {
+    throw;
+  } catch (const RuntimeError& error) {
+    Abort();
+    throw PartedError(error);
+  }
+}
+
+void NcclRanks::AllReduce(Pieces pieces, const Reduction& reduction, StreamHandle stream) {
+  const InContext here(place_);
+  Queue("ncclAllReduce", [&] {
+    int code = nccl_.ncclGroupStart();
+    if (code != Nccl::kSuccess) return code;
+    for (const auto& piece : pieces) {
+      const int queued =
+          nccl_.ncclAllReduce(piece.data, piece.data, static_cast<std::size_t>(piece.count),
+                              Nccl::CodeOf(reduction.dtype), Nccl::CodeOf(reduction.op), communicator_, stream);
+      if (queued != Nccl::kSuccess && queued != Nccl::kInProgress) code = queued;
+    }
+    const int ended = nccl_.ncclGroupEnd();
+    return code != Nccl::kSuccess ? code : ended;
+  });
+}
+
+void NcclRanks::ReduceScatter(char* data, std::int64_t share, const Reduction& reduction, StreamHandle stream) {
+  const InContext here(place_);
+  char* own = data + BytesOf(share * rank(), SizeOf(reduction.dtype));
+  Queue("ncclReduceScatter", [&] {
+    return nccl_.ncclReduceScatter(data, own, static_cast<std::size_t>(share), Nccl::CodeOf(reduction.dtype),
+                                   Nccl::CodeOf(reduction.op), communicator_, stream);
+  });
+}
+
+void NcclRanks::AllGather(char* data, std::int64_t share, slipway_dtype dtype, StreamHandle stream) {
+  const InContext here(place_);
+  const char* own = data + BytesOf(share * rank(), SizeOf(dtype));
+  Queue("ncclAllGather", [&] {
+    return nccl_.ncclAllGather(own, data, static_cast<std::size_t>(share), Nccl::CodeOf(dtype), communicator_, stream);
+  });
+}
+
+void NcclRanks::Await(const DeviceEvent& point) {
+  int code = Nccl::kSuccess;
+  const auto over = [&] {
+    if (point.Reached()) return true;
+    code = State();
+    return code != Nccl::kSuccess && code != Nccl::kInProgress;
+  };
+  try {
+    ranks_.waiter().Until(over, [this] { return Others(); });
+  } catch (...) {  // the watch, or the device
+    Abort();
+    throw;
+  }
+  if (code != Nccl::kSuccess && code != Nccl::kInProgress) GiveUp(code, "an exchange by NCCL");
+}
+
+/// When a rank has died, its name says more than NCCL does.
+void NcclRanks::GiveUp(int code, const char* call) {
+  try {
+    nccl_.Check(code, call, communicator_);
+  } catch (const RuntimeError& error) {
+    Abort();
+    const auto end = Clock::now() + kTimeToName;
+    ranks_.waiter().Until([&] { return Clock::now() > end; }, [this] { return Others(); });
+    throw PartedError(error);
+  }
+}
+
+void NcclRanks::Abort() {
+  if (communicator_ == nullptr) return;
+  const auto communicator = std::exchange(communicator_, nullptr);
+  WithoutErrors(place_, [&](const Driver&) { nccl_.ncclCommAbort(communicator); });
+}
+
+NcclRanks::~NcclRanks() {
+  if (communicator_ == nullptr) return;
+  WithoutErrors(place_, [this](const Driver&) {
+    int code = nccl_.ncclCommFinalize(communicator_);
+    const auto end = Clock::now() + kTimeToEnd;
+    while (code == Nccl::kInProgress && Clock::now() < end) {
+      std::this_thread::sleep_for(kSleepAtTheEnd);
+      code = State();
+    }
+    if (code == Nccl::kSuccess) {
+      nccl_.ncclCommDestroy(communicator_);
+    } else {
+      nccl_.ncclCommAbort(communicator_);
+    }
+  });
+}
+
+}  // namespace slipway::runtime

@@ -1,0 +1,65 @@
+#include "runtime/exchange/pool_maps.h"
+
+#include <utility>
+
+namespace slipway::runtime {
+namespace {
+
+constexpr unsigned kWithPeers = 1;  // CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS
+
+}  // namespace
+
+PoolMaps::~PoolMaps() {
+  if (mapped_.empty()) return;
+  WithoutErrors(place_, [this](const Driver& driver) {
+    for (const char* each : mapped_) driver.direct()->cuIpcCloseMemHandle(AddressOf(each));
+  });
+}
+
+char* PoolMaps::Map(const DevicePool::Shared& block) {
+  const InContext here(place_);
+  DeviceAddress address = 0;
+  if (place_.driver->direct()->cuIpcOpenMemHandle(&address, block.handle, kWithPeers) != 0) return nullptr;
+  mapped_.push_back(reinterpret_cast<char*>(address));
+  return mapped_.back();
+}
+
+char* PoolMaps::Reach(int local, SharedLocation where, Group& group) {
+  if (where.serial == 0) return nullptr;
+  blocks_.resize(static_cast<std::size_t>(group.topology().local_size()));
+  auto& known = blocks_[static_cast<std::size_t>(local)];
+  auto found = known.find(where.serial);
+  if (found == known.end()) {
+    Learn(group);
+    found = known.find(where.serial);
+    if (found == known.end()) return nullptr;  // of another device
+  }
+  return found->second != nullptr ? found->second + where.offset : nullptr;
+}
+
+void PoolMaps::Learn(Group& group) {
+  auto& node = group.node();
+  const auto own = own_.BlocksOn(place_);
+  const int self = group.topology().local_rank;
+  for (int local = 0; local < group.topology().local_size(); ++local) {
+    auto listed = own;
+    auto count = static_cast<std::uint64_t>(own.size());
+    node.Broadcast(local, &count, sizeof count);
+    listed.resize(count);
+    node.Broadcast(local, listed.data(), count * sizeof(DevicePool::Shared));
+    auto& known = blocks_[static_cast<std::size_t>(local)];
+    std::vector<std::pair<std::int64_t, char*>> fresh;
+    std::vector<char> reached;
+    for (const auto& block : listed) {
+      if (known.contains(block.serial)) continue;
+      fresh.emplace_back(block.serial, local == self ? own_.FirstByte(block.serial) : Map(block));
+      reached.push_back(fresh.back().second != nullptr ? 1 : 0);
+    }
+    reached = node.Smallest(reached);  // what one rank cannot map, no rank uses
+    for (std::size_t i = 0; i < fresh.size(); ++i) {
+      known.emplace(fresh[i].first, reached[i] != 0 ? fresh[i].second : nullptr);
+    }
+  }
+}
+
+}  // namespace slipway::runtime

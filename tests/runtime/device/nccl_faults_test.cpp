@@ -1,0 +1,204 @@
+// What a job is told about NCCL, and when NCCL fails in a step: one test for each process, on two ranks.
+
+#include <gtest/gtest.h>
+#include <mpi.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <thread>
+
+#include "core/json.h"
+#include "tests/runtime/device/fake_nccl/fake_nccl.h"
+#include "tests/runtime/device/gpu_program.h"
+#include "tests/support/temp_directory.h"
+
+namespace slipway::test {
+namespace {
+
+using namespace fake_gpu;  // the entries that the program calls
+
+constexpr int kRemoteError = 6;
+constexpr std::int64_t kCount = 100'000;
+
+class NcclJob : public testing::Test {
+ protected:
+  NcclJob() { ::setenv("SLIPWAY_METRICS", (folder_.path() / "metrics.jsonl").c_str(), 1); }
+  ~NcclJob() override {
+    if (slipway_rank() >= 0) End();
+    int finalized = 0;
+    MPI_Finalized(&finalized);
+    // After an error the library has left that out, and mpirun would call it a failure.
+    if (together_ && finalized == 0) MPI_Finalize();
+  }
+
+  /// With these `gradients`, and in a moment a stall.
+  void Begin(const Json& gradients) {
+    const Json config{{"resilience", {{"stall_after_s", 3}}}, {"gradients", gradients}};
+    ASSERT_EQ(slipway_init(config.dump().c_str()), SLIPWAY_OK) << slipway_error_message();
+    rank_ = slipway_rank();
+  }
+  int Register() {
+    const slipway_tensor tensor{"bias", SLIPWAY_FLOAT32, 1, &kCount, buffer_.data()};
+    const std::vector<char> values(kCount * sizeof(float));
+    buffer_.Fill(values.data(), nullptr);
+    return slipway_register("net", &tensor, 1, 0);
+  }
+  static void End() { EXPECT_EQ(slipway_finalize(), SLIPWAY_OK) << slipway_error_message(); }
+  /// The only team of comm.json, with the report's `bits`. Of rank 0.
+  Json ReportAfterEnd() {
+    End();
+    if (rank_ != 0) return {};
+    std::ifstream file(folder_.path() / "comm.json");
+    const auto report = Json::parse(file);
+    auto team = report["teams"][0];
+    team["bits"] = report["bits"];
+    return team;
+  }
+  void ExpectRefusal(slipway_status status, const std::string& text) {
+    EXPECT_EQ(Register(), status);
+    EXPECT_NE(std::string(slipway_error_message()).find(text), std::string::npos) << slipway_error_message();
+  }
+
+  TempDirectory folder_;
+  int rank_ = 0;
+  bool together_ = true;  ///< no rank waits for a message that another one does not send
+
+ private:
+  Gpu gpu_;
+  GpuBuffer buffer_{kCount * sizeof(float)};
+};
+
+TEST_F(NcclJob, TheReportNamesTheWay) {
+  Begin({{"gpu_exchange", "nccl"}});
+  ASSERT_EQ(Register(), SLIPWAY_OK) << slipway_error_message();
+  ASSERT_EQ(slipway_gradients("net"), SLIPWAY_OK) << slipway_error_message();
+  const auto team = ReportAfterEnd();
+  if (rank_ != 0) return;
+  EXPECT_EQ(team["way"], "nccl");
+  EXPECT_EQ(team["bits"], Json()) << "NCCL's are its own";
+  EXPECT_EQ(fake_nccl_communicators(), 0u);
+}
+
+TEST_F(NcclJob, AutoMeasuresWhereAnyBitsAreGood) {
+  Begin({{"deterministic", false}});
+  ASSERT_EQ(Register(), SLIPWAY_OK) << slipway_error_message();
+  ASSERT_EQ(slipway_gradients("net"), SLIPWAY_OK) << slipway_error_message();
+  const auto team = ReportAfterEnd();
+  if (rank_ != 0) return;
+  ASSERT_EQ(team["measured_ms"].size(), 2u) << team.dump();
+  const bool by_nccl = team["measured_ms"]["nccl"] < team["measured_ms"]["direct"];
+  EXPECT_EQ(team["way"], by_nccl ? "nccl" : "direct") << team.dump();
+}
+
+TEST_F(NcclJob, AutoKeepsItsBits) {
+  Begin(Json::object());
+  ASSERT_EQ(Register(), SLIPWAY_OK) << slipway_error_message();
+  EXPECT_EQ(fake_nccl_calls("ncclGetVersion"), 0u) << "nobody has asked for NCCL";
+  const auto team = ReportAfterEnd();
+  if (rank_ != 0) return;
+  EXPECT_EQ(team["way"], "direct");
+}
+
+TEST_F(NcclJob, AllreducesGoByNccl) {
+  ::setenv("SLIPWAY_GPU_EXCHANGE", "nccl", 1);
+  Begin(Json::object());
+  GpuBuffer there(kCount * sizeof(float));
+  GpuStream stream;
+  for (const auto op : {SLIPWAY_SUM, SLIPWAY_MEAN, SLIPWAY_MAX}) {
+    auto here = RandomBytes(SLIPWAY_FLOAT32, kCount, 7 + static_cast<unsigned>(rank_));
+    there.Fill(here.data(), stream.handle());
+    const auto before = fake_nccl_calls("ncclAllReduce");
+    ASSERT_EQ(slipway_allreduce_on_stream(there.data(), kCount, SLIPWAY_FLOAT32, op, SLIPWAY_ALL, stream.handle()),
+              SLIPWAY_OK)
+        << slipway_error_message();
+    EXPECT_EQ(fake_nccl_calls("ncclAllReduce") - before, op == SLIPWAY_MAX ? 0u : 1u);
+    ASSERT_EQ(slipway_allreduce(here.data(), kCount, SLIPWAY_FLOAT32, op, SLIPWAY_ALL), SLIPWAY_OK);
+    EXPECT_TRUE(there.Read(stream.handle()) == here) << "op " << op;
+  }
+  EXPECT_EQ(Gpu::Violations(), "");
+}
+
+TEST_F(NcclJob, RanksThatShareAGpuAreNamed) {
+  fake_gpu_share_devices();
+  Begin({{"gpu_exchange", "nccl"}});
+  ExpectRefusal(SLIPWAY_ERROR_DEVICE, "ranks 0 and 1 share GPU 00000000:01:00.0 of ");
+}
+
+TEST_F(NcclJob, AutoDoesWithoutWhereRanksShareAGpu) {
+  fake_gpu_share_devices();
+  Begin({{"deterministic", false}});
+  ASSERT_EQ(Register(), SLIPWAY_OK) << slipway_error_message();
+  ASSERT_EQ(slipway_gradients("net"), SLIPWAY_OK) << slipway_error_message();
+  const auto team = ReportAfterEnd();
+  if (rank_ != 0) return;
+  EXPECT_EQ(team["way"], "direct");
+  EXPECT_NE(team["without_nccl"].get<std::string>().find("ranks 0 and 1 share GPU"), std::string::npos) << team.dump();
+}
+
+TEST_F(NcclJob, CanonicalBitsAreRefused) {
+  Begin({{"gpu_exchange", "nccl"}, {"deterministic", "canonical"}});
+  ExpectRefusal(SLIPWAY_ERROR_ARGUMENT, "not with deterministic: canonical");
+}
+
+TEST_F(NcclJob, AnOldLibraryIsRefused) {
+  ::setenv("SLIPWAY_FAKE_NCCL_VERSION", "2803", 1);
+  Begin({{"gpu_exchange", "nccl"}});
+  ExpectRefusal(SLIPWAY_ERROR_DEVICE, "NCCL 2.8.3 is too old: set gpu_exchange to auto");
+}
+
+TEST_F(NcclJob, ALibraryWithoutAFunctionIsRefused) {
+  Begin({{"gpu_exchange", "nccl"}});
+  ExpectRefusal(SLIPWAY_ERROR_DEVICE, "NCCL has no function ncclCommAbort");
+}
+
+/// The GPU hangs, as it does when a link breaks; NCCL sees it.
+TEST_F(NcclJob, AnAsynchronousErrorEndsTheTeam) {
+  fake_gpu_use_bandwidth(0);
+  Begin({{"gpu_exchange", "nccl"}});
+  ASSERT_EQ(Register(), SLIPWAY_OK) << slipway_error_message();
+  fake_nccl_hang();
+  fake_nccl_set_state(kRemoteError);
+  EXPECT_EQ(slipway_gradients("net"), SLIPWAY_ERROR_DEVICE);
+  const std::string message = slipway_error_message();
+  EXPECT_NE(message.find("remote process exited or there was a network error (ncclResult_t 6)"), std::string::npos)
+      << message;
+  EXPECT_EQ(fake_nccl_calls("ncclCommAbort"), 1u);
+  EXPECT_EQ(slipway_gradients("net"), SLIPWAY_ERROR_STATE);
+}
+
+/// NCCL sees nothing, the watch does.
+TEST_F(NcclJob, AHangIsEndedByForce) {
+  fake_gpu_use_bandwidth(0);
+  Begin({{"gpu_exchange", "nccl"}});
+  ASSERT_EQ(Register(), SLIPWAY_OK) << slipway_error_message();
+  fake_nccl_hang();
+  EXPECT_EQ(slipway_gradients("net"), SLIPWAY_ERROR_STALLED);
+  EXPECT_NE(std::string(slipway_error_message()).find("rank "), std::string::npos) << slipway_error_message();
+  EXPECT_EQ(fake_nccl_calls("ncclCommAbort"), 1u);
+}
+
+/// In the middle of an exchange: the other rank's GPU waits for ever.
+TEST_F(NcclJob, ARankThatDiesIsNamed) {
+  together_ = false;
+  fake_gpu_use_bandwidth(0);
+  Begin({{"gpu_exchange", "nccl"}});
+  ASSERT_EQ(Register(), SLIPWAY_OK) << slipway_error_message();
+  if (rank_ == 1) {
+    fake_nccl_hang();
+    std::thread([] {
+      std::this_thread::sleep_for(std::chrono::milliseconds(300));
+      ::_exit(0);
+    }).detach();
+  }
+  EXPECT_EQ(slipway_gradients("net"), SLIPWAY_ERROR_STALLED);
+  const std::string message = slipway_error_message();
+  EXPECT_NE(message.find("rank 1"), std::string::npos) << message;
+  EXPECT_NE(message.find("is dead"), std::string::npos) << message;
+  EXPECT_EQ(fake_nccl_calls("ncclCommAbort"), 1u);
+}
+
+}  // namespace
+}  // namespace slipway::test
