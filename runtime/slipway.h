@@ -16,7 +16,7 @@
  *
  * A tensor is a dense row-major array in CPU memory, or in the memory of a GPU (CUDA; HIP of ROCm 6 or later). Functions that end in _on_stream order their work with a CUDA stream of the program; those without do so
  * with the legacy default stream, which is that of PyTorch and CuPy. They ignore the stream for CPU memory. One thread at a time may be inside this library, with two exceptions:
- * any thread may call slipway_submit, and each group of slipway_group_create_by_members may have a thread of its own
+ * any thread may call slipway_submit and slipway_submit_from, and each group of slipway_group_create_by_members may have a thread of its own
  * inside an operation. A child made by fork() is not part of the job.
  */
 #ifndef SLIPWAY_H_
@@ -152,8 +152,13 @@ SLIPWAY_API int slipway_alloc(int64_t bytes, void** memory);
  */
 SLIPWAY_API int slipway_alloc_on_device(int64_t bytes, int device, void** memory);
 /**
- * Frees memory of slipway_alloc and slipway_alloc_on_device; NULL is allowed. No exchange may be using it. What is not freed stays valid after
- * slipway_finalize, until the process ends. Local.
+ * Takes memory of the program for what slipway_alloc gives: `bytes` that the program has mapped, shared, from the start
+ * of the file or memfd `descriptor`. It stays the program's: call slipway_free before unmapping it. Local.
+ */
+SLIPWAY_API int slipway_adopt(void* memory, int64_t bytes, int descriptor);
+/**
+ * Frees memory of slipway_alloc and slipway_alloc_on_device, or gives up what slipway_adopt took; NULL is allowed. No
+ * exchange may be using it. What is not freed stays valid after slipway_finalize, until the process ends. Local.
  */
 SLIPWAY_API int slipway_free(void* memory);
 
@@ -220,6 +225,11 @@ SLIPWAY_API int slipway_unregister(const char* team);
 SLIPWAY_API int slipway_submit(const char* team, int index);
 /** The same, of a tensor in GPU memory that has its final value when `stream` has done what it was given so far. Local. */
 SLIPWAY_API int slipway_submit_on_stream(const char* team, int index, void* stream);
+/**
+ * Copies `data` into the tensor with this index, which lies in CPU memory, and submits it: for frameworks that make
+ * gradients in memory of their own. Faster than a copy by the program where the team is larger than the caches. Local.
+ */
+SLIPWAY_API int slipway_submit_from(const char* team, int index, const void* data);
 /** Submits what was not, and returns when the team's tensors hold the result of this step. Collective. */
 SLIPWAY_API int slipway_wait(const char* team);
 /**

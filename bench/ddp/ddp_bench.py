@@ -1,17 +1,21 @@
 #!/usr/bin/python3
 """slipway bench ddp: what an optimizer step costs with the gradients of ResNet-50 (161 tensors, 102 MB).
 
-Four models with next to no compute in the same processes: without exchange, torch DistributedDataParallel over gloo and
-over the backend "slipway", and slipway.torch.DistributedOptimizer. They take turns step by step, so that what disturbs
-the machine disturbs all of them; medians over all steps, of the slowest rank. The overhead is what a step takes longer
-than one without exchange.
+Models with next to no compute in the same processes, which take turns step by step, so that what disturbs the machine
+disturbs all of them: without exchange, torch DistributedDataParallel (DDP) over gloo, over MPI where torch has it and
+over the backend "slipway", each also with gradient_as_bucket_view ("views"), and slipway.torch.DistributedOptimizer.
+Backward makes new gradients at each step. Medians over all steps, of the slowest rank. The overhead is what a step
+takes longer than one without exchange.
+
+Two sides show what is possible. "ddp alone" is DDP that exchanges nothing: no backend can take less. "limit" is one
+allreduce of as many bytes in memory of slipway_alloc, all of them rewritten before, and nothing else.
 """
 
 import argparse
-import itertools
 import json
 import os
 import pathlib
+import random
 import statistics
 import sys
 import time
@@ -21,8 +25,9 @@ sys.path[:0] = [str(HERE), str(HERE / "bench-support/ddp")]
 
 import in_ranks  # noqa: E402
 
-SIDES = ("local", "gloo", "backend", "slipway")
-EXCHANGES = SIDES[1:]
+NOTHING, LIMIT, OPTIMIZER = "local", "limit", "slipway"
+VIEWS = " views"
+ALONE = "ddp alone"
 
 
 def arguments_of(line):
@@ -37,8 +42,8 @@ def arguments_of(line):
 
 
 class Model:
-    """Parameters of these shapes in a chain. Backward hands out a gradient for each, from the last to the first, and
-    computes nothing; torch copies it, as it stays ours."""
+    """Parameters of these shapes in a chain. Backward makes a gradient for each, from the last to the first, as a copy,
+    and computes nothing."""
 
     def __new__(cls, shapes, gradients):
         import torch
@@ -51,7 +56,7 @@ class Model:
 
             @staticmethod
             def backward(ctx, chain):
-                return chain, ctx.gradient, None
+                return chain, ctx.gradient.clone(), None
 
         class Chain(torch.nn.Module):
             def __init__(self):
@@ -66,21 +71,52 @@ class Model:
         return Chain()
 
 
+def backends():
+    """What DDP is measured over: side -> name for torch."""
+    import torch
+
+    mpi = {"mpi": "mpi"} if torch.distributed.is_mpi_available() else {}
+    return {ALONE: "gloo", "gloo": "gloo", **mpi, "backend": "slipway"}
+
+
+def exchange_nothing(_, bucket):
+    """A hook of DDP: done at once."""
+    import torch
+
+    done = torch.futures.Future()
+    done.set_result(bucket.buffer())
+    return done
+
+
+def over_ddp(model, side, group):
+    import torch
+
+    views = side.endswith(VIEWS)
+    model = torch.nn.parallel.DistributedDataParallel(model, process_group=group, gradient_as_bucket_view=views)
+    if side.startswith(ALONE):
+        model.register_comm_hook(None, exchange_nothing)
+    return model
+
+
 def make_sides(shapes):
-    """Side -> (model, optimizer); and the gradients that backward hands out."""
+    """Side -> function that makes one step."""
     import slipway
     import slipway.torch
     import torch
 
     gradients = [torch.full(shape, slipway.rank() + 1.0) for shape in shapes]
-    models = {side: Model(shapes, gradients) for side in SIDES}
-    optimizers = {side: torch.optim.SGD(models[side].parameters(), lr=0.01) for side in SIDES}
-    models["gloo"] = torch.nn.parallel.DistributedDataParallel(models["gloo"])
-    models["backend"] = torch.nn.parallel.DistributedDataParallel(
-        models["backend"], process_group=torch.distributed.new_group(backend="slipway"))
-    optimizers["slipway"] = slipway.torch.DistributedOptimizer(optimizers["slipway"],
-                                                               models["slipway"].named_parameters())
-    return {side: (models[side], optimizers[side]) for side in SIDES}
+    groups = {side: torch.distributed.new_group(backend=backend) for side, backend in backends().items()}
+    ways = {NOTHING: None, **groups, **{side + VIEWS: group for side, group in groups.items()}, OPTIMIZER: None}
+    sides = {}
+    for side, group in ways.items():
+        model = Model(shapes, gradients)
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+        if group is not None:
+            model = over_ddp(model, side, group)
+        elif side == OPTIMIZER:
+            optimizer = slipway.torch.DistributedOptimizer(optimizer, model.named_parameters())
+        sides[side] = (model, optimizer)
+    return sides
 
 
 def step_of(model, optimizer):
@@ -100,36 +136,54 @@ def measure(sides, steps):
     import numpy
     import slipway
 
-    seconds = {side: [] for side in sides}
-    orders = list(itertools.permutations(sides))  # none always comes after the same other one
+    shared = slipway.alloc(in_ranks.bytes_of(in_ranks.resnet50_shapes()) // 4)
+    seconds = {side: [] for side in [*sides, LIMIT]}
+    order = list(seconds)
     for step in range(-3, steps):  # the first ones warm up
-        for side in orders[step % len(orders)]:
+        random.Random(step).shuffle(order)  # the same on all ranks; none always comes after the same other one
+        for side in order:
+            shared.fill(1)
             slipway.barrier()
-            taken = numpy.array([step_of(*sides[side])])
+            taken = numpy.array([allreduce_of(shared) if side == LIMIT else step_of(*sides[side])])
             slipway.allreduce(taken, "max")
             if step >= 0:
                 seconds[side].append(float(taken[0]))
     return seconds
 
 
+def allreduce_of(array):
+    """Seconds of one allreduce."""
+    import slipway
+
+    begin = time.perf_counter()
+    slipway.allreduce(array, "mean")
+    return time.perf_counter() - begin
+
+
 def check(sides, ranks, steps):
     """All exchanges gave the mean to every step, or the figures mean nothing."""
     mean = (ranks + 1) / 2
-    for side in EXCHANGES:
+    for side in (side for side in sides if side != NOTHING and not side.startswith(ALONE)):
         moved = -next(iter(sides[side][0].parameters())).flatten()[0].item() / 0.01
         if abs(moved - mean * steps) > 1e-2 * mean * steps:
             sys.exit(f"error: {side} moved a weight by {moved} gradients and not {mean * steps}")
 
 
+def row_of(side, seconds, medians):
+    over = medians[side] - (0 if side == LIMIT else medians[NOTHING])
+    return {"side": side, "median_ms": round(1e3 * medians[side], 3), "min_ms": round(1e3 * min(seconds[side]), 3),
+            "max_ms": round(1e3 * max(seconds[side]), 3), "overhead_ms": round(1e3 * over, 3)}
+
+
 def document(seconds, shapes, ranks):
-    medians = {side: statistics.median(seconds[side]) for side in SIDES}
-    overhead = {side: medians[side] - medians["local"] for side in EXCHANGES}
+    medians = {side: statistics.median(seconds[side]) for side in seconds}
+    rows = [row_of(side, seconds, medians) for side in seconds]
+    over = {row["side"]: row["overhead_ms"] for row in rows}
     return {"schema": "slipway.bench.ddp/1", "ranks": ranks, "tensors": len(shapes), "bytes": in_ranks.bytes_of(shapes),
-            "steps": len(seconds["local"]),
-            "rows": [{"side": side, "median_ms": round(1e3 * medians[side], 3),
-                      "min_ms": round(1e3 * min(seconds[side]), 3), "max_ms": round(1e3 * max(seconds[side]), 3),
-                      "overhead_ms": round(1e3 * overhead.get(side, 0.0), 3)} for side in SIDES],
-            "overhead_ratio": _ratio(overhead, "slipway"), "backend_overhead_ratio": _ratio(overhead, "backend")}
+            "steps": len(seconds[NOTHING]), "rows": rows,
+            "overhead_ratio": _ratio(over, OPTIMIZER), "backend_overhead_ratio": _ratio(over, "backend"),
+            "limit_overhead_ratio": _ratio(over, LIMIT),
+            "backend_steps_ratio": round(medians["gloo"] / medians["backend"], 4)}
 
 
 def _ratio(overhead, side):
@@ -140,13 +194,16 @@ def _ratio(overhead, side):
 def print_table(result):
     print(f"{result['tensors']} gradients of ResNet-50, {result['bytes'] / 1e6:.1f} MB, {result['ranks']} ranks, "
           f"{result['steps']} steps of each, in turns\n")
-    print(f"{'EXCHANGE':<10} {'MEDIAN':>9} {'MIN':>9} {'MAX':>9} {'OVERHEAD':>9}   (ms)")
+    print(f"{'EXCHANGE':<15} {'MEDIAN':>9} {'MIN':>9} {'MAX':>9} {'OVERHEAD':>9}   (ms)")
     for row in result["rows"]:
-        print(f"{row['side']:<10} {row['median_ms']:>9.1f} {row['min_ms']:>9.1f} {row['max_ms']:>9.1f} "
+        print(f"{row['side']:<15} {row['median_ms']:>9.1f} {row['min_ms']:>9.1f} {row['max_ms']:>9.1f} "
               f"{row['overhead_ms']:>9.1f}")
+    print(f"\nsteps a second, DDP over the backend slipway / over gloo: {result['backend_steps_ratio']:.2f}")
     if result["overhead_ratio"] is not None:
-        print(f"\noverhead of DistributedOptimizer / overhead of torch DDP over gloo: {result['overhead_ratio']:.3f}")
-        print(f"overhead of DDP over the backend slipway / the same: {result['backend_overhead_ratio']:.3f}")
+        print("overhead beside that of DDP over gloo:")
+        print(f"  DDP over the backend slipway  {result['backend_overhead_ratio']:.3f}")
+        print(f"  DistributedOptimizer          {result['overhead_ratio']:.3f}")
+        print(f"  the exchange alone            {result['limit_overhead_ratio']:.3f}")
 
 
 def run_rank(arguments):

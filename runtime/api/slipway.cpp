@@ -160,6 +160,13 @@ int slipway_alloc(int64_t bytes, void** memory) {
   });
 }
 
+int slipway_adopt(void* memory, int64_t bytes, int descriptor) {
+  return Guard(__func__, [&] {
+    RequireArgument(memory != nullptr && bytes > 0, "the memory is a null pointer, or empty");
+    CurrentJob().memory().pool.Adopt(memory, bytes, descriptor);
+  });
+}
+
 int slipway_free(void* memory) {
   return Guard(__func__, [&] {
     auto& known = CurrentJob().memory();

@@ -10,6 +10,7 @@
 #include "runtime/collectives/pieces.h"
 #include "runtime/exchange/team_errors.h"
 #include "runtime/group/agreement.h"
+#include "runtime/memory/streaming_copy.h"
 #include "runtime/status.h"
 
 namespace slipway::runtime {
@@ -82,6 +83,9 @@ void Team::Build() {
     buckets_.emplace_back(plan, values_, settings, slots_, static_cast<std::uint32_t>(buckets_.size() + 1), *group_);
   }
   if (combined_ != nullptr) combined_->SetBuckets(plans);
+  std::size_t bytes = 0;
+  for (const auto& tensor : parts_.tensors) bytes += tensor.bytes();
+  streams_ = OutgrowsTheCache(bytes);
   submitted_.assign(parts_.tensors.size(), 0);
   waiting_.assign(buckets_.size(), 0);
   if (progress_ == Progress::kThread && !group_->alone()) thread_ = std::thread([this] { Run(); });
@@ -110,8 +114,8 @@ void Team::StartStep() {
   if (!buckets_.empty()) queue_.push_back(*current_);
 }
 
-void Team::Submit(int index, StreamHandle stream) {
-  std::unique_lock lock(mutex_);
+/// That tensor `index` may be submitted now.
+void Team::RequireOpen(int index) const {
   if (failure_) std::rethrow_exception(failure_);
   if (index < 0 || index >= static_cast<int>(submitted_.size())) {
     throw RuntimeError(SLIPWAY_ERROR_ARGUMENT,
@@ -122,8 +126,33 @@ void Team::Submit(int index, StreamHandle stream) {
                        fmt::format("tensor '{}' was submitted already in this step: call slipway_wait",
                                    parts_.tensors[static_cast<std::size_t>(index)].name));
   }
+}
+
+void Team::Submit(int index, StreamHandle stream) {
+  const std::lock_guard lock(mutex_);
+  RequireOpen(index);
   Take(index, stream);
   if (Exchanges()) changed_.notify_all();
+}
+
+void Team::SubmitFrom(int index, const void* data) {
+  {
+    const std::lock_guard lock(mutex_);
+    RequireOpen(index);
+  }
+  const auto& tensor = parts_.tensors[static_cast<std::size_t>(index)];
+  if (untouched_ || (data == nullptr && tensor.bytes() > 0)) {
+    throw RuntimeError(SLIPWAY_ERROR_ARGUMENT,
+                       fmt::format("tensor '{}' of team '{}' {}", tensor.name, parts_.name,
+                                   untouched_ ? "lies in GPU memory: copy to it, and call slipway_submit_on_stream"
+                                              : "is to be copied from a null pointer"));
+  }
+  if (streams_) {
+    StreamingCopy(tensor.data, data, tensor.bytes());
+  } else if (tensor.bytes() > 0) {
+    std::memcpy(tensor.data, data, tensor.bytes());
+  }
+  Submit(index);
 }
 
 /// A tensor is final, or will be when `stream` gets there.

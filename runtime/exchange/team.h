@@ -55,6 +55,9 @@ class Team {
   /// Tensor `index` may be exchanged: on a GPU, as soon as `stream` has done what it was given so far. Any thread.
   /// Errors: RuntimeError: ARGUMENT; STATE when it was submitted already; PartedError(DEVICE).
   void Submit(int index, StreamHandle stream = nullptr);
+  /// Copies `data` into tensor `index`, which lies in CPU memory, and submits it. Any thread. Errors: those of
+  /// Submit().
+  void SubmitFrom(int index, const void* data);
   /// Submits what was not and completes the step. On a GPU, later work of `stream` finds the result; the calling thread
   /// does not wait for the last copies. Collective. Errors: NOT_FINITE: the step's gradients are dropped; those of the
   /// group, PartedError(DEVICE): the team cannot be used again.
@@ -106,6 +109,7 @@ class Team {
   void StartStep();
   void EndPass(bool exchanged);
   void TraceStep(StepTrace::Clock::time_point wait_start);
+  void RequireOpen(int index) const;
   void Take(int index, StreamHandle stream);
   void Count(int value);
   bool HasWork() const;
@@ -156,6 +160,7 @@ class Team {
   std::vector<TensorInfo> values_;                          ///< what is exchanged: the tensors, or their images
   std::vector<int> bucket_of_;                              ///< by value; -1: empty
   std::vector<BucketExchange> buckets_;
+  bool streams_ = false;  ///< the tensors are more than the core's cache holds
   int slots_ = 0;
   Schedule schedule_;
 

@@ -6,7 +6,9 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
+#include <cstring>
 #include <string>
 #include <system_error>
 #include <utility>
@@ -22,6 +24,14 @@ struct stat StatusOf(int descriptor) {
   struct stat status {};
   if (::fstat(descriptor, &status) != 0) Fail(errno, "fstat of shared memory");
   return status;
+}
+
+/// Whether `data` shows what `descriptor` holds at `offset`, as far as some bytes tell.
+bool Shows(const char* data, int descriptor, std::size_t offset, std::size_t bytes) {
+  std::array<char, 64> held;
+  const auto looked_at = std::min(bytes - offset, held.size());
+  return ::pread(descriptor, held.data(), looked_at, static_cast<off_t>(offset)) == static_cast<ssize_t>(looked_at) &&
+         std::memcmp(data + offset, held.data(), looked_at) == 0;
 }
 
 }  // namespace
@@ -66,6 +76,22 @@ SharedMemory SharedMemory::Open(const SharedMemoryAddress& address) {
   return made;
 }
 
+SharedMemory SharedMemory::Borrow(char* data, std::size_t bytes, int descriptor) {
+  SharedMemory made;
+  made.descriptor_ = UniqueFd(::fcntl(descriptor, F_DUPFD_CLOEXEC, 0));
+  if (!made.descriptor_) Fail(errno, "duplicating a descriptor of shared memory");
+  const auto status = StatusOf(descriptor);
+  const bool fits = S_ISREG(status.st_mode) && status.st_size >= static_cast<off_t>(bytes);
+  if (!fits || !Shows(data, descriptor, 0, bytes) ||
+      !Shows(data, descriptor, bytes - std::min<std::size_t>(bytes, 64), bytes)) {
+    Fail(EINVAL, "memory that is not what its descriptor holds");
+  }
+  made.data_ = data;
+  made.size_ = bytes;
+  made.borrowed_ = true;
+  return made;
+}
+
 void SharedMemory::Map() {
   void* mapped = ::mmap(nullptr, size_, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor_.get(), 0);
   if (mapped == MAP_FAILED) Fail(errno, "mmap of shared memory");
@@ -81,17 +107,19 @@ SharedMemoryAddress SharedMemory::address() const {
 SharedMemory::SharedMemory(SharedMemory&& other) noexcept
     : descriptor_(std::move(other.descriptor_)),
       data_(std::exchange(other.data_, nullptr)),
-      size_(std::exchange(other.size_, 0)) {}
+      size_(std::exchange(other.size_, 0)),
+      borrowed_(std::exchange(other.borrowed_, false)) {}
 
 SharedMemory& SharedMemory::operator=(SharedMemory&& other) noexcept {
   std::swap(descriptor_, other.descriptor_);
   std::swap(data_, other.data_);
   std::swap(size_, other.size_);
+  std::swap(borrowed_, other.borrowed_);
   return *this;
 }
 
 SharedMemory::~SharedMemory() {
-  if (data_ != nullptr) ::munmap(data_, size_);
+  if (data_ != nullptr && !borrowed_) ::munmap(data_, size_);
 }
 
 }  // namespace slipway::runtime

@@ -32,11 +32,16 @@ class SharedMemory {
   /// The same memory in another process. Errors: std::system_error.
   static SharedMemory Open(const SharedMemoryAddress& address);
 
+  /// What this process has mapped at `data` from the start of `descriptor`, and unmaps itself, later than this ends.
+  /// Errors: std::system_error; EINVAL where `descriptor` is shorter, or holds something else than `data` shows.
+  static SharedMemory Borrow(char* data, std::size_t bytes, int descriptor);
+
   SharedMemory(SharedMemory&& other) noexcept;
   SharedMemory& operator=(SharedMemory&& other) noexcept;
   ~SharedMemory();
 
   char* data() const { return data_; }
+  bool borrowed() const { return borrowed_; }
   std::size_t size() const { return size_; }
   /// Of the process that made it; -1 in others.
   int descriptor() const { return descriptor_.get(); }
@@ -50,6 +55,7 @@ class SharedMemory {
   UniqueFd descriptor_;
   char* data_ = nullptr;
   std::size_t size_ = 0;
+  bool borrowed_ = false;
 };
 
 }  // namespace slipway::runtime

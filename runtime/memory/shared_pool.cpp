@@ -64,6 +64,21 @@ void* SharedPool::Allocate(std::int64_t bytes) {
   }
 }
 
+void SharedPool::Adopt(void* memory, std::int64_t bytes, int descriptor) {
+  if (limit_ == 0) {
+    throw RuntimeError(SLIPWAY_ERROR_STATE, "there is no shared memory: SLIPWAY_SHARED_MEMORY_LIMIT is 0");
+  }
+  if (Find(memory, 1).serial != 0) throw RuntimeError(SLIPWAY_ERROR_ARGUMENT, "this memory is shared already");
+  auto* first = static_cast<char*>(memory);
+  const std::lock_guard lock(mutex_);
+  try {
+    auto borrowed = SharedMemory::Borrow(first, static_cast<std::size_t>(bytes), descriptor);
+    shared_.emplace(first, Owned{next_serial_++, std::move(borrowed)});
+  } catch (const std::system_error& error) {
+    throw RuntimeError(SLIPWAY_ERROR_ARGUMENT, fmt::format("the memory cannot be shared: {}", error.what()));
+  }
+}
+
 void* SharedPool::AllocateOrdinary(std::int64_t bytes) {
   const auto size = static_cast<std::size_t>(bytes);
   allowance_.Foresee(Bytes{size}, kPoolBlock);
@@ -98,7 +113,7 @@ void SharedPool::Free(void* memory) {
   if (found == shared_.end()) {
     throw RuntimeError(SLIPWAY_ERROR_ARGUMENT, "this is no memory of slipway_alloc, or it was freed already");
   }
-  used_ -= static_cast<std::int64_t>(found->second.memory.size());
+  if (!found->second.memory.borrowed()) used_ -= static_cast<std::int64_t>(found->second.memory.size());
   shared_.erase(found);
 }
 

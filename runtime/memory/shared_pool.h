@@ -30,7 +30,10 @@ class SharedPool {
   /// Zeroed, page-aligned. Ordinary memory, with one warning on stderr, where shared memory is exhausted.
   /// Errors: MemoryError where the machine or a control group can spare no more; then nothing is taken.
   void* Allocate(std::int64_t bytes);
-  /// Errors: RuntimeError(ARGUMENT) for what Allocate() did not give.
+  /// Takes in memory that the program has mapped from the start of `descriptor`, until Free().
+  /// Errors: RuntimeError: ARGUMENT for no such memory, or memory that is here already; STATE without shared memory.
+  void Adopt(void* memory, std::int64_t bytes, int descriptor);
+  /// Errors: RuntimeError(ARGUMENT) for what neither Allocate() gave nor Adopt() took.
   void Free(void* memory);
 
   bool enabled() const { return limit_ > 0; }

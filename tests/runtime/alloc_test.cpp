@@ -1,6 +1,8 @@
 // Exchanges in memory of slipway_alloc, and where such memory meets ordinary one.
 
 #include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include <cstdint>
 #include <cstdlib>
@@ -32,6 +34,28 @@ class Shared {
  private:
   std::int64_t count_;
   float* data_;
+};
+
+/// Memory that the program has mapped itself.
+class Mapped {
+ public:
+  explicit Mapped(std::int64_t count) : bytes_(static_cast<std::size_t>(count) * 4) {
+    EXPECT_EQ(ftruncate(descriptor_, static_cast<off_t>(bytes_)), 0);
+    data_ = static_cast<float*>(mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor_, 0));
+  }
+  Mapped(const Mapped&) = delete;
+  Mapped& operator=(const Mapped&) = delete;
+  ~Mapped() {
+    munmap(data_, bytes_);
+    close(descriptor_);
+  }
+  float* data() { return data_; }
+  int descriptor() const { return descriptor_; }
+
+ private:
+  std::size_t bytes_;
+  int descriptor_ = memfd_create("mapped", MFD_CLOEXEC);
+  float* data_ = nullptr;
 };
 
 float SumOf(float base_of_rank_zero, std::int64_t index) {
@@ -153,6 +177,40 @@ TEST(Mismatch, OfTheDtypeOrOperationIsAnErrorOnAllRanks) {
                           : slipway_allreduce(values.data(), 10, SLIPWAY_FLOAT32, SLIPWAY_SUM, SLIPWAY_ALL);
   EXPECT_EQ(result, SLIPWAY_ERROR_MISMATCH);
   EXPECT_NE(std::string(slipway_error_message()).find("calls a barrier, but rank 0 an allreduce"), std::string::npos);
+}
+
+TEST(AdoptedMemory, IsExchangedLikeThatOfSlipwayAlloc) {
+  for (int time = 0; time < 3; ++time) {  // at the same address, perhaps
+    Mapped mapped(kCount);
+    // On one rank alone: the others have ordinary memory.
+    const bool wants = time > 0 || Rank() == 0;
+    const int result = wants ? slipway_adopt(mapped.data(), kCount * 4, mapped.descriptor()) : SLIPWAY_OK;
+    EXPECT_TRUE(result == SLIPWAY_OK || result == SLIPWAY_ERROR_STATE) << slipway_error_message();
+    for (std::int64_t i = 0; i < kCount; ++i)
+      mapped.data()[i] = static_cast<float>(Rank()) + static_cast<float>(i % 100);
+    ASSERT_EQ(slipway_allreduce(mapped.data(), kCount, SLIPWAY_FLOAT32, SLIPWAY_SUM, 0), SLIPWAY_OK);
+    std::int64_t wrong = 0;
+    for (std::int64_t i = 0; i < kCount; ++i) wrong += mapped.data()[i] == SumOf(0, i) ? 0 : 1;
+    EXPECT_EQ(wrong, 0) << "time " << time;
+    ASSERT_EQ(slipway_barrier(0), SLIPWAY_OK);
+    if (wants && result == SLIPWAY_OK) {
+      EXPECT_EQ(slipway_free(mapped.data()), SLIPWAY_OK) << slipway_error_message();
+    }
+  }
+}
+
+TEST(AdoptedMemory, MustBeWhatItsDescriptorHolds) {
+  Mapped mapped(1000);
+  Mapped other(1000);
+  mapped.data()[0] = 1;
+  EXPECT_NE(slipway_adopt(mapped.data(), 4000, other.descriptor()), SLIPWAY_OK);
+  EXPECT_NE(slipway_adopt(mapped.data(), 4001, mapped.descriptor()), SLIPWAY_OK);
+  EXPECT_NE(slipway_adopt(mapped.data(), 4000, -1), SLIPWAY_OK);
+  EXPECT_EQ(slipway_adopt(nullptr, 4000, mapped.descriptor()), SLIPWAY_ERROR_ARGUMENT);
+  EXPECT_EQ(slipway_free(mapped.data()), SLIPWAY_ERROR_ARGUMENT);
+  if (slipway_adopt(mapped.data(), 4000, mapped.descriptor()) != SLIPWAY_OK) GTEST_SKIP() << slipway_error_message();
+  EXPECT_EQ(slipway_adopt(mapped.data(), 4000, mapped.descriptor()), SLIPWAY_ERROR_ARGUMENT);  // twice
+  EXPECT_EQ(slipway_free(mapped.data()), SLIPWAY_OK);
 }
 
 }  // namespace

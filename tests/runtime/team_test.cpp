@@ -132,6 +132,26 @@ TEST_P(Teams, TakeTensorsInAnyOrderWhileTheProgramComputes) {
   Unregister("any");
 }
 
+TEST_P(Teams, CopyWhatLiesElsewhere) {
+  TeamModel model({3'000'001, 100, 7, 1, 40}, GetParam());  // the first is larger than caches
+  ASSERT_EQ(model.Register("elsewhere"), SLIPWAY_OK);
+  for (int step = 0; step < 3; ++step) {
+    for (int tensor = 0; tensor < model.tensors() - 1; ++tensor) {
+      // At every distance from a line of the cache.
+      std::vector<float> source(static_cast<std::size_t>(model.size(tensor) + step));
+      for (std::int64_t i = 0; i < model.size(tensor); ++i) {
+        source[static_cast<std::size_t>(i + step)] = TeamModel::Gradient(Rank(), tensor, i, step);
+      }
+      ASSERT_EQ(slipway_submit_from("elsewhere", tensor, source.data() + step), SLIPWAY_OK) << slipway_error_message();
+      std::fill(source.begin(), source.end(), -1.0F);  // may be changed at once
+    }
+    model.FillTensor(model.tensors() - 1, step);
+    ASSERT_EQ(slipway_wait("elsewhere"), SLIPWAY_OK) << slipway_error_message();
+    EXPECT_EQ(model.WrongOnes({step}), 0) << "step " << step;
+  }
+  Unregister("elsewhere");
+}
+
 TEST_P(Teams, DeliverDelayedGradientsLagStepsLater) {
   for (const int lag : {1, 3}) {
     TeamModel model({3000, 70, 20000}, GetParam());
@@ -409,9 +429,12 @@ TEST(TeamErrors, AreNamed) {
   ExpectRefused(slipway_configure_team("errors", R"({"mode": "delayed", "sync_first": "10%"})"), SLIPWAY_ERROR_ARGUMENT,
                 "pass their number to slipway_register");
   EXPECT_EQ(slipway_submit("errors", 2), SLIPWAY_ERROR_ARGUMENT);
+  ExpectRefused(slipway_submit_from("errors", 2, model.data(0)), SLIPWAY_ERROR_ARGUMENT, "no tensor 2");
+  ExpectRefused(slipway_submit_from("errors", 1, nullptr), SLIPWAY_ERROR_ARGUMENT, "a null pointer");
   EXPECT_EQ(slipway_submit("nobody", 0), SLIPWAY_ERROR_STATE);
   ASSERT_EQ(slipway_submit("errors", 1), SLIPWAY_OK) << slipway_error_message();
   EXPECT_EQ(slipway_submit("errors", 1), SLIPWAY_ERROR_STATE);
+  EXPECT_EQ(slipway_submit_from("errors", 1, model.data(0)), SLIPWAY_ERROR_STATE);
   ExpectRefused(slipway_unregister("errors"), SLIPWAY_ERROR_STATE, "in flight");
   ExpectRefused(slipway_finalize(), SLIPWAY_ERROR_STATE, "team 'errors' has a step in flight");
   ASSERT_EQ(slipway_wait("errors"), SLIPWAY_OK);

@@ -7,7 +7,7 @@ import threading
 from slipway import _library
 from slipway.errors import of_status
 
-# The library wants one thread at a time, except for slipway_submit.
+# The library wants one thread at a time, except for slipway_submit and its like.
 _inside = threading.RLock()
 # Blocks of slipway_alloc whose arrays are gone. A garbage collector may run at any moment, in any thread, so it only
 # leaves a note; the next call frees them.
@@ -48,6 +48,12 @@ def submit(team, index, stream=0):
     """slipway_submit_on_stream, the one that any thread may call at any time."""
     library = _library.library()
     check(library, library.slipway_submit_on_stream(team, index, stream))
+
+
+def submit_from(team, index, address):
+    """slipway_submit_from, at any time as well."""
+    library = _library.library()
+    check(library, library.slipway_submit_from(team, index, address))
 
 
 def free_later(address):

@@ -56,6 +56,14 @@ class Team:
             array = self._indices[array]
         _calls.submit(self._text, array, self._stream())
 
+    def submit_from(self, index, array):
+        """Copies `array` into that of this index, which lies in CPU memory, and submits that. Local."""
+        own = self.arrays[index]
+        if tuple(array.shape) != tuple(own.shape) or array.dtype != own.dtype:
+            raise MismatchError(f"team '{self.name}': array {index} is of shape {tuple(own.shape)} and {own.dtype}, and "
+                                f"what is copied to it of {tuple(array.shape)} and {array.dtype}")
+        _calls.submit_from(self._text, index, memory_of(array, False).address)
+
     def wait(self):
         """Submits what was not, and returns when the arrays hold the result of this step. Collective."""
         _calls.call("slipway_wait_on_stream", self._text, self._stream())

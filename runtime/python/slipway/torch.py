@@ -20,6 +20,7 @@ from slipway import _job, _skeletons, collectives, objects, torch_backend
 from slipway.errors import ArgumentError, DeviceMemoryError, NotSupportedError, StateError
 from slipway.memory import Block
 from slipway.teams import Team
+from slipway.torch_backend.exchange import is_dense
 from slipway.torch_training.batch_norm import SyncBatchNorm
 from slipway.torch_training.scaler import GradScaler
 
@@ -40,6 +41,19 @@ class _Slot:
         self.view = view
         self.passes = 0  # backward passes since the last exchange
         self.submitted = False
+
+    def hand_over(self, team, index):
+        """Submits the gradient with a copy by the library, and makes the view the gradient. False: nothing was done.
+
+        The library copies past the caches, in one thread; where torch has several for it, those are faster.
+        """
+        gradient = self.parameter.grad
+        if (gradient is None or gradient is self.view or gradient.layout != torch.strided or not is_dense(gradient)
+                or gradient.device.type != "cpu" or torch.get_num_threads() > 1):
+            return False
+        team.submit_from(index, gradient)
+        self.parameter.grad = self.view
+        return True
 
     def gather(self, sparse_as_dense):
         """Brings the gradient into the view, and makes the view the gradient."""
@@ -181,10 +195,14 @@ class DistributedOptimizer(torch.optim.Optimizer):
             self._exchanged = False
             slot.passes += 1
             if slot.passes == self._passes:
-                slot.gather(self._sparse_as_dense)
-                slot.submitted = True
-                self.team.submit(index)
+                self._submit(index, slot)
         return gradient_is_made
+
+    def _submit(self, index, slot):
+        slot.submitted = True
+        if not slot.hand_over(self.team, index):
+            slot.gather(self._sparse_as_dense)
+            self.team.submit(index)
 
     def synchronize(self):
         """Exchanges what backward has made: p.grad then holds the mean, to be clipped for example. Collective.

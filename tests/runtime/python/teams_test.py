@@ -7,6 +7,8 @@ import pathlib
 import numpy as np
 import pytest
 
+from slipway.errors import MismatchError
+
 
 def mean_of_ranks(job):
     return (job.size() - 1) / 2
@@ -38,6 +40,22 @@ def test_arrays_are_submitted_by_name_or_index_in_any_order(job):
         team.submit("x")
     with pytest.raises(job.ArgumentError):
         team.submit(4)
+    team.unregister()
+
+
+def test_an_array_is_copied_from_elsewhere_and_submitted(job):
+    array = np.zeros(1000, np.float32)
+    team = job.Team("elsewhere", [array])
+    for step in range(3):
+        source = np.full(1000, job.rank() + step, np.float32)
+        team.submit_from(0, source)
+        source[:] = -1
+        team.wait()
+        assert array.tolist() == [(job.size() - 1) / 2 + step] * 1000
+    with pytest.raises(MismatchError, match="array 0 is of shape"):
+        team.submit_from(0, np.zeros(999, np.float32))
+    with pytest.raises(MismatchError, match="float64"):
+        team.submit_from(0, np.zeros(1000))
     team.unregister()
 
 

@@ -6,6 +6,7 @@ import torch
 import slipway.torch as distributed
 from slipway.collectives import even_split
 from slipway.errors import NotFiniteError
+from slipway.teams import Team
 
 STEPS, BATCH = 6, 24
 
@@ -88,13 +89,53 @@ def test_gradients_are_submitted_while_backward_still_computes(job):
     model = model_of()
     optimizer = distributed.DistributedOptimizer(sgd(model), model.named_parameters())
     events = []
-    submit = optimizer.team.submit
-    optimizer.team.submit = lambda index: (events.append(optimizer._slots[index].name), submit(index))
+    take = optimizer._submit
+    optimizer._submit = lambda index, slot: (events.append(slot.name), take(index, slot))
     model[1].register_full_backward_hook(lambda *_: events.append("tanh"))
     loss_of(model, mine(job, batch_of(0))).backward()
     assert sorted(events) == ["0.bias", "0.weight", "2.bias", "2.weight", "tanh"]
     assert set(events[:events.index("tanh")]) >= {"2.bias", "2.weight"}
     optimizer.step()
+    optimizer.close()
+
+
+@pytest.fixture
+def one_thread():
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
+@pytest.mark.parametrize("passes", [1, 2])
+def test_where_torch_has_one_thread_the_library_copies_the_gradients(job, one_thread, monkeypatch, passes):
+    copied = []
+    submit_from = Team.submit_from
+    monkeypatch.setattr(Team, "submit_from", lambda team, *given: (copied.append(given[0]), submit_from(team, *given)))
+    model = model_of()
+    optimizer = distributed.DistributedOptimizer(sgd(model), model.named_parameters(), backward_passes_per_step=passes)
+    for step in range(STEPS):
+        optimizer.zero_grad(set_to_none=True)
+        for _ in range(passes):
+            (loss_of(model, mine(job, batch_of(step))) / passes).backward()
+        optimizer.step()
+    assert sorted(copied) == sorted([*range(4)] * STEPS)
+    torch.testing.assert_close(weights(model), train_alone(), rtol=1e-4, atol=1e-6)
+    assert_same_on_all_ranks(job, model)
+    optimizer.close()
+
+
+def test_what_the_library_cannot_copy_is_copied_by_torch(job, one_thread):
+    weight = torch.nn.Parameter(torch.zeros(3, 4))
+    optimizer = distributed.DistributedOptimizer(torch.optim.SGD([weight], lr=1.0))
+    # The gradient of a sum is one number in all places, and that of a product with a transposed matrix is transposed.
+    (weight.sum() * (job.rank() + 1)).backward()
+    optimizer.step()
+    optimizer.zero_grad(set_to_none=True)
+    (weight.t() * torch.arange(12.0).reshape(4, 3)).sum().backward()
+    optimizer.step()
+    mean = (job.size() + 1) / 2
+    torch.testing.assert_close(weight.detach(), -mean - torch.arange(12.0).reshape(4, 3).t())
     optimizer.close()
 
 

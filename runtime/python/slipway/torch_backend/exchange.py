@@ -11,6 +11,7 @@ from slipway import _calls, _library
 from slipway._arrays import stream_of
 from slipway.errors import OutOfMemoryError
 from slipway.memory import Block
+from slipway.torch_backend import buckets
 
 DTYPES = {torch.float32: 0, torch.float64: 1, torch.int32: 2, torch.int64: 3, torch.float16: 4, torch.bfloat16: 5}
 BYTES = 6
@@ -56,6 +57,11 @@ class Exchange:
             torch.cuda.current_stream(tensor.device).synchronize()
         return tensor.data_ptr()
 
+    def place(self, tensor):
+        """The program exchanges this dense tensor of the CPU again and again: it pays to move it once. Local."""
+        if self._shared is not None and tensor.numel() * tensor.element_size() > _COPIED_FROM_BYTES:
+            buckets.shared.place(tensor)
+
     def _allreduce_on_device(self, tensor, op):
         library = _library.library()
         status = library.slipway_allreduce_on_stream(tensor.data_ptr(), tensor.numel(), DTYPES[tensor.dtype], op,
@@ -70,9 +76,14 @@ class Exchange:
         if tensor.numel() * width <= _COPIED_FROM_BYTES:
             self._call("slipway_allreduce", tensor.data_ptr(), tensor.numel(), dtype, op)
             return
-        most = _PART_BYTES // width
+        # In the same parts wherever a rank has its data: the calls of all ranks must be alike.
+        most, placed = _PART_BYTES // width, buckets.shared.holds(tensor)
         for first in range(0, tensor.numel(), most):
-            self._allreduce_part(tensor.data_ptr() + first * width, min(most, tensor.numel() - first), width, dtype, op)
+            address, count = tensor.data_ptr() + first * width, min(most, tensor.numel() - first)
+            if placed:
+                self._call("slipway_allreduce", address, count, dtype, op)
+            else:
+                self._allreduce_part(address, count, width, dtype, op)
 
     def _allreduce_part(self, address, count, width, dtype, op):
         if self._shared is None:
@@ -118,6 +129,9 @@ class Exchange:
         one[0].name, one[0].dtype, one[0].ndim = b"tensor", BYTES, 1
         one[0].shape, one[0].data = shape, self._address(tensor)
         self._call("slipway_broadcast", one, 1, root)
+        # MPI moves large messages while both ends are in it: a rank that went on to wait for something else would hold
+        # the others up. What is this small needs no such help.
+        self.allgather(torch.zeros(1), torch.zeros(self.size), [1] * self.size)
 
     def barrier(self):
         self._call("slipway_barrier")

@@ -4,6 +4,7 @@ What the library has no call for is composed; the docstring then says what it co
 """
 
 import datetime
+import sys
 
 import torch
 from torch._C._distributed_c10d import ProcessGroup as TorchProcessGroup
@@ -11,6 +12,7 @@ from torch.distributed import ReduceOp
 
 from slipway.errors import ArgumentError, DeviceMemoryError, NotSupportedError, StalledError
 from slipway.torch_backend import sparse
+from slipway.torch_backend.buckets import called_by_backward
 from slipway.torch_backend.device import DeviceStreams, DeviceWork, device_of
 from slipway.torch_backend.exchange import Exchange, dense, is_dense
 from slipway.torch_backend.reductions import Reduction
@@ -147,6 +149,8 @@ class SlipwayProcessGroup(TorchProcessGroup):
             return self._ask("allreduce", listed, sparse.allreduce(self._exchange, listed[0], op))
         tensor = _one(listed, "allreduce")
         reduction = Reduction(op, tensor.dtype)
+        if tensor.device.type == "cpu" and is_dense(tensor) and called_by_backward(sys._getframe()):
+            self._exchange.place(tensor)
         return self._ask("allreduce", listed, lambda: reduction.all(self._exchange, tensor))
 
     def allreduce_coalesced(self, tensors, opts=None):
