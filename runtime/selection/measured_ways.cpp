@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <vector>
@@ -62,6 +63,13 @@ bool IsTable(const std::string& text) {
   }
 }
 
+/// The last size of the way of `winner`, before that of `next`.
+std::int64_t LastOf(const WayTime& winner, const WayTime& next) {
+  const auto mean = std::sqrt(static_cast<double>(winner.bytes) * static_cast<double>(next.bytes));
+  const auto last = static_cast<std::int64_t>(mean);
+  return winner.way == SharedWay::kTogether ? std::min(last, kMostTogether) : last;
+}
+
 }  // namespace
 
 std::string FastestWays(std::span<const WayTime> times) {
@@ -72,15 +80,17 @@ std::string FastestWays(std::span<const WayTime> times) {
   for (std::size_t i = 0; i < winners.size(); ++i) {
     const bool ends = i + 1 == winners.size();
     if (!ends && winners[i].way == winners[i + 1].way) continue;
-    const auto last = ends ? AlgorithmTable::kMax
-                           : static_cast<std::int64_t>(std::sqrt(static_cast<double>(winners[i].bytes) *
-                                                                 static_cast<double>(winners[i + 1].bytes)));
+    const auto last = ends ? AlgorithmTable::kMax : LastOf(winners[i], winners[i + 1]);
     text += fmt::format("{}{}:{}-{}", text.empty() ? "" : ";", NameOfWay(winners[i].way), first,
                         ends ? "max" : std::to_string(last));
-    first = last + 1;
-    if (ends) break;
+    if (!ends) first = last + 1;
   }
   return text;
+}
+
+SharedWay FastestOfLargest(std::span<const WayTime> times) {
+  const auto winners = WinnersOf(times);
+  return winners.empty() ? SharedWay::kByRule : winners.back().way;
 }
 
 NodeKind KindOfThisNode(int ranks, bool direct_copies, std::string_view version) {

@@ -18,10 +18,16 @@ struct WayTime {
   double seconds = 0;
 };
 
+/// Larger messages are not combined by SharedWay::kTogether.
+inline constexpr std::int64_t kMostTogether = 4096;
+
 /// The fastest way for each range of sizes, in the syntax of AlgorithmTable. Between two measured sizes the winner
-/// changes at their geometric mean.
+/// changes at their geometric mean, from kTogether at kMostTogether at the latest.
 /// `times`: ordered by size; of a size the preferred way first. Another one must be a tenth faster. Empty: "shared".
 std::string FastestWays(std::span<const WayTime> times);
+
+/// The winner of the largest size; kByRule of none.
+SharedWay FastestOfLargest(std::span<const WayTime> times);
 
 /// What the winners depend on.
 struct NodeKind {

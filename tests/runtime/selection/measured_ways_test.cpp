@@ -22,10 +22,21 @@ TEST(FastestWays, OfOneSizeHoldForAll) {
 }
 
 TEST(FastestWays, ChangeAtTheGeometricMeanOfTwoSizes) {
-  const std::vector<WayTime> times{{1024, kTogether, 1e-6},   {1024, kCopies32K, 2e-6},     {4096, kTogether, 3e-6},
+  const std::vector<WayTime> times{{1024, kTogether, 1e-6},   {1024, kCopies32K, 2e-6},     {4096, kTogether, 4e-6},
                                    {4096, kCopies32K, 2e-6},  {65536, kDirect, 9e-6},       {65536, kCopies32K, 5e-6},
                                    {1 << 20, kDirect, 90e-6}, {1 << 20, kCopies32K, 100e-6}};
   EXPECT_EQ(FastestWays(times), "shared_together:0-2048;shared_copies_32k:2049-262144;shared_direct:262145-max");
+}
+
+TEST(FastestWays, OfTheLargestSizeIsThatOfTheLastRange) {
+  EXPECT_EQ(FastestOfLargest({}), kByRule);
+  const std::vector<WayTime> times{{65536, kCopies32K, 1e-6}, {1 << 20, kCopies128K, 9e-6}, {1 << 20, kDirect, 8e-6}};
+  EXPECT_EQ(FastestOfLargest(times), kDirect);
+}
+
+TEST(FastestWays, CombineTogetherOnlyWhatIsShort) {
+  const std::vector<WayTime> times{{4096, kTogether, 1e-6}, {65536, kCopies32K, 9e-6}};
+  EXPECT_EQ(FastestWays(times), "shared_together:0-4096;shared_copies_32k:4097-max");
 }
 
 TEST(FastestWays, KeepThePreferredOneUnlessAnotherIsClearlyFaster) {
