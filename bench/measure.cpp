@@ -3,23 +3,12 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <fstream>
 #include <nlohmann/json.hpp>
-#include <string>
 #include <thread>
 
+#include "core/processor.h"
+
 namespace slipway::bench {
-namespace {
-
-std::string Processor() {
-  std::ifstream file("/proc/cpuinfo");
-  for (std::string line; std::getline(file, line);) {
-    if (line.starts_with("model name")) return line.substr(line.find(':') + 2);
-  }
-  return "unknown";
-}
-
-}  // namespace
 
 double Median(std::vector<double> values) {
   std::sort(values.begin(), values.end());
@@ -29,7 +18,7 @@ double Median(std::vector<double> values) {
 Json DescribeMachine() {
   char name[256] = "?";
   ::gethostname(name, sizeof name - 1);
-  return {{"host", name}, {"cores", std::thread::hardware_concurrency()}, {"processor", Processor()}};
+  return {{"host", name}, {"cores", std::thread::hardware_concurrency()}, {"processor", ProcessorName()}};
 }
 
 }  // namespace slipway::bench

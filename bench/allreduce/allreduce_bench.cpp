@@ -8,12 +8,16 @@
 #include <mpi.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <cstdio>
 #include <functional>
+#include <limits>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <string_view>
 
 #include "bench/measure.h"
 #include "bench/run_main.h"
@@ -43,6 +47,7 @@ struct Options {
   int ranks = 2;
   std::vector<std::string> sizes{"4", "4096", "64KiB", "1MiB", "16MiB", "100MB"};
   int rounds = 0;
+  bool sweep = false;
   bool json = false;
   std::string tune;
 };
@@ -67,6 +72,25 @@ class Buffer {
   float round_ = 0;
   Piece piece_{reinterpret_cast<char*>(data_), count_};
 };
+
+/// What ordinary memory should reach against MPI: measured on two ranks, and never to be slower at any size.
+double GoalFor(std::int64_t bytes, int ranks) {
+  static const std::map<std::int64_t, double> kGoals{
+      {4 << 10, 1.5}, {64 << 10, 2.0}, {1 << 20, 1.5}, {16 << 20, 1.8}, {100'000'000, 2.5}};
+  const auto goal = kGoals.find(bytes);
+  return ranks == 2 && goal != kGoals.end() ? goal->second : 1.0;
+}
+
+/// From 4 bytes to 256 MB, each by the same factor larger than the one before.
+std::vector<std::int64_t> SizesOfSweep() {
+  constexpr int kSizes = 60;
+  std::vector<std::int64_t> sizes;
+  for (int i = 0; i < kSizes; ++i) {
+    const double bytes = 4 * std::pow(64e6, static_cast<double>(i) / (kSizes - 1));
+    sizes.push_back(std::max(i == 0 ? 4 : sizes.back() + 4, static_cast<std::int64_t>(bytes) / 4 * 4));
+  }
+  return sizes;
+}
 
 /// Small operations are repeated, so that the clock does not count.
 int RepeatsOf(std::int64_t bytes) { return bytes <= 4096 ? 200 : bytes <= 65536 ? 20 : 1; }
@@ -145,6 +169,7 @@ class SizeBench {
     for (const auto& column : columns) medians[column.name] = Median(column.seconds) * 1e6;
     Json rows = Json::array();
     for (const char* memory : {"alloc", "user"}) {
+      const bool has_goal = std::string_view(memory) == "user";
       Json row{{"ranks", job_.all().size()},
                {"bytes", bytes_},
                {"memory", memory},
@@ -152,6 +177,7 @@ class SizeBench {
                {"median_us", medians[memory]},
                {"mpi_median_us", medians["mpi"]},
                {"speedup", medians["mpi"] / medians[memory]},
+               {"goal", has_goal ? Json(GoalFor(bytes_, job_.all().size())) : Json()},
                {"limit_us", view_ ? Json(medians.at("limit")) : Json()}};
       rows.push_back(std::move(row));
     }
@@ -179,27 +205,59 @@ std::int64_t BytesOf(const std::string& text) {
 void PrintRow(const Json& row) {
   const auto limit = row["limit_us"].is_null() ? 0 : row["limit_us"].get<double>();
   const auto median = row["median_us"].get<double>();
-  fmt::print("{:>11} {:>6} {:<34} {:>11.2f} {:>11.2f} {:>7.2f}x {:>10.2f} {:>6.0f} %\n",
+  const auto goal = row["goal"].is_null() ? "" : fmt::format("{:.1f}x", row["goal"].get<double>());
+  fmt::print("{:>11} {:>6} {:<34} {:>11.2f} {:>11.2f} {:>7.2f}x {:>5} {:>10.2f} {:>6.0f} %\n",
              row["bytes"].get<std::int64_t>(), row["memory"].get<std::string>(), row["algorithm"].get<std::string>(),
-             median, row["mpi_median_us"].get<double>(), row["speedup"].get<double>(), limit, 100 * limit / median);
+             median, row["mpi_median_us"].get<double>(), row["speedup"].get<double>(), goal, limit,
+             100 * limit / median);
   std::fflush(stdout);
+}
+
+/// The row of ordinary memory that gains least, and how many of these rows reach their goal.
+Json SummaryOf(const Json& rows) {
+  Json summary{{"sizes", 0}, {"reached", 0}, {"lowest_speedup", nullptr}, {"lowest_at_bytes", nullptr}};
+  double lowest = std::numeric_limits<double>::max();
+  for (const auto& row : rows) {
+    if (row["goal"].is_null()) continue;
+    const double speedup = row["speedup"];
+    summary["sizes"] = summary["sizes"].get<int>() + 1;
+    summary["reached"] = summary["reached"].get<int>() + (speedup >= row["goal"].get<double>() ? 1 : 0);
+    if (speedup >= lowest) continue;
+    lowest = speedup;
+    summary["lowest_speedup"] = speedup;
+    summary["lowest_at_bytes"] = row["bytes"];
+  }
+  return summary;
+}
+
+std::vector<std::int64_t> SizesFor(const Options& options) {
+  if (options.sweep) return SizesOfSweep();
+  std::vector<std::int64_t> sizes;
+  for (const auto& size : options.sizes) sizes.push_back(BytesOf(size));
+  return sizes;
 }
 
 void Compare(const Options& options, Job& job) {
   const bool speaks = job.rank() == 0;
   if (speaks && !options.json) {
     fmt::print("{} ranks, float32 sums; microseconds, medians; limit: the memory's work alone\n", job.all().size());
-    fmt::print("{:>11} {:>6} {:<34} {:>11} {:>11} {:>8} {:>10} {:>8}\n", "bytes", "memory", "algorithm", "slipway",
-               "MPI", "speedup", "limit", "of limit");
+    fmt::print("{:>11} {:>6} {:<34} {:>11} {:>11} {:>8} {:>5} {:>10} {:>8}\n", "bytes", "memory", "algorithm",
+               "slipway", "MPI", "speedup", "goal", "limit", "of limit");
   }
   Json document{{"schema", "slipway.bench.allreduce/1"}, {"machine", DescribeMachine()}, {"rows", Json::array()}};
-  for (const auto& size : options.sizes) {
-    for (const auto& row : SizeBench(BytesOf(size), job).Run(options.rounds)) {
+  for (const auto bytes : SizesFor(options)) {
+    for (const auto& row : SizeBench(bytes, job).Run(options.rounds)) {
       if (speaks && !options.json) PrintRow(row);
       document["rows"].push_back(row);
     }
   }
-  if (speaks && options.json) fmt::print("{}\n", document.dump(2));
+  document["summary"] = SummaryOf(document["rows"]);
+  const auto& summary = document["summary"];
+  if (speaks && options.json) return fmt::print("{}\n", document.dump(2));
+  if (!speaks || summary["lowest_speedup"].is_null()) return;
+  fmt::print("ordinary memory (user): {} of {} sizes reach their goal; lowest {:.2f}x, at {} bytes\n",
+             summary["reached"].get<int>(), summary["sizes"].get<int>(), summary["lowest_speedup"].get<double>(),
+             summary["lowest_at_bytes"].get<std::int64_t>());
 }
 
 // Tuning: every algorithm at every size, the fastest one wins its range.
@@ -207,9 +265,11 @@ void Compare(const Options& options, Job& job) {
 std::vector<Choice> Candidates(const Group& group) {
   std::vector<Choice> choices;
   const auto placement = group.placement();
-  for (const char* name : {"shared", "recursive_doubling", "rabenseifner", "ring", "torus", "mpi"}) {
+  for (const char* name : {"shared", "shared_copies_32k", "shared_copies_128k", "shared_direct", "recursive_doubling",
+                           "rabenseifner", "ring", "torus", "mpi"}) {
     const auto choice = *ChoiceOf(name);
     if (choice.algorithm == Algorithm::kShared && (placement.nodes > 1 || !placement.shared_memory)) continue;
+    if (choice.way == SharedWay::kDirect && !placement.direct_copies) continue;
     choices.push_back(choice);
     const bool both_levels = placement.nodes > 1 && placement.ranks > placement.nodes && placement.shared_memory;
     if (both_levels && choice.algorithm != Algorithm::kMpi) choices.push_back({choice.algorithm, true});
@@ -271,11 +331,13 @@ int Main(int argc, char** argv) {
   CLI::App app(
       "Measures the gradient exchange against MPI_Allreduce in place.\n\nExamples:\n"
       "  slipway bench allreduce\n  slipway bench allreduce --ranks 4 --sizes 4096 1MiB --json\n"
+      "  slipway bench allreduce --sweep --rounds 9\n"
       "  slipway bench allreduce --tune algorithms.json",
       "slipway bench allreduce");
   app.option_defaults()->always_capture_default();
   app.add_option("--ranks", options.ranks, "Ranks to start on this machine")->check(CLI::Range(1, 4096));
   app.add_option("--sizes", options.sizes, "Sizes of the messages, such as 4096 or 64KiB");
+  app.add_flag("--sweep", options.sweep, "60 sizes from 4 bytes to 256 MB instead of --sizes");
   app.add_option("--rounds", options.rounds, "Rounds of each size; 0: as many as it needs");
   app.add_option("--tune", options.tune, "Measure all algorithms, and write the table of the fastest to this file");
   app.add_flag("--json", options.json, "One JSON document");

@@ -11,6 +11,7 @@
 #include "core/install.h"
 #include "launcher/plan/training_command.h"
 #include "launcher/spec/load.h"
+#include "runtime/selection/measured_ways.h"
 
 namespace slipway::launcher {
 namespace {
@@ -43,6 +44,28 @@ fs::path TunedFile() {
   std::error_code code;
   const bool there = !directory.empty() && fs::is_regular_file(directory / "algorithms.json", code);
   return there ? directory / "algorithms.json" : fs::path();
+}
+
+fs::path WaysFile() {
+  const auto named = Variable("SLIPWAY_WAYS");
+  if (!named.empty()) return fs::absolute(named).lexically_normal();
+  const auto directory = UserSettingsDirectory();
+  return directory.empty() ? fs::path() : directory / "ways.json";
+}
+
+/// Of a node like this one; on a login node it may be another kind than that of the ranks.
+std::string MeasuredWays(const ExchangePlan& exchange) {
+  if (exchange.ways.empty() || !exchange.placement.one_shared_node()) return "";
+  try {
+    const auto text = ReadFileIfPresent(exchange.ways).value_or("");
+    for (const bool direct : {true, false}) {
+      const auto kind = runtime::KindOfThisNode(exchange.placement.ranks, direct, Version());
+      if (const auto known = runtime::RecallWays(text, kind)) return *known;
+    }
+  } catch (const Error&) {
+    return "";  // the ranks measure when they cannot read it
+  }
+  return "";
 }
 
 AlgorithmTable TableFor(const ExchangePlan& exchange, const GradientsSpec& gradients) {
@@ -106,6 +129,8 @@ ExchangePlan PlanExchange(const Spec& spec) {
   exchange.placement = PlacementOf(spec.launch);
   exchange.tuned = TunedFile();
   exchange.table = TableFor(exchange, spec.gradients);
+  exchange.ways = WaysFile();
+  exchange.measured = MeasuredWays(exchange);
   exchange.bits = BasisOfBits(exchange.table, spec.launch.ranks(), RanksPerNode(spec.launch),
                               spec.gradients.deterministic == Determinism::kCanonical,
                               static_cast<std::int64_t>(spec.gradients.bucket.count), Version());
@@ -113,7 +138,8 @@ ExchangePlan PlanExchange(const Spec& spec) {
 }
 
 std::string Describe(const ExchangePlan& exchange, const GradientsSpec& gradients) {
-  const auto& [ranks, nodes, shared_memory] = exchange.placement;
+  const auto ranks = exchange.placement.ranks;
+  const auto nodes = exchange.placement.nodes;
   if (ranks == 1) return "exchange: none, there is one rank\n";
   auto text =
       fmt::format("exchange: {} ranks on {} node{}, {}\n", ranks, nodes, nodes == 1 ? "" : "s", WordsFor(gradients));
@@ -122,6 +148,7 @@ std::string Describe(const ExchangePlan& exchange, const GradientsSpec& gradient
   if (usable != exchange.table) {
     text += fmt::format("  {:<22} {}\n", "the table says", exchange.table.ToText());
   }
+  if (!exchange.measured.empty()) text += fmt::format("  {:<22} {}\n", "shared, as measured", exchange.measured);
   if (!exchange.tuned.empty()) text += fmt::format("  {:<22} {}\n", "tuned by", exchange.tuned.string());
   return text;
 }
@@ -134,6 +161,7 @@ Json ToJson(const ExchangePlan& exchange, const GradientsSpec& gradients) {
               {"deterministic", ToJson(gradients.deterministic)},
               {"algorithms", exchange.table.ToText()},
               {"ranges", RangesOf(UsableTable(exchange, gradients))},
+              {"ways", exchange.measured.empty() ? Json() : Json(exchange.measured)},
               {"tuned_by", exchange.tuned.empty() ? Json() : Json(exchange.tuned.string())},
               {"gpu_exchange", WordOf(gradients.gpu_exchange)},
               {"bits", PromisesBits(gradients) ? ToJson(exchange.bits) : Json()}};

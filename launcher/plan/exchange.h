@@ -17,6 +17,8 @@ struct ExchangePlan {
   runtime::AlgorithmTable table = runtime::AlgorithmTable::Default({});
   std::filesystem::path tuned;  ///< absolute; the file of tuned algorithms that was read, or empty
   runtime::BitsBasis bits;
+  std::filesystem::path ways;  ///< absolute; where ranks keep which way of shared memory is fastest, or empty
+  std::string measured;        ///< what that file has for a node like this one, in the table's syntax, or empty
 };
 
 /// The plan that the ranks will follow. Later entries override earlier ones:
@@ -24,6 +26,9 @@ struct ExchangePlan {
 /// - the file in SLIPWAY_ALGORITHM_TABLE, else `algorithms.json` beside the user's settings, if it exists;
 /// - `gradients.algorithms`;
 /// - SLIPWAY_ALGORITHMS.
+///
+/// Ranks of one node measure the ways of shared memory, unless SLIPWAY_WAYS, else `ways.json` beside the user's
+/// settings, has them.
 ///
 /// SLIPWAY_RANKS_PER_NODE makes smaller nodes, as it does for the ranks.
 /// Errors: Error(kUsage) naming the wrong file or variable; SystemError for a file that cannot be read.

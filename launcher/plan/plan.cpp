@@ -153,6 +153,7 @@ Variables VariablesFor(const Plan& plan, const StagedDirectories& data, const At
   const auto more = TrainingVariables(plan.spec(), plan.document.spec_hash, data, place, parameters, terms,
                                       CommandPlaceOf(plan, place, terms));
   variables.insert(variables.end(), more.begin(), more.end());
+  if (!plan.exchange.ways.empty()) variables.emplace_back("SLIPWAY_WAYS", plan.exchange.ways);
   if (!plan.exchange.tuned.empty()) variables.emplace_back("SLIPWAY_ALGORITHM_TABLE", plan.exchange.tuned);
   const auto contained = ContainerVariables(plan, variables);
   variables.insert(variables.begin(), contained.begin(), contained.end());

@@ -14,6 +14,7 @@
 #include "core/error.h"
 #include "core/files.h"
 #include "core/install.h"
+#include "runtime/api/node_ways.h"
 #include "runtime/collectives/broadcast.h"
 #include "runtime/group/agreement.h"
 #include "runtime/group/launcher_variables.h"
@@ -132,6 +133,9 @@ void Job::Enter(const char* config) {
   JoinWatch();
   OnAllRanks(communicator(), [&] { Configure(config); });
   auto& group = all();
+  bool matter = false;
+  OnAllRanks(communicator(), [&] { matter = WaysMatter(group.placement()); });
+  if (communicator().Min(matter ? 1 : 0) == 1) ways_ = WaysOfNode(group, Variable("SLIPWAY_WAYS"));
   OnAllRanks(communicator(), [&] { group.SetSelection(Selection(group.placement())); });
   RequireSameSettings();
   watch_.Entered();
@@ -195,12 +199,25 @@ void Job::Configure(const char* config) {
   run_log_ = std::make_unique<RunLog>(Variable("SLIPWAY_MLLOG"));
 }
 
-SelectionSettings Job::Selection(const Placement& placement) const try {
+AlgorithmTable Job::TableWith(std::string_view ways, const Placement& placement) const {
   auto table = AlgorithmTable::Default(placement, settings_.network);
+  if (placement.one_shared_node()) table = table.With(ways);
   if (const auto file = Variable("SLIPWAY_ALGORITHM_TABLE"); !file.empty()) {
     table = table.WithTuned(ReadFile(file), file, placement);
   }
-  return {table.With(settings_.algorithms).With(Variable("SLIPWAY_ALGORITHMS")), settings_.canonical};
+  return table.With(settings_.algorithms).With(Variable("SLIPWAY_ALGORITHMS"));
+}
+
+/// False where ranks do not share a node's memory, and where the settings leave nothing to the measured ways.
+bool Job::WaysMatter(const Placement& placement) const try {
+  if (placement.ranks == 1 || !placement.one_shared_node()) return false;
+  return TableWith("shared_together", placement) != TableWith("shared_direct", placement);
+} catch (const Error& error) {
+  throw RuntimeError(SLIPWAY_ERROR_ARGUMENT, fmt::format("the configuration is wrong: {}", error.what()));
+}
+
+SelectionSettings Job::Selection(const Placement& placement) const try {
+  return {TableWith(ways_, placement), settings_.canonical};
 } catch (const Error& error) {
   throw RuntimeError(SLIPWAY_ERROR_ARGUMENT, fmt::format("the configuration is wrong: {}", error.what()));
 }

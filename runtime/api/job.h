@@ -97,6 +97,8 @@ class Job {
   void RequireSameSettings();
   void Configure(const char* config);
   SelectionSettings Selection(const Placement& placement) const;
+  AlgorithmTable TableWith(std::string_view ways, const Placement& placement) const;
+  bool WaysMatter(const Placement& placement) const;
   std::unique_ptr<Group> NewGroup(std::unique_ptr<Communicator> communicator);
   Waiter NewWaiter(bool crowded) { return Waiter(watch_, Waiter::Manner::kForeground, crowded); }
   std::unique_ptr<StepSums> NewSums(const TeamParts& parts);
@@ -113,6 +115,7 @@ class Job {
   Workbenches benches_{memory_.pool};
   DeviceAllreduces device_allreduces_{benches_};
   JobSettings settings_;
+  std::string ways_;  ///< of shared memory, in the syntax of AlgorithmTable; empty: not measured
   int local_rank_ = 0;
   int local_size_ = 1;
   static constexpr int kFirstByMembers = 1 << 20;  ///< the numbers of other groups are the same on all ranks

@@ -114,8 +114,8 @@ void AllreduceByMpi(void* data, std::int64_t count, const Reduction& reduction, 
   }
 }
 
-SharedMessage ForNode(const AllreduceMessage& message, const Group& group) {
-  return {message.pieces, message.reduction, message.tag, group.size(), message.view};
+SharedMessage ForNode(const AllreduceMessage& message, const Group& group, SharedWay way = SharedWay::kByRule) {
+  return {message.pieces, message.reduction, message.tag, group.size(), message.view, way};
 }
 
 void BetweenRanks(Algorithm algorithm, void* data, std::int64_t count, const Reduction& reduction, Group& group,
@@ -180,7 +180,7 @@ void AllreduceBy(const Choice& asked, const AllreduceMessage& message, Group& gr
   if (group.alone()) return;
   const auto choice = Fitting(asked, message.reduction);
   if (choice.algorithm == Algorithm::kShared && group.on_one_node()) {
-    return SharedAllreduce(*group.channel(), ForNode(message, group), group.memory().pool);
+    return SharedAllreduce(*group.channel(), ForNode(message, group, choice.way), group.memory().pool);
   }
   if (choice.hierarchical && group.channel() != nullptr) return Hierarchical(choice.algorithm, message, group);
   AsOneBuffer(message, [&](char* data, std::int64_t count) {

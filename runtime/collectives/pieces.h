@@ -28,6 +28,9 @@ inline Slice SliceOf(std::int64_t count, int parts, int index) {
   return {base * index + (index < rest ? index : rest), base + (index < rest ? 1 : 0)};
 }
 
+/// Slices that begin at multiples of two cache lines, so that ranks do not write to the same one.
+Slice AlignedSlice(std::int64_t count, int parts, int index, std::size_t element);
+
 inline std::vector<Slice> SlicesOf(std::int64_t count, int parts) {
   std::vector<Slice> slices;
   for (int i = 0; i < parts; ++i) slices.push_back(SliceOf(count, parts, i));

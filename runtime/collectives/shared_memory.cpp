@@ -5,15 +5,20 @@
 #include <cstring>
 #include <numeric>
 
+#include "runtime/collectives/direct_copies.h"
+
 namespace slipway::runtime {
 namespace {
 
-/// Slices that begin at multiples of two cache lines, so that ranks do not write to the same one.
-Slice AlignedSlice(std::int64_t count, int parts, int index, std::size_t element) {
-  const auto grain = static_cast<std::int64_t>(128 / element);
-  const auto grains = SliceOf((count + grain - 1) / grain, parts, index);
-  const auto first = std::min(count, grains.first * grain);
-  return {first, std::min(count, grains.end() * grain) - first};
+/// Up to so many bytes every rank combines everything by itself.
+std::size_t TogetherUpTo(SharedWay way, const NodeChannel& channel) {
+  if (way == SharedWay::kByRule) return channel.small_bytes();
+  return way == SharedWay::kTogether ? NodeChannel::kSmall : 0;
+}
+
+std::size_t PieceBytes(SharedWay way, const NodeChannel& channel) {
+  if (way == SharedWay::kCopies32K) return NodeChannel::kSmallPiece;
+  return way == SharedWay::kCopies128K ? channel.slot_bytes() : channel.usual_piece();
 }
 
 /// One message on its way through a channel.
@@ -31,7 +36,11 @@ class SharedOperation {
     if (message.view != nullptr) view_ = *message.view;
   }
 
-  bool small() const { return BytesOf(count_, element_) <= channel_.small_bytes(); }
+  bool small() const { return BytesOf(count_, element_) <= TogetherUpTo(message_.way, channel_); }
+  /// Whether the kernel may copy it from where it is.
+  bool direct() const {
+    return message_.way == SharedWay::kDirect && channel_.direct_copies() && message_.pieces.size() == 1;
+  }
 
   void AllreduceSmall() {
     Gather(message_.pieces, {0, count_}, element_, channel_.NextSmall());
@@ -45,6 +54,7 @@ class SharedOperation {
 
   /// Waits for all; true when all data can be reached.
   bool Meet() {
+    if (direct()) channel_.Offer(message_.pieces.front().data);
     channel_.Meet(call_, where_);
     if (message_.view == nullptr) FindSinglePiece();
     return view_.ranks > 0;
@@ -127,7 +137,8 @@ class SharedOperation {
   /// Of a short message two rounds, so that copying and combining overlap.
   std::int64_t round_elements() const {
     const auto half = count_ * static_cast<std::int64_t>(element_) / 2;
-    const auto bytes = std::clamp<std::int64_t>(half, 8 * 1024, static_cast<std::int64_t>(channel_.slot_bytes()));
+    const auto most = static_cast<std::int64_t>(PieceBytes(message_.way, channel_));
+    const auto bytes = std::clamp<std::int64_t>(half, 8 * 1024, most);
     return bytes / static_cast<std::int64_t>(element_);
   }
   bool Exists(std::int64_t round) const { return round >= 0 && round < rounds_; }
@@ -223,7 +234,8 @@ std::optional<SharedView> MakeSharedView(NodeChannel& channel, Pieces pieces, st
 void SharedAllreduce(NodeChannel& channel, const SharedMessage& message, const SharedPool& pool) {
   SharedOperation operation(channel, message, pool, Call::Kind::kAllreduce);
   if (operation.small()) return operation.AllreduceSmall();
-  operation.Meet() ? operation.ReduceInPlace(true) : operation.ReduceByCopies(true);
+  if (operation.Meet()) return operation.ReduceInPlace(true);
+  if (!operation.direct() || !AllreduceDirectly(channel, message)) operation.ReduceByCopies(true);
 }
 
 void SharedReduce(NodeChannel& channel, const SharedMessage& message, const SharedPool& pool) {

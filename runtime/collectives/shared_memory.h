@@ -11,6 +11,7 @@
 #include "runtime/group/node_channel.h"
 #include "runtime/group/point_to_point.h"
 #include "runtime/reduction/reduction.h"
+#include "runtime/selection/algorithm_table.h"
 
 namespace slipway::runtime {
 
@@ -34,12 +35,14 @@ struct SharedMessage {
   std::uint32_t tag = 0;             ///< compared between the ranks
   int quotient_by = 1;               ///< of a mean
   const SharedView* view = nullptr;  ///< when known
+  SharedWay way = SharedWay::kByRule;
 };
 
-/// Allreduce in place, by one of three ways:
-/// - Up to NodeChannel::small_bytes(): every rank combines everything itself (one wait).
+/// Allreduce in place, by one of four ways. All give the same bits:
+/// - Small, as the message's way has it: every rank combines everything itself (one wait).
 /// - In memory that all ranks reach: every rank combines its slice of all buffers and writes it to all. Two waits; each
 ///   of P ranks moves 2N bytes, none twice.
+/// - kDirect, one piece, and the kernel permits it: AllreduceDirectly().
 /// - Otherwise: copies through the channel, in a pipeline.
 void SharedAllreduce(NodeChannel& channel, const SharedMessage& message, const SharedPool& pool);
 

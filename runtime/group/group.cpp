@@ -14,7 +14,10 @@ Group::Group(std::unique_ptr<Communicator> communicator, Topology topology, Proc
 }
 
 Placement Group::placement() const {
-  return {.ranks = size(), .nodes = topology_.nodes(), .shared_memory = channel_ != nullptr};
+  return {.ranks = size(),
+          .nodes = topology_.nodes(),
+          .shared_memory = channel_ != nullptr,
+          .direct_copies = channel_ != nullptr && channel_->direct_copies()};
 }
 
 }  // namespace slipway::runtime

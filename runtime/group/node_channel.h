@@ -15,6 +15,7 @@
 
 #include "runtime/group/communicator.h"
 #include "runtime/group/topology.h"
+#include "runtime/memory/peer_copies.h"
 #include "runtime/memory/shared_pool.h"
 #include "runtime/reduction/reduction.h"
 
@@ -38,6 +39,9 @@ class NodeChannel {
   static constexpr std::size_t kSmall = 4096;
   /// Slots for copies: `kSlots` of slot_bytes() for each rank.
   static constexpr int kSlots = 3;
+  /// Slots are as large as the largest piece of any way of copying, unless so many ranks would take much memory.
+  static constexpr std::size_t kSmallPiece = 32 * 1024;
+  static constexpr std::size_t kLargePiece = 128 * 1024;
 
   /// Null on all ranks of `communicator` when any of them cannot get or map the memory. Collective.
   static std::unique_ptr<NodeChannel> Create(Communicator& communicator, const Topology& topology, SharedPool& pool,
@@ -48,6 +52,11 @@ class NodeChannel {
   int rank() const { return rank_; }
   int size() const { return size_; }
   std::size_t slot_bytes() const { return slot_bytes_; }
+  /// Bytes of a piece where nothing was measured. The pieces of all ranks should stay in the caches. Where ranks share
+  /// cores, every wait costs a change of processes, and larger pieces are faster.
+  std::size_t usual_piece() const { return topology_.crowded ? slot_bytes_ : kSmallPiece; }
+  /// Whether the kernel copies between the memories of all ranks, as they have agreed.
+  bool direct_copies() const { return direct_copies_; }
   /// Up to so many bytes that pays: it saves a wait. Where ranks share cores, a wait is long.
   std::size_t small_bytes() const { return topology_.crowded ? kSmall : 2048; }
 
@@ -59,6 +68,15 @@ class NodeChannel {
   /// The memory behind a location of rank `local`; null when not all ranks of the node can map it. All ranks ask for
   /// the same locations in the same order. `bytes` from there are used.
   char* Reach(int local, SharedLocation where);
+
+  /// For a copy by the kernel: this rank's data, before a Meet(), and that of rank `local` after it, until the next
+  /// one.
+  void Offer(const void* data);
+  PeerAddress OfferOf(int local) const;
+  /// Memory of this rank for what is copied from others, as large as asked for at most so far.
+  char* Workspace(std::size_t bytes);
+  /// A Meet() that tells whether all ranks bring `good`.
+  bool AllAgree(bool good);
 
   /// kSmall bytes of rank `local`, to be written before a Meet() and read until the next but one.
   char* NextSmall();
@@ -85,6 +103,8 @@ class NodeChannel {
     std::atomic<std::uint64_t> arrived{0};
     std::array<Descriptor, 2> descriptors{};
     alignas(64) std::array<std::atomic<std::uint64_t>, kStages> stages{};
+    std::int64_t process = 0;
+    std::array<std::uint64_t, 2> offers{};
   };
   struct alignas(64) Header {
     Bell bell;
@@ -94,6 +114,8 @@ class NodeChannel {
               SharedMemory memory);
   static std::size_t BytesFor(const Topology& topology);
   void CheckCalls() const;
+  void TryDirectCopies();
+  bool CopiesFrom(int local, std::uint64_t known);
   void LearnBlocks();
   std::vector<int> JobRanksThat(const std::function<bool(const Cell&)>& lack) const;
 
@@ -111,6 +133,8 @@ class NodeChannel {
   char* slots_;
   std::uint64_t phase_ = 0;
   std::uint64_t next_piece_ = 1;
+  bool direct_copies_ = false;
+  std::vector<char> workspace_;
   /// For each rank its blocks by serial: the first byte here, or null. The same keys, and nulls, on all ranks.
   std::vector<std::map<std::int64_t, char*>> blocks_;
 };

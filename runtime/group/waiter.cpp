@@ -19,7 +19,6 @@ using std::chrono::microseconds;
 
 /// A look costs 20 to 50 nanoseconds.
 constexpr int kLooksAlone = 4000;
-constexpr int kLooksInACrowd = 5;
 constexpr microseconds kNap{100};
 constexpr microseconds kAwakeInACrowd{1'000};
 /// A core that goes idle for some microseconds comes back slower than it went: its clock falls, and under a virtual
@@ -59,7 +58,7 @@ Waiter::Waiter(Watch& watch, Manner manner, bool crowded) : watch_(&watch), crow
 void Waiter::SetManner(Manner manner) {
   manner_ = manner;
   const bool patient = crowded_ || manner == Manner::kBackground;
-  looks_ = patient ? kLooksInACrowd : kLooksAlone;
+  looks_ = Looks(patient ? Looks::kLeast : kLooksAlone);
 }
 
 bool Waiter::StayAwake(const std::function<bool()>& ready) const {

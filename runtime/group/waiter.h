@@ -33,6 +33,28 @@ inline void Pause() {
 #endif
 }
 
+/// How often a thread looks before it lets others run. Looking in vain costs its whole time where the rank that it
+/// waits for needs the same core; so it becomes shorter with each such wait, and longer with each that looking has
+/// ended.
+class Looks {
+ public:
+  explicit Looks(int most) : most_(most), now_(most) {}
+
+  int now() const { return now_; }
+  /// What came was there at look `look`, from 0. At the first one, looking has not helped.
+  void Found(int look) {
+    if (look > 0 && now_ < most_) now_ = now_ * 2 < most_ ? now_ * 2 : most_;
+  }
+  void InVain() {
+    if (now_ > kLeast) now_ = now_ / 2 > kLeast ? now_ / 2 : kLeast;
+  }
+  static constexpr int kLeast = 5;
+
+ private:
+  int most_;
+  int now_;
+};
+
 /// How a thread waits. One for each thread that waits.
 class Waiter {
  public:
@@ -50,10 +72,11 @@ class Waiter {
   /// Errors: RuntimeError(STALLED) when one of them is dead, or does not come within the watch's time limit.
   template <class Ready, class Missing>
   void Until(Ready&& ready, Missing&& missing, Bell* bell = nullptr) {
-    for (int i = 0; i < looks_; ++i) {
-      if (ready()) return;
+    for (int look = 0; look < looks_.now(); ++look) {
+      if (ready()) return looks_.Found(look);
       Pause();
     }
+    looks_.InVain();
     WaitLong(ready, missing, bell);
   }
 
@@ -66,7 +89,7 @@ class Waiter {
   Watch* watch_;
   bool crowded_;
   Manner manner_ = Manner::kForeground;
-  int looks_ = 0;
+  Looks looks_{Looks::kLeast};
 };
 
 }  // namespace slipway::runtime

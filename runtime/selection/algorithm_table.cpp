@@ -24,12 +24,19 @@ constexpr const char* kHowToWrite = "write NAME:FIRST-LAST;..., such as recursiv
 struct Named {
   Algorithm algorithm;
   std::string_view name;
+  SharedWay way = SharedWay::kByRule;
 };
-constexpr std::array kNames = {
-    Named{Algorithm::kShared, "shared"}, Named{Algorithm::kRecursiveDoubling, "recursive_doubling"},
-    Named{Algorithm::kRing, "ring"},     Named{Algorithm::kRabenseifner, "rabenseifner"},
-    Named{Algorithm::kTorus, "torus"},   Named{Algorithm::kPairwise, "pairwise"},
-    Named{Algorithm::kMpi, "mpi"}};
+constexpr std::array kNames = {Named{Algorithm::kShared, "shared"},
+                               Named{Algorithm::kShared, "shared_together", SharedWay::kTogether},
+                               Named{Algorithm::kShared, "shared_copies_32k", SharedWay::kCopies32K},
+                               Named{Algorithm::kShared, "shared_copies_128k", SharedWay::kCopies128K},
+                               Named{Algorithm::kShared, "shared_direct", SharedWay::kDirect},
+                               Named{Algorithm::kRecursiveDoubling, "recursive_doubling"},
+                               Named{Algorithm::kRing, "ring"},
+                               Named{Algorithm::kRabenseifner, "rabenseifner"},
+                               Named{Algorithm::kTorus, "torus"},
+                               Named{Algorithm::kPairwise, "pairwise"},
+                               Named{Algorithm::kMpi, "mpi"}};
 
 /// Shared memory knows no leaders, and MPI is asked for all ranks or not at all.
 bool HasName(const Choice& choice) {
@@ -39,8 +46,9 @@ bool HasName(const Choice& choice) {
 std::vector<std::string> AllNames() {
   std::vector<std::string> names;
   for (const bool hierarchical : {false, true}) {
-    for (const auto& [algorithm, name] : kNames) {
-      if (HasName({algorithm, hierarchical})) names.push_back(NameOf({algorithm, hierarchical}));
+    for (const auto& [algorithm, name, way] : kNames) {
+      const Choice choice{algorithm, hierarchical, way};
+      if (HasName(choice)) names.push_back(NameOf(choice));
     }
   }
   return names;
@@ -53,10 +61,13 @@ bool CanBeHierarchical(const Placement& placement) {
 /// What comes nearest to `choice` where the ranks are. Each keeps what the choice stands for: shared memory inside a
 /// node when there is any, and few bytes between nodes.
 Choice Adapt(Choice choice, const Placement& placement, Demands demands) {
-  const bool one_shared_node = placement.nodes <= 1 && placement.shared_memory;
-  if (demands.canonical) return {one_shared_node ? Algorithm::kShared : Algorithm::kPairwise, false};
-  if (choice.hierarchical && one_shared_node) return {Algorithm::kShared, false};
-  if (choice.algorithm == Algorithm::kShared && !one_shared_node) choice = {Algorithm::kRabenseifner, true};
+  const bool within_node = placement.one_shared_node();
+  if (choice.way == SharedWay::kDirect && !placement.direct_copies) choice.way = SharedWay::kByRule;
+  if (demands.canonical) {
+    return within_node ? Choice{Algorithm::kShared, false, choice.way} : Choice{Algorithm::kPairwise, false};
+  }
+  if (choice.hierarchical && within_node) return {Algorithm::kShared, false};
+  if (choice.algorithm == Algorithm::kShared && !within_node) choice = {Algorithm::kRabenseifner, true};
   choice.hierarchical = choice.hierarchical && CanBeHierarchical(placement);
   // The others would round to 16 bits at every step; this one adds all in float32 first.
   if (demands.narrow && choice.algorithm != Algorithm::kShared) choice.algorithm = Algorithm::kPairwise;
@@ -204,7 +215,7 @@ constexpr Turns kTurnsWithinNode{16 * kKiB, kMax, 1024 * kKiB};
 
 std::vector<Range> DefaultRanges(const Placement& placement, Network network) {
   const bool several_nodes = placement.nodes > 1;
-  if (!several_nodes && placement.shared_memory) return {{0, kMax, {Algorithm::kShared, false}}};
+  if (placement.one_shared_node()) return {{0, kMax, {Algorithm::kShared, false}}};
   const bool hierarchical = CanBeHierarchical(placement);
   const auto turns =
       several_nodes ? TurnsBetween(hierarchical ? placement.nodes : placement.ranks, network) : kTurnsWithinNode;
@@ -239,8 +250,9 @@ std::vector<Rule> ParseRules(std::string_view text) {
 }  // namespace
 
 std::string NameOf(const Choice& choice) {
-  for (const auto& [algorithm, name] : kNames) {
-    if (algorithm == choice.algorithm) return std::string(choice.hierarchical ? kHierarchical : "") + std::string(name);
+  for (const auto& [algorithm, name, way] : kNames) {
+    if (algorithm != choice.algorithm || way != choice.way) continue;
+    return std::string(choice.hierarchical ? kHierarchical : "") + std::string(name);
   }
   return "unknown";
 }
@@ -248,8 +260,8 @@ std::string NameOf(const Choice& choice) {
 std::optional<Choice> ChoiceOf(std::string_view name) {
   const bool hierarchical = name.starts_with(kHierarchical);
   if (hierarchical) name.remove_prefix(kHierarchical.size());
-  for (const auto& [algorithm, known] : kNames) {
-    const Choice choice{algorithm, hierarchical};
+  for (const auto& [algorithm, known, way] : kNames) {
+    const Choice choice{algorithm, hierarchical, way};
     if (known == name && HasName(choice)) return choice;
   }
   return std::nullopt;
@@ -300,6 +312,12 @@ Choice AlgorithmTable::Select(std::int64_t bytes, Demands demands) const {
 AlgorithmTable AlgorithmTable::Usable(Demands demands) const {
   auto ranges = ranges_;
   for (auto& range : ranges) range.choice = Adapt(range.choice, placement_, demands);
+  return {placement_, Joined(std::move(ranges))};
+}
+
+AlgorithmTable AlgorithmTable::WithoutWays() const {
+  auto ranges = ranges_;
+  for (auto& range : ranges) range.choice.way = SharedWay::kByRule;
   return {placement_, Joined(std::move(ranges))};
 }
 

@@ -13,15 +13,25 @@ namespace slipway::runtime {
 /// docs/explanation/exchange.md describes each with its steps and bytes.
 enum class Algorithm { kShared, kRecursiveDoubling, kRing, kRabenseifner, kTorus, kPairwise, kMpi };
 
+/// How the ranks of one node combine a message by kShared when it lies in ordinary memory. All give the same bits.
+enum class SharedWay {
+  kByRule,      ///< together up to a few KiB, copies above
+  kTogether,    ///< every rank combines everything; up to 4 KiB
+  kCopies32K,   ///< through slots of 32 KiB in shared memory
+  kCopies128K,  ///< the same with 128 KiB
+  kDirect,      ///< the kernel copies between the ranks' memories
+};
+
 /// What runs between all ranks; or, hierarchical, between one leader of each node, with shared memory inside the nodes.
 struct Choice {
   Algorithm algorithm = Algorithm::kMpi;
   bool hierarchical = false;
+  SharedWay way = SharedWay::kByRule;  ///< of kShared
 
   bool operator==(const Choice&) const = default;
 };
 
-/// "ring", "hierarchical_ring", "shared", "mpi", ...; there is no "hierarchical_shared".
+/// "ring", "hierarchical_ring", "shared", "shared_direct", "mpi", ...; there is no "hierarchical_shared".
 std::string NameOf(const Choice& choice);
 std::optional<Choice> ChoiceOf(std::string_view name);
 
@@ -30,6 +40,9 @@ struct Placement {
   int ranks = 1;
   int nodes = 1;
   bool shared_memory = true;  ///< ranks of a node reach each other's memory
+  bool direct_copies = true;  ///< the kernel may copy between them
+
+  bool one_shared_node() const { return nodes <= 1 && shared_memory; }
 
   bool operator==(const Placement&) const = default;
 };
@@ -76,6 +89,8 @@ class AlgorithmTable {
   Choice Select(std::int64_t bytes, Demands demands = {}) const;
   /// The same table with each choice as Select() gives it, for people.
   AlgorithmTable Usable(Demands demands = {}) const;
+  /// The same table as far as it fixes the bits of a result: without the ways of shared memory.
+  AlgorithmTable WithoutWays() const;
 
   /// The table in the syntax of With(); equal tables give equal text.
   std::string ToText() const;

@@ -10,7 +10,7 @@ namespace slipway::runtime {
 
 BitsBasis BasisOfBits(const AlgorithmTable& table, int ranks, int ranks_per_node, bool canonical,
                       std::int64_t bucket_bytes, std::string_view version) {
-  BitsBasis basis{ranks, ranks_per_node, table.Usable().ToText(), bucket_bytes, std::string(version)};
+  BitsBasis basis{ranks, ranks_per_node, table.Usable().WithoutWays().ToText(), bucket_bytes, std::string(version)};
   if (canonical) {
     basis.ranks_per_node = 0;
     basis.algorithms = "canonical";

@@ -47,7 +47,7 @@ Workplace::Workplace() : environment_(Environment::Inherited()) {
   environment_.Set("SLIPWAY_TIER_NODE", (directory_ / "node").string());
   environment_.Set("XDG_CONFIG_HOME", (directory_ / "config").string());
   for (const char* name : {"SLIPWAY_RUNS", "SLIPWAY_DATA_ROOT", "SLIPWAY_ALGORITHMS", "SLIPWAY_ALGORITHM_TABLE",
-                           "SLIPWAY_RANKS_PER_NODE", "SLIPWAY_SITE"}) {
+                           "SLIPWAY_WAYS", "SLIPWAY_RANKS_PER_NODE", "SLIPWAY_SITE"}) {
     environment_.Unset(name);
   }
 }

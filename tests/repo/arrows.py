@@ -27,7 +27,7 @@ ARROWS = {
     "launcher/trials": {"launcher/trials", "ensemble", "core"},
     "launcher/cli/doctor": {"launcher/cli/doctor", "launcher/spec", "launcher/cluster", "launcher/ranks", "ensemble",
                             "staging", "runtime/slipway.h", "runtime/device", "runtime/exchange/settings.h",
-                            "core"},
+                            "runtime/memory/peer_copies.h", "core"},
     "trainers": {"trainers", "runtime/slipway.h", "runtime/slipway.hpp", "staging/reader/batches.h"},
     # The two public faces throw errors of core.
     "trainers/common": {"trainers/common", "runtime/slipway.h", "runtime/slipway.hpp", "staging/reader/batches.h",

@@ -8,6 +8,9 @@
 
 #include <csignal>
 #include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <string>
 
 #include "runtime/slipway.hpp"
@@ -63,6 +66,51 @@ TEST(Life, LeavesTheUsersMpiRunning) {
     EXPECT_FALSE(Finalized());
   }
   MPI_Finalize();
+}
+
+std::string ContentOf(const std::filesystem::path& path) {
+  std::ifstream file(path);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+/// The same on all ranks of the test; rank 0 removes it at the end.
+std::filesystem::path FileOfThisTest(const char* name) {
+  return std::filesystem::temp_directory_path() / (std::string(name) + std::to_string(::getppid()));
+}
+
+/// The ranks of one mpirun have one parent.
+TEST(Life, TheWaysOfANodeAreMeasuredOnceAndKept) {
+  const auto file = FileOfThisTest("slipway-ways-");
+  ::setenv("SLIPWAY_WAYS", file.c_str(), 1);
+  int provided = -1;
+  MPI_Init_thread(nullptr, nullptr, MPI_THREAD_MULTIPLE, &provided);
+  std::string first;
+  for (int life = 0; life < 2; ++life) {
+    ASSERT_EQ(slipway_init(nullptr), SLIPWAY_OK) << slipway_error_message();
+    ExpectSumOfOnes();
+    ASSERT_EQ(slipway_barrier(SLIPWAY_ALL), SLIPWAY_OK) << slipway_error_message();
+    const auto kept = ContentOf(file);
+    EXPECT_NE(kept.find("\"ranks\": 2"), std::string::npos) << kept;
+    EXPECT_NE(kept.find("\"table\": \"shared"), std::string::npos) << kept;
+    if (life > 0) {
+      EXPECT_EQ(kept, first);
+    }
+    first = kept;
+    ASSERT_EQ(slipway_finalize(), SLIPWAY_OK) << slipway_error_message();
+  }
+  MPI_Barrier(MPI_COMM_WORLD);
+  std::filesystem::remove(file);
+  MPI_Finalize();
+}
+
+TEST(Life, SettingsThatNameAWayNeedNoMeasurement) {
+  const auto file = FileOfThisTest("slipway-no-ways-");
+  ::setenv("SLIPWAY_WAYS", file.c_str(), 1);
+  ::setenv("SLIPWAY_ALGORITHMS", "shared_copies_32k", 1);
+  ASSERT_EQ(slipway_init(nullptr), SLIPWAY_OK) << slipway_error_message();
+  ExpectSumOfOnes();
+  EXPECT_FALSE(std::filesystem::exists(file));
+  ASSERT_EQ(slipway_finalize(), SLIPWAY_OK) << slipway_error_message();
 }
 
 std::size_t CountOf(const std::string& words, const std::string& text) {

@@ -60,6 +60,7 @@ constexpr EnvironmentVariable kVariables[] = {
     {"SLIPWAY_NCCL", kLibraries, "the file of NCCL or RCCL, instead of the one found in process or system"},
     {"SLIPWAY_ALGORITHMS", kLibraries, "allreduce algorithms by message size, before every other source"},
     {"SLIPWAY_ALGORITHM_TABLE", kLibraries, "file with a measured table of algorithms"},
+    {"SLIPWAY_WAYS", kLibraries, "file that keeps which way of shared memory is fastest on a kind of node"},
     {"SLIPWAY_RANKS_PER_NODE", kLibraries, "treat so many ranks as one node, to test several nodes on one"},
     {"SLIPWAY_SHARED_MEMORY_LIMIT", kLibraries, "most shared memory of a rank, such as `8GiB`; `0`: none"},
     {"SLIPWAY_MPI_CHECK", kLibraries, "`0`: programs with the other MPI may run as ranks that are alone"},

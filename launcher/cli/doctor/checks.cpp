@@ -7,6 +7,7 @@
 
 #include "core/error.h"
 #include "core/process.h"
+#include "launcher/cli/doctor/direct_copies.h"
 #include "launcher/cli/doctor/finding.h"
 #include "launcher/cli/doctor/gpus.h"
 #include "launcher/cli/doctor/installation.h"
@@ -124,6 +125,7 @@ std::vector<Check> MachineChecks(const DoctorRequest& request) {
                       return Judge(ProbeRunRoot(request.runs_directory, for_slurm));
                     }});
   checks.push_back({"limits", seconds(5), [] { return Judge(ProbeLimits()); }});
+  checks.push_back({"direct copies", seconds(5), [] { return Judge(ProbeDirectCopies()); }});
   constexpr const char* kMemory = "memory bandwidth";
   checks.push_back({kMemory, seconds(10), [] { return Judge(ProbeMemoryBandwidth()); },
                     Warn(kMemory, "not measured in 10 s: other programs keep this machine busy",

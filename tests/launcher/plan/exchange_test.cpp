@@ -10,6 +10,8 @@
 
 #include "core/error.h"
 #include "core/files.h"
+#include "core/install.h"
+#include "runtime/selection/measured_ways.h"
 #include "tests/support/temp_directory.h"
 
 namespace slipway::launcher {
@@ -27,7 +29,8 @@ class Exchange : public testing::Test {
  protected:
   Exchange() {
     ::setenv("XDG_CONFIG_HOME", (directory_ / "config").c_str(), 1);
-    for (const char* name : {"SLIPWAY_ALGORITHMS", "SLIPWAY_ALGORITHM_TABLE", "SLIPWAY_RANKS_PER_NODE"}) {
+    for (const char* name :
+         {"SLIPWAY_ALGORITHMS", "SLIPWAY_ALGORITHM_TABLE", "SLIPWAY_WAYS", "SLIPWAY_RANKS_PER_NODE"}) {
       ::unsetenv(name);
     }
     spec_.launch.ranks_per_node = 4;
@@ -104,6 +107,26 @@ TEST_F(Exchange, LetsTheSpecWinOverTheFileAndTheEnvironmentOverTheSpec) {
   EXPECT_EQ(Algorithms(), "recursive_doubling:0-49;ring:50-199;shared:200-max");
   ::setenv("SLIPWAY_ALGORITHMS", "mpi:0-9", 1);
   EXPECT_EQ(Algorithms(), "mpi:0-9;recursive_doubling:10-49;ring:50-199;shared:200-max");
+}
+
+TEST_F(Exchange, ShowsTheWaysThatWereMeasuredOnSuchANode) {
+  EXPECT_EQ(PlanExchange(spec_).measured, "");
+  EXPECT_THAT(Describe(PlanExchange(spec_), spec_.gradients), Not(HasSubstr("as measured")));
+  const auto kind = runtime::KindOfThisNode(4, true, Version());
+  const auto file = Write("config/slipway/ways.json", runtime::RememberWays("", kind, "shared_direct:0-max"));
+  const auto plan = PlanExchange(spec_);
+  EXPECT_EQ(plan.ways, file);
+  EXPECT_EQ(plan.table.ToText(), "shared:0-max");
+  EXPECT_THAT(Describe(plan, spec_.gradients), HasSubstr("  shared, as measured    shared_direct:0-max\n"));
+  EXPECT_EQ(ToJson(plan, spec_.gradients)["ways"], "shared_direct:0-max");
+  spec_.launch.ranks_per_node = 3;
+  EXPECT_EQ(PlanExchange(spec_).measured, "");
+}
+
+TEST_F(Exchange, LooksForMeasuredWaysWhereTheEnvironmentSays) {
+  ::setenv("SLIPWAY_WAYS", Write("broken.json", "{").c_str(), 1);
+  EXPECT_EQ(PlanExchange(spec_).measured, "");
+  EXPECT_EQ(PlanExchange(spec_).ways, directory_ / "broken.json");
 }
 
 TEST_F(Exchange, NamesTheVariableThatIsWrong) {

@@ -167,9 +167,10 @@ TEST_P(Algorithms, GiveTheExactMeanOfIntegers) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, Algorithms,
-                         testing::Values("shared", "recursive_doubling", "ring", "rabenseifner", "torus", "pairwise",
-                                         "mpi", "hierarchical_recursive_doubling", "hierarchical_ring",
-                                         "hierarchical_rabenseifner", "hierarchical_torus", "hierarchical_pairwise"),
+                         testing::Values("shared", "shared_direct", "recursive_doubling", "ring", "rabenseifner",
+                                         "torus", "pairwise", "mpi", "hierarchical_recursive_doubling",
+                                         "hierarchical_ring", "hierarchical_rabenseifner", "hierarchical_torus",
+                                         "hierarchical_pairwise"),
                          [](const auto& name) { return std::string(name.param); });
 
 TEST(Canonical, BitsDoNotDependOnWhereTheRanksAre) {

@@ -32,6 +32,8 @@ const std::vector<Choice>& AllChoices() {
       choices.push_back({algorithm, false});
       if (algorithm != kShared && algorithm != kMpi) choices.push_back({algorithm, true});
     }
+    using enum SharedWay;
+    for (const auto way : {kTogether, kCopies32K, kCopies128K, kDirect}) choices.push_back({kShared, false, way});
     return choices;
   }();
   return kChoices;
@@ -75,6 +77,30 @@ TEST(ChoiceNames, AreExact) {
 TEST(ChoiceNames, KnowNeitherSharedMemoryNorMpiBetweenLeaders) {
   EXPECT_FALSE(ChoiceOf("hierarchical_shared").has_value());
   EXPECT_FALSE(ChoiceOf("hierarchical_mpi").has_value());
+}
+
+// ----------------------------------------------------------------------------------------- ways of shared memory
+
+TEST(WaysOfSharedMemory, AreChosenBySize) {
+  const auto table = AlgorithmTable::Default(kOneNode).With("shared_together:0-2KiB;shared_direct:1MiB-max");
+  EXPECT_EQ(table.ToText(), "shared_together:0-2048;shared:2049-1048575;shared_direct:1048576-max");
+  EXPECT_EQ(NameOf(table.Select(4 << 20)), "shared_direct");
+  EXPECT_EQ(NameOf(table.Select(4 << 20, {.canonical = true})), "shared_direct");
+  EXPECT_EQ(NameOf(table.Select(4 << 20, {.narrow = true})), "shared_direct");
+}
+
+TEST(WaysOfSharedMemory, NeedWhatTheyAreMadeOf) {
+  auto forbidden = kOneNode;
+  forbidden.direct_copies = false;
+  EXPECT_EQ(NameOf(AlgorithmTable::Default(forbidden).With("shared_direct").Select(1 << 20)), "shared");
+  EXPECT_EQ(NameOf(AlgorithmTable::Default(kFourNodes).With("shared_direct").Select(1 << 20)),
+            NameOf(AlgorithmTable::Default(kFourNodes).With("shared").Select(1 << 20)));
+}
+
+TEST(WaysOfSharedMemory, LeaveTheBitsAsTheyAre) {
+  const auto table = AlgorithmTable::Default(kOneNode).With("shared_together:0-2048;shared_direct:2049-max");
+  EXPECT_EQ(table.WithoutWays(), AlgorithmTable::Default(kOneNode));
+  EXPECT_EQ(table.With("ring:8192-max").WithoutWays().ToText(), "shared:0-8191;ring:8192-max");
 }
 
 // ------------------------------------------------------------------------------------------------------- defaults
@@ -162,7 +188,7 @@ TEST(AlgorithmTable, ReachesTheLargestSize) {
 TEST(AlgorithmTable, NamesTheNearestAlgorithm) {
   EXPECT_THAT(RefusalOf("rign:0-max"), HasSubstr("unknown algorithm 'rign' in 'rign:0-max'; did you mean 'ring'?"));
   EXPECT_THAT(RefusalOf("recursive_dubling"), HasSubstr("did you mean 'recursive_doubling'?"));
-  EXPECT_THAT(RefusalOf("nccl"), HasSubstr("valid are 'shared', 'recursive_doubling'"));
+  EXPECT_THAT(RefusalOf("nccl"), HasSubstr("valid are 'shared', 'shared_together'"));
 }
 
 TEST(AlgorithmTable, NamesAPieceWithoutARange) {

@@ -30,6 +30,14 @@ TEST(HashOfBits, IsThatOfWhatIsUsedNotOfWhatWasAskedFor) {
   EXPECT_EQ(HashWith("shared"), HashWith("hierarchical_rabenseifner"));
 }
 
+TEST(HashOfBits, DoesNotKnowTheWaysOfSharedMemory) {
+  const auto hash = [](const char* algorithms) {
+    const auto table = AlgorithmTable::Default({4, 1, true}).With(algorithms);
+    return HashOf(BasisOfBits(table, 4, 4, false, kBucket, "0.1.0"));
+  };
+  EXPECT_EQ(hash("shared"), hash("shared_together:0-2048;shared_copies_32k:2049-65536;shared_direct:65537-max"));
+}
+
 TEST(HashOfBits, OfCanonicalOrderKnowsNoPlacement) {
   EXPECT_EQ(HashWith("ring", 8, 4, true), HashWith("torus", 8, 2, true));
   EXPECT_NE(HashWith("ring", 8, 4, true), HashWith("ring", 9, 4, true));

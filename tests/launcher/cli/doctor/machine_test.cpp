@@ -3,7 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cerrno>
+
 #include "core/files.h"
+#include "launcher/cli/doctor/direct_copies.h"
 #include "launcher/cli/doctor/installation.h"
 #include "launcher/cli/doctor/limits.h"
 #include "launcher/cli/doctor/memory_bandwidth.h"
@@ -82,6 +85,21 @@ TEST(Limits, OfThisMachineAreFound) {
   EXPECT_GE(facts.cores, 1);
   EXPECT_GT(facts.memory.count, 0u);
   EXPECT_LE(facts.memory_left, facts.memory);
+}
+
+// ---- direct copies
+
+TEST(DirectCopies, AreTriedBetweenTwoProcesses) {
+  const auto facts = ProbeDirectCopies();
+  EXPECT_EQ(facts.possible, facts.reason == 0) << facts.reason;
+}
+
+TEST(DirectCopies, ThatAreForbiddenWarn) {
+  EXPECT_EQ(WorstOf(Judge(DirectCopiesFacts{true, 0})), Grade::kOk);
+  const auto finding = About(Judge(DirectCopiesFacts{false, EPERM}), "direct copies");
+  EXPECT_EQ(finding.grade, Grade::kWarn);
+  EXPECT_THAT(finding.text, HasSubstr("Operation not permitted"));
+  EXPECT_THAT(finding.remedy, HasSubstr("ptrace_scope"));
 }
 
 // ---- memory bandwidth

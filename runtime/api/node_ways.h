@@ -1,0 +1,16 @@
+/// Which way of shared memory is fastest among the ranks of this node.
+#pragma once
+
+#include <filesystem>
+#include <string>
+
+#include "runtime/group/group.h"
+
+namespace slipway::runtime {
+
+/// In the syntax of AlgorithmTable: what `file` has for this kind of node, else what is measured now and then stored
+/// there. The same on all ranks. `file`: read and written by the first rank; empty, or not to be used: no file.
+/// Collective over a group on one node that shares memory. Errors: those of MeasureWays().
+std::string WaysOfNode(Group& group, const std::filesystem::path& file);
+
+}  // namespace slipway::runtime

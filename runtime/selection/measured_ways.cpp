@@ -1,0 +1,119 @@
+#include "runtime/selection/measured_ways.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <vector>
+
+#include "core/error.h"
+#include "core/json.h"
+#include "core/processor.h"
+
+namespace slipway::runtime {
+namespace {
+
+constexpr const char* kSchema = "slipway.ways/1";
+/// What is less faster than this is noise.
+constexpr double kClearly = 0.9;
+
+/// The winner of each size.
+std::vector<WayTime> WinnersOf(std::span<const WayTime> times) {
+  std::vector<WayTime> winners;
+  for (const auto& time : times) {
+    if (winners.empty() || winners.back().bytes != time.bytes) {
+      winners.push_back(time);
+    } else if (time.seconds < kClearly * winners.back().seconds) {
+      winners.back() = time;
+    }
+  }
+  return winners;
+}
+
+std::string NameOfWay(SharedWay way) { return NameOf({Algorithm::kShared, false, way}); }
+
+Json ToJson(const NodeKind& kind) {
+  return Json{{"processor", kind.processor},
+              {"cores", kind.cores},
+              {"ranks", kind.ranks},
+              {"direct_copies", kind.direct_copies},
+              {"version", kind.version}};
+}
+
+/// The list of a document; empty for anything else.
+Json NodesOf(std::string_view text) {
+  const auto document = Json::parse(text, nullptr, false);
+  if (!document.is_object() || document.value("schema", Json()) != kSchema) return Json::array();
+  auto nodes = document.value("nodes", Json());
+  return nodes.is_array() ? nodes : Json::array();
+}
+
+bool IsOf(const Json& entry, const NodeKind& kind) {
+  return entry.is_object() && entry.value("kind", Json()) == ToJson(kind);
+}
+
+bool IsTable(const std::string& text) {
+  try {
+    AlgorithmTable::Default({}).With(text);
+    return true;
+  } catch (const Error&) {
+    return false;
+  }
+}
+
+/// The last size of the way of `winner`, before that of `next`.
+std::int64_t LastOf(const WayTime& winner, const WayTime& next) {
+  const auto mean = std::sqrt(static_cast<double>(winner.bytes) * static_cast<double>(next.bytes));
+  const auto last = static_cast<std::int64_t>(mean);
+  return winner.way == SharedWay::kTogether ? std::min(last, kMostTogether) : last;
+}
+
+}  // namespace
+
+std::string FastestWays(std::span<const WayTime> times) {
+  const auto winners = WinnersOf(times);
+  if (winners.empty()) return NameOfWay(SharedWay::kByRule);
+  std::string text;
+  std::int64_t first = 0;
+  for (std::size_t i = 0; i < winners.size(); ++i) {
+    const bool ends = i + 1 == winners.size();
+    if (!ends && winners[i].way == winners[i + 1].way) continue;
+    const auto last = ends ? AlgorithmTable::kMax : LastOf(winners[i], winners[i + 1]);
+    text += fmt::format("{}{}:{}-{}", text.empty() ? "" : ";", NameOfWay(winners[i].way), first,
+                        ends ? "max" : std::to_string(last));
+    if (!ends) first = last + 1;
+  }
+  return text;
+}
+
+SharedWay FastestOfLargest(std::span<const WayTime> times) {
+  const auto winners = WinnersOf(times);
+  return winners.empty() ? SharedWay::kByRule : winners.back().way;
+}
+
+NodeKind KindOfThisNode(int ranks, bool direct_copies, std::string_view version) {
+  const auto cores = static_cast<int>(::sysconf(_SC_NPROCESSORS_ONLN));
+  return {ProcessorName(), cores, ranks, direct_copies, std::string(version)};
+}
+
+std::optional<std::string> RecallWays(std::string_view json, const NodeKind& kind) {
+  for (const auto& entry : NodesOf(json)) {
+    if (!IsOf(entry, kind)) continue;
+    const auto table = entry.value("table", Json());
+    if (table.is_string() && IsTable(table.get<std::string>())) return table.get<std::string>();
+  }
+  return std::nullopt;
+}
+
+std::string RememberWays(std::string_view json, const NodeKind& kind, const std::string& table) {
+  Json nodes = Json::array();
+  for (const auto& entry : NodesOf(json)) {
+    if (!IsOf(entry, kind)) nodes.push_back(entry);
+  }
+  nodes.push_back({{"kind", ToJson(kind)}, {"table", table}});
+  return Json{{"schema", kSchema}, {"nodes", std::move(nodes)}}.dump(2) + "\n";
+}
+
+}  // namespace slipway::runtime

@@ -1,0 +1,51 @@
+/// From how long the ways of shared memory took on a machine to a table of the fastest. The launcher reads it, too.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "runtime/selection/algorithm_table.h"
+
+namespace slipway::runtime {
+
+/// How long one message took its slowest rank.
+struct WayTime {
+  std::int64_t bytes = 0;
+  SharedWay way = SharedWay::kByRule;
+  double seconds = 0;
+};
+
+/// Larger messages are not combined by SharedWay::kTogether.
+inline constexpr std::int64_t kMostTogether = 4096;
+
+/// The fastest way for each range of sizes, in the syntax of AlgorithmTable. Between two measured sizes the winner
+/// changes at their geometric mean, from kTogether at kMostTogether at the latest.
+/// `times`: ordered by size; of a size the preferred way first. Another one must be a tenth faster. Empty: "shared".
+std::string FastestWays(std::span<const WayTime> times);
+
+/// The winner of the largest size; kByRule of none.
+SharedWay FastestOfLargest(std::span<const WayTime> times);
+
+/// What the winners depend on.
+struct NodeKind {
+  std::string processor;
+  int cores = 0;  ///< of the machine, not only those this process may use
+  int ranks = 0;  ///< on the node
+  bool direct_copies = true;
+  std::string version;  ///< of libslipway
+
+  bool operator==(const NodeKind&) const = default;
+};
+
+/// Of the node that this process runs on.
+NodeKind KindOfThisNode(int ranks, bool direct_copies, std::string_view version);
+
+/// The table for a kind of node in a document slipway.ways/1. Nothing when there is none, or the document is no such.
+std::optional<std::string> RecallWays(std::string_view json, const NodeKind& kind);
+/// The document with the table for a kind of node; a text that is no such document is replaced.
+std::string RememberWays(std::string_view json, const NodeKind& kind, const std::string& table);
+
+}  // namespace slipway::runtime
