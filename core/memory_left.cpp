@@ -19,6 +19,7 @@ namespace slipway {
 namespace fs = std::filesystem;
 namespace {
 
+constexpr std::uint64_t kLooks = 64;  ///< at most, while nobody else takes memory: each reads some twenty files
 constexpr std::uint64_t kNoLimit = std::numeric_limits<std::uint64_t>::max();
 
 /// The names that one version of control groups gives to its files.
@@ -127,7 +128,7 @@ void MemoryAllowance::Take(Bytes bytes, std::string_view what) {
   if (bytes.count > granted_) {
     const auto spare = Spare();
     if (bytes.count > spare) ThrowMemoryError(bytes, what, spare);
-    granted_ = std::clamp(kStep, bytes.count, spare);
+    granted_ = std::clamp(std::max(kStep, spare / kLooks), bytes.count, spare);
   }
   granted_ -= bytes.count;
 }

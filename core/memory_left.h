@@ -33,7 +33,8 @@ class MemoryError : public Error {
 };
 
 /// Permission to take memory step by step. It looks again before each kStep bytes, because other processes may have
-/// taken memory. It keeps a tenth of what was left at the beginning. Any thread.
+/// taken memory; while much is left, before each 64th part of that. It keeps a tenth of what was left at the beginning.
+/// Any thread.
 class MemoryAllowance {
  public:
   static constexpr std::uint64_t kStep = std::uint64_t{32} << 20;

@@ -14,6 +14,7 @@
 
 #include "bench/measure.h"
 #include "bench/staging/bench_data.h"
+#include "bench/staging/busy_loops.h"
 #include "bench/staging/page_cache.h"
 #include "bench/staging/sides.h"
 #include "core/error.h"
@@ -31,9 +32,12 @@ struct Case {
 };
 
 constexpr std::array<Case, 4> kCases = {{{"large", true, {1.3, 2.5, 3}},
-                                         {"large", false, {1.4, 4, 4}},
+                                         {"large", false, {1.5, 4, 4}},
                                          {"small", true, {3, 3.5, 4}},
-                                         {"small", false, {2, 4, 4}}}};
+                                         {"small", false, {2.5, 4, 4}}}};
+constexpr double kGoalBeside = 1;  ///< times faster than each peer, with busy loops
+
+const char* CacheOf(const Case& each) { return each.cold ? "cold" : "warm"; }
 
 DataShape ShapeOf(const std::string& data, bool quick) {
   if (data == "large") {
@@ -61,7 +65,17 @@ class TemporaryTree {
   fs::path path_;
 };
 
-using Times = std::map<std::string, std::vector<double>>;
+using Times = std::map<std::string, std::vector<RunTime>>;
+
+RunTime MedianOf(const std::vector<RunTime>& runs) {
+  const auto median = [&](double RunTime::*part) {
+    std::vector<double> values;
+    for (const auto& run : runs) values.push_back(run.*part);
+    return Median(std::move(values));
+  };
+  return {median(&RunTime::wall_s), median(&RunTime::processor_s)};
+}
+
 constexpr const char* kLimit = "limit";
 
 /// Cold: the device, read by many; warm: sendfile, one copy and nothing looked at.
@@ -70,8 +84,8 @@ double LimitOf(bool cold, const fs::path& data, const fs::path& target) {
   return cold ? ReadAll(data, kReaders) : SendAll(data, target, UsableProcessors());
 }
 
-/// Seconds of one side, or of the limit.
-using Way = std::pair<std::string, std::function<double()>>;
+/// One side, or the limit.
+using Way = std::pair<std::string, std::function<RunTime()>>;
 
 std::vector<Way> WaysOf(const Case& each, const DataShape& shape, const fs::path& data, const fs::path& target) {
   std::vector<Way> ways;
@@ -79,7 +93,7 @@ std::vector<Way> WaysOf(const Case& each, const DataShape& shape, const fs::path
     if (!IsInstalled(side)) continue;
     ways.emplace_back(side.name, [&, target] { return TimeOf(side, data, target, shape.format); });
   }
-  ways.emplace_back(kLimit, [&, target] { return LimitOf(each.cold, data, target); });
+  ways.emplace_back(kLimit, [&, target] { return RunTime{LimitOf(each.cold, data, target)}; });
   return ways;
 }
 
@@ -97,35 +111,52 @@ Times Measure(const Case& each, const DataShape& shape, const fs::path& data, co
   auto ways = WaysOf(each, shape, data, copy);
   Times times;
   for (int round = 0; round < part.rounds; ++round) {
-    for (const auto& [name, seconds] : ways) {
+    for (const auto& [name, run] : ways) {
       Prepare(each, data, copy);
-      times[name].push_back(seconds());
+      const BusyLoops loops(part.beside);
+      times[name].push_back(run());
     }
     std::ranges::rotate(ways, ways.begin() + 1);
   }
   return times;
 }
 
-Json PeerRow(const Side& side, const Times& times, double ours, double goal) {
-  if (!times.contains(side.name)) return {{"peer", side.name}, {"installed", false}, {"goal", goal}};
-  const double median = Median(times.at(side.name));
-  return {{"peer", side.name},      {"installed", true}, {"median_s", median},
-          {"ratio", median / ours}, {"goal", goal},      {"reached", median / ours >= goal}};
+double NanosecondsPerByte(const RunTime& time, Bytes total) {
+  return time.processor_s * 1e9 / static_cast<double>(total.count);
 }
 
-Json ToJson(const Case& each, const DataShape& shape, Bytes total, const Times& times) {
+Json PeerRow(const Side& side, const Times& times, const RunTime& ours, double goal, Bytes total) {
+  if (!times.contains(side.name)) return {{"peer", side.name}, {"installed", false}, {"goal", goal}};
+  const auto median = MedianOf(times.at(side.name));
+  const auto ratio = median.wall_s / ours.wall_s;
+  return {{"peer", side.name},
+          {"installed", true},
+          {"median_s", median.wall_s},
+          {"cpu_ns_per_byte", NanosecondsPerByte(median, total)},
+          {"ratio", ratio},
+          {"cpu_ratio", ours.processor_s / median.processor_s},
+          {"goal", goal},
+          {"reached", ratio >= goal}};
+}
+
+Json ToJson(const Case& each, const DataShape& shape, Bytes total, const CopyPart& part, const Times& times) {
   const auto rate = [&](double seconds) { return static_cast<double>(total.count) / seconds / 1e6; };
   const auto& sides = Sides();
-  const double ours = Median(times.at(sides.front().name));
-  const double limit = Median(times.at(kLimit));
+  const auto ours = MedianOf(times.at(sides.front().name));
+  const double limit = MedianOf(times.at(kLimit)).wall_s;
   Json peers = Json::array();
-  for (std::size_t i = 1; i < sides.size(); ++i) peers.push_back(PeerRow(sides[i], times, ours, each.goals[i - 1]));
+  for (std::size_t i = 1; i < sides.size(); ++i) {
+    const auto goal = part.beside > 0 ? kGoalBeside : each.goals[i - 1];
+    peers.push_back(PeerRow(sides[i], times, ours, goal, total));
+  }
   return {{"data", each.data},
-          {"cache", each.cold ? "cold" : "warm"},
+          {"cache", CacheOf(each)},
           {"files", shape.files},
           {"bytes", total.count},
-          {"median_s", ours},
-          {"mb_per_s", rate(ours)},
+          {"beside", part.beside},
+          {"median_s", ours.wall_s},
+          {"mb_per_s", rate(ours.wall_s)},
+          {"cpu_ns_per_byte", NanosecondsPerByte(ours, total)},
           {"limit", each.cold ? "plain read" : "sendfile"},
           {"limit_s", limit},
           {"limit_mb_per_s", rate(limit)},
@@ -136,13 +167,14 @@ Json ToJson(const Case& each, const DataShape& shape, Bytes total, const Times& 
 
 Json BenchCopies(const CopyPart& part) {
   Json cases = Json::array();
-  for (const char* name : {"large", "small"}) {
+  for (const std::string name : {"large", "small"}) {
+    if (!part.data.empty() && part.data != name) continue;
     const TemporaryTree data(part.directory);
     const auto shape = ShapeOf(name, part.quick);
     const auto total = MakeData(shape, data.path());
     for (const auto& each : kCases) {
-      if (std::string(each.data) != name) continue;
-      cases.push_back(ToJson(each, shape, total, Measure(each, shape, data.path(), part)));
+      if (each.data != name || (!part.cache.empty() && part.cache != CacheOf(each))) continue;
+      cases.push_back(ToJson(each, shape, total, part, Measure(each, shape, data.path(), part)));
     }
   }
   return cases;
@@ -150,19 +182,23 @@ Json BenchCopies(const CopyPart& part) {
 
 void PrintCopies(const Json& cases) {
   for (const auto& each : cases) {
-    fmt::print("{} files, {}, {}: slipway {:.2f} s, {:.0f} MB/s ({}: {:.2f} s, {:.0f} MB/s)\n",
-               each["files"].get<std::size_t>(), FormatBytes(Bytes{each["bytes"].get<std::uint64_t>()}),
-               each["cache"].get<std::string>(), each["median_s"].get<double>(), each["mb_per_s"].get<double>(),
-               each["limit"].get<std::string>(), each["limit_s"].get<double>(), each["limit_mb_per_s"].get<double>());
+    fmt::print(
+        "{} files, {}, {}, {} busy loops beside: slipway {:.2f} s, {:.0f} MB/s, {:.2f} ns of processor time a "
+        "byte ({}: {:.2f} s, {:.0f} MB/s)\n",
+        each["files"].get<std::size_t>(), FormatBytes(Bytes{each["bytes"].get<std::uint64_t>()}),
+        each["cache"].get<std::string>(), each["beside"].get<int>(), each["median_s"].get<double>(),
+        each["mb_per_s"].get<double>(), each["cpu_ns_per_byte"].get<double>(), each["limit"].get<std::string>(),
+        each["limit_s"].get<double>(), each["limit_mb_per_s"].get<double>());
     for (const auto& peer : each["peers"]) {
       const auto name = peer["peer"].get<std::string>();
       if (!peer["installed"].get<bool>()) {
         fmt::print("  {:<12} is not installed\n", name);
         continue;
       }
-      fmt::print("  {:<12} {:6.2f} s  {:5.2f} times as long, goal {:.1f}: {}\n", name, peer["median_s"].get<double>(),
-                 peer["ratio"].get<double>(), peer["goal"].get<double>(),
-                 peer["reached"].get<bool>() ? "reached" : "not reached");
+      fmt::print(
+          "  {:<12} {:6.2f} s  {:5.2f} times as long, goal {:.1f}: {}; slipway uses {:.2f} of its processor time\n",
+          name, peer["median_s"].get<double>(), peer["ratio"].get<double>(), peer["goal"].get<double>(),
+          peer["reached"].get<bool>() ? "reached" : "not reached", peer["cpu_ratio"].get<double>());
     }
   }
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <string>
 
 #include "core/json.h"
 
@@ -12,6 +13,9 @@ struct CopyPart {
   std::filesystem::path target;     ///< in RAM
   int rounds = 5;
   bool quick = false;
+  int beside = 0;     ///< busy loops that run at the same time
+  std::string data;   ///< only this data set; empty: all
+  std::string cache;  ///< only "cold" or "warm"; empty: both
 };
 
 /// One document for each data set, cold and warm. A round runs every side once, and each round begins with

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/resource.h>
 
 #include <cstdlib>
 
@@ -50,6 +51,15 @@ bool LiesOnPath(const std::string& program) {
   return false;
 }
 
+double SecondsOf(const timeval& time) { return static_cast<double>(time.tv_sec) + 1e-6 * time.tv_usec; }
+
+/// Of the children that have ended.
+double ProcessorSeconds() {
+  rusage used{};
+  CheckErrno(::getrusage(RUSAGE_CHILDREN, &used), "cannot read the processor time of the sides");
+  return SecondsOf(used.ru_utime) + SecondsOf(used.ru_stime);
+}
+
 }  // namespace
 
 const std::vector<Side>& Sides() {
@@ -63,16 +73,18 @@ bool IsInstalled(const Side& side) {
   return program.front() == '/' || LiesOnPath(program);
 }
 
-double TimeOf(const Side& side, const fs::path& source, const fs::path& target, staging::DataFormat format) {
+RunTime TimeOf(const Side& side, const fs::path& source, const fs::path& target, staging::DataFormat format) {
   const auto null = OpenFile("/dev/null", O_WRONLY);
   SpawnOptions options;
   options.argv = side.command(source, target, format);
   options.stdout_fd = null.get();
+  const auto used_before = ProcessorSeconds();
   const auto started = SystemClock().Steady();
   const auto status = ChildProcess::Spawn(options).Wait();
   const Seconds elapsed = SystemClock().Steady() - started;
+  const auto used = ProcessorSeconds() - used_before;
   RemoveTree(target);
-  if (status.Success()) return elapsed.count();
+  if (status.Success()) return {elapsed.count(), used};
   throw Error(ErrorKind::kFailed, fmt::format("{} ended with {}", side.name, status.Describe()),
               "see what it printed above");
 }

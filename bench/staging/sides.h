@@ -20,9 +20,14 @@ struct Side {
 const std::vector<Side>& Sides();
 bool IsInstalled(const Side& side);
 
-/// Seconds of the whole process; `target` is a directory that it makes, and that is removed again (not timed).
+struct RunTime {
+  double wall_s = 0;
+  double processor_s = 0;  ///< of all threads, user and system
+};
+
+/// Of the whole process; `target` is a directory that it makes, and that is removed again (not timed).
 /// Errors: Error when it does not end with 0.
-double TimeOf(const Side& side, const std::filesystem::path& source, const std::filesystem::path& target,
-              staging::DataFormat format);
+RunTime TimeOf(const Side& side, const std::filesystem::path& source, const std::filesystem::path& target,
+               staging::DataFormat format);
 
 }  // namespace slipway::bench

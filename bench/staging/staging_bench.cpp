@@ -2,8 +2,9 @@
 // nothing. Also the check of TFRecords beside the speed of memory, and the batch reader beside a reader in plain
 // Python.
 //
-// The data is made here. Every figure is the wall time of a whole process. Sides take turns in each round, so that
-// other load of the machine hits all of them. For cold data the page cache is dropped before each process.
+// The data is made here. Every figure is the wall time of a whole process, or its processor time a byte. Sides take
+// turns in each round, so that other load of the machine hits all of them. --beside adds such load. For cold data the
+// page cache is dropped before each process.
 
 #include <fmt/format.h>
 
@@ -39,6 +40,11 @@ Options Parse(CLI::App& app, int argc, char** argv) {
   app.add_option("--target", options.copy.target, "Where to stage to: a directory in RAM");
   app.add_option("--rounds", options.copy.rounds, "Rounds of each case")->check(CLI::Range(1, 1000));
   app.add_option("--part", options.part, "Only this part")->check(CLI::IsMember({"copy", "checks", "reader"}));
+  app.add_option("--data", options.copy.data, "Copy only this data set")->check(CLI::IsMember({"large", "small"}));
+  app.add_option("--cache", options.copy.cache, "Copy only with this page cache")
+      ->check(CLI::IsMember({"cold", "warm"}));
+  app.add_option("--beside", options.copy.beside, "Busy loops that use a processor each meanwhile")
+      ->check(CLI::Range(0, 1024));
   app.add_flag("--quick", options.copy.quick, "A tenth of the data: says that it works, not how fast");
   app.add_flag("--json", options.json, "One JSON document");
   app.parse(argc, argv);

@@ -16,7 +16,6 @@
 #include "core/crc32c.h"
 #include "core/error.h"
 #include "core/files.h"
-#include "staging/copy/bandwidth.h"
 #include "staging/copy/positioned_write.h"
 #include "staging/plan/source_stat.h"
 #include "staging/plan/tiers.h"
@@ -27,13 +26,14 @@ namespace {
 
 using Piece = std::span<const std::byte>;
 
-/// At most `buffer`; fewer bytes only at the end of the file.
-Piece ReadAt(int fd, std::span<std::byte> buffer, std::uint64_t offset, const fs::path& path) {
+/// At most `buffer`; fewer bytes only at the end of the file. `path` is for the message.
+template <class Path>
+Piece ReadAt(int fd, std::span<std::byte> buffer, std::uint64_t offset, const Path& path) {
   std::size_t done = 0;
   while (done < buffer.size()) {
     const auto count = ::pread(fd, buffer.data() + done, buffer.size() - done, static_cast<off_t>(offset + done));
     if (count == 0) break;
-    if (count < 0 && errno != EINTR) ThrowErrno(fmt::format("cannot read '{}'", path.string()));
+    if (count < 0 && errno != EINTR) ThrowErrno(fmt::format("cannot read '{}'", fs::path(path).string()));
     if (count > 0) done += static_cast<std::size_t>(count);
   }
   return buffer.first(done);
@@ -42,6 +42,13 @@ Piece ReadAt(int fd, std::span<std::byte> buffer, std::uint64_t offset, const fs
 bool IsZero(Piece piece) {
   return piece.empty() ||
          (piece[0] == std::byte{0} && std::memcmp(piece.data(), piece.data() + 1, piece.size() - 1) == 0);
+}
+
+/// O_NONBLOCK: a fifo that took the file's place must not hang the copy.
+UniqueFd OpenSource(const SourcePath& path) {
+  UniqueFd fd(::open(path.native().c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
+  if (!fd) ThrowErrno(fmt::format("cannot open '{}' for reading", path.string()));
+  return fd;
 }
 
 [[noreturn]] void ThrowEndedEarly(const SourceFile& source, std::uint64_t at) {
@@ -57,14 +64,13 @@ bool IsZero(Piece piece) {
 struct FileCopier::Tools {
   fs::path directory;
   const CopyOptions& options;
-  BandwidthLimit& limit;
+  CopyLimits& limits;
   UniqueFd directory_fd = {};
   dev_t device = 0;
   bool in_memory = false;
-  MemoryAllowance memory = MemoryAllowance(options.memory);
   bool may_clone = true;       // until the file system says no
   bool may_copy_range = true;  // the same
-  std::unique_ptr<std::byte[]> buffer = std::make_unique_for_overwrite<std::byte[]>(kCopyBlock);
+  PieceBuffer buffer = {};
 };
 
 /// One file, once from its beginning to its end.
@@ -78,7 +84,7 @@ class FileCopier::Pass {
         state_(state),
         on_block_(on_block),
         input_(input),
-        path_(tools.directory / source.name),
+        path_(tools.directory.native() + '/' + source.name.string()),
         check_(MakeCheck()) {}
 
   CopiedFile Run() {
@@ -102,13 +108,15 @@ class FileCopier::Pass {
 
  private:
   std::unique_ptr<StreamCheck> MakeCheck() const {
-    return MakeStreamCheck(tools_.options.format, tools_.options.verify, source_.path);
+    const bool names_file = tools_.options.format != DataFormat::kRaw && tools_.options.verify != VerifyMode::kOff;
+    return MakeStreamCheck(tools_.options.format, tools_.options.verify,
+                           names_file ? fs::path(source_.path) : fs::path());
   }
   Arrivals* arrivals() const { return tools_.options.arrivals; }
   std::uint64_t Blocks() const { return CrcBlocksOf(source_.size); }
   std::uint64_t EndOf(std::uint64_t block) const { return std::min((block + 1) * kCrcBlock, source_.size.count); }
   std::span<std::byte> Buffer(std::uint64_t most) const {
-    return {tools_.buffer.get(), static_cast<std::size_t>(std::min<std::uint64_t>(most, kCopyBlock))};
+    return tools_.buffer.bytes().first(static_cast<std::size_t>(std::min<std::uint64_t>(most, kCopyBlock)));
   }
 
   /// Nothing of it stands in the journal.
@@ -168,7 +176,7 @@ class FileCopier::Pass {
       ::unlinkat(tools_.directory_fd.get(), source_.name.c_str(), 0);
       output_ = open(O_EXCL);
     }
-    if (!output_) ThrowErrno(fmt::format("cannot create '{}'", path_.string()));
+    if (!output_) ThrowErrno(fmt::format("cannot create '{}'", path_));
     if (source_.size.count >= kCopyBlock) Prepare(keep);
   }
 
@@ -181,7 +189,7 @@ class FileCopier::Pass {
     if (by_kernel_ && !keep && Clone()) return;
     if (sparse_) by_kernel_ = false;  // copy_file_range would write the holes out
     const auto size = static_cast<off_t>(source_.size.count);
-    CheckErrno(::ftruncate(output_.get(), size), fmt::format("cannot extend '{}'", path_.string()));
+    CheckErrno(::ftruncate(output_.get(), size), fmt::format("cannot extend '{}'", path_));
     if (!sparse_ && !tools_.in_memory) Allocate(output_.get(), source_.size, path_);
   }
 
@@ -216,10 +224,7 @@ class FileCopier::Pass {
 
   std::uint32_t CrcOfSource(std::uint64_t block) {
     std::uint32_t crc = 0;
-    ReadSource(block, [&](Piece piece, std::uint64_t& at) {
-      crc = Crc32c(piece, crc);
-      at += piece.size();
-    });
+    ReadSource(block, [&](Piece piece) { crc = Crc32c(piece, crc); });
     return crc;
   }
 
@@ -268,10 +273,12 @@ class FileCopier::Pass {
   /// The stream goes on with what lies in the copy.
   void CheckCopy(std::uint64_t block) {
     auto at = block * kCrcBlock;
-    const bool whole = ReadCopy(block, [&](Piece piece) { Check(piece, at); });
-    if (!whole)
-      throw Error(ErrorKind::kEnvironment, fmt::format("'{}' became shorter", path_.string()),
-                  "see what changes it, then stage the dataset again");
+    if (!ReadCopy(block, [&](Piece piece) { Check(piece, at); })) ThrowBecameShorter();
+  }
+
+  [[noreturn]] void ThrowBecameShorter() const {
+    throw Error(ErrorKind::kEnvironment, fmt::format("'{}' became shorter", path_),
+                "see what changes it, then stage the dataset again");
   }
 
   void Check(Piece piece, std::uint64_t& at) {
@@ -299,7 +306,6 @@ class FileCopier::Pass {
     return true;
   }
 
-  /// `use` gets a piece and where it begins, and moves that to where it ends.
   template <class Use>
   void ReadSource(std::uint64_t block, const Use& use) {
     for (auto at = block * kCrcBlock; at < EndOf(block);) {
@@ -307,24 +313,26 @@ class FileCopier::Pass {
       Pay(wanted.size(), at);
       const auto piece = ReadAt(input_, wanted, at, source_.path);
       if (piece.size() < wanted.size()) ThrowEndedEarly(source_, at + piece.size());
-      use(piece, at);
+      use(piece);
+      at += piece.size();
     }
   }
 
   void CopyPieces(std::uint64_t block) {
-    ReadSource(block, [&](Piece piece, std::uint64_t& at) {
+    auto at = block * kCrcBlock;
+    ReadSource(block, [&](Piece piece) {
       if (output_ && !(sparse_ && !holds_other_bytes_ && IsZero(piece))) Write(piece, at);
       Check(piece, at);
     });
   }
 
   void Write(Piece piece, std::uint64_t at) {
-    if (tools_.in_memory) tools_.memory.Take(Bytes{piece.size()}, kCopiesInMemory);
+    if (tools_.in_memory) tools_.limits.memory.Take(Bytes{piece.size()}, kCopiesInMemory);
     WriteAt(output_.get(), piece, at, path_);
   }
 
   void Pay(std::uint64_t bytes, std::uint64_t done) {
-    tools_.limit.Take(Bytes{bytes}, [&] { on_block_(done); });
+    tools_.limits.bandwidth.Take(Bytes{bytes}, [&] { on_block_(done); });
   }
 
   Tools& tools_;
@@ -333,7 +341,7 @@ class FileCopier::Pass {
   const SourceState& state_;
   const OnBlock& on_block_;
   const int input_;
-  const fs::path path_;
+  const std::string path_;
   std::unique_ptr<StreamCheck> check_;
   UniqueFd output_;
   bool sparse_ = false;
@@ -345,8 +353,8 @@ class FileCopier::Pass {
   std::string mended_;
 };
 
-FileCopier::FileCopier(fs::path directory, const CopyOptions& options, BandwidthLimit& limit)
-    : tools_(new Tools{std::move(directory), options, limit}) {
+FileCopier::FileCopier(fs::path directory, const CopyOptions& options, CopyLimits& limits)
+    : tools_(new Tools{std::move(directory), options, limits}) {
   if (tools_->directory.empty()) return;
   tools_->directory_fd = OpenFile(tools_->directory, O_RDONLY | O_DIRECTORY);
   struct stat info {};
@@ -360,8 +368,7 @@ FileCopier::~FileCopier() = default;
 CopiedFile FileCopier::Copy(const SourceFile& source, std::size_t index, const OnBlock& on_block) {
   constexpr int kAttempts = 2;
   for (int attempt = 1; attempt <= kAttempts; ++attempt) {
-    // O_NONBLOCK: a fifo that took the file's place must not hang the copy.
-    const auto input = OpenFile(source.path, O_RDONLY | O_NONBLOCK);
+    const auto input = OpenSource(source.path);
     const auto before = StatSettledSource(input.get(), source.path, [&] { on_block(0); });
     CheckUnchanged(source, before);
     Pass pass(*tools_, source, index, before, input.get(), on_block);

@@ -8,17 +8,17 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/memory_left.h"
+#include "core/units.h"
+#include "staging/copy/bandwidth.h"
+#include "staging/copy/piece_buffer.h"
 #include "staging/dataset/crc_blocks.h"
 #include "staging/plan/plan.h"
 
 namespace slipway::staging {
-
-class BandwidthLimit;
-
-inline constexpr std::size_t kCopyBlock = 256 << 10;  ///< fits the second-level cache: larger ones are slower
 
 struct CopiedFile {
   std::vector<std::uint32_t> crc32c;  ///< one for each kCrcBlock bytes
@@ -65,6 +65,16 @@ struct CopyOptions {
   MemorySources memory = {};  ///< looked at while copies are written into RAM, so that they never fill it
 };
 
+/// What the copiers of one staging share.
+struct CopyLimits {
+  /// `per_second`: bytes read from the sources; 0: no limit.
+  explicit CopyLimits(Bytes per_second, MemorySources sources = {})
+      : bandwidth(per_second), memory(std::move(sources)) {}
+
+  BandwidthLimit bandwidth;
+  MemoryAllowance memory;
+};
+
 /// Called after every piece, and while a limit is waited for, with the bytes of this file done so far. May throw to
 /// stop.
 using OnBlock = std::function<void(std::uint64_t done)>;
@@ -76,8 +86,8 @@ using OnBlock = std::function<void(std::uint64_t done)>;
 ///       of a sparse source are left out.
 class FileCopier {
  public:
-  /// With an empty `directory` files are only read and checked. `options` and `limit` must outlive the copier.
-  FileCopier(std::filesystem::path directory, const CopyOptions& options, BandwidthLimit& limit);
+  /// With an empty `directory` files are only read and checked. `options` and `limits` must outlive the copier.
+  FileCopier(std::filesystem::path directory, const CopyOptions& options, CopyLimits& limits);
   FileCopier(const FileCopier&) = delete;
   FileCopier& operator=(const FileCopier&) = delete;
   ~FileCopier();

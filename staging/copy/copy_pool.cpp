@@ -13,7 +13,6 @@
 
 #include "core/error.h"
 #include "core/share_out.h"
-#include "staging/copy/bandwidth.h"
 #include "staging/copy/medium.h"
 #include "staging/copy/own_sums.h"
 
@@ -101,10 +100,10 @@ std::vector<CopiedFile> CopyAll(const StagingPlan& plan, const fs::path& directo
   const auto order = OrderOf(plan, options);
   std::vector<CopiedFile> results(plan.files.size());
   Reporter reporter(plan, options);
-  BandwidthLimit limit(options.bandwidth);
+  CopyLimits limits(options.bandwidth, copy.memory);
   const auto at_once = options.files_at_once > 0 ? options.files_at_once : FilesAtOnce(plan);
   ShareOut(order.size(), at_once, reporter.stopped, [&]() -> Worker {
-    const auto copier = std::make_shared<FileCopier>(directory, copy, limit);
+    const auto copier = std::make_shared<FileCopier>(directory, copy, limits);
     return [&, copier](std::size_t item) {
       const auto index = order[item];
       results[index] = copier->Copy(plan.files[index], index, StepsOf(reporter, plan.files[index]));

@@ -9,24 +9,23 @@
 #include "core/error.h"
 
 namespace slipway::staging {
-namespace fs = std::filesystem;
 
-void WriteAt(int fd, std::span<const std::byte> bytes, std::uint64_t offset, const fs::path& path) {
+void WriteAt(int fd, std::span<const std::byte> bytes, std::uint64_t offset, std::string_view path) {
   while (!bytes.empty()) {
     const auto count = ::pwrite(fd, bytes.data(), bytes.size(), static_cast<off_t>(offset));
     if (count < 0 && errno == EINTR) continue;
-    if (count < 0) ThrowErrno(fmt::format("cannot write '{}'", path.string()));
+    if (count < 0) ThrowErrno(fmt::format("cannot write '{}'", path));
     bytes = bytes.subspan(static_cast<std::size_t>(count));
     offset += static_cast<std::uint64_t>(count);
   }
 }
 
-void Allocate(int fd, Bytes size, const fs::path& path, std::uint64_t offset) {
+void Allocate(int fd, Bytes size, std::string_view path, std::uint64_t offset) {
   int result = 0;
   do {
     result = ::fallocate(fd, 0, static_cast<off_t>(offset), static_cast<off_t>(size.count));
   } while (result != 0 && errno == EINTR);
-  if (result != 0 && errno != EOPNOTSUPP) ThrowErrno(fmt::format("cannot reserve '{}'", path.string()));
+  if (result != 0 && errno != EOPNOTSUPP) ThrowErrno(fmt::format("cannot reserve '{}'", path));
 }
 
 }  // namespace slipway::staging

@@ -3,8 +3,8 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <filesystem>
 #include <span>
+#include <string_view>
 
 #include "core/units.h"
 
@@ -14,10 +14,10 @@ namespace slipway::staging {
 inline constexpr const char* kCopiesInMemory = "the staged files in RAM";
 
 /// All of `bytes`, whatever signals come. Errors: SystemError naming `path`, ENOSPC among them.
-void WriteAt(int fd, std::span<const std::byte> bytes, std::uint64_t offset, const std::filesystem::path& path);
+void WriteAt(int fd, std::span<const std::byte> bytes, std::uint64_t offset, std::string_view path);
 
 /// Takes the blocks of a file before they are written. A file system that cannot (NFS before 4.2, Lustre) finds out
 /// while writing. Errors: SystemError naming `path`, ENOSPC among them.
-void Allocate(int fd, Bytes size, const std::filesystem::path& path, std::uint64_t offset = 0);
+void Allocate(int fd, Bytes size, std::string_view path, std::uint64_t offset = 0);
 
 }  // namespace slipway::staging

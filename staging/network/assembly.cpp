@@ -115,12 +115,12 @@ UniqueFd Assembly::Create(const fs::path& path, Bytes size) {
 
 void Assembly::Reserve(int fd, Bytes bytes, const fs::path& path, std::uint64_t offset) {
   if (in_memory_) memory_.Take(bytes, kCopiesInMemory);
-  Allocate(fd, bytes, path, offset);
+  Allocate(fd, bytes, path.native(), offset);
 }
 
 void Assembly::Add(const Chunk& chunk) {
   auto& entry = EntryOf(chunk);
-  WriteAt(files_.Get(chunk.file, entry.path), chunk.bytes(), chunk.offset, entry.path);
+  WriteAt(files_.Get(chunk.file, entry.path), chunk.bytes(), chunk.offset, entry.path.native());
   Note(entry, chunk);
   Check(entry, chunk);
   if (entry.written == plan_.files[chunk.file].size.count) Finish(chunk.file, entry);

@@ -177,7 +177,7 @@ class Work {
         prepared_(prepared),
         options_(options),
         course_(course),
-        limit_(options.bytes_per_second.value_or(Bytes{})) {}
+        limits_(options.bytes_per_second.value_or(Bytes{})) {}
 
   /// A confirmed and synced copy of the tree in `prepared`. What is skipped is taken out of the tree.
   std::vector<OutFile> Prepare() {
@@ -197,7 +197,7 @@ class Work {
 
  private:
   std::vector<CopiedFile> CopyFiles() {
-    FileCopier copier(prepared_, copy_, limit_);
+    FileCopier copier(prepared_, copy_, limits_);
     std::vector<CopiedFile> copied;
     std::erase_if(tree_.files, [&](const SourceFile& file) {
       try {
@@ -282,7 +282,7 @@ class Work {
   Course& course_;
   const CopyOptions copy_{.format = DataFormat::kRaw,
                           .verify = VerifyMode::kOff};  // compared afterwards, past the page cache
-  BandwidthLimit limit_;
+  CopyLimits limits_;
 };
 
 Bytes SizeOf(const std::vector<OutFile>& files) {

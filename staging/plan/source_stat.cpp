@@ -18,11 +18,14 @@ std::int64_t Nanoseconds(const statx_timestamp& time) {
   return time.tv_sec * std::int64_t{1'000'000'000} + time.tv_nsec;
 }
 
+std::string TextOf(const std::string& path) { return path; }
+std::string TextOf(const SourcePath& path) { return path.string(); }
+
 template <class Path>
 SourceState StatAt(int fd, const char* name, int flags, const Path& path) {
   struct statx info {};
   if (::statx(fd, name, flags | AT_STATX_FORCE_SYNC, STATX_BASIC_STATS, &info) != 0) {
-    ThrowErrno(fmt::format("cannot find '{}'", std::string(path)));
+    ThrowErrno(fmt::format("cannot find '{}'", TextOf(path)));
   }
   return {info.stx_mode, info.stx_uid, Bytes{info.stx_size}, Nanoseconds(info.stx_mtime), Nanoseconds(info.stx_ctime),
           info.stx_ino};
@@ -39,7 +42,7 @@ nanoseconds AgeOf(const SourceState& state) {
 }
 
 /// How much longer a change could hide. A time that lies far ahead is of a clock that we know nothing of.
-nanoseconds LeftToSettle(const SourceState& state, const std::filesystem::path& path) {
+nanoseconds LeftToSettle(const SourceState& state, const SourcePath& path) {
   const auto age = AgeOf(state);
   if (age >= kLongTick || age <= -kLongTick) return {};
   const bool whole_seconds = state.ctime_ns % 1'000'000'000 == 0;
@@ -50,10 +53,10 @@ nanoseconds LeftToSettle(const SourceState& state, const std::filesystem::path& 
 
 SourceState StatSource(const std::string& path) { return StatAt(AT_FDCWD, path.c_str(), 0, path); }
 
-SourceState StatSource(int fd, const std::filesystem::path& path) { return StatAt(fd, "", AT_EMPTY_PATH, path); }
+SourceState StatSource(int fd, const SourcePath& path) { return StatAt(fd, "", AT_EMPTY_PATH, path); }
 
 /// A file that is written to all the time is for CheckUnchanged.
-SourceState StatSettledSource(int fd, const std::filesystem::path& path, const std::function<void()>& on_wait) {
+SourceState StatSettledSource(int fd, const SourcePath& path, const std::function<void()>& on_wait) {
   const auto until = SystemClock().Steady() + 2 * kLongTick;
   while (true) {
     auto state = StatSource(fd, path);

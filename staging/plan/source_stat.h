@@ -4,7 +4,6 @@
 #include <sys/types.h>
 
 #include <cstdint>
-#include <filesystem>
 #include <functional>
 #include <string>
 
@@ -27,13 +26,13 @@ struct SourceState {
 SourceState StatSource(const std::string& path);
 
 /// The same of an open file; `path` is for the message.
-SourceState StatSource(int fd, const std::filesystem::path& path);
+SourceState StatSource(int fd, const SourcePath& path);
 
 /// The same, once any later change is sure to give the file another ctime. A file that changed just now may change
 /// again within the same tick of its file system's clock, without another ctime. `on_wait` is called in a long wait,
 /// and may throw. Cost: waits until the file is 20 ms old; 2 s where times are whole seconds or of another machine's
 /// clock.
-SourceState StatSettledSource(int fd, const std::filesystem::path& path, const std::function<void()>& on_wait);
+SourceState StatSettledSource(int fd, const SourcePath& path, const std::function<void()>& on_wait);
 
 /// Errors: Error(kEnvironment) when the file has changed since the plan.
 void CheckUnchanged(const SourceFile& planned, const SourceState& now);

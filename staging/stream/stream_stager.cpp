@@ -119,8 +119,8 @@ class StreamStager::Copies {
       : stager_(stager),
         options_(options),
         copy_{stager.plan_.request.format, stager.plan_.request.verify},
-        limit_(options.bandwidth),
-        copier_(stager.directory_ / kIncoming, copy_, limit_) {}
+        limits_(options.bandwidth),
+        copier_(stager.directory_ / kIncoming, copy_, limits_) {}
 
   CopiedFile Copy(std::size_t index) {
     const auto& source = stager_.plan_.files[index];
@@ -155,7 +155,7 @@ class StreamStager::Copies {
   const StreamStager& stager_;
   const StageOptions& options_;
   CopyOptions copy_;
-  BandwidthLimit limit_;
+  CopyLimits limits_;
   FileCopier copier_;
 };
 

@@ -94,6 +94,15 @@ TEST_P(CopyPoolTest, CopiesFilesOfAllSizes) {
   }
 }
 
+TEST_P(CopyPoolTest, ASourceThatIsCutMeanwhileIsAChangedOne) {
+  Put(files_ / "source/a", Pattern(3 * kCrcBlock));
+  StageOptions options;
+  options.progress = [&](const StageProgress& now) {
+    if (now.done.count > kCrcBlock) fs::resize_file(files_ / "source/a", 1 << 20);
+  };
+  EXPECT_THAT(MessageOf([&] { Copy({}, options); }), HasSubstr("changed while it was being staged"));
+}
+
 TEST_P(CopyPoolTest, TellsOfEveryBlockAndFile) {
   Put(files_ / "source/a", Pattern(2 * kCrcBlock + 5));
   Recorder recorder;

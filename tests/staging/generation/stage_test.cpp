@@ -319,8 +319,9 @@ TEST_F(StageTest, RefusesAPlanThatIsOutOfDate) {
 
 TEST_F(StageTest, ACancelInTheMiddlePublishesNothing) {
   Bytes done;
-  const StageOptions options{[&](const StageProgress& progress) { done = progress.done; },
-                             [&] { return done.count > 300'000; }};
+  StageOptions options{[&](const StageProgress& progress) { done = progress.done; },
+                       [&] { return done.count > 300'000; }};
+  options.files_at_once = 1;  // the small file would be whole, and be kept
   try {
     Stage(Plan(), options);
     FAIL() << "was not cancelled";

@@ -49,8 +49,8 @@ class ArrivalsTest : public testing::Test {
     options.copier = [before](const StagingPlan& all, const fs::path& directory, const CopyOptions& copy,
                               const StageOptions& given) {
       std::vector<CopiedFile> copied(all.files.size());
-      BandwidthLimit limit(Bytes{0});
-      FileCopier copier(directory, copy, limit);
+      CopyLimits limits(Bytes{0});
+      FileCopier copier(directory, copy, limits);
       for (std::size_t n = 0; n < given.order.size(); ++n) {
         if (before) before(n);
         const auto file = given.order[n];
