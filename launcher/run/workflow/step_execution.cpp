@@ -23,7 +23,15 @@ bool IsQueued(const std::filesystem::path& run_folder) {
 
 /// Why a step is blocked or skipped that needs this one.
 std::string BecauseOf(const Step& need, StepState state) {
-  return fmt::format("step '{}' {}", need.name, state == kSkipped ? "was skipped" : "has failed");
+  const auto* what = state == kSkipped ? "was skipped" : state == kFailed ? "has failed" : "has no result";
+  return fmt::format("step '{}' {}", need.name, what);
+}
+
+MachineResources ResourcesFor(const ExecutionOrder& order) {
+  if (order.job.id != 0) return {};
+  auto machine = ResourcesOfThisMachine();
+  machine.cpus = order.cpus.value_or(machine.cpus);
+  return machine;
 }
 
 }  // namespace
@@ -41,7 +49,7 @@ StepExecution::StepExecution(const ExecutionOrder& order, EventLoop& loop, Inter
       made_(ResultsMade(order.before)),
       reuse_(workflow_, store_, order.forced, made_),
       board_(workflow_),
-      runner_(loop, job_.id == 0 ? ResourcesOfThisMachine() : MachineResources()) {
+      runner_(loop, ResourcesFor(order)) {
   runner_.on_end = [this](const StepEnd& end) { OnEnd(end); };
   store_.HoldFor(folder_.id());
   RenewLater();

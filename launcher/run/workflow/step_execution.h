@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 
@@ -29,6 +30,7 @@ struct ExecutionOrder {
   const std::vector<std::string>& forced;           ///< steps that run although they have a result
   const std::map<std::string, StepRecord>& before;  ///< what the run has done before
   JobIdentity job = {};  ///< the Slurm job that carries out one step, with all it has; no job: steps share this machine
+  std::optional<int> cpus = {};  ///< that they share; left out: all
 };
 
 class StepExecution {
