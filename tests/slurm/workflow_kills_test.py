@@ -1,7 +1,7 @@
 #!/usr/bin/python3
-"""A workflow of 18 steps in 14 Slurm jobs, one an array and one a pack, while slurmctld, slurmd and `slipway submit` are
-killed at random moments. Each step has one result, equal to that of an undisturbed run. SLIPWAY_KILLS and SLIPWAY_SEED
-set the number and the order of kills; SLIPWAY_LONG=1 does more of them."""
+"""A workflow of 18 steps in 14 Slurm jobs, one an array and one a pack, while slurmctld, slurmd and `slipway submit`
+are killed at random moments. Each step has one result, equal to that of an undisturbed run. SLIPWAY_KILLS and
+SLIPWAY_SEED set the number and the order of kills; SLIPWAY_LONG=1 does more of them."""
 
 import collections
 import json

@@ -47,8 +47,11 @@ class Arrays(Shared):
             jobs = self.jobs(document, group)
             self.assertEqual(jobs, [(jobs[0][0], task) for task in range(6)])
         self.assertTrue(self.text_of(document, "use.4").endswith("outputs/o.txt"))
-        again = self.planned()
-        self.assertEqual(set(again.values()), {None}, "all are reused")
+        self.assertEqual(set(self.planned().values()), {None}, "all are reused")
+        refused = self.bed.client(self.program, "workflow", "step", self.place / "runs" / document["run"], "make",
+                                  "--array-task")
+        self.assertEqual(refused.returncode, 2)
+        self.assertIn("this is no task of a job array", refused.stderr)
 
     def test_of_which_one_fails_stop_what_needs_it_and_nothing_else(self):
         self.program_of_steps("if 'c' in sys.argv and not (place / 'fixed').exists(): sys.exit(3)\n" + WRITE)

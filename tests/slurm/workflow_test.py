@@ -130,7 +130,7 @@ class Diamonds(Flow):
         self.assertEqual(planned["last"]["dependency"], "afterok:job-of-search:job-of-side")
         self.assertIn("#SBATCH --cpus-per-task=1\n", planned["last"]["script"])
         shown = self.slipway("plan", "flow.yaml").stdout
-        self.assertIn("job of step", shown)
+        self.assertIn("job of", shown)
         self.json("submit", "flow.yaml")
         document = self.wait()
         self.assertEqual(set(self.states(document).values()), {"done"})

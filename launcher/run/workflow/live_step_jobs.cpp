@@ -16,6 +16,10 @@ LiveJob LiveFrom(JobIdentity identity, const SlurmJob& job) {
   return {std::move(identity), job.phase() == JobPhase::kWaiting, is_stuck, job.dependency};
 }
 
+bool Names(const std::string& dependency, const std::string& number) {
+  return dependency.find(fmt::format(":{}(", number)) != std::string::npos;
+}
+
 std::optional<LiveJob> LiveAmong(const std::vector<SlurmJob>& jobs, const JobIdentity& meant) {
   const auto found = std::ranges::find_if(jobs, [&](const auto& job) { return IsMeant(meant, job); });
   if (found == jobs.end() || found->phase() == JobPhase::kOver) return {};
@@ -24,13 +28,13 @@ std::optional<LiveJob> LiveAmong(const std::vector<SlurmJob>& jobs, const JobIde
 
 }  // namespace
 
-bool WaitsFor(const LiveJob& job, const JobIdentity& other) {
-  const auto names = [&](const JobIdentity& each) {
-    return job.dependency.find(fmt::format(":{}(", NumberOf(each))) != std::string::npos;
-  };
-  auto whole = other;
-  whole.task.reset();
-  return other.id != 0 && (names(other) || names(whole));
+bool WaitsForTask(const LiveJob& job, const JobIdentity& other) {
+  return other.task && Names(job.dependency, NumberOf(other));
+}
+
+bool WaitsForAll(const LiveJob& job, const JobIdentity& other) {
+  const auto number = std::to_string(other.id);
+  return other.id != 0 && (Names(job.dependency, number) || Names(job.dependency, number + "_*"));
 }
 
 std::optional<LiveJob> Submissions::Find(const JobIdentity& meant) {

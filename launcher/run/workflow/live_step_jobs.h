@@ -18,8 +18,10 @@ struct LiveJob {
   std::string dependency = {};  ///< as Slurm shows it: "afterok:21(unfulfilled),afterok:24_1(unfulfilled)"
 };
 
-/// Whether the job waits for this one, or for this task of an array.
-bool WaitsFor(const LiveJob& job, const JobIdentity& other);
+/// Whether the job waits for this task of an array.
+bool WaitsForTask(const LiveJob& job, const JobIdentity& other);
+/// Whether the job waits for the end of this job, or of the whole array.
+bool WaitsForAll(const LiveJob& job, const JobIdentity& other);
 
 /// By step: its job, or its task of an array; nothing when it has none that lives. A job that has said how its step
 /// ended is over, whatever Slurm still does with it. A submission that was killed is found by its comment.

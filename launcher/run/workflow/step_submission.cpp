@@ -218,9 +218,15 @@ class StepsSubmission {
   /// know that a job has ended; it may take it a long time to notice.
   bool WaitsForGhost(StepIndex step, const LiveJob& job) const {
     return std::ranges::any_of(workflow_.needs[step], [&](StepIndex need) {
-      return IsFinal(board_.at(need)) && WaitsFor(job, JobOfStep(folder_, NameOf(need))) &&
-             HasSaidItsEndLongAgo(NameOf(need));
+      if (!IsFinal(board_.at(need))) return false;
+      const auto other = JobOfStep(folder_, NameOf(need));
+      const bool waits = WaitsForTask(job, other) || (WaitsForAll(job, other) && !HasLiveSteps(other.id));
+      return waits && HasSaidItsEndLongAgo(NameOf(need));
     });
+  }
+
+  bool HasLiveSteps(JobId number) const {
+    return std::ranges::any_of(live_, [&](const auto& job) { return job && job->identity.id == number; });
   }
 
   bool HasSaidItsEndLongAgo(const std::string& step) const {
