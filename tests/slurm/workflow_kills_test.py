@@ -105,7 +105,9 @@ class Kills(workflow_test.Flow):
 
     def phase(self):
         done = self.slipway("status", "last", "--json", status=None)
-        return json.loads(done.stdout)["phase"] if done.stdout else "unknown"
+        document = json.loads(done.stdout) if done.stdout else {"phase": "unknown"}
+        self.assertIn("phase", document, f"SLIPWAY_SEED={SEED}")
+        return document["phase"]
 
     def bring_to_an_end(self):
         deadline = time.monotonic() + PATIENCE_S
