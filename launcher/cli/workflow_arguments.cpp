@@ -30,9 +30,10 @@ void DescribeWorkflowCommands(CLI::App& app, Arguments& arguments) {
   gc->callback(
       [&] { arguments.command = [&](Session& session) { return WorkflowGc(arguments.workflow_gc, session); }; });
 
-  auto* step = workflow->add_subcommand("step", "Carry out a step in its Slurm job (started by submit)")->group("");
+  auto* step = workflow->add_subcommand("step", "Carry out steps in their Slurm job (started by submit)")->group("");
   step->add_option("run", arguments.workflow_step.run)->required();
-  step->add_option("step", arguments.workflow_step.step)->required();
+  step->add_option("step", arguments.workflow_step.steps)->required();
+  step->add_flag("--array-task", arguments.workflow_step.array_task);
   step->callback(
       [&] { arguments.command = [&](Session& session) { return CarryOutStep(arguments.workflow_step, session); }; });
 }

@@ -117,7 +117,8 @@ std::string Options(const BatchJob& job) {
   AskForNodes(job, head);
   AskForTime(job, head);
   head.Option("--chdir", job.directory.string());
-  head.Option("--output", SlurmPattern(job.output));
+  head.Option("--array", job.array);
+  head.Option("--output", OutputPattern(job));
   head.Flag("--open-mode=append");  // a requeued job goes on in the same log
   head.Option("--image", job.shifter_image);
   for (const auto& option : job.extra) head.Extra(option);
@@ -177,6 +178,15 @@ std::string Command(const std::vector<std::string>& words) {
 }
 
 }  // namespace
+
+std::filesystem::path OutputOfTask(const std::filesystem::path& output, std::string_view task) {
+  return output.parent_path() / fmt::format("{}-{}{}", output.stem().string(), task, output.extension().string());
+}
+
+std::string OutputPattern(const BatchJob& job) {
+  if (job.array.empty()) return SlurmPattern(job.output);
+  return SlurmPattern(job.output.parent_path()) + "/" + OutputOfTask(job.output.filename(), "%a").string();
+}
 
 int WholeMinutes(Seconds limit) {
   const auto minutes = std::ceil(limit.count() / 60);

@@ -20,9 +20,10 @@ struct BatchJob : JobTerms {
   int gpus_per_rank = 0;
   std::optional<Bytes> memory_per_node;   ///< 0: all of it
   std::optional<int> time_limit_minutes;  ///< Slurm counts whole minutes
+  std::string array;                      ///< tasks of a job array, "0,3-5"; empty: one job
   int signal_lead_s = 0;                  ///< SIGUSR1 to the script this long before the time limit; 0: none
   std::filesystem::path directory;        ///< the run folder: where the script starts
-  std::filesystem::path output;           ///< of the script, both streams, appended to
+  std::filesystem::path output;           ///< of the script, both streams, appended to; see OutputOfTask
   std::string shifter_image;              ///< the image, for Slurm's plugin of Shifter
   std::vector<std::string> extra;         ///< further options of sbatch
   BurstBuffer burst_buffer;
@@ -33,6 +34,12 @@ struct BatchJob : JobTerms {
 
   int tasks() const { return nodes * ranks_per_node; }
 };
+
+/// Where a task of an array writes, whose `output` is "job.log": "job-3.log".
+std::filesystem::path OutputOfTask(const std::filesystem::path& output, std::string_view task);
+
+/// The output as Slurm takes it.
+std::string OutputPattern(const BatchJob& job);
 
 /// The script, for bash. `#SBATCH` lines repeat the job's description, because libslurm ignores them. Burst-buffer
 /// directives stand before the first command: Slurm ignores later ones.

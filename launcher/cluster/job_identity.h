@@ -18,9 +18,16 @@ struct JobIdentity {
   std::string comment = {};                 ///< given at the submission
   std::string work_dir = {};                ///< where it starts; for sites that change comments
   std::optional<std::uint32_t> owner = {};  ///< the user who submitted it
+  std::optional<std::uint32_t> task = {};   ///< of the job array `id`; none: a job, or the whole array
 
   bool operator==(const JobIdentity&) const = default;
 };
+
+/// As Slurm's commands take it: "12", "12_3".
+std::string NumberOf(const JobIdentity& job);
+
+/// Whether the task is among those of a record: "3", "0,5-99%8".
+bool HasTask(std::string_view tasks, std::uint32_t task);
 
 /// Whether both have the same number and, as far as known, the same cluster.
 bool IsSameJob(const JobIdentity& left, const JobIdentity& right);

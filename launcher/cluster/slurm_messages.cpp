@@ -133,6 +133,7 @@ void Visit(Visitor& visit, Struct& job) {
   visit("comment", job.comment);
   visit("work_dir", job.work_dir);
   visit("owner", job.owner);
+  visit("task", job.task);
 }
 
 template <class Visitor, MaybeConst<SlurmPartition> Struct>
@@ -164,6 +165,7 @@ void Visit(Visitor& visit, Struct& node) {
   visit("flags", node.flags);
   visit("reason", node.reason);
   visit("cpus", node.cpus);
+  visit("cores", node.cores);
   visit("memory_mib", node.memory_mib);
   visit("features", node.features);
   visit("gres", node.gres);

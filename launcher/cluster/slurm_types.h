@@ -141,6 +141,7 @@ struct SlurmNode {
   std::vector<std::string> flags;  ///< "DRAIN", "NOT_RESPONDING", ...
   std::string reason;              ///< why it is down or drained
   int cpus = 0;
+  int cores = 0;  ///< fewer than CPUs where a core has several threads
   std::int64_t memory_mib = 0;
   std::string features;  ///< with commas
   std::string gres;      ///< "gpu:a100:4"

@@ -117,6 +117,7 @@ class Manager {
   void NoteOwnJob() {
     const auto own = OwnBatchJob();
     state_.batch_job = own.id;
+    state_.batch_task = own.task;
     if (!own.cluster.empty()) state_.batch_cluster = own.cluster;
   }
 

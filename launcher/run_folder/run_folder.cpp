@@ -99,6 +99,7 @@ RunFolder RunFolder::BeginTrial(const fs::path& path, const RunFolder& run) {
   state.host = HostName();
   state.manager = IdentityOf(::getpid());
   state.batch_job = 0;
+  state.batch_task.reset();
   state.batch_cluster.clear();
   WriteFileAtomically(path / "state.json", TextOf(state));
   return RunFolder(path);

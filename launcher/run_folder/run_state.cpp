@@ -96,6 +96,7 @@ Json ToJson(const RunState& state) {
               {"detail", state.detail},
               {"host", state.host},
               {"batch_job", state.batch_job},
+              {"batch_task", state.batch_task ? Json(*state.batch_task) : Json()},
               {"batch_cluster", state.batch_cluster},
               {"metrics", MetricsJson(state.metrics)},
               {"manager", ToJson(state.manager)},
@@ -121,6 +122,8 @@ RunState RunStateFromJson(const Json& json) {
     state.detail = json.at("detail").get<std::string>();
     state.host = json.at("host").get<std::string>();
     state.batch_job = json.value("batch_job", std::uint32_t{0});
+    if (const auto task = json.value("batch_task", Json()); !task.is_null())
+      state.batch_task = task.get<std::uint32_t>();
     state.batch_cluster = json.value("batch_cluster", std::string());
     state.metrics = MetricsFrom(json.value("metrics", Json::object()));
     state.manager = ProcessIdentityFromJson(json.at("manager"));

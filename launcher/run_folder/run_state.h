@@ -42,8 +42,9 @@ struct RunState {
   std::string reason;             ///< the cause or the present activity in words, one line; no code decides by it
   std::string detail;             ///< more lines, e.g. the end of a failed rank's log
   std::string host;
-  std::uint32_t batch_job = 0;  ///< the batch job that its manager runs in; 0: none
-  std::string batch_cluster;    ///< the cluster that the run was submitted to, which numbered the job; empty: unknown
+  std::uint32_t batch_job = 0;                   ///< the batch job that its manager runs in; 0: none
+  std::optional<std::uint32_t> batch_task = {};  ///< that job is an array: its task
+  std::string batch_cluster;  ///< the cluster that the run was submitted to, which numbered the job; empty: unknown
   ProcessIdentity manager;
   std::map<std::string, double> metrics;  ///< the last values of a single run that has ended; may be NaN or infinite
   ProcessIdentity job;  ///< the ranks' leader while they run, so that a later manager can end what is left

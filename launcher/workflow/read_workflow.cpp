@@ -13,6 +13,7 @@
 #include "launcher/workflow/check_references.h"
 #include "launcher/workflow/foreach.h"
 #include "launcher/workflow/job_spec.h"
+#include "launcher/workflow/pack.h"
 #include "launcher/workflow/step_spec.h"
 #include "launcher/workflow/workflow_files.h"
 #include "launcher/workflow/workflow_table.h"
@@ -24,8 +25,8 @@ namespace fs = std::filesystem;
 using Kind = YamlNode::Kind;
 
 constexpr std::array<std::string_view, 4> kWorks = {"command", "experiment", "data", "report"};
-constexpr std::array<std::string_view, 10> kShared = {"env",   "resources", "time_limit", "retries", "experiment",
-                                                      "files", "code",      "engine",     "set",     "slurm"};
+constexpr std::array<std::string_view, 11> kShared = {
+    "env", "resources", "time_limit", "retries", "experiment", "files", "code", "engine", "set", "slurm", "jobs"};
 
 bool IsAmong(std::string_view word, std::span<const std::string_view> words) {
   return std::ranges::find(words, word) != words.end();
@@ -264,6 +265,10 @@ class Reader {
     LinkFiles(workflow_, place_of, report_);
     LinkSteps(workflow_, place_of, report_);
     if (!report_.HasErrors()) OrderSteps(workflow_, place_of, report_);
+    if (report_.HasErrors()) return;
+    if (const auto trouble = TroubleWithPacks(workflow_)) {
+      report_.Error(PlaceOf(trouble->step, "pack"), trouble->why);
+    }
   }
 
   Place PlaceOf(StepIndex step, std::string field) const {

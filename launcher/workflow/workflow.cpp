@@ -17,4 +17,13 @@ WordTable<CodeInKey> WordsOf(CodeInKey) {
   return kWords;
 }
 
+WordTable<JobForm> WordsOf(JobForm) {
+  static constexpr Word<JobForm> kWords[] = {
+      {JobForm::kAuto, "auto", "by size: small steps packed, others as an array"},
+      {JobForm::kSingle, "single", "a job for each step"},
+      {JobForm::kArray, "array", "a job array"},
+      {JobForm::kPacked, "packed", "several steps in one job"}};
+  return kWords;
+}
+
 }  // namespace slipway::launcher

@@ -60,6 +60,10 @@ WordTable<StepKind> WordsOf(StepKind);
 enum class CodeInKey { kFiles, kGit };
 WordTable<CodeInKey> WordsOf(CodeInKey);
 
+/// How steps become Slurm jobs.
+enum class JobForm { kAuto, kSingle, kArray, kPacked };
+WordTable<JobForm> WordsOf(JobForm);
+
 /// What a step needs while it runs.
 struct StepResources {
   std::optional<int> cpus;  ///< unset: 1, or what the spec of an experiment needs
@@ -83,6 +87,8 @@ struct Step {
   EngineChoice engine = EngineChoice::kAuto;
   StepResources resources;
   std::shared_ptr<const YamlNode> slurm;  ///< as launch.slurm of a spec; null: left out
+  JobForm jobs = JobForm::kAuto;          ///< of the steps of a foreach
+  std::string pack;                       ///< steps with the same name share one Slurm job; empty: none
   std::optional<Seconds> time_limit;
   int retries = 0;
   std::map<std::string, std::string> origins;  ///< field -> "flow.yaml:12", "default"

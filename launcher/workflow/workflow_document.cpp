@@ -59,6 +59,8 @@ void Visit(Visitor& visit, Struct& stored) {
   visit("time_limit", step.time_limit);
   visit("retries", step.retries);
   visit("slurm", stored.slurm);
+  visit("jobs", step.jobs, Presence::kOptional);
+  visit("pack", step.pack, Presence::kOptional);
   visit("needs", stored.needs);
 }
 

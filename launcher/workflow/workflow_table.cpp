@@ -71,6 +71,9 @@ void VisitStep(SpecVisitor& visit, StepFields& fields) {
   visit.Section({"resources", Section(), "", "What it needs while it runs.", ""}, step.resources);
   visit({"slurm", Of(kFree), "", "What its Slurm job asks for, as `launch.slurm` of a spec.", "{partition: debug}"},
         ReadElsewhere{});
+  visit({"jobs", WordsFor<JobForm>(), "auto", "With Slurm: how the steps of a `foreach` become jobs.", "array"},
+        step.jobs);
+  visit({"pack", Of(kName), "", "With Slurm: steps with the same name here share one job.", "small"}, step.pack);
   visit({"time_limit", Of(kDuration), "", "It is ended and fails after this time.", "2h"}, step.time_limit);
   visit({"retries", Integer(0, 100), "0", "How often it starts again after a failure.", "2"}, step.retries);
 }
@@ -83,7 +86,7 @@ void VisitTop(SpecVisitor& visit, Workflow& workflow) {
         workflow.description);
   visit({"tags", ListOf(Of(kText)), "[]", "Words to find its runs by.", "[paper]"}, workflow.tags);
   visit.List<NotifySpec>({"notify", ListOf(Section()), "[]", "Notifications: the workflow ends, a step fails.", ""},
-                         workflow.notify, Visit);
+                         workflow.notify, [](SpecVisitor& inner, NotifySpec& notify) { Visit(inner, notify); });
   visit({"include", Words(), "[]", "Workflow files below this one: its own values win.", "[base.yaml]"},
         ReadElsewhere{});
   visit({"defaults", Of(kFree), "", "Fields of a step that all steps share.", "{retries: 1}"}, ReadElsewhere{});

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
-"""A workflow of 12 Slurm jobs while slurmctld, slurmd and `slipway submit` are killed at random moments. Each step has
-one result, equal to that of an undisturbed run. SLIPWAY_KILLS and SLIPWAY_SEED set the number and the order of kills;
-SLIPWAY_LONG=1 does more of them."""
+"""A workflow of 18 steps in 14 Slurm jobs, one an array and one a pack, while slurmctld, slurmd and `slipway submit`
+are killed at random moments. Each step has one result, equal to that of an undisturbed run. SLIPWAY_KILLS and
+SLIPWAY_SEED set the number and the order of kills; SLIPWAY_LONG=1 does more of them."""
 
 import collections
 import json
@@ -41,6 +41,11 @@ class Kills(workflow_test.Flow):
                 needs = before if name == "end" else [before[at], before[-1]] if before else []
                 words = [f"${{steps.{need}.outputs.o}}" for need in dict.fromkeys(needs)]
                 steps[name] = {"command": [name, "${outputs.o}", *words], "outputs": {"o": "o.txt"}}
+        steps["f"] = {"command": ["${item}", "${outputs.o}", "${steps.a0.outputs.o}"], "outputs": {"o": "o.txt"},
+                      "foreach": ["x", "y", "z"], "jobs": "array"}
+        steps["g"] = {"command": ["g", "${outputs.o}", "${item.outputs.o}"], "outputs": {"o": "o.txt"},
+                      "foreach": "${steps.f}", "jobs": "packed"}
+        steps["end"]["command"].append("${steps.g.outputs.o}")
         self.flow(steps)
 
     def results(self, runs):
@@ -100,7 +105,9 @@ class Kills(workflow_test.Flow):
 
     def phase(self):
         done = self.slipway("status", "last", "--json", status=None)
-        return json.loads(done.stdout)["phase"] if done.stdout else "unknown"
+        document = json.loads(done.stdout) if done.stdout else {"phase": "unknown"}
+        self.assertIn("phase", document, f"SLIPWAY_SEED={SEED}")
+        return document["phase"]
 
     def bring_to_an_end(self):
         deadline = time.monotonic() + PATIENCE_S

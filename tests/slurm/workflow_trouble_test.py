@@ -255,14 +255,14 @@ class Full(Flow):
     def test_the_rest_is_submitted_when_jobs_have_ended(self):
         self.chain(5)
         done = self.slipway("submit", "flow.yaml", "--submit-for", "100s")
-        self.assertIn("3 of 5 jobs are submitted: Slurm takes no more jobs", done.stderr)
+        self.assertIn("the jobs of 3 of 5 steps are submitted: Slurm takes no more jobs", done.stderr)
         self.assertEqual(set(self.states(self.wait()).values()), {"done"})
         self.assertEqual(self.ran(), {f"s{i}": 1 for i in range(5)})
 
     def test_resume_submits_the_rest_after_the_time_is_up(self):
         self.chain(4, GATE)
         refused = self.slipway("submit", "flow.yaml", "--submit-for", "1s", status=75)
-        self.assertIn("3 of 4 jobs are submitted", refused.stderr)
+        self.assertIn("the jobs of 3 of 4 steps are submitted", refused.stderr)
         self.assertIn("slipway resume", refused.stderr)
         self.assertEqual(len(self.in_the_queue()), 3)
         self.assertIn("1 of 4 steps are not submitted: slipway resume", self.json("status", "last")["reason"])
@@ -297,7 +297,7 @@ class Full(Flow):
         begun.send_signal(signal.SIGINT)
         said = begun.communicate(timeout=20)[1]
         self.assertEqual(begun.returncode, 130, said)
-        self.assertIn("3 of 4 jobs are submitted", said)
+        self.assertIn("the jobs of 3 of 4 steps are submitted", said)
         self.assertIn("slipway resume", said)
         self.assertEqual(len(self.in_the_queue()), 3)
 
@@ -327,7 +327,7 @@ class Accounts(Flow):
         self.program_of_steps("")
         self.flow({f"s{i}": {"command": [str(i)], "after": [f"s{i - 1}"] if i else []} for i in range(4)})
         done = self.slipway("submit", "flow.yaml", "--submit-for", "60s")
-        self.assertIn("2 of 4 jobs are submitted: a limit of the account", done.stderr)
+        self.assertIn("the jobs of 2 of 4 steps are submitted: a limit of the account", done.stderr)
         self.assertEqual(set(self.states(self.wait()).values()), {"done"})
         self.assertEqual(self.ran(), {f"s{i}": 1 for i in range(4)})
 

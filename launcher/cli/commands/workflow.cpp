@@ -209,7 +209,7 @@ int PlanWorkflow(const SpecSelection& selection, const WorkflowOptions& options,
   const auto drawn = Drawn(workflow, facts);
   if (!options.svg.empty()) WriteFile(options.svg, DrawSvg(workflow, drawn));
   auto document = PlanDocument(workflow, facts);
-  const auto jobs = StepsAreJobs(workflow) ? PlanJobs(workflow, reuse, session) : std::vector<PlannedJob>();
+  const auto jobs = StepsAreJobs(workflow) ? PlanJobs(workflow, store, reuse, session) : std::vector<PlannedJob>();
   AddJobs(jobs, document);
   session.output.Print({document, PlanText(workflow, drawn, total) + DescribeJobs(jobs), workflow.name});
   return ExitCodeOf(jobs);
@@ -274,7 +274,7 @@ int PrintStepLogs(const RunFolder& folder, const std::string& step, Session& ses
   std::string text;
   for (const auto& name : step.empty() ? names : std::vector{step}) {
     auto log = ReadDocumentIfPresent(StepFolder(folder, name) / "log");
-    if (!log) log = ReadDocumentIfPresent(StepFolder(folder, name) / "job.log");  // of a job that started nothing
+    if (!log) log = ReadDocumentIfPresent(LogOfStepJob(folder, name));  // of a job that started nothing
     if (!log) continue;
     document["logs"][name] = *log;
     text += step.empty() ? fmt::format("==> {} <==\n{}", name, *log) : *log;

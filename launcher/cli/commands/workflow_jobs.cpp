@@ -21,11 +21,13 @@
 #include "launcher/run/batch/batch_wait.h"
 #include "launcher/run/batch/submit_job.h"
 #include "launcher/run/batch/submit_remarks.h"
+#include "launcher/run/workflow/job_facts.h"
 #include "launcher/run/workflow/step_batch.h"
 #include "launcher/run/workflow/step_job.h"
 #include "launcher/run/workflow/step_observation.h"
 #include "launcher/run/workflow/step_submission.h"
 #include "launcher/run/workflow/workflow_status.h"
+#include "launcher/workflow/step_dependency.h"
 
 namespace slipway::launcher {
 namespace {
@@ -60,9 +62,11 @@ SubmittedSteps Submit(const RunFolder& folder, const FileLock& lock, const Workf
 }
 
 void Say(const RunFolder& folder, const SubmittedSteps& steps, Session& session) {
-  const Json document{{"schema", "slipway.submit/1"}, {"run", folder.id()}, {"folder", folder.path().string()},
-                      {"jobs", steps.submitted},      {"kept", steps.kept}, {"settled", steps.settled}};
-  auto text = fmt::format("submitted {}: {} jobs", folder.id(), steps.submitted);
+  const Json document{
+      {"schema", "slipway.submit/1"}, {"run", folder.id()}, {"folder", folder.path().string()}, {"jobs", steps.jobs},
+      {"submitted", steps.submitted}, {"kept", steps.kept}, {"settled", steps.settled}};
+  auto text = fmt::format("submitted {}: {} jobs", folder.id(), steps.jobs);
+  if (steps.submitted != steps.jobs) text += fmt::format(" for {} steps", steps.submitted);
   if (steps.kept > 0) text += fmt::format(", {} were there before", steps.kept);
   if (steps.settled > 0) text += fmt::format("; {} steps need none", steps.settled);
   session.output.Print(
@@ -80,7 +84,10 @@ class StepsPrinter {
       if (known == record.state || record.state == StepState::kWaiting) continue;
       known = record.state;
       auto line = fmt::format("{}  {}", step, WordOf(record.state));
-      if (record.state == StepState::kRunning) line += fmt::format(" in job {} on {}", record.job, record.host);
+      if (record.state == StepState::kRunning) {
+        line +=
+            fmt::format(" in job {} on {}", NumberOf(JobIdentity{.id = record.job, .task = record.task}), record.host);
+      }
       if (record.seconds > 0) line += fmt::format(" in {}", FormatDuration(Seconds(record.seconds)));
       if (IsFinal(record.state) && !record.reason.empty()) line += ": " + std::string(FirstLine(record.reason));
       output_.Say(line);
@@ -115,13 +122,13 @@ std::string NamesText(const std::vector<std::string>& names) {
   return names.size() > shown ? fmt::format("{} and {} more", text, names.size() - shown) : text;
 }
 
-/// The steps in the dependency of a planned job: "afterok:job-of-prepare:job-of-search".
+/// What a planned job depends on: "afterok:job-of-a:job-of-b_1,afterany:job-of-c" -> a, b_1, c.
 std::vector<std::string> NeedsIn(std::string_view dependency) {
   constexpr std::string_view kBefore = ":job-of-";
   std::vector<std::string> needs;
   for (auto at = dependency.find(kBefore); at != dependency.npos; at = dependency.find(kBefore)) {
     dependency.remove_prefix(at + kBefore.size());
-    needs.emplace_back(dependency.substr(0, dependency.find(':')));
+    needs.emplace_back(dependency.substr(0, dependency.find_first_of(":,")));
   }
   return needs;
 }
@@ -135,8 +142,10 @@ std::string StartText(const PlannedJob& planned, WallTime now) {
 std::string RemarksOnStarts(const std::vector<PlannedJob>& jobs) {
   std::map<std::string, std::vector<std::string>> refused;  // reason and next step -> steps
   std::set<std::string> unknown;
-  for (const auto& [step, job, start] : jobs) {
-    if (start.outlook == StartOutlook::kRefused) refused[start.reason + "\n  next: " + start.next_step].push_back(step);
+  for (const auto& [steps, names, job, start] : jobs) {
+    if (start.outlook == StartOutlook::kRefused) {
+      refused[start.reason + "\n  next: " + start.next_step].push_back(steps.name);
+    }
     if (start.outlook == StartOutlook::kUnknown) unknown.insert(start.reason);
   }
   std::string text;
@@ -162,9 +171,34 @@ void SubmitFirst(const RunFolder& folder, const FileLock& lock, const Workflow& 
   throw;
 }
 
+/// "array of 6", "6 packed".
+std::string StepsText(const PlannedJob& planned) {
+  const auto count = planned.names.size();
+  if (planned.steps.form == JobForm::kArray) return fmt::format("array of {}", count);
+  return planned.steps.form == JobForm::kPacked ? fmt::format("{} packed", count) : std::to_string(count);
+}
+
+/// A line for each foreach and pack: the reason for its form.
+std::string WhyText(const std::vector<PlannedJob>& jobs) {
+  std::string text;
+  std::string last;
+  for (const auto& [steps, names, job, start] : jobs) {
+    if (steps.why.empty()) continue;
+    const auto name = steps.form == JobForm::kSingle ? names.front().substr(0, names.front().find('.')) : steps.name;
+    auto line = fmt::format("{}: {}, because: {}\n", name, WordOf(steps.form), steps.why);
+    if (line != last) text += line;
+    last = std::move(line);
+  }
+  return text.empty() ? text : "\n" + text;
+}
+
 Json DocumentOf(const PlannedJob& planned) {
   const auto& job = planned.job;
-  return {{"nodes", job.nodes},
+  return {{"name", planned.steps.name},
+          {"form", WordOf(planned.steps.form)},
+          {"why", planned.steps.why},
+          {"steps", planned.names.size()},
+          {"nodes", job.nodes},
           {"tasks", job.tasks()},
           {"cpus", job.tasks() * job.cpus_per_rank},
           {"gpus", job.tasks() * job.gpus_per_rank},
@@ -192,10 +226,13 @@ RunFolder SubmitNewSteps(const Workflow& workflow, const WorkflowOrder& order, s
 
 int SaySubmittedSteps(const RunFolder& folder, Session& session) {
   SubmittedSteps steps;
+  std::set<JobId> jobs;
   for (const auto& step : ReadStoredWorkflow(folder).steps) {
-    const bool has_job = JobOfStep(folder, step.name).id != 0;
-    ++(has_job ? steps.submitted : steps.settled);
+    const auto job = JobOfStep(folder, step.name).id;
+    if (job != 0) jobs.insert(job);
+    ++(job != 0 ? steps.submitted : steps.settled);
   }
+  steps.jobs = static_cast<int>(jobs.size());
   Say(folder, steps, session);
   return 0;
 }
@@ -245,17 +282,26 @@ int ResumeSteps(const RunFolder& folder, const FileLock& lock, const Workflow& w
   return 0;
 }
 
-std::vector<PlannedJob> PlanJobs(const Workflow& workflow, const StepReuse& reuse, const Session& session) {
+std::vector<PlannedJob> PlanJobs(const Workflow& workflow, const ResultStore& store, const StepReuse& reuse,
+                                 const Session& session) {
   const auto folder = std::filesystem::absolute(session.runs_directory) / (workflow.name + "-<time>-<id>");
+  auto facts = FactsOf(workflow, store, SlurmClient());
+  for (StepIndex step = 0; step < workflow.steps.size(); ++step) facts.open[step] = !reuse.of(step).reuse;
+  const auto shaped = ShapeJobs(workflow, facts);
+  std::map<StepIndex, JobAddress> addresses;
   std::vector<PlannedJob> jobs;
-  for (const auto step : workflow.order) {
-    if (reuse.of(step).reuse) continue;
-    std::string dependency;
-    for (const auto need : workflow.needs[step]) {
-      if (!reuse.of(need).reuse) dependency += ":job-of-" + workflow.steps[need].name;
+  for (const auto& steps : shaped) {
+    const auto dependency = DependencyOf(workflow, steps, [&](StepIndex need) {
+      const auto found = addresses.find(need);
+      return found == addresses.end() ? std::nullopt : std::optional(found->second);
+    });
+    PlannedJob planned{steps, {}, MakeStepJob(workflow, steps, folder, 1, dependency)};
+    for (const auto step : steps.steps) {
+      planned.names.push_back(workflow.steps[step].name);
+      const auto task = steps.form == JobForm::kArray ? workflow.steps[step].index : std::nullopt;
+      addresses[step] = {"job-of-" + steps.name, task, steps.steps};
     }
-    if (!dependency.empty()) dependency = "afterok" + dependency;
-    jobs.push_back({workflow.steps[step].name, MakeStepJob(workflow, step, folder, dependency)});
+    jobs.push_back(std::move(planned));
   }
   std::vector<BatchJob> asked;
   for (const auto& job : jobs) asked.push_back(job.job);
@@ -265,29 +311,35 @@ std::vector<PlannedJob> PlanJobs(const Workflow& workflow, const StepReuse& reus
 }
 
 void AddJobs(const std::vector<PlannedJob>& jobs, Json& document) {
-  std::map<std::string, const PlannedJob*> by_step;
-  for (const auto& job : jobs) by_step.emplace(job.step, &job);
+  std::map<std::string, Json> by_step;
+  for (const auto& job : jobs) {
+    const auto described = DocumentOf(job);
+    for (const auto& name : job.names) by_step.emplace(name, described);
+  }
   document["engine"] = jobs.empty() ? "local" : "slurm";
   for (auto& step : document["steps"]) {
     const auto found = by_step.find(step["name"].get<std::string>());
-    step["job"] = found == by_step.end() ? Json() : DocumentOf(*found->second);
+    step["job"] = found == by_step.end() ? Json() : std::move(found->second);
   }
 }
 
 std::string DescribeJobs(const std::vector<PlannedJob>& jobs) {
   if (jobs.empty()) return {};
   const auto now = SystemClock().Now();
-  TextTable table({"job of step", "nodes", "cpus", "gpus", "memory", "time", "partition", "start"});
+  TextTable table({"job of", "steps", "nodes", "cpus", "gpus", "memory", "time", "partition", "start"});
   for (const auto& planned : jobs) {
     const auto& job = planned.job;
     const auto& start = planned.start;
-    table.AddRow({planned.step, std::to_string(job.nodes), std::to_string(job.tasks() * job.cpus_per_rank),
-                  std::to_string(job.tasks() * job.gpus_per_rank),
+    table.AddRow({planned.steps.name, StepsText(planned), std::to_string(job.nodes),
+                  std::to_string(job.tasks() * job.cpus_per_rank), std::to_string(job.tasks() * job.gpus_per_rank),
                   job.memory_per_node ? FormatBytes(*job.memory_per_node) : "", TimeText(job),
                   start.partition.empty() ? job.partition : start.partition, StartText(planned, now)});
   }
-  return "\n" + table.Render() + RemarksOnStarts(jobs) +
-         "\nscripts of the jobs: slipway plan FILE --json, in steps[].job.script\n";
+  return "
+" + table.Render() + WhyText(jobs) + RemarksOnStarts(jobs) +
+         "
+scripts of the jobs: slipway plan FILE --json, in steps[].job.script
+";
 }
 
 int ExitCodeOf(const std::vector<PlannedJob>& jobs) {
@@ -296,7 +348,9 @@ int ExitCodeOf(const std::vector<PlannedJob>& jobs) {
 }
 
 int CarryOutStep(const StepJobOptions& options, Session& session) {
-  return CarryOutStepJob(RunFolder::Open(options.run), options.step, session.output);
+  auto steps = options.steps;
+  if (options.array_task) steps = {StepOfArrayTask(steps.front())};
+  return CarryOutStepJob(RunFolder::Open(options.run), steps, session.output);
 }
 
 }  // namespace slipway::launcher

@@ -12,6 +12,7 @@
 #include "launcher/run/batch/start_estimate.h"
 #include "launcher/run/workflow/step_reuse.h"
 #include "launcher/run/workflow/workflow_folder.h"
+#include "launcher/workflow/step_jobs.h"
 
 namespace slipway::launcher {
 
@@ -31,24 +32,27 @@ bool AreJobsAgain(const RunFolder& folder, const Workflow& workflow);
 int ResumeSteps(const RunFolder& folder, const FileLock& lock, const Workflow& workflow, const WorkflowOrder& order,
                 const std::vector<std::string>& refused, Seconds longest, Session& session);
 
-/// The job of a step as `plan` shows it.
+/// A job as `plan` shows it.
 struct PlannedJob {
-  std::string step;
+  StepJob steps;
+  std::vector<std::string> names;  ///< of the steps
   BatchJob job;
   JobStart start = {};
 };
-/// Of the steps that run. Asks Slurm when they would start. Errors: those of MakeStepJob.
-std::vector<PlannedJob> PlanJobs(const Workflow& workflow, const StepReuse& reuse, const Session& session);
+/// Of the steps that run. Asks Slurm when they would start. Errors: those of MakeStepJob. Cost: that of FactsOf.
+std::vector<PlannedJob> PlanJobs(const Workflow& workflow, const ResultStore& store, const StepReuse& reuse,
+                                 const Session& session);
 /// Into `slipway.workflow.preview/1`.
 void AddJobs(const std::vector<PlannedJob>& jobs, Json& document);
-/// A table, a line for each, and what Slurm refuses; empty without jobs.
+/// A table, a line for each, why some are for several steps, and what Slurm refuses; empty without jobs.
 std::string DescribeJobs(const std::vector<PlannedJob>& jobs);
 /// 0, or what a submission would exit with because Slurm refuses a job.
 int ExitCodeOf(const std::vector<PlannedJob>& jobs);
 
 struct StepJobOptions {
   std::string run;  ///< its folder
-  std::string step;
+  std::vector<std::string> steps;
+  bool array_task = false;  ///< `steps` is a foreach, and Slurm says which of its steps
 };
 /// `slipway workflow step`.
 int CarryOutStep(const StepJobOptions& options, Session& session);

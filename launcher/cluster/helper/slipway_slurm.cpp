@@ -74,6 +74,9 @@ UniqueFd TakeStandardOutput() {
 /// Without a slurm.conf, libslurm searches for the controller by DNS. On a laptop no server may answer.
 void KeepNameServiceShort() { ::setenv("RES_OPTIONS", "timeout:2 attempts:1", 0); }
 
+/// libslurm would write the tasks of an array in 64 characters, and leave out the rest.
+void NameAllTasks() { ::setenv("SLURM_BITSTR_LEN", "0", 1); }
+
 std::string AnswerTo(const std::string& request) {
   try {
     const auto answer = LoadSlurmModule(LibraryDirectory() / "slipway" / "slurm");
@@ -86,6 +89,7 @@ std::string AnswerTo(const std::string& request) {
 int Main() {
   const auto output = TakeStandardOutput();
   KeepNameServiceShort();
+  NameAllTasks();
   const auto answer = AnswerTo(ReadFile("/dev/stdin")) + "\n";
   WriteAll(output.get(), answer, "the standard output");
   return 0;

@@ -56,6 +56,9 @@ OwnedList Ask(JobId id) {
 SlurmJob PastJobFrom(const slurmdb_job_rec_t& record) {
   SlurmJob job;
   job.id = record.jobid;
+  job.array_job = record.array_job_id;
+  if (record.array_job_id != 0 && record.array_task_id != NO_VAL)
+    job.array_tasks = std::to_string(record.array_task_id);
   job.cluster = TextOf(record.cluster);
   job.user = record.uid;
   job.name = TextOf(record.jobname);

@@ -54,20 +54,41 @@ Json AnswerFind(const Json& request) {
 }
 
 /// The number of the job that is to be acted on, if it is the one that is meant.
-JobId CheckedJob(const Json& request) {
+std::string CheckedJob(const Json& request) {
   JobIdentity meant;
   FromJson(request.at("job"), meant);
   RequireCluster(meant, ClusterName());
-  for (const auto& job : JobsOfNumber(meant.id)) RequireMeant(meant, job);
-  return meant.id;
+  const auto jobs = JobsOfNumber(meant.id);
+  const auto is_meant = [&](const SlurmJob& job) { return IsMeant(meant, job); };
+  if (!jobs.empty() && std::none_of(jobs.begin(), jobs.end(), is_meant)) RequireMeant(meant, jobs.front());
+  return NumberOf(meant);
+}
+
+void Kill(const std::string& job, int signal, int flags, const std::string& during) {
+  errno = 0;
+  CheckSlurm(
+      slurm_kill_job2(job.c_str(), static_cast<std::uint16_t>(signal), static_cast<std::uint16_t>(flags), nullptr),
+      during);
 }
 
 Json AnswerCancel(const Json& request) {
-  const auto id = CheckedJob(request);
+  const auto job = CheckedJob(request);
   const auto flags = request.at("skip_stage_out").get<bool>() ? KILL_HURRY : 0;
-  errno = 0;
-  CheckSlurm(slurm_kill_job(id, SIGKILL, static_cast<std::uint16_t>(flags)), fmt::format("cancelling job {}", id));
+  Kill(job, SIGKILL, flags, fmt::format("cancelling job {}", job));
   return Json::object();
+}
+
+/// A request about tasks of an array is answered for each of them.
+template <class Ask>
+void RequireAll(const std::string& during, Ask ask) {
+  job_array_resp_msg_t* answers = nullptr;
+  errno = 0;
+  const int code = ask(&answers);
+  const SlurmMessage<job_array_resp_msg_t, slurm_free_job_array_resp> owned(answers);
+  CheckSlurm(code, during);
+  for (std::uint32_t i = 0; answers != nullptr && i < answers->job_array_count; ++i) {
+    CheckSlurm(static_cast<int>(answers->error_code[i]), during);
+  }
 }
 
 std::uint16_t KillFlags(SignalTarget target) {
@@ -80,31 +101,30 @@ std::uint16_t KillFlags(SignalTarget target) {
 }
 
 Json AnswerSignal(const Json& request) {
-  const auto id = CheckedJob(request);
+  const auto job = CheckedJob(request);
   const auto target = FromWord<SignalTarget>(request.at("to").get<std::string>());
   if (!target) throw Error(ErrorKind::kInternal, "a signal for whom?");
-  errno = 0;
-  CheckSlurm(slurm_kill_job(id, request.at("signal").get<std::uint16_t>(), KillFlags(*target)),
-             fmt::format("sending a signal to job {}", id));
+  Kill(job, request.at("signal").get<int>(), KillFlags(*target), fmt::format("sending a signal to job {}", job));
   return Json::object();
 }
 
 Json AnswerRequeue(const Json& request) {
-  const auto id = CheckedJob(request);
+  auto job = CheckedJob(request);
   const auto flags = request.at("hold").get<bool>() ? JOB_REQUEUE_HOLD : 0;
-  errno = 0;
-  CheckSlurm(slurm_requeue(id, static_cast<std::uint32_t>(flags)),
-             fmt::format("putting job {} back into the queue", id));
+  RequireAll(fmt::format("putting job {} back into the queue", job), [&](job_array_resp_msg_t** answers) {
+    return slurm_requeue2(job.data(), static_cast<std::uint32_t>(flags), answers);
+  });
   return Json::object();
 }
 
 Json AnswerRelease(const Json& request) {
   job_desc_msg_t change;
   slurm_init_job_desc_msg(&change);
-  change.job_id = CheckedJob(request);
+  auto job = CheckedJob(request);
+  change.job_id_str = job.data();
   change.priority = INFINITE;
-  errno = 0;
-  CheckSlurm(slurm_update_job(&change), fmt::format("releasing job {}", change.job_id));
+  RequireAll(fmt::format("releasing job {}", job),
+             [&](job_array_resp_msg_t** answers) { return slurm_update_job2(&change, answers); });
   return Json::object();
 }
 

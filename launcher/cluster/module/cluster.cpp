@@ -89,6 +89,7 @@ SlurmNode NodeFrom(const node_info_t& info) {
   }
   node.reason = TextOf(info.reason);
   node.cpus = info.cpus;
+  node.cores = info.sockets * info.cores;
   node.memory_mib = static_cast<std::int64_t>(info.real_memory);
   node.features = TextOf(info.features_act != nullptr ? info.features_act : info.features);
   node.gres = TextOf(info.gres);

@@ -137,6 +137,7 @@ class Observation {
     // A manager that has just written its last word is over, too: its word counts.
     run.state = folders_[i].ReadState();
     run.state.batch_job = meant.id;
+    run.state.batch_task = meant.task;
     if (!run.job && !HasEnded(run.state.phase)) run.job = AskAccounting(meant, slurm);
     run.state = HasEnded(run.state.phase) ? AfterItsEnd(folders_[i], std::move(run.state), run.job)
                                           : WithoutLastWord(folders_[i], WithJob(std::move(run.state), run.job));

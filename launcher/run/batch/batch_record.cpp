@@ -24,6 +24,7 @@ void Visit(Visitor& visit, Struct& record) {
   visit("cluster", record.job.cluster, Presence::kOptional);
   visit("comment", record.job.comment, Presence::kOptional);
   visit("owner", record.job.owner, Presence::kOptional);
+  visit("task", record.job.task, Presence::kOptional);
   visit("stages_out", record.stages_out, Presence::kOptional);
   visit("lost", record.lost, Presence::kOptional);
   visit("doubt", record.doubt, Presence::kOptional);

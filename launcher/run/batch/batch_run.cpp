@@ -56,6 +56,7 @@ void ForgetBatchJob(const RunFolder& folder) {
   if (JobOf(folder, state).id == 0 && state.phase != Phase::kQueued) return;
   RemoveBatchRecord(folder);
   state.batch_job = 0;
+  state.batch_task.reset();
   state.batch_cluster.clear();
   state.phase = Phase::kCreated;
   folder.WriteState(state);

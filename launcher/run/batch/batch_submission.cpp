@@ -27,6 +27,7 @@ void EnterQueue(const RunFolder& folder, const std::string& cluster) {
   state.host = HostName();
   state.manager = IdentityOf(::getpid());
   state.batch_job = 0;
+  state.batch_task.reset();
   state.batch_cluster = cluster;
   ForgetEnd(state);
   folder.WriteState(state);

@@ -8,10 +8,23 @@
 
 namespace slipway::launcher {
 
+namespace {
+
+std::optional<std::uint32_t> NumberIn(const char* variable) {
+  const char* text = std::getenv(variable);
+  if (text == nullptr) return {};
+  return static_cast<std::uint32_t>(std::strtoul(text, nullptr, 10));
+}
+
+}  // namespace
+
+/// Of an array the number of the whole, with the task: the number of the job that Slurm makes for its last task is that
+/// of the array, too.
 JobIdentity OwnBatchJob() {
   JobIdentity own;
-  const char* job = std::getenv("SLURM_JOB_ID");
-  if (job != nullptr) own.id = static_cast<JobId>(std::strtoul(job, nullptr, 10));
+  const auto array = NumberIn("SLURM_ARRAY_JOB_ID");
+  own.task = array ? NumberIn("SLURM_ARRAY_TASK_ID") : std::nullopt;
+  own.id = (own.task ? array : NumberIn("SLURM_JOB_ID")).value_or(0);
   const char* cluster = std::getenv("SLURM_CLUSTER_NAME");
   if (own.id != 0 && cluster != nullptr) own.cluster = cluster;
   return own;
@@ -22,6 +35,7 @@ JobIdentity OwnBatchJob() {
 JobIdentity JobOf(const RunFolder& folder, const RunState& state) {
   auto job = ReadBatchRecord(folder).job;
   if (state.batch_job != 0) job.id = state.batch_job;
+  if (state.batch_job != 0) job.task = state.batch_task;
   if (!state.batch_cluster.empty()) job.cluster = state.batch_cluster;
   if (job.comment.empty()) job.comment = JobComment(folder.path());
   job.work_dir = folder.path();

@@ -10,7 +10,7 @@
 
 namespace slipway::launcher {
 
-/// The batch job of this process: its number and its cluster; without a number there is none.
+/// The batch job of this process, or its task of an array: its number and its cluster; without a number there is none.
 JobIdentity OwnBatchJob();
 
 /// The job recorded in the run folder. Without a number it is unknown, or there is none. Then the cluster is the one

@@ -119,7 +119,8 @@ std::optional<JobIdentity> FindLiveJob(const SlurmClient& slurm, const std::stri
                                        const std::filesystem::path& directory) {
   for (const auto& job : slurm.FindJobs(comment)) {
     if (job.phase() == JobPhase::kWaiting || job.phase() == JobPhase::kRunning) {
-      return JobIdentity{job.id, job.cluster, comment, directory, ::geteuid()};
+      const auto number = job.array_job != 0 ? job.array_job : job.id;
+      return JobIdentity{number, job.cluster, comment, directory, ::geteuid()};
     }
   }
   return {};

@@ -38,7 +38,7 @@ JobIdentity SubmitJob(const SlurmClient& slurm, const BatchJob& job);
 StartEstimate EstimateStart(const SlurmClientOptions& slurm, const BatchJob& job);
 
 /// Finds the job of the calling user with this comment that has not ended: after a lost answer a job may still exist.
-/// An earlier job with the comment may still be ending. Errors: SlurmError.
+/// An earlier job with the comment may still be ending. Of an array its number. Errors: SlurmError.
 std::optional<JobIdentity> FindLiveJob(const SlurmClient& slurm, const std::string& comment,
                                        const std::filesystem::path& directory);
 

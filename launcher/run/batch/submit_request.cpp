@@ -31,7 +31,8 @@ SubmitRequest RequestOf(const BatchJob& job, std::vector<std::string> environmen
   request.script_path = job.directory / "job.sh";
   request.environment = std::move(environment);
   request.work_dir = job.directory;
-  request.output = SlurmPattern(job.output);
+  request.output = OutputPattern(job);
+  request.array = job.array;
   request.tasks = job.tasks();
   request.tasks_per_node = job.ranks_per_node;
   request.cpus_per_task = job.cpus_per_rank;

@@ -54,24 +54,70 @@ BatchJob JobOf(const Workflow& workflow, const Step& step, const fs::path& folde
 
 EngineChoice EngineOf(const Step& step, const EngineFacts& facts) { return ChooseEngine(step.engine, facts).engine; }
 
+/// The tasks of an array, as Slurm writes them: "0-3,7".
+std::string TasksOf(const Workflow& workflow, const std::vector<StepIndex>& steps) {
+  std::string text;
+  for (std::size_t at = 0; at < steps.size();) {
+    const int first = *workflow.steps[steps[at]].index;
+    int last = first;
+    while (++at < steps.size() && *workflow.steps[steps[at]].index == last + 1) ++last;
+    text += (text.empty() ? "" : ",") + (first == last ? std::to_string(first) : fmt::format("{}-{}", first, last));
+  }
+  return text;
+}
+
+void MakePacked(const PackSize& size, BatchJob& job) {
+  job.nodes = job.ranks_per_node = 1;
+  job.cpus_per_rank = size.cpus;
+  job.gpus_per_rank = size.gpus;
+  if (size.memory.count > 0) job.memory_per_node = size.memory;
+  job.time_limit_minutes = size.time_limit ? std::optional(WholeMinutes(*size.time_limit)) : std::nullopt;
+}
+
+/// What the job runs; an array has the number of the step from Slurm.
+std::vector<std::string> CommandOf(const Workflow& workflow, const StepJob& job, const fs::path& run_folder) {
+  std::vector<std::string> words{(InstallPrefix() / "bin" / "slipway").string(), "workflow", "step",
+                                 run_folder.string()};
+  if (job.form == JobForm::kArray) {
+    words.insert(words.end(), {workflow.steps[job.steps.front()].group, "--array-task"});
+    return words;
+  }
+  for (const auto step : job.steps) words.push_back(workflow.steps[step].name);
+  return words;
+}
+
 }  // namespace
 
 std::string CommentOfStep(const fs::path& run_folder, const std::string& step) {
   return fmt::format("slipway:{}/{}", run_folder.filename().string(), step);
 }
 
-BatchJob MakeStepJob(const Workflow& workflow, StepIndex index, const fs::path& run_folder,
+std::string CommentOfJob(const Workflow& workflow, const StepJob& job, const fs::path& run_folder, int submission) {
+  const auto& first = workflow.steps[job.steps.front()].name;
+  if (job.form == JobForm::kSingle) return CommentOfStep(run_folder, first);
+  return fmt::format("slipway:{}/jobs/{}-{}", run_folder.filename().string(), first, submission);
+}
+
+fs::path FolderOfJob(const fs::path& run_folder, const std::string& comment) {
+  const auto place = comment.substr(comment.find('/') + 1);
+  return place.starts_with("jobs/") ? run_folder / place : run_folder / "steps" / place;
+}
+
+BatchJob MakeStepJob(const Workflow& workflow, const StepJob& steps, const fs::path& run_folder, int submission,
                      const std::string& dependency) {
-  const auto& step = workflow.steps[index];
-  const auto folder = run_folder / "steps" / step.name;
+  const auto& step = workflow.steps[steps.steps.front()];
+  const auto comment = CommentOfJob(workflow, steps, run_folder, submission);
+  const auto folder = FolderOfJob(run_folder, comment);
   auto job = WithContext(fmt::format("in step '{}'", step.name), [&] { return JobOf(workflow, step, folder); });
-  job.name = fmt::format("{}.{}", workflow.name, step.name);
-  job.comment = CommentOfStep(run_folder, step.name);
+  if (steps.form == JobForm::kPacked) MakePacked(steps.size, job);
+  if (steps.form == JobForm::kArray) job.array = TasksOf(workflow, steps.steps);
+  job.name = fmt::format("{}.{}", workflow.name, steps.name);
+  job.comment = comment;
   job.dependency = dependency;
   job.cancel_on_impossible_dependency = !dependency.empty();
   job.directory = folder;
   job.output = folder / "job.log";
-  job.command = {(InstallPrefix() / "bin" / "slipway").string(), "workflow", "step", run_folder.string(), step.name};
+  job.command = CommandOf(workflow, steps, run_folder);
   return job;
 }
 

@@ -24,12 +24,31 @@ double MedianOf(const std::vector<StepCost>& costs, const Number& number) {
   return Median(std::move(values));
 }
 
+/// Of a step without results those of the other steps of its foreach.
+class Costs {
+ public:
+  Costs(const Workflow& workflow, const ResultStore& store) : workflow_(workflow) {
+    for (const auto& step : workflow.steps) costs_.push_back(store.CostsOf(workflow.name, step.name));
+  }
+
+  std::vector<StepCost> Of(StepIndex index) const {
+    if (!costs_[index].empty()) return costs_[index];
+    std::vector<StepCost> of_group;
+    for (const auto other : workflow_.groups.at(workflow_.steps[index].group)) {
+      of_group.insert(of_group.end(), costs_[other].begin(), costs_[other].end());
+    }
+    return of_group;
+  }
+
+ private:
+  const Workflow& workflow_;
+  std::vector<std::vector<StepCost>> costs_;
+};
+
 class Estimator {
  public:
   Estimator(const Workflow& workflow, ResultStore& store, StepReuse& reuse)
-      : workflow_(workflow), store_(store), reuse_(reuse) {
-    for (const auto& step : workflow.steps) costs_.push_back(store.CostsOf(workflow.name, step.name));
-  }
+      : workflow_(workflow), store_(store), reuse_(reuse), costs_(workflow, store) {}
 
   StepEstimate Estimate(StepIndex index) {
     StepEstimate estimate;
@@ -37,7 +56,7 @@ class Estimator {
     for (const auto& source : DataSourcesOf(workflow_, workflow_.steps[index])) {
       for (const auto& file : source.files) estimate.bytes += reuse_.files().BytesOf(file);
     }
-    estimate.cost = CostOf(CostsFor(index));
+    estimate.cost = CostOf(costs_.Of(index));
     return estimate;
   }
 
@@ -54,15 +73,6 @@ class Estimator {
         estimate.has_all_inputs = false;
       }
     }
-  }
-
-  std::vector<StepCost> CostsFor(StepIndex index) const {
-    if (!costs_[index].empty()) return costs_[index];
-    std::vector<StepCost> of_group;
-    for (const auto other : workflow_.groups.at(workflow_.steps[index].group)) {
-      of_group.insert(of_group.end(), costs_[other].begin(), costs_[other].end());
-    }
-    return of_group;
   }
 
   static std::optional<CostEstimate> CostOf(const std::vector<StepCost>& costs) {
@@ -89,10 +99,20 @@ class Estimator {
   const Workflow& workflow_;
   ResultStore& store_;
   StepReuse& reuse_;
-  std::vector<std::vector<StepCost>> costs_;
+  Costs costs_;
 };
 
 }  // namespace
+
+std::vector<std::optional<Seconds>> TimesTaken(const Workflow& workflow, const ResultStore& store) {
+  const Costs costs(workflow, store);
+  std::vector<std::optional<Seconds>> times(workflow.steps.size());
+  for (StepIndex step = 0; step < times.size(); ++step) {
+    const auto known = costs.Of(step);
+    if (!known.empty()) times[step] = Seconds(MedianOf(known, [](const StepCost& cost) { return cost.seconds; }));
+  }
+  return times;
+}
 
 std::vector<StepEstimate> EstimateSteps(const Workflow& workflow, ResultStore& store, StepReuse& reuse) {
   Estimator estimator(workflow, store, reuse);

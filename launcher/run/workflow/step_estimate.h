@@ -35,6 +35,8 @@ struct EstimateTotal {
 
 /// All steps must have been decided. Errors: SystemError. Cost: reads one small file a step.
 std::vector<StepEstimate> EstimateSteps(const Workflow& workflow, ResultStore& store, StepReuse& reuse);
+/// What each step took, by its last results or those of its foreach; nothing: no such step has run.
+std::vector<std::optional<Seconds>> TimesTaken(const Workflow& workflow, const ResultStore& store);
 EstimateTotal TotalOf(const std::vector<StepEstimate>& steps, const StepReuse& reuse);
 
 }  // namespace slipway::launcher

@@ -16,6 +16,8 @@ namespace {
 
 using enum StepState;
 
+constexpr auto kPauseForSignal = std::chrono::milliseconds(500);
+
 /// Its manager has put the job back into the queue: the run goes on in the job's next turn.
 bool IsQueued(const std::filesystem::path& run_folder) {
   return RunFolder::Open(run_folder).ReadState().phase == Phase::kQueued;
@@ -23,7 +25,15 @@ bool IsQueued(const std::filesystem::path& run_folder) {
 
 /// Why a step is blocked or skipped that needs this one.
 std::string BecauseOf(const Step& need, StepState state) {
-  return fmt::format("step '{}' {}", need.name, state == kSkipped ? "was skipped" : "has failed");
+  const auto* what = state == kSkipped ? "was skipped" : state == kFailed ? "has failed" : "has no result";
+  return fmt::format("step '{}' {}", need.name, what);
+}
+
+MachineResources ResourcesFor(const ExecutionOrder& order) {
+  if (order.job.id != 0) return {};
+  auto machine = ResourcesOfThisMachine();
+  machine.cpus = order.cpus.value_or(machine.cpus);
+  return machine;
 }
 
 }  // namespace
@@ -33,6 +43,7 @@ StepExecution::StepExecution(const ExecutionOrder& order, EventLoop& loop, Inter
     : folder_(order.folder),
       workflow_(order.workflow),
       job_(order.job),
+      in_job_(order.in_job),
       loop_(loop),
       interrupt_(interrupt),
       output_(output),
@@ -41,7 +52,7 @@ StepExecution::StepExecution(const ExecutionOrder& order, EventLoop& loop, Inter
       made_(ResultsMade(order.before)),
       reuse_(workflow_, store_, order.forced, made_),
       board_(workflow_),
-      runner_(loop, job_.id == 0 ? ResourcesOfThisMachine() : MachineResources()) {
+      runner_(loop, ResourcesFor(order)) {
   runner_.on_end = [this](const StepEnd& end) { OnEnd(end); };
   store_.HoldFor(folder_.id());
   RenewLater();
@@ -172,7 +183,13 @@ void StepExecution::SayFull(const Error& error) {
   output_.Warn(fmt::format("paused: {}: the workflow waits for free space there; Ctrl-C ends it", error.message()));
 }
 
+/// Slurm signals all processes of a job: this one may learn later than the program that the job is ended.
 void StepExecution::OnEnd(const StepEnd& end) {
+  if (!in_job_ || end.status.Success() || interrupt_.asked()) return Judge(end);
+  loop_.After(kPauseForSignal, [this, end] { Judge(end); });
+}
+
+void StepExecution::Judge(const StepEnd& end) {
   const auto& step = workflow_.steps[end.step];
   const auto& active = active_.at(end.step);
   const bool busy = step.is_run() && end.status.code == static_cast<int>(ErrorKind::kBusy);

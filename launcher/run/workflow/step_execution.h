@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 
@@ -29,6 +30,8 @@ struct ExecutionOrder {
   const std::vector<std::string>& forced;           ///< steps that run although they have a result
   const std::map<std::string, StepRecord>& before;  ///< what the run has done before
   JobIdentity job = {};  ///< the Slurm job that carries out one step, with all it has; no job: steps share this machine
+  std::optional<int> cpus = {};  ///< that they share; left out: all
+  bool in_job = false;           ///< of Slurm, which may end it as a whole
 };
 
 class StepExecution {
@@ -77,6 +80,7 @@ class StepExecution {
   void AwaitSpace(StepIndex index, const Error& error);
   void RenewLater();
   void OnEnd(const StepEnd& end);
+  void Judge(const StepEnd& end);
   void StartAgain(StepIndex index);
   void Publish(StepIndex index);
   void LinkResult(const Step& step, const std::string& id) const;
@@ -88,6 +92,7 @@ class StepExecution {
   const RunFolder& folder_;
   const Workflow& workflow_;
   JobIdentity job_;
+  bool in_job_;
   EventLoop& loop_;
   Interrupt& interrupt_;
   Output& output_;

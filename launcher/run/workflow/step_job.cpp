@@ -3,13 +3,17 @@
 #include <fmt/format.h>
 #include <signal.h>
 
+#include <algorithm>
+#include <cstdlib>
+#include <utility>
+
 #include "core/documents.h"
 #include "core/error.h"
+#include "core/lines.h"
 #include "core/process.h"
-#include "launcher/plan/batch_plan.h"
 #include "launcher/run/batch/job_of_run.h"
-#include "launcher/run/workflow/step_batch.h"
 #include "launcher/run/workflow/step_execution.h"
+#include "launcher/run/workflow/step_news.h"
 #include "launcher/run/workflow/step_observation.h"
 #include "launcher/run/workflow/step_orphans.h"
 #include "launcher/run/workflow/workflow_folder.h"
@@ -22,116 +26,215 @@ namespace {
 using enum StepState;
 
 constexpr auto kPauseForTurn = std::chrono::milliseconds(200);
-int ExitCodeOf(StepState state) {
-  if (HasResult(state) || state == kSkipped) return 0;
-  return state == kCancelled ? static_cast<int>(ErrorKind::kInterrupted) : static_cast<int>(ErrorKind::kFailed);
+constexpr auto kPause = std::chrono::seconds(1);
+
+bool EndsWell(StepState state) { return HasResult(state) || state == kSkipped; }
+
+/// The cores that the job was given for its steps.
+std::optional<int> CpusOfJob() {
+  const char* text = std::getenv("SLURM_CPUS_PER_TASK");
+  int cpus = 0;
+  if (text == nullptr || !ParseNumber(text, cpus) || cpus < 1) return {};
+  return cpus;
 }
 
-class JobOfOneStep {
+/// A step of the job.
+struct Member {
+  StepIndex index;
+  bool claimed = false;                     ///< false: another job carries it out
+  std::optional<FileLock> lock = {};        ///< until its end is written down
+  std::optional<StepJournal> journal = {};  ///< nothing: it was over when its lock was taken
+  StepRecord last = {};
+  bool considered = false;
+};
+
+class StepsOfJob {
  public:
-  JobOfOneStep(const RunFolder& folder, const Workflow& workflow, StepIndex index, Output& output)
+  StepsOfJob(const RunFolder& folder, const Workflow& workflow, const std::vector<StepIndex>& steps, Output& output)
       : folder_(folder),
         workflow_(workflow),
-        index_(index),
-        step_(workflow.steps[index]),
         output_(output),
         interrupt_(loop_),
-        order_(ReadStoredWorkflow(folder).order) {}
+        order_(ReadStoredWorkflow(folder).order) {
+    for (const auto step : steps) members_.emplace(step, Member{step});
+    job_ = OwnBatchJob();
+    job_.comment = JobOfStep(folder, workflow.steps[steps.front()].name).comment;
+    interrupt_.OnAsk([this] {
+      if (execution_) execution_->StopAll();
+    });
+    loop_.OnSignals({SIGUSR1}, [this](int signal) {
+      if (execution_) execution_->SignalAll(signal);
+    });
+  }
 
   int CarryOut() {
-    const auto lock = AwaitTurn();
-    if (!lock) return ExitCodeOf(kCancelled);
-    last_ = ReadRecordOfStep(folder_.path(), step_.name);
-    const bool is_new = !IsFinal(last_.state);
-    if (is_new) Perform();
+    for (Claim(); !IsOver(); Claim()) {
+      Proceed();
+      Tell(std::exchange(news_, {}));
+      if (!IsOver()) loop_.RunOnce(IsAllClaimed() ? kPause : kPauseForTurn);
+    }
+    Close();
     auto news = RecordEndIfOver(folder_);
-    if (is_new && last_.state == kFailed) news.failed.emplace_back(step_.name, last_.reason);
-    SendNews(folder_, workflow_, news, loop_, interrupt_, output_);
-    return ExitCodeOf(last_.state);
+    news.failed.insert(news.failed.begin(), news_.failed.begin(), news_.failed.end());
+    Tell(news);
+    return ExitCode();
   }
 
  private:
-  /// Nothing when this job is ended while another one still carries the step out.
-  std::optional<FileLock> AwaitTurn() {
-    auto lock = LockStep(folder_.path(), step_.name);
-    while (!lock && !interrupt_.asked()) {
-      loop_.RunOnce(kPauseForTurn);
-      lock = LockStep(folder_.path(), step_.name);
-    }
-    return lock;
+  const std::string& NameOf(StepIndex step) const { return workflow_.steps[step].name; }
+
+  bool IsAllClaimed() const {
+    return std::ranges::all_of(members_, [](const auto& entry) { return entry.second.claimed; });
   }
 
-  void Perform() {
-    EndOrphansOf(StepFolder(folder_, step_.name), last_);
-    journal_.emplace(JournalOfStep(folder_.path(), step_.name));
-    last_ = {};
+  bool IsOpen(const Member& member) const {
+    if (!member.claimed) return !interrupt_.asked();
+    if (!member.journal || IsFinal(member.last.state)) return false;
+    return !execution_ || !IsFinal(execution_->board().at(member.index));
+  }
+
+  bool IsOver() const {
+    return std::ranges::none_of(members_, [this](const auto& entry) { return IsOpen(entry.second); });
+  }
+
+  /// Takes the steps that no other job carries out.
+  void Claim() {
+    std::map<std::filesystem::path, StepRecord> begun;
+    std::vector<Member*> open;
+    for (auto& [step, member] : members_) {
+      if (member.claimed || interrupt_.asked()) continue;
+      member.lock = LockStep(folder_.path(), NameOf(step));
+      member.claimed = member.lock.has_value();
+      if (!member.claimed) continue;
+      member.last = ReadRecordOfStep(folder_.path(), NameOf(step));
+      if (IsFinal(member.last.state)) {
+        member.lock.reset();
+        continue;
+      }
+      begun.emplace(StepFolder(folder_, NameOf(step)), member.last);
+      open.push_back(&member);
+    }
+    if (open.empty()) return;
+    EndOrphansOf(begun);
     RecordStart(folder_);
-    if (IsCancelRequested(folder_)) return Note({.state = kCancelled});
-    before_ = ReadStepJournal(folder_.path());
-    StepExecution steps({folder_, workflow_, order_.forced, before_, job_}, loop_, interrupt_, output_,
-                        [this](const Step& step, const StepRecord& record) {
-                          if (step.name == step_.name) Note(record);
-                        });
-    interrupt_.OnAsk([&] { steps.StopAll(); });
-    loop_.OnSignals({SIGUSR1}, [&](int signal) { steps.SignalAll(signal); });
-    for (const auto need : workflow_.needs[index_]) {
-      if (IsFinal(steps.board().at(index_))) break;
-      Know(need, steps);
-    }
-    steps.Consider(index_);
-    while (!IsFinal(steps.board().at(index_))) {
-      steps.StartWhatFits();
-      loop_.RunOnce(std::chrono::seconds(1));
-    }
-    while (!journal_->Flush() && !interrupt_.forced()) loop_.RunOnce(kPauseWhileFull);
+    for (auto* member : open) Open(*member);
   }
 
-  void Know(StepIndex need, StepExecution& steps) {
-    const auto& record = before_[workflow_.steps[need].name];
-    // Slurm starts the job after those of its needs have succeeded. So a need that is not over was changed by hand.
-    steps.Know(need, IsFinal(record.state) ? record.state : kFailed, record.result);
+  void Open(Member& member) {
+    member.journal.emplace(JournalOfStep(folder_.path(), NameOf(member.index)));
+    member.last = {};
+    if (IsCancelRequested(folder_)) return Note(member, {.state = kCancelled});
+    Begin();
+    const auto state = execution_->board().at(member.index);
+    if (IsFinal(state)) Note(member, {.state = state, .reason = "a step that it needs has no result"});
+  }
+
+  void Begin() {
+    if (execution_) return;
+    before_ = ReadStepJournal(folder_.path());
+    const bool is_shared = members_.size() > 1;
+    execution_.emplace(ExecutionOrder{folder_, workflow_, order_.forced, before_, is_shared ? JobIdentity() : job_,
+                                      is_shared ? CpusOfJob() : std::nullopt, true},
+                       loop_, interrupt_, output_, [this](const Step& step, const StepRecord& record) {
+                         const auto found = members_.find(workflow_.by_name.at(step.name));
+                         if (found != members_.end() && found->second.journal) Note(found->second, record);
+                       });
+  }
+
+  void Proceed() {
+    if (!execution_) return;
+    for (auto& [step, member] : members_) {
+      if (!member.journal || member.considered) continue;
+      for (const auto need : workflow_.needs[step]) Know(need);
+      if (execution_->board().at(step) != kReady) continue;
+      member.considered = true;
+      execution_->Consider(step);
+    }
+    execution_->StartWhatFits();
+  }
+
+  /// Tells how a step ended that this job does not carry out, once.
+  void Know(StepIndex need) {
+    const auto found = members_.find(need);
+    const bool is_own = found != members_.end();
+    if (is_own && (found->second.journal || !found->second.claimed)) return;
+    if (!known_.insert(need).second) return;
+    const auto& record = is_own ? found->second.last : before_[NameOf(need)];
+    // The job starts when those of its needs are over. One without a record was ended from outside, or by hand.
+    execution_->Know(need, IsFinal(record.state) ? record.state : kBlocked, record.result);
   }
 
   /// What ends a job from outside may also queue it again.
-  void Note(StepRecord record) {
-    last_ = record;
+  void Note(Member& member, StepRecord record) {
+    member.last = record;
     if (record.state == kCancelled && !IsCancelRequested(folder_)) return;
     record.job = job_.id;
+    record.task = job_.task;
     record.host = HostName();
-    journal_->Write(step_.name, record);
+    member.journal->Write(NameOf(member.index), record);
+    if (record.state == kFailed) news_.failed.emplace_back(NameOf(member.index), record.reason);
+    // A failed step may be submitted again while others of this job still run.
+    if (IsFinal(record.state) && member.journal->Flush()) member.lock.reset();
   }
 
-  JobIdentity OwnJob() const {
-    auto job = OwnBatchJob();
-    job.comment = CommentOfStep(folder_.path(), step_.name);
-    return job;
+  void Tell(const StepsNews& news) {
+    if (!news.empty()) SendNews(folder_, workflow_, news, loop_, interrupt_, output_);
+  }
+
+  void Close() {
+    for (auto& [step, member] : members_) {
+      if (!member.journal) continue;
+      if (!IsFinal(member.last.state)) Note(member, {.state = kCancelled});
+      while (!member.journal->Flush() && !interrupt_.forced()) loop_.RunOnce(kPauseWhileFull);
+    }
+  }
+
+  int ExitCode() const {
+    const auto has = [this](const auto& is_so) {
+      return std::ranges::any_of(members_, [&](const auto& entry) { return is_so(entry.second.last.state); });
+    };
+    if (has([](StepState state) { return state == kFailed || state == kBlocked; })) {
+      return static_cast<int>(ErrorKind::kFailed);
+    }
+    return has([](StepState state) { return !EndsWell(state); }) ? static_cast<int>(ErrorKind::kInterrupted) : 0;
   }
 
   const RunFolder& folder_;
   const Workflow& workflow_;
-  StepIndex index_;
-  const Step& step_;
   Output& output_;
   EventLoop loop_;
   Interrupt interrupt_;
   WorkflowOrder order_;
-  JobIdentity job_ = OwnJob();
+  JobIdentity job_;
+  std::map<StepIndex, Member> members_;
+  std::set<StepIndex> known_;
   std::map<std::string, StepRecord> before_;
-  std::optional<StepJournal> journal_;
-  StepRecord last_;
+  std::optional<StepExecution> execution_;
+  StepsNews news_;  ///< that nobody was told yet
 };
 
 }  // namespace
 
-int CarryOutStepJob(const RunFolder& folder, const std::string& step, Output& output) {
+int CarryOutStepJob(const RunFolder& folder, const std::vector<std::string>& steps, Output& output) {
   const auto file = folder.path() / kSubmittedSteps;
   const auto workflow = ReadWorkflowDocument(ReadDocument(file), fmt::format("'{}'", file.string()));
-  const auto found = workflow.by_name.find(step);
-  if (found == workflow.by_name.end()) {
-    throw Error(ErrorKind::kUsage, fmt::format("run {} has no step '{}'", folder.id(), step),
-                fmt::format("see its steps: slipway status {}", folder.id()));
+  std::vector<StepIndex> indices;
+  for (const auto& step : steps) {
+    const auto found = workflow.by_name.find(step);
+    if (found == workflow.by_name.end()) {
+      throw Error(ErrorKind::kUsage, fmt::format("run {} has no step '{}'", folder.id(), step),
+                  fmt::format("see its steps: slipway status {}", folder.id()));
+    }
+    indices.push_back(found->second);
   }
-  return JobOfOneStep(folder, workflow, found->second, output).CarryOut();
+  return StepsOfJob(folder, workflow, indices, output).CarryOut();
+}
+
+std::string StepOfArrayTask(const std::string& group) {
+  const auto task = OwnBatchJob().task;
+  if (task) return fmt::format("{}.{}", group, *task);
+  throw Error(ErrorKind::kUsage, "this is no task of a job array: SLURM_ARRAY_TASK_ID is not set",
+              "name one step, without --array-task");
 }
 
 }  // namespace slipway::launcher

@@ -1,20 +1,25 @@
-/// What runs in the Slurm job of a step: `slipway workflow step RUN STEP`.
+/// What runs in the Slurm job of steps: `slipway workflow step RUN STEP...`.
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "core/output.h"
 #include "launcher/run_folder/run_folder.h"
 
 namespace slipway::launcher {
 
-/// Carries the step out, once: a job that was queued again after its result was published does nothing. The results of
-/// the steps before are read from their journals. Returns what the job exits with: 0 when the step is done, reused or
-/// skipped; only then jobs start that depend on it.
+/// Carries the steps out, each once: a job that was queued again after a result was published does not make it again.
+/// The results of the steps before are read from their journals. One step has all of its job; several share it, as many
+/// at once as fit. Returns what the job exits with: 0 when all are done, reused or skipped.
 ///
-/// The step's lock is held all the time, so a second job of the step waits for the first and then finds its result.
-/// Without a request to cancel, a job that is ended from outside records no end: Slurm says whether it runs again.
-/// Errors: Error(kUsage) when the run has no such step; SystemError.
-int CarryOutStepJob(const RunFolder& folder, const std::string& step, Output& output);
+/// The lock of a step is held until its end is written down, so a second job of the step waits for the first and then
+/// finds its result. A step that fails stops those that need it and no others. Without a request to cancel, a job that
+/// is ended from outside records no end of what it had not finished: Slurm says whether it runs again. Errors:
+/// Error(kUsage) when the run has no such step; SystemError.
+int CarryOutStepJob(const RunFolder& folder, const std::vector<std::string>& steps, Output& output);
+
+/// The step of a foreach that this task of a job array carries out. Errors: Error(kUsage) outside of an array.
+std::string StepOfArrayTask(const std::string& group);
 
 }  // namespace slipway::launcher

@@ -25,6 +25,7 @@ void Visit(Visitor& visit, Struct& record) {
   visit("seconds", record.seconds, Presence::kOptional);
   visit("process", record.process, Presence::kOptional);
   visit("job", record.job, Presence::kOptional);
+  visit("task", record.task, Presence::kOptional);
   visit("host", record.host, Presence::kOptional);
 }
 
@@ -39,6 +40,7 @@ Json LineFor(const std::string& step, const StepRecord& record) {
   if (record.seconds == 0) line.erase("seconds");
   if (record.process.pid == 0) line.erase("process");
   if (record.job == 0) line.erase("job");
+  if (!record.task) line.erase("task");
   if (record.host.empty()) line.erase("host");
   return line;
 }

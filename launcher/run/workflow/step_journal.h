@@ -31,8 +31,9 @@ struct StepRecord {
   std::string time = {};    ///< of the last event; UTC, ISO 8601
   double seconds = 0;       ///< that it took, once it has ended
   ProcessIdentity process = {};
-  std::uint32_t job = 0;  ///< the Slurm job that carries it out; 0: none
-  std::string host = {};  ///< of that job
+  std::uint32_t job = 0;                   ///< the Slurm job that carries it out; 0: none
+  std::optional<std::uint32_t> task = {};  ///< of that job array
+  std::string host = {};                   ///< of that job
   bool operator==(const StepRecord&) const = default;
 };
 

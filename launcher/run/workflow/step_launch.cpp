@@ -120,6 +120,7 @@ class Preparer {
     state.host = HostName();
     state.manager = IdentityOf(::getpid());
     state.batch_job = order_.job.id;
+    state.batch_task = order_.job.task;
     state.batch_cluster = order_.job.cluster;
     ForgetEnd(state);
     folder.WriteState(state);

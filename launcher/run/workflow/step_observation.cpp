@@ -14,7 +14,7 @@
 #include "launcher/cluster/slurm_client.h"
 #include "launcher/cluster/wait_reasons.h"
 #include "launcher/run/batch/batch_record.h"
-#include "launcher/run/batch/submit_job.h"
+#include "launcher/run/workflow/live_step_jobs.h"
 #include "launcher/run/workflow/step_batch.h"
 #include "launcher/run/workflow/workflow_folder.h"
 #include "launcher/run_folder/cancel_request.h"
@@ -24,18 +24,26 @@ namespace {
 
 using enum StepState;
 
-std::string WhyItWaits(const SlurmJob& job) {
+std::string WhyItWaits(const SlurmJob& job, const std::string& number) {
   const auto words = ExplainReason(job.reason);
-  auto text = fmt::format("job {} waits: {}", job.id, words.sentence);
+  auto text = fmt::format("job {} waits: {}", number, words.sentence);
   if (!words.next_step.empty()) text += "; " + words.next_step;
   if (job.start && job.priority != 0) text += fmt::format(" (expected to start {})", FormatUtc(*job.start));
   return text;
 }
 
 /// A step is not running before its job says so: a job that was queued again waits.
-void Wait(const SlurmJob& job, bool for_others, StepRecord& record) {
+void Wait(const SlurmJob& job, const std::string& number, bool for_others, StepRecord& record) {
   record.state = for_others ? kWaiting : kReady;
-  record.reason = for_others ? fmt::format("job {} waits for the jobs of other steps", job.id) : WhyItWaits(job);
+  record.reason =
+      for_others ? fmt::format("job {} waits for the jobs of other steps", number) : WhyItWaits(job, number);
+}
+
+/// A job may carry out several steps.
+void WaitInside(const std::string& number, bool for_others, StepRecord& record) {
+  if (record.state != kWaiting) return;
+  record.state = for_others ? kWaiting : kReady;
+  record.reason = fmt::format("job {} runs, and has not started it yet", number);
 }
 
 /// From the site's accounting, where it has one.
@@ -46,20 +54,20 @@ std::optional<SlurmJob> PastJob(const SlurmClient& slurm, const JobIdentity& job
 }
 
 /// How a step ended whose job has left no record.
-void EndByJob(const SlurmJob& job, StepRecord& record) {
+void EndByJob(const SlurmJob& job, const std::string& number, StepRecord& record) {
   record.state = job.state == JobState::kCancelled ? kCancelled : kFailed;
-  record.reason = fmt::format("job {}: {}", job.id, InWords(job.state, job.flags));
+  record.reason = fmt::format("job {}: {}", number, InWords(job.state, job.flags));
   if (job.state == JobState::kFailed) record.reason += fmt::format(" ({})", job.status().Describe());
   if (job.HadNoOutput()) record.reason += fmt::format("; node {} cannot write '{}'", job.batch_host, job.output);
   if (!job.reason_text.empty()) record.reason += "; " + job.reason_text;
 }
 
-void EndForgotten(JobId job, StepRecord& record) {
+void EndForgotten(const std::string& number, StepRecord& record) {
   record.state = kFailed;
   record.reason = fmt::format(
       "Slurm no longer knows job {}, and it left no record of its end: its node or the controller may have failed; "
       "slipway resume runs the step again",
-      job);
+      number);
 }
 
 class Observer {
@@ -104,11 +112,11 @@ class Observer {
 
   void Ask(const std::map<std::string, JobIdentity>& open) {
     const SlurmClient slurm;
-    std::vector<JobId> numbers;
+    std::set<JobId> numbers;
     for (const auto& [step, job] : open) {
-      if (job.id != 0) numbers.push_back(job.id);
+      if (job.id != 0) numbers.insert(job.id);
     }
-    const auto jobs = slurm.Jobs(numbers, Owner());
+    const auto jobs = slurm.Jobs(std::vector(numbers.begin(), numbers.end()), Owner());
     for (const auto& [step, meant] : open) {
       if (meant.id == 0) continue;
       RequireCluster(meant, slurm.ClusterName());
@@ -117,12 +125,12 @@ class Observer {
     LookForUnsubmitted(slurm, open);
   }
 
-  /// Steps are submitted one after the other: of those without a number only the first may have a job.
   void LookForUnsubmitted(const SlurmClient& slurm, const std::map<std::string, JobIdentity>& open) {
+    Submissions submissions(slurm);
     for (const auto& step : steps_) {
       const auto found = open.find(step.name);
       if (found == open.end() || found->second.id != 0) continue;
-      if (observed_.unsubmitted.empty() && FindLiveJob(slurm, found->second.comment, found->second.work_dir)) continue;
+      if (HasBegunSubmission(folder_, step.name) && submissions.Find(found->second)) continue;
       observed_.unsubmitted.push_back(step.name);
     }
   }
@@ -131,10 +139,14 @@ class Observer {
                const std::vector<SlurmJob>& jobs) {
     auto& record = observed_.records.at(step);
     const auto found = std::ranges::find_if(jobs, [&](const auto& job) { return IsMeant(meant, job); });
+    const auto number = NumberOf(meant);
     record.job = meant.id;
+    record.task = meant.task;
     if (found != jobs.end() && found->phase() != JobPhase::kOver) {
       observed_.jobs.emplace(step, *found);
-      if (found->phase() == JobPhase::kWaiting) Wait(*found, WaitsForOthers(step), record);
+      const bool for_others = WaitsForOthers(step);
+      found->phase() == JobPhase::kWaiting ? Wait(*found, number, for_others, record)
+                                           : WaitInside(number, for_others, record);
       return;
     }
     // What the job has written last counts.
@@ -144,7 +156,7 @@ class Observer {
     }
     const auto past = found != jobs.end() ? std::optional(*found) : PastJob(slurm, meant);
     auto ended = record;
-    past ? EndByJob(*past, ended) : EndForgotten(meant.id, ended);
+    past ? EndByJob(*past, number, ended) : EndForgotten(number, ended);
     if (ended.state == kCancelled || !past) {
       record.state = kWaiting;
       gone_[step] = std::move(ended);
@@ -195,23 +207,23 @@ int CountOf(const ObservedSteps& observed, StepState state) {
       std::ranges::count(observed.records, state, [](const auto& entry) { return entry.second.state; }));
 }
 
-/// The step that failed first.
-std::string FirstFailure(const ObservedSteps& observed) {
+/// The step that came into the state first.
+std::string FirstIn(StepState state, const ObservedSteps& observed) {
   const std::pair<const std::string, StepRecord>* first = nullptr;
   for (const auto& entry : observed.records) {
-    const bool counts = entry.second.state == kFailed;
+    const bool counts = entry.second.state == state;
     if (counts && (first == nullptr || entry.second.time < first->second.time)) first = &entry;
   }
   return first == nullptr ? std::string() : first->first;
 }
 
 void EnterEnd(RunState& state, const RunFolder& folder, const ObservedSteps& observed) {
-  const int failed = CountOf(observed, kFailed);
+  const auto why = CountOf(observed, kFailed) > 0 ? kFailed : kBlocked;  // whose need was made meanwhile
   const int cancelled = CountOf(observed, kCancelled);
-  if (IsCancelRequested(folder) || (failed == 0 && cancelled > 0)) {
+  if (IsCancelRequested(folder) || (why == kBlocked && cancelled > 0)) {
     EndAs(state, Phase::kCancelled, cause::Cancelled{});
-  } else if (failed > 0) {
-    EndAs(state, Phase::kFailed, cause::StepsFailed{failed, FirstFailure(observed)});
+  } else if (const int failed = CountOf(observed, why); failed > 0) {
+    EndAs(state, Phase::kFailed, cause::StepsFailed{failed, FirstIn(why, observed)});
   } else {
     EndAs(state, Phase::kSucceeded, cause::Completed{});
   }
@@ -291,9 +303,19 @@ bool HasStepJobs(const RunFolder& folder) {
 
 JobIdentity JobOfStep(const RunFolder& folder, const std::string& step) {
   auto job = ReadBatchRecord(StepFolder(folder, step)).job;
-  job.comment = CommentOfStep(folder.path(), step);
-  job.work_dir = StepFolder(folder, step);
+  if (job.comment.empty()) job.comment = CommentOfStep(folder.path(), step);
+  job.work_dir = FolderOfJob(folder.path(), job.comment);
   return job;
+}
+
+std::filesystem::path LogOfStepJob(const RunFolder& folder, const std::string& step) {
+  const auto job = JobOfStep(folder, step);
+  const auto log = std::filesystem::path(job.work_dir) / "job.log";
+  return job.task ? OutputOfTask(log, std::to_string(*job.task)) : log;
+}
+
+bool HasBegunSubmission(const RunFolder& folder, const std::string& step) {
+  return !ReadBatchRecord(StepFolder(folder, step)).doubt.empty();
 }
 
 ObservedSteps ObserveSteps(const RunFolder& folder) {

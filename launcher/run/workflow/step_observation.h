@@ -17,8 +17,12 @@ namespace slipway::launcher {
 /// Whether the steps of the run are Slurm jobs.
 bool HasStepJobs(const RunFolder& folder);
 
-/// The job of a step; no job: it was not submitted.
+/// The job of a step, or its task of an array; no number: it was not submitted, or its submission was killed.
 JobIdentity JobOfStep(const RunFolder& folder, const std::string& step);
+/// What its job prints, beside the log of the step.
+std::filesystem::path LogOfStepJob(const RunFolder& folder, const std::string& step);
+/// Whether the submission of its job had begun when its record was written: Slurm may have a job of this comment.
+bool HasBegunSubmission(const RunFolder& folder, const std::string& step);
 
 struct ObservedSteps {
   std::map<std::string, StepRecord> records;  ///< of all steps

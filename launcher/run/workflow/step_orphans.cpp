@@ -3,6 +3,7 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <fstream>
 #include <iterator>
 #include <vector>
@@ -15,21 +16,23 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Whether the process was started for a step of this run.
-bool BelongsToStep(const fs::path& process, const std::string& mark) {
+using Marks = std::vector<std::string>;
+
+/// Whether the process was started for one of the steps.
+bool BelongsToStep(const fs::path& process, const Marks& marks) {
   std::ifstream file(process / "environ", std::ios::binary);
   const std::string environment{std::istreambuf_iterator<char>(file), {}};
-  return environment.find(mark) != std::string::npos;
+  return std::ranges::any_of(marks, [&](const auto& mark) { return environment.find(mark) != std::string::npos; });
 }
 
-std::vector<ProcessIdentity> ProcessesWith(const std::string& mark) {
+std::vector<ProcessIdentity> ProcessesWith(const Marks& marks) {
   std::vector<ProcessIdentity> found;
   std::error_code error;
   fs::directory_iterator entry("/proc", error);
   for (const fs::directory_iterator end; !error && entry != end; entry.increment(error)) {
     pid_t pid = 0;
     if (!ParseNumber(entry->path().filename().string(), pid) || pid == ::getpid()) continue;
-    if (BelongsToStep(entry->path(), mark)) found.push_back(IdentityOf(pid));
+    if (BelongsToStep(entry->path(), marks)) found.push_back(IdentityOf(pid));
   }
   return found;
 }
@@ -38,8 +41,8 @@ std::vector<ProcessIdentity> ProcessesWith(const std::string& mark) {
 
 namespace {
 
-void EndThoseWith(const std::string& mark) {
-  for (const auto& process : ProcessesWith(mark)) {
+void EndThoseWith(const Marks& marks) {
+  for (const auto& process : ProcessesWith(marks)) {
     if (IsAlive(process)) ::kill(static_cast<pid_t>(process.pid), SIGKILL);
   }
 }
@@ -52,14 +55,18 @@ constexpr const char* kMark = "SLIPWAY_STEP_DIR=";
 
 }  // namespace
 
-void EndOrphansOf(const fs::path& step_folder, const StepRecord& record) {
-  EndNamed(record);
-  EndThoseWith(kMark + step_folder.string() + '\0');
+void EndOrphansOf(const std::map<fs::path, StepRecord>& steps) {
+  Marks marks;
+  for (const auto& [folder, record] : steps) {
+    EndNamed(record);
+    marks.push_back(kMark + folder.string() + '\0');
+  }
+  if (!marks.empty()) EndThoseWith(marks);
 }
 
 void EndStepOrphans(const fs::path& run_folder, const std::map<std::string, StepRecord>& records) {
   for (const auto& [step, record] : records) EndNamed(record);
-  EndThoseWith(kMark + (run_folder / "steps").string() + "/");
+  EndThoseWith({kMark + (run_folder / "steps").string() + "/"});
 }
 
 }  // namespace slipway::launcher

@@ -13,8 +13,8 @@ namespace slipway::launcher {
 /// environment: a manager can be killed between the start of a program and its record. Runs of experiments are not
 /// among them: they have managers of their own. The caller holds the manager's lock.
 /// Cost: a look at the environment of each process of this user.
-/// Of one step only, by SLIPWAY_STEP_DIR: `step_folder` is RUN/steps/NAME.
-void EndOrphansOf(const std::filesystem::path& step_folder, const StepRecord& record);
 void EndStepOrphans(const std::filesystem::path& run_folder, const std::map<std::string, StepRecord>& records);
+/// Of these steps only, by SLIPWAY_STEP_DIR: RUN/steps/NAME -> its record. The caller holds their locks.
+void EndOrphansOf(const std::map<std::filesystem::path, StepRecord>& steps);
 
 }  // namespace slipway::launcher

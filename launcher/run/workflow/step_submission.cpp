@@ -12,6 +12,8 @@
 #include "core/error.h"
 #include "launcher/run/batch/batch_record.h"
 #include "launcher/run/batch/submit_job.h"
+#include "launcher/run/workflow/job_facts.h"
+#include "launcher/run/workflow/live_step_jobs.h"
 #include "launcher/run/workflow/result_store.h"
 #include "launcher/run/workflow/step_batch.h"
 #include "launcher/run/workflow/step_observation.h"
@@ -19,6 +21,7 @@
 #include "launcher/run_folder/cancel_request.h"
 #include "launcher/workflow/condition.h"
 #include "launcher/workflow/resolve.h"
+#include "launcher/workflow/step_dependency.h"
 #include "launcher/workflow/workflow_document.h"
 
 namespace slipway::launcher {
@@ -47,27 +50,30 @@ class StepsSubmission {
         made_(ResultsMade(records_)),
         reuse_(workflow, store_, order.forced, made_),
         board_(workflow),
-        jobs_(workflow.steps.size()),
+        live_(workflow.steps.size()),
+        job_of_(workflow.steps.size()),
         room_(patience) {}
 
   SubmittedSteps Submit() {
     const bool is_new = !HasStepJobs(folder_);
     WithdrawCancelRequest(folder_);
     WriteFileDurably(folder_.path() / kSubmittedSteps, WriteWorkflowDocument(workflow_).dump() + "\n", kPlanMode);
-    if (!is_new) FindJobs();  // first: what has ended by now has left its result
+    if (!is_new) live_ = FindLiveJobs(folder_, Names(), slurm_);  // first: what has ended by now has left its result
     SettleWhatIsKnown();
     OpenSteps();
     Begin();
-    for (const auto step : workflow_.order) {
+    Replace();
+    Keep();
+    for (const auto& job : Jobs()) {
       if (IsCancelRequested(folder_)) break;
-      if (!IsFinal(board_.at(step))) EnsureJobInTime(step);
+      SubmitInTime(job);
     }
     return counts_;
   }
 
  private:
   /// From now on no process of this host is the run's manager.
-  void Begin() const {
+  void Begin() {
     const auto lock = LockEnd(folder_);
     auto state = folder_.ReadState();
     state.phase = Phase::kRunning;
@@ -78,14 +84,25 @@ class StepsSubmission {
     ++state.attempt;
     folder_.WriteState(state);
     folder_.AppendEvent("submitting", Json{{"attempt", state.attempt}});
+    submission_ = state.attempt;
+  }
+
+  std::vector<std::string> Names() const {
+    std::vector<std::string> names;
+    for (const auto& step : workflow_.steps) names.push_back(step.name);
+    return names;
   }
 
   /// Before the run is open again: the journals never say that all is over while jobs are to come.
   void OpenSteps() {
     for (const auto step : workflow_.order) {
-      if (IsFinal(board_.at(step)) || jobs_[step]) continue;
+      if (IsFinal(board_.at(step)) || live_[step]) continue;
       MakeDirectories(StepFolder(folder_, NameOf(step)));
-      if (!Reopen(step)) TakeOver(step);
+      if (!Reopen(step)) {
+        TakeOver(step);
+      } else if (JobOfStep(folder_, NameOf(step)).id != 0) {
+        RemoveBatchRecord(StepFolder(folder_, NameOf(step)));  // that job may still carry out other steps
+      }
     }
   }
 
@@ -156,7 +173,7 @@ class StepsSubmission {
     }
     auto& known = records_[NameOf(index)];
     auto now = ReadRecordOfStep(folder_.path(), NameOf(index));
-    const bool has_ended = now != known && IsFinal(now.state) && now.state != kFailed;
+    const bool has_ended = now != known && (HasResult(now.state) || now.state == kSkipped);
     known = std::move(now);
     if (has_ended) return false;
     if (known.state != kWaiting) StepJournal(JournalOfStep(folder_.path(), NameOf(index))).Write(NameOf(index), {});
@@ -171,94 +188,47 @@ class StepsSubmission {
     SettleWhatIsKnown();
   }
 
-  /// Those that are in the queue or run.
-  void FindJobs() {
-    std::vector<JobId> numbers;
-    for (const auto& step : workflow_.steps) {
-      if (const auto job = JobOfStep(folder_, step.name); job.id != 0) numbers.push_back(job.id);
-    }
-    const auto known = slurm_.Jobs(numbers);
-    for (StepIndex step = 0; step < workflow_.steps.size(); ++step) jobs_[step] = LiveJobOf(NameOf(step), known);
-  }
-
-  struct Job {
-    JobIdentity identity;
-    bool waits = true;
-    bool is_stuck = false;        ///< what it depends on can never happen: Slurm is about to remove it
-    std::string dependency = {};  ///< as Slurm shows it: "afterok:21(unfulfilled),afterok:24(unfulfilled)"
-  };
-
-  /// A job that has said how its step ended is over, whatever Slurm still does with it.
-  std::optional<Job> LiveJobOf(const std::string& step, const std::vector<SlurmJob>& known) const {
-    if (IsFinal(ReadRecordOfStep(folder_.path(), step).state)) return {};
-    const auto meant = JobOfStep(folder_, step);
-    if (meant.id == 0) {  // an answer was lost, or never written down
-      const auto found = FindLiveJob(slurm_, meant.comment, meant.work_dir);
-      return found ? std::optional(Job{*found}) : std::nullopt;
-    }
-    const auto found = std::ranges::find_if(known, [&](const auto& job) { return IsMeant(meant, job); });
-    if (found == known.end() || found->phase() == JobPhase::kOver) return {};
-    const bool waits = found->phase() == JobPhase::kWaiting;
-    const bool is_stuck = found->dependency.find("(failed)") != std::string::npos;
-    return Job{meant, waits, is_stuck, found->dependency};
-  }
-
-  /// Waits while the site takes no more jobs; needs of the step may end meanwhile.
-  void EnsureJobInTime(StepIndex step) {
-    do {
-      if (room_.has_waited() && IsBlocked(step)) return;
-    } while (!TryToEnsureJob(step) && !IsCancelRequested(folder_));
-  }
-
-  /// False: there was no room, and may be now.
-  bool TryToEnsureJob(StepIndex step) try {
-    EnsureJob(step);
-    room_.Taken();
-    return true;
-  } catch (const SubmissionInDoubt&) {
-    throw;
-  } catch (SlurmError& error) {
-    const auto in = counts_.submitted + counts_.kept;
-    if (in == 0 || !MayHaveRoomLater(error.trouble())) throw;
-    const auto so_far = fmt::format("{} of {} jobs are submitted", in, JobsToBe());
-    if (room_.Await(error, so_far, [&] { return IsCancelRequested(folder_); })) return false;
-    error.AddContext(so_far);
-    throw;
-  }
-
-  std::size_t JobsToBe() const { return workflow_.steps.size() - static_cast<std::size_t>(counts_.settled); }
-
-  bool IsBlocked(StepIndex step) {
-    for (const auto need : workflow_.needs[step]) {
-      const auto state = ReadRecordOfStep(folder_.path(), NameOf(need)).state;
-      if (state != kFailed && state != kBlocked && state != kCancelled) continue;
-      Note(step, {.state = kBlocked, .reason = fmt::format("step '{}' has failed", NameOf(need))});
-      return true;
-    }
-    return false;
-  }
-
   /// A live job stays when all that it depends on stays, too.
-  void EnsureJob(StepIndex step) {
-    const auto& needs = workflow_.needs[step];
-    const bool anew = std::ranges::any_of(needs, [&](StepIndex need) { return submitted_.contains(need); });
-    const auto& job = jobs_[step];
-    if (job && (!job->waits || !(anew || job->is_stuck || WaitsForGhost(step, *job)))) {
-      ++counts_.kept;
-      return Keep(step, job->identity);
+  void Replace() {
+    std::set<std::string> replaced;
+    std::set<std::string> cancelled;
+    for (bool is_new = true; is_new;) {  // a job of several steps goes as a whole
+      is_new = false;
+      for (const auto step : workflow_.order) {
+        if (IsFinal(board_.at(step)) || !live_[step] || !live_[step]->waits) continue;
+        if (replaced.contains(NumberOf(live_[step]->identity)) || !MustGo(step, replaced)) continue;
+        is_new = replaced.insert(NumberOf(live_[step]->identity)).second;
+      }
     }
-    if (job) UnlessOver([&] { slurm_.Cancel(job->identity); });
-    Submit(step);
+    for (auto& job : live_) {
+      if (!job || !replaced.contains(NumberOf(job->identity))) continue;
+      if (cancelled.insert(NumberOf(job->identity)).second) UnlessOver([&] { slurm_.Cancel(job->identity); });
+      job.reset();
+    }
+  }
+
+  bool MustGo(StepIndex step, const std::set<std::string>& replaced) const {
+    const auto gets_new = [&](StepIndex need) {
+      if (IsFinal(board_.at(need))) return false;
+      return !live_[need] || replaced.contains(NumberOf(live_[need]->identity));
+    };
+    const auto& job = *live_[step];
+    return job.is_stuck || std::ranges::any_of(workflow_.needs[step], gets_new) || WaitsForGhost(step, job);
   }
 
   /// Whether it waits for the job of a step that has said its end a while ago. A controller that was killed may not
   /// know that a job has ended; it may take it a long time to notice.
-  bool WaitsForGhost(StepIndex step, const Job& job) const {
+  bool WaitsForGhost(StepIndex step, const LiveJob& job) const {
     return std::ranges::any_of(workflow_.needs[step], [&](StepIndex need) {
-      const auto id = JobOfStep(folder_, NameOf(need)).id;
-      const bool depends = id != 0 && job.dependency.find(fmt::format(":{}(", id)) != std::string::npos;
-      return depends && IsFinal(board_.at(need)) && HasSaidItsEndLongAgo(NameOf(need));
+      if (!IsFinal(board_.at(need))) return false;
+      const auto other = JobOfStep(folder_, NameOf(need));
+      const bool waits = WaitsForTask(job, other) || (WaitsForAll(job, other) && !HasLiveSteps(other.id));
+      return waits && HasSaidItsEndLongAgo(NameOf(need));
     });
+  }
+
+  bool HasLiveSteps(JobId number) const {
+    return std::ranges::any_of(live_, [&](const auto& job) { return job && job->identity.id == number; });
   }
 
   bool HasSaidItsEndLongAgo(const std::string& step) const {
@@ -267,32 +237,127 @@ class StepsSubmission {
     return !error && std::filesystem::file_time_type::clock::now() - said > kPatienceWithSlurm;
   }
 
-  void Keep(StepIndex step, const JobIdentity& job) const {
-    if (JobOfStep(folder_, NameOf(step)).id == job.id) return;
-    WriteBatchRecord(StepFolder(folder_, NameOf(step)), {job, false, {}, {}});
-  }
-
-  void Submit(StepIndex step) {
-    const auto step_folder = StepFolder(folder_, NameOf(step));
-    RemoveBatchRecord(step_folder);
-    const auto job = MakeStepJob(workflow_, step, folder_.path(), DependencyOf(step));
-    WriteScript(job);
-    const auto identity = SubmitJob(slurm_, job);
-    WriteBatchRecord(step_folder, {identity, false, {}, {}});
-    folder_.AppendEvent("submitted", Json{{"step", NameOf(step)}, {"job", identity.id}, {"cluster", identity.cluster}});
-    jobs_[step] = Job{identity};
-    submitted_.insert(step);
-    ++counts_.submitted;
-  }
-
-  std::string DependencyOf(StepIndex step) const {
-    std::string numbers;
-    for (const auto need : workflow_.needs[step]) {
-      if (!jobs_[need]) continue;
-      if (room_.has_waited() && IsFinal(ReadRecordOfStep(folder_.path(), NameOf(need)).state)) continue;
-      numbers += fmt::format(":{}", jobs_[need]->identity.id);
+  void Keep() {
+    std::map<JobId, std::vector<StepIndex>> steps_of;
+    for (StepIndex step = 0; step < live_.size(); ++step) {
+      if (!IsFinal(board_.at(step)) && live_[step]) steps_of[live_[step]->identity.id].push_back(step);
     }
-    return numbers.empty() ? "" : "afterok" + numbers;
+    for (const auto& [number, steps] : steps_of) {
+      for (const auto step : steps) {
+        ++counts_.kept;
+        const auto& job = live_[step]->identity;
+        if (JobOfStep(folder_, NameOf(step)).id != job.id) Record(step, job, {});
+        const bool is_alone = job.comment == CommentOfStep(folder_.path(), NameOf(step));
+        job_of_[step] = AddressOf(job, steps, !is_alone);
+      }
+    }
+  }
+
+  static JobAddress AddressOf(const JobIdentity& job, const std::vector<StepIndex>& steps, bool is_partial) {
+    const auto task = job.task ? std::optional(static_cast<int>(*job.task)) : std::nullopt;
+    return {std::to_string(job.id), task, steps, is_partial};
+  }
+
+  void Record(StepIndex step, const JobIdentity& job, const std::string& doubt) const {
+    WriteBatchRecord(StepFolder(folder_, NameOf(step)), {job, false, {}, doubt});
+  }
+
+  std::vector<StepJob> Jobs() {
+    auto facts = FactsOf(workflow_, store_, slurm_);
+    for (StepIndex step = 0; step < live_.size(); ++step) {
+      facts.live[step] = live_[step].has_value() && !IsFinal(board_.at(step));
+      facts.open[step] = !live_[step] && !IsFinal(board_.at(step));
+    }
+    return ShapeJobs(workflow_, facts);
+  }
+
+  /// Waits while the site takes no more jobs; needs of the steps may end meanwhile.
+  void SubmitInTime(const StepJob& steps) {
+    do {
+      if (room_.has_waited() && AreBlocked(steps)) return;
+    } while (!TryToSubmit(steps) && !IsCancelRequested(folder_));
+  }
+
+  /// False: there was no room, and may be now.
+  bool TryToSubmit(const StepJob& steps) try {
+    Submit(steps);
+    room_.Taken();
+    return true;
+  } catch (const SubmissionInDoubt&) {
+    throw;
+  } catch (SlurmError& error) {
+    const auto in = counts_.submitted + counts_.kept;
+    if (in == 0 || !MayHaveRoomLater(error.trouble())) throw;
+    const auto so_far = fmt::format("the jobs of {} of {} steps are submitted", in, StepsToBe());
+    if (room_.Await(error, so_far, [&] { return IsCancelRequested(folder_); })) return false;
+    error.AddContext(so_far);
+    throw;
+  }
+
+  std::size_t StepsToBe() const { return workflow_.steps.size() - static_cast<std::size_t>(counts_.settled); }
+
+  /// When all are, they get no job.
+  bool AreBlocked(const StepJob& steps) {
+    std::map<StepIndex, StepIndex> blocked;  // by what
+    for (const auto step : steps.steps) {
+      for (const auto need : workflow_.needs[step]) {
+        if (blocked.contains(need) || HasFailed(need)) blocked.emplace(step, need);
+      }
+    }
+    if (blocked.size() != steps.steps.size()) return false;
+    for (const auto& [step, need] : blocked) {
+      Note(step, {.state = kBlocked, .reason = fmt::format("step '{}' has failed", NameOf(need))});
+    }
+    return true;
+  }
+
+  bool HasFailed(StepIndex step) const {
+    const auto state = ReadRecordOfStep(folder_.path(), NameOf(step)).state;
+    return state == kFailed || state == kBlocked || state == kCancelled;
+  }
+
+  /// Slurm takes a job that it has forgotten for one that has succeeded.
+  std::optional<JobAddress> JobOf(StepIndex need) const {
+    if (room_.has_waited() && IsFinal(ReadRecordOfStep(folder_.path(), NameOf(need)).state)) return {};
+    return job_of_[need];
+  }
+
+  void Submit(const StepJob& steps) {
+    const auto dependency = DependencyOf(workflow_, steps, [this](StepIndex need) { return JobOf(need); });
+    const auto job = MakeStepJob(workflow_, steps, folder_.path(), submission_, dependency);
+    MakeDirectories(job.directory);
+    WriteScript(job);
+    JobIdentity identity{0, {}, job.comment, job.directory, {}};
+    ForEach(steps, identity,
+            [&](StepIndex step, const JobIdentity& own) { Record(step, own, "it is being submitted"); });
+    identity = SubmitOrForget(steps, job);
+    ForEach(steps, identity, [&](StepIndex step, const JobIdentity& own) {
+      Record(step, own, {});
+      job_of_[step] = AddressOf(own, steps.steps, false);
+    });
+    Json event{{"step", NameOf(steps.steps.front())}, {"job", identity.id}, {"cluster", identity.cluster}};
+    if (steps.steps.size() > 1) event["steps"] = steps.steps.size();
+    folder_.AppendEvent("submitted", event);
+    ++counts_.jobs;
+    counts_.submitted += static_cast<int>(steps.steps.size());
+  }
+
+  /// With the identity of each step's job: its task of an array.
+  template <class Act>
+  void ForEach(const StepJob& steps, JobIdentity identity, const Act& act) const {
+    for (const auto step : steps.steps) {
+      if (steps.form == JobForm::kArray) identity.task = static_cast<std::uint32_t>(*workflow_.steps[step].index);
+      act(step, identity);
+    }
+  }
+
+  JobIdentity SubmitOrForget(const StepJob& steps, const BatchJob& job) try {
+    return SubmitJob(slurm_, job);
+  } catch (const SubmissionInDoubt&) {
+    throw;
+  } catch (const SlurmError&) {
+    for (const auto step : steps.steps) RemoveBatchRecord(StepFolder(folder_, NameOf(step)));
+    throw;
   }
 
   const RunFolder& folder_;
@@ -303,9 +368,10 @@ class StepsSubmission {
   std::map<std::string, std::string> made_;
   StepReuse reuse_;
   StepBoard board_;
-  std::vector<std::optional<Job>> jobs_;
+  std::vector<std::optional<LiveJob>> live_;
+  std::vector<std::optional<JobAddress>> job_of_;  ///< of steps that are not over
   JobRoom room_;
-  std::set<StepIndex> submitted_;  ///< by this call
+  int submission_ = 0;
   SubmittedSteps counts_;
 };
 
@@ -313,11 +379,13 @@ class StepsSubmission {
 
 void RequireStepJobs(const Workflow& workflow, const std::filesystem::path& runs_directory) {
   const SlurmClient slurm;
+  const ResultStore store(runs_directory);
   const auto planned = runs_directory / (workflow.name + "-<time>-<id>");
   const auto limits = PartitionLimitsOf(slurm);
-  for (StepIndex step = 0; step < workflow.steps.size(); ++step) {
-    const auto job = MakeStepJob(workflow, step, planned, {});
-    WithContext(fmt::format("in step '{}'", workflow.steps[step].name), [&] { RequireAPartition(job, limits); });
+  for (const auto& steps : ShapeJobs(workflow, FactsOf(workflow, store, slurm))) {
+    const auto job = MakeStepJob(workflow, steps, planned, 1, {});
+    const auto& first = workflow.steps[steps.steps.front()].name;
+    WithContext(fmt::format("in step '{}'", first), [&] { RequireAPartition(job, limits); });
   }
 }
 
@@ -338,8 +406,10 @@ void CancelSteps(const RunFolder& folder) {
   const auto observed = ObserveSteps(folder);
   if (!observed.trouble.empty()) slurm.Ping();
   const auto end = [&](JobPhase phase, const auto& how) {
+    std::set<std::string> done;  // a second signal would be more than a request
     for (const auto& [step, job] : observed.jobs) {
-      if (job.phase() == phase) how(JobOfStep(folder, step));
+      const auto identity = JobOfStep(folder, step);
+      if (job.phase() == phase && done.insert(NumberOf(identity)).second) how(identity);
     }
   };
   end(JobPhase::kWaiting, [&](const JobIdentity& job) { UnlessOver([&] { slurm.Cancel(job); }); });

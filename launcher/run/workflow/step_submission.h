@@ -1,4 +1,4 @@
-/// Submits the steps of a workflow to Slurm: a job each, with its dependencies.
+/// Submits the steps of a workflow to Slurm, with their dependencies: a job each, or several in an array or one job.
 #pragma once
 
 #include "core/files.h"
@@ -8,20 +8,22 @@
 
 namespace slipway::launcher {
 
-/// Checks that Slurm can take a job of each step. Errors: those of MakeStepJob; kUsage when no partition can take a
-/// job; SlurmError. Cost: a request to the controller.
+/// Checks that Slurm can take the jobs. Errors: those of MakeStepJob; kUsage when no partition can take a job;
+/// SlurmError. Cost: some requests to the controller.
 void RequireStepJobs(const Workflow& workflow, const std::filesystem::path& runs_directory);
 
 struct SubmittedSteps {
-  int submitted = 0;  ///< jobs of this call
-  int kept = 0;       ///< steps whose jobs are in the queue, or run
+  int jobs = 0;       ///< of this call; an array is one
+  int submitted = 0;  ///< steps of these jobs
+  int kept = 0;       ///< steps whose jobs were in the queue before, or run
   int settled = 0;    ///< steps that need no job: done, reused or skipped
 };
 
 /// Submits what has no result and no live job, each step after those that it needs. May be called again after it was
 /// killed at any moment: a step never has two live jobs. `lock` is RunFolder::TakeManagerLock().
 ///
-/// Result: each job starts when the jobs of its needs have succeeded, and is removed when one of them has not.
+/// Result: each job starts when those of its needs are over (DependencyOf), and is removed when none of its steps can
+/// run any more.
 /// Cost:   waits while Slurm takes no more jobs, once it has taken one of the run.
 /// Errors: SlurmError; SubmissionInDoubt; kInterrupted. The jobs that were submitted before stay.
 SubmittedSteps SubmitSteps(const RunFolder& folder, const FileLock& lock, const Workflow& workflow,

@@ -94,6 +94,7 @@ Json StepDocument(const StepRow& row, const RunFolder& folder) {
           {"result", row.record.result},
           {"removed", row.removed},
           {"job", row.record.job},
+          {"array_task", row.record.task ? Json(*row.record.task) : Json()},
           {"folder", StepFolder(folder, row.step.name).string()}};
 }
 

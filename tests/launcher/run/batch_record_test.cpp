@@ -18,7 +18,7 @@ class Records : public testing::Test {
 };
 
 TEST_F(Records, AreReadAsTheyWereWritten) {
-  const JobIdentity job{12, "alpha", "slipway:small-1", "", 1000};
+  const JobIdentity job{12, "alpha", "slipway:small-1", "", 1000, 3};
   WriteBatchRecord(folder_, {job, true, "no \xff space", "no answer"});
   const auto record = ReadBatchRecord(folder_);
   EXPECT_EQ(record.job, job);
@@ -46,6 +46,16 @@ TEST_F(Records, OfAnEarlierJobCountNoMoreInAnotherProcess) {
   EXPECT_FALSE(IsInBatchSystem(folder_, folder_.ReadState()));
   EXPECT_EQ(folder_.ReadState().batch_job, 0u);
   EXPECT_EQ(folder_.ReadState().batch_cluster, "");
+}
+
+TEST_F(Records, OfATaskLeadToItAndToNoOtherOfItsArray) {
+  WriteBatchRecord(folder_, {{12, "alpha", "c", "", 1000, 3}, false, {}, {}});
+  auto state = folder_.ReadState();
+  EXPECT_EQ(JobOf(folder_, state).task, 3u);
+  state.batch_job = 12;
+  state.batch_task = 4;
+  folder_.WriteState(state);
+  EXPECT_EQ(JobOf(folder_, folder_.ReadState()).task, 4u);
 }
 
 TEST_F(Records, OfOlderVersionsHaveANumberOnly) {

@@ -200,6 +200,14 @@ TEST(BatchScript, DoublesThePercentSignsOfTheLog) {
   EXPECT_THAT(RenderBatchScript(job), HasSubstr("#SBATCH --output=/runs/50%%j/manager.log\n"));
 }
 
+TEST(BatchScript, OfAnArrayHasALogForEachTask) {
+  auto job = SmallJob();
+  job.array = "0-2,7";
+  job.output = "/runs/50%j/job.log";
+  EXPECT_THAT(RenderBatchScript(job), HasSubstr("#SBATCH --array=0-2,7\n#SBATCH --output=/runs/50%%j/job-%a.log\n"));
+  EXPECT_EQ(OutputOfTask(job.output, "7"), "/runs/50%j/job-7.log");
+}
+
 TEST(BatchScript, QuotesPathsWithBlanksAndSignsForSbatchToo) {
   auto job = SmallJob();
   job.directory = "/runs/it's #1 $HOME";

@@ -49,6 +49,32 @@ TEST(JobIdentity, OfAnOlderRunFolderIsANumber) {
   EXPECT_FALSE(IsMeant({13}, Shown()));
 }
 
+TEST(JobIdentity, OfATaskIsThatOfItsArray) {
+  const auto task = [](JobId id, const std::string& tasks) {
+    return With([&](auto& job) {
+      job.id = id;
+      job.array_job = 12;
+      job.array_tasks = tasks;
+    });
+  };
+  auto meant = kMeant;
+  EXPECT_TRUE(IsMeant(meant, task(15, "3"))) << "the whole array";
+  meant.task = 3;
+  EXPECT_TRUE(IsMeant(meant, task(15, "3")));
+  EXPECT_TRUE(IsMeant(meant, task(12, "0,2-5%2"))) << "not split off yet";
+  EXPECT_FALSE(IsMeant(meant, task(12, "4"))) << "the last task has the number of the array";
+  EXPECT_FALSE(IsMeant(meant, Shown()));
+  EXPECT_FALSE(IsSameJob(meant, kMeant));
+  EXPECT_EQ(NumberOf(meant), "12_3");
+  EXPECT_EQ(NumberOf(kMeant), "12");
+}
+
+TEST(JobIdentity, KnowsTheTasksOfARecord) {
+  for (const auto* text : {"7", "1,7", "5-9", "1-9:2", "0-3,7%4", "7%2"}) EXPECT_TRUE(HasTask(text, 7)) << text;
+  for (const auto* text : {"", "17", "70", "8-9", "0-9:2", "1-5%7", "x", "-7", "%7"})
+    EXPECT_FALSE(HasTask(text, 7)) << text;
+}
+
 TEST(JobIdentity, TellsWhereAJobIsToBeAskedAbout) {
   EXPECT_EQ(WhyElsewhere(kMeant, "alpha"), "");
   EXPECT_EQ(WhyElsewhere({12}, "alpha"), "");

@@ -113,7 +113,7 @@ TEST(SlurmMessages, CarryAJobWhole) {
 }
 
 TEST(SlurmMessages, CarryAnIdentityWhole) {
-  const JobIdentity job{12, "alpha", "slipway:a", "/runs/a", 1000};
+  const JobIdentity job{12, "alpha", "slipway:a", "/runs/a", 1000, 3};
   EXPECT_EQ(ThereAndBack(job), job);
   EXPECT_EQ(ThereAndBack(JobIdentity()), JobIdentity());
   ExpectAllSet(ToJson(job), ToJson(JobIdentity()));
@@ -133,7 +133,7 @@ TEST(SlurmMessages, CarryTheCluster) {
       "debug", true, PartitionState::kDrain, 60, 10, 4, 2, 8, 64, 16, "n[1-8]", "a", "b", "c", "d", "e", true, true};
   EXPECT_EQ(ThereAndBack(partition), partition);
   ExpectAllSet(ToJson(partition), ToJson(SlurmPartition()));
-  const SlurmNode node{"n1", "DOWN", {"DRAIN"}, "broken", 8, 4096, "left", "gpu:2", "10.0.0.1"};
+  const SlurmNode node{"n1", "DOWN", {"DRAIN"}, "broken", 8, 4, 4096, "left", "gpu:2", "10.0.0.1"};
   EXPECT_EQ(ThereAndBack(node), node);
   ExpectAllSet(ToJson(node), ToJson(SlurmNode()));
   const SlurmCluster cluster{"c",
