@@ -335,11 +335,8 @@ std::string DescribeJobs(const std::vector<PlannedJob>& jobs) {
                   job.memory_per_node ? FormatBytes(*job.memory_per_node) : "", TimeText(job),
                   start.partition.empty() ? job.partition : start.partition, StartText(planned, now)});
   }
-  return "
-" + table.Render() + WhyText(jobs) + RemarksOnStarts(jobs) +
-         "
-scripts of the jobs: slipway plan FILE --json, in steps[].job.script
-";
+  return "\n" + table.Render() + WhyText(jobs) + RemarksOnStarts(jobs) +
+         "\nscripts of the jobs: slipway plan FILE --json, in steps[].job.script\n";
 }
 
 int ExitCodeOf(const std::vector<PlannedJob>& jobs) {
