@@ -215,6 +215,16 @@ def test_records_without_a_number_of_nodes_stay_readable(flow):
     assert row["from_results"] == 2 and row["node_hours"] < 1, "of the results that have it"
 
 
+def test_a_plan_names_the_values_that_come_from_other_places(flow):
+    (flow.folder / "base.yaml").write_text("defaults: {retries: 2}\nsteps:\n  a: {command: ['true'], time_limit: 10m}\n")
+    flow.write("include: base.yaml\nname: flow\nsteps:\n  a: {retries: 1}\n  b: {command: ['true', 'b']}\n")
+    text = flow.slipway("plan", "flow.yaml", "--set", "steps.b.time_limit=5m")
+    told = text[text.index("values from other places:"):].splitlines()[1:4]
+    assert told == ["  --set: b.time_limit", "  base.yaml:1: b.retries", "  base.yaml:3: a.command, a.time_limit"]
+    flow.write("name: flow\nsteps:\n  b: {command: ['true', 'b']}\n")
+    assert "values from other places" not in flow.slipway("plan", "flow.yaml")
+
+
 def test_a_plan_of_a_thousand_steps_is_quick(flow):
     flow.step("")
     (flow.folder / "in").write_bytes(b"x" * 1000)

@@ -4,7 +4,10 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <iterator>
+#include <map>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "core/documents.h"
 #include "core/files.h"
@@ -163,12 +166,34 @@ std::string TotalText(const EstimateTotal& total, std::size_t steps) {
   return text;
 }
 
+bool IsElsewhere(const Workflow& workflow, const std::string& origin) {
+  return origin != "default" && !origin.starts_with(workflow.file.string() + ":");
+}
+
+/// A line for each place beside the file that values come from: "base.yaml:1: a.retries, b.retries". Empty without any.
+std::string OriginsText(const Workflow& workflow) {
+  std::map<std::string, std::set<std::string>> fields_of;
+  for (const auto& step : workflow.steps) {
+    for (auto entry = step.origins.begin(); entry != step.origins.end(); ++entry) {
+      const auto& [field, origin] = *entry;
+      const auto next = std::next(entry);
+      const bool is_section = next != step.origins.end() && next->first.starts_with(field + ".");
+      if (!is_section && IsElsewhere(workflow, origin)) fields_of[origin].insert(step.group + "." + field);
+    }
+  }
+  std::string text;
+  for (const auto& [origin, fields] : fields_of) {
+    text += fmt::format("  {}: {}\n", origin, NamesText({fields.begin(), fields.end()}));
+  }
+  return text.empty() ? text : "\nvalues from other places:\n" + text;
+}
+
 std::string PlanText(const Workflow& workflow, const std::vector<DrawnStep>& drawn, const EstimateTotal& total) {
   std::size_t reused = 0;
   for (const auto& step : drawn) reused += step.look == StepLook::kReused ? 1 : 0;
   const auto running = drawn.size() - reused;
-  return fmt::format("workflow {}: {} steps, {} run, {} reused{}\n\n{}", workflow.name, drawn.size(), running, reused,
-                     TotalText(total, running), DrawText(workflow, drawn));
+  return fmt::format("workflow {}: {} steps, {} run, {} reused{}\n\n{}{}", workflow.name, drawn.size(), running, reused,
+                     TotalText(total, running), DrawText(workflow, drawn), OriginsText(workflow));
 }
 
 }  // namespace

@@ -113,15 +113,6 @@ std::string TimeText(const BatchJob& job) {
   return job.time_limit_minutes ? FormatDuration(std::chrono::minutes(*job.time_limit_minutes)) : std::string();
 }
 
-/// "prepare, search and 3 more".
-std::string NamesText(const std::vector<std::string>& names) {
-  constexpr std::size_t kMostShown = 4;
-  const auto shown = std::min(names.size(), kMostShown);
-  const auto text =
-      fmt::format("{}", fmt::join(names.begin(), names.begin() + static_cast<std::ptrdiff_t>(shown), ", "));
-  return names.size() > shown ? fmt::format("{} and {} more", text, names.size() - shown) : text;
-}
-
 /// What a planned job depends on: "afterok:job-of-a:job-of-b_1,afterany:job-of-c" -> a, b_1, c.
 std::vector<std::string> NeedsIn(std::string_view dependency) {
   constexpr std::string_view kBefore = ":job-of-";
@@ -212,6 +203,14 @@ Json DocumentOf(const PlannedJob& planned) {
 }
 
 }  // namespace
+
+std::string NamesText(const std::vector<std::string>& names) {
+  constexpr std::size_t kMostShown = 4;
+  const auto shown = std::min(names.size(), kMostShown);
+  const auto text =
+      fmt::format("{}", fmt::join(names.begin(), names.begin() + static_cast<std::ptrdiff_t>(shown), ", "));
+  return names.size() > shown ? fmt::format("{} and {} more", text, names.size() - shown) : text;
+}
 
 RunFolder SubmitNewSteps(const Workflow& workflow, const WorkflowOrder& order, std::optional<Seconds> longest,
                          Session& session) {

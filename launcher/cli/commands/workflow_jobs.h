@@ -39,6 +39,9 @@ struct PlannedJob {
   BatchJob job;
   JobStart start = {};
 };
+/// "prepare, search and 3 more".
+std::string NamesText(const std::vector<std::string>& names);
+
 /// Of the steps that run. Asks Slurm when they would start. Errors: those of MakeStepJob. Cost: that of FactsOf.
 std::vector<PlannedJob> PlanJobs(const Workflow& workflow, const ResultStore& store, const StepReuse& reuse,
                                  const Session& session);
