@@ -20,9 +20,9 @@ from slipway._job import finalize, init, initialized, local_rank, rank, size
 from slipway._library import VERSION as __version__
 from slipway.collectives import (ALL, Group, allgather, allreduce, alltoall, average, barrier, broadcast, check_match,
                                  group_create, reduce_scatter)
-from slipway.errors import (ArgumentError, DeviceMemoryError, FileError, InternalError, LibraryError, MismatchError,
-                            MpiError, NotFiniteError, NotSupportedError, NotSupportedModuleError, OutOfMemoryError,
-                            SlipwayError, StalledError, StateError)
+from slipway.errors import (ArgumentError, DeviceError, DeviceMemoryError, FileError, InternalError, LibraryError,
+                            MismatchError, MpiError, NotFiniteError, NotSupportedError, NotSupportedModuleError,
+                            OutOfMemoryError, SlipwayError, StalledError, StateError)
 from slipway.memory import alloc, alloc_like
 from slipway.objects import allgather_object, broadcast_object
 from slipway.records import (checkpoint_begin, checkpoint_commit, mllog, report, resume_from, stop_requested,
@@ -32,13 +32,13 @@ from slipway.study import Study
 from slipway.teams import Team, gradients
 
 __all__ = [
-    "ALL", "ArgumentError", "DeviceMemoryError", "FileError", "Group", "InternalError", "LibraryError", "MismatchError",
-    "MpiError", "NotFiniteError", "NotSupportedError", "NotSupportedModuleError", "OutOfMemoryError", "ParameterServer",
-    "SlipwayError", "StalledError", "StateError", "Study", "Team", "allgather", "allgather_object", "alloc",
-    "alloc_like", "allreduce", "alltoall", "average", "barrier", "broadcast", "broadcast_object", "check_match",
-    "checkpoint", "checkpoint_begin", "checkpoint_commit", "finalize", "gradients", "group_create", "init",
-    "initialized", "local_rank", "mllog", "rank", "reduce_scatter", "report", "resume_from", "size", "stop_requested",
-    "waiting_for_input"]
+    "ALL", "ArgumentError", "DeviceError", "DeviceMemoryError", "FileError", "Group", "InternalError", "LibraryError",
+    "MismatchError", "MpiError", "NotFiniteError", "NotSupportedError", "NotSupportedModuleError", "OutOfMemoryError",
+    "ParameterServer", "SlipwayError", "StalledError", "StateError", "Study", "Team", "allgather", "allgather_object",
+    "alloc", "alloc_like", "allreduce", "alltoall", "average", "barrier", "broadcast", "broadcast_object",
+    "check_match", "checkpoint", "checkpoint_begin", "checkpoint_commit", "finalize", "gradients", "group_create",
+    "init", "initialized", "local_rank", "mllog", "rank", "reduce_scatter", "report", "resume_from", "size",
+    "stop_requested", "waiting_for_input"]
 
 
 def __getattr__(name):

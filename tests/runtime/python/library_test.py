@@ -6,6 +6,7 @@ import re
 
 import pytest
 
+import slipway
 from slipway import _library
 from slipway.errors import BY_STATUS, LibraryError
 
@@ -46,6 +47,8 @@ def test_every_function_of_the_header_has_its_prototype():
 def test_every_status_of_the_header_has_its_exception():
     statuses = {int(number) for number in re.findall(r"SLIPWAY_ERROR_\w+ = (\d+)", HEADER)}
     assert statuses == set(BY_STATUS)
+    for error in BY_STATUS.values():
+        assert getattr(slipway, error.__name__) is error and error.__name__ in slipway.__all__
 
 
 def test_the_numbers_of_dtypes_and_operations_are_those_of_the_header():
