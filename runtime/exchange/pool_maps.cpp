@@ -42,11 +42,7 @@ void PoolMaps::Learn(Group& group) {
   const auto own = own_.BlocksOn(place_);
   const int self = group.topology().local_rank;
   for (int local = 0; local < group.topology().local_size(); ++local) {
-    auto listed = own;
-    auto count = static_cast<std::uint64_t>(own.size());
-    node.Broadcast(local, &count, sizeof count);
-    listed.resize(count);
-    node.Broadcast(local, listed.data(), count * sizeof(DevicePool::Shared));
+    const auto listed = node.BroadcastList(local, own);
     auto& known = blocks_[static_cast<std::size_t>(local)];
     std::vector<std::pair<std::int64_t, char*>> fresh;
     std::vector<char> reached;

@@ -204,11 +204,7 @@ void NodeChannel::LearnBlocks() {
   PointToPoint node(communicator_, topology_.local);
   const auto own = pool_.Blocks();
   for (int local = 0; local < size_; ++local) {
-    auto listed = own;
-    auto count = static_cast<std::uint64_t>(own.size());
-    node.Broadcast(local, &count, sizeof count);
-    listed.resize(count);
-    node.Broadcast(local, listed.data(), count * sizeof(SharedPool::Block));
+    const auto listed = node.BroadcastList(local, own);
     auto& known = blocks_[static_cast<std::size_t>(local)];
     known.clear();
     for (const auto& block : listed)

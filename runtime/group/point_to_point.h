@@ -47,6 +47,15 @@ class PointToPoint {
   /// A few bytes from `root` to all, and the least of each byte over all: for agreements, not for data.
   void Broadcast(int root, void* data, std::size_t bytes);
   std::vector<char> Smallest(std::vector<char> values);
+  /// What `root` gives. Items are copied as bytes.
+  template <class Item>
+  std::vector<Item> BroadcastList(int root, std::vector<Item> list) {
+    auto count = static_cast<std::uint64_t>(list.size());
+    Broadcast(root, &count, sizeof count);
+    list.resize(count);
+    Broadcast(root, list.data(), count * sizeof(Item));
+    return list;
+  }
 
  private:
   Communicator& communicator_;
