@@ -10,7 +10,7 @@ namespace slipway::staging {
 inline constexpr std::size_t kCopyBlock = 256 << 10;  ///< fits the second-level cache: larger ones are slower
 
 /// Begins in the middle of a page. Files lie in whole pages, so source and copy never share the low bits of the
-/// buffer's addresses. Processors that tell loads from stores by these bits copy at half the speed otherwise.
+/// buffer's addresses. Processors that tell loads from stores by these bits copy more slowly otherwise.
 class PieceBuffer {
  public:
   PieceBuffer() : pages_(static_cast<std::byte*>(::operator new(kHalf + kCopyBlock, std::align_val_t(2 * kHalf)))) {}
