@@ -9,6 +9,7 @@
 #include <optional>
 #include <string>
 
+#include "core/byte_text.h"
 #include "core/error.h"
 
 namespace slipway {
@@ -20,10 +21,6 @@ constexpr std::size_t kMostDimensions = 32;  // NumPy's own limit
 [[noreturn]] void ThrowNpy(std::string_view name, std::string_view what,
                            std::string next = "save the array again with numpy.save") {
   throw Error(ErrorKind::kEnvironment, fmt::format("'{}' {}", name, what), std::move(next));
-}
-
-std::string_view AsText(std::span<const std::byte> bytes) {
-  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
 /// Reads the literal that NumPy writes: {'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }

@@ -22,9 +22,13 @@ struct DevicePlace {
 /// The device whose own memory `data` points to. Nothing for memory that the processor reaches: also managed memory,
 /// and pinned memory.
 ///
-/// Cost:   while the program has loaded no driver, a look at a counter of the loader; else some questions to the
-/// driver. Limits: drivers of CUDA and HIP (ROCm 6 or later) are known. Tested on NVIDIA GPUs; HIP only on a fake
-/// driver. Errors: RuntimeError(DEVICE) for a driver that is too old. Source: CUDA Driver API, cuPointerGetAttribute.
+/// Cost:   while the program has loaded no driver, a look at a counter of the loader; else some questions to the driver.
+///
+/// Limits: drivers of CUDA and HIP (ROCm 6 or later) are known. Tested on NVIDIA GPUs; HIP only on a fake driver.
+///
+/// Errors: RuntimeError(DEVICE) for a driver that is too old.
+///
+/// Source: CUDA Driver API, cuPointerGetAttribute.
 std::optional<DevicePlace> PlaceOf(const void* data);
 
 /// This device, with the context that programs and libraries of CUDA share. The context stays for the life of the

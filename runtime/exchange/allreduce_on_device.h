@@ -31,9 +31,8 @@ class DeviceAllreduces {
   /// Combines `count` elements on a device over all ranks, in place, after what `stream` was given so far; later work
   /// of `stream` finds the result. Collective.
   ///
-  /// Way:    sums and means of floats by the GPUs, where these reach each other (DirectBounce), or by NCCL where that
-  /// is
-  ///         asked for. Else AllreduceThroughCpu().
+  /// Way:    sums and means of floats by NCCL where that is asked for, or by the GPUs where these reach each other
+  ///         (DirectBounce). Else AllreduceThroughCpu().
   /// Memory: 32 MiB of the GPU; else four parts of 2 MiB, or the whole message.
   /// Errors: as Allreduce(); DeviceError.
   void Allreduce(const DevicePlace& place, void* data, std::int64_t count, const Reduction& reduction, Group& group,

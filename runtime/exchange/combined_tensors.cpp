@@ -2,6 +2,16 @@
 
 namespace slipway::runtime {
 
+const char* WordOf(CombineWay way) {
+  switch (way) {
+    case CombineWay::kStaged: return "staged";
+    case CombineWay::kDirect: return "direct";
+    case CombineWay::kNccl: return "nccl";
+    case CombineWay::kNcclInNodes: return "nccl_in_nodes";
+  }
+  return "";
+}
+
 CombinedTensors::CombinedTensors(const DevicePlace& place, std::span<const TensorInfo> tensors)
     : place_(place),
       tensors_(tensors.begin(), tensors.end()),

@@ -12,6 +12,11 @@
 
 namespace slipway::runtime {
 
+/// Who combines tensors on GPUs.
+enum class CombineWay { kStaged, kDirect, kNccl, kNcclInNodes };
+/// For comm.json: "staged" and so on.
+const char* WordOf(CombineWay way);
+
 /// A tensor has arrived when the program's stream has made it. Nothing is stored: what is combined is in its place.
 class CombinedTensors : public DeviceTensors {
  public:
@@ -27,8 +32,7 @@ class CombinedTensors : public DeviceTensors {
   /// Combines a bucket whose values have arrived, over all ranks, and waits for it. Collective.
   /// Errors: DeviceError, RuntimeError(DEVICE), and those of the group.
   virtual void Combine(std::size_t bucket, Group& group) = 0;
-  /// A word for comm.json.
-  virtual const char* way() const = 0;
+  virtual CombineWay way() const = 0;
   /// Whether other ranks have the tensors' memory mapped.
   virtual bool MapsMemory() const = 0;
   /// Whether sums have the bits that the CPU gives.

@@ -25,7 +25,7 @@ class DirectTensors : public CombinedTensors {
   void SetBuckets(std::span<const BucketPlan> plans) override;
   /// Errors: DeviceError, and those of NodeChannel.
   void Combine(std::size_t bucket, Group& group) override;
-  const char* way() const override { return "direct"; }
+  CombineWay way() const override { return CombineWay::kDirect; }
   bool MapsMemory() const override { return true; }
   bool HasBitsOfCpu() const override { return true; }
 

@@ -19,17 +19,7 @@ using Clock = std::chrono::steady_clock;
 constexpr std::int64_t kMostMeasured = 32 << 20;  ///< bytes
 constexpr int kRounds = 5;
 
-enum class Way { kStaged, kDirect, kNccl, kNcclInNodes };
-
-const char* WordOf(Way way) {
-  switch (way) {
-    case Way::kStaged: return "staged";
-    case Way::kDirect: return "direct";
-    case Way::kNccl: return "nccl";
-    case Way::kNcclInNodes: return "nccl_in_nodes";
-  }
-  return "";
-}
+using Way = CombineWay;
 
 /// Null: not by GPUs, or this cannot be. Collective. Errors: those of NCCL's ways.
 std::unique_ptr<CombinedTensors> Make(Way way, const DevicePlace& place, std::span<const TensorInfo> tensors,

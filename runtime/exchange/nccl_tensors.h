@@ -27,7 +27,7 @@ class NcclTensors : public CombinedTensors {
 
   void SetBuckets(std::span<const BucketPlan> plans) override;
   void Combine(std::size_t bucket, Group& group) override;
-  const char* way() const override { return "nccl"; }
+  CombineWay way() const override { return CombineWay::kNccl; }
   bool MapsMemory() const override { return false; }
   bool HasBitsOfCpu() const override { return false; }
 
@@ -52,7 +52,7 @@ class NodeNcclTensors : public CombinedTensors {
 
   void SetBuckets(std::span<const BucketPlan> plans) override;
   void Combine(std::size_t bucket, Group& group) override;
-  const char* way() const override { return "nccl_in_nodes"; }
+  CombineWay way() const override { return CombineWay::kNcclInNodes; }
   bool MapsMemory() const override { return false; }
   bool HasBitsOfCpu() const override { return false; }
 

@@ -79,7 +79,8 @@ Json Team::GpuFacts() const {
 
 const char* Team::Way() const {
   if (!untouched_) return "cpu";
-  return combined_ != nullptr ? combined_->way() : device_ != nullptr ? "staged" : "none";
+  if (combined_ != nullptr) return WordOf(combined_->way());
+  return device_ != nullptr ? WordOf(CombineWay::kStaged) : "none";
 }
 
 void Team::CloseDevices() {

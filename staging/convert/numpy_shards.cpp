@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <span>
 
+#include "core/byte_text.h"
 #include "core/error.h"
 #include "core/files.h"
 #include "core/numpy_header.h"
@@ -17,10 +18,6 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr std::uint64_t kRowBytesBetweenReports = 4 << 20;  // between two reports
-
-std::string_view RowText(std::span<const std::byte> bytes) {
-  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
-}
 
 void SyncShard(const fs::path& path) {
   CheckErrno(::fsync(OpenFile(path, O_RDONLY).get()), fmt::format("cannot sync '{}'", path.string()));
@@ -76,7 +73,7 @@ void NumpyShards::WriteArray(std::size_t field, std::uint64_t begin, std::uint64
     const auto [number, first] = files_.Find(begin);
     const auto& columns = files_.At(number);
     const auto count = std::min({end - begin, columns.record_count() - first, most});
-    sink(RowText(columns.Rows(first, first + count, field)));
+    sink(AsText(columns.Rows(first, first + count, field)));
     begin += count;
     if (field + 1 == fields_.size()) on_records(begin);
   }

@@ -11,6 +11,7 @@
 #include <string_view>
 #include <utility>
 
+#include "core/byte_text.h"
 #include "core/error.h"
 #include "core/files.h"
 #include "core/numpy_header.h"
@@ -26,10 +27,6 @@ constexpr std::size_t kSampleWriteBytes = 4 << 20;
 constexpr std::uint64_t kSamplesBetweenReports = 16;  // records
 constexpr std::size_t kKeyDigits = 8;
 constexpr std::size_t kMostKeyBytes = 1024;
-
-std::string_view SampleText(std::span<const std::byte> bytes) {
-  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
-}
 
 /// Lower case, and nothing that divides a path or a name.
 std::string PlainName(std::string_view field) {
@@ -137,7 +134,7 @@ class SampleWriter {
 
   void Write(std::uint64_t record) {
     if (const auto sample = source_.Sample(record)) {
-      Append(SampleText(*sample));
+      Append(AsText(*sample));
     } else {
       WriteMembers(record);
     }
@@ -159,7 +156,7 @@ class SampleWriter {
       WithContext(fmt::format("in field '{}' of record {}", source_.fields()[member.field].name, record), [&] {
         const auto value = source_.Value(record, member.field);
         const auto head = HeadOf(member, value);
-        const auto content = member.form == SampleMember::Form::kInteger ? std::string_view() : SampleText(value);
+        const auto content = member.form == SampleMember::Form::kInteger ? std::string_view() : AsText(value);
         const auto size = head.size() + content.size();
         Append(TarHeader(fmt::format("{}.{}", key, member.name), size));
         Append(head);
@@ -178,7 +175,7 @@ class SampleWriter {
 
   std::string KeyOf(std::uint64_t record) {
     if (!key_field_) return fmt::format("{:0{}}", record, digits_);
-    std::string key(SampleText(source_.Value(record, *key_field_)));
+    std::string key(AsText(source_.Value(record, *key_field_)));
     if (const auto objection = ObjectionToKey(key); !objection.empty()) {
       throw Error(ErrorKind::kEnvironment,
                   fmt::format("record {}: the key '{}' {}", record, Utf8Name(key).substr(0, 100), objection),

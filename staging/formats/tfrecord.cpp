@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "core/byte_text.h"
 #include "core/crc32c.h"
 #include "core/error.h"
 #include "core/files.h"
@@ -47,10 +48,6 @@ Compression CompressionOf(std::span<const std::byte> bytes) {
               fmt::format("'{}' inflates to more than {}, the most that is held in memory", path.string(),
                           FormatBytes(Bytes{limit})),
               "inflate it into a plain TFRecord file, which is mapped and not held");
-}
-
-std::string_view AsText(std::span<const std::byte> bytes) {
-  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
 }  // namespace

@@ -82,10 +82,10 @@ class Buckets:
         _calls.call("slipway_free", address)
         del tensor  # not before
 
-    def clear(self):
-        """Gives everything up. No exchange may be going on."""
-        while self._held:
-            self._give_up()
+    def forget(self):
+        """At the end of the job, when the library has given everything up."""
+        self._held.clear()
+        self._used.clear()
 
     def holds(self, tensor):
         """Whether all ranks of the node reach the bytes of `tensor`. Any thread."""
@@ -94,4 +94,4 @@ class Buckets:
 
 
 shared = Buckets()
-_calls.at_finalize.append(shared._held.clear)
+_calls.at_finalize.append(shared.forget)
