@@ -82,6 +82,14 @@ class SharedOperation {
     channel_.Meet({});
   }
 
+  /// Copies the first round in, where it is certain that copies are needed. So meeting the others says that this is
+  /// done, and there is one wait less.
+  void CopyFirstIn() {
+    if (!CopiesBeforeMeeting(where_)) return;
+    GatherForOthers(0);
+    first_is_in_ = true;
+  }
+
   /// Copies in, combines and copies out, one after the other on each part, several parts at once on the way.
   void ReduceByCopies(bool to_all) {
     ForEachRound([&](std::int64_t round) {
@@ -158,20 +166,35 @@ class SharedOperation {
   /// rank has copied the results out.
   void CopyIn(std::int64_t round) {
     if (!Exists(round)) return;
-    const auto piece = PieceOf(round);
+    if (round > 0 || !first_is_in_) GatherForOthers(round);
+    channel_.Announce(NodeChannel::kCopiedIn, PieceOf(round));
+  }
+
+  void GatherForOthers(std::int64_t round) {
     for (int local = 0; local < channel_.size(); ++local) {
       if (local == channel_.rank()) continue;
       const auto part = PartOf(round, local);
       Gather(message_.pieces, Moved(part, Whole(round).first), element_,
-             channel_.Slot(channel_.rank(), piece) + BytesOf(part.first, element_));
+             channel_.Slot(channel_.rank(), PieceOf(round)) + BytesOf(part.first, element_));
     }
-    channel_.Announce(NodeChannel::kCopiedIn, piece);
+  }
+
+  /// Whether the rank whose data lies at `where` copies its first round in before it meets the others.
+  bool CopiesBeforeMeeting(SharedLocation where) const {
+    return message_.view == nullptr && !direct() && where.serial == 0;
+  }
+
+  void AwaitCopiedIn(std::int64_t round) {
+    for (int local = 0; local < channel_.size(); ++local) {
+      if (round == 0 && CopiesBeforeMeeting(channel_.LocationOf(local))) continue;
+      channel_.AwaitRank(local, NodeChannel::kCopiedIn, PieceOf(round));
+    }
   }
 
   void CombineRound(std::int64_t round, bool to_all) {
     if (!Exists(round)) return;
     const auto piece = PieceOf(round);
-    channel_.Await(NodeChannel::kCopiedIn, piece);
+    AwaitCopiedIn(round);
     const auto own = PartOf(round, channel_.rank());
     std::vector<void*> buffers(static_cast<std::size_t>(channel_.size()));
     ForEachPart(message_.pieces, Moved(own, Whole(round).first), [&](const Part& part) {
@@ -208,6 +231,7 @@ class SharedOperation {
   SharedLocation where_;
   SharedView view_;
   std::int64_t rounds_ = 0;
+  bool first_is_in_ = false;  ///< this rank's
 };
 
 }  // namespace
@@ -234,6 +258,7 @@ std::optional<SharedView> MakeSharedView(NodeChannel& channel, Pieces pieces, st
 void SharedAllreduce(NodeChannel& channel, const SharedMessage& message, const SharedPool& pool) {
   SharedOperation operation(channel, message, pool, Call::Kind::kAllreduce);
   if (operation.small()) return operation.AllreduceSmall();
+  operation.CopyFirstIn();
   if (operation.Meet()) return operation.ReduceInPlace(true);
   if (!operation.direct() || !AllreduceDirectly(channel, message)) operation.ReduceByCopies(true);
 }
@@ -242,6 +267,7 @@ void SharedReduce(NodeChannel& channel, const SharedMessage& message, const Shar
   auto sum = message;
   if (sum.reduction.op == SLIPWAY_MEAN) sum.reduction.op = SLIPWAY_SUM;
   SharedOperation operation(channel, sum, pool, Call::Kind::kReduce);
+  operation.CopyFirstIn();
   operation.Meet() ? operation.ReduceInPlace(false) : operation.ReduceByCopies(false);
 }
 
