@@ -16,7 +16,7 @@
  *
  * A tensor is a dense row-major array in CPU memory, or in the memory of a GPU (CUDA; HIP of ROCm 6 or later). Functions that end in _on_stream order their work with a CUDA stream of the program; those without do so
  * with the legacy default stream, which is that of PyTorch and CuPy. They ignore the stream for CPU memory. One thread at a time may be inside this library, with two exceptions:
- * any thread may call slipway_submit and slipway_submit_from, and each group of slipway_group_create_by_members may have a thread of its own
+ * any thread may call slipway_submit and its like, and each group of slipway_group_create_by_members may have a thread of its own
  * inside an operation. A child made by fork() is not part of the job.
  */
 #ifndef SLIPWAY_H_
@@ -230,6 +230,13 @@ SLIPWAY_API int slipway_submit_on_stream(const char* team, int index, void* stre
  * gradients in memory of their own. Faster than a copy by the program where the team is larger than the caches. Local.
  */
 SLIPWAY_API int slipway_submit_from(const char* team, int index, const void* data);
+/**
+ * Submits the tensor with this index, which lies in CPU memory, at another place: its values are at `data` in this step,
+ * and slipway_wait writes the result there instead. In memory of slipway_alloc nothing is copied, wherever other ranks
+ * have it. Elsewhere, all that travels with this tensor is copied. `data` must not be touched until slipway_wait. Since
+ * 0.1.0. Local.
+ */
+SLIPWAY_API int slipway_submit_at(const char* team, int index, void* data);
 /** Submits what was not, and returns when the team's tensors hold the result of this step. Collective. */
 SLIPWAY_API int slipway_wait(const char* team);
 /**

@@ -56,6 +56,12 @@ def submit_from(team, index, address):
     check(library, library.slipway_submit_from(team, index, address))
 
 
+def submit_at(team, index, address):
+    """slipway_submit_at, at any time as well."""
+    library = _library.library()
+    check(library, library.slipway_submit_at(team, index, address))
+
+
 def free_later(address):
     _unused.append(address)
 

@@ -58,6 +58,7 @@ PROTOTYPES = {
     "slipway_submit": (_INT, [_TEXT, _INT]),
     "slipway_submit_on_stream": (_INT, [_TEXT, _INT, _MEMORY]),
     "slipway_submit_from": (_INT, [_TEXT, _INT, _MEMORY]),
+    "slipway_submit_at": (_INT, [_TEXT, _INT, _MEMORY]),
     "slipway_wait": (_INT, [_TEXT]),
     "slipway_wait_on_stream": (_INT, [_TEXT, _MEMORY]),
     "slipway_gradients": (_INT, [_TEXT]),
