@@ -55,12 +55,12 @@ class Team:
             if array not in self._indices:
                 raise ArgumentError(f"team '{self.name}' has no array '{array}'")
             array = self._indices[array]
-        _calls.submit(self._text, array, self._stream())
+        _calls.call_beside("slipway_submit_on_stream", self._text, array, self._stream())
 
     def submit_from(self, index, array):
         """Copies `array` into that of this index, which lies in CPU memory, and submits that. Local."""
         self._require_like(index, array)
-        _calls.submit_from(self._text, index, memory_of(array, False).address)
+        _calls.call_beside("slipway_submit_from", self._text, index, memory_of(array, False).address)
 
     def submit_at(self, index, array):
         """Submits `array` in this step instead of that of this index; the result comes to `array`. Local.
@@ -68,7 +68,7 @@ class Team:
         In memory of alloc() it is exchanged where it lies; elsewhere, copied by parts.
         """
         self._require_like(index, array)
-        _calls.submit_at(self._text, index, memory_of(array).address)
+        _calls.call_beside("slipway_submit_at", self._text, index, memory_of(array).address)
         self._elsewhere.append(array)
 
     def _require_like(self, index, array):
