@@ -16,7 +16,7 @@
  *
  * A tensor is a dense row-major array in CPU memory, or in the memory of a GPU (CUDA; HIP of ROCm 6 or later). Functions that end in _on_stream order their work with a CUDA stream of the program; those without do so
  * with the legacy default stream, which is that of PyTorch and CuPy. They ignore the stream for CPU memory. One thread at a time may be inside this library, with two exceptions:
- * any thread may call slipway_submit and slipway_submit_from, and each group of slipway_group_create_by_members may have a thread of its own
+ * any thread may call slipway_submit and its like and slipway_torch_*, and each group of slipway_group_create_by_members may have a thread of its own
  * inside an operation. A child made by fork() is not part of the job.
  */
 #ifndef SLIPWAY_H_
@@ -157,6 +157,17 @@ SLIPWAY_API int slipway_alloc_on_device(int64_t bytes, int device, void** memory
  */
 SLIPWAY_API int slipway_adopt(void* memory, int64_t bytes, int descriptor);
 /**
+ * Lends PyTorch memory of slipway_alloc: a tensor of exactly `bytes` bytes may be made in it, by a thread that has called
+ * slipway_torch_lending(1). *lent is 0 where this cannot be: the memory is not shared, PyTorch is not loaded or calls
+ * malloc in another way than is known, or SLIPWAY_TORCH_MEMORY is 0. Children made by fork() get none of it. Since 0.1.0.
+ * Local, any thread.
+ */
+SLIPWAY_API int slipway_torch_lend(void* memory, int64_t bytes, int* lent);
+/** Ends a loan; *taken is 0 while a tensor lies in the memory: try again, and do not free it. Local, any thread. */
+SLIPWAY_API int slipway_torch_take_back(void* memory, int* taken);
+/** Whether new tensors of the calling thread may be made in what was lent: 1 or 0, as at the start. Local, any thread. */
+SLIPWAY_API void slipway_torch_lending(int on);
+/**
  * Frees memory of slipway_alloc and slipway_alloc_on_device, or gives up what slipway_adopt took; NULL is allowed. No
  * exchange may be using it. What is not freed stays valid after slipway_finalize, until the process ends. Local.
  */
@@ -230,6 +241,13 @@ SLIPWAY_API int slipway_submit_on_stream(const char* team, int index, void* stre
  * gradients in memory of their own. Faster than a copy by the program where the team is larger than the caches. Local.
  */
 SLIPWAY_API int slipway_submit_from(const char* team, int index, const void* data);
+/**
+ * Submits the tensor with this index, which lies in CPU memory, at another place: its values are at `data` in this step,
+ * and slipway_wait writes the result there instead. In memory of slipway_alloc nothing is copied, wherever other ranks
+ * have it. Elsewhere, all that travels with this tensor is copied. `data` must not be touched until slipway_wait. Since
+ * 0.1.0. Local.
+ */
+SLIPWAY_API int slipway_submit_at(const char* team, int index, void* data);
 /** Submits what was not, and returns when the team's tensors hold the result of this step. Collective. */
 SLIPWAY_API int slipway_wait(const char* team);
 /**

@@ -19,6 +19,7 @@
 #include "core/install.h"
 #include "runtime/api/calls.h"
 #include "runtime/group/agreement.h"
+#include "runtime/memory/torch_loans.h"
 
 namespace {
 
@@ -173,6 +174,24 @@ int slipway_free(void* memory) {
     if (!known.devices.Free(memory)) known.pool.Free(memory);
   });
 }
+
+int slipway_torch_lend(void* memory, int64_t bytes, int* lent) {
+  return Guard(__func__, [&] {
+    RequireArgument(memory != nullptr && bytes > 0 && lent != nullptr, "the memory is a null pointer, or empty");
+    const bool shared = CurrentJob().memory().pool.Find(memory, static_cast<std::uint64_t>(bytes)).serial != 0;
+    const bool wanted = Variable("SLIPWAY_TORCH_MEMORY") != "0";
+    *lent = shared && wanted && LendToTorch(static_cast<char*>(memory), static_cast<std::size_t>(bytes)) ? 1 : 0;
+  });
+}
+
+int slipway_torch_take_back(void* memory, int* taken) {
+  return Guard(__func__, [&] {
+    RequireArgument(memory != nullptr && taken != nullptr, "the memory or the result is a null pointer");
+    *taken = TakeBackFromTorch(static_cast<const char*>(memory)) ? 1 : 0;
+  });
+}
+
+void slipway_torch_lending(int on) { SetLending(on != 0 ? Lending::kOn : Lending::kOff); }
 
 int slipway_alloc_on_device(int64_t bytes, int device, void** memory) {
   return Guard(__func__, [&] {

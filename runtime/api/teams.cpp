@@ -112,6 +112,13 @@ int slipway_submit_from(const char* team, int index, const void* data) {
   });
 }
 
+int slipway_submit_at(const char* team, int index, void* data) {
+  return Guard(__func__, [&] {
+    RequireArgument(team != nullptr, "the team has no name");
+    WholeJob().TeamOf(team).SubmitAt(index, data);
+  });
+}
+
 int slipway_wait(const char* team) { return Wait(__func__, team, nullptr); }
 
 int slipway_wait_on_stream(const char* team, void* stream) { return Wait(__func__, team, stream); }

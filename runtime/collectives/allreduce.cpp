@@ -115,7 +115,7 @@ void AllreduceByMpi(void* data, std::int64_t count, const Reduction& reduction, 
 }
 
 SharedMessage ForNode(const AllreduceMessage& message, const Group& group, SharedWay way = SharedWay::kByRule) {
-  return {message.pieces, message.reduction, message.tag, group.size(), message.view, way};
+  return {message.pieces, message.reduction, message.tag, group.size(), message.view, way, message.moving};
 }
 
 void BetweenRanks(Algorithm algorithm, void* data, std::int64_t count, const Reduction& reduction, Group& group,

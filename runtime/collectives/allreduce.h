@@ -19,6 +19,7 @@ struct AllreduceMessage {
   Reduction reduction;
   std::uint32_t tag = 0;
   const SharedView* view = nullptr;
+  MovingPieces* moving = nullptr;
 };
 void Allreduce(const AllreduceMessage& message, Group& group);
 

@@ -27,6 +27,7 @@ class SharedOperation {
   SharedOperation(NodeChannel& channel, const SharedMessage& message, const SharedPool& pool, Call::Kind kind)
       : channel_(channel),
         message_(message),
+        pool_(pool),
         element_(SizeOf(message.reduction.dtype)),
         count_(CountOf(message.pieces)),
         call_{kind, message.reduction, count_, message.tag} {
@@ -55,8 +56,10 @@ class SharedOperation {
   /// Waits for all; true when all data can be reached.
   bool Meet() {
     if (direct()) channel_.Offer(message_.pieces.front().data);
+    if (message_.moving != nullptr) where_ = message_.moving->Announce(message_.pieces, element_, view_, pool_);
     channel_.Meet(call_, where_);
     if (message_.view == nullptr) FindSinglePiece();
+    if (message_.moving != nullptr && !message_.moving->Find(channel_, view_)) view_.ranks = 0;
     return view_.ranks > 0;
   }
 
@@ -225,6 +228,7 @@ class SharedOperation {
 
   NodeChannel& channel_;
   const SharedMessage& message_;
+  const SharedPool& pool_;
   std::size_t element_;
   std::int64_t count_;
   Call call_;
@@ -235,25 +239,6 @@ class SharedOperation {
 };
 
 }  // namespace
-
-std::optional<SharedView> MakeSharedView(NodeChannel& channel, Pieces pieces, std::size_t element,
-                                         const SharedPool& pool, PointToPoint& node) {
-  std::vector<SharedLocation> own;
-  for (const auto& piece : pieces) own.push_back(pool.Find(piece.data, BytesOf(piece.count, element)));
-  SharedView view{channel.size(), std::vector<char*>(pieces.size() * static_cast<std::size_t>(channel.size()))};
-  bool complete = true;
-  for (int local = 0; local < channel.size(); ++local) {
-    auto locations = own;
-    node.Broadcast(local, locations.data(), locations.size() * sizeof(SharedLocation));
-    for (std::size_t i = 0; i < pieces.size(); ++i) {
-      char* data = channel.Reach(local, locations[i]);
-      view.at[i * static_cast<std::size_t>(channel.size()) + static_cast<std::size_t>(local)] = data;
-      complete = complete && (data != nullptr || pieces[i].count == 0);
-    }
-  }
-  if (!complete) return std::nullopt;
-  return view;
-}
 
 void SharedAllreduce(NodeChannel& channel, const SharedMessage& message, const SharedPool& pool) {
   SharedOperation operation(channel, message, pool, Call::Kind::kAllreduce);

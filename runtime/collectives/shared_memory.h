@@ -4,29 +4,11 @@
 /// Errors: RuntimeError: MISMATCH on all ranks, STALLED. docs/explanation/exchange.md, "Shared memory".
 #pragma once
 
-#include <optional>
-#include <vector>
-
-#include "runtime/collectives/pieces.h"
-#include "runtime/group/node_channel.h"
-#include "runtime/group/point_to_point.h"
+#include "runtime/collectives/shared_view.h"
 #include "runtime/reduction/reduction.h"
 #include "runtime/selection/algorithm_table.h"
 
 namespace slipway::runtime {
-
-/// Where every rank of the node has each piece of a message.
-struct SharedView {
-  int ranks = 0;
-  std::vector<char*> at;  ///< by piece, then by local rank
-
-  char* const* Of(std::size_t piece) const { return at.data() + piece * static_cast<std::size_t>(ranks); }
-};
-
-/// Nothing when a piece of any rank lies in memory that the others cannot reach. Every rank must pass the same number
-/// of pieces with the same counts. Collective.
-std::optional<SharedView> MakeSharedView(NodeChannel& channel, Pieces pieces, std::size_t element,
-                                         const SharedPool& pool, PointToPoint& node);
 
 /// A message and its place.
 struct SharedMessage {
@@ -36,6 +18,7 @@ struct SharedMessage {
   int quotient_by = 1;               ///< of a mean
   const SharedView* view = nullptr;  ///< when known
   SharedWay way = SharedWay::kByRule;
+  MovingPieces* moving = nullptr;  ///< with a view: pieces may lie elsewhere than there
 };
 
 /// Allreduce in place, by one of four ways. All give the same bits:

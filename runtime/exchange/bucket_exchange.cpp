@@ -1,5 +1,6 @@
 #include "runtime/exchange/bucket_exchange.h"
 
+#include <algorithm>
 #include <cstring>
 #include <map>
 
@@ -52,6 +53,11 @@ std::optional<SharedView> BucketExchange::ViewOf(Pieces pieces, std::size_t elem
   return MakeSharedView(*group.channel(), pieces, element, group.memory().pool, group.node());
 }
 
+void BucketExchange::Place(int index, void* data) {
+  const auto at = std::ranges::find(plan_.tensors, index) - plan_.tensors.begin();
+  tensors_[static_cast<std::size_t>(at)].data = static_cast<char*>(data);
+}
+
 void BucketExchange::Pack(char* to) const {
   if (!narrow_) return Gather(tensors_, {0, plan_.count}, element(), to);
   for (const auto& tensor : tensors_) {
@@ -92,7 +98,7 @@ std::span<char> BucketExchange::SlotBytes(int slot) {
 
 void BucketExchange::Exchange(std::optional<int> slot, Group& group) {
   if (!slot && !narrow_) {
-    return Allreduce({tensors_, reduction_, tag_, view_ ? &*view_ : nullptr}, group);
+    return Allreduce({tensors_, reduction_, tag_, view_ ? &*view_ : nullptr, moving_ ? &*moving_ : nullptr}, group);
   }
   const auto& travel = travels_[static_cast<std::size_t>(slot.value_or(static_cast<int>(travels_.size()) - 1))];
   if (!slot) Pack(travel.memory.data());

@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "runtime/collectives/allreduce.h"
@@ -37,6 +38,13 @@ class BucketExchange {
   Pieces tensors() const { return tensors_; }
   std::size_t element() const { return SizeOf(plan_.dtype); }
 
+  /// Whether all ranks of the node reach the tensors, so that they may also lie elsewhere.
+  bool shared() const { return view_.has_value(); }
+  /// From now on tensors may move. On all ranks, or on none.
+  void LetMove(MovingPieces moving) { moving_ = std::move(moving); }
+  /// The values of tensor `index` of the plan's list are at `data`. Not while they are exchanged.
+  void Place(int index, void* data);
+
   /// Takes the tensors' values along to a slot: they may be overwritten then. Only with slots.
   void CopyIn(int slot);
   /// Combines the tensors, or what lies in `slot`, over all ranks. Collective.
@@ -64,6 +72,7 @@ class BucketExchange {
   bool narrow_;
   std::uint32_t tag_;
   std::optional<SharedView> view_;
+  std::optional<MovingPieces> moving_;
   std::vector<Travel> travels_;  ///< the slots, and one for narrowing in synchronous steps
 };
 

@@ -82,6 +82,7 @@ void Team::Build() {
       bucket_of_[static_cast<std::size_t>(tensor)] = static_cast<int>(buckets_.size());
     buckets_.emplace_back(plan, values_, settings, slots_, static_cast<std::uint32_t>(buckets_.size() + 1), *group_);
   }
+  LetTensorsMove();
   if (combined_ != nullptr) combined_->SetBuckets(plans);
   std::size_t bytes = 0;
   for (const auto& tensor : parts_.tensors) bytes += tensor.bytes();
@@ -89,6 +90,16 @@ void Team::Build() {
   submitted_.assign(parts_.tensors.size(), 0);
   waiting_.assign(buckets_.size(), 0);
   if (progress_ == Progress::kThread && !group_->alone()) thread_ = std::thread([this] { Run(); });
+}
+
+void Team::LetTensorsMove() {
+  board_.reset();
+  if (group_->channel() == nullptr || device_ != nullptr) return;
+  board_ = PieceBoard::Make(*group_->channel(), values_.size(), group_->memory().pool, group_->node());
+  if (!board_) return;
+  for (auto& bucket : buckets_) {
+    if (bucket.shared()) bucket.LetMove(board_->Next(bucket.plan().tensors.size()));
+  }
 }
 
 bool Team::Delayed(std::int64_t step) const {
@@ -132,7 +143,21 @@ void Team::Submit(int index, StreamHandle stream) {
   const std::lock_guard lock(mutex_);
   RequireOpen(index);
   Take(index, stream);
-  if (Exchanges()) changed_.notify_all();
+  WakeThread();
+}
+
+/// For a bucket, not for each tensor: on a core that the two share, it takes the program's time.
+void Team::WakeThread() {
+  if (Exchanges() && (HasWork() || Fetching())) changed_.notify_all();
+}
+
+void Team::RequireInCpuMemory(int index, const void* data) const {
+  const auto& tensor = parts_.tensors[static_cast<std::size_t>(index)];
+  if (!untouched_ && (data != nullptr || tensor.bytes() == 0)) return;
+  throw RuntimeError(SLIPWAY_ERROR_ARGUMENT,
+                     fmt::format("tensor '{}' of team '{}' {}", tensor.name, parts_.name,
+                                 untouched_ ? "lies in GPU memory: copy to it, and call slipway_submit_on_stream"
+                                            : "is to be taken from a null pointer"));
 }
 
 void Team::SubmitFrom(int index, const void* data) {
@@ -140,13 +165,8 @@ void Team::SubmitFrom(int index, const void* data) {
     const std::lock_guard lock(mutex_);
     RequireOpen(index);
   }
+  RequireInCpuMemory(index, data);
   const auto& tensor = parts_.tensors[static_cast<std::size_t>(index)];
-  if (untouched_ || (data == nullptr && tensor.bytes() > 0)) {
-    throw RuntimeError(SLIPWAY_ERROR_ARGUMENT,
-                       fmt::format("tensor '{}' of team '{}' {}", tensor.name, parts_.name,
-                                   untouched_ ? "lies in GPU memory: copy to it, and call slipway_submit_on_stream"
-                                              : "is to be copied from a null pointer"));
-  }
   if (streams_) {
     StreamingCopy(tensor.data, data, tensor.bytes());
   } else if (tensor.bytes() > 0) {
@@ -155,8 +175,26 @@ void Team::SubmitFrom(int index, const void* data) {
   Submit(index);
 }
 
-/// A tensor is final, or will be when `stream` gets there.
-void Team::Take(int index, StreamHandle stream) {
+void Team::SubmitAt(int index, void* data) {
+  const std::lock_guard lock(mutex_);
+  RequireOpen(index);
+  RequireInCpuMemory(index, data);
+  Take(index, nullptr, data);
+  WakeThread();
+}
+
+/// Where the values of a tensor are from this step on.
+void Team::Place(int index, void* data) {
+  auto& value = values_[static_cast<std::size_t>(index)];
+  if (value.data == data) return;
+  value.data = data;
+  const int bucket = bucket_of_[static_cast<std::size_t>(index)];
+  if (bucket >= 0) buckets_[static_cast<std::size_t>(bucket)].Place(index, data);
+}
+
+/// A tensor is final, or will be when `stream` gets there; it lies at `data`, or where it was registered.
+void Team::Take(int index, StreamHandle stream, void* data) {
+  if (!untouched_) Place(index, data != nullptr ? data : parts_.tensors[static_cast<std::size_t>(index)].data);
   submitted_[static_cast<std::size_t>(index)] = 1;
   ++submitted_count_;
   if (Exchanges()) StartStep();

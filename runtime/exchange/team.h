@@ -58,6 +58,9 @@ class Team {
   /// Copies `data` into tensor `index`, which lies in CPU memory, and submits it. Any thread. Errors: those of
   /// Submit().
   void SubmitFrom(int index, const void* data);
+  /// The values of tensor `index`, which lies in CPU memory, are at `data` in this step, and the result is to be
+  /// written there. Any thread. Errors: those of Submit().
+  void SubmitAt(int index, void* data);
   /// Submits what was not and completes the step. On a GPU, later work of `stream` finds the result; the calling thread
   /// does not wait for the last copies. Collective. Errors: NOT_FINITE: the step's gradients are dropped; those of the
   /// group, PartedError(DEVICE): the team cannot be used again.
@@ -110,9 +113,13 @@ class Team {
   void EndPass(bool exchanged);
   void TraceStep(StepTrace::Clock::time_point wait_start);
   void RequireOpen(int index) const;
-  void Take(int index, StreamHandle stream);
+  void RequireInCpuMemory(int index, const void* data) const;
+  void Place(int index, void* data);
+  void LetTensorsMove();
+  void Take(int index, StreamHandle stream, void* data = nullptr);
   void Count(int value);
   bool HasWork() const;
+  void WakeThread();
   bool Fetching() const { return device_ != nullptr && device_->Fetching(); }
   void FetchFromDevice(int tensor, StreamHandle stream);
   void OnDevice(const std::function<void()>& action);
@@ -159,6 +166,7 @@ class Team {
   GpuWay way_;                                              ///< how that was chosen; its tensors are in `device_`
   std::vector<TensorInfo> values_;                          ///< what is exchanged: the tensors, or their images
   std::vector<int> bucket_of_;                              ///< by value; -1: empty
+  std::unique_ptr<PieceBoard> board_;                       ///< for tensors that are submitted elsewhere
   std::vector<BucketExchange> buckets_;
   bool streams_ = false;  ///< the tensors are more than the core's cache holds
   int slots_ = 0;

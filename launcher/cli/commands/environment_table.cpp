@@ -63,6 +63,7 @@ constexpr EnvironmentVariable kVariables[] = {
     {"SLIPWAY_WAYS", kLibraries, "file that keeps which way of shared memory is fastest on a kind of node"},
     {"SLIPWAY_RANKS_PER_NODE", kLibraries, "treat so many ranks as one node, to test several nodes on one"},
     {"SLIPWAY_SHARED_MEMORY_LIMIT", kLibraries, "most shared memory of a rank, such as `8GiB`; `0`: none"},
+    {"SLIPWAY_TORCH_MEMORY", kLibraries, "`0`: PyTorch makes no gradients in shared memory; they are copied there"},
     {"SLIPWAY_MPI_CHECK", kLibraries, "`0`: programs with the other MPI may run as ranks that are alone"},
     {"SLIPWAY_LIBRARY", kLibraries, "the libslipway that the Python package loads"},
     {"SLIPWAY_READER_LIBRARY", kLibraries, "the batch reader that the Python package loads"},

@@ -44,16 +44,10 @@ def call(name, *arguments):
         Ending.exiting = False  # it was caught: the program goes on
 
 
-def submit(team, index, stream=0):
-    """slipway_submit_on_stream, the one that any thread may call at any time."""
+def call_beside(name, *arguments):
+    """As call(), for functions that any thread may call at any time."""
     library = _library.library()
-    check(library, library.slipway_submit_on_stream(team, index, stream))
-
-
-def submit_from(team, index, address):
-    """slipway_submit_from, at any time as well."""
-    library = _library.library()
-    check(library, library.slipway_submit_from(team, index, address))
+    check(library, getattr(library, name)(*arguments))
 
 
 def free_later(address):
@@ -65,8 +59,8 @@ def ask(name, *arguments):
     return getattr(_library.library(), name)(*arguments)
 
 
-def int_from(name, *arguments):
+def int_from(name, *arguments, by=call):
     """Calls a function whose last argument is an int to fill."""
     result = ctypes.c_int()
-    call(name, *arguments, ctypes.byref(result))
+    by(name, *arguments, ctypes.byref(result))
     return result.value

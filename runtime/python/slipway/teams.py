@@ -27,6 +27,7 @@ class Team:
         self.name = name
         self._text = name.encode()
         self._indices = {}
+        self._elsewhere = []  # the library writes to them until wait() returns
         pairs = named(arrays)
         self.arrays = [array for _, array in pairs]
         for index, (array_name, array) in enumerate(pairs):
@@ -54,19 +55,34 @@ class Team:
             if array not in self._indices:
                 raise ArgumentError(f"team '{self.name}' has no array '{array}'")
             array = self._indices[array]
-        _calls.submit(self._text, array, self._stream())
+        _calls.call_beside("slipway_submit_on_stream", self._text, array, self._stream())
 
     def submit_from(self, index, array):
         """Copies `array` into that of this index, which lies in CPU memory, and submits that. Local."""
+        self._require_like(index, array)
+        _calls.call_beside("slipway_submit_from", self._text, index, memory_of(array, False).address)
+
+    def submit_at(self, index, array):
+        """Submits `array` in this step instead of that of this index; the result comes to `array`. Local.
+
+        In memory of alloc() it is exchanged where it lies; elsewhere, copied by parts.
+        """
+        self._require_like(index, array)
+        _calls.call_beside("slipway_submit_at", self._text, index, memory_of(array).address)
+        self._elsewhere.append(array)
+
+    def _require_like(self, index, array):
         own = self.arrays[index]
         if tuple(array.shape) != tuple(own.shape) or array.dtype != own.dtype:
             raise MismatchError(f"team '{self.name}': array {index} is of shape {tuple(own.shape)} and {own.dtype}, and "
-                                f"what is copied to it of {tuple(array.shape)} and {array.dtype}")
-        _calls.submit_from(self._text, index, memory_of(array, False).address)
+                                f"what is submitted for it of {tuple(array.shape)} and {array.dtype}")
 
     def wait(self):
         """Submits what was not, and returns when the arrays hold the result of this step. Collective."""
-        _calls.call("slipway_wait_on_stream", self._text, self._stream())
+        try:
+            _calls.call("slipway_wait_on_stream", self._text, self._stream())
+        finally:
+            self._elsewhere.clear()
 
     def _stream(self):
         return stream_of(self.arrays[0]) if self.arrays and is_torch(self.arrays[0]) else 0

@@ -5,7 +5,8 @@
     slipway.torch.broadcast_parameters(model.state_dict())
     slipway.torch.broadcast_optimizer_state(optimizer)
 
-The gradients of all parameters lie in one block of slipway_alloc memory, so that nothing is copied for the exchange.
+The gradients of all parameters lie in one block of slipway_alloc memory, so that nothing is copied for the exchange. On
+a CPU, torch makes large ones there: slipway.torch_training.gradient_memory.
 Those of parameters on a GPU lie in one block there, and travel through pinned memory of the CPU.
 
 Importing this module also registers the backend "slipway" of torch.distributed: slipway.torch_backend.
@@ -22,13 +23,14 @@ from slipway.memory import Block
 from slipway.teams import Team
 from slipway.torch_backend.exchange import is_dense
 from slipway.torch_training.batch_norm import SyncBatchNorm
+from slipway.torch_training.gradient_memory import GradientMemory
 from slipway.torch_training.scaler import GradScaler
 
 __all__ = ["DistributedOptimizer", "GradScaler", "SyncBatchNorm", "broadcast_optimizer_state", "broadcast_parameters"]
 
 torch_backend.register()
 
-_ALIGNMENT = 64
+_ALIGNMENT = 64  # what torch asks of memory for a tensor
 _team_numbers = itertools.count(1)
 
 
@@ -39,38 +41,71 @@ class _Slot:
         self.name = name
         self.parameter = parameter
         self.view = view
+        self.result = view  # what the exchange changes in this step
         self.passes = 0  # backward passes since the last exchange
         self.submitted = False
 
-    def hand_over(self, team, index):
-        """Submits the gradient with a copy by the library, and makes the view the gradient. False: nothing was done.
+    def submit(self, team, index, memory, sparse_as_dense):
+        """Submits the gradient, with one copy at most."""
+        if not self._hand_over(team, index, memory):
+            self._gather(sparse_as_dense, memory)
+            team.submit(index) if self.result is self.view else team.submit_at(index, self.result)
+
+    def _hand_over(self, team, index, memory):
+        """Submits it where it lies, or with a copy by the library. False: nothing was done.
 
         The library copies past the caches, in one thread; where torch has several for it, those are faster.
         """
         gradient = self.parameter.grad
         if (gradient is None or gradient is self.view or gradient.layout != torch.strided or not is_dense(gradient)
-                or gradient.device.type != "cpu" or torch.get_num_threads() > 1):
+                or gradient.device.type != "cpu" or gradient.requires_grad):
+            return False
+        if memory is not None and memory.holds(gradient) and memory.is_alone(gradient):
+            team.submit_at(index, gradient)
+            self.result = gradient
+            return True
+        if torch.get_num_threads() > 1 or not self._owns_view(memory):
             return False
         team.submit_from(index, gradient)
-        self.parameter.grad = self.view
+        self.parameter.grad = self.result = self.view
         return True
 
-    def gather(self, sparse_as_dense):
-        """Brings the gradient into the view, and makes the view the gradient."""
+    def _owns_view(self, memory):
+        return memory is None or memory.take(self.view)
+
+    def _gather(self, sparse_as_dense, memory):
+        """Brings the gradient into the view, or elsewhere while that holds another one, and makes that the gradient."""
         gradient = self.parameter.grad
-        if gradient is self.view:
-            return
+        if gradient is not self.view:
+            self.result = self.view if self._owns_view(memory) else torch.empty_like(self.view)
+            self._fill(self.result, gradient, sparse_as_dense)
+        else:
+            self.result = self.view
+        self.parameter.grad = self.result
+
+    def _fill(self, target, gradient, sparse_as_dense):
         with torch.no_grad():
             if gradient is None:
-                self.view.zero_()
+                target.zero_()
             elif not gradient.is_sparse:
-                self.view.copy_(gradient)
+                target.copy_(gradient)
             elif sparse_as_dense:
-                self.view.copy_(gradient.to_dense())
+                target.copy_(gradient.to_dense())
             else:
                 raise NotSupportedError(f"the gradient of '{self.name}' is sparse; set sparse=False, or "
                                         "sparse_as_dense=True here")
-        self.parameter.grad = self.view
+
+    def end_step(self):
+        self.parameter.grad, self.result = self.result, self.view
+        self.passes, self.submitted = 0, False
+
+    def clear(self, set_to_none):
+        """The gradient, of whichever memory."""
+        if set_to_none:
+            self.parameter.grad = None
+        elif self.parameter.grad is not None:
+            with torch.no_grad():
+                self.parameter.grad.zero_()
 
 
 def _called_after_accumulation(parameter, function):
@@ -101,15 +136,12 @@ def _named_trained(optimizer, named_parameters):
 
 
 def _place(named):
-    """A slot for each parameter, in one block without gaps inside one dtype: shared memory, or memory of the GPU."""
+    """A slot for each parameter, in one block: shared memory, or memory of the GPU."""
     device = _device_of(named)
     offsets, size = {}, 0
-    for dtype in dict.fromkeys(p.dtype for _, p in named):
-        size = -(-size // _ALIGNMENT) * _ALIGNMENT
-        for name, p in named:
-            if p.dtype == dtype:
-                offsets[name] = size
-                size += p.numel() * p.element_size()
+    for name, p in named:
+        offsets[name] = size
+        size += -(-p.numel() * p.element_size() // _ALIGNMENT) * _ALIGNMENT
     if device.type == "cpu":
         block = Block(size)
         flat = block.torch((block.size,), torch.uint8)
@@ -167,7 +199,10 @@ class DistributedOptimizer(torch.optim.Optimizer):
         self._slots, self._flat = _place(_named_trained(optimizer, named_parameters))
         if not self._slots:
             raise ArgumentError("the optimizer has no parameter that requires a gradient")
+        self._memory = GradientMemory.of(self._slots)
         self._watched = True
+        self._left = len(self._slots)  # to be submitted in this step
+        self._fresh = None  # index and slot of the one that backward has just made
         self._exchanged = self._skip = False
         self.delivered = True
         self._settings = settings
@@ -192,6 +227,9 @@ class DistributedOptimizer(torch.optim.Optimizer):
                 raise StateError(
                     f"the gradient of '{slot.name}' was computed again before step(): set backward_passes_per_step to "
                     "the number of backward passes, or run those that are not for this optimizer within no_sync()")
+            if self._memory is not None and not self._memory.lending:
+                self._memory.begin()
+            self._submit_fresh()
             self._exchanged = False
             slot.passes += 1
             if slot.passes == self._passes:
@@ -199,26 +237,43 @@ class DistributedOptimizer(torch.optim.Optimizer):
         return gradient_is_made
 
     def _submit(self, index, slot):
+        gradient = slot.parameter.grad
+        if self._memory is not None and gradient is not None and self._memory.holds(gradient):
+            self._fresh = index, slot  # until backward no longer uses it
+        else:
+            slot.submit(self.team, index, self._memory, self._sparse_as_dense)
         slot.submitted = True
-        if not slot.hand_over(self.team, index):
-            slot.gather(self._sparse_as_dense)
-            self.team.submit(index)
+        self._left -= 1
+        if self._left == 0:
+            self._end_lending()
+
+    def _submit_fresh(self):
+        if self._fresh is not None:
+            (index, slot), self._fresh = self._fresh, None
+            slot.submit(self.team, index, self._memory, self._sparse_as_dense)
+
+    def _end_lending(self):
+        if self._memory is not None:
+            self._memory.end()
 
     def synchronize(self):
         """Exchanges what backward has made: p.grad then holds the mean, to be clipped for example. Collective.
 
         After a NotFiniteError the step is dropped on all ranks; call zero_grad() and go on.
         """
-        for slot in self._slots:
+        self._end_lending()
+        for index, slot in enumerate(self._slots):
+            self._submit_fresh()
             if not slot.submitted:
-                slot.gather(self._sparse_as_dense)
+                self._submit(index, slot)
+        self._submit_fresh()
         self.delivered = True  # zero_grad() clears what an error leaves
         try:
             self.delivered = self._wait()
         finally:
+            self._left = len(self._slots)
             for slot in self._slots:
-                slot.passes, slot.submitted = 0, False
-                slot.parameter.grad = slot.view
+                slot.end_step()
         self._exchanged = True
 
     def step(self, closure=None):
@@ -267,10 +322,14 @@ class DistributedOptimizer(torch.optim.Optimizer):
             return
         if set_to_none is None:
             set_to_none = _clears_by_default(self._optimizer)
-        if not set_to_none:
-            self._flat.zero_()
+        if set_to_none or self._memory is not None:
+            # What is freed last, torch takes first: the next gradients lie as these do.
+            for slot in reversed(self._slots):
+                slot.clear(set_to_none)
+            return
+        self._flat.zero_()
         for slot in self._slots:
-            slot.parameter.grad = None if set_to_none else slot.view
+            slot.parameter.grad = slot.view
 
     def exchange_settings(self):
         """Those given here, and what the configuration says of gradients. Local."""
@@ -291,6 +350,8 @@ class DistributedOptimizer(torch.optim.Optimizer):
     def close(self):
         """Ends the exchange, so that the model can be wrapped again. Collective."""
         self._watched = False
+        if self._memory is not None:
+            self._memory.close()
         self.team.unregister()
 
     # What an optimizer is asked for, the wrapped one answers.

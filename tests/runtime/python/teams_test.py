@@ -59,6 +59,22 @@ def test_an_array_is_copied_from_elsewhere_and_submitted(job):
     team.unregister()
 
 
+@pytest.mark.parametrize("shared", [True, False])
+def test_an_array_is_submitted_where_it_lies(job, shared):
+    usual = job.alloc(1000)
+    team = job.Team("there", [usual])
+    for step in range(3):
+        there = job.alloc(1000) if shared and step != job.rank() else np.empty(1000, np.float32)
+        there[:] = job.rank() + step
+        team.submit_at(0, there)
+        team.wait()
+        assert there.tolist() == [(job.size() - 1) / 2 + step] * 1000
+        assert not usual.any()
+    with pytest.raises(MismatchError, match="array 0 is of shape"):
+        team.submit_at(0, np.zeros(999, np.float32))
+    team.unregister()
+
+
 def test_delayed_gradients_come_one_step_later(job):
     array = job.alloc(3)
     team = job.Team("delayed", [array], total_steps=6, mode="delayed", lag=1, sync_first=1)
