@@ -16,6 +16,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path(os.environ["SLIPWAY_BUILD"])
 PAGES = ("tutorials/first-own-program.md", "how-to/train-your-own-program.md", "how-to/train-a-c-or-cpp-program.md",
          "how-to/checkpoint-and-resume-your-program.md", "how-to/train-in-mixed-precision.md",
+         "how-to/average-the-weights.md",
          "coming-from/horovod.md", "coming-from/cray-plugin.md")
 BLOCK = re.compile(r"(?:<!-- (?P<what>file|build): (?P<name>\S+) -->\n)?"
                    r"^(?P<indent> *)```(?P<language>\w*)\n(?P<text>.*?)^(?P=indent)```$",

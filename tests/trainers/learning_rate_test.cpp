@@ -30,6 +30,18 @@ TEST(LearningRate, RisesEvenlyInTheWarmUp) {
   EXPECT_DOUBLE_EQ(rate.At(20, kSteps, kEpochs, 512), 0.2);
 }
 
+TEST(LearningRate, WarmsUpOverTheSameRecordsOnAnyNumberOfRanks) {
+  const LearningRate rate{0.1, "none", 256, 2, "constant"};
+  constexpr std::int64_t kRecords = 960;  // of an epoch
+  for (const std::int64_t ranks : {1, 2, 4}) {
+    const auto global = 24 * ranks;
+    const auto steps = kRecords / global;
+    const auto step_after_epoch = steps - 1;
+    EXPECT_DOUBLE_EQ(rate.At(step_after_epoch, steps, kEpochs, global), 0.05) << ranks;
+    EXPECT_DOUBLE_EQ(rate.At(2 * steps, steps, kEpochs, global), 0.1) << ranks;
+  }
+}
+
 TEST(LearningRate, FallsAfterTheWarmUpToNothing) {
   const LearningRate cosine{1, "none", 64, 1, "cosine"};
   EXPECT_DOUBLE_EQ(cosine.At(10, kSteps, kEpochs, 64), 1);

@@ -1,10 +1,11 @@
-// Steps of an optimizer on numbers from standard input, for a test that knows what must come out.
+// Steps of an optimizer, and the averages of its weights, on numbers from standard input, for a test that knows what
+// must come out.
 //
 //   optimizer_steps --optimizer lamb ... < {"weights": [[1, 2]], "bias": [1], "steps": [{"rate": 0.1, "weights": [[1,
 //   1]],
 //                                           "bias": [0]}, ...]}
 //
-// Answers with weights and bias after each step.
+// Answers with weights and bias after each step, and their averages.
 
 #include <ATen/ATen.h>
 
@@ -14,6 +15,7 @@
 
 #include "trainers/common/arguments.h"
 #include "trainers/common/optimizers.h"
+#include "trainers/common/weight_average.h"
 
 namespace {
 
@@ -46,12 +48,17 @@ int main(int argc, char** argv) {
   auto weights = Matrix(input["weights"]).requires_grad_(true);
   auto bias = Vector(input["bias"]).requires_grad_(true);
   const auto optimizer = trainers::MakeOptimizer(arguments, {weights, bias});
+  trainers::WeightAverage average(arguments.ema, {weights, bias});
+  const auto both = [&] { return json{{"weights", ValuesOf(weights.detach())}, {"bias", ValuesOf(bias.detach())}}; };
   json answer = json::array();
   for (const auto& step : input["steps"]) {
     weights.mutable_grad() = Matrix(step["weights"]);
     bias.mutable_grad() = Vector(step["bias"]);
     optimizer->Step(step["rate"].get<double>());
-    answer.push_back({{"weights", ValuesOf(weights.detach())}, {"bias", ValuesOf(bias.detach())}});
+    average.Update();
+    answer.push_back(both());
+    const trainers::AveragedWeights averaged(&average);
+    answer.back()["averaged"] = both();
   }
   std::cout << answer.dump() << '\n';
 }

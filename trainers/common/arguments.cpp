@@ -37,13 +37,18 @@ void AddCommonOptions(OptionList& options, Arguments& arguments, const std::stri
   options.AddNumber("trust", "trust coefficient: the step of each tensor follows its norm; 0 = it does not (0)",
                     arguments.trust, 0.0, 1e3);
   options.AddInt("trust_clip", "1: LARC, never beyond the learning rate; 0: LARS (1)", arguments.trust_clip, 0, 1);
+  options.AddNumber("ema", "decay of the averaged weights, which are evaluated; 0 = they are not averaged (0)",
+                    arguments.ema, 0.0, 0.999999);
   options.AddInt("seed", fmt::format("of the first weights and of the order of the {} (1)", records), arguments.seed, 0,
                  std::int64_t{1} << 53);
   options.AddInt("train_" + records, "train on the first so many only; 0 = all (0)", arguments.train_records, 0,
                  std::int64_t{1} << 40);
   options.AddInt("report_every", "steps between reports of the loss, the mean over ranks (10)", arguments.report_every,
                  1, 1'000'000'000);
-  options.AddWord("precision", "of training passes: fp32 or bf16 (fp32)", arguments.precision, {"fp32", "bf16"});
+  options.AddWord("precision", "of training passes: fp32, bf16, or on GPUs fp16 (fp32)", arguments.precision,
+                  {"fp32", "bf16", "fp16"});
+  options.AddNumber("loss_scale", "first factor of the loss; 0 = 65536 with fp16, else losses are not scaled (0)",
+                    arguments.loss_scale, 0.0, 3e38);
   options.AddWord("device", "that computes: auto (a GPU if there is one), cpu or cuda (auto)", arguments.device,
                   {"auto", "cpu", "cuda"});
   options.AddInt("threads", "for libtorch (1)", arguments.threads, 1, 1024);

@@ -21,10 +21,12 @@ struct Arguments {
   double weight_decay = 0;
   double trust = 0;                 ///< trust coefficient of LARC or LARS; 0: neither
   std::int64_t trust_clip = 1;      ///< 1: LARC, at most the learning rate; 0: LARS
+  double ema = 0;                   ///< decay of the averaged weights; 0: weights are not averaged
   std::int64_t seed = 1;            ///< of the first weights and of the order of the records
   std::int64_t report_every = 10;   ///< steps between reports of the loss
   std::int64_t train_records = 0;   ///< train on the first so many only; 0 = all
-  std::string precision = "fp32";   ///< of forward and backward passes: fp32, bf16
+  std::string precision = "fp32";   ///< of forward and backward passes: fp32, bf16, fp16
+  double loss_scale = 0;            ///< first factor of the loss; 0: 65536 with fp16, else losses are not scaled
   std::string device = "auto";      ///< that computes: auto, cpu, cuda
   std::int64_t threads = 1;         ///< for libtorch
   std::int64_t reader_threads = 1;  ///< that prepare batches

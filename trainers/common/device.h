@@ -1,14 +1,14 @@
-/// Where the network computes: the option `device`.
+/// Where the network computes: the options `device` and `precision`.
 #pragma once
 
 #include <c10/core/Device.h>
 
-#include <string>
+#include "trainers/common/arguments.h"
 
 namespace trainers {
 
-/// `word`: auto (a GPU if libtorch sees one), cpu or cuda. Of several GPUs the ranks of a node take turns.
-/// Errors: UsageError when libtorch sees no GPU and `word` is cuda.
-at::Device ChosenDevice(const std::string& word, int local_rank);
+/// By `device`: auto (a GPU if libtorch sees one), cpu or cuda. Of several GPUs the ranks of a node take turns.
+/// Errors: UsageError when libtorch sees no GPU and `device` is cuda or `precision` fp16.
+at::Device ChosenDevice(const Arguments& arguments, int local_rank);
 
 }  // namespace trainers

@@ -16,11 +16,16 @@ using nlohmann::json;
 
 json ToJson(const Progress& progress) {
   const auto& train = progress.train;
-  return {{"epoch", progress.epoch},
-          {"step_in_epoch", progress.step_in_epoch},
-          {"step", progress.step},
-          {"shares", progress.shares},
-          {"train", {{"loss", train.loss}, {"measures", train.measures}, {"records", train.records}}}};
+  json document = {{"epoch", progress.epoch},
+                   {"step_in_epoch", progress.step_in_epoch},
+                   {"step", progress.step},
+                   {"shares", progress.shares},
+                   {"train", {{"loss", train.loss}, {"measures", train.measures}, {"records", train.records}}}};
+  if (progress.average_updates) document["average_updates"] = *progress.average_updates;
+  if (const auto& scale = progress.loss_scale) {
+    document["loss_scale"] = {{"factor", scale->factor}, {"steps", scale->steps}};
+  }
+  return document;
 }
 
 std::int64_t Count(const json& document, const char* name) {
@@ -38,6 +43,10 @@ Progress ProgressFromJson(const json& document) {
   const auto& train = document.at("train");
   progress.train = {train.at("loss").get<double>(), train.at("measures").get<std::vector<double>>(),
                     train.at("records").get<double>()};
+  if (document.contains("average_updates")) progress.average_updates = Count(document, "average_updates");
+  if (const auto scale = document.find("loss_scale"); scale != document.end()) {
+    progress.loss_scale = {scale->at("factor").get<double>(), Count(*scale, "steps")};
+  }
   return progress;
 }
 

@@ -3,9 +3,12 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
+
+#include "trainers/common/loss_scale.h"
 
 namespace trainers {
 
@@ -29,6 +32,10 @@ struct Progress {
   Sums train;  ///< of this epoch so far, over all ranks
   /// EpochPosition::shares, of what step_in_epoch counts in.
   std::uint32_t shares = 0;
+  /// Updates of the averaged weights; nothing where weights are not averaged.
+  std::optional<std::int64_t> average_updates;
+  /// Nothing where losses are not scaled.
+  std::optional<LossScale> loss_scale;
 };
 
 /// The step inside an epoch says which records are done only while the nodes hold the same records.

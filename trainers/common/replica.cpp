@@ -63,6 +63,15 @@ Replica::~Replica() {
 }
 
 std::vector<at::Tensor> Replica::parameters() const { return (*model_)->parameters(); }
+
+std::vector<at::Tensor> Replica::Weights() const {
+  auto weights = parameters();
+  for (const auto& buffer : (*model_)->buffers()) {
+    if (buffer.scalar_type() == torch::kFloat32) weights.push_back(buffer);
+  }
+  return weights;
+}
+
 at::Tensor Replica::Forward(const at::Tensor& input) { return (*model_)->forward(input); }
 void Replica::Train() { (*model_)->train(); }
 
@@ -111,6 +120,11 @@ bool Replica::BackwardAndExchange(const at::Tensor& loss) {
   Check(slipway_delivered(kTeam, &delivered));
   clear_ = delivered != 0;
   return clear_;
+}
+
+bool Replica::Unscale(double factor) {
+  gradients_.mul_(1 / factor);
+  return gradients_.isfinite().all().item<bool>();
 }
 
 void Replica::Evaluate() {

@@ -31,6 +31,8 @@ class Replica {
   ~Replica();
 
   std::vector<at::Tensor> parameters() const;
+  /// Parameters, then running statistics of normalisation layers.
+  std::vector<at::Tensor> Weights() const;
   at::Tensor Forward(const at::Tensor& input);
   void Train();
   /// Running statistics of normalisation layers differ between ranks during training; this takes those of rank 0.
@@ -40,6 +42,10 @@ class Replica {
   /// The backward pass and the exchange. True when there are gradients to apply. False in passes that only accumulate,
   /// and in the first ones of a delayed exchange. Collective.
   bool BackwardAndExchange(const at::Tensor& loss);
+
+  /// Divides the gradients by the factor of their loss. False when one is not finite: the same on all ranks, because
+  /// they hold the same gradients after the exchange.
+  bool Unscale(double factor);
 
   /// Fails when a rank has other weights. Collective.
   void CheckMatch() { session_.CheckMatch(weights_); }

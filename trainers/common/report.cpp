@@ -31,13 +31,20 @@ void Report::Begin(const Beginning& beginning, const Arguments& arguments) {
   const auto& share = beginning.share;
   Line(fmt::format("{} parameters", WithCommas(beginning.parameters)));
   Line(fmt::format(
-      "{} training and {} validation {}, {} a step on {} {}{}, {} with lr {}", beginning.training_records,
+      "{} training and {} validation {}, {} a step on {} {}{}, {} with lr {}{}", beginning.training_records,
       beginning.validation_records, task_.records(), share.Global(), share.ranks, share.ranks == 1 ? "rank" : "ranks",
-      share.passes == 1 ? "" : fmt::format(" in {} passes", share.passes), arguments.optimizer, arguments.rate.base));
+      share.passes == 1 ? "" : fmt::format(" in {} passes", share.passes), arguments.optimizer, arguments.rate.base,
+      arguments.ema > 0 ? fmt::format(", weights averaged with decay {}", arguments.ema) : ""));
   Value("parameters", static_cast<double>(beginning.parameters));
 }
 
-void Report::GoOn() { Line(fmt::format("continuing at epoch {}, step {}", progress_.epoch + 1, progress_.step)); }
+void Report::GoOn(const Arguments& arguments) {
+  Line(fmt::format("continuing at epoch {}, step {}", progress_.epoch + 1, progress_.step));
+  const bool averages = arguments.ema > 0;
+  if (averages == progress_.average_updates.has_value()) return;
+  Line(averages ? "the checkpoint holds no averaged weights: the average begins with its weights"
+                : "the averaged weights of the checkpoint are left out: ema is 0");
+}
 
 void Report::Value(const std::string& name, double value) {
   const auto part = static_cast<double>(progress_.step_in_epoch) / static_cast<double>(steps_per_epoch_);

@@ -36,7 +36,8 @@ class Report {
   Report(const Task& task, slipway::client::Session& session, const Progress& progress, std::int64_t steps_per_epoch);
 
   void Begin(const Beginning& beginning, const Arguments& arguments);
-  void GoOn();
+  /// From a checkpoint, with its progress.
+  void GoOn(const Arguments& arguments);
   /// "train_loss" ...
   void Value(const std::string& name, double value);
   void Epoch(const Sums& train, const std::optional<Evaluated>& validation, const Pace& pace);

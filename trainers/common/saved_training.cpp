@@ -55,9 +55,12 @@ void SavedTraining::Write(const Progress& progress) {
   const fs::path directory = session_.BeginCheckpoint(progress.step);
   if (session_.rank() == 0) {
     parts_.replica.Save(directory / "model.pt");
+    SaveAverage(directory / "averaged.pt");
     parts_.optimizer.Save(directory / "optimizer.pt");
     WriteBytes(directory / "exchange.bin", exchange);
-    WriteProgress(directory / "progress.json", progress, course_);
+    auto written = progress;
+    written.average_updates = parts_.average != nullptr ? std::optional(parts_.average->updates()) : std::nullopt;
+    WriteProgress(directory / "progress.json", written, course_);
   }
   session_.CommitCheckpoint(progress.step, static_cast<double>(progress.epoch));
   written_ = std::chrono::steady_clock::now();
@@ -76,9 +79,24 @@ std::optional<Progress> SavedTraining::Restore() {
   if (directory.empty()) return {};
   auto progress = ReadProgress(directory / "progress.json", course_);
   parts_.replica.Load(directory / "model.pt");
+  RestoreAverage(progress, directory / "averaged.pt");
   parts_.optimizer.Load(directory / "optimizer.pt");
   RestoreExchange(parts_.replica, directory / "exchange.bin");
   return progress;
+}
+
+void SavedTraining::SaveAverage(const fs::path& file) {
+  if (parts_.average == nullptr) return;
+  const AveragedWeights averaged(parts_.average);
+  parts_.replica.Save(file);
+}
+
+void SavedTraining::RestoreAverage(const Progress& progress, const fs::path& file) {
+  if (parts_.average == nullptr) return;
+  if (!progress.average_updates) return parts_.average->Restart();
+  const AveragedWeights averaged(parts_.average);
+  parts_.replica.Load(file);
+  parts_.average->Continue(*progress.average_updates);
 }
 
 }  // namespace trainers

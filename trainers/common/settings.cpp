@@ -73,6 +73,16 @@ void ReadAccumulate(const json& config, Settings& settings) {
   if (settings.accumulate < 1) throw UsageError("SLIPWAY_CONFIG: gradients.accumulate is 0: must be 1 or more");
 }
 
+/// Clipping would see scaled gradients, the check would end the training at an overflow, and delayed gradients have an
+/// older scale.
+std::string Unscalable(const json& config) {
+  const auto gradients = config.value("gradients", json::object());
+  const auto is = [&](const char* name, const json& value) { return gradients.value(name, json()) == value; };
+  if (is("mode", "delayed")) return "gradients.mode: delayed";
+  if (gradients.value("clip_norm", json()).is_number()) return "gradients.clip_norm";
+  return is("check_finite", true) ? "gradients.check_finite" : "";
+}
+
 std::map<std::string, std::string> ReadParameters() {
   std::map<std::string, std::string> parameters;
   const auto document = ReadObject("SLIPWAY_PARAMS");
@@ -99,6 +109,7 @@ Settings ReadSettings() {
   const auto config = ReadObject("SLIPWAY_CONFIG");
   ReadValidation(config, settings);
   ReadAccumulate(config, settings);
+  settings.unscalable = Unscalable(config);
   settings.checkpoint_every_s = ConfigValue<double>(config, "checkpoint", "every_s", "a number", &json::is_number);
   return settings;
 }

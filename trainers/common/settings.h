@@ -15,6 +15,7 @@ struct Settings {
   double validation_fraction = 0.1;
   std::uint64_t validation_seed = 1;
   std::int64_t accumulate = 1;               ///< backward passes for one exchange: gradients.accumulate
+  std::string unscalable;                    ///< a setting of the exchange that scaled losses do not go with, or empty
   std::optional<double> checkpoint_every_s;  ///< beside the one at the end of each epoch
   bool checkpoints = false;                  ///< there is a place for them
   std::filesystem::path run_folder;          ///< for predictions; empty: none are written

@@ -6,6 +6,7 @@
 
 #include <chrono>
 #include <cmath>
+#include <memory>
 #include <optional>
 #include <stdexcept>
 #include <utility>
@@ -21,6 +22,7 @@
 #include "trainers/common/saved_training.h"
 #include "trainers/common/step_share.h"
 #include "trainers/common/usage_error.h"
+#include "trainers/common/weight_average.h"
 
 namespace trainers {
 namespace {
@@ -34,13 +36,13 @@ const Arguments& WithSeed(const Arguments& arguments) {
   return arguments;
 }
 
-/// While it lives, this thread computes in bf16 what libtorch holds to be safe in it; weights stay in fp32.
+/// While it lives, this thread computes in bf16 or fp16 what libtorch holds to be safe in it; weights stay in fp32.
 class Autocast {
  public:
-  Autocast(const std::string& precision, at::Device device) : is_on_(precision == "bf16"), on_gpu_(device.is_cuda()) {
+  Autocast(const std::string& precision, at::Device device) : is_on_(precision != "fp32"), on_gpu_(device.is_cuda()) {
     if (!is_on_) return;
     at::autocast::set_autocast_cpu_dtype(at::kBFloat16);
-    at::autocast::set_autocast_gpu_dtype(at::kBFloat16);
+    at::autocast::set_autocast_gpu_dtype(precision == "fp16" ? at::kHalf : at::kBFloat16);
     SetEnabled(true);
   }
   Autocast(const Autocast&) = delete;
@@ -60,6 +62,19 @@ class Autocast {
   bool is_on_;
   bool on_gpu_;
 };
+
+/// What a training begins with. Errors: UsageError when the exchange does what scaled losses do not go with.
+Progress FirstProgress(const Arguments& arguments, const Settings& settings) {
+  Progress progress;
+  if (!ScalesLosses(arguments)) return progress;
+  if (!settings.unscalable.empty()) {
+    throw UsageError(
+        fmt::format("scaled losses (--precision fp16, --loss_scale) do not go with {}: leave one of them out",
+                    settings.unscalable));
+  }
+  progress.loss_scale = FirstLossScale(arguments);
+  return progress;
+}
 
 /// Optimizer steps of an epoch; all that are begun where records repeat. Errors: UsageError when there are none.
 std::int64_t StepsOf(const Records& records, const StepShare& share, const Task& task) {
@@ -92,12 +107,15 @@ class Trainer {
         settings_(settings),
         session_(session),
         share_(ShareStep(arguments, settings.accumulate, session.size())),
-        device_(ChosenDevice(arguments.device, session.local_rank())),
+        device_(ChosenDevice(arguments, session.local_rank())),
         records_(Records::ForTraining(task, settings, arguments, Batches(), session)),
         steps_(StepsOf(records_, share_, task)),
         replica_(task, session, steps_ * arguments.epochs, device_),
         optimizer_(MakeOptimizer(arguments, replica_.parameters())),
-        saved_(settings, session, {replica_, *optimizer_}, CourseOf(task, arguments, settings, share_, records_)),
+        average_(arguments.ema > 0 ? std::make_unique<WeightAverage>(arguments.ema, replica_.Weights()) : nullptr),
+        progress_(FirstProgress(arguments, settings)),
+        saved_(settings, session, {replica_, *optimizer_, average_.get()},
+               CourseOf(task, arguments, settings, share_, records_)),
         report_(task, session, progress_, steps_) {
     // Before any training: a set that cannot be read should not cost hours.
     if (settings.validation_fraction > 0) {
@@ -118,6 +136,8 @@ class Trainer {
       if (IsAtLimit()) return Ending::kAtLimit;
     }
     replica_.CheckMatch();
+    const AveragedWeights averaged(average_.get());
+    if (average_) replica_.CheckMatch();
     report_.Value("replicas_match", 1);
     if (test_) {
       report_.Test(Evaluate(task_, replica_, *test_, session_));
@@ -133,6 +153,7 @@ class Trainer {
     auto restored = saved_.Restore();
     if (restored) {
       RequireSameShares(*restored, records_.shares());
+      if (!restored->loss_scale || !progress_.loss_scale) restored->loss_scale = progress_.loss_scale;
       progress_ = std::move(*restored);
     }
     progress_.shares = records_.shares();
@@ -141,7 +162,7 @@ class Trainer {
     report_.Begin({replica_.parameter_count(), records_.count(), validation_ ? validation_->count() : 0, share_},
                   arguments_);
     if (device_.is_cuda()) report_.Line("computing on " + device_.str());
-    if (restored) report_.GoOn();
+    if (restored) report_.GoOn(arguments_);
     WriteFacts();
     records_.Begin(progress_.epoch, progress_.step_in_epoch * share_.passes);
   }
@@ -207,16 +228,33 @@ class Trainer {
       const auto batch_loss = task_.Loss(outputs, batch.target);
       const auto value = batch_loss.item<double>();
       if (!std::isfinite(value)) FailOn(batch, value);
-      has_gradients = replica_.BackwardAndExchange(batch_loss);
+      const auto& scale = progress_.loss_scale;
+      has_gradients = replica_.BackwardAndExchange(scale ? batch_loss * scale->factor : batch_loss);
       AddBatch(train_sums_, task_, value, outputs.detach(), batch.target);
       loss += value / static_cast<double>(share_.passes);
     }
-    if (has_gradients) {
+    if (has_gradients && UnscaleGradients()) {
       optimizer_->Step(arguments_.rate.At(progress_.step, steps_, arguments_.epochs, share_.Global()));
+      if (average_) average_->Update();
     }
     ++progress_.step;
     ++progress_.step_in_epoch;
     ReportNowAndThen(loss);
+  }
+
+  /// False when a gradient overflowed: the step is left out, on all ranks.
+  bool UnscaleGradients() {
+    auto& scale = progress_.loss_scale;
+    if (!scale) return true;
+    const bool finite = replica_.Unscale(scale->factor);
+    scale->Update(!finite);
+    if (finite) return true;
+    report_.Line(fmt::format("a gradient overflowed at step {}: the step is left out, losses are now scaled by {}",
+                             progress_.step, scale->factor));
+    if (scale->factor >= LossScale::kLeast) return false;
+    throw std::runtime_error(fmt::format(
+        "gradients are not finite at step {}, however losses are scaled: try a smaller learning rate than {}",
+        progress_.step, arguments_.rate.base));
   }
 
   /// Of training: the outputs are fp32.
@@ -249,6 +287,7 @@ class Trainer {
     const auto folder = WantsPredictions() ? settings_.run_folder : std::filesystem::path();
     const auto epoch = progress_.epoch + 1;
     log_.StartEvaluation(epoch);
+    const AveragedWeights averaged(average_.get());
     auto evaluated = Evaluate(task_, replica_, *validation_, session_, folder);
     log_.StopEvaluation(epoch, task_.classes() > 0 ? "eval_accuracy" : "eval_error", evaluated.sums.Mean(0));
     return evaluated;
@@ -292,6 +331,7 @@ class Trainer {
   std::optional<Records> test_;
   Replica replica_;
   std::unique_ptr<Optimizer> optimizer_;
+  std::unique_ptr<WeightAverage> average_;  ///< null: weights are not averaged
   Progress progress_;
   Sums train_sums_;  ///< of this rank, in this epoch
   SavedTraining saved_;

@@ -41,7 +41,7 @@ class Cosmoflow final : public trainers::Task {
 
   /// oneDNN of libtorch 1.13 returns wrong gradients for the weights of some convolutions.
   void CheckOptions() const override {
-    if (arguments_ == nullptr || arguments_->precision == "fp32") return;
+    if (arguments_ == nullptr || arguments_->precision != "bf16") return;
     throw trainers::UsageError(
         "--precision bf16: libtorch 1.13 computes wrong gradients of 3-D convolutions in bf16: give --precision fp32");
   }

@@ -1,4 +1,5 @@
-"""What a checkpoint keeps: model.pt, optimizer.pt, exchange.bin (gradients on their way) and progress.json."""
+"""What a checkpoint keeps: model.pt, averaged.pt (where weights are averaged), optimizer.pt, exchange.bin (gradients on
+their way) and progress.json."""
 
 import dataclasses
 import json
@@ -7,6 +8,8 @@ import pathlib
 import torch
 
 import slipway
+import slipway.torch
+from slipway.trainers import loss_scale, weight_average
 from slipway.trainers.evaluation import Sums
 
 # Of a course: what a checkpoint was made with that is older than the name, and says nothing of it.
@@ -23,6 +26,18 @@ class Progress:
     step: int = 0
     train: Sums = dataclasses.field(default_factory=Sums)  # of this epoch so far, over all ranks
     shares: str = ""  # of the reader's position: what step_in_epoch counts in
+    average_updates: int = None  # of the averaged weights; None where weights are not averaged
+    loss_scale: dict = None      # factor and steps since it changed; None where losses are not scaled
+
+
+@dataclasses.dataclass
+class Parts:
+    """What is saved and restored."""
+
+    model: torch.nn.Module
+    optimizer: torch.optim.Optimizer
+    average: weight_average.WeightAverage  # None: weights are not averaged
+    scaler: slipway.torch.GradScaler       # None: losses are not scaled
 
 
 def require_same_shares(progress, now):
@@ -34,25 +49,30 @@ def require_same_shares(progress, now):
                        "of an epoch")
 
 
-def write(model, optimizer, progress, course):
+def write(parts, progress, course):
     """Between steps of the optimizer. `course`: what the checkpoint can only be continued with, text by name. Weights
     that are not finite are a RuntimeError, and the checkpoint before stays the newest. Collective."""
-    name = not_finite(model)
+    name = not_finite(parts.model)
     if name is not None:
         raise RuntimeError(f"the weights '{name}' are not finite after step {progress.step}, so no checkpoint is written: "
                            "try a smaller learning rate, or gradients.clip_norm")
-    exchange = optimizer.exchange_state()
+    exchange = parts.optimizer.exchange_state()
+    progress = dataclasses.replace(progress, average_updates=parts.average.updates if parts.average else None,
+                                   loss_scale=loss_scale.state_of(parts.scaler))
     with slipway.checkpoint(progress.step, progress.epoch) as name:
         if slipway.rank() == 0:
             folder = pathlib.Path(name)
-            torch.save(model.state_dict(), folder / "model.pt")
-            torch.save(optimizer.state_dict(), folder / "optimizer.pt")
+            torch.save(parts.model.state_dict(), folder / "model.pt")
+            if parts.average:
+                with weight_average.in_place(parts.average):
+                    torch.save(parts.model.state_dict(), folder / "averaged.pt")
+            torch.save(parts.optimizer.state_dict(), folder / "optimizer.pt")
             (folder / "exchange.bin").write_bytes(exchange)
             document = {"progress": dataclasses.asdict(progress), "course": course}
             (folder / "progress.json").write_text(json.dumps(document, indent=2) + "\n")
 
 
-def restore(model, optimizer, course):
+def restore(parts, course):
     """Puts in place what the checkpoint that the launcher names has kept; returns its Progress, or None when there is
     none. RuntimeError names what does not fit. Collective."""
     name = slipway.resume_from()
@@ -60,13 +80,27 @@ def restore(model, optimizer, course):
         return None
     folder = pathlib.Path(name)
     progress = _read_progress(folder / "progress.json", course)
-    _load(model, folder / "model.pt")
-    _load(optimizer, folder / "optimizer.pt")
+    _load(parts.model, folder / "model.pt")
+    _restore_average(parts, progress, folder / "averaged.pt")
+    _load(parts.optimizer, folder / "optimizer.pt")
+    loss_scale.restore(parts.scaler, progress.loss_scale)
     try:
-        optimizer.load_exchange_state((folder / "exchange.bin").read_bytes())
+        parts.optimizer.load_exchange_state((folder / "exchange.bin").read_bytes())
     except (OSError, slipway.SlipwayError) as error:
         raise RuntimeError(f"the checkpoint's '{folder / 'exchange.bin'}' cannot be continued with: {error}") from None
     return progress
+
+
+def _restore_average(parts, progress, file):
+    """An average that the checkpoint does not hold begins with its weights."""
+    if not parts.average:
+        return
+    if progress.average_updates is None:
+        parts.average.restart()
+        return
+    with weight_average.in_place(parts.average):
+        _load(parts.model, file)
+    parts.average.updates = progress.average_updates
 
 
 def not_finite(model):

@@ -6,9 +6,16 @@ import slipway
 from slipway.trainers.options import UsageError
 
 
-def chosen(word):
+def chosen(arguments):
     """The device of this rank: with several GPUs in sight the ranks of a node take turns. It is torch's current one then.
-    After slipway.init(). UsageError when "cuda" cannot be had."""
+    After slipway.init(). UsageError when there is no GPU where one is needed."""
+    device = _device_of(arguments.device)
+    if arguments.precision == "fp16" and device.type == "cpu":
+        raise UsageError("--precision fp16: trains on GPUs only: give --precision bf16")
+    return device
+
+
+def _device_of(word):
     if word == "cpu" or word == "auto" and not torch.cuda.is_available():
         return torch.device("cpu")
     if not torch.cuda.is_available():

@@ -26,9 +26,19 @@ class Report:
         self.line(f"{parameters:,} parameters")
         ranks = f"{share.ranks} {'rank' if share.ranks == 1 else 'ranks'}"
         passes = "" if share.passes == 1 else f" in {share.passes} passes"
+        averaged = f", weights averaged with decay {arguments.ema:.16g}" if arguments.ema > 0 else ""
         self.line(f"{counts[0]} training and {counts[1]} validation {self.records}, {share.in_all} a step on {ranks}{passes}, "
-                  f"{arguments.optimizer} with lr {arguments.lr:.16g}")
+                  f"{arguments.optimizer} with lr {arguments.lr:.16g}{averaged}")
         self.values({"parameters": parameters})
+
+    def go_on(self, arguments):
+        """From a checkpoint, with its progress."""
+        self.line(f"continuing at epoch {self.progress.epoch + 1}, step {self.progress.step}")
+        had_average = self.progress.average_updates is not None
+        if arguments.ema > 0 and not had_average:
+            self.line("the checkpoint holds no averaged weights: the average begins with its weights")
+        elif arguments.ema == 0 and had_average:
+            self.line("the averaged weights of the checkpoint are left out: ema is 0")
 
     def epoch(self, train, validation, seconds, waited_s, trained):
         """`train` and `validation` (or None): means by name. `trained`: records of all ranks."""

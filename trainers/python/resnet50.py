@@ -4,6 +4,7 @@ convolution: 25,557,032 parameters for 1000 classes. Records like those of Image
 import torch
 from torch import nn
 
+from slipway.torch import SyncBatchNorm
 from slipway.trainers.options import Option, number, whole_number
 from slipway.trainers.program import run
 from slipway.trainers.task import Classification
@@ -50,12 +51,14 @@ class Resnet50(Classification):
                        whole_number(0, 1)),
                 Option("width", "filters of the first block", 64, whole_number(1, 512)),
                 Option("least_area", "of a picture that training sees at random, as a part of it", 0.08,
-                       number(0.01, 1))]
+                       number(0.01, 1)),
+                Option("sync_batch_norm", "1: normalise by the batches of all ranks together; 0: each rank its own", 0,
+                       whole_number(0, 1))]
 
     def configure(self, arguments):
         self.size, self.width = arguments.size, arguments.width
         self.classes, self.first_label = arguments.classes, arguments.first_label
-        self.least_area = arguments.least_area
+        self.least_area, self.sync_batch_norm = arguments.least_area, arguments.sync_batch_norm
         if self.classes > BEST:  # among fewer the right one is always one of the first five
             self.measure_names = ("accuracy", f"top{BEST}_accuracy")
 
@@ -86,7 +89,8 @@ class Resnet50(Classification):
                 layers.append(Bottleneck(channels, width, 2 if block == 0 and width > self.width else 1))
                 channels = width * EXPANSION
             width *= 2
-        return nn.Sequential(*layers, nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(channels, self.classes))
+        model = nn.Sequential(*layers, nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(channels, self.classes))
+        return SyncBatchNorm.convert_sync_batchnorm(model) if self.sync_batch_norm else model
 
     def measures(self, outputs, targets):
         if self.classes <= BEST:

@@ -20,6 +20,7 @@ class Settings:
     checkpoint_every_s: float   # beside the one at the end of each epoch; None: only that
     checkpoints: bool           # there is a place for them
     accumulate: int             # backward passes of a step of the optimizer
+    unscalable: str             # a setting of the exchange that scaled losses do not go with, or empty
     run_folder: pathlib.Path    # for predictions; None: none are written
     repeat: int                 # which of the runs of its configuration; another seed for each
     resource: str               # what the scheduler of an ensemble counts: "epoch", "step", a metric
@@ -44,6 +45,7 @@ def read():
         checkpoint_every_s=_value(config, "checkpoint", "every_s", None, (int, float), "a number"),
         checkpoints=bool(os.environ.get("SLIPWAY_CHECKPOINT_DIR")),
         accumulate=_accumulate(config),
+        unscalable=_unscalable(config),
         run_folder=pathlib.Path(folder) if folder else None,
         repeat=int(_number("SLIPWAY_REPEAT") or 0),
         resource=os.environ.get("SLIPWAY_RESOURCE", ""),
@@ -76,6 +78,17 @@ def _accumulate(config):
     if passes < 1:
         raise UsageError(f"SLIPWAY_CONFIG: gradients.accumulate is {passes}: must be 1 or more")
     return passes
+
+
+def _unscalable(config):
+    """Clipping would see scaled gradients, the check would end the training at an overflow, and delayed gradients have an
+    older scale."""
+    gradients = config.get("gradients") or {}
+    if gradients.get("mode") == "delayed":
+        return "gradients.mode: delayed"
+    if gradients.get("clip_norm") is not None:
+        return "gradients.clip_norm"
+    return "gradients.check_finite" if gradients.get("check_finite") else ""
 
 
 def _object(name):

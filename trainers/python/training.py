@@ -10,7 +10,8 @@ import torch
 
 import slipway
 import slipway.torch
-from slipway.trainers import checkpoints, device, learning_rate, optimizers, records, run_log
+from slipway.trainers import (checkpoints, device, learning_rate, loss_scale, optimizers, records, run_log,
+                              weight_average)
 from slipway.trainers.evaluation import Sums, blame_record, evaluate
 from slipway.trainers.options import UsageError
 from slipway.trainers.report import Report
@@ -30,7 +31,7 @@ class Training:
         torch.manual_seed(arguments.seed)  # the first weights follow from it
         self.task, self.arguments, self.settings = task, arguments, settings
         self.share = share_step(arguments, task.defaults.get("batch_size", 64), settings.accumulate, slipway.size())
-        self.device = device.chosen(arguments.device)
+        self.device = device.chosen(arguments)
         self.records = records.for_training(task, settings, arguments, self.share.batch, self.device)
         self.steps = self._steps_per_epoch()
         # Before any training: a set that cannot be read should not cost hours.
@@ -42,6 +43,9 @@ class Training:
         self.optimizer = slipway.torch.DistributedOptimizer(
             optimizers.make(arguments, list(self.model.parameters())), self.model.named_parameters(), team="model",
             total_steps=self.steps * arguments.epochs)
+        self.average = weight_average.WeightAverage(arguments.ema, self.model) if arguments.ema > 0 else None
+        self.scaler = loss_scale.scaler_of(arguments, settings)
+        self.parts = checkpoints.Parts(self.model, self.optimizer, self.average, self.scaler)
         self.progress = checkpoints.Progress()
         self.sums = Sums()  # of this rank, in this epoch
         self.report = Report(task.records, self.progress, self.steps)
@@ -67,15 +71,21 @@ class Training:
             self.next_epoch()
             if self.is_at_limit():
                 return Ending.AT_LIMIT
-        slipway.check_match({name: values.detach() for name, values in self.model.named_parameters()})
-        self.report.values({"replicas_match": 1})
-        if self.test:
-            self.report.test(evaluate(self.task, self.model, self.test))
-            self.report.skipped("test", self.test)
+        self.check_match()
+        with weight_average.in_place(self.average):
+            if self.average:
+                self.check_match()
+            self.report.values({"replicas_match": 1})
+            if self.test:
+                self.report.test(evaluate(self.task, self.model, self.test))
+                self.report.skipped("test", self.test)
         return Ending.DONE
 
+    def check_match(self):
+        slipway.check_match({name: values.detach() for name, values in self.model.named_parameters()})
+
     def begin(self):
-        restored = checkpoints.restore(self.model, self.optimizer, self.course())
+        restored = checkpoints.restore(self.parts, self.course())
         if restored:
             checkpoints.require_same_shares(restored, self.records.shares)
             self.progress = self.report.progress = restored
@@ -88,7 +98,7 @@ class Training:
         if self.device.type != "cpu":
             self.report.line(f"computing on {device.name_of(self.device)}")
         if restored:
-            self.report.line(f"continuing at epoch {self.progress.epoch + 1}, step {self.progress.step}")
+            self.report.go_on(self.arguments)
         run_log.facts(self.arguments, self.share, counts, seed_is_known="seed" in self.settings.parameters)
         self.records.begin(self.progress.epoch, self.progress.step_in_epoch * self.share.passes)
 
@@ -148,14 +158,15 @@ class Training:
         if not math.isfinite(value):
             self.fail_on(batch, value)
         self.optimizer.zero_grad(set_to_none=True)
-        loss.backward()
+        (self.scaler.scale(loss) if self.scaler else loss).backward()
         self.optimizer.synchronize()
         self.sums.add(self.task, value, outputs.detach(), batch.target)
         return value
 
     def forward(self, values):
-        """Of training. With bf16, what torch holds to be safe in it; weights, loss and outputs are float32."""
-        with torch.autocast(self.device.type, dtype=torch.bfloat16, enabled=self.arguments.precision == "bf16"):
+        """Of training. With 16 bits, what torch holds to be safe in them; weights, loss and outputs are float32."""
+        dtype = torch.float16 if self.arguments.precision == "fp16" else torch.bfloat16
+        with torch.autocast(self.device.type, dtype=dtype, enabled=self.arguments.precision != "fp32"):
             return self.model(values).float()
 
     def fail_on(self, batch, loss):
@@ -167,12 +178,33 @@ class Training:
                            f"smaller learning rate than {self.arguments.lr:.16g}, or gradients.clip_norm")
 
     def apply_gradients(self):
+        if self.scaler:
+            self.scaler.unscale_(self.optimizer)
         rate = learning_rate.at(self.arguments, self.progress.step, self.steps, self.share.in_all)
         for group in self.optimizer.param_groups:
             group["lr"] = rate
         if self.arguments.trust > 0:
             optimizers.scale_by_trust(self.arguments, self.model.parameters(), rate)
-        self.optimizer.step()
+        if self.optimizer_steps() and self.average:
+            self.average.update()
+
+    def optimizer_steps(self):
+        """False when a gradient overflowed: the step is left out, on all ranks."""
+        if not self.scaler:
+            self.optimizer.step()
+            return True
+        before, step = self.scaler.get_scale(), self.progress.step
+        self.scaler.step(self.optimizer)
+        self.scaler.update()
+        factor = self.scaler.get_scale()
+        if factor >= before:
+            return True
+        self.report.line(f"a gradient overflowed at step {step}: the step is left out, losses are now scaled by "
+                         f"{factor:.16g}")
+        if factor < loss_scale.LEAST_FACTOR:
+            raise RuntimeError(f"gradients are not finite at step {step}, however losses are scaled: try a smaller "
+                               f"learning rate than {self.arguments.lr:.16g}")
+        return False
 
     def validate(self):
         """What the model is worth, or None. After the last epoch its predictions are left behind."""
@@ -181,7 +213,8 @@ class Training:
         last = self.progress.epoch + 1 >= self.arguments.epochs
         folder = self.settings.run_folder if self.arguments.predictions and last else None
         run_log.start_evaluation(self.progress.epoch + 1)
-        means = evaluate(self.task, self.model, self.validation, folder)
+        with weight_average.in_place(self.average):
+            means = evaluate(self.task, self.model, self.validation, folder)
         run_log.stop_evaluation(self.progress.epoch + 1, self.task, means)
         return means
 
@@ -210,7 +243,7 @@ class Training:
     def checkpoint(self):
         if self.settings.checkpoints:
             self.progress.train = self.sums.over_ranks(self.task)
-            checkpoints.write(self.model, self.optimizer, self.progress, self.course())
+            checkpoints.write(self.parts, self.progress, self.course())
             self.saved = time.monotonic()
 
     def course(self):

@@ -2,12 +2,15 @@
 // convolution: 25,557,032 parameters for 1000 classes. Records like those of ImageNet.
 
 #include "trainers/common/classification.h"
+#include "trainers/common/sync_batch_norm.h"
 #include "trainers/common/trainer_main.h"
 
 namespace {
 
 namespace nn = torch::nn;
 namespace staging = slipway::staging;
+using trainers::BatchNorm;
+using trainers::NormalisedOver;
 
 constexpr std::int64_t kExpansion = 4;
 constexpr std::int64_t kBest = 5;
@@ -19,14 +22,19 @@ nn::Conv2d Convolution(std::int64_t from, std::int64_t to, std::int64_t kernel, 
 /// 1x1, 3x3, 1x1, and what came in beside it. The last normalisation begins at 0, so that a block begins as what passes
 /// it (Goyal et al. 2017).
 struct BottleneckImpl : nn::Module {
-  BottleneckImpl(std::int64_t from, std::int64_t width, std::int64_t stride)
-      : body{Convolution(from, width, 1, 1), nn::BatchNorm2d(width), nn::ReLU(),        //
-             Convolution(width, width, 3, stride), nn::BatchNorm2d(width), nn::ReLU(),  //
-             Convolution(width, width * kExpansion, 1, 1), nn::BatchNorm2d(width * kExpansion)} {
+  BottleneckImpl(std::int64_t from, std::int64_t width, std::int64_t stride, NormalisedOver over)
+      : body{Convolution(from, width, 1, 1),
+             BatchNorm(width, over),
+             nn::ReLU(),  //
+             Convolution(width, width, 3, stride),
+             BatchNorm(width, over),
+             nn::ReLU(),  //
+             Convolution(width, width * kExpansion, 1, 1),
+             BatchNorm(width * kExpansion, over)} {
     register_module("body", body);
-    nn::init::zeros_(body[7]->as<nn::BatchNorm2d>()->weight);
+    nn::init::zeros_(body[7]->as<BatchNorm>()->weight);
     if (stride == 1 && from == width * kExpansion) return;
-    beside = nn::Sequential{Convolution(from, width * kExpansion, 1, stride), nn::BatchNorm2d(width * kExpansion)};
+    beside = nn::Sequential{Convolution(from, width * kExpansion, 1, stride), BatchNorm(width * kExpansion, over)};
     register_module("beside", beside);
   }
 
@@ -59,6 +67,8 @@ class Resnet50 final : public trainers::Classification {
     options.AddInt("width", "filters of the first block (64)", width_, 1, 512);
     options.AddNumber("least_area", "of a picture that training sees at random, as a part of it (0.08)", least_area_,
                       0.01, 1);
+    options.AddInt("sync_batch_norm", "1: normalise by the batches of all ranks together; 0: each rank its own (0)",
+                   sync_batch_norm_, 0, 1);
   }
 
   /// Training: random parts, mirrored; evaluation: the middle of the picture.
@@ -82,13 +92,14 @@ class Resnet50 final : public trainers::Classification {
   std::int64_t first_label() const override { return first_label_; }
 
   nn::Sequential MakeModel() const override {
-    nn::Sequential model(Convolution(3, width_, 7, 2), nn::BatchNorm2d(width_), nn::ReLU(),
+    const auto over = sync_batch_norm_ != 0 ? NormalisedOver::kAllRanks : NormalisedOver::kRank;
+    nn::Sequential model(Convolution(3, width_, 7, 2), BatchNorm(width_, over), nn::ReLU(),
                          nn::MaxPool2d(nn::MaxPool2dOptions(3).stride(2).padding(1)));
     auto channels = width_;
     auto width = width_;
     for (const int blocks : {3, 4, 6, 3}) {
       for (int block = 0; block < blocks; ++block) {
-        model->push_back(Bottleneck(channels, width, block == 0 && width > width_ ? 2 : 1));
+        model->push_back(Bottleneck(channels, width, block == 0 && width > width_ ? 2 : 1, over));
         channels = width * kExpansion;
       }
       width *= 2;
@@ -119,6 +130,7 @@ class Resnet50 final : public trainers::Classification {
   std::int64_t first_label_ = 1;
   std::int64_t width_ = 64;
   double least_area_ = 0.08;
+  std::int64_t sync_batch_norm_ = 0;
 };
 
 }  // namespace

@@ -276,6 +276,11 @@ class DistributedOptimizer(torch.optim.Optimizer):
                 slot.end_step()
         self._exchanged = True
 
+    @property
+    def exchanged(self):
+        """Whether synchronize() was called for these gradients. Local."""
+        return self._exchanged
+
     def step(self, closure=None):
         """Exchanges, unless synchronize() did, and updates the parameters if something was delivered. Collective."""
         loss = None

@@ -1,6 +1,7 @@
 """slipway.checkpoint.save and load. Runs on all ranks of an mpirun at once."""
 
 import json
+import math
 import os
 import pathlib
 import random
@@ -10,6 +11,7 @@ import tempfile
 import numpy
 import pytest
 import torch
+from torch.optim.swa_utils import AveragedModel
 
 from slipway.checkpoint import _folder, _shares, _writing
 
@@ -324,6 +326,87 @@ def test_under_ddp_and_with_the_optimizers_of_both(gloo, job, folder):
     require_equal(optimizer.state_dict(), wrapped.state_dict())
     for each in (optimizer, wrapped):
         each.close()
+
+
+def moving_average(model):
+    return AveragedModel(model, use_buffers=True, avg_fn=lambda mean, new, count: 0.9 * mean + 0.1 * new)
+
+
+@pytest.mark.parametrize("wrap", [False, True], ids=["optimizer", "ddp"])
+def test_averaged_weights_and_a_scaler_come_back_in_the_same_call(gloo, job, folder, wrap):
+    import slipway.torch
+
+    class Run:
+        def __init__(self, seed):
+            self.model, self.optimizer, self.scheduler = make_training(seed, ddp if wrap else lambda model: model)
+            self.average = moving_average(self.model)
+            self.scaler = slipway.torch.GradScaler(init_scale=2.0**seed, growth_interval=3)
+            if not wrap:
+                self.optimizer = slipway.torch.DistributedOptimizer(self.optimizer, self.model.named_parameters())
+
+        def parts(self):
+            return {"average": self.average, "scaler": self.scaler}
+
+        def train(self, steps, overflow=None):
+            generator = torch.Generator().manual_seed(7 + job.rank())
+            for step in range(steps):
+                self.optimizer.zero_grad()
+                inputs = torch.randn(8, 7, generator=generator)
+                self.scaler.scale(self.model(inputs).square().mean() * (math.inf if step == overflow else 1)).backward()
+                self.scaler.step(self.optimizer)
+                before = self.scaler.get_scale()
+                self.scaler.update()
+                if self.scaler.get_scale() >= before:  # else the step was left out
+                    self.average.update_parameters(self.model)
+
+        def state(self):
+            """Running statistics are those of rank 0."""
+            models = [dict(each.state_dict() if job.rank() == 0 else each.named_parameters())
+                      for each in (self.model, self.average)]
+            return {"models": dict(enumerate(models)), "scaler": self.scaler.state_dict(),
+                    "optimizer": self.optimizer.state_dict()}
+
+    ddp = torch.nn.parallel.DistributedDataParallel
+    saved, other = Run(1), Run(2)
+    saved.train(4, overflow=2)
+    assert saved.average.n_averaged == 3
+    job.checkpoint.save(saved.model, saved.optimizer, saved.scheduler, **saved.parts(), step=4, folder=folder)
+    job.checkpoint.load(other.model, other.optimizer, other.scheduler, **other.parts(), folder=folder)
+    for run in (saved, other):
+        run.train(3)
+    require_equal(saved.state(), other.state())
+    assert saved.average.n_averaged == 6
+    job.check_match({name: values.detach() for name, values in saved.average.named_parameters()})
+    for run in (saved, other):
+        if not wrap:
+            run.optimizer.close()
+
+
+def test_averages_are_stored_by_all_ranks_and_those_that_are_no_module_too(job, folder):
+    class Shadow:
+        """As packages keep it that know no AveragedModel."""
+
+        def __init__(self, model):
+            self.values, self.updates = [each.detach().clone() for each in model.parameters()], 0
+
+        def state_dict(self):
+            return {"values": self.values, "updates": self.updates}
+
+        def load_state_dict(self, state):
+            self.values, self.updates = [each.clone() for each in state["values"]], state["updates"]
+
+    model = torch.nn.Linear(300, 100)
+    saved, other = Shadow(model), Shadow(torch.nn.Linear(300, 100))
+    job.broadcast({str(index): each for index, each in enumerate(saved.values)})
+    saved.updates = 5
+    job.checkpoint.save(average=saved, step=1, folder=folder)
+    found = job.checkpoint.load(average=other, folder=folder)
+    require_equal(saved.state_dict()["values"][0], other.state_dict()["values"][0])
+    assert other.updates == 5
+    assert (found.folder / "state.pickle").stat().st_size < 10_000, "its tensors are not in what rank 0 pickles"
+    with pytest.raises(job.FileError, match="holds no scaler: it was saved without one"):
+        import slipway.torch
+        job.checkpoint.load(average=other, scaler=slipway.torch.GradScaler(), folder=folder)
 
 
 def test_of_a_zero_redundancy_optimizer(gloo, job, folder):

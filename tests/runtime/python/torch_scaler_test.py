@@ -75,6 +75,20 @@ def test_scaled_losses_train_to_the_same_bits(job, way):
     scaled.close()
 
 
+def test_gradients_that_were_synchronized_are_not_exchanged_again(job, monkeypatch):
+    training, waits = Training("optimizer"), []
+    wait = training.optimizer.team.wait
+    monkeypatch.setattr(training.optimizer.team, "wait", lambda: (waits.append(1), wait()))
+    for step in range(2):
+        training.optimizer.zero_grad()
+        scaler = GradScaler(init_scale=4.0)
+        scaler.scale(training.model(batch_of(job, step)).square().mean()).backward()
+        training.optimizer.synchronize()
+        scaler.step(training.optimizer)
+    assert len(waits) == 2
+    training.close()
+
+
 @pytest.mark.parametrize("value", [math.inf, math.nan])
 def test_an_overflow_on_one_rank_leaves_the_step_out_on_all(job, way, value):
     plain, scaled = Training(way), Training(way)

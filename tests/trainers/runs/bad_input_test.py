@@ -219,7 +219,7 @@ def test_weights_that_are_not_finite_are_never_a_checkpoint(place, collisions_as
 @pytest.fixture
 def trained(place, make_data):
     data, args = small(make_data, "hepcnn")
-    run = place.run("hepcnn", data, {**args, "batch_size": 8, "epochs": 1})
+    run = place.run("hepcnn", data, {**args, "batch_size": 8, "epochs": 1, "ema": 0.9})
     assert run.phase == "succeeded", run.said
     return run
 
@@ -237,7 +237,7 @@ def test_a_checkpoint_of_another_training_is_refused(place, trained, setting, bl
     assert trained.weights() == before
 
 
-@pytest.mark.parametrize("file", ["model.pt", "optimizer.pt", "exchange.bin", "progress.json"])
+@pytest.mark.parametrize("file", ["model.pt", "averaged.pt", "optimizer.pt", "exchange.bin", "progress.json"])
 def test_a_checkpoint_that_is_damaged_is_never_continued_from(place, trained, file):
     """The newest valid one counts: with this one gone the training begins again, and says so."""
     path = trained.checkpoints()[-1] / file

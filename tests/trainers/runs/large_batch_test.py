@@ -24,15 +24,25 @@ def test_passes_that_are_added_up_are_one_larger_batch(place, make_data):
         assert parts.values(metric) == pytest.approx(whole.values(metric), rel=1e-3)
 
 
-def test_a_training_goes_on_with_other_ranks_and_passes_of_the_same_global_batch(place, make_data):
+@pytest.mark.parametrize("ema", [0, 0.9])
+def test_a_training_goes_on_with_other_ranks_and_passes_of_the_same_global_batch(place, make_data, ema):
     data, args = small(make_data, "hepcnn")
-    args = {**args, "global_batch_size": 16, "epochs": 2}
+    args = {**args, "global_batch_size": 16, "epochs": 2, "ema": ema}
     run = trained(place, "hepcnn", data, {**args, "epochs": 1}, 2)
     resumed = place.resume(run, "--set", "train.args.epochs=2", "--set", "launch.ranks_per_node=1",
                            "--set", "gradients.accumulate=4")
     assert resumed.phase == "succeeded", resumed.said
     whole = trained(place, "hepcnn", data, args)
     assert resumed.last("test_loss") == pytest.approx(whole.last("test_loss"), rel=1e-3)
+
+
+def test_averaged_weights_are_better_than_those_of_the_last_step(place, collisions):
+    """With a rate at which the weights jump about."""
+    args = {**COLLISIONS, "optimizer": "sgd", "lr": 0.3, "batch_size": 16, "epochs": 3}
+    last = trained(place, "hepcnn", collisions, args)
+    averaged = trained(place, "hepcnn", collisions, {**args, "ema": 0.98})
+    assert averaged.weights() == last.weights()
+    assert averaged.last("test_loss") < last.last("test_loss")
 
 
 def test_16_bits_on_the_wire_change_little(place, make_data):

@@ -1,4 +1,4 @@
-"""Steps of the optimizers against the formulas of their papers, written down once more in NumPy."""
+"""Steps of the optimizers, and averages of weights, against their formulas, written down once more in NumPy."""
 
 import json
 import os
@@ -14,14 +14,23 @@ RANDOM = numpy.random.default_rng(1)
 GRADIENTS = [(RANDOM.normal(size=(2, 3)), RANDOM.normal(size=2)) for _ in RATES]
 
 
-def taken(**options):
-    """Weights and bias after each step of the real optimizer."""
+def answers(**options):
+    """Of the real optimizer, after each step."""
     steps = [{"rate": rate, "weights": of_weights.tolist(), "bias": of_bias.tolist()}
              for rate, (of_weights, of_bias) in zip(RATES, GRADIENTS)]
     words = [word for name, value in options.items() for word in (f"--{name}", str(value))]
     answer = subprocess.run([os.environ["SLIPWAY_OPTIMIZER_STEPS"], *words], check=True, capture_output=True, text=True,
                             input=json.dumps({"weights": WEIGHTS.tolist(), "bias": BIAS.tolist(), "steps": steps})).stdout
-    return [(numpy.array(step["weights"]).reshape(2, 3), numpy.array(step["bias"])) for step in json.loads(answer)]
+    return json.loads(answer)
+
+
+def values_of(step):
+    return numpy.array(step["weights"]).reshape(2, 3), numpy.array(step["bias"])
+
+
+def taken(**options):
+    """Weights and bias after each step."""
+    return [values_of(step) for step in answers(**options)]
 
 
 def expected(step_of):
@@ -105,3 +114,16 @@ def test_lars():
 
 def test_adam_with_larc():
     assert_same(taken(optimizer="adam", trust=0.02), expected(adam(0, trust(0.02, 0, True))))
+
+
+@pytest.mark.parametrize("decay", [0.15, 0.999])
+def test_weights_are_averaged(decay):
+    """Its memory is short at first: 0.1, 2/11, 3/12, 4/13, until it is as long as asked for."""
+    averages, wanted = [WEIGHTS, BIAS], []
+    steps = answers(optimizer="sgd", ema=decay)
+    for number, step in enumerate(steps):
+        kept = min(decay, (1 + number) / (10 + number))
+        averages = [kept * average + (1 - kept) * new for average, new in zip(averages, values_of(step))]
+        wanted.append(tuple(averages))
+    assert_same([values_of(step["averaged"]) for step in steps], wanted)
+    assert_same([values_of(step) for step in steps], taken(optimizer="sgd"))

@@ -105,9 +105,9 @@ class Run:
     def checkpoints(self):
         return sorted(path for path in (self.folder / "checkpoints").glob("step-*") if (path / "manifest.json").exists())
 
-    def weights(self):
-        """The digest of the newest model.pt."""
-        return hashlib.sha256((self.checkpoints()[-1] / "model.pt").read_bytes()).hexdigest()
+    def weights(self, file="model.pt"):
+        """The digest of a file of the newest checkpoint."""
+        return hashlib.sha256((self.checkpoints()[-1] / file).read_bytes()).hexdigest()
 
 
 class Place:

@@ -17,10 +17,12 @@ def small(make_data, trainer):
     return make_data(kind, size=args["size"], train=160, test=30, shards=2, **further), args
 
 
-@pytest.mark.parametrize("trainer", ["hepcnn", "cosmoflow"])
+@pytest.mark.parametrize("trainer", ["hepcnn", "cosmoflow", "resnet50"])
 def test_equal_global_batches_give_equal_losses_on_one_rank_and_on_two(place, make_data, trainer):
     data, args = small(make_data, trainer)
     args = {**args, "epochs": 2, "global_batch_size": 16, "report_every": 1}
+    if trainer == "resnet50":  # parts of a batch that are normalised alone are another network
+        args["sync_batch_norm"] = 1
     one = place.run(trainer, data, args)
     two = place.run(trainer, data, args, 2)
     assert one.phase == two.phase == "succeeded", one.said + two.said

@@ -38,15 +38,16 @@ def kill_everything(process):
     process.wait()
 
 
-@pytest.mark.parametrize(("trainer", "gradients"), [
-    ("hepcnn", {}),
-    ("hepcnn", {"mode": "delayed", "lag": 2}),
-    ("hepcnn", {"accumulate": 2}),
-    ("cosmoflow", {"compress": "bf16"}),
-    ("resnet50", {}),
+@pytest.mark.parametrize(("trainer", "gradients", "further"), [
+    ("hepcnn", {}, {}),
+    ("hepcnn", {"mode": "delayed", "lag": 2}, {"ema": 0.9}),
+    ("hepcnn", {"accumulate": 2}, {}),
+    ("cosmoflow", {"compress": "bf16"}, {}),
+    ("resnet50", {}, {"ema": 0.9}),
 ])
-def test_a_killed_training_ends_with_the_same_weights(place, make_data, trainer, gradients):
+def test_a_killed_training_ends_with_the_same_weights(place, make_data, trainer, gradients, further):
     data, args = small(make_data, trainer)
+    args |= further
     sections = {"gradients": gradients, "checkpoint": {"every": "1ms", "keep": 2}}
     whole = place.run(trainer, data, {**args, **LONG}, 2, gradients=gradients)
     assert whole.phase == "succeeded", whole.said
@@ -59,7 +60,8 @@ def test_a_killed_training_ends_with_the_same_weights(place, make_data, trainer,
     resumed = place.resume(killed())
     assert resumed.phase == "succeeded", resumed.said
     assert f", step {left_off}\n" in resumed.log()
-    assert resumed.weights() == whole.weights()
+    for file in ("model.pt", *(["averaged.pt"] if further else [])):
+        assert resumed.weights(file) == whole.weights(file), file
     assert resumed.last("test_loss") == whole.last("test_loss")
 
 

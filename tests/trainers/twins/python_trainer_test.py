@@ -1,6 +1,7 @@
 """A trainer in Python stops when asked, goes on as if it had never stopped, and names what it cannot train on."""
 
 import json
+import types
 
 import numpy as np
 import pytest
@@ -13,10 +14,11 @@ from twins_support import BUILD, fashion_images, write_records
 TWO_EPOCHS = ("--epochs", "2", "--train_images", "320")
 
 
-@pytest.mark.parametrize("optimizer, ranks, mode",
-                         [("sgd", 1, "sync"), ("adam", 2, "sync"), ("lamb", 1, "sync"), ("sgd", 2, "delayed")])
-def test_it_goes_on_as_if_it_had_never_stopped(place, optimizer, ranks, mode):
-    arguments = [*TWO_EPOCHS, "--optimizer", optimizer]
+@pytest.mark.parametrize("optimizer, ranks, mode, further", [
+    ("sgd", 1, "sync", []), ("adam", 2, "sync", ["--ema", "0.9"]), ("lamb", 1, "sync", ["--loss_scale", "3e38"]),
+    ("sgd", 2, "delayed", ["--ema", "0.9"])])
+def test_it_goes_on_as_if_it_had_never_stopped(place, optimizer, ranks, mode, further):
+    arguments = [*TWO_EPOCHS, "--optimizer", optimizer, *further]
     uninterrupted, stopped = place("fashion", name="whole"), place("fashion", name="stopped")
     for program in (uninterrupted, stopped):
         program.environment["SLIPWAY_CONFIG"] = json.dumps({"gradients": {"mode": mode, "lag": 1}})
@@ -29,9 +31,14 @@ def test_it_goes_on_as_if_it_had_never_stopped(place, optimizer, ranks, mode):
     wanted, found = uninterrupted.metrics(), stopped.metrics()
     for name in ("train_loss", "validation_loss", "validation_accuracy", "test_loss", "test_accuracy"):
         assert found[name] == pytest.approx(wanted[name], abs=1e-12), name
-    for file in ("model.pt", "optimizer.pt"):
+    for file in ("model.pt", "optimizer.pt", *(["averaged.pt"] if "--ema" in further else [])):
         read = [(program.newest_checkpoint() / file).read_bytes() for program in (uninterrupted, stopped)]
         assert read[0] == read[1], f"the bytes of {file} differ"
+    read = [json.loads((program.newest_checkpoint() / "progress.json").read_text())["progress"]
+            for program in (uninterrupted, stopped)]
+    for option, name in (("--ema", "average_updates"), ("--loss_scale", "loss_scale")):
+        assert read[0][name] == read[1][name]
+        assert (read[0][name] is not None) == (option in further)
 
 
 @pytest.mark.parametrize("images", ["20", "157"], ids=["behind the last step of an epoch", "inside an epoch"])
@@ -63,8 +70,46 @@ def test_ranks_of_a_node_take_turns_on_its_gpus(monkeypatch, word, local_rank, e
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 3)
     monkeypatch.setattr(torch.cuda, "set_device", current.append)
     monkeypatch.setattr(slipway, "local_rank", lambda: local_rank)
-    assert device.chosen(word) == torch.device(expected)
+    arguments = types.SimpleNamespace(device=word, precision="fp32")
+    assert device.chosen(arguments) == torch.device(expected)
     assert current == ([] if expected == "cpu" else [torch.device(expected)])
+
+
+def test_averages_are_those_of_the_formula_and_change_places_with_the_weights(monkeypatch):
+    monkeypatch.syspath_prepend(BUILD / "lib/slipway/python")
+    from slipway.trainers import weight_average
+    model = torch.nn.Sequential(torch.nn.Linear(1, 1), torch.nn.BatchNorm1d(1))
+    average, expected, weights = weight_average.WeightAverage(0.25, model), {}, {}
+    floats = {name: values for name, values in model.state_dict().items() if values.is_floating_point()}
+    for name, values in floats.items():
+        expected[name] = values.item()
+    for update, kept in enumerate((0.1, 2 / 11, 0.25, 0.25)):  # (1 + update) / (10 + update), at most 0.25
+        for index, (name, values) in enumerate(floats.items()):
+            values.fill_(index + update * update)
+            expected[name] = kept * expected[name] + (1 - kept) * values.item()
+        average.update()
+    weights = {name: values.item() for name, values in floats.items()}
+    with weight_average.in_place(average):
+        assert {name: values.item() for name, values in floats.items()} == pytest.approx(expected, rel=1e-6)
+    assert {name: values.item() for name, values in floats.items()} == weights
+    with pytest.raises(KeyError), weight_average.in_place(average):
+        raise KeyError
+    assert {name: values.item() for name, values in floats.items()} == weights, "after an error, too"
+    assert average.updates == 4
+
+
+def test_averaging_can_begin_and_end_between_two_attempts(place):
+    program = place("fashion")
+    short = ("--train_images", "320")
+    program.train("--epochs", "1", *short)
+    assert not (program.newest_checkpoint() / "averaged.pt").exists()
+    program.resume()
+    assert "holds no averaged weights: the average begins with its weights\n" in program.train(
+        "--epochs", "2", *short, "--ema", "0.9").stdout
+    assert (program.newest_checkpoint() / "averaged.pt").exists()
+    program.resume()
+    assert "averaged weights of the checkpoint are left out: ema is 0\n" in program.train("--epochs", "3", *short).stdout
+    assert not (program.newest_checkpoint() / "averaged.pt").exists()
 
 
 def test_a_checkpoint_of_another_order_is_named(place):

@@ -1,13 +1,14 @@
 """The trainers in Python and their twins in C++: the same options, losses, predictions and refusals."""
 
 import json
+import re
 import subprocess
 import sys
 
 import numpy as np
 import pytest
 
-pytest.importorskip("torch", reason="torch is not installed for this Python (Debian: python3-torch)")
+torch = pytest.importorskip("torch", reason="torch is not installed for this Python (Debian: python3-torch)")
 
 from twins_support import BUILD, SLIPWAY
 
@@ -78,6 +79,66 @@ def test_other_networks_train_in_bf16(place, model):
     for program in twins(place, model):
         program.train("--epochs", "1", "--precision", "bf16")
         assert program.metrics()["validation_loss"][-1] < 20
+
+
+@pytest.mark.parametrize("model, further, gradients", [
+    ("hepcnn", [], {}),
+    ("resnet50", ["--sync_batch_norm", "1"], {}),
+    ("hepcnn", ["--precision", "bf16", "--optimizer", "sgd"], {"mode": "delayed", "lag": 1}),
+    ("fashion", ["--loss_scale", "3e38"], {"accumulate": 2}),
+])
+def test_they_average_the_same_weights(place, model, further, gradients):
+    read, losses, updates = [], [], []
+    for program in twins(place, model):
+        program.environment["SLIPWAY_CONFIG"] = json.dumps({"gradients": gradients})
+        plain = place(model, program.language, f"plain-{program.language}")
+        plain.environment["SLIPWAY_CONFIG"] = program.environment["SLIPWAY_CONFIG"]
+        arguments = ["--epochs", "2", "--train_images", "160", "--batch_size", "4", *further]
+        plain.train(*arguments, ranks=2)
+        said = program.train(*arguments, "--ema", "0.9", ranks=2).stdout
+        assert ("a gradient overflowed" in said) == ("--loss_scale" in further)
+        assert "weights averaged with decay 0.9\n" in said
+        ours, theirs = program.metrics(), plain.metrics()
+        assert ours["train_loss"] == theirs["train_loss"], "the training is the same"
+        for name in ("validation_loss", "test_loss"):
+            assert ours[name] != theirs[name], "but the averages are evaluated"
+        losses.append(ours["validation_loss"] + ours["test_loss"])
+        checkpoint = program.newest_checkpoint()
+        averaged, weights = (weights_in(checkpoint / name) for name in ("averaged.pt", "model.pt"))
+        assert np.abs(averaged - weights).max() > 1e-4
+        assert (checkpoint / "model.pt").read_bytes() == (plain.newest_checkpoint() / "model.pt").read_bytes()
+        read.append(averaged)
+        progress = json.loads((checkpoint / "progress.json").read_text())["progress"]
+        updates.append(progress["step"] - progress["average_updates"] - said.count("a gradient overflowed"))
+    bound = 0.02 if "bf16" in further else CLOSE
+    assert losses[1] == pytest.approx(losses[0], rel=bound)
+    np.testing.assert_allclose(read[1], read[0], atol=bound)
+    assert updates == [gradients.get("lag", 0)] * 2, "as many as the optimizer has made steps"
+
+
+def weights_in(file):
+    """All weights, one behind the other, of a file of either language."""
+    try:
+        weights = torch.jit.load(file).state_dict()
+    except RuntimeError:
+        weights = torch.load(file)
+    return np.concatenate([weights[name].numpy().ravel() for name in sorted(weights) if weights[name].is_floating_point()])
+
+
+def test_scaled_losses_train_to_the_same_bits(place):
+    """Factors are powers of two. Where the factor is too large, first steps are left out until it is not."""
+    for program in twins(place, "fashion"):
+        plain = place("fashion", program.language, f"plain-{program.language}")
+        arguments = ["--epochs", "1", "--train_images", "320", "--optimizer", "sgd"]
+        plain.train(*arguments, ranks=2)
+        program.train(*arguments, "--loss_scale", "1024", ranks=2)
+        assert program.metrics() == plain.metrics()
+        large = place("fashion", program.language, f"large-{program.language}")
+        said = large.train(*arguments, "--batch_size", "1", "--loss_scale", "3e38", ranks=2).stdout
+        overflows = [int(step) for step in re.findall("a gradient overflowed at step ([0-9]+): the step is left out", said)]
+        progress = json.loads((large.newest_checkpoint() / "progress.json").read_text())["progress"]
+        assert 0 < len(overflows) < progress["step"]
+        assert progress["loss_scale"] == {"factor": 3e38 / 2**len(overflows), "steps": progress["step"] - overflows[-1] - 1}
 
 
 def test_bf16_is_refused_where_gradients_are_wrong_in_it(place):
@@ -172,6 +233,11 @@ def test_each_has_as_many_parameters_as_its_paper_says(model, count):
     ([], {"SLIPWAY_DATA_TRAIN": ""}),
     ([], {"SLIPWAY_PARAMS": '{"lr": "fast"}'}),
     ([], {"SLIPWAY_CONFIG": '{"data": {"train": {"remainder": "pad"}}}'}),
+    (["--ema", "1"], {}),
+    (["--precision", "fp16"], {}),
+    (["--loss_scale", "2"], {"SLIPWAY_CONFIG": '{"gradients": {"clip_norm": 1}}'}),
+    (["--loss_scale", "2"], {"SLIPWAY_CONFIG": '{"gradients": {"mode": "delayed"}}'}),
+    (["--loss_scale", "2"], {"SLIPWAY_CONFIG": '{"gradients": {"check_finite": true, "clip_norm": null}}'}),
 ])
 def test_they_refuse_the_same_with_the_same_words(place, arguments, environment):
     answers = []

@@ -17,19 +17,20 @@ import types
 from slipway import records
 
 
-def save(model=None, optimizer=None, scheduler=None, sampler=None, rng=True, **more):
-    """Copies the state to RAM and has it written in the background. Collective. `more`, of which step is needed: step,
-    epoch, extra (anything that can be pickled; of rank 0), metrics {name: number}, keep (2, or {"last": 2, "best":
-    {"metric": "val_loss", "goal": "minimize"}}), folder (instead of SLIPWAY_CHECKPOINT_DIR).
+def save(model=None, optimizer=None, scheduler=None, sampler=None, rng=True, *, average=None, scaler=None, **more):
+    """Copies the state to RAM and has it written in the background. Collective. `average`: averaged weights, such as an
+    AveragedModel. `scaler`: a GradScaler. `more`, of which step is needed: step, epoch, extra (anything that can be
+    pickled; of rank 0), metrics {name: number}, keep (2, or {"last": 2, "best": {"metric": "val_loss", "goal":
+    "minimize"}}), folder (instead of SLIPWAY_CHECKPOINT_DIR).
 
     Errors: FileError, the same on all ranks, when the checkpoint before this one could not be written; nothing is then
     saved, and this call may be repeated. MismatchError, StateError, ArgumentError.
     """
     from slipway.checkpoint import _saving
-    _saving.save({"model": model, "optimizer": optimizer, "scheduler": scheduler, "sampler": sampler, "rng": rng}, **more)
+    _saving.save(_parts(model, optimizer, scheduler, sampler, rng, average, scaler), **more)
 
 
-def load(model=None, optimizer=None, scheduler=None, sampler=None, rng=True, *, folder=None):
+def load(model=None, optimizer=None, scheduler=None, sampler=None, rng=True, *, average=None, scaler=None, folder=None):
     """Puts in place what the newest checkpoint holds, also with another number of ranks. Returns a Loaded (step, epoch,
     extra, metrics, world_size, folder), or None: start fresh. Collective. Under the launcher the checkpoint is the one
     that it names, else the newest valid one of `folder` or SLIPWAY_CHECKPOINT_DIR.
@@ -37,8 +38,12 @@ def load(model=None, optimizer=None, scheduler=None, sampler=None, rng=True, *, 
     Errors: FileError: damaged, or another program's.
     """
     from slipway.checkpoint import _loading
-    parts = {"model": model, "optimizer": optimizer, "scheduler": scheduler, "sampler": sampler, "rng": rng}
-    return _loading.load(parts, folder)
+    return _loading.load(_parts(model, optimizer, scheduler, sampler, rng, average, scaler), folder)
+
+
+def _parts(model, optimizer, scheduler, sampler, rng, average, scaler):
+    return {"model": model, "average": average, "optimizer": optimizer, "scheduler": scheduler, "scaler": scaler,
+            "sampler": sampler, "rng": rng}
 
 
 def wait():

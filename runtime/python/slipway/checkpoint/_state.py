@@ -1,8 +1,8 @@
 """What a checkpoint holds of a training: the objects of PyTorch as plain state, and back.
 
-Weights and the optimizer's tensors are the same on all ranks, so each rank stores a part of them. Buffers of the model
-(running statistics) may differ, so they are those of rank 0, like scheduler, sampler and extra. Random numbers and the
-gradients of an exchange on their way belong to each rank.
+Weights, averaged weights and the optimizer's tensors are the same on all ranks, so each rank stores a part of them.
+Buffers (running statistics) may differ, so they are those of rank 0, like scheduler, scaler, sampler and extra. Random
+numbers and the gradients of an exchange on their way belong to each rank.
 """
 
 import hashlib
@@ -40,6 +40,13 @@ def _model_state(model, tensors):
     return {"weights": _skeletons.take_out({k: v for k, v in state.items() if k not in buffers}, tensors),
             "buffers": {name: state[name] for name in buffers if name in state},
             "metadata": getattr(state, "_metadata", None)}
+
+
+def _average_state(average, tensors):
+    """Of an AveragedModel or another module, or of what has a state_dict() of its own."""
+    if isinstance(average, torch.nn.Module):
+        return _model_state(average, tensors)
+    return _skeletons.take_out(average.state_dict(), tensors)
 
 
 def _optimizer_state(optimizer, tensors, rank):
@@ -92,12 +99,15 @@ def capture(parts, extra, rank):
     tensors, shared, own = [], {"extra": extra}, {}
     if parts["model"] is not None:
         shared["model"] = _model_state(parts["model"], tensors)
+    if parts["average"] is not None:
+        shared["average"] = _average_state(parts["average"], tensors)
     if parts["optimizer"] is not None:
         shared["optimizer"] = _optimizer_state(parts["optimizer"], tensors, rank)
         if hasattr(parts["optimizer"], "exchange_state"):
             own["exchange"] = parts["optimizer"].exchange_state()
-    if parts["scheduler"] is not None:
-        shared["scheduler"] = parts["scheduler"].state_dict()
+    for name in ("scheduler", "scaler"):
+        if parts[name] is not None:
+            shared[name] = parts[name].state_dict()
     if parts["sampler"] is not None:
         shared["sampler"] = _sampler_state(parts["sampler"])
     if parts["rng"]:
@@ -111,6 +121,13 @@ def _restore_model(model, state):
     if state["metadata"] is not None:
         whole._metadata = state["metadata"]
     _without_wrapper(model).load_state_dict(whole)
+
+
+def _restore_average(average, state):
+    if isinstance(average, torch.nn.Module):
+        _restore_model(average, state)
+    else:
+        average.load_state_dict(state)
 
 
 def _restore_sampler(sampler, state):
@@ -147,9 +164,8 @@ def _require(name, shared, folder):
 
 def restore(parts, shared, own, folder):
     """`own`: what this rank stored, or None when there was no such rank. Collective where the optimizer's state is."""
-    restorers = {"model": _restore_model, "sampler": _restore_sampler,
-                 "optimizer": lambda optimizer, state: optimizer.load_state_dict(state),
-                 "scheduler": lambda scheduler, state: scheduler.load_state_dict(state)}
+    restorers = {"model": _restore_model, "average": _restore_average, "sampler": _restore_sampler,
+                 **dict.fromkeys(("optimizer", "scheduler", "scaler"), lambda each, state: each.load_state_dict(state))}
     for name, into in restorers.items():
         if parts[name] is not None:
             into(parts[name], _require(name, shared, folder))

@@ -100,7 +100,8 @@ class GradScaler:
             raise NotSupportedError("GradScaler: clip_norm clips scaled gradients; clip by torch.nn.utils.clip_grad_norm_ "
                                     "between unscale_() and step()")
         try:
-            optimizer.synchronize()
+            if not optimizer.exchanged:
+                optimizer.synchronize()
         except NotFiniteError:  # on all ranks
             return _Verdict.OVERFLOW
         return _Verdict.FINITE if optimizer.delivered else _Verdict.UNDELIVERED

@@ -8,6 +8,7 @@ import threading
 import time
 
 import torch
+from torch.optim.swa_utils import AveragedModel
 
 folder, steps, how = sys.argv[1], int(sys.argv[2]), sys.argv[3]
 if how == "gloo":
@@ -25,12 +26,13 @@ torch.set_num_threads(1)
 torch.manual_seed(1)
 model = torch.nn.Linear(300, 100)
 optimizer = torch.optim.Adam(model.parameters())
+average = AveragedModel(model, avg_fn=lambda mean, new, count: 0.9 * mean + 0.1 * new)
 store = _writing._store
 
 
 def digest():
-    tensors = [*model.state_dict().values(), *(each for state in optimizer.state_dict()["state"].values()
-                                                for each in state.values())]
+    tensors = [*model.state_dict().values(), *average.state_dict().values(),
+               *(each for state in optimizer.state_dict()["state"].values() for each in state.values())]
     return hashlib.sha256(b"".join(each.numpy().tobytes() for each in tensors)).hexdigest()[:16]
 
 
@@ -38,6 +40,7 @@ def train():
     optimizer.zero_grad()
     model(torch.ones(1, 300)).sum().backward()
     optimizer.step()
+    average.update_parameters(model)
 
 
 def dies(job):
@@ -54,7 +57,7 @@ def hangs(job):
     threading.Event().wait()
 
 
-found = slipway.checkpoint.load(model, optimizer, folder=folder)
+found = slipway.checkpoint.load(model, optimizer, average=average, folder=folder)
 print(f"rank {rank} of {size} begins at {found.step if found else 0}: {digest() if found else '-'}", flush=True)
 for step in range(found.step + 1 if found else 1, steps + 1):
     train()
@@ -63,7 +66,7 @@ for step in range(found.step + 1 if found else 1, steps + 1):
         _writing._store = {"dies": dies, "hangs": hangs}[how]
     if step == steps and how == "grows":  # beyond what the file system has
         model.register_parameter("large", torch.nn.Parameter(torch.zeros(4 << 20)))
-    slipway.checkpoint.save(model, optimizer, step=step, folder=folder)
+    slipway.checkpoint.save(model, optimizer, average=average, step=step, folder=folder)
     if how == "slow":
         time.sleep(0.3)
 try:
