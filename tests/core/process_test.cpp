@@ -11,6 +11,7 @@
 #include "core/clock.h"
 #include "core/error.h"
 #include "core/files.h"
+#include "core/process_ids.h"
 #include "tests/support/temp_directory.h"
 
 namespace slipway {
@@ -18,8 +19,11 @@ namespace {
 
 using namespace std::chrono_literals;
 using test::TempDirectory;
+using testing::Contains;
 using testing::Eq;
 using testing::HasSubstr;
+using testing::IsSupersetOf;
+using testing::Not;
 using testing::Optional;
 
 SpawnOptions Shell(const std::string& script) { return {.argv = {"/bin/sh", "-c", script}}; }
@@ -232,6 +236,15 @@ TEST(ProcessIdentity, ReadsAProgramWhoseNameLooksLikeFields) {
   auto child = ChildProcess::Spawn({.argv = {program, "30"}});
   EXPECT_TRUE(IsAlive(IdentityOf(child.pid())));
   EXPECT_GE(IdentityOf(child.pid()).start_time, IdentityOf(::getpid()).start_time);
+}
+
+TEST(ProcessIds, AreThoseOfThisProcessAndOfItsChildren) {
+  auto child = ChildProcess::Spawn(Shell("sleep 60"));
+  EXPECT_THAT(ProcessIds(), IsSupersetOf({::getpid(), child.pid()}));
+  const auto pid = child.pid();
+  ::kill(pid, SIGKILL);
+  child.Wait();
+  EXPECT_THAT(ProcessIds(), Not(Contains(pid)));
 }
 
 TEST(FindProgram, LooksOnThePathAndForExecutableFilesOnly) {
