@@ -11,6 +11,7 @@
 #include "core/clock.h"
 #include "core/error.h"
 #include "core/files.h"
+#include "core/memory_file.h"
 #include "core/process_ids.h"
 #include "tests/support/temp_directory.h"
 
@@ -245,6 +246,17 @@ TEST(ProcessIds, AreThoseOfThisProcessAndOfItsChildren) {
   ::kill(pid, SIGKILL);
   child.Wait();
   EXPECT_THAT(ProcessIds(), Not(Contains(pid)));
+}
+
+/// What a program that stays behind holds open delays nobody.
+TEST(FileInMemory, TakesWhatAProcessPrintsAndIsReadFromItsStart) {
+  const auto said = FileInMemory();
+  auto options = Shell("echo first; echo second >&2; sleep 60 &");
+  options.stdout_fd = options.stderr_fd = said.get();
+  EXPECT_EQ(ChildProcess::Spawn(options).Wait().code, 0);
+  EXPECT_EQ(TextOf(said), "first\nsecond\n");
+  EXPECT_EQ(TextOf(said), "first\nsecond\n");
+  EXPECT_EQ(TextOf(FileInMemory("held")), "held");
 }
 
 TEST(FindProgram, LooksOnThePathAndForExecutableFilesOnly) {
