@@ -353,6 +353,10 @@ def test_a_full_disk_while_publishing_is_waited_for(flow, small_disk):
     flow.steps(make=(["make", "${outputs.data}"], ["outputs: {data: data.bin}"]))
     run = flow.start("run", "flow.yaml")
     wait_for(lambda: (small_disk / "filler").exists())
+    wait_for(lambda: flow.json("status", "last")["paused"])
+    paused = flow.json("status", "last")
+    assert paused["paused"]["cause"] == "disk_full", paused
+    assert "No space left on device" in paused["reason"] and "by itself" in paused["reason"]
     time.sleep(1.5)
     assert run.poll() is None, run.communicate()
     (small_disk / "filler").unlink()
