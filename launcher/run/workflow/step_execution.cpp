@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -121,6 +122,14 @@ std::string StepExecution::WhySkipped(const Step& step) {
   return holds ? "" : fmt::format("its condition is false: {}", step.when);
 }
 
+/// Whether fewer steps of its foreach run than may at a time.
+bool StepExecution::HasTurn(const Step& step) const {
+  if (!step.parallel) return true;
+  const auto running = std::ranges::count_if(
+      active_, [&](const auto& active) { return workflow_.steps[active.first].group == step.group; });
+  return std::cmp_less(running, *step.parallel);
+}
+
 void StepExecution::StartWhatFits() {
   for (auto step = waiting_.begin(); step != waiting_.end() && !interrupt_.asked();) {
     const auto index = *step;
@@ -128,6 +137,8 @@ void StepExecution::StartWhatFits() {
     if (const auto why = runner_.WhyNever(needs); !why.empty()) {
       step = waiting_.erase(step);
       Settle(index, kFailed, why);
+    } else if (!HasTurn(workflow_.steps[index])) {
+      ++step;
     } else if (runner_.Fits(needs)) {
       step = waiting_.erase(step);
       Start(index);

@@ -78,6 +78,7 @@ class StepExecution {
   std::string WhySkipped(const Step& step);
   const Json& ResultOf(StepIndex step) { return store_.ValuesOf(reuse_.of(step).id); }
   StepResources NeedsHere(const Step& step) const;
+  bool HasTurn(const Step& step) const;
   void Start(StepIndex index);
   void RequireInputs(StepIndex index);
   void AwaitSpace(StepIndex index, const Error& error);
