@@ -16,6 +16,7 @@
 #include "core/error.h"
 #include "core/files.h"
 #include "core/json_fields.h"
+#include "core/sync_file.h"
 
 namespace slipway {
 namespace fs = std::filesystem;
@@ -95,11 +96,6 @@ Tree TreeOf(const fs::path& directory) {
   }
   std::sort(tree.files.begin(), tree.files.end());
   return tree;
-}
-
-void SyncFile(const fs::path& path) {
-  const auto fd = OpenFile(path, O_RDONLY);
-  if (::fsync(fd.get()) != 0) ThrowErrno(fmt::format("cannot sync '{}'", path.string()));
 }
 
 Json MakeManifest(const fs::path& directory, const CheckpointInfo& info, std::optional<SteadyTime> begun) {

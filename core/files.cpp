@@ -12,6 +12,7 @@
 #include <cerrno>
 
 #include "core/error.h"
+#include "core/sync_file.h"
 
 namespace slipway {
 namespace fs = std::filesystem;
@@ -59,10 +60,6 @@ UniqueFd OpenTemporary(const fs::path& temporary, const fs::path& path, int flag
   UniqueFd fd(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | flags, mode));
   if (!fd) ThrowErrno(fmt::format("cannot write '{}'", path.string()));
   return fd;
-}
-
-void SyncFd(int fd, const fs::path& path) {
-  if (::fsync(fd) != 0) ThrowErrno(fmt::format("cannot sync '{}'", path.string()));
 }
 
 void Rename(const fs::path& from, const fs::path& to) {
@@ -121,7 +118,7 @@ DurableFile::~DurableFile() {
 void DurableFile::Write(std::string_view data) { WriteAll(fd_.get(), data, path_); }
 
 void DurableFile::Commit() {
-  SyncFd(fd_.get(), path_);
+  SyncFile(fd_.get(), path_);
   Rename(temporary_, path_);
   fd_.Reset();
   SyncDirectory(DirectoryOf(path_));
@@ -156,10 +153,7 @@ void MakeDirectories(const fs::path& path) {
   throw SystemError(code == EEXIST ? ENOTDIR : code, fmt::format("cannot create directory '{}'", path.string()));
 }
 
-void SyncDirectory(const fs::path& path) {
-  const auto fd = OpenFile(path, O_RDONLY | O_DIRECTORY);
-  SyncFd(fd.get(), path);
-}
+void SyncDirectory(const fs::path& path) { SyncFile(OpenFile(path, O_RDONLY | O_DIRECTORY).get(), path); }
 
 void RemoveTree(const fs::path& path) {
   std::error_code error;

@@ -1,5 +1,6 @@
 #include "core/memory_file.h"
 
+#include <fmt/format.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -15,5 +16,7 @@ UniqueFd FileInMemory(std::string_view text) {
   CheckErrno(::lseek(file.get(), 0, SEEK_SET), kWhat);
   return file;
 }
+
+std::string TextOf(const UniqueFd& file) { return ReadFile(fmt::format("/proc/self/fd/{}", file.get())); }
 
 }  // namespace slipway

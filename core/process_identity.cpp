@@ -5,13 +5,14 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
-#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <optional>
 
 #include "core/files.h"
 #include "core/json_fields.h"
+#include "core/process_ids.h"
 
 namespace slipway {
 
@@ -99,13 +100,10 @@ std::string HostName() {
 
 bool GroupLives(pid_t group) {
   if (::kill(-group, 0) != 0) return false;
-  std::error_code error;
-  for (std::filesystem::directory_iterator entry("/proc", error), end; entry != end; entry.increment(error)) {
-    const pid_t pid = std::atoi(entry->path().filename().c_str());
-    const auto fields = pid > 0 ? ReadStat(pid) : std::nullopt;
-    if (fields && fields->group == group && !fields->Ended()) return true;
-  }
-  return false;
+  return std::ranges::any_of(ProcessIds(), [group](pid_t pid) {
+    const auto fields = ReadStat(pid);
+    return fields && fields->group == group && !fields->Ended();
+  });
 }
 
 }  // namespace slipway

@@ -30,7 +30,7 @@ void DiskSpaceWatch::Look(DiskSpaceCheck check) {
   if (IsMissing()) last_missing_ = clock_.Steady();
   if (IsMissing() == was_missing) return;
   if (was_missing) return observer_.GoesOn();
-  observer_.Paused(fmt::format("{}: no trial starts until there is free space", why_));
+  observer_.Paused({PauseCause::kDiskFull, fmt::format("{}: no trial starts until there is free space", why_)});
 }
 
 }  // namespace slipway::ensemble

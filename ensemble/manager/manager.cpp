@@ -137,7 +137,9 @@ class Manager {
   } catch (const BookError& error) {
     const auto now = clock_.Steady();
     if (!error.MayPass() || (since && IsToEnd() && now - *since >= kPatienceAtTheEnd)) throw;
-    if (!since) observer_.Paused(error.message() + ": nothing is written down until that has passed");
+    if (!since) {
+      observer_.Paused({error.pause_cause(), error.message() + ": nothing is written down until that has passed"});
+    }
     since = since.value_or(now);
     return false;
   }

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "core/clock.h"
+#include "ensemble/model/pause.h"
 #include "ensemble/model/records.h"
 #include "ensemble/model/trial_runner.h"
 #include "ensemble/schedulers/leader.h"
@@ -50,7 +51,7 @@ class EnsembleObserver {
   /// The whole ensemble does not run as its options say. Each warning comes once.
   virtual void Warned(const std::string& what) = 0;
   /// No trial begins, or nothing is written to the book, until the obstacle has gone; GoesOn follows.
-  virtual void Paused(const std::string& /*why*/) {}
+  virtual void Paused(const Pause& /*pause*/) {}
   virtual void GoesOn() {}
 };
 

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "core/error.h"
+#include "ensemble/model/pause.h"
 
 namespace slipway::ensemble {
 
@@ -18,6 +19,10 @@ class BookError : public Error {
   BookTrouble trouble() const { return trouble_; }
   /// The call has changed nothing, and may succeed later.
   bool MayPass() const { return trouble_ != BookTrouble::kOther; }
+  /// What a caller waits for, if it MayPass().
+  PauseCause pause_cause() const {
+    return trouble_ == BookTrouble::kHeld ? PauseCause::kBookHeld : PauseCause::kDiskFull;
+  }
 
  private:
   BookTrouble trouble_;

@@ -96,7 +96,9 @@ void DescribeFinding(CLI::App& app, Arguments& arguments) {
                         "  slipway ls --name 'fashion*' --sort best --limit 5\n  slipway ls --json | jq .runs");
   auto& options = arguments.ls;
   ls->add_option("-n,--limit", options.limit, "Show at most so many: the last ones")->check(kPositive);
-  ls->add_option("--tag", options.tags, "Only runs with this tag; may be repeated")->expected(1)->take_all();
+  ls->add_option("--tag", options.tags, "Only runs with this tag; may be repeated")
+      ->allow_extra_args(false)
+      ->take_all();
   ls->add_option("--state", options.states, "Only runs in one of these states: running,failed");
   ls->add_option("--name", options.name, "Only runs whose name or id fits a pattern with * ? [ ], or holds this text");
   ls->add_option("--since", options.since, "Only runs created since then: 12h, 30d or 2026-11-25");
@@ -112,7 +114,7 @@ void DescribeFinding(CLI::App& app, Arguments& arguments) {
       ->required();
   tag->add_option("tags", arguments.tag.added, "TAG or +TAG adds it");
   tag->add_option("--remove", arguments.tag.removed, "Remove this tag; -TAG is short for it; may be repeated")
-      ->expected(1)
+      ->allow_extra_args(false)
       ->take_all();
   tag->add_option("--description", arguments.tag.description, "What the run is for; '' removes it");
   tag->callback([&] { arguments.command = [&](Session& session) { return Tag(arguments.tag, session); }; });

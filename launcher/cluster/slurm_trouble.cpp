@@ -17,7 +17,7 @@ struct TroubleRow {
 };
 
 /// In the order of SlurmTrouble.
-constexpr std::array<TroubleRow, 26> kRows{{
+constexpr std::array<TroubleRow, 27> kRows{{
     {"not-built", ErrorKind::kEnvironment, "this Slipway was built without Slurm",
      "install libslurm-dev of the site's Slurm, and build Slipway again"},
     {"no-library", ErrorKind::kEnvironment, "the libslurm that this Slipway was built for is not here",
@@ -48,6 +48,9 @@ constexpr std::array<TroubleRow, 26> kRows{{
      "compare cores, memory, GPUs and constraint with 'sinfo -o \"%P %D %c %m %G %f\"'"},
     {"limit", ErrorKind::kUsage, "a limit of the account, the QOS or the partition forbids it",
      "'sacctmgr show associations user=$USER' and 'scontrol show partition' list the limits"},
+    {"job-limit", ErrorKind::kUsage, "the job is beyond a limit of the account, the QOS or the partition",
+     "request less, or name another account, QOS or partition: 'sacctmgr show qos' and 'sacctmgr show associations "
+     "user=$USER' list the limits"},
     {"full", ErrorKind::kTryAgain, "Slurm takes no more jobs at the moment",
      "the site's limit (MaxJobCount) is reached; submit again when jobs have ended"},
     {"burst-buffer", ErrorKind::kUsage, "Slurm refuses the burst buffer",

@@ -26,6 +26,7 @@ enum class SlurmTrouble {
   kNodes,      ///< more nodes than there are or than are allowed
   kResources,  ///< no node has the requested resources
   kLimit,      ///< a limit of the account or QOS
+  kJobLimit,   ///< such a limit, which the job is beyond alone
   kFull,       ///< the controller has reached its limit of jobs
   kBurstBuffer,
   kDependency,

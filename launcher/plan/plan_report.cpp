@@ -23,14 +23,11 @@
 #include "launcher/ranks/local/node_devices.h"
 #include "launcher/spec/choose_engine.h"
 #include "launcher/spec/load.h"
+#include "launcher/spec/origin.h"
 #include "launcher/spec/secrets.h"
 
 namespace slipway::launcher {
 namespace {
-
-bool IsElsewhere(const SpecDocument& document, const std::string& origin) {
-  return origin != "default" && !origin.starts_with(document.file.string() + ":");
-}
 
 /// A line for each field that a settings file or `--set` gave: "launch.slurm.account: m1234
 /// (/etc/slipway/site.yaml:3)". Empty without any.
@@ -40,7 +37,7 @@ std::string DescribeOrigins(const SpecDocument& document) {
   for (const auto& [path, origin] : document.origins) {
     const auto* value = ValueAt(resolved, path);
     // A section stands in its fields' lines.
-    if (value == nullptr || value->is_object() || !IsElsewhere(document, origin)) continue;
+    if (value == nullptr || value->is_object() || !ComesFromElsewhere(origin, document.file)) continue;
     text += fmt::format("  {}: {} ({})\n", path, PlainText(*value), origin);
   }
   return text.empty() ? text : "settings:\n" + text + "\n";

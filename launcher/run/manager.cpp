@@ -34,6 +34,7 @@
 #include "launcher/run_folder/end_reason.h"
 #include "launcher/run_folder/final_state_reserve.h"
 #include "launcher/run_folder/orphan.h"
+#include "launcher/run_folder/pause_note.h"
 #include "launcher/run_folder/record_provenance.h"
 
 namespace slipway::launcher {
@@ -157,7 +158,9 @@ class Manager {
   void AwaitSpace(const Write& write) {
     bool waits = false;
     while (!TryToWrite(write, waits)) loop_.RunOnce(kPauseBetweenTries);
-    if (waits) output_.Say("the run goes on");
+    if (!waits) return;
+    output_.Say("the run goes on");
+    pause_.Clear();
   }
 
   /// False when it is worth another try.
@@ -168,6 +171,7 @@ class Manager {
   } catch (const SystemError& error) {
     if (!MeansDiskFull(error.code()) || interrupt_.asked()) throw;
     if (!std::exchange(waits, true)) {
+      pause_.Set({ensemble::PauseCause::kDiskFull, error.message()});
       output_.Warn(fmt::format("paused: {}: the run waits for free space there; Ctrl-C ends it", error.message()));
     }
     return false;
@@ -210,6 +214,7 @@ class Manager {
                        .log = log_ ? &*log_ : nullptr,
                        .tensorboard = tensorboard_ ? &*tensorboard_ : nullptr,
                        .notifier = notifier_ ? &*notifier_ : nullptr,
+                       .pause = &pause_,
                        .trial = trial_ ? &*trial_ : nullptr,
                        .commit = [this](std::string_view event) { Commit(event); }};
     const bool is_ensemble = plan_.spec().ensemble && !trial_;
@@ -411,6 +416,7 @@ class Manager {
   std::optional<LiveTensorboard> tensorboard_;
   std::optional<Notifier> notifier_;
   FinalStateReserve reserve_{folder_.path()};
+  PauseNote pause_{folder_.path()};
   JobEndReason fate_ = JobEndReason::kStays;  ///< as Slurm reported it at the end
   bool is_staging_ = false;
   bool put_back_ = false;  ///< Slurm has queued the job again by itself

@@ -19,6 +19,7 @@
 #include "core/json_text.h"
 #include "launcher/plan/training_command.h"
 #include "launcher/run_folder/manager_elsewhere.h"
+#include "launcher/run_folder/pause_note.h"
 
 namespace slipway::launcher {
 namespace fs = std::filesystem;
@@ -126,6 +127,8 @@ RunState RunFolder::ReadState() const {
     // A manager that has just written its last word is gone, too: look once more before calling it lost.
     if (ManagerIsGone(state)) state = ReadStoredState(path_);
     if (ManagerIsGone(state)) EndAs(state, Phase::kLost, cause::ManagerLost{state.manager.pid, state.host});
+    const bool is_at_work = state.phase == Phase::kStaging || state.phase == Phase::kRunning;
+    if (const auto pause = is_at_work ? ReadPause(path_) : std::nullopt) state.reason = Describe(*pause);
     return state;
   });
 }

@@ -54,7 +54,7 @@ class RunFolder {
   std::filesystem::path attempt(int number) const;
 
   /// The stored state. It reads as `lost` if the run has not ended and its manager, on this host, is gone. A run that
-  /// is ready for its trials has no manager yet.
+  /// is ready for its trials has no manager yet. While the run stands still, the reason says what it waits for.
   RunState ReadState() const;
   /// Atomic and durable. Cost: two syncs.
   void WriteState(const RunState& state) const;

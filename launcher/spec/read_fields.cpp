@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "launcher/spec/convert.h"
+#include "launcher/spec/origin.h"
 
 namespace slipway::launcher {
 namespace {
@@ -193,11 +194,11 @@ class FieldReader {
 
   Json Default(const FieldNode& node, const std::string& path, const Place& section) {
     if (!IsSection(node)) {
-      draft_.origins[path] = "default";
+      draft_.origins[path] = kDefaultOrigin;
       return DefaultValue(*node.field);
     }
     if (node.field->type.presence == Presence::kAlways) return ReadSection(node, nullptr, path, section);
-    draft_.origins[path] = "default";
+    draft_.origins[path] = kDefaultOrigin;
     return nullptr;
   }
 

@@ -8,6 +8,7 @@
 
 #include "core/error.h"
 #include "launcher/spec/checks.h"
+#include "launcher/spec/origin.h"
 #include "launcher/spec/tier_words.h"
 #include "staging/plan/plan.h"
 
@@ -17,7 +18,7 @@ namespace {
 /// A dataset that names no tier takes the site's order.
 void TakeSiteOrder(const std::string& path, Json& dataset, Draft& draft) {
   const Json& order = draft.At("site.tier_order");
-  if (order.is_null() || draft.origins[path + ".tier"] != "default") return;
+  if (order.is_null() || draft.origins[path + ".tier"] != kDefaultOrigin) return;
   dataset["tier"] = order;
   draft.origins[path + ".tier"] = draft.origins["site.tier_order"];
 }

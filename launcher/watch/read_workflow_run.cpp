@@ -2,6 +2,7 @@
 
 #include "core/parse_utc.h"
 #include "launcher/run/workflow/workflow_status.h"
+#include "launcher/run_folder/pause_note.h"
 #include "launcher/watch/read_single.h"
 
 namespace slipway::launcher::watch {
@@ -46,7 +47,7 @@ StepLine LineOf(const StepRow& row, const RunFolder& folder) {
 bool WorkflowReader::ReadSteps(const fs::path& path, WatchData& data) {
   const auto folder = RunFolder::Open(path);
   const auto state = folder.ReadState();
-  auto stamps = StampsOf({path / "state.json", path / "workflow.jsonl", path / "workflow.json"});
+  auto stamps = StampsOf({path / "state.json", PauseNoteOf(path), path / "workflow.jsonl", path / "workflow.json"});
   const bool is_known = data.workflow && data.workflow->folder == path;
   if (is_known && stamps == stamps_ && state.phase == phase_) return false;
   auto glance = std::make_shared<WorkflowGlance>();

@@ -5,6 +5,7 @@
 
 #include "core/clock.h"
 #include "core/error.h"
+#include "launcher/run_folder/pause_note.h"
 #include "launcher/view/file_stamp.h"
 #include "launcher/view/view_reader.h"
 #include "launcher/watch/read_ensemble.h"
@@ -33,7 +34,7 @@ struct OpenedRun {
 std::vector<fs::path> FilesOf(const RunFolder& folder, const RunState& state) {
   const auto& path = folder.path();
   const auto book = folder.trial_book().string();
-  std::vector<fs::path> files = {path / "state.json", path / "events.jsonl", folder.plan_file()};
+  std::vector<fs::path> files = {path / "state.json", path / "events.jsonl", PauseNoteOf(path), folder.plan_file()};
   if (state.ensemble) {
     for (const auto* ending : {"", "-wal", "-journal"}) files.emplace_back(book + ending);
     files.push_back(path / "trials.snapshot.db");

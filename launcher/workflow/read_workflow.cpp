@@ -200,10 +200,19 @@ class Reader {
     }
     step.work = WorkOf(entry, body, fields, report);
     if (const auto* slurm = ValueOf(body, "slurm")) TakeSlurm(*slurm, step, report);
+    if (const auto why = WhyNotParallel(step); !why.empty()) report.Error(draft.PlaceOf("parallel"), why);
     draft.places.emplace("", entry.key_place);
     draft.places[""] = entry.key_place;
     places_.push_back(std::move(draft.places));
     return step;
+  }
+
+  static std::string WhyNotParallel(const Step& step) {
+    if (!step.parallel) return {};
+    if (!step.index) return "'parallel' limits the steps of a foreach: there is none";
+    if (!step.pack.empty()) return fmt::format("'parallel' needs a job array, and 'pack: {}' is one job", step.pack);
+    const bool is_array = step.jobs == JobForm::kAuto || step.jobs == JobForm::kArray;
+    return is_array ? "" : fmt::format("'parallel' needs a job array, and it has 'jobs: {}'", WordOf(step.jobs));
   }
 
   /// It is checked where it comes to stand: in the spec of the step's job.

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <map>
 
+#include "core/error.h"
 #include "launcher/workflow/graph.h"
 #include "launcher/workflow/job_graph.h"
 #include "launcher/workflow/job_spec.h"
@@ -55,12 +56,24 @@ class Shaper {
     std::ranges::copy_if(workflow_.groups.at(group), std::back_inserter(steps),
                          [this](StepIndex step) { return IsToShape(step); });
     const auto choice = FirstOf(steps).jobs;
+    if (steps.size() > 1 && FirstOf(steps).parallel) return AddLimitedArray(group, steps);
     if (steps.size() == 1 || choice == JobForm::kSingle) return AddSingles(steps, {});
     if (const auto why = WhyApart(steps); !why.empty()) return AddSingles(steps, why);
     const auto why_not_packed = WhyNotPacked(steps, choice);
     if (why_not_packed.empty()) return AddPacks(group, steps, choice);
     if (const auto why = WhyNoArray(steps); !why.empty()) return AddSingles(steps, why);
     Add({JobForm::kArray, group, steps, {}, why_not_packed});
+  }
+
+  /// Slurm limits the tasks of an array, and nothing else. So it also waits for what only some of its tasks need.
+  void AddLimitedArray(const std::string& group, const Steps& steps) {
+    const auto at_once = *FirstOf(steps).parallel;
+    auto why = WhyApart(steps);
+    if (why.empty()) why = WhyTasksCannotBe(steps);
+    if (why.empty()) return Add({JobForm::kArray, group, steps, {}, fmt::format("parallel: {}", at_once), at_once});
+    throw Error(ErrorKind::kUsage,
+                fmt::format("step '{}' has 'parallel: {}', which needs a job array: {}", group, at_once, why),
+                fmt::format("leave 'parallel' out of step '{}', or put its foreach into two steps", group));
   }
 
   void AddSingles(const Steps& steps, const std::string& why) {
@@ -129,11 +142,16 @@ class Shaper {
     return WaitAlike(steps, fits) ? "" : "its steps wait for different jobs";
   }
 
-  std::string WhyNoArray(const Steps& steps) const {
+  std::string WhyTasksCannotBe(const Steps& steps) const {
     if (WantsBurstBuffer(FirstOf(steps))) return "a burst buffer belongs to one job";
     if (IndexOf(steps.back()) >= facts_.max_array_size) {
       return fmt::format("the site's arrays end at task {}", facts_.max_array_size - 1);
     }
+    return {};
+  }
+
+  std::string WhyNoArray(const Steps& steps) const {
+    if (auto why = WhyTasksCannotBe(steps); !why.empty()) return why;
     const auto fits = [&](const StepJob& job) {
       return job.form == JobForm::kArray && NeedOneByOne(workflow_, steps, job.steps);
     };

@@ -33,9 +33,11 @@ struct StepJob {
   std::vector<StepIndex> steps;     ///< one of kSingle; of an array the task of each is its index
   PackSize size;                    ///< of kPacked
   std::string why;                  ///< why in this form; empty where there is no choice
+  std::optional<int> at_once = {};  ///< of kArray: tasks that run at a time; unset: all
 };
 
-/// Each comes after those that it waits for.
+/// Each comes after those that it waits for. Errors: Error(kUsage) for a step with `parallel` whose foreach cannot be
+/// an array.
 std::vector<StepJob> ShapeJobs(const Workflow& workflow, const JobFacts& facts);
 
 /// Whether the choice of ShapeJobs depends on the cluster.

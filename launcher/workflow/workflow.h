@@ -88,6 +88,7 @@ struct Step {
   StepResources resources;
   std::shared_ptr<const YamlNode> slurm;  ///< as launch.slurm of a spec; null: left out
   JobForm jobs = JobForm::kAuto;          ///< of the steps of a foreach
+  std::optional<int> parallel;            ///< of the steps of a foreach at a time; unset: as many as fit
   std::string pack;                       ///< steps with the same name share one Slurm job; empty: none
   std::optional<Seconds> time_limit;
   int retries = 0;

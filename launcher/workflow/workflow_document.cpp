@@ -60,6 +60,7 @@ void Visit(Visitor& visit, Struct& stored) {
   visit("retries", step.retries);
   visit("slurm", stored.slurm);
   visit("jobs", step.jobs, Presence::kOptional);
+  visit("parallel", step.parallel, Presence::kOptional);
   visit("pack", step.pack, Presence::kOptional);
   visit("needs", stored.needs);
 }

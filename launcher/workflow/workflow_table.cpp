@@ -73,6 +73,8 @@ void VisitStep(SpecVisitor& visit, StepFields& fields) {
         ReadElsewhere{});
   visit({"jobs", WordsFor<JobForm>(), "auto", "With Slurm: how the steps of a `foreach` become jobs.", "array"},
         step.jobs);
+  visit({"parallel", Integer(1), "", "How many steps of a `foreach` run at a time. Left out: as many as fit.", "4"},
+        step.parallel);
   visit({"pack", Of(kName), "", "With Slurm: steps with the same name here share one job.", "small"}, step.pack);
   visit({"time_limit", Of(kDuration), "", "It is ended and fails after this time.", "2h"}, step.time_limit);
   visit({"retries", Integer(0, 100), "0", "How often it starts again after a failure.", "2"}, step.retries);

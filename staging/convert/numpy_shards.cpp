@@ -1,16 +1,14 @@
 #include "staging/convert/numpy_shards.h"
 
 #include <fcntl.h>
-#include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <span>
 
 #include "core/byte_text.h"
-#include "core/error.h"
 #include "core/files.h"
 #include "core/numpy_header.h"
+#include "core/sync_file.h"
 #include "staging/formats/zip_writer.h"
 
 namespace slipway::staging {
@@ -18,10 +16,6 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr std::uint64_t kRowBytesBetweenReports = 4 << 20;  // between two reports
-
-void SyncShard(const fs::path& path) {
-  CheckErrno(::fsync(OpenFile(path, O_RDONLY).get()), fmt::format("cannot sync '{}'", path.string()));
-}
 
 }  // namespace
 
@@ -60,7 +54,7 @@ void NumpyShards::Write(const fs::path& path, std::uint64_t begin, std::uint64_t
     }
     zip.Close();
   }
-  SyncShard(path);
+  SyncFile(path);
 }
 
 void NumpyShards::WriteArray(std::size_t field, std::uint64_t begin, std::uint64_t end, const OnRecords& on_records,

@@ -14,6 +14,7 @@
 #include "core/error.h"
 #include "core/files.h"
 #include "core/filesystem_errors.h"
+#include "core/sync_file.h"
 #include "staging/convert/files_in_turn.h"
 #include "staging/convert/numpy_shards.h"
 #include "staging/convert/pending_files.h"
@@ -61,7 +62,7 @@ class ShardWriter {
   void Append(std::string_view bytes) { WriteAll(fd_.get(), bytes, path_); }
 
   void Close() {
-    CheckErrno(::fsync(fd_.get()), fmt::format("cannot sync '{}'", path_.string()));
+    SyncFile(fd_.get(), path_);
     fd_.Reset();
   }
 

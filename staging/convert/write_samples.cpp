@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -15,6 +14,7 @@
 #include "core/error.h"
 #include "core/files.h"
 #include "core/numpy_header.h"
+#include "core/sync_file.h"
 #include "staging/dataset/utf8_name.h"
 #include "staging/formats/image_header.h"
 #include "staging/formats/tar_header.h"
@@ -144,7 +144,7 @@ class SampleWriter {
   void Close() {
     Append(EndOfTar());
     Flush();
-    CheckErrno(::fsync(fd_.get()), fmt::format("cannot sync '{}'", path_.string()));
+    SyncFile(fd_.get(), path_);
     fd_.Reset();
   }
 

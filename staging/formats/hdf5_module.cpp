@@ -1,9 +1,7 @@
 // libslipway_hdf5.so: the only place that knows libhdf5.
 #include "staging/formats/hdf5_module.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -12,6 +10,7 @@
 #include "core/error.h"
 #include "core/files.h"
 #include "core/memory_left.h"
+#include "core/sync_file.h"
 #include "staging/formats/hdf5_library.h"
 
 namespace slipway::staging {
@@ -211,8 +210,7 @@ class LibraryFile : public Hdf5File {
         ThrowHdf5(path_, "cannot write it to its end");
       }
     }
-    const auto fd = OpenFile(path_, O_RDONLY);
-    CheckErrno(::fsync(fd.get()), fmt::format("cannot sync '{}'", path_.string()));
+    SyncFile(path_);
   }
 
  private:

@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 
@@ -10,6 +9,7 @@
 #include "core/crc32c.h"
 #include "core/error.h"
 #include "core/files.h"
+#include "core/sync_file.h"
 #include "core/units.h"
 #include "staging/formats/tfrecord_check.h"
 #include "staging/formats/tfrecord_frame.h"
@@ -104,7 +104,7 @@ void TfrecordWriter::Write(std::string_view data) {
 void TfrecordWriter::Close() {
   Flush();
   if (deflater_) deflater_->Finish([this](std::string_view bytes) { WriteAll(fd_.get(), bytes, path_); });
-  CheckErrno(::fsync(fd_.get()), fmt::format("cannot sync '{}'", path_.string()));
+  SyncFile(fd_.get(), path_);
   fd_.Reset();
 }
 

@@ -11,6 +11,7 @@
 
 #include "core/files.h"
 #include "core/share_out.h"
+#include "core/sync_file.h"
 #include "staging/dataset/crc_blocks.h"
 #include "staging/dataset/manifest.h"
 #include "staging/dataset/record_index.h"
@@ -24,11 +25,6 @@ namespace {
 fs::path Made(fs::path directory) {
   MakeDirectories(directory);
   return directory;
-}
-
-void SyncFile(const fs::path& path) {
-  const auto fd = OpenFile(path, O_RDONLY | O_NOFOLLOW);
-  if (::fsync(fd.get()) != 0) ThrowErrno(fmt::format("cannot sync '{}'", path.string()));
 }
 
 /// Several at once: each waits for its server.

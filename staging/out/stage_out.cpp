@@ -17,6 +17,7 @@
 #include "core/clock.h"
 #include "core/error.h"
 #include "core/files.h"
+#include "core/sync_file.h"
 #include "staging/copy/bandwidth.h"
 #include "staging/copy/copy.h"
 #include "staging/copy/medium.h"
@@ -240,7 +241,7 @@ class Work {
   /// Afterwards a read comes from the medium.
   static void Sync(const fs::path& destination) {
     const auto fd = OpenFile(destination, O_RDONLY);
-    if (::fsync(fd.get()) != 0) ThrowErrno(fmt::format("cannot sync '{}'", destination.string()));
+    SyncFile(fd.get(), destination);
     ::posix_fadvise(fd.get(), 0, 0, POSIX_FADV_DONTNEED);
   }
 

@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "core/error.h"
+#include "core/sync_file.h"
 #include "tests/support/forked_child.h"
 #include "tests/support/temp_directory.h"
 
@@ -23,6 +24,7 @@ using test::TempDirectory;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::Pair;
 
 std::vector<std::string> NamesIn(const fs::path& directory) {
   std::vector<std::string> names;
@@ -125,6 +127,26 @@ TEST(DurableFile, NamesTheFileWhenTheDiskIsFull) {
     EXPECT_EQ(error.code(), ENOSPC);
     EXPECT_THAT(error.what(), HasSubstr("/dev/full"));
   }
+}
+
+TEST(SyncFile, NamesWhatIsNotThereAndWhatCannotBeDurable) {
+  TempDirectory place;
+  const auto error_of = [](const auto& act) {
+    try {
+      act();
+    } catch (const SystemError& error) {
+      return std::pair(error.code(), error.message());
+    }
+    return std::pair(0, std::string());
+  };
+  WriteFile(place / "weights", "0.5");
+  EXPECT_THAT(error_of([&] { SyncFile(place / "weights"); }), Pair(0, ""));
+  EXPECT_THAT(error_of([&] { SyncFile(place / "gone"); }), Pair(ENOENT, HasSubstr((place / "gone").string())));
+  int ends[2];
+  ASSERT_EQ(::pipe(ends), 0);
+  const UniqueFd reader(ends[0]);
+  const UniqueFd writer(ends[1]);
+  EXPECT_THAT(error_of([&] { SyncFile(writer.get(), "the pipe"); }), Pair(EINVAL, HasSubstr("cannot sync 'the pipe'")));
 }
 
 TEST(MakeDirectories, AcceptsThoseThatAreThereAndNamesAFileInTheWay) {

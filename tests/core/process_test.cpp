@@ -11,6 +11,8 @@
 #include "core/clock.h"
 #include "core/error.h"
 #include "core/files.h"
+#include "core/memory_file.h"
+#include "core/process_ids.h"
 #include "tests/support/temp_directory.h"
 
 namespace slipway {
@@ -18,8 +20,11 @@ namespace {
 
 using namespace std::chrono_literals;
 using test::TempDirectory;
+using testing::Contains;
 using testing::Eq;
 using testing::HasSubstr;
+using testing::IsSupersetOf;
+using testing::Not;
 using testing::Optional;
 
 SpawnOptions Shell(const std::string& script) { return {.argv = {"/bin/sh", "-c", script}}; }
@@ -232,6 +237,26 @@ TEST(ProcessIdentity, ReadsAProgramWhoseNameLooksLikeFields) {
   auto child = ChildProcess::Spawn({.argv = {program, "30"}});
   EXPECT_TRUE(IsAlive(IdentityOf(child.pid())));
   EXPECT_GE(IdentityOf(child.pid()).start_time, IdentityOf(::getpid()).start_time);
+}
+
+TEST(ProcessIds, AreThoseOfThisProcessAndOfItsChildren) {
+  auto child = ChildProcess::Spawn(Shell("sleep 60"));
+  EXPECT_THAT(ProcessIds(), IsSupersetOf({::getpid(), child.pid()}));
+  const auto pid = child.pid();
+  ::kill(pid, SIGKILL);
+  child.Wait();
+  EXPECT_THAT(ProcessIds(), Not(Contains(pid)));
+}
+
+/// What a program that stays behind holds open delays nobody.
+TEST(FileInMemory, TakesWhatAProcessPrintsAndIsReadFromItsStart) {
+  const auto said = FileInMemory();
+  auto options = Shell("echo first; echo second >&2; sleep 60 &");
+  options.stdout_fd = options.stderr_fd = said.get();
+  EXPECT_EQ(ChildProcess::Spawn(options).Wait().code, 0);
+  EXPECT_EQ(TextOf(said), "first\nsecond\n");
+  EXPECT_EQ(TextOf(said), "first\nsecond\n");
+  EXPECT_EQ(TextOf(FileInMemory("held")), "held");
 }
 
 TEST(FindProgram, LooksOnThePathAndForExecutableFilesOnly) {

@@ -87,8 +87,27 @@ def test_unknown_words_are_errors(place, words, message):
 
 
 def test_a_tag_that_no_run_has_suggests_the_nearest(four):
-    out = four.slipway("ls", "--tag", "papre")
-    assert "none of 4 runs" in out and "did you mean 'paper'" in four.said
+    out = four.slipway("ls", "--tag", "papre", "--state", "failed")
+    assert "none of 4 runs" in out and "fits --tag papre --state failed\nall of them: slipway ls" in out
+    assert "did you mean 'paper'" in four.said
+
+
+def test_a_tag_where_there_is_none_says_how_to_add_one(place):
+    assert place.slipway("ls", "--tag", "paper").startswith("no runs in ")
+    assert "tag" not in place.said
+    run(place, "alpha", 3)
+    assert "none of 1 run in" in place.slipway("ls", "--tag", "paper")
+    assert "no run has the tag 'paper', nor any other; add one with: slipway tag RUN +TAG" in place.said
+
+
+def test_an_option_that_may_be_repeated_takes_one_word(place):
+    run(place, "alpha", 3)
+    place.slipway("tag", "last", "old", "--remove", "old", status=2)
+    place.slipway("tag", "last", "+old")
+    place.slipway("tag", "last", "--remove", "old", "new")
+    assert place.json("tag", "last")["tags"] == ["new"]
+    place.slipway("ls", "--tag", "new", "old", status=2)
+    assert "old" in place.said
 
 
 def test_columns_are_shown_where_there_is_something(place):

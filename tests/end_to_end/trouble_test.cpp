@@ -57,6 +57,16 @@ class SmallDisk {
   bool is_there_ = false;
 };
 
+/// As `status` says it, for people and for programs.
+void ExpectPaused(const Workplace& place, const std::string& cause, const std::string& what) {
+  const auto status = place.Status();
+  EXPECT_EQ(status["phase"], "running");
+  ASSERT_TRUE(status["paused"].is_object()) << status;
+  EXPECT_EQ(status["paused"]["cause"], cause);
+  EXPECT_THAT(status["paused"]["reason"].get<std::string>(), HasSubstr(what));
+  EXPECT_THAT(place.Slipway({"status", "last"}).output, AllOf(HasSubstr("paused since "), HasSubstr("by itself")));
+}
+
 /// Forty trials of 100 kB each.
 void WriteTrialsThatFillTheDisk(const Workplace& place) {
   place.WriteSpec("exp.yaml",
@@ -71,11 +81,13 @@ TEST(FullDisk, PausesTheEnsembleUntilThereIsRoomAndCostsNoTrial) {
   WriteTrialsThatFillTheDisk(place);
   auto run = place.Start({"run", "exp.yaml"});
   place.WaitForWords("warning: paused: ");
+  ExpectPaused(place, "disk_full", "No space left on device");
   const auto paused = place.Slipway({"trials", "ls", "--state", "failed", "--json"});
   EXPECT_THAT(Json::parse(paused.output)["counts"], Not(testing::Contains("failed")));
   disk.Grow();
   ASSERT_EQ(run.Wait().code, 0) << ReadFile(place / "output.log");
   place.WaitForWords("the ensemble goes on");
+  EXPECT_EQ(place.Status()["paused"], Json());
   const auto trials = Trials(place);
   EXPECT_EQ(trials["counts"], (Json{{"complete", 40}}));
   for (const auto& trial : trials["trials"]) EXPECT_EQ(trial["objective"], trial["parameters"]["x"]);
@@ -115,6 +127,7 @@ TEST(FullDisk, IsWaitedForAtTheEndOfARun) {
   if (!disk.is_there()) GTEST_SKIP() << "mounts are not allowed here";
   auto run = StartRunThatWaitsAtItsEnd(place);
   place.WaitForWords("No space left on device");
+  ExpectPaused(place, "disk_full", "No space left on device");
   disk.Grow();
   ASSERT_EQ(run.Wait().code, 0) << ReadFile(place / "output.log");
   place.WaitForWords("the run goes on");
@@ -306,6 +319,7 @@ TEST(LockedBook, IsWaitedForWithAWarning) {
   holder.argv = {"/usr/bin/python3", (place / "hold.py").string(), (place.RunFolder() / "trials.db").string()};
   auto other = ChildProcess::Spawn(holder);
   place.WaitForWords("locked by another process");
+  ExpectPaused(place, "book_held", "locked by another process");
   EXPECT_EQ(other.Wait().code, 0);
   EXPECT_EQ(run.Wait().code, 0) << ReadFile(place / "output.log");
   place.WaitForWords("the ensemble goes on");

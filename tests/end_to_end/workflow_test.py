@@ -170,6 +170,18 @@ def test_foreach_when_and_metrics(flow):
     assert flow.slipway("logs", "last/all") == "all 0.9 0.3\n"
 
 
+def test_parallel_limits_the_steps_of_a_foreach(flow):
+    flow.step("import time\nme = pathlib.Path('at-work') / sys.argv[1]\nme.parent.mkdir(exist_ok=True)\nme.touch()\n"
+              "open('seen', 'a').write(f'{len(os.listdir(me.parent))} ')\ntime.sleep(0.3)\nme.unlink()\n")
+    few = "foreach: [a, b, c, d, e], parallel: 2, resources: {cpus: 1}"
+    command = json.dumps([sys.executable, "step.py", "${item}"])
+    flow.write(f"name: flow\nsteps:\n  few: {{command: {command}, {few}}}\n")
+    document = flow.json("run", "flow.yaml")
+    assert set(flow.states(document).values()) == {"done"} and len(document["steps"]) == 5
+    seen = [int(word) for word in (flow.folder / "seen").read_text().split()]
+    assert len(seen) == 5 and max(seen) <= 2, seen
+
+
 def test_an_experiment_and_an_ensemble_are_runs(flow):
     flow.program("x = float(sys.argv[sys.argv.index('--x') + 1])\nreport(1, loss=x)\n")
     command = json.dumps([sys.executable, "train.py"])
@@ -353,6 +365,10 @@ def test_a_full_disk_while_publishing_is_waited_for(flow, small_disk):
     flow.steps(make=(["make", "${outputs.data}"], ["outputs: {data: data.bin}"]))
     run = flow.start("run", "flow.yaml")
     wait_for(lambda: (small_disk / "filler").exists())
+    wait_for(lambda: flow.json("status", "last")["paused"])
+    paused = flow.json("status", "last")
+    assert paused["paused"]["cause"] == "disk_full", paused
+    assert "No space left on device" in paused["reason"] and "by itself" in paused["reason"]
     time.sleep(1.5)
     assert run.poll() is None, run.communicate()
     (small_disk / "filler").unlink()

@@ -7,9 +7,9 @@ import time
 import unittest
 
 import page
-from page import errors_of, requests_of
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+import browser  # noqa: E402
 from waiting import wait_for  # noqa: E402
 
 TEXT = "return document.body.innerText"
@@ -22,10 +22,10 @@ class Browsing(unittest.TestCase):
 
     @classmethod
     def setUpClass(cls):
-        if not page.has_browser():
+        if not browser.is_here():
             raise unittest.SkipTest("no browser (Debian: chromium, chromium-driver, python3-selenium)")
         cls.folder = tempfile.TemporaryDirectory()
-        cls.driver = page.browser(width=cls.WIDTH, dark=cls.DARK, script=cls.SCRIPT)
+        cls.driver = browser.start(cls.WIDTH, 1000, dark=cls.DARK, script=cls.SCRIPT)
 
     @classmethod
     def tearDownClass(cls):
@@ -33,8 +33,9 @@ class Browsing(unittest.TestCase):
         cls.folder.cleanup()
 
     def tearDown(self):
-        self.assertEqual(errors_of(self.driver), [])
-        self.assertEqual([url for url in requests_of(self.driver) if not url.startswith("http://127.0.0.1:")], [])
+        self.assertEqual(browser.errors(self.driver, ("SEVERE", "WARNING")), [])
+        foreign = browser.foreign_requests(self.driver)
+        self.assertEqual([url for url in foreign if not url.startswith("http://127.0.0.1:")], [])
 
     def open(self, document, hash_="", **parts):
         path = pathlib.Path(self.folder.name) / f"{self.id()}{time.monotonic_ns()}.html"

@@ -1,9 +1,7 @@
-"""The page of `slipway report` for a test: built from its assets as the program does, opened in headless Chromium."""
+"""The page of `slipway report` for a test: built from its assets as the program does, for headless Chromium."""
 
-import importlib.util
 import json
 import pathlib
-import shutil
 
 REPORT = pathlib.Path(__file__).resolve().parents[2] / "templates" / "report"
 
@@ -37,45 +35,3 @@ def page(document=None, summary="<h1>Summary</h1>", is_live=False):
         before, text = text.split(f"<!-- slipway:{name} -->", 1)
         pieces += [before, parts[name]]
     return "".join(pieces + [text])
-
-
-def has_browser():
-    return bool(importlib.util.find_spec("selenium") and shutil.which("chromedriver") and shutil.which("chromium"))
-
-
-def browser(width=1400, height=1000, dark=False, script=True):
-    """Headless Chromium that cannot reach any host; keeps console and network logs."""
-    from selenium import webdriver
-    from selenium.webdriver.chrome.service import Service
-    options = webdriver.ChromeOptions()
-    options.binary_location = shutil.which("chromium")
-    for argument in ("--headless=new", "--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu",
-                     "--force-device-scale-factor=1", "--hide-scrollbars",
-                     "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1", "--disable-background-networking",
-                     "--disable-component-update",
-                     f"--window-size={width},{height}", *(["--force-dark-mode"] if dark else [])):
-        options.add_argument(argument)
-    if not script:
-        options.add_experimental_option("prefs", {"profile.managed_default_content_settings.javascript": 2})
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
-    driver = webdriver.Chrome(service=Service(shutil.which("chromedriver")), options=options)
-    driver.set_script_timeout(60)
-    driver.execute_cdp_cmd("Emulation.setEmulatedMedia",
-                           {"features": [{"name": "prefers-color-scheme", "value": "dark" if dark else "light"},
-                                        {"name": "prefers-reduced-motion", "value": "reduce"}]})
-    return driver
-
-
-def errors_of(driver):
-    """What the console says that is not mere information."""
-    return [entry["message"] for entry in driver.get_log("browser") if entry["level"] in ("SEVERE", "WARNING")]
-
-
-def requests_of(driver):
-    """Addresses that the page asked for, besides itself and data in it."""
-    asked = []
-    for entry in driver.get_log("performance"):
-        message = json.loads(entry["message"])["message"]
-        if message["method"] == "Network.requestWillBeSent":
-            asked.append(message["params"]["request"]["url"])
-    return [url for url in asked if not url.startswith(("data:", "blob:", "file:", "about:", "chrome"))]

@@ -53,6 +53,20 @@ class Arrays(Shared):
         self.assertEqual(refused.returncode, 2)
         self.assertIn("this is no task of a job array", refused.stderr)
 
+    def test_run_no_more_tasks_at_a_time_than_the_step_says(self):
+        self.program_of_steps("import time\nme = place / ('at-work-' + sys.argv[1])\nme.touch()\n"
+                              "seen = len(list(place.glob('at-work-*')))\ntime.sleep(0.5)\nme.unlink()\n"
+                              "pathlib.Path(os.environ['SLIPWAY_OUTPUT_O']).write_text(str(seen))\n")
+        self.flow({"make": self.sweep(parallel=2)})
+        planned = self.planned()["make.0"]
+        self.assertEqual((planned["form"], planned["at_once"], planned["why"]), ("array", 2, "parallel: 2"))
+        self.assertIn("#SBATCH --array=0-5%2\n", planned["script"])
+        self.assertIn("array of 6, 2 at a time", self.slipway("plan", "flow.yaml").stdout)
+        self.json("submit", "flow.yaml")
+        document = self.wait()
+        self.assertEqual(set(self.states(document).values()), {"done"})
+        self.assertLessEqual(max(int(self.text_of(document, f"make.{task}")) for task in range(6)), 2)
+
     def test_of_which_one_fails_stop_what_needs_it_and_nothing_else(self):
         self.program_of_steps("if 'c' in sys.argv and not (place / 'fixed').exists(): sys.exit(3)\n" + WRITE)
         self.flow({"make": self.sweep(), "use": {"command": ["${item.folder}"], "foreach": "${steps.make}",

@@ -325,11 +325,30 @@ class Accounts(Flow):
         self.on_node("sacctmgr", "-i", "add", "account", "physics")
         self.on_node("sacctmgr", "-i", "add", "user", support.ORDINARY_USER, "account=physics", "MaxSubmitJobs=2")
         self.program_of_steps("")
-        self.flow({f"s{i}": {"command": [str(i)], "after": [f"s{i - 1}"] if i else []} for i in range(4)})
+        self.flow({f"s{i}": {"command": [str(i)], "after": [f"s{i - 1}"] if i else []} for i in range(4)},
+                  defaults={"engine": "slurm", "slurm": {"account": "physics"}})
         done = self.slipway("submit", "flow.yaml", "--submit-for", "60s")
         self.assertIn("the jobs of 2 of 4 steps are submitted: a limit of the account", done.stderr)
         self.assertEqual(set(self.states(self.wait()).values()), {"done"})
         self.assertEqual(self.ran(), {f"s{i}": 1 for i in range(4)})
+
+    def test_a_job_beyond_a_limit_of_one_job_ends_the_submission(self):
+        self.on_node("sacctmgr", "-i", "add", "account", "biology")
+        self.on_node("sacctmgr", "-i", "add", "qos", "small", "flags=DenyOnLimit", "MaxTRESPerJob=cpu=1", "MaxWall=60")
+        self.on_node("sacctmgr", "-i", "add", "user", support.ORDINARY_USER, "account=biology", "qos=normal,small")
+        self.program_of_steps("")
+        slurm = {"account": "biology", "qos": "small"}
+        for name, more, what in (("wide", {"resources": {"cpus": 2}}, "1 node with 2 cores"),
+                                 ("long", {"time_limit": "90m"}, "a time limit of 1h31m")):
+            with self.subTest(name):
+                self.flow({"first": {"command": ["0"], "slurm": slurm},
+                           name: {"command": ["1", name], "after": ["first"], "slurm": slurm, **more}})
+                begun = time.monotonic()
+                refused = self.slipway("submit", "flow.yaml", "--submit-for", "300s", status=2)
+                self.assertLess(time.monotonic() - begun, 60)
+                self.assertIn("beyond a limit of the account, the QOS or the partition: it has " + what, refused.stderr)
+                self.assertIn("submitting job 'flow." + name, refused.stderr)
+                self.assertIn("sacctmgr show qos", refused.stderr)
 
 
 if __name__ == "__main__":

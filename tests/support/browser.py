@@ -11,31 +11,57 @@
 import contextlib
 import functools
 import http.server
+import importlib.util
 import json
 import os
+import shutil
 import threading
 
-from selenium import webdriver
-from selenium.webdriver.chrome.options import Options
-from selenium.webdriver.chrome.service import Service
+OPTIONS = ("--headless=new", "--disable-dev-shm-usage", "--disable-gpu", "--hide-scrollbars",
+           "--force-device-scale-factor=1", "--no-first-run", "--disable-background-networking",
+           "--disable-component-update",
+           "--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1")
+LOCAL = ("data:", "blob:", "about:", "file:", "chrome")
+NO_SCRIPT = {"profile.managed_default_content_settings.javascript": 2}
 
-OPTIONS = ("--headless=new", "--disable-dev-shm-usage", "--no-first-run", "--disable-background-networking",
-           "--force-prefers-reduced-motion", "--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1")
-LOCAL = ("data:", "blob:", "about:", "file:", "chrome:")
+
+def is_here():
+    """Debian: chromium, chromium-driver, python3-selenium."""
+    return bool(importlib.util.find_spec("selenium") and shutil.which("chromedriver") and shutil.which("chromium"))
 
 
-@contextlib.contextmanager
-def browser(width=1280, height=900):
-    """A Chromium that finds no host but 127.0.0.1."""
-    options = Options()
-    for option in (*OPTIONS, f"--window-size={width},{height}"):
+def start(width=1280, height=900, dark=False, script=True):
+    """A Chromium that finds no host but 127.0.0.1, until its quit()."""
+    from selenium import webdriver
+    from selenium.webdriver.chrome.service import Service
+    options = webdriver.ChromeOptions()
+    options.binary_location = shutil.which("chromium")
+    for option in (*OPTIONS, f"--window-size={width},{height}", *(["--force-dark-mode"] if dark else [])):
         options.add_argument(option)
     if os.geteuid() == 0:
         options.add_argument("--no-sandbox")  # it refuses to start as root with one
+    if not script:
+        options.add_experimental_option("prefs", NO_SCRIPT)
     options.set_capability("goog:loggingPrefs", {"performance": "ALL", "browser": "ALL"})
-    chromium = webdriver.Chrome(service=Service("/usr/bin/chromedriver"), options=options)
+    chromium = webdriver.Chrome(service=Service(shutil.which("chromedriver")), options=options)
+    chromium.set_page_load_timeout(30)
+    chromium.set_script_timeout(60)
+    look(chromium, "dark" if dark else "light")
+    return chromium
+
+
+def look(chromium, scheme):
+    """As a user sees it who likes the scheme, "light" or "dark", and no motion."""
+    features = {"prefers-color-scheme": scheme, "prefers-reduced-motion": "reduce"}
+    chromium.execute_cdp_cmd("Emulation.setEmulatedMedia",
+                             {"features": [{"name": name, "value": value} for name, value in features.items()]})
+
+
+@contextlib.contextmanager
+def browser(**window):
+    """start() for a block."""
+    chromium = start(**window)
     try:
-        chromium.set_page_load_timeout(30)
         yield chromium
     finally:
         chromium.quit()
@@ -63,7 +89,8 @@ def served(folder):
 def requests(chromium):
     """The addresses that pages have requested since the last call."""
     messages = (json.loads(entry["message"])["message"] for entry in chromium.get_log("performance"))
-    return [message["params"]["request"]["url"] for message in messages if message["method"] == "Network.requestWillBeSent"]
+    sent = (message["params"] for message in messages if message["method"] == "Network.requestWillBeSent")
+    return [request["request"]["url"] for request in sent]
 
 
 def foreign_requests(chromium, address=None):
@@ -72,6 +99,6 @@ def foreign_requests(chromium, address=None):
     return [url for url in requests(chromium) if not url.startswith(own)]
 
 
-def errors(chromium):
+def errors(chromium, levels=("SEVERE",)):
     """What pages have reported as errors on the console since the last call."""
-    return [entry["message"] for entry in chromium.get_log("browser") if entry["level"] == "SEVERE"]
+    return [entry["message"] for entry in chromium.get_log("browser") if entry["level"] in levels]

@@ -5,9 +5,11 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "core/clock.h"
 #include "core/nearest_word.h"
+#include "core/shell.h"
 #include "core/text_table.h"
 #include "launcher/cli/commands/find_run.h"
 #include "launcher/cli/commands/run_selection.h"
@@ -90,9 +92,24 @@ std::string TableOf(const std::vector<SelectedRun>& runs) {
   return table.Render();
 }
 
+/// As they were given: "--tag paper --state failed".
+std::string FiltersText(const LsOptions& options) {
+  std::vector<std::string> words;
+  for (const auto& tag : options.tags) words.insert(words.end(), {"--tag", tag});
+  const std::pair<const char*, const std::string*> filters[] = {
+      {"--state", &options.states}, {"--name", &options.name}, {"--since", &options.since}};
+  for (const auto& [option, value] : filters) {
+    if (!value->empty()) words.insert(words.end(), {option, *value});
+  }
+  return QuoteForShell(words);
+}
+
 std::string TextOf(const Selection& selection, const LsOptions& options, const std::filesystem::path& directory) {
   if (selection.total == 0) return fmt::format("no runs in {}", directory.string());
-  if (selection.runs.empty()) return fmt::format("none of {} runs in {}", selection.total, directory.string());
+  if (selection.runs.empty()) {
+    return fmt::format("none of {} run{} in {} fits {}\nall of them: slipway ls", selection.total,
+                       selection.total == 1 ? "" : "s", directory.string(), FiltersText(options));
+  }
   auto text = TableOf(selection.runs);
   if (selection.runs.size() < selection.fitting) {
     const bool is_filtered = selection.fitting < selection.total;

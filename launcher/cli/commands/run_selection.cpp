@@ -108,7 +108,7 @@ class Selector {
       LookAtSteps(row);
       Take(std::move(row), selection.runs);
     }
-    for (const auto& remark : {RemarkOnTags(), RemarkOnMetrics(selection.runs)}) {
+    for (const auto& remark : {RemarkOnTags(selection.total), RemarkOnMetrics(selection.runs)}) {
       if (!remark.empty()) selection.remarks.push_back(remark);
     }
     Order(selection.runs);
@@ -173,11 +173,14 @@ class Selector {
     return goodness(*left.best) < goodness(*right.best);
   }
 
-  std::string RemarkOnTags() const {
+  std::string RemarkOnTags(std::size_t runs) const {
+    if (runs == 0) return {};
     for (const auto& tag : options_.tags) {
       if (seen_tags_.contains(tag)) continue;
       const std::vector<std::string> known(seen_tags_.begin(), seen_tags_.end());
-      return fmt::format("no run has the tag '{}'{}", tag, known.empty() ? "" : SuggestWord(tag, known));
+      const auto why = fmt::format("no run has the tag '{}'", tag);
+      return known.empty() ? why + ", nor any other; add one with: slipway tag RUN +TAG"
+                           : why + SuggestWord(tag, known);
     }
     return {};
   }

@@ -19,6 +19,7 @@
 #include "launcher/run/workflow/step_submission.h"
 #include "launcher/run/workflow/workflow_folder.h"
 #include "launcher/run_folder/gpu_record.h"
+#include "launcher/run_folder/pause_note.h"
 #include "launcher/run_folder/prepare.h"
 #include "launcher/run_folder/run_folder.h"
 #include "launcher/run_folder/run_tags.h"
@@ -45,12 +46,18 @@ std::vector<MeasuredGpu> GpusOf(const RunFolder& run) try {
   return {};
 }
 
+std::optional<RunPause> PauseOf(const RunFolder& run, const RunState& state) {
+  return HasEnded(state.phase) ? std::nullopt : ReadPause(run.path());
+}
+
 }  // namespace
 
 Json StatusDocument(const RunFolder& run, const RunState& state) {
   auto document = ToJson(state);
   document["schema"] = "slipway.status/1";
   document["folder"] = run.path().string();
+  const auto pause = PauseOf(run, state);
+  document["paused"] = pause ? ToJson(*pause) : Json();
   document.update(WriteFields(RunTagsOrNone(run)));
   if (const auto left = LeftBehind(run, state)) document["left_in_tier"] = left->directory.string();
   if (const auto models = ModelsOf(run, state)) document["model_ensemble"] = ToJson(*models);

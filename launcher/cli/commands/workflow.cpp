@@ -21,6 +21,7 @@
 #include "launcher/run/workflow/workflow_folder.h"
 #include "launcher/run/workflow/workflow_run.h"
 #include "launcher/run/workflow/workflow_status.h"
+#include "launcher/spec/origin.h"
 #include "launcher/workflow/draw.h"
 #include "launcher/workflow/read_workflow.h"
 #include "launcher/workflow/step_board.h"
@@ -166,10 +167,6 @@ std::string TotalText(const EstimateTotal& total, std::size_t steps) {
   return text;
 }
 
-bool IsElsewhere(const Workflow& workflow, const std::string& origin) {
-  return origin != "default" && !origin.starts_with(workflow.file.string() + ":");
-}
-
 /// A line for each place beside the file that values come from: "base.yaml:1: a.retries, b.retries". Empty without any.
 std::string OriginsText(const Workflow& workflow) {
   std::map<std::string, std::set<std::string>> fields_of;
@@ -178,7 +175,7 @@ std::string OriginsText(const Workflow& workflow) {
       const auto& [field, origin] = *entry;
       const auto next = std::next(entry);
       const bool is_section = next != step.origins.end() && next->first.starts_with(field + ".");
-      if (!is_section && IsElsewhere(workflow, origin)) fields_of[origin].insert(step.group + "." + field);
+      if (!is_section && ComesFromElsewhere(origin, workflow.file)) fields_of[origin].insert(step.group + "." + field);
     }
   }
   std::string text;

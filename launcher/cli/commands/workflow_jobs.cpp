@@ -162,10 +162,13 @@ void SubmitFirst(const RunFolder& folder, const FileLock& lock, const Workflow& 
   throw;
 }
 
-/// "array of 6", "6 packed".
+/// "array of 6", "array of 6, 2 at a time", "6 packed".
 std::string StepsText(const PlannedJob& planned) {
   const auto count = planned.names.size();
-  if (planned.steps.form == JobForm::kArray) return fmt::format("array of {}", count);
+  if (planned.steps.form == JobForm::kArray) {
+    const auto& at_once = planned.steps.at_once;
+    return fmt::format("array of {}{}", count, at_once ? fmt::format(", {} at a time", *at_once) : "");
+  }
   return planned.steps.form == JobForm::kPacked ? fmt::format("{} packed", count) : std::to_string(count);
 }
 
@@ -189,6 +192,7 @@ Json DocumentOf(const PlannedJob& planned) {
           {"form", WordOf(planned.steps.form)},
           {"why", planned.steps.why},
           {"steps", planned.names.size()},
+          {"at_once", planned.steps.at_once ? Json(*planned.steps.at_once) : Json()},
           {"nodes", job.nodes},
           {"tasks", job.tasks()},
           {"cpus", job.tasks() * job.cpus_per_rank},

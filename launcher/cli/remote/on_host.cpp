@@ -1,7 +1,6 @@
 #include "launcher/cli/remote/on_host.h"
 
 #include <fmt/format.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -13,6 +12,7 @@
 
 #include "core/error.h"
 #include "core/files.h"
+#include "core/memory_file.h"
 #include "core/process.h"
 #include "core/process_identity.h"
 #include "core/text.h"
@@ -105,15 +105,14 @@ class Connection {
   /// The first connection: whether ssh gets there without a question. What it prints goes to a file, because an ssh
   /// that stays behind for later commands keeps the stream open.
   void Open() const {
-    const UniqueFd said(CheckErrno(::memfd_create("slipway-ssh", MFD_CLOEXEC), "cannot make a file in memory"));
+    const auto said = FileInMemory();
     auto child = ChildProcess::Spawn({.argv = SshCommand(remote_, options_, Terminal::kNone, "exit 0"),
                                       .stdout_fd = said.get(),
                                       .stderr_fd = said.get(),
                                       .group = ProcessGroup::kInherited});
     const auto status = child.WaitFor(kConnectLimit);
     if (status && status->Success()) return child.Release();
-    const auto why = status ? LastWordsOf(ReadFile(fmt::format("/proc/self/fd/{}", said.get())))
-                            : std::string("no answer within 2 minutes");
+    const auto why = status ? LastWordsOf(TextOf(said)) : std::string("no answer within 2 minutes");
     throw Error(ErrorKind::kEnvironment,
                 fmt::format("ssh does not reach '{}' without a question: {}", remote_.destination, why),
                 HowToConnect());

@@ -9,6 +9,7 @@
 #include "core/files.h"
 #include "core/units.h"
 #include "launcher/cluster/sbatch.h"
+#include "launcher/run/batch/job_limit.h"
 #include "launcher/run/batch/submit_request.h"
 #include "launcher/run_folder/run_folder.h"
 
@@ -76,6 +77,32 @@ std::vector<std::string> EnvironmentOfJob() {
   return entries;
 }
 
+/// What of a job that was refused for a limit is more than one job may have; empty: nothing, or Slurm does not say.
+std::string TooMuchOf(const SlurmClient& slurm, const BatchJob& refused) try {
+  if (!OptionsOnlyForSbatch(refused).empty()) return {};
+  return WhatIsTooMuch(refused, [&slurm](const BatchJob& job) {
+    try {
+      slurm.EstimateStart(RequestOf(job, EnvironmentOfJob()));
+      return true;
+    } catch (const SlurmError& error) {
+      if (error.trouble() != SlurmTrouble::kLimit) throw;
+      return false;
+    }
+  });
+} catch (const SlurmError&) {
+  return {};
+}
+
+/// A job that is beyond a limit alone is not to be tried again.
+void RefuseTooMuch(const SlurmClient& slurm, const BatchJob& job, const SlurmError& refusal) {
+  if (refusal.trouble() != SlurmTrouble::kLimit) return;
+  const auto what = TooMuchOf(slurm, job);
+  if (what.empty()) return;
+  const auto& [trouble, code, text, during] = refusal.report();
+  throw SlurmError(
+      {SlurmTrouble::kJobLimit, code, fmt::format("it has {}; a smaller job would be taken", what), during});
+}
+
 }  // namespace
 
 std::vector<PartitionLimits> PartitionLimitsOf(const SlurmClient& slurm) {
@@ -100,6 +127,7 @@ JobIdentity SubmitJob(const SlurmClient& slurm, const BatchJob& job) {
     const auto number = slurm.Submit(request).job;
     return IdentityFor(job, number, slurm.ClusterName());
   } catch (SlurmError& error) {
+    RefuseTooMuch(slurm, job, error);
     NameFields(job, error);
     if (!LeavesDoubt(error.trouble())) throw;
     if (const auto found = FindIfAnswered(slurm, job)) return *found;

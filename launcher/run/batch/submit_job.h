@@ -30,7 +30,7 @@ void RequireFittingPartition(const SlurmClient& slurm, const BatchJob& job);
 void WriteScript(const BatchJob& job);
 
 /// Submits the job, whose script WriteScript has written. Errors: SlurmError, which names the fields that Slurm calls
-/// invalid; SubmissionInDoubt.
+/// invalid, and what of the job is beyond a limit alone (kJobLimit); SubmissionInDoubt.
 JobIdentity SubmitJob(const SlurmClient& slurm, const BatchJob& job);
 
 /// When the job would start if it were submitted now. Needs no file and submits nothing. Asks sbatch where SubmitJob

@@ -25,6 +25,7 @@ class Allocation;
 class InstanceLog;
 class LiveTensorboard;
 class Notifier;
+class PauseNote;
 class StageOutQueue;
 struct TrialOrder;
 
@@ -48,6 +49,7 @@ struct RunContext {
   InstanceLog* log;                ///< of the run, or the part common to all trials; null: no log
   LiveTensorboard* tensorboard;    ///< null: no event files are written
   Notifier* notifier;              ///< null: there are no notifications
+  PauseNote* pause;                ///< null: nothing shows that the run stands still
   const TrialOrder* trial;         ///< the ensemble's order for the trial that this run is; null: no trial
 
   /// Writes `state` durably, with an event of that name.

@@ -25,6 +25,7 @@
 #include "launcher/run/trials/open_book.h"
 #include "launcher/run/trials/shared_writes.h"
 #include "launcher/run/trials/trial_logs.h"
+#include "launcher/run_folder/pause_note.h"
 #include "launcher/trials/model_ensemble.h"
 #include "launcher/trials/select_models.h"
 #include "launcher/trials/trials_view.h"
@@ -85,17 +86,17 @@ class Reporter final : public ensemble::EnsembleObserver {
 
   void Warned(const std::string& what) override { output_.Warn(what); }
 
-  /// `status` says it, too, where that can be written.
-  void Paused(const std::string& why) override {
-    output_.Warn("paused: " + why);
-    context_.Note("paused", Json{{"reason", why}});
-    ShowReason("paused: " + why);
+  /// `status` says it, too.
+  void Paused(const ensemble::Pause& pause) override {
+    context_.pause->Set(pause);
+    output_.Warn("paused: " + pause.why);
+    context_.Note("paused", Json{{"cause", WordOf(pause.cause)}, {"reason", pause.why}});
   }
 
   void GoesOn() override {
     output_.Say("the ensemble goes on");
     context_.Note("goes_on", Json::object());
-    ShowReason("");
+    context_.pause->Clear();
   }
 
   /// After the last of them.
@@ -155,13 +156,6 @@ class Reporter final : public ensemble::EnsembleObserver {
     const bool may_be_old = !before && has_earlier_ && ended.number / repeats != best.number / repeats;
     if (context_.notifier == nullptr || before == now || may_be_old) return;
     context_.notifier->FoundBest({context_.plan.spec().ensemble->objective.ValueName(), now.second, now.first});
-  }
-
-  void ShowReason(const std::string& reason) try {
-    context_.state.reason = reason;
-    context_.folder.WriteState(context_.state);
-  } catch (const SystemError&) {
-    // The disk is full: only the message above reports it.
   }
 
   void Tell(const std::vector<std::string>& warnings) const {
@@ -257,10 +251,12 @@ ensemble::TrialBook OpenBookInTime(RunContext& context) {
     try {
       auto book = OpenBook(context.folder);
       if (waits) context.output.Say("the ensemble goes on");
+      context.pause->Clear();
       return book;
     } catch (const ensemble::BookError& error) {
       if (!error.MayPass() || context.interrupt.asked()) throw;
       if (!std::exchange(waits, true)) {
+        context.pause->Set({error.pause_cause(), error.message()});
         context.output.Warn(fmt::format("paused: {}: the ensemble begins when that has passed", error.message()));
       }
     }

@@ -6,11 +6,11 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <iterator>
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "core/process_ids.h"
 #include "launcher/plan/workdir.h"
 
 namespace slipway::launcher {
@@ -58,9 +58,10 @@ std::string Describe(const std::string& file, const TrialSet& writers, const Lik
                      TrialsText(writers), likely.trials, files, files == 1 ? "" : "s", kWhatToDo);
 }
 
-bool HoldsOpen(const fs::path& process, const struct stat& file) {
+bool HoldsOpen(pid_t process, const struct stat& file) {
   std::error_code error;
-  for (fs::directory_iterator entry(process / "fd", error), end; entry != end; entry.increment(error)) {
+  for (fs::directory_iterator entry(fmt::format("/proc/{}/fd", process), error), end; entry != end;
+       entry.increment(error)) {
     struct stat held {};
     const bool is_it =
         ::stat(entry->path().c_str(), &held) == 0 && held.st_dev == file.st_dev && held.st_ino == file.st_ino;
@@ -73,12 +74,8 @@ bool HoldsOpen(const fs::path& process, const struct stat& file) {
 bool IsWrittenBesideTrials(const fs::path& path) {
   struct stat file {};
   if (::stat(path.c_str(), &file) != 0) return false;
-  std::error_code error;
-  for (fs::directory_iterator entry("/proc", error), end; entry != end; entry.increment(error)) {
-    const auto pid = static_cast<pid_t>(std::atoi(entry->path().filename().c_str()));
-    if (pid > 0 && ::getpgid(pid) == ::getpgrp() && HoldsOpen(entry->path(), file)) return true;
-  }
-  return false;
+  return std::ranges::any_of(ProcessIds(),
+                             [&](pid_t pid) { return ::getpgid(pid) == ::getpgrp() && HoldsOpen(pid, file); });
 }
 
 /// Where trials have folders of their own, nothing but what their command names.

@@ -1,8 +1,6 @@
 #include "launcher/run/workflow/result_store.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -14,6 +12,7 @@
 #include "core/files.h"
 #include "core/json_fields.h"
 #include "core/lines.h"
+#include "core/sync_file.h"
 
 namespace slipway::launcher {
 namespace {
@@ -58,11 +57,6 @@ void Visit(Visitor& visit, Struct& result) {
 }
 
 namespace {
-
-void SyncFile(const fs::path& file) {
-  const auto fd = OpenFile(file, O_RDONLY);
-  CheckErrno(::fsync(fd.get()), fmt::format("cannot make '{}' durable", file.string()));
-}
 
 /// Files first, then the names of each folder.
 void SyncTree(const fs::path& folder) {

@@ -54,8 +54,9 @@ BatchJob JobOf(const Workflow& workflow, const Step& step, const fs::path& folde
 
 EngineChoice EngineOf(const Step& step, const EngineFacts& facts) { return ChooseEngine(step.engine, facts).engine; }
 
-/// The tasks of an array, as Slurm writes them: "0-3,7".
-std::string TasksOf(const Workflow& workflow, const std::vector<StepIndex>& steps) {
+/// The tasks of an array, as Slurm writes them: "0-3,7", and "0-3,7%2" where two run at a time.
+std::string TasksOf(const Workflow& workflow, const StepJob& job) {
+  const auto& steps = job.steps;
   std::string text;
   for (std::size_t at = 0; at < steps.size();) {
     const int first = *workflow.steps[steps[at]].index;
@@ -63,7 +64,7 @@ std::string TasksOf(const Workflow& workflow, const std::vector<StepIndex>& step
     while (++at < steps.size() && *workflow.steps[steps[at]].index == last + 1) ++last;
     text += (text.empty() ? "" : ",") + (first == last ? std::to_string(first) : fmt::format("{}-{}", first, last));
   }
-  return text;
+  return job.at_once ? fmt::format("{}%{}", text, *job.at_once) : text;
 }
 
 void MakePacked(const PackSize& size, BatchJob& job) {
@@ -110,7 +111,7 @@ BatchJob MakeStepJob(const Workflow& workflow, const StepJob& steps, const fs::p
   const auto folder = FolderOfJob(run_folder, comment);
   auto job = WithContext(fmt::format("in step '{}'", step.name), [&] { return JobOf(workflow, step, folder); });
   if (steps.form == JobForm::kPacked) MakePacked(steps.size, job);
-  if (steps.form == JobForm::kArray) job.array = TasksOf(workflow, steps.steps);
+  if (steps.form == JobForm::kArray) job.array = TasksOf(workflow, steps);
   job.name = fmt::format("{}.{}", workflow.name, steps.name);
   job.comment = comment;
   job.dependency = dependency;

@@ -2,13 +2,16 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "core/error.h"
 #include "core/write_probe.h"
 #include "launcher/run/manager_process.h"
 #include "launcher/run/workflow/step_end.h"
 #include "launcher/run/workflow/workflow_folder.h"
+#include "launcher/run_folder/pause_note.h"
 #include "launcher/workflow/condition.h"
 
 namespace slipway::launcher {
@@ -44,6 +47,7 @@ StepExecution::StepExecution(const ExecutionOrder& order, EventLoop& loop, Inter
       workflow_(order.workflow),
       job_(order.job),
       in_job_(order.in_job),
+      pause_(order.pause),
       loop_(loop),
       interrupt_(interrupt),
       output_(output),
@@ -118,6 +122,14 @@ std::string StepExecution::WhySkipped(const Step& step) {
   return holds ? "" : fmt::format("its condition is false: {}", step.when);
 }
 
+/// Whether fewer steps of its foreach run than may at a time.
+bool StepExecution::HasTurn(const Step& step) const {
+  if (!step.parallel) return true;
+  const auto running = std::ranges::count_if(
+      active_, [&](const auto& active) { return workflow_.steps[active.first].group == step.group; });
+  return std::cmp_less(running, *step.parallel);
+}
+
 void StepExecution::StartWhatFits() {
   for (auto step = waiting_.begin(); step != waiting_.end() && !interrupt_.asked();) {
     const auto index = *step;
@@ -125,6 +137,8 @@ void StepExecution::StartWhatFits() {
     if (const auto why = runner_.WhyNever(needs); !why.empty()) {
       step = waiting_.erase(step);
       Settle(index, kFailed, why);
+    } else if (!HasTurn(workflow_.steps[index])) {
+      ++step;
     } else if (runner_.Fits(needs)) {
       step = waiting_.erase(step);
       Start(index);
@@ -180,7 +194,13 @@ void StepExecution::AwaitSpace(StepIndex index, const Error& error) {
 
 void StepExecution::SayFull(const Error& error) {
   if (std::exchange(said_full_, true)) return;
+  if (pause_ != nullptr) pause_->Set({ensemble::PauseCause::kDiskFull, error.message()});
   output_.Warn(fmt::format("paused: {}: the workflow waits for free space there; Ctrl-C ends it", error.message()));
+}
+
+void StepExecution::GoOn() {
+  if (!std::exchange(said_full_, false)) return;
+  if (pause_ != nullptr) pause_->Clear();
 }
 
 /// Slurm signals all processes of a job: this one may learn later than the program that the job is ended.
@@ -254,7 +274,7 @@ void StepExecution::Finish(StepIndex index, StepState state, const std::string& 
 }
 
 void StepExecution::Settle(StepIndex index, StepState state, const std::string& reason) {
-  if (!interrupt_.asked()) said_full_ = false;
+  if (!interrupt_.asked()) GoOn();
   if (state == kFailed && first_failure_.empty()) first_failure_ = workflow_.steps[index].name;
   waiting_.erase(index);
   const auto others = board_.Settle(index, state);

@@ -20,6 +20,8 @@
 
 namespace slipway::launcher {
 
+class PauseNote;
+
 /// Between two tries to write.
 inline constexpr auto kPauseWhileFull = std::chrono::milliseconds(500);
 
@@ -32,6 +34,7 @@ struct ExecutionOrder {
   JobIdentity job = {};  ///< the Slurm job that carries out one step, with all it has; no job: steps share this machine
   std::optional<int> cpus = {};  ///< that they share; left out: all
   bool in_job = false;           ///< of Slurm, which may end it as a whole
+  PauseNote* pause = nullptr;    ///< of the run; null: several processes carry it out
 };
 
 class StepExecution {
@@ -54,7 +57,7 @@ class StepExecution {
   /// Passes a signal on to the programs of all steps.
   void SignalAll(int signal) { runner_.SignalAll(signal); }
 
-  /// Once, until something is done again.
+  /// Once, until something is done again. The note of the run says it, too.
   void SayFull(const Error& error);
 
   const StepBoard& board() const { return board_; }
@@ -75,9 +78,11 @@ class StepExecution {
   std::string WhySkipped(const Step& step);
   const Json& ResultOf(StepIndex step) { return store_.ValuesOf(reuse_.of(step).id); }
   StepResources NeedsHere(const Step& step) const;
+  bool HasTurn(const Step& step) const;
   void Start(StepIndex index);
   void RequireInputs(StepIndex index);
   void AwaitSpace(StepIndex index, const Error& error);
+  void GoOn();
   void RenewLater();
   void OnEnd(const StepEnd& end);
   void Judge(const StepEnd& end);
@@ -93,6 +98,7 @@ class StepExecution {
   const Workflow& workflow_;
   JobIdentity job_;
   bool in_job_;
+  PauseNote* pause_;
   EventLoop& loop_;
   Interrupt& interrupt_;
   Output& output_;

@@ -1,5 +1,6 @@
 #include "launcher/run/workflow/step_orphans.h"
 
+#include <fmt/format.h>
 #include <signal.h>
 #include <unistd.h>
 
@@ -8,7 +9,8 @@
 #include <iterator>
 #include <vector>
 
-#include "core/lines.h"
+#include "core/process_identity.h"
+#include "core/process_ids.h"
 #include "launcher/run_folder/orphan.h"
 
 namespace slipway::launcher {
@@ -19,20 +21,16 @@ namespace fs = std::filesystem;
 using Marks = std::vector<std::string>;
 
 /// Whether the process was started for one of the steps.
-bool BelongsToStep(const fs::path& process, const Marks& marks) {
-  std::ifstream file(process / "environ", std::ios::binary);
+bool BelongsToStep(pid_t process, const Marks& marks) {
+  std::ifstream file(fmt::format("/proc/{}/environ", process), std::ios::binary);
   const std::string environment{std::istreambuf_iterator<char>(file), {}};
   return std::ranges::any_of(marks, [&](const auto& mark) { return environment.find(mark) != std::string::npos; });
 }
 
 std::vector<ProcessIdentity> ProcessesWith(const Marks& marks) {
   std::vector<ProcessIdentity> found;
-  std::error_code error;
-  fs::directory_iterator entry("/proc", error);
-  for (const fs::directory_iterator end; !error && entry != end; entry.increment(error)) {
-    pid_t pid = 0;
-    if (!ParseNumber(entry->path().filename().string(), pid) || pid == ::getpid()) continue;
-    if (BelongsToStep(entry->path(), marks)) found.push_back(IdentityOf(pid));
+  for (const auto pid : ProcessIds()) {
+    if (pid != ::getpid() && BelongsToStep(pid, marks)) found.push_back(IdentityOf(pid));
   }
   return found;
 }

@@ -287,9 +287,10 @@ class StepsSubmission {
     throw;
   } catch (SlurmError& error) {
     const auto in = counts_.submitted + counts_.kept;
-    if (in == 0 || !MayHaveRoomLater(error.trouble())) throw;
+    if (in == 0) throw;
     const auto so_far = fmt::format("the jobs of {} of {} steps are submitted", in, StepsToBe());
-    if (room_.Await(error, so_far, [&] { return IsCancelRequested(folder_); })) return false;
+    const auto is_over = [&] { return IsCancelRequested(folder_); };
+    if (MayHaveRoomLater(error.trouble()) && room_.Await(error, so_far, is_over)) return false;
     error.AddContext(so_far);
     throw;
   }

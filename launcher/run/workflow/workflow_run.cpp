@@ -14,6 +14,7 @@
 #include "launcher/run/workflow/step_orphans.h"
 #include "launcher/run/workflow/workflow_status.h"
 #include "launcher/run_folder/final_state_reserve.h"
+#include "launcher/run_folder/pause_note.h"
 
 namespace slipway::launcher {
 namespace {
@@ -32,8 +33,8 @@ class WorkflowManager {
         interrupt_(loop_),
         before_(ReadStepJournal(folder.path())),
         journal_(JournalOfRun(folder.path())),
-        steps_({folder, workflow, order.forced, before_}, loop_, interrupt_, output,
-               [this](const Step& step, const StepRecord& record) { Note(step, record); }) {
+        steps_({.folder = folder, .workflow = workflow, .forced = order.forced, .before = before_, .pause = &pause_},
+               loop_, interrupt_, output, [this](const Step& step, const StepRecord& record) { Note(step, record); }) {
     if (!workflow.notify.empty()) {
       notifier_.emplace(folder_, NotifyOrder{workflow.name, workflow.directory, workflow.notify}, loop_, output_);
     }
@@ -130,6 +131,7 @@ class WorkflowManager {
   Interrupt interrupt_;
   std::map<std::string, StepRecord> before_;
   StepJournal journal_;
+  PauseNote pause_{folder_.path()};
   StepExecution steps_;
   std::optional<Notifier> notifier_;
   FinalStateReserve reserve_{folder_.path()};

@@ -11,6 +11,7 @@
 #include "core/text_table.h"
 #include "core/units.h"
 #include "launcher/run/workflow/step_observation.h"
+#include "launcher/run_folder/pause_note.h"
 
 namespace slipway::launcher {
 namespace {
@@ -110,11 +111,13 @@ std::vector<std::string> StepsWithRemovedResult(const RunFolder& folder) {
 
 Json WorkflowDocument(const RunFolder& folder, const RunState& state) {
   const auto rows = StepRowsOf(folder, state);
+  const auto pause = HasEnded(state.phase) ? std::nullopt : ReadPause(folder.path());
   Json document{{"schema", "slipway.workflow/1"},
                 {"run", folder.id()},
                 {"name", state.name},
                 {"phase", PhaseName(state.phase)},
                 {"reason", state.reason},
+                {"paused", pause ? ToJson(*pause) : Json()},
                 {"created", state.created},
                 {"started", state.started},
                 {"ended", state.ended},

@@ -26,7 +26,10 @@ EnsembleOptions RoomOptions(std::int64_t trials, int parallel) {
 
 class PauseObserver : public CountingObserver {
  public:
-  void Paused(const std::string& why) override { pauses.push_back(why); }
+  void Paused(const Pause& pause) override {
+    pauses.push_back(pause.why);
+    EXPECT_EQ(pause.cause, PauseCause::kDiskFull);
+  }
   void GoesOn() override { ++goes_on; }
 
   std::vector<std::string> pauses;

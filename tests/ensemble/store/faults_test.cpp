@@ -11,6 +11,7 @@
 #include <fstream>
 #include <map>
 #include <optional>
+#include <set>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -50,8 +51,9 @@ class Ledger : public CountingObserver {
     if (trial.state == TrialState::kComplete) results.emplace(trial.number, *trial.objective);
     if (after_each) after_each();
   }
-  void Paused(const std::string& why) override {
-    pauses.push_back(why);
+  void Paused(const Pause& pause) override {
+    pauses.push_back(pause.why);
+    causes.insert(pause.cause);
     if (when_paused) when_paused();
   }
   void GoesOn() override { ++goes_on; }
@@ -59,6 +61,7 @@ class Ledger : public CountingObserver {
   std::map<TrialNumber, double> results;
   std::function<void()> after_each;
   std::vector<std::string> pauses;
+  std::set<PauseCause> causes;
   std::function<void()> when_paused;
   int goes_on = 0;
 };
@@ -122,6 +125,7 @@ TEST_P(FullDisk, PausesTheManagerUntilThereIsRoom) {
   };
   EXPECT_EQ(RunStudy(disk, ledger, GetParam()).complete, kTrials);
   EXPECT_THAT(ledger.pauses, testing::ElementsAre(AllOf(HasSubstr("trials.db"), HasSubstr("the disk is full"))));
+  EXPECT_THAT(ledger.causes, testing::ElementsAre(PauseCause::kDiskFull));
   EXPECT_EQ(ledger.goes_on, 1);
   EXPECT_GT(results_before, 0u) << "too small for anything: the test shows nothing";
   EXPECT_LT(results_before, static_cast<std::size_t>(kTrials));
@@ -252,6 +256,7 @@ TEST(HeldBook, IsWaitedForHoweverLongThatTakes) {
   leaves.join();
   EXPECT_THAT(ledger.pauses,
               testing::ElementsAre(AllOf(HasSubstr("trials.db"), HasSubstr("locked by another process"))));
+  EXPECT_THAT(ledger.causes, testing::ElementsAre(PauseCause::kBookHeld));
   EXPECT_EQ(ledger.goes_on, 1);
   ExpectKept(folder.path(), ledger);
 }

@@ -75,6 +75,7 @@ TEST(JobRoom, EndsWithAnErrorWhenTheUserDoesNotWait) {
 TEST(JobRoom, OnlyLimitsOfTheSiteAreWaitedFor) {
   EXPECT_TRUE(MayHaveRoomLater(SlurmTrouble::kFull));
   EXPECT_TRUE(MayHaveRoomLater(SlurmTrouble::kLimit));
+  EXPECT_FALSE(MayHaveRoomLater(SlurmTrouble::kJobLimit));
   EXPECT_FALSE(MayHaveRoomLater(SlurmTrouble::kController));
   EXPECT_FALSE(MayHaveRoomLater(SlurmTrouble::kPartition));
 }

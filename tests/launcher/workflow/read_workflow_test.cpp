@@ -45,6 +45,16 @@ TEST(ReadWorkflow, ExpandsForeachOverListsRangesAndOtherSteps) {
   EXPECT_THAT(workflow.needs[3], ElementsAre(1));
 }
 
+TEST(ReadWorkflow, LimitsTheStepsOfAForeachOnly) {
+  const TempDirectory folder;
+  EXPECT_EQ(WorkflowOf(folder, "  a: {command: [x], foreach: [1, 2], parallel: 1}\n").steps[1].parallel, 1);
+  const auto with = [](const std::string& more) { return ErrorOf("  a: {command: [x], parallel: 2" + more + "}\n"); };
+  EXPECT_THAT(with(""), HasSubstr("'parallel' limits the steps of a foreach: there is none"));
+  EXPECT_THAT(with(", foreach: [1], pack: p"), HasSubstr("'pack: p' is one job"));
+  EXPECT_THAT(with(", foreach: [1], jobs: packed"), HasSubstr("it has 'jobs: packed'"));
+  EXPECT_THAT(ErrorOf("  a: {command: [x], foreach: [1], parallel: 0}\n"), HasSubstr("a whole number of at least 1"));
+}
+
 TEST(ReadWorkflow, PutsValuesOfAFileAboveThoseItIncludes) {
   const TempDirectory folder;
   WriteFile(folder / "base.yaml",

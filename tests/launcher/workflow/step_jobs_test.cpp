@@ -19,6 +19,7 @@ using test::GraphOf;
 using test::TempDirectory;
 using test::WorkflowOf;
 using testing::ElementsAre;
+using testing::FieldsAre;
 using testing::HasSubstr;
 using enum JobForm;
 
@@ -93,6 +94,35 @@ TEST_F(Shapes, AreChosenByTheUser) {
       "  d: {foreach: [1, 2], experiment: {train: {command: ['true', '${item}']}}, jobs: packed}\n");
   EXPECT_THAT(Shaped(), ElementsAre("a.0: single 1 ", "a.1: single 1 ", "b: packed 2 ", "c: array 2 ", "d: array 2 "));
   EXPECT_EQ(jobs_[4].why, "an experiment has a job of its own");
+}
+
+TEST_F(Shapes, AreArraysWhereTheStepsHaveALimit) {
+  Read(
+      "  a: {foreach: [1, 2, 3], command: ['true', '${item}'], parallel: 2, time_limit: 1s}\n"
+      "  b: {foreach: ['${steps.a[2].folder}', x], command: ['true', '${item}'], parallel: 1}\n"
+      "  c: {foreach: [1], command: ['true', '${item}'], parallel: 4}\n");
+  EXPECT_THAT(Shaped(), ElementsAre("a: array 3 ", "b: array 2 afterany:a_2", "c.0: single 1 "));
+  EXPECT_THAT(std::tie(jobs_[0].at_once, jobs_[0].why), FieldsAre(2, "parallel: 2"));
+  EXPECT_EQ(jobs_[1].at_once, 1);
+  EXPECT_EQ(jobs_[2].at_once, std::nullopt);
+}
+
+TEST_F(Shapes, WithALimitAreRefusedWhereNoArrayIsPossible) {
+  Read("  a: {foreach: [1, 2], command: ['true'], resources: {cpus: '${item}'}, parallel: 1}\n");
+  const auto message_of = [&](const JobFacts& facts) {
+    try {
+      Shaped(facts);
+    } catch (const Error& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  EXPECT_THAT(message_of(FactsFor(workflow_)), HasSubstr("step 'a' has 'parallel: 1', which needs a job array: its "
+                                                         "steps ask for different resources"));
+  Read("  a: {foreach: [1, 2, 3], command: ['true', '${item}'], parallel: 1}\n");
+  auto facts = FactsFor(workflow_);
+  facts.max_array_size = 2;
+  EXPECT_THAT(message_of(facts), HasSubstr("the site's arrays end at task 1"));
 }
 
 TEST_F(Shapes, OfAPackHoldStepsThatNeedEachOther) {
