@@ -50,6 +50,13 @@ def submit(team, index, stream=0):
     check(library, library.slipway_submit_on_stream(team, index, stream))
 
 
+def submit_many(team, indices, stream=0):
+    """slipway_submit_many_on_stream, at any time as well."""
+    library = _library.library()
+    check(library, library.slipway_submit_many_on_stream(team, (ctypes.c_int * len(indices))(*indices), len(indices),
+                                                         stream))
+
+
 def submit_from(team, index, address):
     """slipway_submit_from, at any time as well."""
     library = _library.library()
