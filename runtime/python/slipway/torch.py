@@ -22,6 +22,7 @@ from slipway.memory import Block
 from slipway.teams import Team
 from slipway.torch_backend.exchange import is_dense
 from slipway.torch_training.batch_norm import SyncBatchNorm
+from slipway.torch_training.batches import Batch
 from slipway.torch_training.scaler import GradScaler
 
 __all__ = ["DistributedOptimizer", "GradScaler", "SyncBatchNorm", "broadcast_optimizer_state", "broadcast_parameters"]
@@ -54,6 +55,11 @@ class _Slot:
         team.submit_from(index, gradient)
         self.parameter.grad = self.view
         return True
+
+    def is_plain(self):
+        """Whether the gradient is there, and only has to be copied."""
+        gradient = self.parameter.grad
+        return gradient is not None and gradient.layout == torch.strided
 
     def gather(self, sparse_as_dense):
         """Brings the gradient into the view, and makes the view the gradient."""
@@ -138,6 +144,10 @@ def _device_of(named):
     return next(iter(devices), torch.device("cpu"))
 
 
+def _travels_in_batches(device):
+    return device.type == "cuda"
+
+
 def checked_passes(passes):
     if not isinstance(passes, int) or passes < 1:
         raise ArgumentError(f"backward_passes_per_step is {passes!r}, not a number from 1")
@@ -173,6 +183,7 @@ class DistributedOptimizer(torch.optim.Optimizer):
         self._settings = settings
         self.team = self._make_team(team or f"optimizer {next(_team_numbers)}", total_steps,
                                     {"compress": compression, **settings})
+        self._batch = Batch(self.team, self._flat.device) if _travels_in_batches(self._flat.device) else None
         self._hooks = [_called_after_accumulation(slot.parameter, self._hook_of(index, slot))
                        for index, slot in enumerate(self._slots)]
 
@@ -200,7 +211,9 @@ class DistributedOptimizer(torch.optim.Optimizer):
 
     def _submit(self, index, slot):
         slot.submitted = True
-        if not slot.hand_over(self.team, index):
+        if self._batch is not None and slot.is_plain():
+            self._batch.add(index, slot)
+        elif not slot.hand_over(self.team, index):
             slot.gather(self._sparse_as_dense)
             self.team.submit(index)
 
@@ -209,6 +222,8 @@ class DistributedOptimizer(torch.optim.Optimizer):
 
         After a NotFiniteError the step is dropped on all ranks; call zero_grad() and go on.
         """
+        if self._batch is not None:
+            self._batch.hand_over()
         for slot in self._slots:
             if not slot.submitted:
                 slot.gather(self._sparse_as_dense)
