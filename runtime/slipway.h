@@ -219,12 +219,13 @@ SLIPWAY_API int slipway_register(const char* team, const slipway_tensor* tensors
  * Changes a team's settings before its first exchange. `settings` is JSON with any of
  *   {"mode": "sync"|"delayed", "lag": 1 to 1000, "sync_first": steps|"10%", "sync_last": steps|"10%",
  *    "accumulate": passes, "compress": "none"|"bf16"|"fp16", "clip_norm": norm, "check_finite": bool,
- *    "bucket_bytes": bytes, "op": "mean"|"sum", "gpu_exchange": "auto"|"staged"|"direct"|"nccl"}.
+ *    "bucket_bytes": bytes, "op": "mean"|"sum", "gpu_exchange": "auto"|"staged"|"direct"|"nccl"|"mpi"}.
  * With `accumulate` the program adds up the gradients of that many passes in the tensors, and must not clear them in
  * between; a mean of floats is then divided by the passes, too. Tensors in GPU memory are combined by the GPUs ("direct")
- * where these reach each other and nothing asks for the CPU, else they travel through its memory ("staged"), or by NCCL
- * where it is named, or measured as faster and `deterministic` of the configuration is false. Of delayed gradients, the first synchronous step after delayed
- * ones adds what is still on its way, so that each gradient counts once. Collective.
+ * where these reach each other and nothing asks for the CPU, else they travel through its memory ("staged"). NCCL, or
+ * an MPI that takes memory of GPUs, combines them where it is named, or measured as faster and `deterministic` of the
+ * configuration is false. Of delayed gradients, the first synchronous step after delayed ones adds what is still on its
+ * way, so that each gradient counts once. Collective.
  */
 SLIPWAY_API int slipway_configure_team(const char* team, const char* settings);
 /** Forgets a team, after what is in flight has come. Collective. */
@@ -236,6 +237,11 @@ SLIPWAY_API int slipway_unregister(const char* team);
 SLIPWAY_API int slipway_submit(const char* team, int index);
 /** The same, of a tensor in GPU memory that has its final value when `stream` has done what it was given so far. Local. */
 SLIPWAY_API int slipway_submit_on_stream(const char* team, int index, void* stream);
+/**
+ * The same, of `count` different tensors at once: of many small ones on a GPU at a fraction of the cost. An error
+ * submits none. Local.
+ */
+SLIPWAY_API int slipway_submit_many_on_stream(const char* team, const int* indices, int count, void* stream);
 /**
  * Copies `data` into the tensor with this index, which lies in CPU memory, and submits it: for frameworks that make
  * gradients in memory of their own. Faster than a copy by the program where the team is larger than the caches. Local.

@@ -102,9 +102,10 @@ AlgorithmTable UsableTable(const ExchangePlan& exchange, const GradientsSpec& gr
   return exchange.table.Usable({canonical, gradients.compress != Compression::kNone});
 }
 
-/// NCCL adds up in an order of its own.
+/// NCCL and MPI add up in orders of their own.
 bool PromisesBits(const GradientsSpec& gradients) {
-  return gradients.deterministic != Determinism::kOff && gradients.gpu_exchange != GpuExchangeWay::kNccl;
+  const auto way = gradients.gpu_exchange;
+  return gradients.deterministic != Determinism::kOff && way != GpuExchangeWay::kNccl && way != GpuExchangeWay::kMpi;
 }
 
 std::string WordsFor(const GradientsSpec& gradients) {

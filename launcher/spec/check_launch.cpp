@@ -69,9 +69,12 @@ void CheckAlgorithms(Report& report, const Draft& draft) {
 }
 
 void CheckGpuExchange(Report& report, const Draft& draft) {
-  if (draft.At("gradients.gpu_exchange") != "nccl" || draft.At("gradients.deterministic") != "canonical") return;
+  if (draft.At("gradients.deterministic") != "canonical") return;
+  const auto& way = draft.At("gradients.gpu_exchange");
+  if (way != "nccl" && way != "mpi") return;
   report.Error(draft.PlaceOf("gradients.gpu_exchange"),
-               "NCCL adds up in an order of its own, which is not canonical; write gpu_exchange: auto");
+               fmt::format("{} adds up in an order of its own, which is not canonical; write gpu_exchange: auto",
+                           way == "nccl" ? "NCCL" : "MPI"));
 }
 
 void CheckResilience(Report& report, const Draft& draft) {

@@ -150,7 +150,7 @@ WordTable<GradientMode> WordsOf(GradientMode);
 enum class Compression { kNone, kBf16, kFp16 };
 WordTable<Compression> WordsOf(Compression);
 enum class Determinism { kOff, kOn, kCanonical };
-enum class GpuExchangeWay { kAuto, kStaged, kDirect, kNccl };
+enum class GpuExchangeWay { kAuto, kStaged, kDirect, kNccl, kMpi };
 WordTable<GpuExchangeWay> WordsOf(GpuExchangeWay);
 
 /// A number of steps, or a share of all of them.

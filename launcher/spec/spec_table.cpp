@@ -235,7 +235,7 @@ void Visit(SpecVisitor& visit, GradientsSpec& gradients) {
          "dragonfly"},
         gradients.network);
   visit({"gpu_exchange", WordsFor<GpuExchangeWay>(), "auto",
-         "Who adds up tensors in GPU memory; with direct and nccl it is an error where they cannot.", "nccl"},
+         "Who adds up tensors in GPU memory; with direct, nccl and mpi it is an error where they cannot.", "nccl"},
         gradients.gpu_exchange);
   visit({"algorithms", Of(kText), "\"\"",
          "Which allreduce for which sizes of message, instead of the ones that `slipway plan` shows.",

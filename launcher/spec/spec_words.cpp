@@ -69,10 +69,11 @@ WordTable<Compression> WordsOf(Compression) {
 
 WordTable<GpuExchangeWay> WordsOf(GpuExchangeWay) {
   static constexpr Word<GpuExchangeWay> kWords[] = {
-      {GpuExchangeWay::kAuto, "auto", "the GPUs of a node where they can; NCCL only with deterministic: false"},
+      {GpuExchangeWay::kAuto, "auto", "the GPUs of a node where they can; others only with deterministic: false"},
       {GpuExchangeWay::kStaged, "staged", "the CPU"},
       {GpuExchangeWay::kDirect, "direct", "the GPUs of a node"},
-      {GpuExchangeWay::kNccl, "nccl", "NCCL, in an order of its own"}};
+      {GpuExchangeWay::kNccl, "nccl", "NCCL, in an order of its own"},
+      {GpuExchangeWay::kMpi, "mpi", "an MPI that takes memory of GPUs, in an order of its own"}};
   return kWords;
 }
 

@@ -230,9 +230,13 @@ Json OfExchange(const ComparedRun& run, const char* member) {
   return exchange.is_object() ? exchange.value(member, Json()) : Json();
 }
 
-const char* WhyNoBits(const ComparedRun& first, const ComparedRun& other) {
-  const bool nccl = OfExchange(first, "gpu_exchange") == "nccl" || OfExchange(other, "gpu_exchange") == "nccl";
-  return nccl ? "gradients.gpu_exchange is nccl" : "gradients.deterministic is false";
+std::string WhyNoBits(const ComparedRun& first, const ComparedRun& other) {
+  for (const auto* way : {"nccl", "mpi"}) {
+    if (OfExchange(first, "gpu_exchange") == way || OfExchange(other, "gpu_exchange") == way) {
+      return fmt::format("gradients.gpu_exchange is {}", way);
+    }
+  }
+  return "gradients.deterministic is false";
 }
 
 void AddReasonsOfExchange(const ComparedRun& first, const ComparedRun& other, std::vector<std::string>& reasons) {

@@ -27,17 +27,6 @@
 namespace slipway::runtime {
 namespace {
 
-/// "Open MPI v4.1.4", "MPICH Version: 4.0.2".
-std::string NameOfMpi() {
-  char text[MPI_MAX_LIBRARY_VERSION_STRING] = "";
-  int length = 0;
-  MPI_Get_library_version(text, &length);
-  std::string name(text, static_cast<std::size_t>(length));
-  name.resize(std::min(name.find_first_of(",\n"), name.size()));
-  for (auto& letter : name) letter = letter == '\t' ? ' ' : letter;
-  return name;
-}
-
 bool IsOpenMpi(const std::string& mpi) { return mpi.starts_with("Open MPI"); }
 
 std::string NextStep(const StartedRanks& started, bool open_mpi) {
@@ -138,6 +127,10 @@ void Job::Enter(const char* config) {
   if (communicator().Min(matter ? 1 : 0) == 1) ways_ = WaysOfNode(group, Variable("SLIPWAY_WAYS"));
   OnAllRanks(communicator(), [&] { group.SetSelection(Selection(group.placement())); });
   RequireSameSettings();
+  auto& gradients = settings_.gradients;
+  if (gradients.any_bits && !group.alone()) {
+    gradients.gpu_mpi_has_worked = GpuMpiHasWorked(group, Variable("SLIPWAY_WAYS"));
+  }
   watch_.Entered();
 }
 
@@ -308,6 +301,7 @@ Json Job::TotalsOf(Team& team) {
   auto totals = team.trace().Totals(communicator());
   totals.update(team.GpuFacts());
   bits_of_cpu_ = bits_of_cpu_ && team.HasBitsOfCpu();
+  if (rank() == 0 && team.GoesByGpuMpi() && team.step() > 0) NoteThatGpuMpiWorks(all(), Variable("SLIPWAY_WAYS"));
   return totals;
 }
 

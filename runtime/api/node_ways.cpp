@@ -6,6 +6,7 @@
 #include "core/files.h"
 #include "core/install.h"
 #include "runtime/collectives/way_times.h"
+#include "runtime/group/mpi_library.h"
 #include "runtime/selection/measured_ways.h"
 
 namespace slipway::runtime {
@@ -22,14 +23,19 @@ std::string TextOf(const fs::path& file) {
   }
 }
 
-void Store(const fs::path& file, const NodeKind& kind, const std::string& table) {
+void Store(const fs::path& file, const std::string& text) {
   if (file.empty()) return;
   try {
     MakeDirectories(file.parent_path());
-    WriteFileAtomically(file, RememberWays(TextOf(file), kind, table));
+    WriteFileAtomically(file, text);
   } catch (const Error&) {
     return;  // the next job measures again
   }
+}
+
+/// This MPI between as many nodes.
+std::string MpiBetweenNodesOf(const Group& group) {
+  return NameOfMpi() + (group.topology().nodes() == 1 ? ", one node" : ", several nodes");
 }
 
 }  // namespace
@@ -40,8 +46,17 @@ std::string WaysOfNode(Group& group, const fs::path& file) {
   const auto known = group.communicator().BroadcastText(own.value_or(""), 0);
   if (!known.empty()) return known;
   const auto measured = FastestWays(MeasureWays(group));
-  if (group.rank() == 0) Store(file, kind, measured);
+  if (group.rank() == 0) Store(file, RememberWays(TextOf(file), kind, measured));
   return measured;
+}
+
+bool GpuMpiHasWorked(Group& group, const fs::path& file) {
+  const bool known = group.rank() == 0 && RecallGpuMpi(TextOf(file), MpiBetweenNodesOf(group));
+  return group.communicator().Max(known ? 1 : 0) == 1;
+}
+
+void NoteThatGpuMpiWorks(const Group& group, const fs::path& file) {
+  Store(file, RememberGpuMpi(TextOf(file), MpiBetweenNodesOf(group)));
 }
 
 }  // namespace slipway::runtime

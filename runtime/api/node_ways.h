@@ -1,4 +1,5 @@
-/// Which way of shared memory is fastest among the ranks of this node.
+/// What is kept of a node from one job to the next: which way of shared memory is fastest, whether MPI takes memory of
+/// its GPUs.
 #pragma once
 
 #include <filesystem>
@@ -12,5 +13,11 @@ namespace slipway::runtime {
 /// there. The same on all ranks. `file`: read and written by the first rank; empty, or not to be used: no file.
 /// Collective over a group on one node that shares memory. Errors: those of MeasureWays().
 std::string WaysOfNode(Group& group, const std::filesystem::path& file);
+
+/// Whether `file` says that this MPI has added up memory of GPUs before, between as many nodes: one, or several.
+/// Collective.
+bool GpuMpiHasWorked(Group& group, const std::filesystem::path& file);
+/// Notes that it has. For the first rank.
+void NoteThatGpuMpiWorks(const Group& group, const std::filesystem::path& file);
 
 }  // namespace slipway::runtime

@@ -24,10 +24,12 @@ void RequireOneKindOfMemory(const char* team, const std::vector<TensorInfo>& ten
   RequireSameCall(fmt::format("team '{}' in {} memory", team, on_device ? "GPU" : "CPU"), {}, communicator);
 }
 
-int Submit(const char* function, const char* team, int index, StreamHandle stream) {
+int Submit(const char* function, const char* team, const int* indices, int count, StreamHandle stream) {
   return Guard(function, [&] {
     RequireArgument(team != nullptr, "the team has no name");
-    WholeJob().TeamOf(team).Submit(index, stream);
+    RequireArgument(count >= 0, fmt::format("the number of tensors is negative: {}", count));
+    RequireArgument(indices != nullptr || count == 0, "the list of tensors is a null pointer");
+    WholeJob().TeamOf(team).Submit({indices, static_cast<std::size_t>(count)}, stream);
   });
 }
 
@@ -99,10 +101,14 @@ int slipway_unregister(const char* team) {
   });
 }
 
-int slipway_submit(const char* team, int index) { return Submit(__func__, team, index, nullptr); }
+int slipway_submit(const char* team, int index) { return Submit(__func__, team, &index, 1, nullptr); }
 
 int slipway_submit_on_stream(const char* team, int index, void* stream) {
-  return Submit(__func__, team, index, stream);
+  return Submit(__func__, team, &index, 1, stream);
+}
+
+int slipway_submit_many_on_stream(const char* team, const int* indices, int count, void* stream) {
+  return Submit(__func__, team, indices, count, stream);
 }
 
 int slipway_submit_from(const char* team, int index, const void* data) {

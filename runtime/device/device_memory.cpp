@@ -44,6 +44,11 @@ std::optional<DeviceAddress> StartOfAllocation(const Driver& driver, const void*
   return Ask<DeviceAddress>(driver, kRangeStart, data);
 }
 
+bool AreOfOneAllocation(const Driver& driver, const void* one, const void* other) {
+  const auto start = StartOfAllocation(driver, one);
+  return start && start == StartOfAllocation(driver, other);
+}
+
 DevicePlace PlaceOn(const Driver& driver, int ordinal) {
   static std::mutex mutex;
   static std::map<int, void*> contexts;

@@ -38,6 +38,9 @@ DevicePlace PlaceOn(const Driver& driver, int ordinal);
 /// The first byte of the allocation that `data` lies in. Nothing when the driver does not know it.
 std::optional<DeviceAddress> StartOfAllocation(const Driver& driver, const void* data);
 
+/// Whether both lie in one allocation: what a copy moves must.
+bool AreOfOneAllocation(const Driver& driver, const void* one, const void* other);
+
 /// "0000:65:00.0", which tells devices of a machine apart. Errors: DeviceError; only of a driver with Driver::memory().
 std::string BusOf(const DevicePlace& place);
 

@@ -43,6 +43,13 @@ SumTable::SumTable(const DevicePlace& place, std::span<const SumPart> parts, Dev
   stream.Synchronize();
 }
 
+const SumTable& SumTables::Of(const SumPart& part) {
+  const std::pair key(part.count, part.at);
+  if (const auto known = known_.find(key); known != known_.end()) return known->second;
+  if (known_.size() >= kMost) known_.clear();
+  return known_.emplace(key, SumTable(place_, {&part, 1}, stream_)).first->second;
+}
+
 SumKernel::SumKernel(const DevicePlace& place) : place_(place) {
   const InContext here(place);
   const auto& direct = *place.driver->direct();

@@ -2,7 +2,9 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "runtime/device/stream.h"
@@ -27,6 +29,23 @@ class SumTable {
   unsigned parts_ = 0;
   std::int64_t largest_ = 0;  ///< elements
   DeviceBlock memory_;
+};
+
+/// Tables that are made once and used again. One thread at a time.
+class SumTables {
+ public:
+  /// `stream`: for the copy of a new table; it outlives this.
+  SumTables(const DevicePlace& place, DeviceStream& stream) : place_(place), stream_(stream) {}
+
+  /// Of a single part. It is valid until the next call. Errors: DeviceError.
+  const SumTable& Of(const SumPart& part);
+
+ private:
+  static constexpr std::size_t kMost = 64;
+
+  DevicePlace place_;
+  DeviceStream& stream_;
+  std::map<std::pair<std::int64_t, std::vector<char*>>, SumTable> known_;
 };
 
 /// The program for the GPU, once for a context. Any thread.

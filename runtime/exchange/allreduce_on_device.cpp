@@ -4,7 +4,7 @@
 
 #include "runtime/collectives/allreduce.h"
 #include "runtime/exchange/direct_bounce.h"
-#include "runtime/exchange/nccl_allreduce.h"
+#include "runtime/exchange/library_allreduce.h"
 #include "runtime/exchange/shares.h"
 
 namespace slipway::runtime {
@@ -69,6 +69,13 @@ class PartByPart {
   Workbench& bench_;
 };
 
+/// Call::gpu of a place, which is remembered.
+std::uint8_t NumberOf(const DevicePlace& place, std::vector<DevicePlace>& places) {
+  auto known = std::ranges::find(places, place);
+  if (known == places.end()) known = places.insert(known, place);
+  return static_cast<std::uint8_t>(known - places.begin() + kFirstGpu);
+}
+
 }  // namespace
 
 bool SplitsFreely(const Group& group, std::int64_t bytes) {
@@ -81,34 +88,32 @@ bool SplitsFreely(const Group& group, std::int64_t bytes) {
 }
 
 std::unique_ptr<GroupAllreduce> DeviceAllreduces::MakeByGpus(const DevicePlace& place, Group& group) const {
-  if (way_ == GpuExchange::kNccl) {
-    if (auto made = NcclAllreduce::Make(place, group)) return made;
-  }
-  return DirectBounce::Make(place, group);
+  std::unique_ptr<GroupAllreduce> made;
+  if (way_ == GpuExchange::kNccl) made = NcclAllreduce::Make(place, group);
+  if (way_ == GpuExchange::kMpi) made = MpiAllreduce::Make(place, group);
+  return made != nullptr ? std::move(made) : DirectBounce::Make(place, group);
 }
 
-GroupAllreduce* DeviceAllreduces::ByGpus(const DevicePlace& place, Group& group) {
+/// A group is used by one thread at a time.
+DeviceAllreduces::OfGroup& DeviceAllreduces::Known(const DevicePlace& place, Group& group) {
   {
     const std::lock_guard lock(mutex_);
-    const auto known = by_gpus_.find(&group);
-    if (known != by_gpus_.end()) {
-      auto* made = known->second.get();
-      return made != nullptr && made->place() == place ? made : nullptr;
-    }
+    const auto known = groups_.find(&group);
+    if (known != groups_.end()) return known->second;
   }
-  auto made = MakeByGpus(place, group);
+  OfGroup fresh{MakeByGpus(place, group), {}};
   const std::lock_guard lock(mutex_);
-  return by_gpus_.emplace(&group, std::move(made)).first->second.get();
+  return groups_.emplace(&group, std::move(fresh)).first->second;
 }
 
 void DeviceAllreduces::Forget(Group& group) {
   std::unique_ptr<GroupAllreduce> made;
   {
     const std::lock_guard lock(mutex_);
-    const auto known = by_gpus_.find(&group);
-    if (known == by_gpus_.end()) return;
-    made = std::move(known->second);
-    by_gpus_.erase(known);
+    const auto known = groups_.find(&group);
+    if (known == groups_.end()) return;
+    made = std::move(known->second.by_gpus);
+    groups_.erase(known);
   }
   if (made == nullptr) return;
   made->Close();
@@ -117,8 +122,8 @@ void DeviceAllreduces::Forget(Group& group) {
 
 void DeviceAllreduces::Close() {
   const std::lock_guard lock(mutex_);
-  for (const auto& [group, made] : by_gpus_) {
-    if (made != nullptr) made->Close();
+  for (const auto& [group, known] : groups_) {
+    if (known.by_gpus != nullptr) known.by_gpus->Close();
   }
 }
 
@@ -127,8 +132,12 @@ void DeviceAllreduces::Allreduce(const DevicePlace& place, void* data, std::int6
   if (group.alone() || count == 0) return;
   const bool large = count * static_cast<std::int64_t>(SizeOf(reduction.dtype)) > kSmallBytes;
   if (way_ != GpuExchange::kStaged && large && Nccl::Knows(reduction.dtype, reduction.op)) {
-    if (auto* by_gpus = ByGpus(place, group)) {
-      return by_gpus->Allreduce(static_cast<char*>(data), count, reduction, group, stream);
+    auto& known = Known(place, group);
+    if (known.by_gpus != nullptr && known.by_gpus->Takes(reduction)) {
+      const auto number = NumberOf(place, known.places);
+      if (number == kFirstGpu)
+        return known.by_gpus->Allreduce(static_cast<char*>(data), count, reduction, group, stream);
+      group.Meet({Call::Kind::kAllreduce, reduction, count, 0, number});
     }
   }
   AllreduceThroughCpu(place, data, count, reduction, group, stream, benches_);

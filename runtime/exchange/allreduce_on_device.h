@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <vector>
 
 #include "runtime/device/workbench.h"
 #include "runtime/exchange/group_allreduce.h"
@@ -31,13 +32,14 @@ class DeviceAllreduces {
   /// Combines `count` elements on a device over all ranks, in place, after what `stream` was given so far; later work
   /// of `stream` finds the result. Collective.
   ///
-  /// Way:    sums and means of floats by NCCL where that is asked for, or by the GPUs where these reach each other
-  ///         (DirectBounce). Else AllreduceThroughCpu().
+  /// Way:    sums and means of floats by NCCL or MPI where that is asked for, or by the GPUs where these reach each
+  ///         other (DirectBounce). Else AllreduceThroughCpu(), also on another GPU than that of the first allreduce.
   /// Memory: 32 MiB of the GPU; else four parts of 2 MiB, or the whole message.
-  /// Errors: as Allreduce(); DeviceError.
+  /// Errors: as Allreduce(); DeviceError; MISMATCH on all ranks where only some have changed their GPU.
   void Allreduce(const DevicePlace& place, void* data, std::int64_t count, const Reduction& reduction, Group& group,
                  StreamHandle stream);
-  /// kStaged: the GPUs never combine themselves; kNccl: by NCCL where it can be used. The same on all ranks.
+  /// kStaged: the GPUs never combine themselves; kNccl and kMpi: by these where they can be used. The same on all
+  /// ranks.
   void Use(GpuExchange way) { way_ = way; }
   /// Before the group ends. Collective over it.
   void Forget(Group& group);
@@ -45,13 +47,18 @@ class DeviceAllreduces {
   void Close();
 
  private:
-  GroupAllreduce* ByGpus(const DevicePlace& place, Group& group);
+  /// Of one group.
+  struct OfGroup {
+    std::unique_ptr<GroupAllreduce> by_gpus;  ///< null: not possible
+    std::vector<DevicePlace> places;          ///< of this rank's memory so far, where it is possible
+  };
+  OfGroup& Known(const DevicePlace& place, Group& group);
   std::unique_ptr<GroupAllreduce> MakeByGpus(const DevicePlace& place, Group& group) const;
 
   Workbenches& benches_;
   GpuExchange way_ = GpuExchange::kAuto;
   std::mutex mutex_;
-  std::map<const Group*, std::unique_ptr<GroupAllreduce>> by_gpus_;  ///< null: not possible
+  std::map<const Group*, OfGroup> groups_;
 };
 
 }  // namespace slipway::runtime

@@ -7,6 +7,36 @@
 #include "runtime/reduction/reduction.h"
 
 namespace slipway::runtime {
+namespace {
+
+/// By value of a bucket: whether it ends where the one before it begins. The last tensors come first.
+std::vector<char> JoinedHere(const Driver& driver, std::span<const BucketPlan> plans,
+                             std::span<const TensorInfo> tensors) {
+  std::vector<char> joined;
+  for (const auto& plan : plans) {
+    const TensorInfo* before = nullptr;
+    for (const int index : plan.tensors) {
+      const auto& tensor = tensors[static_cast<std::size_t>(index)];
+      const char* end = static_cast<const char*>(tensor.data) + tensor.bytes();
+      const bool meets = before != nullptr && end == before->data;
+      joined.push_back(meets && AreOfOneAllocation(driver, tensor.data, before->data) ? 1 : 0);
+      before = &tensor;
+    }
+  }
+  return joined;
+}
+
+/// On all ranks: each rank's memory has gaps of its own.
+std::vector<char> JoinedEverywhere(std::vector<char> joined, Communicator& ranks) {
+  const auto of_all = ranks.Allgather(joined.data(), joined.size());
+  for (std::size_t i = 0; i < of_all.size(); ++i) {
+    auto& here = joined[i % joined.size()];
+    here = static_cast<char>(here & of_all[i]);
+  }
+  return joined;
+}
+
+}  // namespace
 
 std::vector<BucketPlan> PlanBuckets(std::span<const TensorInfo> tensors, std::int64_t bytes) {
   std::vector<BucketPlan> closed;
@@ -104,6 +134,28 @@ void BucketExchange::Exchange(std::optional<int> slot, Group& group) {
   if (!slot) Pack(travel.memory.data());
   Allreduce({travel.piece, reduction_, tag_, travel.view ? &*travel.view : nullptr}, group);
   if (!slot) Unpack(travel.memory.data(), false);
+}
+
+std::vector<JoinedBucket> JoinBuckets(const Driver& driver, std::span<const BucketPlan> plans,
+                                      std::span<const TensorInfo> tensors, slipway_op op, Communicator& ranks) {
+  const auto joined = JoinedEverywhere(JoinedHere(driver, plans, tensors), ranks);
+  auto next = joined.begin();
+  std::vector<JoinedBucket> buckets;
+  for (const auto& plan : plans) {
+    const auto tag = static_cast<std::uint32_t>(buckets.size() + 1);
+    JoinedBucket bucket{{Call::Kind::kAllreduce, {plan.dtype, op}, plan.count, tag}, {}};
+    for (const int index : plan.tensors) {
+      const auto& tensor = tensors[static_cast<std::size_t>(index)];
+      const Piece piece{static_cast<char*>(tensor.data), tensor.count()};
+      if (*next++ != 0) {
+        bucket.pieces.back() = {piece.data, piece.count + bucket.pieces.back().count};
+      } else {
+        bucket.pieces.push_back(piece);
+      }
+    }
+    buckets.push_back(std::move(bucket));
+  }
+  return buckets;
 }
 
 }  // namespace slipway::runtime

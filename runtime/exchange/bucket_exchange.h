@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "runtime/collectives/allreduce.h"
+#include "runtime/device/device_memory.h"
 #include "runtime/exchange/settings.h"
 #include "runtime/exchange/tensors.h"
 #include "runtime/memory/pool_memory.h"
@@ -75,5 +76,15 @@ class BucketExchange {
   std::optional<MovingPieces> moving_;
   std::vector<Travel> travels_;  ///< the slots, and one for narrowing in synchronous steps
 };
+
+/// The tensors of a bucket, those of one allocation without a gap between them joined. The same on all ranks.
+struct JoinedBucket {
+  Call call;
+  std::vector<Piece> pieces;
+};
+
+/// For libraries that send each piece by itself. `op`: of the calls. Collective.
+std::vector<JoinedBucket> JoinBuckets(const Driver& driver, std::span<const BucketPlan> plans,
+                                      std::span<const TensorInfo> tensors, slipway_op op, Communicator& ranks);
 
 }  // namespace slipway::runtime

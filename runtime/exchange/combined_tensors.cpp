@@ -8,35 +8,17 @@ const char* WordOf(CombineWay way) {
     case CombineWay::kDirect: return "direct";
     case CombineWay::kNccl: return "nccl";
     case CombineWay::kNcclInNodes: return "nccl_in_nodes";
+    case CombineWay::kMpi: return "mpi";
   }
   return "";
 }
 
 CombinedTensors::CombinedTensors(const DevicePlace& place, std::span<const TensorInfo> tensors)
-    : place_(place),
-      tensors_(tensors.begin(), tensors.end()),
-      made_(place),
-      done_(place),
-      arrivals_(place),
-      sums_(place) {
-  for (std::size_t i = 0; i < tensors_.size(); ++i) arrived_.emplace_back(place);
-}
+    : place_(place), tensors_(tensors.begin(), tensors.end()), arrivals_(place), done_(place), sums_(place) {}
 
-void CombinedTensors::Fetch(int tensor, StreamHandle stream) {
+void CombinedTensors::Fetch(std::span<const int> tensors, StreamHandle stream) {
   const InContext here(place_);
-  made_.Record(stream);
-  made_.HoldBack(arrivals_.handle());
-  arrived_[static_cast<std::size_t>(tensor)].Record(arrivals_.handle());
-  coming_.push_back(tensor);
-}
-
-std::optional<int> CombinedTensors::TakeArrived() {
-  if (coming_.empty()) return std::nullopt;
-  const InContext here(place_);
-  const int tensor = coming_.front();
-  if (!arrived_[static_cast<std::size_t>(tensor)].Reached()) return std::nullopt;
-  coming_.pop_front();
-  return tensor;
+  arrivals_.Add(tensors, stream);
 }
 
 }  // namespace slipway::runtime

@@ -1,11 +1,11 @@
 /// Tensors that GPUs combine where they lie.
 #pragma once
 
-#include <deque>
 #include <span>
 #include <vector>
 
 #include "runtime/device/stream.h"
+#include "runtime/exchange/arrivals.h"
 #include "runtime/exchange/bucket_exchange.h"
 #include "runtime/exchange/device_tensors.h"
 #include "runtime/group/group.h"
@@ -13,7 +13,7 @@
 namespace slipway::runtime {
 
 /// Who combines tensors on GPUs.
-enum class CombineWay { kStaged, kDirect, kNccl, kNcclInNodes };
+enum class CombineWay { kStaged, kDirect, kNccl, kNcclInNodes, kMpi };
 /// For comm.json: "staged" and so on.
 const char* WordOf(CombineWay way);
 
@@ -21,9 +21,9 @@ const char* WordOf(CombineWay way);
 class CombinedTensors : public DeviceTensors {
  public:
   const std::vector<TensorInfo>& values() const override { return tensors_; }
-  void Fetch(int tensor, StreamHandle stream) override;
-  bool Fetching() const override { return !coming_.empty(); }
-  std::optional<int> TakeArrived() override;
+  void Fetch(std::span<const int> tensors, StreamHandle stream) override;
+  bool Fetching() const override { return arrivals_.Coming(); }
+  std::optional<int> TakeArrived() override { return arrivals_.Take(); }
   void Store(std::span<const int>) override {}
   void Release(StreamHandle) override {}
 
@@ -51,11 +51,8 @@ class CombinedTensors : public DeviceTensors {
  private:
   DevicePlace place_;
   std::vector<TensorInfo> tensors_;
-  DeviceEvent made_;                  ///< the program's stream, at Fetch()
-  std::vector<DeviceEvent> arrived_;  ///< by tensor
+  Arrivals arrivals_;
   DeviceEvent done_;
-  std::deque<int> coming_;
-  DeviceStream arrivals_;
   DeviceStream sums_;
 };
 

@@ -13,7 +13,7 @@ CpuImages::CpuImages(std::span<const TensorInfo> tensors, ImageUse use, Workbenc
   const auto place = PlaceOf(tensors);
   if (!place) return;
   bench_.emplace(benches, *place, BytesOfImages(tensors));
-  PlaceImages(images_, (*bench_)->memory.data());
+  PlaceImages(*place->driver, images_, (*bench_)->memory.data());
   const InContext here(*place);
   (*bench_)->to_device.Synchronize();  // an earlier operation may still read the memory
   (*bench_)->made.Record(nullptr);

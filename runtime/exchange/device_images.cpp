@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "runtime/reduction/reduction.h"
 
@@ -50,85 +51,118 @@ std::int64_t BytesOfImages(std::span<const TensorInfo> tensors) {
   return bytes;
 }
 
-void PlaceImages(std::span<TensorInfo> tensors, char* block) {
+std::vector<int> PlaceImages(const Driver& driver, std::span<TensorInfo> tensors, char* block) {
+  std::vector<int> regions;
+  const char* start = block;
+  TensorInfo before;
+  int region = 0;
   for (auto& tensor : tensors) {
+    const auto on_device = tensor;
+    const bool joined = before.data != nullptr && before.dtype == tensor.dtype &&
+                        static_cast<const char*>(before.data) + before.bytes() == tensor.data &&
+                        AreOfOneAllocation(driver, before.data, tensor.data);
+    if (!joined) block += Aligned(block - start) - (block - start);
+    regions.push_back(joined ? region : ++region);
     tensor.data = block;
-    block += Aligned(static_cast<std::int64_t>(tensor.bytes()));
+    block += tensor.bytes();
+    before = on_device;
   }
+  return regions;
 }
 
-DeviceImages::DeviceImages(const DevicePlace& place, std::span<const TensorInfo> tensors, std::int64_t largest,
+DeviceImages::DeviceImages(const DevicePlace& place, std::span<const TensorInfo> tensors, const Sizes& sizes,
                            SharedPool& pool)
     : place_(place),
+      together_(sizes.together),
       memory_(pool, BytesOfImages(tensors)),
       pinned_(place, memory_.data(), static_cast<std::size_t>(BytesOfImages(tensors))),
       made_(place),
       stored_(place),
+      arrivals_(place),
       to_cpu_(place),
       to_device_(place) {
   std::vector<TensorInfo> whole(tensors.begin(), tensors.end());
-  PlaceImages(whole, memory_.data());
-  for (std::size_t i = 0; i < whole.size(); ++i) AddImages(tensors[i], static_cast<char*>(whole[i].data), largest);
+  const auto regions = PlaceImages(*place.driver, whole, memory_.data());
+  for (std::size_t i = 0; i < whole.size(); ++i) {
+    AddImages(tensors[i], {static_cast<char*>(whole[i].data), nullptr, 0, regions[i]}, sizes.largest);
+  }
   first_image_.push_back(static_cast<int>(images_.size()));
 }
 
-void DeviceImages::AddImages(const TensorInfo& tensor, char* image, std::int64_t largest) {
+void DeviceImages::AddImages(const TensorInfo& tensor, Range range, std::int64_t largest) {
   first_image_.push_back(static_cast<int>(images_.size()));
   const auto most = ImageCount(tensor, largest);
-  if (tensor.count() <= most) {
-    images_.push_back({tensor.name, tensor.dtype, tensor.shape, image});
-    places_.push_back({static_cast<char*>(tensor.data), tensor.bytes(), DeviceEvent(place_)});
-    return;
-  }
-  auto* on_device = static_cast<char*>(tensor.data);
-  for (std::int64_t first = 0; first < tensor.count(); first += most) {
-    images_.push_back({tensor.name, tensor.dtype, {std::min(most, tensor.count() - first)}, image});
-    const auto bytes = images_.back().bytes();
-    places_.push_back({on_device, bytes, DeviceEvent(place_)});
-    image += bytes;
-    on_device += bytes;
-  }
+  const bool whole = tensor.count() <= most;
+  range.on_device = static_cast<char*>(tensor.data);
+  std::int64_t first = 0;
+  do {
+    const auto count = std::min(most, tensor.count() - first);
+    images_.push_back({tensor.name, tensor.dtype, whole ? tensor.shape : std::vector{count}, range.image});
+    range.bytes = images_.back().bytes();
+    ranges_.push_back(range);
+    range.image += range.bytes;
+    range.on_device += range.bytes;
+    first += most;
+  } while (first < tensor.count());
 }
 
-void DeviceImages::Fetch(int tensor, StreamHandle stream) {
+void DeviceImages::Fetch(std::span<const int> tensors, StreamHandle stream) {
   const InContext here(place_);
   made_.Record(stream);
   made_.HoldBack(to_cpu_.handle());
-  stored_.HoldBack(to_cpu_.handle());
-  const auto index = static_cast<std::size_t>(tensor);
-  // Backward from the last one, as buckets are filled.
-  for (int image = first_image_[index + 1] - 1; image >= first_image_[index]; --image) {
-    auto& place = places_[static_cast<std::size_t>(image)];
-    if (place.bytes > 0) {
-      to_cpu_.CopyToCpu(images_[static_cast<std::size_t>(image)].data, place.on_device, place.bytes);
+  if (std::exchange(released_, false)) stored_.HoldBack(to_cpu_.handle());
+  std::vector<int> together;
+  std::size_t bytes = 0;
+  for (const int tensor : tensors) {
+    const auto index = static_cast<std::size_t>(tensor);
+    // Backward from the last one, as buckets are filled.
+    for (int image = first_image_[index + 1] - 1; image >= first_image_[index]; --image) {
+      together.push_back(image);
+      bytes += ranges_[static_cast<std::size_t>(image)].bytes;
+      if (static_cast<std::int64_t>(bytes) < together_) continue;
+      FetchTogether(together);
+      together.clear();
+      bytes = 0;
     }
-    place.arrived.Record(to_cpu_.handle());
-    coming_.push_back(image);
   }
+  if (!together.empty()) FetchTogether(together);
 }
 
-std::optional<int> DeviceImages::TakeArrived() {
-  if (coming_.empty()) return std::nullopt;
-  const InContext here(place_);
-  const int image = coming_.front();
-  if (!places_[static_cast<std::size_t>(image)].arrived.Reached()) return std::nullopt;
-  coming_.pop_front();
-  return image;
+void DeviceImages::FetchTogether(std::span<const int> images) {
+  ForEachCopy(images, [this](const Range& range) { to_cpu_.CopyToCpu(range.image, range.on_device, range.bytes); });
+  arrivals_.Add(images, to_cpu_.handle());
+}
+
+/// Neighbours go together: buckets have their tensors from the last to the first.
+template <class Copy>
+void DeviceImages::ForEachCopy(std::span<const int> images, Copy copy) const {
+  Range together;
+  for (const int index : images) {
+    const auto& range = ranges_[static_cast<std::size_t>(index)];
+    const bool joined = together.bytes > 0 && range.region == together.region;
+    if (joined && together.image + together.bytes == range.image) {
+      together.bytes += range.bytes;
+    } else if (joined && range.image + range.bytes == together.image) {
+      together = {range.image, range.on_device, range.bytes + together.bytes, range.region};
+    } else {
+      if (together.bytes > 0) copy(together);
+      together = range;
+    }
+  }
+  if (together.bytes > 0) copy(together);
 }
 
 void DeviceImages::Store(std::span<const int> images) {
   const InContext here(place_);
-  for (const int image : images) {
-    const auto& place = places_[static_cast<std::size_t>(image)];
-    if (place.bytes == 0) continue;
-    to_device_.CopyToDevice(place.on_device, images_[static_cast<std::size_t>(image)].data, place.bytes);
-  }
+  ForEachCopy(images,
+              [this](const Range& range) { to_device_.CopyToDevice(range.on_device, range.image, range.bytes); });
 }
 
 void DeviceImages::Release(StreamHandle stream) {
   const InContext here(place_);
   stored_.Record(to_device_.handle());
   stored_.HoldBack(stream);
+  released_ = true;
 }
 
 }  // namespace slipway::runtime

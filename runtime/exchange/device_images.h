@@ -2,12 +2,12 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
 #include <optional>
 #include <span>
 #include <vector>
 
 #include "runtime/device/stream.h"
+#include "runtime/exchange/arrivals.h"
 #include "runtime/exchange/device_tensors.h"
 #include "runtime/memory/pool_memory.h"
 
@@ -17,44 +17,59 @@ namespace slipway::runtime {
 /// Errors: RuntimeError(DEVICE_MEMORY) naming two tensors that lie in different places.
 std::optional<DevicePlace> PlaceOf(std::span<const TensorInfo> tensors);
 
-/// Bytes of a block for images of the tensors, and where they lie in it: aligned to 64 bytes.
+/// Bytes of a block for images of the tensors, at most.
 std::int64_t BytesOfImages(std::span<const TensorInfo> tensors);
-void PlaceImages(std::span<TensorInfo> tensors, char* block);
+/// Makes the tensors their images in a block: aligned to 64 bytes, but those of one dtype that lie in one allocation
+/// without a gap lie without one, too, so that a copy moves several. Returns a number for each tensor, the same for
+/// those.
+std::vector<int> PlaceImages(const Driver& driver, std::span<TensorInfo> tensors, char* block);
 
-/// Images in one block of pinned memory, which the node's ranks can reach. Each copy to the CPU waits, by an event, for
-/// the stream that makes the tensor, and for the last Release(). The program's stream waits, by an event, for the
+/// Images in one block of pinned memory, which the node's ranks can reach. Copies to the CPU wait, by an event, for the
+/// stream that makes the tensors, and for the last Release(). The program's stream waits, by an event, for the
 /// copies back.
 class DeviceImages : public DeviceTensors {
  public:
-  /// `largest`: elements of a tensor beyond so many bytes get an image of their own, so that parts of it travel while
-  /// others are combined; 0: each tensor has one.
+  /// In bytes.
+  struct Sizes {
+    std::int64_t largest = 0;   ///< what a tensor has beyond it gets an image of its own, so that parts of it travel
+                                ///< while others are combined; 0: each tensor has one
+    std::int64_t together = 0;  ///< from here on, what was fetched counts as arrived without the rest
+  };
   /// Errors: also those of the pool.
-  DeviceImages(const DevicePlace& place, std::span<const TensorInfo> tensors, std::int64_t largest, SharedPool& pool);
+  DeviceImages(const DevicePlace& place, std::span<const TensorInfo> tensors, const Sizes& sizes, SharedPool& pool);
 
   const std::vector<TensorInfo>& values() const override { return images_; }
-  void Fetch(int tensor, StreamHandle stream) override;
-  bool Fetching() const override { return !coming_.empty(); }
-  std::optional<int> TakeArrived() override;
+  void Fetch(std::span<const int> tensors, StreamHandle stream) override;
+  bool Fetching() const override { return arrivals_.Coming(); }
+  std::optional<int> TakeArrived() override { return arrivals_.Take(); }
   void Store(std::span<const int> images) override;
   void Release(StreamHandle stream) override;
 
  private:
-  struct Image {
+  /// An image and where its values lie on the device, or several without a gap.
+  struct Range {
+    char* image = nullptr;
     char* on_device = nullptr;
     std::size_t bytes = 0;
-    DeviceEvent arrived;
+    int region = 0;  ///< those of one region lie to each other as on the device
   };
-  void AddImages(const TensorInfo& tensor, char* image, std::int64_t largest);
+  /// `range`: where the tensor's images begin.
+  void AddImages(const TensorInfo& tensor, Range range, std::int64_t largest);
+  template <class Copy>
+  void ForEachCopy(std::span<const int> images, Copy copy) const;
+  void FetchTogether(std::span<const int> images);
 
   DevicePlace place_;
+  std::int64_t together_;
   std::vector<TensorInfo> images_;
-  std::vector<Image> places_;     ///< by image
+  std::vector<Range> ranges_;     ///< by image
   std::vector<int> first_image_;  ///< by tensor, and one behind the last
   PoolMemory memory_;
   PinnedRange pinned_;
-  DeviceEvent made_;    ///< the program's stream, at Fetch()
-  DeviceEvent stored_;  ///< at Release()
-  std::deque<int> coming_;
+  DeviceEvent made_;       ///< the program's stream, at Fetch()
+  DeviceEvent stored_;     ///< at Release()
+  bool released_ = false;  ///< since the last Fetch()
+  Arrivals arrivals_;
   DeviceStream to_cpu_;  // last: their ends wait for the copies
   DeviceStream to_device_;
 };

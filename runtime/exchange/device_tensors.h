@@ -20,8 +20,8 @@ class DeviceTensors {
 
   /// What is exchanged: each tensor, or several values for a large one. In the order of the tensors, with their names.
   virtual const std::vector<TensorInfo>& values() const = 0;
-  /// The values of a tensor are to come, once `stream` has done what it was given so far.
-  virtual void Fetch(int tensor, StreamHandle stream) = 0;
+  /// The values of these tensors are to come, once `stream` has done what it was given so far.
+  virtual void Fetch(std::span<const int> tensors, StreamHandle stream) = 0;
   /// Whether some have not been taken yet.
   virtual bool Fetching() const = 0;
   /// The next value that is here, in the order of Fetch().

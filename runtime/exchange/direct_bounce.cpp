@@ -1,16 +1,12 @@
 #include "runtime/exchange/direct_bounce.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "runtime/exchange/shares.h"
 #include "runtime/group/agreement.h"
 
 namespace slipway::runtime {
-namespace {
-
-constexpr std::size_t kMostTables = 64;
-
-}  // namespace
 
 std::unique_ptr<DirectBounce> DirectBounce::Make(const DevicePlace& place, Group& group) {
   auto& communicator = group.communicator();
@@ -33,17 +29,13 @@ DirectBounce::DirectBounce(const DevicePlace& place, Group& group)
       maps_(std::make_unique<PoolMaps>(place, pool_)),
       made_(place),
       point_(place),
-      stream_(place) {}
+      stream_(place),
+      tables_(place, stream_) {}
 
-const SumTable& DirectBounce::TableOf(const Call& call, const std::vector<char*>& at) {
-  const auto dtype = call.reduction.dtype;
-  const std::tuple key(call.count, dtype, at);
-  if (const auto known = tables_.find(key); known != tables_.end()) return known->second;
-  if (tables_.size() >= kMostTables) tables_.clear();
+const SumTable& DirectBounce::TableOf(const Call& call, std::vector<char*> at) {
   const auto share = ShareOf(call.count, ranks_, rank_);
-  SumPart part{share.count, at};
-  for (auto& address : part.at) address += BytesOf(share.first, SizeOf(dtype));
-  return tables_.emplace(key, SumTable(place_, {&part, 1}, stream_)).first->second;
+  for (auto& address : at) address += BytesOf(share.first, SizeOf(call.reduction.dtype));
+  return tables_.Of({share.count, std::move(at)});
 }
 
 void DirectBounce::CopyToBlock(const char* data, const Call& call) {
@@ -97,7 +89,7 @@ void DirectBounce::Allreduce(char* data, std::int64_t count, const Reduction& re
   made_.HoldBack(stream_.handle());
   point_.Record(stream_.handle());
   for (std::int64_t first = 0; first < count; first += most) {
-    const Call call{Call::Kind::kAllreduce, reduction, std::min(most, count - first), 0};
+    const Call call{Call::Kind::kAllreduce, reduction, std::min(most, count - first), 0, kFirstGpu};
     CombinePart(data + BytesOf(first, element), call, group);
   }
   point_.Record(stream_.handle());

@@ -2,9 +2,7 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <memory>
-#include <tuple>
 #include <vector>
 
 #include "runtime/device/sum_kernel.h"
@@ -42,7 +40,7 @@ class DirectBounce : public GroupAllreduce {
   void CombinePart(char* data, const Call& call, Group& group);
   void CopyToBlock(const char* data, const Call& call);
   Spread Meet(char* data, const Call& call, Group& group);
-  const SumTable& TableOf(const Call& call, const std::vector<char*>& at);
+  const SumTable& TableOf(const Call& call, std::vector<char*> at);
 
   DevicePlace place_;
   int rank_;
@@ -55,7 +53,7 @@ class DirectBounce : public GroupAllreduce {
   DeviceEvent made_;  ///< the program's stream
   DeviceEvent point_;
   DeviceStream stream_;
-  std::map<std::tuple<std::int64_t, slipway_dtype, std::vector<char*>>, SumTable> tables_;
+  SumTables tables_;
 };
 
 }  // namespace slipway::runtime

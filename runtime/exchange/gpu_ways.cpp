@@ -3,11 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <functional>
 
 #include "runtime/exchange/allreduce_on_device.h"
 #include "runtime/exchange/direct_tensors.h"
+#include "runtime/exchange/mpi_tensors.h"
 #include "runtime/exchange/nccl_tensors.h"
 #include "runtime/group/agreement.h"
 
@@ -21,7 +23,7 @@ constexpr int kRounds = 5;
 
 using Way = CombineWay;
 
-/// Null: not by GPUs, or this cannot be. Collective. Errors: those of NCCL's ways.
+/// Null: not by GPUs, or this cannot be. Collective. Errors: those of NCCL's and MPI's ways.
 std::unique_ptr<CombinedTensors> Make(Way way, const DevicePlace& place, std::span<const TensorInfo> tensors,
                                       slipway_op op, Group& group) {
   switch (way) {
@@ -29,6 +31,7 @@ std::unique_ptr<CombinedTensors> Make(Way way, const DevicePlace& place, std::sp
     case Way::kDirect: return DirectTensors::Make(place, tensors, op, group);
     case Way::kNccl: return NcclTensors::Make(place, tensors, op, group);
     case Way::kNcclInNodes: return NodeNcclTensors::Make(place, tensors, op, group);
+    case Way::kMpi: return MpiTensors::Make(place, tensors, op, group);
   }
   return nullptr;
 }
@@ -99,21 +102,36 @@ std::vector<Way> NcclWays(const Group& group) {
   return {Way::kNccl};
 }
 
-/// One time for each. Errors: also when NCCL cannot be used.
-std::vector<MeasuredWay> Measure(std::span<const Way> ways, const GpuTask& task, Group& group) {
-  Sample sample(task, group);
-  std::vector<MeasuredWay> measured;
-  for (const auto way : ways) measured.push_back({WordOf(way), sample.Milliseconds(way)});
-  return measured;
-}
+/// Ways, and how long each takes.
+struct Candidates {
+  std::vector<Way> ways;
+  std::vector<MeasuredWay> times;
 
-Way FastestOf(std::span<const Way> ways, std::span<const MeasuredWay> measured) {
-  const auto best = std::ranges::min_element(measured, {}, &MeasuredWay::milliseconds);
-  return ways[static_cast<std::size_t>(best - measured.begin())];
-}
+  /// Errors: also when a way cannot be used; then none of `more` is a candidate.
+  void Measure(std::span<const Way> more, const GpuTask& task, Group& group) {
+    Sample sample(task, group);
+    std::vector<MeasuredWay> measured;
+    for (const auto way : more) measured.push_back({WordOf(way), sample.Milliseconds(way)});
+    ways.insert(ways.end(), more.begin(), more.end());
+    std::ranges::move(measured, std::back_inserter(times));
+  }
+  /// The same; empty, or why they cannot be used.
+  std::string Try(std::span<const Way> more, const GpuTask& task, Group& group) try {
+    Measure(more, task, group);
+    return "";
+  } catch (const PartedError&) {
+    throw;
+  } catch (const RuntimeError& error) {
+    return error.what();
+  }
+  Way Fastest() const {
+    const auto best = std::ranges::min_element(times, {}, &MeasuredWay::milliseconds);
+    return ways[static_cast<std::size_t>(best - times.begin())];
+  }
+};
 
-/// NCCL rounds 16-bit floats after each addition, where the exchange promises once.
-bool MayBeNccl(const GpuTask& task, const Group& group) {
+/// NCCL and MPI round 16-bit floats after each addition, where the exchange promises once.
+bool MayHaveOtherBits(const GpuTask& task, const Group& group) {
   return task.settings.any_bits && !group.selection().canonical && !group.alone() &&
          std::ranges::all_of(task.tensors, [&](const auto& tensor) {
            return tensor.count() == 0 || tensor.dtype == SLIPWAY_FLOAT32 || tensor.dtype == SLIPWAY_FLOAT64;
@@ -123,34 +141,38 @@ bool MayBeNccl(const GpuTask& task, const Group& group) {
 GpuWay Automatic(const GpuTask& task, Group& group) {
   GpuWay chosen;
   chosen.tensors = Make(Way::kDirect, task.place, task.tensors, task.settings.op, group);
-  if (!MayBeNccl(task, group)) return chosen;
-  std::vector<Way> ways{chosen.tensors != nullptr ? Way::kDirect : Way::kStaged};
-  std::ranges::copy(NcclWays(group), std::back_inserter(ways));
-  try {
-    chosen.measured = Measure(ways, task, group);
-    const auto way = FastestOf(ways, chosen.measured);
-    if (way != ways.front()) chosen.tensors = Make(way, task.place, task.tensors, task.settings.op, group);
-  } catch (const PartedError&) {
-    throw;
-  } catch (const RuntimeError& error) {
-    chosen.without_nccl = error.what();
+  if (!MayHaveOtherBits(task, group)) return chosen;
+  const auto usual = chosen.tensors != nullptr ? Way::kDirect : Way::kStaged;
+  constexpr std::array kByMpi = {Way::kMpi};
+  Candidates candidates;
+  if (const auto why = candidates.Try({&usual, 1}, task, group); !why.empty()) {
+    chosen.without_nccl = chosen.without_mpi = why;
+    return chosen;
   }
+  chosen.without_nccl = candidates.Try(NcclWays(group), task, group);
+  chosen.without_mpi = task.settings.gpu_mpi_has_worked ? candidates.Try(kByMpi, task, group)
+                                                        : "no job with gpu_exchange mpi has ended here yet";
+  const auto way = candidates.Fastest();
+  if (way != usual) chosen.tensors = Make(way, task.place, task.tensors, task.settings.op, group);
+  chosen.measured = std::move(candidates.times);
   return chosen;
 }
 
-GpuWay ByNccl(const GpuTask& task, Group& group) {
+/// With sums in an order that is not ours: NCCL's or MPI's.
+GpuWay InItsOwnOrder(std::span<const Way> ways, const char* by, const GpuTask& task, Group& group) {
   if (!task.plain || group.selection().canonical) {
     throw RuntimeError(SLIPWAY_ERROR_ARGUMENT,
-                       fmt::format("team '{}' cannot be exchanged by NCCL: that is for mode sync without clip_norm, "
+                       fmt::format("team '{}' cannot be exchanged by {}: that is for mode sync without clip_norm, "
                                    "check_finite, compress and accumulate, and not with deterministic: canonical; set "
                                    "gpu_exchange to auto",
-                                   task.team));
+                                   task.team, by));
   }
+  Candidates candidates;
+  if (ways.size() > 1) candidates.Measure(ways, task, group);
+  const auto way = ways.size() > 1 ? candidates.Fastest() : ways.front();
   GpuWay chosen;
-  const auto ways = NcclWays(group);
-  if (ways.size() > 1) chosen.measured = Measure(ways, task, group);
-  const auto way = ways.size() > 1 ? FastestOf(ways, chosen.measured) : ways.front();
   chosen.tensors = Make(way, task.place, task.tensors, task.settings.op, group);
+  chosen.measured = std::move(candidates.times);
   return chosen;
 }
 
@@ -172,7 +194,8 @@ GpuWay ChooseGpuWay(const GpuTask& task, Group& group) {
   switch (task.settings.gpu_exchange) {
     case GpuExchange::kStaged: return {};
     case GpuExchange::kDirect: return Direct(task, group);
-    case GpuExchange::kNccl: return ByNccl(task, group);
+    case GpuExchange::kNccl: return InItsOwnOrder(NcclWays(group), "NCCL", task, group);
+    case GpuExchange::kMpi: return InItsOwnOrder(std::array{Way::kMpi}, "MPI", task, group);
     case GpuExchange::kAuto: break;
   }
   return task.plain ? Automatic(task, group) : GpuWay{};

@@ -21,6 +21,7 @@ struct GpuWay {
   std::unique_ptr<CombinedTensors> tensors;  ///< null: the CPU combines
   std::vector<MeasuredWay> measured;         ///< empty: there was nothing to choose from
   std::string without_nccl;                  ///< why NCCL was no candidate although it may be; empty: it was
+  std::string without_mpi;                   ///< the same of MPI on memory of GPUs
 };
 
 /// What a team asks for.
@@ -32,9 +33,9 @@ struct GpuTask {
   const std::string& team;
 };
 
-/// The way that the settings name, or with `auto` the GPUs of the node where they can. NCCL adds up in an order of its
-/// own: it is a candidate only where any bits are good. Of several candidates, the fastest with a message of the team's
-/// size. Collective.
+/// The way that the settings name, or with `auto` the GPUs of the node where they can. NCCL and MPI add up in orders of
+/// their own: they are candidates only where any bits are good, and MPI only where it has worked before. Of several
+/// candidates, the fastest with a message of the team's size. Collective.
 /// Cost:   with several candidates about a second, and 32 MiB of the GPU, once.
 /// Errors: RuntimeError(ARGUMENT, DEVICE) on all ranks when the settings name a way that cannot be used.
 GpuWay ChooseGpuWay(const GpuTask& task, Group& group);

@@ -9,6 +9,9 @@
 
 namespace slipway::runtime {
 
+/// Call::gpu of an allreduce by the GPUs: they work with the first one that a rank has brought memory of.
+inline constexpr std::uint8_t kFirstGpu = 1;
+
 class GroupAllreduce {
  public:
   virtual ~GroupAllreduce() = default;
@@ -16,6 +19,8 @@ class GroupAllreduce {
   virtual const DevicePlace& place() const = 0;
   /// Ends what ranks share. Collective. Nothing may be called after it.
   virtual void Close() = 0;
+  /// Whether it combines like this, of sums and means of floats. The same on all ranks.
+  virtual bool Takes(const Reduction&) const { return true; }
   /// As DeviceAllreduces::Allreduce(), of sums and means of floats.
   virtual void Allreduce(char* data, std::int64_t count, const Reduction& reduction, Group& group,
                          StreamHandle stream) = 0;

@@ -8,6 +8,7 @@
 #include <cstring>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include "runtime/device/device_memory.h"
 #include "runtime/group/agreement.h"
@@ -110,18 +111,13 @@ int NcclRanks::State() const {
   return answer == Nccl::kSuccess ? code : answer;
 }
 
-std::vector<int> NcclRanks::Others() const {
-  auto others = ranks_.job_ranks();
-  if (!others.empty()) others.erase(others.begin() + rank());
-  return others;
-}
-
 /// Until NCCL has done what a call has only begun.
 void NcclRanks::Settle(const char* call) {
   int code = State();
   if (code == Nccl::kInProgress) {
     try {
-      ranks_.waiter().Until([&] { return (code = State()) != Nccl::kInProgress; }, [this] { return Others(); });
+      ranks_.waiter().Until([&] { return (code = State()) != Nccl::kInProgress; },
+                            [this] { return ranks_.JobRanksOfOthers(); });
     } catch (const PartedError&) {
       Abort();
       throw;
@@ -186,7 +182,7 @@ void NcclRanks::Await(const DeviceEvent& point) {
     return code != Nccl::kSuccess && code != Nccl::kInProgress;
   };
   try {
-    ranks_.waiter().Until(over, [this] { return Others(); });
+    ranks_.waiter().Until(over, [this] { return ranks_.JobRanksOfOthers(); });
   } catch (...) {  // the watch, or the device
     Abort();
     throw;
@@ -201,7 +197,7 @@ void NcclRanks::GiveUp(int code, const char* call) {
   } catch (const RuntimeError& error) {
     Abort();
     const auto end = Clock::now() + kTimeToName;
-    ranks_.waiter().Until([&] { return Clock::now() > end; }, [this] { return Others(); });
+    ranks_.waiter().Until([&] { return Clock::now() > end; }, [this] { return ranks_.JobRanksOfOthers(); });
     throw PartedError(error);
   }
 }

@@ -4,7 +4,6 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <vector>
 
 #include "runtime/collectives/pieces.h"
 #include "runtime/device/nccl.h"
@@ -50,7 +49,6 @@ class NcclRanks {
   NcclRanks(const Nccl& nccl, const DevicePlace& place, Communicator& ranks);
   std::optional<RuntimeError> Init(const Nccl::Id& id);
   void Settle(const char* call);
-  std::vector<int> Others() const;
   void Abort();
   template <class Launch>
   void Queue(const char* call, Launch launch);

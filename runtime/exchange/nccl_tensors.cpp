@@ -6,7 +6,6 @@
 #include <map>
 
 #include "runtime/collectives/allreduce.h"
-#include "runtime/exchange/meeting.h"
 #include "runtime/group/agreement.h"
 
 namespace slipway::runtime {
@@ -22,53 +21,6 @@ void RequireKnown(std::span<const TensorInfo> tensors, slipway_op op) {
                                    "gpu_exchange to auto",
                                    tensor.name, NameOf(tensor.dtype)));
   }
-}
-
-/// By value of a bucket: whether it ends where the one before it begins. The last tensors come first.
-std::vector<char> JoinedHere(std::span<const BucketPlan> plans, std::span<const TensorInfo> tensors) {
-  std::vector<char> joined;
-  for (const auto& plan : plans) {
-    const TensorInfo* before = nullptr;
-    for (const int index : plan.tensors) {
-      const auto& tensor = tensors[static_cast<std::size_t>(index)];
-      const char* end = static_cast<const char*>(tensor.data) + tensor.bytes();
-      joined.push_back(before != nullptr && end == before->data ? 1 : 0);
-      before = &tensor;
-    }
-  }
-  return joined;
-}
-
-/// On all ranks: each rank's memory has gaps of its own.
-std::vector<char> JoinedEverywhere(std::vector<char> joined, Communicator& ranks) {
-  const auto of_all = ranks.Allgather(joined.data(), joined.size());
-  for (std::size_t i = 0; i < of_all.size(); ++i) {
-    auto& here = joined[i % joined.size()];
-    here = static_cast<char>(here & of_all[i]);
-  }
-  return joined;
-}
-
-std::vector<NcclBucket> BucketsOf(std::span<const BucketPlan> plans, std::span<const TensorInfo> tensors, slipway_op op,
-                                  Communicator& ranks) {
-  const auto joined = JoinedEverywhere(JoinedHere(plans, tensors), ranks);
-  auto next = joined.begin();
-  std::vector<NcclBucket> buckets;
-  for (const auto& plan : plans) {
-    const auto tag = static_cast<std::uint32_t>(buckets.size() + 1);
-    NcclBucket bucket{{Call::Kind::kAllreduce, {plan.dtype, op}, plan.count, tag}, {}};
-    for (const int index : plan.tensors) {
-      const auto& tensor = tensors[static_cast<std::size_t>(index)];
-      const Piece piece{static_cast<char*>(tensor.data), tensor.count()};
-      if (*next++ != 0) {
-        bucket.pieces.back() = {piece.data, piece.count + bucket.pieces.back().count};
-      } else {
-        bucket.pieces.push_back(piece);
-      }
-    }
-    buckets.push_back(std::move(bucket));
-  }
-  return buckets;
 }
 
 }  // namespace
@@ -89,12 +41,12 @@ NcclTensors::NcclTensors(const DevicePlace& place, std::span<const TensorInfo> t
     : CombinedTensors(place, tensors), op_(op), group_(group), ranks_(std::move(ranks)) {}
 
 void NcclTensors::SetBuckets(std::span<const BucketPlan> plans) {
-  buckets_ = BucketsOf(plans, values(), op_, group_.communicator());
+  buckets_ = JoinBuckets(*place().driver, plans, values(), op_, group_.communicator());
 }
 
 void NcclTensors::Combine(std::size_t bucket, Group& group) {
   const auto& [call, pieces] = buckets_[bucket];
-  MeetAll(call, group);
+  group.Meet(call);
   const InContext here(place());
   ranks_->AllReduce(pieces, call.reduction, sums().handle());
   done().Record(sums().handle());
@@ -156,13 +108,13 @@ NodeNcclTensors::Travel::Travel(const DevicePlace& place, std::int64_t block_byt
       image(pool, image_bytes),
       pinned(place, image.data(), static_cast<std::size_t>(image_bytes)) {}
 
-std::int64_t NodeNcclTensors::ShareOf(const NcclBucket& bucket) const {
+std::int64_t NodeNcclTensors::ShareOf(const JoinedBucket& bucket) const {
   const auto rows = (bucket.call.count + kShareRow - 1) / kShareRow;
   return (rows + ranks_->size() - 1) / ranks_->size() * kShareRow;
 }
 
 void NodeNcclTensors::SetBuckets(std::span<const BucketPlan> plans) {
-  buckets_ = BucketsOf(plans, values(), op_, group_.communicator());
+  buckets_ = JoinBuckets(*place().driver, plans, values(), op_, group_.communicator());
   std::int64_t most = 1;
   for (const auto& bucket : buckets_) {
     most = std::max(most, ShareOf(bucket) * static_cast<std::int64_t>(SizeOf(bucket.call.reduction.dtype)));
@@ -172,7 +124,7 @@ void NodeNcclTensors::SetBuckets(std::span<const BucketPlan> plans) {
 }
 
 /// This rank's share of the node's sums comes to the CPU.
-void NodeNcclTensors::ScatterSums(const NcclBucket& bucket) {
+void NodeNcclTensors::ScatterSums(const JoinedBucket& bucket) {
   const auto& reduction = bucket.call.reduction;
   const auto element = SizeOf(reduction.dtype);
   const auto share = ShareOf(bucket);
@@ -189,7 +141,7 @@ void NodeNcclTensors::ScatterSums(const NcclBucket& bucket) {
 }
 
 /// The shares of all ranks of the node go to the tensors.
-void NodeNcclTensors::GatherResult(const NcclBucket& bucket) {
+void NodeNcclTensors::GatherResult(const JoinedBucket& bucket) {
   const auto& reduction = bucket.call.reduction;
   const auto element = SizeOf(reduction.dtype);
   const auto share = ShareOf(bucket);

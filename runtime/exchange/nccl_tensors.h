@@ -11,12 +11,6 @@
 
 namespace slipway::runtime {
 
-/// The tensors of a bucket, those without a gap between them joined: a message of NCCL each. The same on all ranks.
-struct NcclBucket {
-  Call call;
-  std::vector<Piece> pieces;
-};
-
 /// NCCL between all ranks.
 class NcclTensors : public CombinedTensors {
  public:
@@ -38,7 +32,7 @@ class NcclTensors : public CombinedTensors {
   slipway_op op_;
   Group& group_;
   std::unique_ptr<NcclRanks> ranks_;
-  std::vector<NcclBucket> buckets_;
+  std::vector<JoinedBucket> buckets_;
 };
 
 /// NCCL within each node, and the allreduce of the CPU between nodes: each rank carries a share of its node's sums.
@@ -67,9 +61,9 @@ class NodeNcclTensors : public CombinedTensors {
   };
   NodeNcclTensors(const DevicePlace& place, std::span<const TensorInfo> tensors, slipway_op op, Group& group);
   void Connect();
-  std::int64_t ShareOf(const NcclBucket& bucket) const;
-  void ScatterSums(const NcclBucket& bucket);
-  void GatherResult(const NcclBucket& bucket);
+  std::int64_t ShareOf(const JoinedBucket& bucket) const;
+  void ScatterSums(const JoinedBucket& bucket);
+  void GatherResult(const JoinedBucket& bucket);
   void AwaitSums();
 
   slipway_op op_;
@@ -77,7 +71,7 @@ class NodeNcclTensors : public CombinedTensors {
   std::unique_ptr<Communicator> node_;
   std::unique_ptr<Group> peers_;  ///< the rank with the same place on each node
   std::unique_ptr<NcclRanks> ranks_;
-  std::vector<NcclBucket> buckets_;
+  std::vector<JoinedBucket> buckets_;
   std::unique_ptr<Travel> travel_;
 };
 

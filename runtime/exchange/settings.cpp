@@ -81,7 +81,8 @@ void Apply(TeamSettings& settings, const std::string& name, const Json& value, b
                                                {{"auto", GpuExchange::kAuto},
                                                 {"staged", GpuExchange::kStaged},
                                                 {"direct", GpuExchange::kDirect},
-                                                {"nccl", GpuExchange::kNccl}});
+                                                {"nccl", GpuExchange::kNccl},
+                                                {"mpi", GpuExchange::kMpi}});
   }
   if (name == "op") settings.op = OneOf<slipway_op>(name, value, {{"mean", SLIPWAY_MEAN}, {"sum", SLIPWAY_SUM}});
 }

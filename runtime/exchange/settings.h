@@ -29,6 +29,7 @@ enum class GpuExchange {
   kStaged,  ///< the CPU
   kDirect,  ///< the GPUs of a node, or it is an error
   kNccl,    ///< NCCL, or it is an error
+  kMpi,     ///< an MPI that takes memory of GPUs, or it is an error
 };
 
 struct TeamSettings {
@@ -42,7 +43,8 @@ struct TeamSettings {
   std::int64_t bucket_bytes = 4 << 20;
   slipway_op op = SLIPWAY_MEAN;
   GpuExchange gpu_exchange = GpuExchange::kAuto;
-  bool any_bits = false;  ///< sums need not have the same bits in every run
+  bool any_bits = false;            ///< sums need not have the same bits in every run
+  bool gpu_mpi_has_worked = false;  ///< in an earlier job, so that `auto` may try MPI on memory of GPUs
 };
 
 /// `settings` with what `json` changes. Errors: RuntimeError(ARGUMENT) naming the field.

@@ -125,9 +125,20 @@ void Team::StartStep() {
   if (!buckets_.empty()) queue_.push_back(*current_);
 }
 
-/// That tensor `index` may be submitted now.
-void Team::RequireOpen(int index) const {
+/// That these tensors may be submitted now.
+void Team::RequireOpen(std::span<const int> indices) const {
   if (failure_) std::rethrow_exception(failure_);
+  for (const int index : indices) RequireOpen(index);
+  if (indices.size() < 2) return;
+  std::vector<int> ordered(indices.begin(), indices.end());
+  std::ranges::sort(ordered);
+  const auto twice = std::ranges::adjacent_find(ordered);
+  if (twice == ordered.end()) return;
+  throw RuntimeError(SLIPWAY_ERROR_ARGUMENT, fmt::format("tensor '{}' is submitted twice in one call",
+                                                         parts_.tensors[static_cast<std::size_t>(*twice)].name));
+}
+
+void Team::RequireOpen(int index) const {
   if (index < 0 || index >= static_cast<int>(submitted_.size())) {
     throw RuntimeError(SLIPWAY_ERROR_ARGUMENT,
                        fmt::format("team '{}' has no tensor {}: it has {}", parts_.name, index, submitted_.size()));
@@ -139,10 +150,11 @@ void Team::RequireOpen(int index) const {
   }
 }
 
-void Team::Submit(int index, StreamHandle stream) {
+void Team::Submit(std::span<const int> indices, StreamHandle stream) {
   const std::lock_guard lock(mutex_);
-  RequireOpen(index);
-  Take(index, stream);
+  RequireOpen(indices);
+  if (indices.empty()) return;
+  Take(indices, stream);
   WakeThread();
 }
 
@@ -161,9 +173,10 @@ void Team::RequireInCpuMemory(int index, const void* data) const {
 }
 
 void Team::SubmitFrom(int index, const void* data) {
+  const std::span own(&index, 1);
   {
     const std::lock_guard lock(mutex_);
-    RequireOpen(index);
+    RequireOpen(own);
   }
   RequireInCpuMemory(index, data);
   const auto& tensor = parts_.tensors[static_cast<std::size_t>(index)];
@@ -172,14 +185,16 @@ void Team::SubmitFrom(int index, const void* data) {
   } else if (tensor.bytes() > 0) {
     std::memcpy(tensor.data, data, tensor.bytes());
   }
-  Submit(index);
+  Submit(own);
 }
 
 void Team::SubmitAt(int index, void* data) {
+  const std::span own(&index, 1);
   const std::lock_guard lock(mutex_);
-  RequireOpen(index);
+  RequireOpen(own);
   RequireInCpuMemory(index, data);
-  Take(index, nullptr, data);
+  Place(index, data);
+  TakePlaced(own, nullptr);
   WakeThread();
 }
 
@@ -192,17 +207,22 @@ void Team::Place(int index, void* data) {
   if (bucket >= 0) buckets_[static_cast<std::size_t>(bucket)].Place(index, data);
 }
 
-/// A tensor is final, or will be when `stream` gets there; it lies at `data`, or where it was registered.
-void Team::Take(int index, StreamHandle stream, void* data) {
-  if (!untouched_) Place(index, data != nullptr ? data : parts_.tensors[static_cast<std::size_t>(index)].data);
-  submitted_[static_cast<std::size_t>(index)] = 1;
-  ++submitted_count_;
-  if (Exchanges()) StartStep();
-  if (untouched_) {
-    FetchFromDevice(index, stream);
-  } else if (Exchanges()) {
-    Count(index);
+/// Tensors are final where they were registered, or will be when `stream` gets there.
+void Team::Take(std::span<const int> indices, StreamHandle stream) {
+  for (const int index : indices) {
+    if (!untouched_) Place(index, parts_.tensors[static_cast<std::size_t>(index)].data);
   }
+  TakePlaced(indices, stream);
+}
+
+/// The same, wherever they are.
+void Team::TakePlaced(std::span<const int> indices, StreamHandle stream) {
+  for (const int index : indices) submitted_[static_cast<std::size_t>(index)] = 1;
+  submitted_count_ += static_cast<int>(indices.size());
+  if (Exchanges()) StartStep();
+  if (untouched_) return FetchFromDevice(indices, stream);
+  if (!Exchanges()) return;
+  for (const int index : indices) Count(index);
 }
 
 /// A value is here.
@@ -238,14 +258,20 @@ void Team::CheckFinite(int value) {
   first_bad_ = std::min(first_bad_, static_cast<std::size_t>(value));
 }
 
+std::vector<int> Team::NotSubmitted() const {
+  std::vector<int> left;
+  for (std::size_t i = 0; i < submitted_.size(); ++i) {
+    if (submitted_[i] == 0) left.push_back(static_cast<int>(i));
+  }
+  return left;
+}
+
 void Team::Wait(StreamHandle stream) {
   const auto start = StepClock::now();
   const Watch::Operation operation(watch_, Activity::kGradients, table_number_);
   std::unique_lock lock(mutex_);
   if (failure_) std::rethrow_exception(failure_);
-  for (std::size_t i = 0; i < submitted_.size(); ++i) {
-    if (submitted_[i] == 0) Take(static_cast<int>(i), stream);
-  }
+  if (const auto left = NotSubmitted(); !left.empty()) Take(left, stream);
   delivered_ = false;
   if (Exchanges()) {
     StartStep();

@@ -9,6 +9,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <string>
 #include <thread>
 #include <vector>
@@ -52,9 +53,10 @@ class Team {
   void Configure(const TeamSettings& settings);
   const TeamSettings& settings() const { return parts_.settings; }
 
-  /// Tensor `index` may be exchanged: on a GPU, as soon as `stream` has done what it was given so far. Any thread.
-  /// Errors: RuntimeError: ARGUMENT; STATE when it was submitted already; PartedError(DEVICE).
-  void Submit(int index, StreamHandle stream = nullptr);
+  /// These tensors may be exchanged: on a GPU, as soon as `stream` has done what it was given so far. Any thread.
+  /// Cost:   on a GPU a few calls to the driver, however many tensors there are.
+  /// Errors: RuntimeError: ARGUMENT; STATE when one was submitted already; none is then. PartedError(DEVICE).
+  void Submit(std::span<const int> indices, StreamHandle stream = nullptr);
   /// Copies `data` into tensor `index`, which lies in CPU memory, and submits it. Any thread. Errors: those of
   /// Submit().
   void SubmitFrom(int index, const void* data);
@@ -81,8 +83,10 @@ class Team {
 
   StepTrace& trace() { return trace_; }
   /// For comm.json: `way`, how its tensors are exchanged: "cpu"; of a GPU "staged", "direct", "nccl", "nccl_in_nodes",
-  /// or "none" for a lone rank; and how that was chosen.
+  /// "mpi", or "none" for a lone rank; and how that was chosen.
   Json GpuFacts() const;
+  /// Whether MPI is given its tensors in the memory of GPUs.
+  bool GoesByGpuMpi() const { return combined_ != nullptr && combined_->way() == CombineWay::kMpi; }
   /// Whether other ranks have its tensors mapped.
   bool MapsMemory() const { return combined_ != nullptr && combined_->MapsMemory(); }
   /// Whether its sums have the bits that comm.json names.
@@ -112,16 +116,19 @@ class Team {
   void StartStep();
   void EndPass(bool exchanged);
   void TraceStep(StepTrace::Clock::time_point wait_start);
+  void RequireOpen(std::span<const int> indices) const;
   void RequireOpen(int index) const;
+  std::vector<int> NotSubmitted() const;
   void RequireInCpuMemory(int index, const void* data) const;
   void Place(int index, void* data);
   void LetTensorsMove();
-  void Take(int index, StreamHandle stream, void* data = nullptr);
+  void Take(std::span<const int> indices, StreamHandle stream);
+  void TakePlaced(std::span<const int> indices, StreamHandle stream);
   void Count(int value);
   bool HasWork() const;
   void WakeThread();
   bool Fetching() const { return device_ != nullptr && device_->Fetching(); }
-  void FetchFromDevice(int tensor, StreamHandle stream);
+  void FetchFromDevice(std::span<const int> tensors, StreamHandle stream);
   void OnDevice(const std::function<void()>& action);
   void CountArrived();
   void AwaitArrival(std::unique_lock<std::mutex>& lock, Waiter::Manner manner, int looks);

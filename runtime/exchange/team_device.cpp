@@ -60,7 +60,8 @@ void Team::MakeDeviceTensors(const DevicePlace& place) {
   }
   OnAllRanks(group_->communicator(), [&] {
     const auto part = std::max(parts_.settings.bucket_bytes, kLeastPart);
-    device_ = std::make_unique<DeviceImages>(place, parts_.tensors, SplitsTensors() ? part : 0, group_->memory().pool);
+    const DeviceImages::Sizes sizes{.largest = SplitsTensors() ? part : 0, .together = part};
+    device_ = std::make_unique<DeviceImages>(place, parts_.tensors, sizes, group_->memory().pool);
   });
 }
 
@@ -74,6 +75,7 @@ Json Team::GpuFacts() const {
   Json facts{{"way", Way()}};
   for (const auto& [way, milliseconds] : way_.measured) facts["measured_ms"][way] = milliseconds;
   if (!way_.without_nccl.empty()) facts["without_nccl"] = way_.without_nccl;
+  if (!way_.without_mpi.empty()) facts["without_mpi"] = way_.without_mpi;
   return facts;
 }
 
@@ -119,11 +121,11 @@ void Team::OnDevice(const std::function<void()>& action) {
   if (error && !failure_) failure_ = error;
 }
 
-void Team::FetchFromDevice(int tensor, StreamHandle stream) {
+void Team::FetchFromDevice(std::span<const int> tensors, StreamHandle stream) {
   OnDevice([&] {
     if (device_ != nullptr && Exchanges()) {
       if (!first_copy_) first_copy_ = StepTrace::Clock::now();
-      device_->Fetch(tensor, stream);
+      device_->Fetch(tensors, stream);
     } else {
       untouched_->Add(stream);
     }

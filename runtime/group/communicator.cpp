@@ -110,6 +110,12 @@ std::vector<int> Communicator::JobRanksOf(std::span<const int> ranks) const {
   return job_ranks;
 }
 
+std::vector<int> Communicator::JobRanksOfOthers() const {
+  auto others = job_ranks_;
+  others.erase(others.begin() + rank_);
+  return others;
+}
+
 Communicator::~Communicator() {
   int finalized = 0;
   MPI_Finalized(&finalized);

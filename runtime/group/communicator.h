@@ -45,6 +45,8 @@ class Communicator {
   MPI_Comm handle() const { return communicator_; }
   /// The rank in the job of each rank of this communicator.
   const std::vector<int>& job_ranks() const { return job_ranks_; }
+  /// The same without this rank.
+  std::vector<int> JobRanksOfOthers() const;
   Waiter& waiter() { return waiter_; }
   void SetWaiter(const Waiter& waiter) { waiter_ = waiter; }
 

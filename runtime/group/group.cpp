@@ -1,6 +1,16 @@
 #include "runtime/group/group.h"
 
 namespace slipway::runtime {
+namespace {
+
+struct CallOfRank {
+  std::uint64_t packed = 0;
+  std::int64_t count = 0;
+
+  bool operator==(const CallOfRank&) const = default;
+};
+
+}  // namespace
 
 Group::Group(std::unique_ptr<Communicator> communicator, Topology topology, ProcessMemory& memory)
     : communicator_(std::move(communicator)),
@@ -18,6 +28,17 @@ Placement Group::placement() const {
           .nodes = topology_.nodes(),
           .shared_memory = channel_ != nullptr,
           .direct_copies = channel_ != nullptr && channel_->direct_copies()};
+}
+
+void Group::Meet(const Call& call) {
+  if (on_one_node()) return channel_->Meet(call);
+  const auto calls = AllgatherValues(*communicator_, CallOfRank{call.Packed(), call.count});
+  const auto& ranks = communicator_->job_ranks();
+  for (std::size_t rank = 1; rank < calls.size(); ++rank) {
+    if (calls[rank] == calls[0]) continue;
+    RefuseDifference({ranks[rank], Call::FromPacked(calls[rank].packed, calls[rank].count)},
+                     {ranks[0], Call::FromPacked(calls[0].packed, calls[0].count)}, SeenBy::kAllRanks);
+  }
 }
 
 }  // namespace slipway::runtime

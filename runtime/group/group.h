@@ -47,6 +47,10 @@ class Group {
   const SelectionSettings& selection() const { return selection_; }
   void SetSelection(const SelectionSettings& selection) { selection_ = selection; }
   Placement placement() const;
+  /// Waits until all ranks are here, with the same call. The watch names who is late: NCCL and MPI would not, so their
+  /// calls begin after this one.
+  /// Errors: MISMATCH on all ranks; STALLED.
+  void Meet(const Call& call);
 
   PointToPoint& members() { return members_; }
   PointToPoint& node() { return node_; }

@@ -2,6 +2,7 @@
 
 #include <mpi.h>
 
+#include <algorithm>
 #include <cstdlib>
 
 #include "runtime/group/communicator.h"
@@ -24,6 +25,16 @@ bool Ask(int (*question)(int*)) {
 }
 
 }  // namespace
+
+std::string NameOfMpi() {
+  char text[MPI_MAX_LIBRARY_VERSION_STRING] = "";
+  int length = 0;
+  MPI_Get_library_version(text, &length);
+  std::string name(text, static_cast<std::size_t>(length));
+  name.resize(std::min(name.find_first_of(",\n"), name.size()));
+  for (auto& letter : name) letter = letter == '\t' ? ' ' : letter;
+  return name;
+}
 
 MpiLibrary::MpiLibrary(const StartAlarm::Settings& alarm) {
   if (Ask(MPI_Finalized)) {

@@ -1,9 +1,14 @@
 /// MPI's life in this process: used as the program has started it, else started and ended here.
 #pragma once
 
+#include <string>
+
 #include "runtime/watch/start_alarm.h"
 
 namespace slipway::runtime {
+
+/// "Open MPI v4.1.4", "MPICH Version: 4.0.2".
+std::string NameOfMpi();
 
 class MpiLibrary {
  public:

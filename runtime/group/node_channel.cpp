@@ -47,15 +47,34 @@ void WarnOfNoMemory(std::size_t bytes) {
 
 std::uint64_t Call::Packed() const {
   return static_cast<std::uint64_t>(kind) | static_cast<std::uint64_t>(reduction.dtype) << 8 |
-         static_cast<std::uint64_t>(reduction.op) << 16 | static_cast<std::uint64_t>(tag) << 32;
+         static_cast<std::uint64_t>(reduction.op) << 16 | static_cast<std::uint64_t>(gpu) << 24 |
+         static_cast<std::uint64_t>(tag) << 32;
+}
+
+Call Call::FromPacked(std::uint64_t packed, std::int64_t count) {
+  return {static_cast<Kind>(packed & 0xff),
+          {static_cast<slipway_dtype>(packed >> 8 & 0xff), static_cast<slipway_op>(packed >> 16 & 0xff)},
+          count,
+          static_cast<std::uint32_t>(packed >> 32),
+          static_cast<std::uint8_t>(packed >> 24 & 0xff)};
 }
 
 std::string Call::Describe() const {
   static constexpr const char* kNames[] = {"a barrier", "an allreduce", "a reduction", "a broadcast"};
   static constexpr const char* kOps[] = {"sum", "mean", "min", "max", "product"};
   if (kind == Kind::kBarrier) return kNames[0];
-  return fmt::format("{} of {} {} ({}{})", kNames[static_cast<int>(kind)], count, NameOf(reduction.dtype),
-                     kOps[reduction.op], tag != 0 ? fmt::format(", bucket {}", tag) : "");
+  return fmt::format("{} of {} {} ({}{}{})", kNames[static_cast<int>(kind)], count, NameOf(reduction.dtype),
+                     kOps[reduction.op], tag != 0 ? fmt::format(", bucket {}", tag) : "",
+                     gpu != 0 ? fmt::format(", its GPU number {}", gpu) : "");
+}
+
+void RefuseDifference(const Caller& one, const Caller& other, SeenBy seen_by) {
+  const auto message = fmt::format(
+      "rank {} calls {}, but rank {} {}{}", one.rank, one.call.Describe(), other.rank, other.call.Describe(),
+      one.call.gpu == other.call.gpu ? ""
+                                     : ": all ranks change to another GPU together, or set gpu_exchange to staged");
+  if (seen_by == SeenBy::kSomeRanks) throw PartedError(SLIPWAY_ERROR_MISMATCH, message);
+  throw RuntimeError(SLIPWAY_ERROR_MISMATCH, message);
 }
 
 std::size_t NodeChannel::BytesFor(const Topology& topology) {
@@ -169,20 +188,10 @@ void NodeChannel::CheckCalls() const {
     const auto rank_of = [&](int place) {
       return communicator_.job_ranks()[static_cast<std::size_t>(topology_.local[static_cast<std::size_t>(place)])];
     };
-    const auto described = [](const Descriptor& descriptor) {
-      Call unpacked;
-      unpacked.kind = static_cast<Call::Kind>(descriptor.call & 0xff);
-      unpacked.reduction = {static_cast<slipway_dtype>(descriptor.call >> 8 & 0xff),
-                            static_cast<slipway_op>(descriptor.call >> 16 & 0xff)};
-      unpacked.tag = static_cast<std::uint32_t>(descriptor.call >> 32);
-      unpacked.count = descriptor.count;
-      return unpacked.Describe();
-    };
-    const auto message =
-        fmt::format("rank {} calls {}, but rank {} {}", rank_of(local), described(other), rank_of(0), described(first));
-    // The ranks of other nodes do not see it.
-    if (communicator_.size() > size_) throw PartedError(SLIPWAY_ERROR_MISMATCH, message);
-    throw RuntimeError(SLIPWAY_ERROR_MISMATCH, message);
+    const bool all = communicator_.size() == size_;  // the ranks of other nodes do not see it
+    RefuseDifference({rank_of(local), Call::FromPacked(other.call, other.count)},
+                     {rank_of(0), Call::FromPacked(first.call, first.count)},
+                     all ? SeenBy::kAllRanks : SeenBy::kSomeRanks);
   }
 }
 

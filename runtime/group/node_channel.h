@@ -28,10 +28,21 @@ struct Call {
   Reduction reduction;
   std::int64_t count = 0;
   std::uint32_t tag = 0;  ///< of the caller, compared between the ranks
+  std::uint8_t gpu = 0;   ///< 1: the first GPU that this rank has brought memory of, and so on; 0: not compared
 
   std::uint64_t Packed() const;
+  static Call FromPacked(std::uint64_t packed, std::int64_t count);
   std::string Describe() const;
 };
+
+/// A rank of the job, and what it calls.
+struct Caller {
+  int rank = 0;
+  Call call;
+};
+enum class SeenBy { kAllRanks, kSomeRanks };
+/// Throws RuntimeError(MISMATCH) for two ranks with different calls; PartedError where not all ranks see it.
+[[noreturn]] void RefuseDifference(const Caller& one, const Caller& other, SeenBy seen_by);
 
 class NodeChannel {
  public:

@@ -42,12 +42,16 @@ Json ToJson(const NodeKind& kind) {
               {"version", kind.version}};
 }
 
-/// The list of a document; empty for anything else.
-Json NodesOf(std::string_view text) {
+/// A list of a document; empty for anything else.
+Json ListOf(std::string_view text, const char* member) {
   const auto document = Json::parse(text, nullptr, false);
   if (!document.is_object() || document.value("schema", Json()) != kSchema) return Json::array();
-  auto nodes = document.value("nodes", Json());
-  return nodes.is_array() ? nodes : Json::array();
+  auto list = document.value(member, Json());
+  return list.is_array() ? list : Json::array();
+}
+
+std::string DocumentOf(Json nodes, Json mpis) {
+  return Json{{"schema", kSchema}, {"nodes", std::move(nodes)}, {"gpu_mpi", std::move(mpis)}}.dump(2) + "\n";
 }
 
 bool IsOf(const Json& entry, const NodeKind& kind) {
@@ -99,7 +103,7 @@ NodeKind KindOfThisNode(int ranks, bool direct_copies, std::string_view version)
 }
 
 std::optional<std::string> RecallWays(std::string_view json, const NodeKind& kind) {
-  for (const auto& entry : NodesOf(json)) {
+  for (const auto& entry : ListOf(json, "nodes")) {
     if (!IsOf(entry, kind)) continue;
     const auto table = entry.value("table", Json());
     if (table.is_string() && IsTable(table.get<std::string>())) return table.get<std::string>();
@@ -109,11 +113,22 @@ std::optional<std::string> RecallWays(std::string_view json, const NodeKind& kin
 
 std::string RememberWays(std::string_view json, const NodeKind& kind, const std::string& table) {
   Json nodes = Json::array();
-  for (const auto& entry : NodesOf(json)) {
+  for (const auto& entry : ListOf(json, "nodes")) {
     if (!IsOf(entry, kind)) nodes.push_back(entry);
   }
   nodes.push_back({{"kind", ToJson(kind)}, {"table", table}});
-  return Json{{"schema", kSchema}, {"nodes", std::move(nodes)}}.dump(2) + "\n";
+  return DocumentOf(std::move(nodes), ListOf(json, "gpu_mpi"));
+}
+
+bool RecallGpuMpi(std::string_view json, const std::string& mpi) {
+  const auto known = ListOf(json, "gpu_mpi");
+  return std::ranges::find(known, Json(mpi)) != known.end();
+}
+
+std::string RememberGpuMpi(std::string_view json, const std::string& mpi) {
+  auto known = ListOf(json, "gpu_mpi");
+  if (!RecallGpuMpi(json, mpi)) known.push_back(mpi);
+  return DocumentOf(ListOf(json, "nodes"), std::move(known));
 }
 
 }  // namespace slipway::runtime

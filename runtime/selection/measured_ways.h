@@ -48,4 +48,9 @@ std::optional<std::string> RecallWays(std::string_view json, const NodeKind& kin
 /// The document with the table for a kind of node; a text that is no such document is replaced.
 std::string RememberWays(std::string_view json, const NodeKind& kind, const std::string& table);
 
+/// Whether the document says that this MPI has added up memory of GPUs. `mpi`: its version, and between how many nodes.
+bool RecallGpuMpi(std::string_view json, const std::string& mpi);
+/// The document with that; a text that is no such document is replaced.
+std::string RememberGpuMpi(std::string_view json, const std::string& mpi);
+
 }  // namespace slipway::runtime

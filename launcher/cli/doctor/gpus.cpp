@@ -211,6 +211,12 @@ Finding JudgeAskedNccl(const GpuExchangeFacts& facts) {
               "unset SLIPWAY_GPU_EXCHANGE, or name the library in SLIPWAY_NCCL");
 }
 
+/// Which MPI starts the ranks is not known here.
+Finding JudgeAskedMpi() {
+  return Ok(kGpuExchange,
+            "ranks give GPU memory to MPI, as SLIPWAY_GPU_EXCHANGE says; one that does not take it is an error");
+}
+
 Finding JudgeExchange(const GpuExchangeFacts& facts) {
   constexpr const char* kStagedText = "ranks of one node exchange GPU memory through pinned memory (staged)";
   if (!facts.wrong_setting.empty()) return Fail(kGpuExchange, facts.wrong_setting, "unset SLIPWAY_GPU_EXCHANGE");
@@ -218,6 +224,7 @@ Finding JudgeExchange(const GpuExchangeFacts& facts) {
     return Ok(kGpuExchange, fmt::format("{}: SLIPWAY_GPU_EXCHANGE says so", kStagedText));
   }
   if (facts.asked == runtime::GpuExchange::kNccl) return JudgeAskedNccl(facts);
+  if (facts.asked == runtime::GpuExchange::kMpi) return JudgeAskedMpi();
   const auto obstacle = ObstacleOf(facts);
   if (!obstacle) return Ok(kGpuExchange, "ranks of one node exchange GPU memory by the GPUs (direct)");
   if (facts.asked == runtime::GpuExchange::kDirect) {

@@ -7,7 +7,7 @@ import ctypes
 import sys
 from typing import NamedTuple
 
-from slipway import _library
+from slipway import _driver, _library
 from slipway.errors import ArgumentError, DeviceMemoryError
 
 DTYPES = {"float32": 0, "float64": 1, "int32": 2, "int64": 3, "float16": 4, "bfloat16": 5, "uint8": 6}
@@ -84,7 +84,8 @@ def new_like(array, shape):
     if is_torch(array):
         return array.new_empty(shape)
     if hasattr(array, "__cuda_array_interface__"):
-        return sys.modules["cupy"].empty(shape, array.dtype)
+        from slipway.memory import alloc_like
+        return alloc_like(array, shape)
     import numpy
     if is_numpy(array):
         return numpy.empty(shape, array.dtype)
@@ -117,11 +118,19 @@ def _of_torch(tensor, bytes_too):
     return Memory(tensor.data_ptr(), shape, code, tensor, stream_of(tensor))
 
 
-def stream_of(tensor):
-    """The stream on which this thread works with a tensor of torch; 0 for one in CPU memory."""
-    if tensor.device.type != "cuda":
-        return 0
-    return sys.modules["torch"].cuda.current_stream(tensor.device).cuda_stream
+def stream_of(array):
+    """The stream on which this thread works with an array on a GPU; 0 for one in CPU memory."""
+    if is_torch(array):
+        if array.device.type != "cuda":
+            return 0
+        return sys.modules["torch"].cuda.current_stream(array.device).cuda_stream
+    return _stream_in(getattr(array, "__cuda_array_interface__", {}))
+
+
+def _stream_in(interface):
+    """1 is a name for the legacy default stream."""
+    stream = interface.get("stream") or 0
+    return 0 if stream == 1 else stream
 
 
 def settled(memory):
@@ -130,7 +139,7 @@ def settled(memory):
         if is_torch(memory.owner):
             sys.modules["torch"].cuda.current_stream(memory.owner.device).synchronize()
         else:
-            sys.modules["cupy"].cuda.ExternalStream(memory.stream).synchronize()
+            _driver.synchronize(memory.stream)
     return memory
 
 
@@ -146,7 +155,7 @@ def _of_cuda(interface, owner, writable, bytes_too):
         _refuse_strides("numpy", shape)
     name = {"f": "float", "i": "int", "u": "uint"}.get(kind[1], kind[1]) + str(8 * item_bytes)
     code, shape = _code_of(name if kind[0] in "<|=" else kind, item_bytes, shape, bytes_too)
-    return Memory(address, shape, code, owner, interface.get("stream") or 0)
+    return Memory(address, shape, code, owner, _stream_in(interface))
 
 
 def _of_numpy(array, writable, bytes_too):

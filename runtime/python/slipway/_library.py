@@ -60,6 +60,7 @@ PROTOTYPES = {
     "slipway_unregister": (_INT, [_TEXT]),
     "slipway_submit": (_INT, [_TEXT, _INT]),
     "slipway_submit_on_stream": (_INT, [_TEXT, _INT, _MEMORY]),
+    "slipway_submit_many_on_stream": (_INT, [_TEXT, _INTS, _INT, _MEMORY]),
     "slipway_submit_from": (_INT, [_TEXT, _INT, _MEMORY]),
     "slipway_submit_at": (_INT, [_TEXT, _INT, _MEMORY]),
     "slipway_wait": (_INT, [_TEXT]),

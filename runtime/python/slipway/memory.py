@@ -5,7 +5,8 @@ import sys
 import weakref
 
 from slipway import _calls
-from slipway._arrays import elements
+from slipway._arrays import elements, is_torch
+from slipway._driver import device_of
 from slipway.errors import ArgumentError
 
 
@@ -35,6 +36,7 @@ class DeviceBlock:
     """Memory of slipway_alloc_on_device, zeroed, for all that takes __cuda_array_interface__. It lives as long as this."""
 
     def __init__(self, shape, typestr, size, device):
+        self.shape = shape
         address = ctypes.c_void_p()
         _calls.call("slipway_alloc_on_device", size, device, ctypes.byref(address))
         self.__cuda_array_interface__ = {"shape": shape, "typestr": typestr, "data": (address.value, False),
@@ -69,8 +71,28 @@ def alloc(shape, dtype="float32", device=None):
     return Block(elements(shape) * dtype.itemsize).numpy(shape, dtype)
 
 
-def alloc_like(array):
-    """alloc() of the shape, the dtype and the kind of `array`; for one on a GPU, memory of the GPU. Zeroed."""
-    if getattr(getattr(array, "device", None), "type", "cpu") == "cuda":
-        return array.detach().new_zeros(tuple(array.shape))
-    return alloc(tuple(array.shape), array.dtype)
+def _on_gpu_like(array, shape):
+    """Memory of the array's own library, as of a torch tensor: blocks of slipway_alloc_on_device are large."""
+    interface = array.__cuda_array_interface__
+    library = type(array).__module__.partition(".")[0]
+    if library == "cupy":
+        with array.device:
+            return sys.modules["cupy"].zeros(shape, array.dtype)
+    if library == "numba":
+        import numpy
+        return sys.modules["numba"].cuda.to_device(numpy.zeros(shape, array.dtype))
+    return alloc(shape, interface["typestr"], device_of(interface["data"][0]) if interface["data"][0] else 0)
+
+
+def alloc_like(array, shape=None):
+    """alloc() of the shape, the dtype and the kind of `array`; for one on a GPU, memory of the GPU. Zeroed.
+
+    Arrays on a GPU are of torch, CuPy or Numba; else they are as of alloc() with a device.
+    """
+    shape = tuple(array.shape if shape is None else shape)
+    if is_torch(array):
+        if array.device.type == "cuda":
+            return array.detach().new_zeros(shape)
+    elif hasattr(array, "__cuda_array_interface__"):
+        return _on_gpu_like(array, shape)
+    return alloc(shape, array.dtype)

@@ -17,7 +17,7 @@ class Team:
     """Arrays that are exchanged together. `arrays`: a dict by name, pairs, or a list; they are changed in place.
 
     All lie in CPU memory, or all on one GPU. Of a GPU, an array is submitted as this thread's current stream of torch
-    makes it (the default stream for other arrays), and the current stream of wait() goes on with the result.
+    or CuPy makes it (the default stream for other arrays), and the current stream of wait() goes on with the result.
 
     Settings, for those of the configuration: mode "sync" or "delayed", lag, sync_first, sync_last, accumulate, compress
     "none", "bf16" or "fp16", clip_norm, check_finite, bucket_bytes, op "mean" or "sum". Collective.
@@ -57,6 +57,11 @@ class Team:
             array = self._indices[array]
         _calls.call_beside("slipway_submit_on_stream", self._text, array, self._stream())
 
+    def submit_many(self, indices, stream=None):
+        """submit() of several arrays by their indices, in one call. `stream`: that of a GPU which makes them. Local."""
+        _calls.call_beside("slipway_submit_many_on_stream", self._text, (ctypes.c_int * len(indices))(*indices),
+                           len(indices), self._stream() if stream is None else stream)
+
     def submit_from(self, index, array):
         """Copies `array` into that of this index, which lies in CPU memory, and submits that. Local."""
         self._require_like(index, array)
@@ -85,7 +90,7 @@ class Team:
             self._elsewhere.clear()
 
     def _stream(self):
-        return stream_of(self.arrays[0]) if self.arrays and is_torch(self.arrays[0]) else 0
+        return stream_of(self.arrays[0]) if self.arrays else 0
 
     def gradients(self):
         """One step: submits all and waits; returns delivered(). Collective."""

@@ -23,6 +23,7 @@ from slipway.memory import Block
 from slipway.teams import Team
 from slipway.torch_backend.exchange import is_dense
 from slipway.torch_training.batch_norm import SyncBatchNorm
+from slipway.torch_training.batches import Batch
 from slipway.torch_training.gradient_memory import GradientMemory
 from slipway.torch_training.scaler import GradScaler
 
@@ -69,6 +70,11 @@ class _Slot:
         team.submit_from(index, gradient)
         self.parameter.grad = self.result = self.view
         return True
+
+    def is_plain(self):
+        """Whether the gradient is there, and only has to be copied."""
+        gradient = self.parameter.grad
+        return gradient is not None and gradient.layout == torch.strided
 
     def _owns_view(self, memory):
         return memory is None or memory.take(self.view)
@@ -170,6 +176,10 @@ def _device_of(named):
     return next(iter(devices), torch.device("cpu"))
 
 
+def _travels_in_batches(device):
+    return device.type == "cuda"
+
+
 def checked_passes(passes):
     if not isinstance(passes, int) or passes < 1:
         raise ArgumentError(f"backward_passes_per_step is {passes!r}, not a number from 1")
@@ -208,6 +218,7 @@ class DistributedOptimizer(torch.optim.Optimizer):
         self._settings = settings
         self.team = self._make_team(team or f"optimizer {next(_team_numbers)}", total_steps,
                                     {"compress": compression, **settings})
+        self._batch = Batch(self.team, self._flat.device) if _travels_in_batches(self._flat.device) else None
         self._hooks = [_called_after_accumulation(slot.parameter, self._hook_of(index, slot))
                        for index, slot in enumerate(self._slots)]
 
@@ -238,7 +249,9 @@ class DistributedOptimizer(torch.optim.Optimizer):
 
     def _submit(self, index, slot):
         gradient = slot.parameter.grad
-        if self._memory is not None and gradient is not None and self._memory.holds(gradient):
+        if self._batch is not None and slot.is_plain():
+            self._batch.add(index, slot)
+        elif self._memory is not None and gradient is not None and self._memory.holds(gradient):
             self._fresh = index, slot  # until backward no longer uses it
         else:
             slot.submit(self.team, index, self._memory, self._sparse_as_dense)
@@ -267,6 +280,8 @@ class DistributedOptimizer(torch.optim.Optimizer):
             if not slot.submitted:
                 self._submit(index, slot)
         self._submit_fresh()
+        if self._batch is not None:
+            self._batch.hand_over()
         self.delivered = True  # zero_grad() clears what an error leaves
         try:
             self.delivered = self._wait()

@@ -191,12 +191,15 @@ TEST_F(Exchange, PromisesNoBitsWithoutDeterminism) {
   EXPECT_THAT(ChangesOfBits(stored, PlanExchange(spec_)), IsEmpty());
 }
 
-TEST_F(Exchange, PromisesNoBitsOfNccl) {
-  spec_.gradients.gpu_exchange = GpuExchangeWay::kNccl;
-  const auto plan = PlanExchange(spec_);
-  EXPECT_TRUE(ToJson(plan, spec_.gradients)["bits"].is_null());
-  EXPECT_EQ(ToJson(plan, spec_.gradients)["gpu_exchange"], "nccl");
-  EXPECT_THAT(Describe(plan, spec_.gradients), HasSubstr("buckets of 4.19 MB, GPU memory nccl\n"));
+TEST_F(Exchange, PromisesNoBitsOfNcclAndMpi) {
+  for (const auto way : {GpuExchangeWay::kNccl, GpuExchangeWay::kMpi}) {
+    spec_.gradients.gpu_exchange = way;
+    const std::string word = way == GpuExchangeWay::kNccl ? "nccl" : "mpi";
+    const auto plan = PlanExchange(spec_);
+    EXPECT_TRUE(ToJson(plan, spec_.gradients)["bits"].is_null());
+    EXPECT_EQ(ToJson(plan, spec_.gradients)["gpu_exchange"], word);
+    EXPECT_THAT(Describe(plan, spec_.gradients), HasSubstr("buckets of 4.19 MB, GPU memory " + word + "\n"));
+  }
 }
 
 TEST_F(Exchange, InCanonicalOrderDependsOnNoAlgorithm) {

@@ -256,6 +256,7 @@ TEST_P(TeamsOnDevice, HaveTheBitsOfTheCpu) {
 INSTANTIATE_TEST_SUITE_P(Settings, TeamsOnDevice,
                          testing::Values(Case{"auto", R"({"bucket_bytes": 20000})"},
                                          Case{"direct", R"({"bucket_bytes": 20000, "op": "sum"})"},
+                                         Case{"by_mpi", R"({"bucket_bytes": 20000, "gpu_exchange": "mpi"})"},
                                          Case{"staged", R"({"bucket_bytes": 20000, "gpu_exchange": "staged"})"},
                                          Case{"clipped", R"({"bucket_bytes": 20000, "clip_norm": 3})"},
                                          Case{"checked", R"({"check_finite": true})"},
@@ -377,7 +378,8 @@ TEST_F(OnDevice, RandomSchedulesGiveTheBitsOfTheCpu) {
   const std::vector<std::string> settings = {R"("clip_norm": 4)",           R"("check_finite": true)",
                                              R"("accumulate": 2)",          R"("mode": "delayed", "lag": 1)",
                                              R"("compress": "fp16")",       R"("op": "sum")",
-                                             R"("gpu_exchange": "staged")", R"("gpu_exchange": "auto")"};
+                                             R"("gpu_exchange": "staged")", R"("gpu_exchange": "auto")",
+                                             R"("gpu_exchange": "mpi")"};
   for (int number = 0; number < schedules; ++number) {
     ::alarm(kSecondsOfSchedule);
     Schedule of_job(static_cast<unsigned>(number));                 // the same on all ranks

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cmath>
 #include <random>
 #include <thread>
 
@@ -30,11 +31,12 @@ void SumOnFake(const fake_gpu_launch* launch, void** parameters) {
     for (std::size_t rank = 0; rank < ranks; ++rank) {
       at.push_back(fake_gpu_shadow(row[1 + rank], bytes, FAKE_GPU_WRITE));
     }
-    // A mean has the factor 1/ranks: CombineAll() divides by it.
+    // A mean has the factor 1/divisor: CombineAll() divides by it.
     const auto op = factor == 1.0F ? SLIPWAY_SUM : SLIPWAY_MEAN;
+    const auto divisor = static_cast<int>(std::lround(1 / factor));
     const auto* inputs = const_cast<const void* const*>(at.data());
     runtime::CombineAll({dtype, op}, inputs, static_cast<int>(ranks), at.data(), static_cast<int>(ranks),
-                        static_cast<std::int64_t>(row[0]), static_cast<int>(ranks));
+                        static_cast<std::int64_t>(row[0]), divisor);
   }
 }
 

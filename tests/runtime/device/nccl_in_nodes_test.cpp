@@ -40,7 +40,8 @@ TEST_F(NcclInNodes, GivesSumsAndMeansInEveryOrder) {
         for (std::size_t i = 0; i < sizes.size(); ++i) {
           here.push_back(RandomBytes(SLIPWAY_FLOAT32, sizes[i], Seed(step, static_cast<int>(i))));
           buffers[i]->Fill(here[i].data(), stream.handle());
-          combined->Fetch(static_cast<int>(i), stream.handle());
+          const int tensor = static_cast<int>(i);
+          combined->Fetch({&tensor, 1}, stream.handle());
         }
         while (combined->Fetching()) combined->TakeArrived();
         for (std::size_t bucket = 0; bucket < plans.size(); ++bucket) combined->Combine(bucket, test_.group);

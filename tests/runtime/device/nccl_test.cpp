@@ -5,7 +5,7 @@
 
 #include "runtime/reduction/reduction.h"
 #include "tests/runtime/device/fake_nccl/fake_nccl.h"
-#include "tests/runtime/device/gpu_program.h"
+#include "tests/runtime/device/gpu_team.h"
 
 namespace slipway::test {
 namespace {
@@ -22,56 +22,6 @@ class Nccl : public OnDevice {
   }
 };
 
-/// A team on the GPU, and what the CPU makes of the same values.
-class NcclTeam {
- public:
-  NcclTeam(std::vector<std::int64_t> sizes, const std::string& settings, slipway_dtype dtype)
-      : sizes_(std::move(sizes)), dtype_(dtype) {
-    std::vector<slipway_tensor> there;
-    for (std::size_t i = 0; i < sizes_.size(); ++i) {
-      names_.push_back("t" + std::to_string(i));
-      buffers_.push_back(std::make_unique<GpuBuffer>(Bytes(i)));
-      here_.emplace_back(Bytes(i));
-    }
-    for (std::size_t i = 0; i < sizes_.size(); ++i) {
-      there.push_back({names_[i].c_str(), dtype, 1, &sizes_[i], buffers_[i]->data()});
-    }
-    EXPECT_EQ(slipway_register("net", there.data(), static_cast<int>(there.size()), 0), SLIPWAY_OK)
-        << slipway_error_message();
-    EXPECT_EQ(slipway_configure_team("net", settings.c_str()), SLIPWAY_OK) << slipway_error_message();
-  }
-  ~NcclTeam() { EXPECT_EQ(slipway_unregister("net"), SLIPWAY_OK) << slipway_error_message(); }
-  NcclTeam(const NcclTeam&) = delete;
-  NcclTeam& operator=(const NcclTeam&) = delete;
-
-  /// One step. The tensors that differ from what the CPU gives.
-  std::string Step(unsigned seed, slipway_op op, void* stream) {
-    for (std::size_t i = 0; i < sizes_.size(); ++i) {
-      here_[i] = RandomBytes(dtype_, sizes_[i], seed + static_cast<unsigned>(50 * i));
-      buffers_[i]->Fill(here_[i].data(), stream);
-      if (i % 2 == 0) {
-        EXPECT_EQ(slipway_submit_on_stream("net", static_cast<int>(i), stream), SLIPWAY_OK) << slipway_error_message();
-      }
-    }
-    EXPECT_EQ(slipway_wait_on_stream("net", stream), SLIPWAY_OK) << slipway_error_message();
-    std::string different;
-    for (std::size_t i = 0; i < sizes_.size(); ++i) {
-      EXPECT_EQ(slipway_allreduce(here_[i].data(), sizes_[i], dtype_, op, SLIPWAY_ALL), SLIPWAY_OK);
-      if (buffers_[i]->Read(stream) != here_[i]) different += names_[i] + " ";
-    }
-    return different;
-  }
-
- private:
-  std::size_t Bytes(std::size_t i) const { return static_cast<std::size_t>(sizes_[i]) * runtime::SizeOf(dtype_); }
-
-  std::vector<std::int64_t> sizes_;
-  slipway_dtype dtype_;
-  std::vector<std::string> names_;
-  std::vector<std::unique_ptr<GpuBuffer>> buffers_;
-  std::vector<std::vector<char>> here_;
-};
-
 TEST_F(Nccl, GivesSumsAndMeansInEveryOrder) {
   for (const auto dtype : {SLIPWAY_FLOAT32, SLIPWAY_FLOAT64}) {
     for (const auto op : {SLIPWAY_SUM, SLIPWAY_MEAN}) {
@@ -79,7 +29,7 @@ TEST_F(Nccl, GivesSumsAndMeansInEveryOrder) {
         fake_gpu_set_order(order, 5);
         const auto before = fake_nccl_calls("ncclAllReduce");
         const std::string settings = op == SLIPWAY_SUM ? R"("op": "sum")" : R"("op": "mean")";
-        NcclTeam team({7, 30000, 0, 1, 2500}, R"({"gpu_exchange": "nccl", "bucket_bytes": 20000, )" + settings + "}",
+        GpuTeam team({7, 30000, 0, 1, 2500}, R"({"gpu_exchange": "nccl", "bucket_bytes": 20000, )" + settings + "}",
                       dtype);
         GpuStream streams[2];
         for (int step = 0; step < 4; ++step) {
@@ -93,7 +43,7 @@ TEST_F(Nccl, GivesSumsAndMeansInEveryOrder) {
 
 /// A step allocates nothing and waits for no device.
 TEST_F(Nccl, AStepNeverStopsTheGpu) {
-  NcclTeam team({7, 30000, 2500}, R"({"gpu_exchange": "nccl"})", SLIPWAY_FLOAT32);
+  GpuTeam team({7, 30000, 2500}, R"({"gpu_exchange": "nccl"})", SLIPWAY_FLOAT32);
   GpuStream stream;
   const auto sum = [] {
     return fake_gpu_count(FAKE_GPU_DEVICE_SYNCHRONISATIONS) + fake_gpu_count(FAKE_GPU_SLOW_CALLS_UNDER_WORK) +

@@ -18,7 +18,11 @@ STREAM = "runtime/device/stream.cpp"
 KERNEL = "runtime/device/sum_kernel.cpp"
 BENCH = "runtime/device/workbench.cpp"
 IMAGES = "runtime/exchange/device_images.cpp"
-COMBINED = "runtime/exchange/combined_tensors.cpp"
+ARRIVALS = "runtime/exchange/arrivals.cpp"
+JOINED = "runtime/exchange/bucket_exchange.cpp"
+MPI_RANKS = "runtime/exchange/mpi_ranks.cpp"
+MPI = "runtime/exchange/mpi_tensors.cpp"
+CALLS = "runtime/group/blocking_calls.cpp"
 DIRECT = "runtime/exchange/direct_tensors.cpp"
 NCCL_RANKS = "runtime/exchange/nccl_ranks.cpp"
 NCCL = "runtime/exchange/nccl_tensors.cpp"
@@ -32,7 +36,9 @@ TEAM = "runtime/exchange/team.cpp"
 WITHOUT_LONG_MESSAGES = "-*.ALong*"
 TEAMS = "-*Allreduce*"
 TESTS = {STREAM: WITHOUT_LONG_MESSAGES, KERNEL: WITHOUT_LONG_MESSAGES, BENCH: WITHOUT_LONG_MESSAGES,
-         CPU: WITHOUT_LONG_MESSAGES, IMAGES: TEAMS, COMBINED: TEAMS, DIRECT: TEAMS, NCCL_RANKS: TEAMS, NCCL: TEAMS, TEAM_DEVICE: TEAMS, TEAM: TEAMS}
+         CPU: WITHOUT_LONG_MESSAGES, IMAGES: TEAMS, ARRIVALS: TEAMS,
+         JOINED: TEAMS, MPI_RANKS: TEAMS, MPI: TEAMS, CALLS: TEAMS, DIRECT: TEAMS, NCCL_RANKS: TEAMS, NCCL: TEAMS,
+         TEAM_DEVICE: TEAMS, TEAM: TEAMS}
 
 BUGS = [
     # Streams and what several operations share.
@@ -56,21 +62,22 @@ BUGS = [
     Bug("fetch_waits_before_it_records", IMAGES,
         "  made_.Record(stream);\n  made_.HoldBack(to_cpu_.handle());\n",
         "  made_.HoldBack(to_cpu_.handle());\n  made_.Record(stream);\n"),
-    Bug("fetch_ignores_last_release", IMAGES, "  stored_.HoldBack(to_cpu_.handle());\n", ""),
+    Bug("fetch_ignores_last_release", IMAGES,
+        "  if (std::exchange(released_, false)) stored_.HoldBack(to_cpu_.handle());\n", ""),
     Bug("arrived_recorded_before_copy", IMAGES,
-        "    if (place.bytes > 0) {\n      to_cpu_.CopyToCpu(",
-        "    place.arrived.Record(to_cpu_.handle());\n    coming_.push_back(image);\n"
-        "    if (place.bytes > 0) {\n      to_cpu_.CopyToCpu("),
-    Bug("value_taken_before_it_arrived", IMAGES,
-        "if (!places_[static_cast<std::size_t>(image)].arrived.Reached()) return std::nullopt;", ""),
+        "void DeviceImages::FetchTogether(std::span<const int> images) {\n",
+        "void DeviceImages::FetchTogether(std::span<const int> images) {\n"
+        "  arrivals_.Add(images, to_cpu_.handle());\n  if (!images.empty()) return;\n"),
+    Bug("copies_join_what_does_not_meet", IMAGES,
+        "if (joined && together.image + together.bytes == range.image) {", "if (joined) {"),
+    Bug("copies_join_regions", IMAGES, "range.region == together.region", "range.region >= together.region"),
     Bug("store_on_fetching_stream", IMAGES, "to_device_.CopyToDevice(", "to_cpu_.CopyToDevice("),
     Bug("release_forgets_program_stream", IMAGES, "  stored_.HoldBack(stream);\n", ""),
     Bug("release_records_fetching_stream", IMAGES,
         "stored_.Record(to_device_.handle());", "stored_.Record(to_cpu_.handle());"),
     Bug("images_share_memory", IMAGES,
-        "block += Aligned(static_cast<std::int64_t>(tensor.bytes()));",
-        "block += Aligned(static_cast<std::int64_t>(tensor.bytes()) / 2);"),
-    Bug("parts_of_a_tensor_share_memory", IMAGES, "    image += bytes;\n", ""),
+        "    block += tensor.bytes();\n", "    block += tensor.bytes() / 2;\n"),
+    Bug("parts_of_a_tensor_share_memory", IMAGES, "    range.image += range.bytes;\n", ""),
 
     # A team's tensors that the GPUs combine.
     Bug("direct_sums_before_others_have_values", DIRECT,
@@ -84,9 +91,25 @@ BUGS = [
         "    done().Record(sums().handle());\n"
         "    kernel_.Launch(table, call.reduction.dtype, op_ == SLIPWAY_MEAN ? ranks_ : 1, sums());\n"),
     Bug("direct_records_default_stream", DIRECT, "done().Record(sums().handle());", "done().Record(nullptr);"),
-    Bug("combined_ignores_program_stream", COMBINED, "  made_.HoldBack(arrivals_.handle());\n", ""),
-    Bug("combined_takes_tensor_before_it_arrived", COMBINED,
-        "if (!arrived_[static_cast<std::size_t>(tensor)].Reached()) return std::nullopt;", ""),
+    Bug("arrivals_ignore_program_stream", ARRIVALS, "free_.back().Record(stream);", "free_.back().Record(nullptr);"),
+    Bug("value_taken_before_it_arrived", ARRIVALS, "    if (!next.made.Reached()) return std::nullopt;\n", ""),
+    Bug("arrivals_use_an_event_twice", ARRIVALS,
+        "  free_.pop_back();\n",
+        "  free_.pop_back();\n  if (coming_.size() > 1) free_.push_back(std::move(coming_.front().made));\n"),
+
+    # A team's tensors that MPI combines.
+    Bug("mpi_packs_without_waiting", MPI, "    to += bytes;\n  }\n  AwaitCopies();\n", "    to += bytes;\n  }\n"),
+    Bug("mpi_begins_before_it_packs", MPI,
+        "  if (packed) Pack(bucket);\n  ranks_->AddUp(bucket.data, call.count, call.reduction.dtype);\n",
+        "  ranks_->AddUp(bucket.data, call.count, call.reduction.dtype);\n  if (packed) Pack(bucket);\n"),
+    Bug("mpi_does_not_unpack", MPI,
+        "  if (packed) Unpack(bucket);\n  if (packed || bucket.whole)",
+        "  if (packed || bucket.whole)"),
+    Bug("mpi_ignores_its_quotient", MPI, "  if (packed || bucket.whole) AwaitCopies();\n", ""),
+    Bug("mpi_call_is_not_waited_for", CALLS,
+        "return shared_->done.load(std::memory_order_acquire); }", "return true; }"),
+    Bug("mpi_call_without_a_context", MPI_RANKS,
+        "      const InContext here(place);\n      CheckMpi(", "      CheckMpi("),
 
     # A team's tensors that NCCL combines.
     Bug("nccl_uses_default_stream", NCCL, "call.reduction, sums().handle());", "call.reduction, nullptr);"),
@@ -95,7 +118,7 @@ BUGS = [
         "  done().Record(sums().handle());\n  ranks_->AllReduce(pieces, call.reduction, sums().handle());\n"),
     Bug("nccl_ignores_its_sums", NCCL_RANKS, "    if (point.Reached()) return true;\n", "    return true;\n"),
     Bug("nccl_takes_begun_for_launched", NCCL_RANKS, "    if (code == Nccl::kInProgress) Settle(call);\n", ""),
-    Bug("nccl_joins_what_has_a_gap_elsewhere", NCCL,
+    Bug("joins_what_has_a_gap_elsewhere", JOINED,
         "    here = static_cast<char>(here & of_all[i]);\n", "    here = static_cast<char>(here | of_all[i]);\n"),
 
     # Allreduce by the GPUs.

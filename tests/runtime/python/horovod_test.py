@@ -1,5 +1,8 @@
 """The operations of slipway.compat.horovod.torch, one by one."""
 
+import contextlib
+import threading
+
 import pytest
 import torch
 
@@ -398,3 +401,29 @@ def test_what_is_not_there_is_said():
         hvd.DistributedOptimizer(sgd, op=hvd.Max)
     with pytest.raises(NotSupportedError, match="grouped_allreduce_"):
         hvd.DistributedOptimizer(sgd, process_set=hvd.ProcessSet([0]))
+
+
+def test_operations_work_on_the_stream_of_the_thread_that_asks(monkeypatch):
+    """There is no GPU here: what torch would be told."""
+    told = []
+
+    class Stream:
+        device = "cuda:1"
+
+        def wait_stream(self, other):
+            told.append(("waits for", other))
+
+    asked_on, later = Stream(), Stream()
+
+    @contextlib.contextmanager
+    def working_on(stream):
+        told.append(("works on", stream, threading.current_thread().name))
+        yield
+
+    monkeypatch.setattr(torch.cuda, "is_initialized", lambda: True)
+    monkeypatch.setattr(torch.cuda, "current_stream", lambda device=None: asked_on)
+    monkeypatch.setattr(torch.cuda, "stream", working_on)
+    handle = hvd.allreduce_async(ranks())
+    monkeypatch.setattr(torch.cuda, "current_stream", lambda device=None: later)
+    assert hvd.synchronize(handle).tolist() == ranks().tolist()
+    assert told == [("works on", asked_on, "slipway-operations"), ("waits for", asked_on)]

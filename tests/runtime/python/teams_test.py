@@ -43,6 +43,22 @@ def test_arrays_are_submitted_by_name_or_index_in_any_order(job):
     team.unregister()
 
 
+def test_several_arrays_are_submitted_in_one_call(job):
+    arrays = [np.full(10, job.rank(), np.float32) for _ in range(4)]
+    team = job.Team("several", arrays)
+    with pytest.raises(job.ArgumentError, match="submitted twice"):
+        team.submit_many([1, 2, 1])
+    with pytest.raises(job.ArgumentError, match="no tensor 4"):
+        team.submit_many([1, 4])
+    team.submit_many([3, 1])
+    with pytest.raises(job.StateError, match="'array 1' was submitted already"):
+        team.submit_many([0, 1])
+    team.submit_many([])
+    team.wait()
+    assert all(np.all(array == mean_of_ranks(job)) for array in arrays)
+    team.unregister()
+
+
 def test_an_array_is_copied_from_elsewhere_and_submitted(job):
     array = np.zeros(1000, np.float32)
     team = job.Team("elsewhere", [array])

@@ -1,5 +1,6 @@
 """Works, futures, groups and messages of the backend "slipway" of torch.distributed."""
 
+import contextlib
 import datetime
 import threading
 import time
@@ -7,6 +8,8 @@ import time
 import pytest
 import torch
 import torch.distributed as dist
+
+from slipway.torch_backend.device import DeviceWork
 
 LONG = datetime.timedelta(seconds=30)
 
@@ -213,3 +216,35 @@ def test_a_shared_work_stays_valid(gloo):
     del works[::2]
     for work in works:
         assert work.wait()
+
+
+def test_an_operation_on_a_gpu_is_ordered_by_events_alone(gloo, monkeypatch):
+    """There is no GPU here: what torch would be told."""
+    told = []
+
+    class Event:
+        def record(self, stream):
+            told.append(("recorded on", stream.name))
+            self.after = len(told)
+
+    class Stream:
+        device = "cuda:0"
+
+        def __init__(self, name):
+            self.name = name
+
+        def wait_event(self, event):
+            told.append((self.name, "waits for", event.after))
+
+    program, group = Stream("program"), Stream("group")
+    monkeypatch.setattr(torch.cuda, "Event", Event)
+    monkeypatch.setattr(torch.cuda, "current_stream", lambda device: program)
+    monkeypatch.setattr(torch.cuda, "device", lambda device: contextlib.nullcontext())
+    monkeypatch.setattr(torch.cuda, "stream", lambda stream: contextlib.nullcontext())
+    work = DeviceWork([], "an operation", [[torch.zeros(1)]], group)
+    carry_out = work.carried_out_on_stream(lambda: told.append("carried out"))
+    carry_out()
+    work.finish()
+    assert work.wait()
+    assert told == [("recorded on", "program"), ("group", "waits for", 1), "carried out", ("recorded on", "group"),
+                    ("program", "waits for", 4)]

@@ -1,5 +1,8 @@
 """DistributedOptimizer and what goes with it; torch tensors in the operations."""
 
+import contextlib
+from types import SimpleNamespace
+
 import pytest
 import torch
 
@@ -7,6 +10,7 @@ import slipway.torch as distributed
 from slipway.collectives import even_split
 from slipway.errors import NotFiniteError
 from slipway.teams import Team
+from slipway.torch_training import batches
 
 STEPS, BATCH = 6, 24
 
@@ -137,6 +141,63 @@ def test_what_the_library_cannot_copy_is_copied_by_torch(job, one_thread):
     mean = (job.size() + 1) / 2
     torch.testing.assert_close(weight.detach(), -mean - torch.arange(12.0).reshape(4, 3).t())
     optimizer.close()
+
+
+@pytest.fixture
+def in_batches(monkeypatch):
+    """Gradients go as those of a GPU do. The sizes of the batches."""
+    sizes = []
+    submit_many = Team.submit_many
+    monkeypatch.setattr(distributed, "_travels_in_batches", lambda device: True)
+    monkeypatch.setattr(Team, "submit_many", lambda team, indices, stream=None:
+                        (sizes.append(len(indices)), submit_many(team, indices, stream))[1])
+    return sizes
+
+
+@pytest.mark.parametrize("clear", [None, True, False])
+def test_gradients_of_a_gpu_are_handed_over_together(job, in_batches, clear):
+    model = model_of()
+    optimizer = distributed.DistributedOptimizer(sgd(model), model.named_parameters())
+    for step in range(STEPS):
+        optimizer.zero_grad(clear)
+        loss_of(model, mine(job, batch_of(step))).backward()
+        optimizer.step()
+    assert in_batches == STEPS * [4]
+    assert torch.allclose(weights(model), train_alone(), atol=1e-5)
+    assert all(slot.parameter.grad is slot.view for slot in optimizer._slots)
+    optimizer.close()
+
+
+def test_large_gradients_of_a_gpu_do_not_wait_for_others(job, in_batches, monkeypatch):
+    monkeypatch.setattr(batches, "MOST_BYTES", 4 * 7)  # less than most of them have
+    model = model_of()
+    optimizer = distributed.DistributedOptimizer(sgd(model), model.named_parameters())
+    loss_of(model, mine(job, batch_of(0))).backward()
+    assert len(in_batches) >= 2 and sum(in_batches) >= 3
+    optimizer.synchronize()
+    assert sum(in_batches) == 4
+    optimizer.close()
+
+
+def test_streams_of_a_gpu_do_not_share_a_batch(job, in_batches, monkeypatch):
+    streams = [SimpleNamespace(cuda_stream=0, number=number) for number in range(2)]
+    worked_on = []
+    monkeypatch.setattr(batches, "stream_of", lambda device: streams[0])
+    monkeypatch.setattr(batches, "_on", lambda stream: (worked_on.append(stream), contextlib.nullcontext())[1])
+    team = Team("streams", [torch.zeros(3), torch.zeros(3), torch.zeros(3)])
+    slots = [SimpleNamespace(view=view, parameter=SimpleNamespace(grad=torch.full((3,), 1.0 + job.rank())))
+             for view in team.arrays]
+    batch = batches.Batch(team, torch.device("cpu"))
+    batch.add(0, slots[0])
+    batch.add(1, slots[1])
+    monkeypatch.setattr(batches, "stream_of", lambda device: streams[1])
+    batch.add(2, slots[2])
+    assert in_batches == [2] and worked_on == [streams[0]]
+    batch.hand_over()
+    assert in_batches == [2, 1] and worked_on == streams
+    team.wait()
+    assert all(view.tolist() == [(job.size() + 1) / 2] * 3 for view in team.arrays)
+    team.unregister()
 
 
 def test_backward_passes_are_added_before_one_exchange(job):

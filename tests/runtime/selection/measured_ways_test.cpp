@@ -96,5 +96,24 @@ TEST(KindOfThisNode, NamesTheMachine) {
   EXPECT_EQ(kind, KindOfThisNode(3, false, "1.2.3"));
 }
 
+TEST(RememberedGpuMpi, IsFoundByItsNameBesideTheWays) {
+  const auto ways = RememberWays("", kKind, "shared:0-max");
+  EXPECT_FALSE(RecallGpuMpi(ways, "MPI 1, one node"));
+  const auto text = RememberGpuMpi(RememberGpuMpi(ways, "MPI 1, one node"), "MPI 1, one node");
+  EXPECT_TRUE(RecallGpuMpi(text, "MPI 1, one node"));
+  EXPECT_FALSE(RecallGpuMpi(text, "MPI 1, several nodes"));
+  EXPECT_EQ(RecallWays(text, kKind), "shared:0-max");
+  EXPECT_TRUE(RecallGpuMpi(RememberWays(text, kKind, "shared_direct:0-max"), "MPI 1, one node"));
+}
+
+TEST(RememberedGpuMpi, IsNotReadFromAnythingElse) {
+  for (const char* text : {"", "{", "[]", R"({"schema": "slipway.ways/1"})",
+                           R"({"schema": "slipway.ways/1", "gpu_mpi": "a"})",
+                           R"({"schema": "slipway.ways/2", "gpu_mpi": ["a"]})"}) {
+    EXPECT_FALSE(RecallGpuMpi(text, "a")) << text;
+    EXPECT_TRUE(RecallGpuMpi(RememberGpuMpi(text, "a"), "a")) << text;
+  }
+}
+
 }  // namespace
 }  // namespace slipway::runtime

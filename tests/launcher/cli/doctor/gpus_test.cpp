@@ -190,6 +190,8 @@ TEST(DoctorGpus, ExchangeAsTheSettingSays) {
   EXPECT_THAT(ExchangeAsked("staged").text, HasSubstr("(staged): SLIPWAY_GPU_EXCHANGE says so"));
   EXPECT_EQ(ExchangeAsked("direct").grade, Grade::kFail);
   EXPECT_THAT(ExchangeAsked("direct").text, HasSubstr("as SLIPWAY_GPU_EXCHANGE says: CUDA IPC does not share"));
+  EXPECT_EQ(ExchangeAsked("mpi").grade, Grade::kOk);
+  EXPECT_THAT(ExchangeAsked("mpi").text, HasSubstr("ranks give GPU memory to MPI"));
   EXPECT_EQ(ExchangeAsked("fast").grade, Grade::kFail);
   EXPECT_THAT(ExchangeAsked("fast").text, HasSubstr("gpu_exchange"));
   EXPECT_EQ(ExchangeAsked("auto").grade, Grade::kWarn);

@@ -11,6 +11,7 @@ import slipway
 from slipway import collectives
 from slipway.compat.horovod import _order
 from slipway.compat.horovod._job import global_process_set, members, operations
+from slipway.compat.horovod._streams import AskersStream
 from slipway.errors import ArgumentError, StalledError
 from slipway.torch import broadcast_tensors
 
@@ -26,6 +27,7 @@ class ReduceOp(enum.IntEnum):
 Average, Sum, Min, Max, Product = ReduceOp
 _NAMES = {Average: "mean", Sum: "sum", Min: "min", Max: "max", Product: "product"}
 _WIDER = {torch.uint8: torch.int32, torch.int8: torch.int32, torch.int16: torch.int32, torch.bool: torch.int32}
+_streams = {}  # by handle
 _SCALED_IN = {torch.float16: torch.float32, torch.bfloat16: torch.float32, torch.float32: torch.float32}
 
 
@@ -87,6 +89,7 @@ def ask(text, work, process_set=global_process_set, zeros=None, name=None):
     `name`: what no other operation in flight may be called.
     """
     group = members(process_set)
+    stream = AskersStream()
 
     def checked():
         try:
@@ -97,9 +100,11 @@ def ask(text, work, process_set=global_process_set, zeros=None, name=None):
             # A rank in join() listens to all ranks, and cannot hear what some of them do among themselves.
             raise StalledError(f"{text} on {process_set}: {error}. A rank that has called join cannot take part, "
                                "nor be asked") from error
-        return work(group)
+        return stream.carry_out(work, group)
 
-    return operations().ask(checked, name)
+    handle = operations().ask(checked, name)
+    _streams[handle] = stream
+    return handle
 
 
 def ask_named(operation, name, rest, work, process_set=global_process_set, zeros=None):
@@ -117,7 +122,11 @@ def poll(handle):
 
 def synchronize(handle):
     """Waits for an operation; returns its result or raises its error."""
-    return operations().synchronize(handle)
+    try:
+        return operations().synchronize(handle)
+    finally:
+        if handle in _streams:
+            _streams.pop(handle).join()
 
 
 def _scale(tensor, factor):

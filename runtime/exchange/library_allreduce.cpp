@@ -1,0 +1,87 @@
+#include "runtime/exchange/library_allreduce.h"
+
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <utility>
+
+#include "runtime/exchange/shares.h"
+#include "runtime/group/agreement.h"
+
+namespace slipway::runtime {
+
+// NCCL.
+
+std::unique_ptr<NcclAllreduce> NcclAllreduce::Make(const DevicePlace& place, Group& group) try {
+  auto ranks = NcclRanks::Connect(place, group.communicator());
+  std::unique_ptr<NcclAllreduce> made;
+  OnAllRanks(group.communicator(), [&] { made.reset(new NcclAllreduce(place, std::move(ranks))); });
+  return made;
+} catch (const PartedError&) {
+  throw;
+} catch (const RuntimeError& error) {
+  if (group.rank() == 0)
+    std::fputs(fmt::format("slipway: warning: NCCL is not used: {}\n", error.what()).c_str(), stderr);
+  return nullptr;
+}
+
+NcclAllreduce::NcclAllreduce(const DevicePlace& place, std::unique_ptr<NcclRanks> ranks)
+    : place_(place), ranks_(std::move(ranks)), made_(place), done_(place), stream_(place) {}
+
+void NcclAllreduce::Allreduce(char* data, std::int64_t count, const Reduction& reduction, Group& group,
+                              StreamHandle stream) {
+  group.Meet({Call::Kind::kAllreduce, reduction, count, 0, kFirstGpu});
+  const InContext here(place_);
+  made_.Record(stream);
+  made_.HoldBack(stream_.handle());
+  const Piece piece{data, count};
+  ranks_->AllReduce({&piece, 1}, reduction, stream_.handle());
+  done_.Record(stream_.handle());
+  ranks_->Await(done_);
+  done_.HoldBack(stream);
+}
+
+// MPI.
+
+std::unique_ptr<MpiAllreduce> MpiAllreduce::Make(const DevicePlace& place, Group& group) try {
+  auto ranks = MpiRanks::Connect(place, group.communicator());
+  const auto* kernel = SumKernel::Of(place);
+  if (!OnEveryRank(group.communicator(), kernel != nullptr)) kernel = nullptr;
+  std::unique_ptr<MpiAllreduce> made;
+  OnAllRanks(group.communicator(), [&] { made.reset(new MpiAllreduce(place, std::move(ranks), kernel)); });
+  return made;
+} catch (const PartedError&) {
+  throw;
+} catch (const RuntimeError& error) {
+  if (group.rank() == 0)
+    std::fputs(fmt::format("slipway: warning: MPI is not given memory of GPUs: {}\n", error.what()).c_str(), stderr);
+  return nullptr;
+}
+
+MpiAllreduce::MpiAllreduce(const DevicePlace& place, std::unique_ptr<MpiRanks> ranks, const SumKernel* kernel)
+    : place_(place),
+      ranks_(std::move(ranks)),
+      kernel_(kernel),
+      made_(place),
+      done_(place),
+      stream_(place),
+      tables_(place, stream_) {}
+
+bool MpiAllreduce::Takes(const Reduction& reduction) const {
+  return MpiRanks::Knows(reduction.dtype) && (reduction.op == SLIPWAY_SUM || kernel_ != nullptr);
+}
+
+void MpiAllreduce::Allreduce(char* data, std::int64_t count, const Reduction& reduction, Group& group,
+                             StreamHandle stream) {
+  group.Meet({Call::Kind::kAllreduce, reduction, count, 0, kFirstGpu});
+  const InContext here(place_);
+  made_.Record(stream);
+  AwaitPoint(made_);
+  ranks_->AddUp(data, count, reduction.dtype);
+  if (reduction.op != SLIPWAY_MEAN) return;
+  kernel_->Launch(tables_.Of({count, {data}}), reduction.dtype, group.size(), stream_);
+  done_.Record(stream_.handle());
+  done_.HoldBack(stream);
+}
+
+}  // namespace slipway::runtime

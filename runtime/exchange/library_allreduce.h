@@ -1,0 +1,58 @@
+/// Allreduce of memory of GPUs by a library: NCCL, or an MPI that takes it.
+#pragma once
+
+#include <memory>
+
+#include "runtime/device/sum_kernel.h"
+#include "runtime/exchange/group_allreduce.h"
+#include "runtime/exchange/mpi_ranks.h"
+#include "runtime/exchange/nccl_ranks.h"
+
+namespace slipway::runtime {
+
+/// By NCCL, in place, between all ranks of a group.
+class NcclAllreduce : public GroupAllreduce {
+ public:
+  /// Null on all ranks, with a warning, where NCCL cannot be used. Collective.
+  static std::unique_ptr<NcclAllreduce> Make(const DevicePlace& place, Group& group);
+
+  const DevicePlace& place() const override { return place_; }
+  void Close() override { ranks_.reset(); }
+  void Allreduce(char* data, std::int64_t count, const Reduction& reduction, Group& group,
+                 StreamHandle stream) override;
+
+ private:
+  NcclAllreduce(const DevicePlace& place, std::unique_ptr<NcclRanks> ranks);
+
+  DevicePlace place_;
+  std::unique_ptr<NcclRanks> ranks_;
+  DeviceEvent made_;  ///< the program's stream
+  DeviceEvent done_;
+  DeviceStream stream_;
+};
+
+/// By MPI, the same.
+class MpiAllreduce : public GroupAllreduce {
+ public:
+  /// Null on all ranks, with a warning, where MPI cannot be used. Collective.
+  static std::unique_ptr<MpiAllreduce> Make(const DevicePlace& place, Group& group);
+
+  const DevicePlace& place() const override { return place_; }
+  void Close() override { ranks_.reset(); }
+  bool Takes(const Reduction& reduction) const override;
+  void Allreduce(char* data, std::int64_t count, const Reduction& reduction, Group& group,
+                 StreamHandle stream) override;
+
+ private:
+  MpiAllreduce(const DevicePlace& place, std::unique_ptr<MpiRanks> ranks, const SumKernel* kernel);
+
+  DevicePlace place_;
+  std::unique_ptr<MpiRanks> ranks_;
+  const SumKernel* kernel_;  ///< null: a rank's GPU has none, so means are not for MPI
+  DeviceEvent made_;         ///< the program's stream
+  DeviceEvent done_;
+  DeviceStream stream_;
+  SumTables tables_;
+};
+
+}  // namespace slipway::runtime

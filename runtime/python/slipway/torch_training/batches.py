@@ -1,0 +1,67 @@
+"""Gradients on a GPU on their way to the exchange, several at a time.
+
+A call costs the CPU more time than a small gradient takes to travel: one copy by torch and one call of the library take
+all that backward has made since the last one.
+"""
+
+import contextlib
+
+import torch
+
+# At the speed of the link between CPU and GPU, so many bytes take about as long as the calls for one gradient.
+MOST_BYTES = 1 << 20
+
+
+def stream_of(device):
+    """The stream on which this thread works there; None for the CPU."""
+    return torch.cuda.current_stream(device) if device.type == "cuda" else None
+
+
+def _on(stream):
+    return contextlib.nullcontext() if stream is None else torch.cuda.stream(stream)
+
+
+def _copy(targets, sources):
+    """All of them by one kernel where this torch can."""
+    if hasattr(torch, "_foreach_copy_"):
+        torch._foreach_copy_(targets, sources)
+    else:
+        for target, source in zip(targets, sources):
+            target.copy_(source)
+
+
+class Batch:
+    """Gradients that backward has made, and the exchange does not know of yet. Each is a slot of the optimizer."""
+
+    def __init__(self, team, device):
+        self._team, self._device = team, device
+        self._forget()
+
+    def _forget(self):
+        self._stream, self._indices, self._slots, self._bytes = None, [], [], 0
+
+    def add(self, index, slot):
+        """This gradient is made, once the thread's stream has done what it was given so far."""
+        stream = stream_of(self._device)
+        if self._indices and stream != self._stream:
+            self.hand_over()
+        self._stream = stream
+        self._indices.append(index)
+        self._slots.append(slot)
+        self._bytes += slot.view.numel() * slot.view.element_size()
+        if self._bytes >= MOST_BYTES:
+            self.hand_over()
+
+    def hand_over(self):
+        """Makes the views the gradients, and submits them."""
+        if not self._indices:
+            return
+        stream, indices, slots = self._stream, self._indices, self._slots
+        self._forget()
+        made = [slot for slot in slots if slot.parameter.grad is not slot.view]
+        with torch.no_grad(), _on(stream):
+            if made:
+                _copy([slot.view for slot in made], [slot.parameter.grad for slot in made])
+        for slot in made:
+            slot.parameter.grad = slot.view
+        self._team.submit_many(indices, 0 if stream is None else stream.cuda_stream)

@@ -1,0 +1,136 @@
+// How many calls to the driver a step costs: a call costs more time than a small gradient takes to travel.
+
+#include <memory>
+#include <numeric>
+#include <ostream>
+#include <string>
+#include <vector>
+
+#include "tests/runtime/device/gpu_program.h"
+
+namespace slipway::test {
+namespace {
+
+/// What a step calls, whatever the speed of the GPU. That decides how often an event is asked for, and how many events
+/// are in use at a time.
+struct Calls {
+  std::uint64_t records = fake_gpu_calls("cuEventRecord");
+  std::uint64_t stream_waits = fake_gpu_calls("cuStreamWaitEvent");
+  std::uint64_t to_cpu = fake_gpu_calls("cuMemcpyDtoHAsync_v2");
+  std::uint64_t to_gpu = fake_gpu_calls("cuMemcpyHtoDAsync_v2");
+  std::uint64_t kernels = fake_gpu_calls("cuLaunchKernel");
+  std::uint64_t others = fake_gpu_calls("cuPointerGetAttribute") + fake_gpu_calls("cuMemcpyDtoDAsync_v2") +
+                         fake_gpu_calls("cuStreamSynchronize");
+
+  bool operator==(const Calls&) const = default;
+};
+
+std::ostream& operator<<(std::ostream& out, const Calls& calls) {
+  return out << calls.records << " records, " << calls.stream_waits << " waits of a stream, " << calls.to_cpu
+             << " copies to the CPU, " << calls.to_gpu << " to the GPU, " << calls.kernels << " kernels, "
+             << calls.others << " others";
+}
+
+Calls Since(const Calls& before) {
+  Calls now;
+  now.records -= before.records;
+  now.stream_waits -= before.stream_waits;
+  now.to_cpu -= before.to_cpu;
+  now.to_gpu -= before.to_gpu;
+  now.kernels -= before.kernels;
+  now.others -= before.others;
+  return now;
+}
+
+/// 161 gradients, as many as ResNet-50 has. In one block without a gap, as slipway.torch places them, or each in memory
+/// of its own.
+class ManySmall : public OnDevice, public testing::WithParamInterface<bool> {
+ protected:
+  static constexpr int kTensors = 161;
+  static constexpr std::int64_t kCount = 100;
+
+  void SetUp() override {
+    if (Ranks() == 1) GTEST_SKIP() << "a lone rank exchanges nothing";
+    for (int i = 0; i < kTensors; ++i) {
+      char* data = GetParam() ? static_cast<char*>(block_.data()) + i * kBytes : nullptr;
+      if (data == nullptr) {
+        own_.push_back(std::make_unique<GpuBuffer>(kBytes));
+        data = static_cast<char*>(own_.back()->data());
+      }
+      names_.push_back("t" + std::to_string(i));
+      data_.push_back(data);
+    }
+    for (int i = 0; i < kTensors; ++i) {
+      tensors_.push_back({names_[static_cast<std::size_t>(i)].c_str(), SLIPWAY_FLOAT32, 1, &kCount,
+                          data_[static_cast<std::size_t>(i)]});
+    }
+    indices_.resize(kTensors);
+    std::iota(indices_.begin(), indices_.end(), 0);
+  }
+  void Register(const char* settings) {
+    ASSERT_EQ(slipway_register("many", tensors_.data(), kTensors, 0), SLIPWAY_OK) << slipway_error_message();
+    ASSERT_EQ(slipway_configure_team("many", settings), SLIPWAY_OK) << slipway_error_message();
+    Step(true);  // the first one also makes things
+  }
+  /// In one call for all, or one for each.
+  Calls Step(bool together) {
+    const Calls before;
+    if (together) {
+      EXPECT_EQ(slipway_submit_many_on_stream("many", indices_.data(), kTensors, stream_.handle()), SLIPWAY_OK)
+          << slipway_error_message();
+    } else {
+      for (const int index : indices_) {
+        EXPECT_EQ(slipway_submit_on_stream("many", index, stream_.handle()), SLIPWAY_OK) << slipway_error_message();
+      }
+    }
+    EXPECT_EQ(slipway_wait_on_stream("many", stream_.handle()), SLIPWAY_OK) << slipway_error_message();
+    return Since(before);
+  }
+
+  std::vector<int> indices_;
+
+ private:
+  static constexpr std::size_t kBytes = kCount * sizeof(float);
+
+  GpuStream stream_;
+  GpuBuffer block_{kTensors * kBytes};
+  std::vector<std::unique_ptr<GpuBuffer>> own_;
+  std::vector<std::string> names_;
+  std::vector<char*> data_;
+  std::vector<slipway_tensor> tensors_;
+};
+INSTANTIATE_TEST_SUITE_P(Memory, ManySmall, testing::Bool(),
+                         [](const auto& each) { return each.param ? "one_block" : "apart"; });
+
+TEST_P(ManySmall, CostFewCallsWhereTheGpusCombine) {
+  Register(R"({"gpu_exchange": "direct"})");
+  EXPECT_EQ(Step(true), (Calls{.records = 2, .stream_waits = 0, .to_cpu = 0, .to_gpu = 0, .kernels = 1, .others = 0}));
+  EXPECT_EQ(Step(false),
+            (Calls{.records = 162, .stream_waits = 0, .to_cpu = 0, .to_gpu = 0, .kernels = 1, .others = 0}));
+  EXPECT_EQ(slipway_unregister("many"), SLIPWAY_OK) << slipway_error_message();
+}
+
+TEST_P(ManySmall, CostFewCallsThroughTheCpu) {
+  Register(R"({"gpu_exchange": "staged"})");
+  const std::uint64_t copies = GetParam() ? 1 : kTensors;
+  EXPECT_EQ(Step(true),
+            (Calls{.records = 3, .stream_waits = 3, .to_cpu = copies, .to_gpu = copies, .kernels = 0, .others = 0}));
+  EXPECT_EQ(slipway_unregister("many"), SLIPWAY_OK) << slipway_error_message();
+}
+
+TEST_P(ManySmall, AreRefusedTogether) {
+  Register(R"({"gpu_exchange": "staged"})");
+  const int twice[] = {3, 4, 3};
+  EXPECT_EQ(slipway_submit_many_on_stream("many", twice, 3, nullptr), SLIPWAY_ERROR_ARGUMENT);
+  EXPECT_NE(std::string(slipway_error_message()).find("tensor 't3' is submitted twice"), std::string::npos);
+  const int unknown[] = {3, kTensors};
+  EXPECT_EQ(slipway_submit_many_on_stream("many", unknown, 2, nullptr), SLIPWAY_ERROR_ARGUMENT);
+  EXPECT_EQ(slipway_submit_many_on_stream("many", nullptr, 2, nullptr), SLIPWAY_ERROR_ARGUMENT);
+  EXPECT_EQ(slipway_submit_many_on_stream("many", unknown, -1, nullptr), SLIPWAY_ERROR_ARGUMENT);
+  EXPECT_EQ(slipway_submit_many_on_stream("many", nullptr, 0, nullptr), SLIPWAY_OK) << slipway_error_message();
+  Step(true);  // none was submitted so far
+  EXPECT_EQ(slipway_unregister("many"), SLIPWAY_OK) << slipway_error_message();
+}
+
+}  // namespace
+}  // namespace slipway::test

@@ -1,0 +1,79 @@
+// Ranks that bring memory of another GPU than before.
+
+#include "tests/runtime/device/gpu_program.h"
+
+namespace slipway::test {
+namespace {
+
+using namespace fake_gpu;  // the entries that the program calls
+
+/// A GPU's context, current in this thread while it lives.
+class Using {
+ public:
+  explicit Using(int device) {
+    void* context = nullptr;
+    EXPECT_EQ(cuDevicePrimaryCtxRetain(&context, device), kSuccess);
+    EXPECT_EQ(cuCtxPushCurrent_v2(context), kSuccess);
+  }
+  Using(const Using&) = delete;
+  Using& operator=(const Using&) = delete;
+  ~Using() {
+    void* popped = nullptr;
+    cuCtxPopCurrent_v2(&popped);
+  }
+};
+
+class GpuChange : public OnDevice {
+ protected:
+  static constexpr std::int64_t kCount = 40'000;
+
+  GpuChange() {
+    int group[] = {0, 1, 2};
+    EXPECT_EQ(slipway_group_create(group, Ranks(), &group_), SLIPWAY_OK) << slipway_error_message();
+  }
+  ~GpuChange() override { EXPECT_EQ(slipway_group_free(group_), SLIPWAY_OK) << slipway_error_message(); }
+
+  /// An allreduce of memory of this GPU; whether the sums are right.
+  bool SumOn(int device, int expected = SLIPWAY_OK) {
+    const Using gpu(device);
+    GpuStream stream;
+    auto here = RandomBytes(SLIPWAY_FLOAT32, kCount, Seed(device, 3));
+    GpuBuffer there(here.size());
+    there.Fill(here.data(), stream.handle());
+    const int result =
+        slipway_allreduce_on_stream(there.data(), kCount, SLIPWAY_FLOAT32, SLIPWAY_SUM, group_, stream.handle());
+    EXPECT_EQ(result, expected) << slipway_error_message();
+    message_ = slipway_error_message();
+    EXPECT_EQ(slipway_allreduce(here.data(), kCount, SLIPWAY_FLOAT32, SLIPWAY_SUM, SLIPWAY_ALL), SLIPWAY_OK);
+    return there.Read(stream.handle()) == here;
+  }
+
+  std::string message_;
+
+ private:
+  int group_ = 0;
+};
+
+TEST_F(GpuChange, OfAllRanksTogetherGivesTheSums) {
+  for (const int device : {0, 1, 1, 0}) EXPECT_TRUE(SumOn(device)) << device;
+}
+
+/// Each has a first one of its own.
+TEST_F(GpuChange, IsNoneWhereRanksBeginOnDifferentGpus) {
+  for (int turn = 0; turn < 2; ++turn) EXPECT_TRUE(SumOn(Rank() % 2));
+}
+
+TEST_F(GpuChange, OfOneRankIsAnErrorOnAll) {
+  if (Ranks() == 1) GTEST_SKIP() << "a lone rank exchanges nothing";
+  EXPECT_TRUE(SumOn(0));
+  SumOn(Rank() == 1 ? 1 : 0, SLIPWAY_ERROR_MISMATCH);
+  EXPECT_NE(message_.find("rank 1 calls an allreduce of 40000 float32 (sum, its GPU number 2), but rank 0 an allreduce "
+                          "of 40000 float32 (sum, its GPU number 1): all ranks change to another GPU together, or set "
+                          "gpu_exchange to staged"),
+            std::string::npos)
+      << message_;
+  EXPECT_TRUE(SumOn(0)) << "the ranks can go on";
+}
+
+}  // namespace
+}  // namespace slipway::test

@@ -1,0 +1,69 @@
+#pragma once
+
+#include <gtest/gtest.h>
+#include <mpi.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "core/json.h"
+#include "tests/runtime/device/gpu_program.h"
+#include "tests/support/temp_directory.h"
+
+namespace slipway::test {
+
+/// A job of this process, with one tensor on the GPU.
+class GpuJob : public testing::Test {
+ protected:
+  GpuJob() { ::setenv("SLIPWAY_METRICS", (folder_.path() / "metrics.jsonl").c_str(), 1); }
+  ~GpuJob() override {
+    if (slipway_rank() >= 0) End();
+    int finalized = 0;
+    MPI_Finalized(&finalized);
+    // After an error the library has left that out, and mpirun would call it a failure.
+    if (together_ && finalized == 0) MPI_Finalize();
+  }
+
+  /// With these `gradients`, and in a moment a stall.
+  void Begin(const Json& gradients) {
+    const Json config{{"resilience", {{"stall_after_s", 3}}}, {"gradients", gradients}};
+    ASSERT_EQ(slipway_init(config.dump().c_str()), SLIPWAY_OK) << slipway_error_message();
+    rank_ = slipway_rank();
+  }
+  int Register() {
+    const slipway_tensor tensor{"bias", SLIPWAY_FLOAT32, 1, &kCount, buffer_.data()};
+    const std::vector<char> values(kCount * sizeof(float));
+    buffer_.Fill(values.data(), nullptr);
+    return slipway_register("net", &tensor, 1, 0);
+  }
+  static void End() { EXPECT_EQ(slipway_finalize(), SLIPWAY_OK) << slipway_error_message(); }
+  /// The only team of comm.json, with the report's `bits`. Of rank 0.
+  Json ReportAfterEnd() {
+    End();
+    if (rank_ != 0) return {};
+    std::ifstream file(folder_.path() / "comm.json");
+    const auto report = Json::parse(file);
+    auto team = report["teams"][0];
+    team["bits"] = report["bits"];
+    return team;
+  }
+  void ExpectRefusal(slipway_status status, const std::string& text) {
+    EXPECT_EQ(Register(), status);
+    EXPECT_NE(std::string(slipway_error_message()).find(text), std::string::npos) << slipway_error_message();
+  }
+
+  static constexpr std::int64_t kCount = 100'000;
+
+  TempDirectory folder_;
+  int rank_ = 0;
+  bool together_ = true;  ///< no rank waits for a message that another one does not send
+
+ private:
+  Gpu gpu_;
+  GpuBuffer buffer_{kCount * sizeof(float)};
+};
+
+}  // namespace slipway::test

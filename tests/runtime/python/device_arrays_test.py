@@ -1,0 +1,166 @@
+"""Arrays of a GPU that are known by __cuda_array_interface__ or DLPack alone, on the fake driver of the tests."""
+
+import ctypes
+import os
+import sys
+import types
+
+import numpy as np
+import pytest
+
+from slipway import _arrays
+from slipway.errors import DeviceMemoryError
+
+DRIVER = ctypes.CDLL(os.environ["SLIPWAY_FAKE_DRIVER"], mode=ctypes.RTLD_GLOBAL)
+COUNT = 1000
+
+
+def call(entry, *arguments):
+    assert getattr(DRIVER, entry)(*arguments) == 0, entry
+
+
+@pytest.fixture(scope="module", autouse=True)
+def context():
+    context = ctypes.c_void_p()
+    call("cuInit", 0)
+    call("cuDevicePrimaryCtxRetain", ctypes.byref(context), 0)
+    call("cuCtxSetCurrent", context)
+
+
+class DeviceArray:
+    """As a library of GPU arrays has them. `stream`: on which it works."""
+
+    def __init__(self, values, stream=None):
+        self.shape, self.dtype = values.shape, values.dtype
+        self._pointer = ctypes.c_uint64()
+        call("cuMemAlloc_v2", ctypes.byref(self._pointer), ctypes.c_size_t(max(1, values.nbytes)))
+        self.stream = stream
+        self.set(values)
+
+    @property
+    def __cuda_array_interface__(self):
+        interface = {"shape": self.shape, "typestr": self.dtype.str, "data": (self._pointer.value, False), "version": 3}
+        return interface if self.stream is None else {**interface, "stream": self.stream}
+
+    def set(self, values):
+        call("cuMemcpyHtoD_v2", self._pointer, values.ctypes.data_as(ctypes.c_void_p), ctypes.c_size_t(values.nbytes))
+        call("cuCtxSynchronize")  # the array's stream does not wait for the default one
+
+    def get(self):
+        return read(self)
+
+
+def read(array):
+    interface = array.__cuda_array_interface__
+    values = np.empty(interface["shape"], interface["typestr"])
+    call("cuCtxSynchronize")
+    call("cuMemcpyDtoH_v2", values.ctypes.data_as(ctypes.c_void_p), ctypes.c_uint64(interface["data"][0]),
+         ctypes.c_size_t(values.nbytes))
+    return values
+
+
+def new_stream():
+    stream = ctypes.c_void_p()
+    call("cuStreamCreate", ctypes.byref(stream), 1)  # waits for no other stream by itself
+    return stream.value
+
+
+def mean_of_ranks(job):
+    return (job.size() - 1) / 2
+
+
+def test_an_allreduce_is_made_in_place(job):
+    array = DeviceArray(np.full(COUNT, job.rank(), np.float32), new_stream())
+    job.allreduce(array, "mean")
+    assert np.all(array.get() == mean_of_ranks(job))
+
+
+def test_a_team_is_exchanged(job):
+    arrays = [DeviceArray(np.zeros(COUNT, np.float32), stream) for stream in (new_stream(), None)]
+    team = job.Team("device arrays", arrays)
+    for step in range(3):
+        for array in arrays:
+            array.set(np.full(COUNT, job.rank() + step, np.float32))
+        if step == 1:
+            team.submit_many([1, 0])
+        assert team.gradients()
+        assert all(np.all(array.get() == mean_of_ranks(job) + step) for array in arrays)
+    team.unregister()
+
+
+class Managed(ctypes.Structure):
+    """DLManagedTensor."""
+
+    _fields_ = [("tensor", _arrays._DlTensor), ("context", ctypes.c_void_p), ("deleter", ctypes.c_void_p)]
+
+
+class DlpackArray:
+    """As a library has it that knows DLPack alone."""
+
+    def __init__(self, array, device_type=2):
+        self.array = array
+        self._shape = (ctypes.c_int64 * len(array.shape))(*array.shape)
+        address = array.__cuda_array_interface__["data"][0]
+        self._managed = Managed(_arrays._DlTensor(address, device_type, 0, len(array.shape), 2, 32, 1, self._shape,
+                                                  None, 0), None, None)
+
+    def __dlpack__(self):
+        new = ctypes.pythonapi.PyCapsule_New
+        new.restype, new.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
+        return new(ctypes.addressof(self._managed), b"dltensor", None)
+
+
+def test_an_array_of_dlpack_is_summed_in_place(job):
+    array = DeviceArray(np.full((COUNT, 2), job.rank(), np.float32))
+    job.allreduce(DlpackArray(array), "sum")
+    assert np.all(array.get() == sum(range(job.size())))
+    with pytest.raises(DeviceMemoryError, match="DLPack's type 7"):
+        job.allreduce(DlpackArray(array, device_type=7))
+
+
+def test_gathered_rows_are_new_memory_of_the_gpu(job):
+    array = DeviceArray(np.full((2, 3), job.rank(), np.float32), new_stream())
+    gathered = job.allgather(array)
+    assert [row[0] for row in read(gathered).tolist()] == [rank for rank in range(job.size()) for _ in range(2)]
+
+
+def test_memory_like_that_of_an_array_is_on_its_gpu(job):
+    array = DeviceArray(np.ones((4, 5), np.float64))
+    like = job.alloc_like(array)
+    assert read(like).tolist() == np.zeros((4, 5)).tolist()
+    assert like.__cuda_array_interface__["typestr"] == "<f8"
+
+
+def test_memory_like_that_of_cupy_is_of_cupy(job, monkeypatch):
+    """CuPy is not here: what it would be asked for."""
+    class Device:
+        entered = False
+
+        def __enter__(self):
+            Device.entered = True
+
+        def __exit__(self, *_):
+            pass
+
+    cupy = types.SimpleNamespace(zeros=lambda shape, dtype: ("zeros", shape, dtype, Device.entered))
+    monkeypatch.setitem(sys.modules, "cupy", cupy)
+    array = type("ndarray", (DeviceArray,), {"__module__": "cupy", "device": Device()})(np.zeros(3, np.float32))
+    assert job.alloc_like(array) == ("zeros", (3,), np.dtype("float32"), True)
+
+
+def test_the_current_stream_of_an_array_is_that_of_its_library():
+    array = DeviceArray(np.zeros(3, np.float32))
+    assert _arrays.stream_of(array) == 0
+    array.stream = 1  # the legacy default stream, by its name
+    assert _arrays.stream_of(array) == 0 and _arrays.memory_of(array).stream == 0
+    array.stream = new_stream()
+    assert _arrays.stream_of(array) == array.stream
+
+
+def test_memory_that_the_driver_does_not_know_is_named(job):
+    class Elsewhere:
+        shape, dtype = (3,), np.dtype("float32")
+        __cuda_array_interface__ = {"shape": (3,), "typestr": "<f4", "data": (8, False), "version": 3}
+
+    with pytest.raises(DeviceMemoryError, match="does not know"):
+        job.alloc_like(Elsewhere())
