@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <iterator>
 #include <memory>
 #include <mutex>
@@ -11,6 +12,7 @@
 #include <span>
 #include <utility>
 
+#include "core/clock.h"
 #include "core/error.h"
 #include "core/share_out.h"
 #include "staging/copy/medium.h"
@@ -20,8 +22,9 @@ namespace slipway::staging {
 namespace fs = std::filesystem;
 namespace {
 
-/// Runs the caller's callbacks, one at a time. A thread does not wait for another one's callback: it goes on, and its
-/// next piece comes here again. So callbacks do not become the bottleneck with many small files.
+/// Runs the caller's callbacks, one at a time and at most once a millisecond. A thread does not wait for another one's
+/// callback: it goes on, and its next piece comes here again. So callbacks do not become the bottleneck with many small
+/// files.
 class Reporter {
  public:
   Reporter(const StagingPlan& plan, const StageOptions& options, Bytes done = {})
@@ -33,7 +36,7 @@ class Reporter {
     if (stopped)
       throw Error(ErrorKind::kFailed, "stopped, because another file failed", "see what the error of that file says");
     const std::unique_lock lock(mutex_, std::try_to_lock);
-    if (lock) Report(file);
+    if (lock && IsTime()) Report(file);
   }
   /// The last word on how much was done.
   void Finish() {
@@ -43,6 +46,15 @@ class Reporter {
   std::atomic<bool> stopped{false};
 
  private:
+  /// Small files come so fast that asking after each of them would cost more than their opening.
+  bool IsTime() {
+    constexpr std::chrono::milliseconds kPause(1);
+    const auto now = SystemClock().Steady();
+    if (now < reported_ + kPause) return false;
+    reported_ = now;
+    return true;
+  }
+
   void Report(const SourceFile& file) {
     CheckCancelled(plan_, options_);
     if (options_.progress) options_.progress({Bytes{done_}, plan_.total, file.name.string()});
@@ -52,6 +64,7 @@ class Reporter {
   const StageOptions& options_;
   std::atomic<std::uint64_t> done_;
   std::mutex mutex_;
+  SteadyTime reported_{};
 };
 
 /// How many files are under way at once: more than there are processors, so that none waits for the sources. It costs
