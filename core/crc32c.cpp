@@ -251,6 +251,7 @@ std::uint32_t Crc32c(std::string_view data, std::uint32_t seed) {
 }
 
 std::uint32_t Crc32cCombine(std::uint32_t crc_a, std::uint32_t crc_b, std::uint64_t length_b) {
+  if (crc_a == 0) return crc_b;  // zero stays zero, however far it is shifted
 #if defined(__x86_64__)
   if (HasHardware()) return HardwareShift(crc_a, length_b) ^ crc_b;
 #endif

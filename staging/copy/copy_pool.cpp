@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <iterator>
 #include <memory>
 #include <mutex>
@@ -11,8 +12,10 @@
 #include <span>
 #include <utility>
 
+#include "core/clock.h"
 #include "core/error.h"
 #include "core/share_out.h"
+#include "staging/copy/disk_order.h"
 #include "staging/copy/medium.h"
 #include "staging/copy/own_sums.h"
 
@@ -20,8 +23,9 @@ namespace slipway::staging {
 namespace fs = std::filesystem;
 namespace {
 
-/// Runs the caller's callbacks, one at a time. A thread does not wait for another one's callback: it goes on, and its
-/// next piece comes here again. So callbacks do not become the bottleneck with many small files.
+/// Runs the caller's callbacks, one at a time; for small pieces at most once a millisecond. A thread does not wait for
+/// another one's callback: it goes on, and its next piece comes here again. So callbacks do not become the bottleneck
+/// with many small files.
 class Reporter {
  public:
   Reporter(const StagingPlan& plan, const StageOptions& options, Bytes done = {})
@@ -33,7 +37,7 @@ class Reporter {
     if (stopped)
       throw Error(ErrorKind::kFailed, "stopped, because another file failed", "see what the error of that file says");
     const std::unique_lock lock(mutex_, std::try_to_lock);
-    if (lock) Report(file);
+    if (lock && (!IsSmall(step) || IsTime())) Report(file);
   }
   /// The last word on how much was done.
   void Finish() {
@@ -43,6 +47,16 @@ class Reporter {
   std::atomic<bool> stopped{false};
 
  private:
+  /// Small files come so fast that a report on each would cost as much as to open it: they share one.
+  static bool IsSmall(std::uint64_t step) { return step > 0 && step < (64 << 10); }
+  bool IsTime() {
+    constexpr std::chrono::milliseconds kPause(1);
+    const auto now = SystemClock().Steady();
+    if (now < reported_ + kPause) return false;
+    reported_ = now;
+    return true;
+  }
+
   void Report(const SourceFile& file) {
     CheckCancelled(plan_, options_);
     if (options_.progress) options_.progress({Bytes{done_}, plan_.total, file.name.string()});
@@ -52,19 +66,25 @@ class Reporter {
   const StageOptions& options_;
   std::atomic<std::uint64_t> done_;
   std::mutex mutex_;
+  SteadyTime reported_{};
 };
+
+bool IsOfSmallFiles(const StagingPlan& plan) {
+  constexpr std::uint64_t kSmall = 1 << 20;
+  return plan.total.count / std::max<std::size_t>(1, plan.files.size()) < kSmall;
+}
 
 /// How many files are under way at once: more than there are processors, so that none waits for the sources. It costs
 /// nothing where they are in the page cache. Measured in docs/decisions/0012.
 std::size_t FilesAtOnce(const StagingPlan& plan) {
-  constexpr std::uint64_t kSmall = 1 << 20;
   constexpr std::size_t kManySmall = 64;
   constexpr std::size_t kLarge = 8;
-  const auto mean = plan.total.count / std::max<std::size_t>(1, plan.files.size());
-  return mean < kSmall ? kManySmall : std::max(kLarge, UsableProcessors());
+  return IsOfSmallFiles(plan) ? kManySmall : std::max(kLarge, UsableProcessors());
 }
 
+/// Large files are read in many requests, wherever they lie.
 std::vector<std::size_t> OrderOf(const StagingPlan& plan, const StageOptions& options) {
+  if (options.order.empty() && IsOfSmallFiles(plan)) return DiskOrder(plan.files);
   std::vector<std::size_t> numbers(plan.files.size());
   std::iota(numbers.begin(), numbers.end(), std::size_t{0});
   if (options.order.empty()) return numbers;

@@ -38,7 +38,7 @@ enum class FoldersBelow { kWalked, kLeftOut };
 /// Links to folders are not followed. Slipway's own manifest and index do not count as files.
 ///
 /// Gives each file to `on_file`, in no order, and returns what is left out already.
-/// Cost:   one look at each folder.
+/// Cost:   one look at each folder, many at once (folder_walk.h).
 /// Errors: SystemError for a folder that cannot be read.
 std::vector<LeftOutFile> WalkFolder(const std::filesystem::path& folder, std::optional<DataFormat> wanted,
                                     const OnFolderFile& on_file, FoldersBelow below = FoldersBelow::kWalked);

@@ -6,12 +6,12 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <iterator>
 
 #include "core/crc32c.h"
 #include "core/error.h"
 #include "core/files.h"
 #include "core/lines.h"
+#include "staging/dataset/append_text.h"
 
 namespace slipway::staging {
 namespace {
@@ -19,36 +19,51 @@ namespace {
 constexpr std::string_view kJournalSchema = "slipway.journal/1";
 constexpr std::size_t kCrcDigits = 8;
 
-using Text = std::back_insert_iterator<std::string>;
-
-void AddBody(Text out, const JournalHead& head) {
-  fmt::format_to(out, "{} {:08x} {}", kJournalSchema, head.plan_crc, head.files);
+void AddBody(std::string& line, const JournalHead& head) {
+  line.append(kJournalSchema) += ' ';
+  AppendHex(line, head.plan_crc);
+  AppendNumber(line += ' ', head.files);
 }
-void AddBody(Text out, const JournalStart& start) { fmt::format_to(out, "start {} {}", start.file, start.ctime_ns); }
-void AddBody(Text out, const JournalBlock& block) {
-  fmt::format_to(out, "block {} {} {:08x}", block.file, block.block, block.crc32c);
+void AddBody(std::string& line, const JournalStart& start) {
+  AppendNumber(line += "start ", start.file);
+  AppendNumber(line += ' ', start.ctime_ns);
+}
+void AddBody(std::string& line, const JournalBlock& block) {
+  AppendNumber(line += "block ", block.file);
+  AppendNumber(line += ' ', block.block);
+  AppendHex(line += ' ', block.crc32c);
 }
 
-void AddList(Text out, const std::vector<std::uint32_t>& crcs) {
-  if (crcs.empty()) fmt::format_to(out, "-");
-  for (std::size_t i = 0; i < crcs.size(); ++i) fmt::format_to(out, "{}{:08x}", i == 0 ? "" : ",", crcs[i]);
+void AddList(std::string& line, const std::vector<std::uint32_t>& crcs) {
+  if (crcs.empty()) line += '-';
+  for (std::size_t i = 0; i < crcs.size(); ++i) AppendHex(i == 0 ? line : line += ',', crcs[i]);
 }
 
-void AddDifferences(Text out, const std::vector<std::uint64_t>& offsets) {
-  if (offsets.empty()) fmt::format_to(out, "-");
+void AddDifferences(std::string& line, const std::vector<std::uint64_t>& offsets) {
+  if (offsets.empty()) line += '-';
   std::uint64_t last = 0;
   for (std::size_t i = 0; i < offsets.size(); ++i) {
-    fmt::format_to(out, "{}{}", i == 0 ? "" : ",", offsets[i] - last);
+    AppendNumber(i == 0 ? line : line += ',', offsets[i] - last);
     last = offsets[i];
   }
 }
 
-void AddBody(Text out, const JournalDone& done) {
-  fmt::format_to(out, "done {} {} ", done.file, done.records ? std::to_string(*done.records) : "-");
-  AddList(out, done.crc32c);
-  fmt::format_to(out, " ");
-  AddDifferences(out, done.offsets);
-  fmt::format_to(out, " {}", done.end);
+void AddBody(std::string& line, const JournalDone& done) {
+  AppendNumber(line += "done ", done.file);
+  line += ' ';
+  done.records ? AppendNumber(line, *done.records) : line.push_back('-');
+  AddList(line += ' ', done.crc32c);
+  AddDifferences(line += ' ', done.offsets);
+  AppendNumber(line += ' ', done.end);
+}
+
+/// One line, with its CRC and its newline.
+void AddLine(std::string& text, const JournalEntry& entry) {
+  const auto begin = text.size();
+  std::visit([&](const auto& body) { AddBody(text, body); }, entry);
+  const auto crc = Crc32c(std::string_view(text).substr(begin));
+  AppendHex(text += ' ', crc);
+  text += '\n';
 }
 
 bool ReadBody(LineWords& fields, JournalHead& head) {
@@ -127,8 +142,7 @@ bool IsWorthAWrite(const JournalEntry& entry) {
 
 std::string RenderJournalEntry(const JournalEntry& entry) {
   std::string line;
-  std::visit([&](const auto& body) { AddBody(std::back_inserter(line), body); }, entry);
-  fmt::format_to(std::back_inserter(line), " {:08x}\n", Crc32c(line));
+  AddLine(line, entry);
   return line;
 }
 
@@ -156,10 +170,11 @@ JournalWriter::JournalWriter(std::filesystem::path path, const JournalHead& head
 void JournalWriter::Append(const JournalEntry& entry) {
   constexpr std::size_t kEnough = 4096;
   constexpr auto kMoment = std::chrono::milliseconds(20);
-  const auto line = RenderJournalEntry(entry);
   const std::lock_guard guard(mutex_);
-  waiting_ += line;
-  if (IsWorthAWrite(entry) || waiting_.size() >= kEnough || SystemClock().Steady() - written_ >= kMoment) WriteOut();
+  AddLine(waiting_, entry);
+  const bool is_start = std::holds_alternative<JournalStart>(entry);  // says nothing by itself: it waits for more
+  if (IsWorthAWrite(entry) || waiting_.size() >= kEnough || (!is_start && SystemClock().Steady() - written_ >= kMoment))
+    WriteOut();
 }
 
 void JournalWriter::Flush() {

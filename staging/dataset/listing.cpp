@@ -3,11 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <iterator>
 #include <nlohmann/json.hpp>
 
 #include "core/files.h"
 #include "core/json_fields.h"
+#include "staging/dataset/append_text.h"
 
 namespace slipway::staging {
 namespace {
@@ -32,22 +32,28 @@ void Visit(Visitor& visit, Struct& listing) {
 }
 
 /// By hand, like the manifest: nothing is copied before the listing is there.
-std::string RenderListing(DataFormat format, std::size_t count, const std::function<ListedFile(std::size_t)>& file_at) {
+std::string RenderListing(DataFormat format, std::size_t count, const FillListedFile& fill) {
   constexpr std::size_t kUsualBytes = 80;  // a file
   auto text = fmt::format(R"({{"schema":"{}","format":"{}","files":[)", kListingSchema, WordOf(format));
   text.reserve(text.size() + count * kUsualBytes);
+  ListedFile file;
   for (std::size_t i = 0; i < count; ++i) {
-    const auto file = file_at(i);
-    fmt::format_to(std::back_inserter(text), R"({}{{"path":{},"bytes":{},"records":{}}})",
-                   text.back() == '[' ? "" : ",", Json(file.path).dump(), file.bytes.count,
-                   file.records ? std::to_string(*file.records) : "null");
+    fill(i, file);
+    text += i == 0 ? R"({"path":)" : R"(,{"path":)";
+    AppendQuoted(text, file.path);
+    text += R"(,"bytes":)";
+    AppendNumber(text, file.bytes.count);
+    text += R"(,"records":)";
+    AppendNumberOrNull(text, file.records);
+    text += '}';
   }
   text += "]}\n";
   return text;
 }
 
 std::string RenderListing(const Listing& listing) {
-  return RenderListing(listing.format, listing.files.size(), [&](std::size_t i) { return listing.files[i]; });
+  return RenderListing(listing.format, listing.files.size(),
+                       [&](std::size_t i, ListedFile& file) { file = listing.files[i]; });
 }
 
 Listing ParseListing(std::string_view text, const fs::path& name) {

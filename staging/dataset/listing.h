@@ -37,8 +37,10 @@ struct Listing {
 };
 
 std::string RenderListing(const Listing& listing);
+/// Sets all members of `file` to those of file `i`. `file` holds those of the file before, with their memory.
+using FillListedFile = std::function<void(std::size_t i, ListedFile& file)>;
 /// Of `count` files, each asked for once and in order: there may be too many for a second list.
-std::string RenderListing(DataFormat format, std::size_t count, const std::function<ListedFile(std::size_t)>& file_at);
+std::string RenderListing(DataFormat format, std::size_t count, const FillListedFile& fill);
 /// Errors: Error(kEnvironment) calling the text `name`: it is broken, or a path leaves the directory.
 Listing ParseListing(std::string_view text, const std::filesystem::path& name);
 

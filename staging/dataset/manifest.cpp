@@ -6,13 +6,13 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <iterator>
 #include <nlohmann/json.hpp>
 #include <utility>
 
 #include "core/error.h"
 #include "core/files.h"
 #include "core/json_fields.h"
+#include "staging/dataset/append_text.h"
 
 namespace slipway::staging {
 template <class Visitor, MaybeConst<ManifestIndex> Struct>
@@ -51,37 +51,35 @@ constexpr std::string_view kManifestSchema = "slipway.manifest/1";
 
 Json OrNull(const std::optional<std::uint64_t>& number) { return number ? Json(*number) : Json(nullptr); }
 
-using Text = std::back_insert_iterator<std::string>;
-
-std::string Number(const std::optional<std::uint64_t>& number) { return number ? std::to_string(*number) : "null"; }
-
 constexpr std::string_view kFilesFollow = R"(,"files":[)";
 constexpr std::string_view kCrcsFollow = R"(,"crc32c":[)";
 
-/// As JSON. Most names need no more than the quotes.
-void AddQuoted(Text out, const std::string& text) {
-  const auto is_plain = [](char c) { return c >= ' ' && c <= '~' && c != '"' && c != '\\'; };
-  std::ranges::all_of(text, is_plain) ? fmt::format_to(out, R"("{}")", text)
-                                      : fmt::format_to(out, "{}", Json(text).dump());
-}
-
 /// What tells a file from others: all but the count of its records and its CRCs.
-void AddIdentity(Text out, const ManifestFile& file) {
-  fmt::format_to(out, R"({{"path":)");
-  AddQuoted(out, file.path);
-  fmt::format_to(out, R"(,"bytes":{},"source":)", file.bytes.count);
-  AddQuoted(out, file.source);
-  fmt::format_to(out, R"(,"mtime_ns":{},"inode":{},"records":)", file.mtime_ns, file.inode);
+void AddIdentity(std::string& text, const ManifestFile& file) {
+  text += R"({"path":)";
+  AppendQuoted(text, file.path);
+  text += R"(,"bytes":)";
+  AppendNumber(text, file.bytes.count);
+  text += R"(,"source":)";
+  AppendQuoted(text, file.source);
+  text += R"(,"mtime_ns":)";
+  AppendNumber(text, file.mtime_ns);
+  text += R"(,"inode":)";
+  AppendNumber(text, file.inode);
+  text += R"(,"records":)";
 }
 
 /// By hand: a tree of JSON values for 100,000 files takes longer than to copy some of them.
-void AddFile(Text out, const ManifestFile& file) {
-  AddIdentity(out, file);
-  fmt::format_to(out, "{}{}", Number(file.records), kCrcsFollow);
+void AddFile(std::string& text, const ManifestFile& file) {
+  AddIdentity(text, file);
+  AppendNumberOrNull(text, file.records);
+  text += kCrcsFollow;
   for (std::size_t i = 0; i < file.crc32c.size(); ++i) {
-    fmt::format_to(out, R"({}"{:08x}")", i == 0 ? "" : ",", file.crc32c[i]);
+    text += i == 0 ? R"(")" : R"(,")";
+    AppendHex(text, file.crc32c[i]);
+    text += '"';
   }
-  fmt::format_to(out, "]}}");
+  text += "]}";
 }
 
 const DocumentName kManifestDocument{"the manifest", ErrorKind::kEnvironment};
@@ -105,19 +103,8 @@ std::optional<std::uint64_t> Manifest::TotalRecords() const {
 
 namespace {
 
-/// What all files are together.
-struct Totals {
-  Bytes bytes;
-  std::optional<std::uint64_t> records = 0;  ///< nothing when one file has no count
-
-  void Add(const ManifestFile& file) {
-    bytes.count += file.bytes.count;
-    records = records && file.records ? std::optional(*records + *file.records) : std::nullopt;
-  }
-};
-
 /// Up to the first file.
-std::string RenderHead(const Manifest& manifest, const Totals& totals) {
+std::string RenderHead(const Manifest& manifest, const ManifestTotals& totals) {
   const Json head = {
       {"schema", kManifestSchema},         {"name", manifest.name},       {"format", WordOf(manifest.format)},
       {"verify", WordOf(manifest.verify)}, {"created", manifest.created}, {"generation", manifest.generation},
@@ -135,21 +122,21 @@ std::string RenderManifest(const Manifest& manifest) {
   auto text = RenderHead(manifest, {manifest.TotalBytes(), manifest.TotalRecords()});
   for (const auto& file : manifest.files) {
     if (text.back() != '[') text += ',';
-    AddFile(std::back_inserter(text), file);
+    AddFile(text, file);
   }
   return text.append(kManifestEnd);
 }
 
-void WriteManifest(const std::filesystem::path& path, const Manifest& head, std::size_t count,
-                   const std::function<ManifestFile(std::size_t)>& file_at) {
+void WriteManifest(const std::filesystem::path& path, const Manifest& head, const ManifestTotals& totals,
+                   std::size_t count, const FillManifestFile& fill) {
   constexpr std::size_t kPiece = 1 << 16;
-  Totals totals;
-  for (std::size_t i = 0; i < count; ++i) totals.Add(file_at(i));
   DurableFile file(path);
   auto text = RenderHead(head, totals);
+  ManifestFile entry;
   for (std::size_t i = 0; i < count; ++i) {
     if (i > 0) text += ',';
-    AddFile(std::back_inserter(text), file_at(i));
+    fill(i, entry);
+    AddFile(text, entry);
     if (text.size() < kPiece) continue;
     file.Write(text);
     text.clear();
@@ -249,21 +236,23 @@ bool TakeCrcs(TextInPieces& text) {
 
 bool TakeFile(TextInPieces& text, const ManifestFile& file, std::string& memory) {
   memory.clear();
-  AddIdentity(std::back_inserter(memory), file);
+  AddIdentity(memory, file);
   return text.Take(memory) && TakeCount(text) && text.Take(kCrcsFollow) && TakeCrcs(text) && text.Take("}");
 }
 
 }  // namespace
 
 std::optional<FoundManifest> FindManifestOf(const std::filesystem::path& path, const Manifest& head, std::size_t count,
-                                            const std::function<ManifestFile(std::size_t)>& file_at) {
+                                            const FillManifestFile& fill) {
   std::error_code error;
   if (!std::filesystem::exists(path, error)) return {};
   TextInPieces text(path);
   auto found = TakeHead(text, head);
   std::string memory;
+  ManifestFile entry;
   for (std::size_t i = 0; found && i < count; ++i) {
-    if ((i > 0 && !text.Take(",")) || !TakeFile(text, file_at(i), memory)) found.reset();
+    fill(i, entry);
+    if ((i > 0 && !text.Take(",")) || !TakeFile(text, entry, memory)) found.reset();
   }
   return found && text.Take(kManifestEnd) && text.AtEnd() ? found : std::nullopt;
 }

@@ -59,12 +59,21 @@ struct Manifest {
 
 std::string RenderManifest(const Manifest& manifest);
 
-/// Writes manifest.json durably, without a second list of the files: there may be 100,000s of them.
-/// `head`: a manifest without files. `file_at` is called twice for each of the `count` files, in order.
-void WriteManifest(const std::filesystem::path& path, const Manifest& head, std::size_t count,
-                   const std::function<ManifestFile(std::size_t)>& file_at);
+/// What all files are together.
+struct ManifestTotals {
+  Bytes bytes;
+  std::optional<std::uint64_t> records;  ///< nothing when one file has no count
+};
 
-/// Whether the manifest at `path` is one of `head` and of the `count` files that `file_at` gives. `created` and `index`
+/// Sets all members of `file` to those of file `i`. `file` holds those of the file before, with their memory.
+using FillManifestFile = std::function<void(std::size_t i, ManifestFile& file)>;
+
+/// Writes manifest.json durably, without a second list of the files: there may be 100,000s of them.
+/// `head`: a manifest without files. `fill` is called for each of the `count` files, in order.
+void WriteManifest(const std::filesystem::path& path, const Manifest& head, const ManifestTotals& totals,
+                   std::size_t count, const FillManifestFile& fill);
+
+/// Whether the manifest at `path` is one of `head` and of the `count` files that `fill` gives. `created` and `index`
 /// of `head` are not compared, nor `crc32c` and `records` of the files. The file is read piece by piece.
 /// Result: the index that the manifest names, which may be none. Nothing for another, a damaged or a missing manifest.
 /// Errors: SystemError when it cannot be read.
@@ -72,7 +81,7 @@ struct FoundManifest {
   std::optional<ManifestIndex> index;
 };
 std::optional<FoundManifest> FindManifestOf(const std::filesystem::path& path, const Manifest& head, std::size_t count,
-                                            const std::function<ManifestFile(std::size_t)>& file_at);
+                                            const FillManifestFile& fill);
 /// Errors: Error(kEnvironment) saying what is wrong with the text.
 Manifest ParseManifest(std::string_view text);
 

@@ -2,10 +2,21 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "core/utf8_character.h"
 
 namespace slipway::staging {
+namespace {
+
+bool IsAscii(std::string_view text) {
+  return std::ranges::all_of(text, [](char c) { return static_cast<unsigned char>(c) < 0x80; });
+}
+
+}  // namespace
+
 std::string Utf8Name(std::string_view bytes) {
+  if (IsAscii(bytes)) return std::string(bytes);
   std::string text;
   while (!bytes.empty()) {
     const auto length = Utf8CharacterLength(bytes);
@@ -17,6 +28,10 @@ std::string Utf8Name(std::string_view bytes) {
     bytes.remove_prefix(length == 0 ? 1 : length);
   }
   return text;
+}
+
+void MakeUtf8Name(std::string& name) {
+  if (!IsAscii(name)) name = Utf8Name(name);
 }
 
 }  // namespace slipway::staging

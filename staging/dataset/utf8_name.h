@@ -8,5 +8,7 @@ namespace slipway::staging {
 
 /// `bytes` with every byte that is not part of valid UTF-8 as "%XX". Valid UTF-8 stays as it is, '%' and newlines too.
 std::string Utf8Name(std::string_view bytes);
+/// The same in place: without a copy where all is ASCII.
+void MakeUtf8Name(std::string& name);
 
 }  // namespace slipway::staging

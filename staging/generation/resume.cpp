@@ -5,6 +5,7 @@
 #include <iterator>
 
 #include "core/crc32c.h"
+#include "staging/dataset/append_text.h"
 
 namespace slipway::staging {
 namespace {
@@ -12,10 +13,14 @@ namespace {
 /// Over everything that tells one plan's files from another's: a generation's name alone is no proof.
 std::uint32_t CrcOf(const StagingPlan& plan) {
   std::uint32_t crc = Crc32c(fmt::format("{} {}", WordOf(plan.request.format), plan.generation));
+  std::string text;
   for (const auto& file : plan.files) {
-    crc = Crc32c(fmt::format("{}\n{}\n{} {} {}\n", file.path.native(), file.name.native(), file.size.count,
-                             file.mtime_ns, file.inode),
-                 crc);
+    text = file.path.native();
+    text.append("\n").append(file.name.native()) += '\n';
+    AppendNumber(text, file.size.count);
+    AppendNumber(text += ' ', file.mtime_ns);
+    AppendNumber(text += ' ', file.inode);
+    crc = Crc32c(text += '\n', crc);
   }
   return crc;
 }

@@ -117,9 +117,11 @@ void Link(const SourceFile& file, const fs::path& link) {
 /// The directories of all files, each asked for once.
 void MakeTree(const StagingPlan& plan, const fs::path& directory) {
   std::unordered_set<std::string_view> made;
+  std::string_view last = "/";  // of files that are sorted by name, most lie where the one before does
   for (const auto& file : plan.files) {
     const std::string_view name = file.name.native();
     const auto parent = name.substr(0, name.rfind('/') + 1);
+    if (parent == std::exchange(last, parent)) continue;
     if (made.insert(parent).second) MakeDirectories(directory / parent);
   }
 }
@@ -152,8 +154,21 @@ Filled CopyFiles(const StagingPlan& plan, const PrivateDirectory& directory, con
 }
 
 /// What the plan says of a file.
-ManifestFile EntryFor(const SourceFile& file) {
-  return {file.name.string(), file.size, Utf8Name(file.path.native()), file.mtime_ns, file.inode, {}, {}};
+void FillEntry(const SourceFile& file, ManifestFile& entry) {
+  entry.path = file.name.native();
+  entry.bytes = file.size;
+  entry.source = file.path.native();
+  MakeUtf8Name(entry.source);
+  entry.mtime_ns = file.mtime_ns;
+  entry.inode = file.inode;
+}
+
+ManifestTotals TotalsOf(const std::vector<CopiedFile>& copied, Bytes total) {
+  ManifestTotals totals{total, 0};
+  for (const auto& file : copied) {
+    totals.records = totals.records && file.records ? std::optional(*totals.records + *file.records) : std::nullopt;
+  }
+  return totals;
 }
 
 /// Without the files.
@@ -171,12 +186,12 @@ void WriteManifestOf(const StagingPlan& plan, const std::vector<CopiedFile>& cop
                      const fs::path& directory) {
   auto head = ManifestHeadFor(plan);
   head.index = std::move(index);
-  WriteManifest(directory / kManifestName, head, plan.files.size(), [&](std::size_t i) {
-    auto entry = EntryFor(plan.files[i]);
-    entry.crc32c = copied[i].crc32c;
-    entry.records = copied[i].records;
-    return entry;
-  });
+  WriteManifest(directory / kManifestName, head, TotalsOf(copied, plan.total), plan.files.size(),
+                [&](std::size_t i, ManifestFile& entry) {
+                  FillEntry(plan.files[i], entry);
+                  entry.crc32c = copied[i].crc32c;
+                  entry.records = copied[i].records;
+                });
 }
 
 /// Where the records begin fell out of the check. Nothing where the format has no records, or nothing was checked.
@@ -281,7 +296,7 @@ bool HasIndex(const FoundManifest& manifest, const fs::path& directory) {
 /// Exactly the plan's files in the plan's generation. A damaged one is none: the generation is staged again.
 bool HasManifest(const StagingPlan& plan, const fs::path& directory) {
   const auto found = FindManifestOf(directory / kManifestName, ManifestHeadFor(plan), plan.files.size(),
-                                    [&](std::size_t i) { return EntryFor(plan.files[i]); });
+                                    [&](std::size_t i, ManifestFile& entry) { FillEntry(plan.files[i], entry); });
   return found && HasIndex(*found, directory);
 }
 

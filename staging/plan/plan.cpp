@@ -51,8 +51,11 @@ std::uint64_t SpaceOfFile(const SourceFile& file) {
 /// Text and not paths: comparing paths component by component would cost more than the rest of the plan.
 std::uint64_t DirectoriesIn(const std::vector<SourceFile>& files) {
   std::unordered_set<std::string_view> directories;
+  std::string_view last;
   for (const auto& file : files) {
     std::string_view name = file.name.native();
+    const auto folder = name.substr(0, name.rfind('/') + 1);
+    if (folder == std::exchange(last, folder)) continue;
     for (auto slash = name.rfind('/'); slash != name.npos; slash = name.rfind('/')) {
       name = name.substr(0, slash);
       if (!directories.insert(name).second) break;

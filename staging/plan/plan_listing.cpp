@@ -3,9 +3,11 @@
 namespace slipway::staging {
 
 std::string RenderListingOf(const StagingPlan& plan) {
-  return RenderListing(plan.request.format, plan.files.size(), [&](std::size_t i) {
+  return RenderListing(plan.request.format, plan.files.size(), [&](std::size_t i, ListedFile& listed) {
     const auto& file = plan.files[i];
-    return ListedFile{file.name.string(), file.size, file.records};
+    listed.path = file.name.native();
+    listed.bytes = file.size;
+    listed.records = file.records;
   });
 }
 

@@ -76,18 +76,18 @@ void CheckKind(const std::string& path, mode_t mode) {
 }
 
 /// The bits speak for the owner whatever lists of rights say; for others the kernel must be asked.
-void CheckReadable(const std::string& path, const SourceState& state) {
-  if (state.owner == ::geteuid() && (state.mode & S_IRUSR) != 0) return;
+void CheckReadable(const std::string& path, const SourceState& state, uid_t self) {
+  if (state.owner == self && (state.mode & S_IRUSR) != 0) return;
   if (::faccessat(AT_FDCWD, path.c_str(), R_OK, AT_EACCESS) != 0) {
     ThrowErrno(fmt::format("cannot read '{}'", path), "ask its owner for read permission");
   }
 }
 
-/// Completes a file whose path and name are known.
-void Describe(SourceFile& file, const std::string& path) {
+/// Completes a file whose path and name are known. `self`: who is to read it.
+void Describe(SourceFile& file, const std::string& path, uid_t self) {
   const auto state = StatSource(path);
   CheckKind(path, state.mode);
-  CheckReadable(path, state);
+  CheckReadable(path, state, self);
   file.size = state.size;
   file.mtime_ns = state.mtime_ns;
   file.inode = state.inode;
@@ -115,6 +115,14 @@ bool ComesBefore(std::string_view a, std::string_view b) {
   return rank(*at_a) < rank(*at_b);
 }
 
+/// Folders are walked in the order of names, so the files mostly come sorted.
+void SortByName(std::vector<SourceFile>& files) {
+  const auto comes_before = [](const SourceFile& a, const SourceFile& b) {
+    return ComesBefore(a.name.native(), b.name.native());
+  };
+  if (!std::is_sorted(files.begin(), files.end(), comes_before)) std::sort(files.begin(), files.end(), comes_before);
+}
+
 /// What is known of a file that was found and has not been looked at, besides its path and name.
 struct Finding {
   const fs::path* tree = nullptr;  ///< where a link must stay; nullptr: it may lead anywhere
@@ -129,6 +137,7 @@ ListedSources DescribeAll(std::vector<SourceFile> files, const std::vector<Findi
   constexpr std::size_t kAtOnce = 32;
   constexpr std::size_t kWorthAThread = 64;
   std::vector<char> is_wanted(files.size(), 1);
+  const auto self = ::geteuid();
   std::atomic<bool> stopped{false};
   ShareOut(files.size(), std::min(kAtOnce, files.size() / kWorthAThread + 1), stopped, [&]() -> Worker {
     return [&](std::size_t i) {
@@ -136,7 +145,7 @@ ListedSources DescribeAll(std::vector<SourceFile> files, const std::vector<Findi
       is_wanted[i] = HoldsWanted(file, format);
       if (is_wanted[i] == 0) return;
       if (findings[i].tree != nullptr) CheckLink(file.path, *findings[i].tree);
-      Describe(files[i], file.path);
+      Describe(files[i], file.path, self);
     };
   });
   ListedSources listed;
@@ -172,8 +181,7 @@ class SourceSearch {
     listed.left_out.insert(listed.left_out.end(), left_out_.begin(), left_out_.end());
     std::ranges::sort(listed.left_out, {}, &LeftOutFile::path);
     RequireFiles(listed);
-    std::sort(listed.files.begin(), listed.files.end(),
-              [](const auto& a, const auto& b) { return ComesBefore(a.name.native(), b.name.native()); });
+    SortByName(listed.files);
     CheckUnique(listed.files);
     return listed;
   }
