@@ -43,8 +43,8 @@ std::size_t BytesOfBucket(const JoinedBucket& bucket) {
 std::unique_ptr<MpiTensors> MpiTensors::Make(const DevicePlace& place, std::span<const TensorInfo> tensors,
                                              slipway_op op, Group& group) {
   RequireKnownToMpi(tensors, op);
-  OnAllRanks(group.communicator(), [&] { RequireQuotient(place, op); });
   auto ranks = MpiRanks::Connect(place, group.communicator());
+  OnAllRanks(group.communicator(), [&] { RequireQuotient(place, op); });
   std::unique_ptr<MpiTensors> made;
   OnAllRanks(group.communicator(), [&] { made.reset(new MpiTensors(place, tensors, op, group, std::move(ranks))); });
   return made;

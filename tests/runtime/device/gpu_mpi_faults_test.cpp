@@ -106,6 +106,13 @@ TEST_F(GpuMpiJob, WrongSumsAreRefused) {
   ExpectRefusal(SLIPWAY_ERROR_DEVICE, "gives wrong sums of it: set gpu_exchange to auto");
 }
 
+/// As AMD's GPUs.
+TEST_F(GpuMpiJob, AMeanNeedsAGpuThatCanDivide) {
+  if (RankOfLauncher() == 1) fake_gpu_fail_call("cuModuleLoadData", 1, kNotSupported);
+  Begin({{"gpu_exchange", "mpi"}});
+  ExpectRefusal(SLIPWAY_ERROR_DEVICE, "rank 1: MPI gives sums, and this GPU cannot run the kernel");
+}
+
 TEST_F(GpuMpiJob, CanonicalBitsAreRefused) {
   Begin({{"gpu_exchange", "mpi"}, {"deterministic", "canonical"}});
   ExpectRefusal(SLIPWAY_ERROR_ARGUMENT, "not with deterministic: canonical");
