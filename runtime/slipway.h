@@ -157,15 +157,15 @@ SLIPWAY_API int slipway_alloc_on_device(int64_t bytes, int device, void** memory
  */
 SLIPWAY_API int slipway_adopt(void* memory, int64_t bytes, int descriptor);
 /**
- * Lends PyTorch memory of slipway_alloc: a tensor of exactly `bytes` bytes may be made in it, by a thread that has called
- * slipway_torch_lending(1). *lent is 0 where this cannot be: the memory is not shared, PyTorch is not loaded or calls
- * malloc in another way than is known, or SLIPWAY_TORCH_MEMORY is 0. Children made by fork() get none of it. Since 0.1.0.
- * Local, any thread.
+ * Lends PyTorch memory of slipway_alloc: a tensor of exactly `bytes` bytes may be made in it, by a thread that has
+ * called slipway_torch_lending(1). *lent is 0 where this cannot be: the memory is not shared, PyTorch is not loaded or
+ * calls malloc in another way than is known, or SLIPWAY_TORCH_MEMORY is 0. Children made by fork() get none of it. Since
+ * 0.1.0. Local, any thread.
  */
 SLIPWAY_API int slipway_torch_lend(void* memory, int64_t bytes, int* lent);
 /** Ends a loan; *taken is 0 while a tensor lies in the memory: try again, and do not free it. Local, any thread. */
 SLIPWAY_API int slipway_torch_take_back(void* memory, int* taken);
-/** Whether new tensors of the calling thread may be made in what was lent: 1 or 0, as at the start. Local, any thread. */
+/** Whether new tensors of the calling thread may be made in what was lent: 1, or 0 as at the start. Any thread. */
 SLIPWAY_API void slipway_torch_lending(int on);
 /**
  * Frees memory of slipway_alloc and slipway_alloc_on_device, or gives up what slipway_adopt took; NULL is allowed. No
