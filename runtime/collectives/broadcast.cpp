@@ -71,6 +71,7 @@ void Broadcast(void* data, std::size_t bytes, int root, PointToPoint& members) {
   Ring ring{{}, tree.place()};
   for (int place = 0; place < members.size(); ++place) ring.members.push_back(tree.MemberOf(place));
   RingAllgather(static_cast<char*>(data), slices, 1, ring, members);
+  Barrier(members);
 }
 
 void Barrier(PointToPoint& members) {

@@ -9,8 +9,9 @@ namespace slipway::runtime {
 
 /// Copies `bytes` bytes of member `root` to all.
 /// - Up to kLargestTreeMessage: along a binomial tree, log2 P steps, rounded up.
-/// - Above it: slices are scattered along the tree and gathered around the ring. P-1 steps more; no member sends more
-///   than 2N.
+/// - Above it: slices are scattered along the tree and gathered around the ring, and a barrier ends it. P-1 and log2 P
+///   steps more; no member sends more than 2N. MPI moves large messages while both ends are in it: without the barrier
+///   a member that returns and waits outside of MPI may hold the others up.
 ///
 /// Source: Thakur, Rabenseifner, Gropp 2005, section 3.
 inline constexpr std::size_t kLargestTreeMessage = 256 * 1024;

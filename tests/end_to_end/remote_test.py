@@ -160,9 +160,12 @@ class Here:
         return self.login.home / "work place"
 
     def disconnect(self):
-        for path in self.runtime.glob("slipway-*"):
+        """Ends all shared connections; ssh removes their sockets a moment later."""
+        sockets = [*self.runtime.glob("slipway-*"), *self.folder.glob("mine-*")]
+        for path in sockets:
             subprocess.run([self.bin / "ssh", "-o", f"ControlPath={path}", "-O", "exit", "cluster"],
                            env=self.environment, capture_output=True)
+        wait_for(lambda: not any(path.exists() for path in sockets), 20, "the end of the connections")
 
 
 @pytest.fixture
@@ -231,9 +234,6 @@ def test_the_user_s_own_shared_connection_is_used(here):
     here.settings(ControlMaster="auto", ControlPath=here.folder / "mine-%C", ControlPersist="30")
     here.slipway("ls")
     assert list(here.folder.glob("mine-*")) and not list(here.runtime.glob("slipway-*"))
-    for path in here.folder.glob("mine-*"):
-        subprocess.run([here.bin / "ssh", "-o", f"ControlPath={path}", "-O", "exit", "cluster"], env=here.environment,
-                       capture_output=True)
 
 
 def test_files_that_are_ignored_stay_here(here):

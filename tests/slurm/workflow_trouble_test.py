@@ -321,9 +321,14 @@ class Full(Flow):
 class Accounts(Flow):
     OPTIONS = ("--nodes", "2", "--accounting", "--conf", "AccountingStorageEnforce=associations,limits")
 
+    def open_account(self, account, *limits):
+        self.on_node("sacctmgr", "-i", "add", "account", account)
+        self.on_node("sacctmgr", "-i", "add", "user", support.ORDINARY_USER, f"account={account}", *limits)
+        known = f"Account={account} UserName={support.ORDINARY_USER}"
+        support.wait_for(lambda: known in self.bed.client("scontrol", "show", "assoc_mgr", "flags=assoc").stdout, 30, known)
+
     def test_a_limit_of_the_user_lets_the_rest_wait(self):
-        self.on_node("sacctmgr", "-i", "add", "account", "physics")
-        self.on_node("sacctmgr", "-i", "add", "user", support.ORDINARY_USER, "account=physics", "MaxSubmitJobs=2")
+        self.open_account("physics", "MaxSubmitJobs=2")
         self.program_of_steps("")
         self.flow({f"s{i}": {"command": [str(i)], "after": [f"s{i - 1}"] if i else []} for i in range(4)},
                   defaults={"engine": "slurm", "slurm": {"account": "physics"}})
@@ -333,13 +338,13 @@ class Accounts(Flow):
         self.assertEqual(self.ran(), {f"s{i}": 1 for i in range(4)})
 
     def test_a_job_beyond_a_limit_of_one_job_ends_the_submission(self):
-        self.on_node("sacctmgr", "-i", "add", "account", "biology")
-        self.on_node("sacctmgr", "-i", "add", "qos", "small", "flags=DenyOnLimit", "MaxTRESPerJob=cpu=1", "MaxWall=60")
-        self.on_node("sacctmgr", "-i", "add", "user", support.ORDINARY_USER, "account=biology", "qos=normal,small")
+        self.on_node("sacctmgr", "-i", "modify", "qos", "normal", "set", "flags=DenyOnLimit", "MaxTRESPerJob=cpu=1",
+                     "MaxWall=10")
+        self.open_account("history")
         self.program_of_steps("")
-        slurm = {"account": "biology", "qos": "small"}
+        slurm = {"account": "history"}
         for name, more, what in (("wide", {"resources": {"cpus": 2}}, "1 node with 2 cores"),
-                                 ("long", {"time_limit": "90m"}, "a time limit of 1h31m")):
+                                 ("long", {"time_limit": "20m"}, "a time limit of 21m00s")):
             with self.subTest(name):
                 self.flow({"first": {"command": ["0"], "slurm": slurm},
                            name: {"command": ["1", name], "after": ["first"], "slurm": slurm, **more}})

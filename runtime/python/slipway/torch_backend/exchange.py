@@ -129,9 +129,6 @@ class Exchange:
         one[0].name, one[0].dtype, one[0].ndim = b"tensor", BYTES, 1
         one[0].shape, one[0].data = shape, self._address(tensor)
         self._call("slipway_broadcast", one, 1, root)
-        # MPI moves large messages while both ends are in it: a rank that went on to wait for something else would hold
-        # the others up. What is this small needs no such help.
-        self.allgather(torch.zeros(1), torch.zeros(self.size), [1] * self.size)
 
     def barrier(self):
         self._call("slipway_barrier")
