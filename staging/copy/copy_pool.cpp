@@ -22,9 +22,9 @@ namespace slipway::staging {
 namespace fs = std::filesystem;
 namespace {
 
-/// Runs the caller's callbacks, one at a time and at most once a millisecond. A thread does not wait for another one's
-/// callback: it goes on, and its next piece comes here again. So callbacks do not become the bottleneck with many small
-/// files.
+/// Runs the caller's callbacks, one at a time; for small pieces at most once a millisecond. A thread does not wait for
+/// another one's callback: it goes on, and its next piece comes here again. So callbacks do not become the bottleneck
+/// with many small files.
 class Reporter {
  public:
   Reporter(const StagingPlan& plan, const StageOptions& options, Bytes done = {})
@@ -36,7 +36,7 @@ class Reporter {
     if (stopped)
       throw Error(ErrorKind::kFailed, "stopped, because another file failed", "see what the error of that file says");
     const std::unique_lock lock(mutex_, std::try_to_lock);
-    if (lock && IsTime()) Report(file);
+    if (lock && (!IsSmall(step) || IsTime())) Report(file);
   }
   /// The last word on how much was done.
   void Finish() {
@@ -46,7 +46,8 @@ class Reporter {
   std::atomic<bool> stopped{false};
 
  private:
-  /// Small files come so fast that asking after each of them would cost more than their opening.
+  /// Small files come so fast that a report on each would cost as much as to open it: they share one.
+  static bool IsSmall(std::uint64_t step) { return step > 0 && step < (64 << 10); }
   bool IsTime() {
     constexpr std::chrono::milliseconds kPause(1);
     const auto now = SystemClock().Steady();
