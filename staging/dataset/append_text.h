@@ -25,9 +25,9 @@ inline void AppendNumberOrNull(std::string& text, const std::optional<std::uint6
 }
 
 /// 8 digits.
-void AppendHex(std::string& text, std::uint32_t number);
-
-/// As a string of JSON. `value` is UTF-8.
-void AppendQuoted(std::string& text, std::string_view value);
+inline void AppendHex(std::string& text, std::uint32_t number) {
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  for (int shift = 28; shift >= 0; shift -= 4) text += kDigits[(number >> shift) & 0xf];
+}
 
 }  // namespace slipway::staging

@@ -8,6 +8,7 @@
 #include "core/files.h"
 #include "core/json_fields.h"
 #include "staging/dataset/append_text.h"
+#include "staging/dataset/utf8_name.h"
 
 namespace slipway::staging {
 namespace {

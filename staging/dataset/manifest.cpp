@@ -13,6 +13,7 @@
 #include "core/files.h"
 #include "core/json_fields.h"
 #include "staging/dataset/append_text.h"
+#include "staging/dataset/utf8_name.h"
 
 namespace slipway::staging {
 template <class Visitor, MaybeConst<ManifestIndex> Struct>

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 
 #include "core/utf8_character.h"
 
@@ -32,6 +33,18 @@ std::string Utf8Name(std::string_view bytes) {
 
 void MakeUtf8Name(std::string& name) {
   if (!IsAscii(name)) name = Utf8Name(name);
+}
+
+/// Most names need no more than the quotes.
+void AppendQuoted(std::string& text, std::string_view name) {
+  const auto is_plain = [](char c) { return c >= ' ' && c <= '~' && c != '"' && c != '\\'; };
+  if (!std::ranges::all_of(name, is_plain)) {
+    text += nlohmann::json(name).dump();
+    return;
+  }
+  text += '"';
+  text += name;
+  text += '"';
 }
 
 }  // namespace slipway::staging

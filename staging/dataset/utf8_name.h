@@ -11,4 +11,7 @@ std::string Utf8Name(std::string_view bytes);
 /// The same in place: without a copy where all is ASCII.
 void MakeUtf8Name(std::string& name);
 
+/// Appends a name that is UTF-8 as a string of JSON.
+void AppendQuoted(std::string& text, std::string_view name);
+
 }  // namespace slipway::staging
