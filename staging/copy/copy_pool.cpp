@@ -15,7 +15,6 @@
 #include "core/clock.h"
 #include "core/error.h"
 #include "core/share_out.h"
-#include "staging/copy/disk_order.h"
 #include "staging/copy/medium.h"
 #include "staging/copy/own_sums.h"
 
@@ -69,22 +68,17 @@ class Reporter {
   SteadyTime reported_{};
 };
 
-bool IsOfSmallFiles(const StagingPlan& plan) {
-  constexpr std::uint64_t kSmall = 1 << 20;
-  return plan.total.count / std::max<std::size_t>(1, plan.files.size()) < kSmall;
-}
-
 /// How many files are under way at once: more than there are processors, so that none waits for the sources. It costs
 /// nothing where they are in the page cache. Measured in docs/decisions/0012.
 std::size_t FilesAtOnce(const StagingPlan& plan) {
+  constexpr std::uint64_t kSmall = 1 << 20;
   constexpr std::size_t kManySmall = 64;
   constexpr std::size_t kLarge = 8;
-  return IsOfSmallFiles(plan) ? kManySmall : std::max(kLarge, UsableProcessors());
+  const auto mean = plan.total.count / std::max<std::size_t>(1, plan.files.size());
+  return mean < kSmall ? kManySmall : std::max(kLarge, UsableProcessors());
 }
 
-/// Large files are read in many requests, wherever they lie.
 std::vector<std::size_t> OrderOf(const StagingPlan& plan, const StageOptions& options) {
-  if (options.order.empty() && IsOfSmallFiles(plan)) return DiskOrder(plan.files);
   std::vector<std::size_t> numbers(plan.files.size());
   std::iota(numbers.begin(), numbers.end(), std::size_t{0});
   if (options.order.empty()) return numbers;
