@@ -86,7 +86,7 @@ function(slipway_compile target how)
   endif()
   # Sources that are compiled together: as many as take some seven seconds, for whoever touches one of them.
   set(batch_LIGHT 8)
-  set(batch_HOT 7)
+  set(batch_HOT 8)
   set(batch_NUMERIC 3)
   set_target_properties(${target} PROPERTIES UNITY_BUILD_BATCH_SIZE ${batch_${how}})
   string(TOLOWER ${how} way)

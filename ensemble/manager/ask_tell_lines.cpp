@@ -13,7 +13,7 @@
 namespace slipway::ensemble {
 namespace {
 
-[[noreturn]] void Refuse(const std::string& why, std::string next_step = {}) {
+[[noreturn]] void RefuseLine(const std::string& why, std::string next_step = {}) {
   throw Error(ErrorKind::kUsage, why, std::move(next_step));
 }
 
@@ -27,14 +27,14 @@ class RequestLine {
 
   std::string Text(const char* name) const {
     if (!Has(name) || !json_.at(name).is_string())
-      Refuse(fmt::format("'{}' must be a text", name), fmt::format(R"(write for example "{}": "ask")", name));
+      RefuseLine(fmt::format("'{}' must be a text", name), fmt::format(R"(write for example "{}": "ask")", name));
     return json_.at(name).get<std::string>();
   }
 
   std::int64_t Integer(const char* name) const {
     const auto scalar = Has(name) ? ScalarFromJson(json_.at(name)) : std::nullopt;
     if (!scalar || !std::holds_alternative<std::int64_t>(*scalar)) {
-      Refuse(fmt::format("'{}' must be an integer", name), fmt::format(R"(write for example "{}": 3)", name));
+      RefuseLine(fmt::format("'{}' must be an integer", name), fmt::format(R"(write for example "{}": 3)", name));
     }
     return std::get<std::int64_t>(*scalar);
   }
@@ -43,8 +43,8 @@ class RequestLine {
     if (!Has("attempt")) return std::nullopt;
     const auto attempt = Integer("attempt");
     if (attempt < 1 || attempt > std::numeric_limits<int>::max())
-      Refuse("'attempt' must be a positive number",
-             "write the 'attempt' that the answer to 'ask' had, or leave it out");
+      RefuseLine("'attempt' must be a positive number",
+                 "write the 'attempt' that the answer to 'ask' had, or leave it out");
     return static_cast<int>(attempt);
   }
 
@@ -59,8 +59,8 @@ class RequestLine {
     if (json == "NaN") return std::numeric_limits<double>::quiet_NaN();
     if (json == "Infinity") return std::numeric_limits<double>::infinity();
     if (json == "-Infinity") return -std::numeric_limits<double>::infinity();
-    Refuse(fmt::format("'{}' must be a number, \"NaN\", \"Infinity\" or \"-Infinity\"", name),
-           fmt::format(R"(write for example "{}": 0.25)", name));
+    RefuseLine(fmt::format("'{}' must be a number, \"NaN\", \"Infinity\" or \"-Infinity\"", name),
+               fmt::format(R"(write for example "{}": 0.25)", name));
   }
 
   std::vector<double> Numbers(const char* name) const {
@@ -73,19 +73,19 @@ class RequestLine {
 
   const Json& Object(const char* name) const {
     if (!Has(name) || !json_.at(name).is_object())
-      Refuse(fmt::format("'{}' must be an object", name),
-             fmt::format(R"(write for example "{}": {{"accuracy": 0.9}})", name));
+      RefuseLine(fmt::format("'{}' must be an object", name),
+                 fmt::format(R"(write for example "{}": {{"accuracy": 0.9}})", name));
     return json_.at(name);
   }
 
  private:
   static Json Parsed(std::string_view line) {
     if (line.size() > kLongestRequestBytes) {
-      Refuse(fmt::format("the line has {} bytes; at most {} are read", line.size(), kLongestRequestBytes),
-             "send fewer members in one line");
+      RefuseLine(fmt::format("the line has {} bytes; at most {} are read", line.size(), kLongestRequestBytes),
+                 "send fewer members in one line");
     }
     Json json = Json::parse(line, nullptr, false);
-    if (!json.is_object()) Refuse("the line is no JSON object", R"(write for example {"do":"ask"})");
+    if (!json.is_object()) RefuseLine("the line is no JSON object", R"(write for example {"do":"ask"})");
     return json;
   }
 
@@ -125,7 +125,7 @@ ToldReport ReportIn(const AskTell& session, const RequestLine& request) {
   report.step = request.Integer("step");
   report.epoch = request.OptionalNumber("epoch");
   if (report.epoch && !std::isfinite(*report.epoch))
-    Refuse("'epoch' must be finite", "leave it out, or write a finite number");
+    RefuseLine("'epoch' must be finite", "leave it out, or write a finite number");
   if (const auto value = request.OptionalNumber("value")) {
     report.metrics.emplace_back(session.options().objectives.front().metric, *value);
   }
@@ -134,7 +134,7 @@ ToldReport ReportIn(const AskTell& session, const RequestLine& request) {
       report.metrics.emplace_back(name, RequestLine::Number(name, value));
     }
   }
-  if (report.metrics.empty()) Refuse("nothing is reported", R"(give "value", or "metrics" by their names)");
+  if (report.metrics.empty()) RefuseLine("nothing is reported", R"(give "value", or "metrics" by their names)");
   return report;
 }
 
@@ -169,8 +169,8 @@ Json AnswerTo(AskTell& session, const RequestLine& request) {
   if (handler != kHandlers.end()) return handler->second(session, request);
   std::vector<std::string> words;
   for (const auto& [word, unused] : kHandlers) words.push_back(word);
-  Refuse(fmt::format("unknown request '{}'{}", what, SuggestWord(what, words)),
-         "requests are ask, tell, report, best and enqueue");
+  RefuseLine(fmt::format("unknown request '{}'{}", what, SuggestWord(what, words)),
+             "requests are ask, tell, report, best and enqueue");
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <memory>
 #include <optional>
+#include <span>
 #include <utility>
 
 #include "core/error.h"
@@ -20,18 +21,26 @@ namespace slipway::staging {
 namespace fs = std::filesystem;
 
 struct FolderWalk::Entry {
-  std::string name;
+  std::size_t name;    ///< where it begins among all names
   unsigned char type;  ///< DT_REG and so on
+  bool is_named_so = true;
 };
 
-/// What one folder holds.
+/// What one folder holds. There may be 100,000s of files, so a path is made when its file is given on.
 struct FolderWalk::Content {
-  std::vector<FolderFile> files = {};
+  std::string prefix;      ///< of each path
+  std::string names = {};  ///< each ends with a zero
+  std::vector<Entry> files = {};
   std::vector<std::string> folders = {};
   std::vector<LeftOutFile> left_out = {};
+
+  std::string_view NameOf(const Entry& entry) const { return names.data() + entry.name; }
+  std::string PathOf(const Entry& entry) const { return prefix + (names.data() + entry.name); }
 };
 
 namespace {
+
+constexpr std::size_t kAtOnce = 8;  // more hide more of the waiting, and take more memory
 
 struct CloseFolder {
   void operator()(DIR* folder) const { ::closedir(folder); }
@@ -74,62 +83,68 @@ std::vector<LeftOutFile> FolderWalk::Run(const fs::path& folder, const OnFolderF
   std::vector<LeftOutFile> left_out;
   std::vector<std::string> level = {folder.native()};
   while (!level.empty()) {
-    auto contents = ReadLevel(level);
-    level.clear();
-    for (auto& content : contents) {
-      for (auto& file : content.files) on_file(std::move(file));
-      std::ranges::move(content.folders, std::back_inserter(level));
-      std::ranges::move(content.left_out, std::back_inserter(left_out));
+    std::vector<std::string> next;
+    for (std::span<const std::string> left = level; !left.empty();
+         left = left.subspan(std::min(kAtOnce, left.size()))) {
+      for (auto& read : ReadAtOnce(left.first(std::min(kAtOnce, left.size())))) {
+        auto content = std::move(read);  // whose memory is needed again
+        for (const auto& file : content.files) {
+          on_file({content.PathOf(file), file.type == DT_LNK, file.is_named_so});
+        }
+        std::ranges::move(content.folders, std::back_inserter(next));
+        std::ranges::move(content.left_out, std::back_inserter(left_out));
+      }
     }
+    level = std::move(next);
   }
   return left_out;
 }
 
-std::vector<FolderWalk::Content> FolderWalk::ReadLevel(const std::vector<std::string>& folders) const {
-  constexpr std::size_t kAtOnce = 32;
+std::vector<FolderWalk::Content> FolderWalk::ReadAtOnce(std::span<const std::string> folders) const {
   std::vector<Content> contents(folders.size());
   if (folders.size() == 1) {
     contents.front() = Read(folders.front());
     return contents;
   }
   std::atomic<bool> stopped{false};
-  ShareOut(folders.size(), kAtOnce, stopped,
+  ShareOut(folders.size(), folders.size(), stopped,
            [&]() -> Worker { return [&](std::size_t i) { contents[i] = Read(folders[i]); }; });
   return contents;
 }
 
 FolderWalk::Content FolderWalk::Read(const std::string& folder) const {
+  Content content{folder.ends_with('/') ? folder : folder + '/'};
   std::vector<Entry> entries;
   ForEachEntry(folder, [&](std::string_view name, unsigned char type) {
-    entries.push_back({std::string(name), type});
+    entries.push_back({content.names.size(), type});
+    content.names.append(name).push_back('\0');
   });
-  std::ranges::sort(entries, {}, &Entry::name);
-  const auto prefix = folder.ends_with('/') ? folder : folder + '/';
-  Content content;
-  for (auto& entry : entries) Place(entry, prefix + entry.name, content);
+  std::ranges::sort(entries, {}, [&](const Entry& entry) { return content.NameOf(entry); });
+  for (const auto& entry : entries) Place(entry, content);
   return content;
 }
 
-void FolderWalk::Place(Entry& entry, std::string path, Content& content) const {
-  const auto leave_out = [&](LeftOutReason reason) { content.left_out.push_back({std::move(path), reason}); };
+void FolderWalk::Place(Entry entry, Content& content) const {
+  const auto leave_out = [&](LeftOutReason reason) { content.left_out.push_back({content.PathOf(entry), reason}); };
   const bool takes_all = !is_named_so_;
-  if (!takes_all && entry.name.starts_with('.')) return leave_out(LeftOutReason::kHidden);
-  if (entry.type == DT_UNKNOWN) entry.type = TypeOf(path);
+  if (!takes_all && content.NameOf(entry).starts_with('.')) return leave_out(LeftOutReason::kHidden);
+  if (entry.type == DT_UNKNOWN) entry.type = TypeOf(content.PathOf(entry));
   if (entry.type == DT_DIR) {
     if (below_ == FoldersBelow::kLeftOut) return leave_out(LeftOutReason::kFolder);
-    return content.folders.push_back(std::move(path));
+    return content.folders.push_back(content.PathOf(entry));
   }
-  if (takes_all) return content.files.push_back({std::move(path), entry.type == DT_LNK, true});
-  if (!IsCompanion(entry.name)) Judge(entry, std::move(path), content);
+  if (takes_all) return content.files.push_back(entry);
+  if (!IsCompanion(content.NameOf(entry))) Judge(entry, content);
 }
 
 /// What has the right name and is no file is taken: who reads it says what is wrong.
-void FolderWalk::Judge(const Entry& entry, std::string path, Content& content) const {
-  const bool is_named_so = is_named_so_(path);
-  if (const auto reason = is_named_so ? std::nullopt : WhyNoFile(path, entry.type)) {
-    return content.left_out.push_back({std::move(path), *reason});
+void FolderWalk::Judge(Entry entry, Content& content) const {
+  const auto path = content.PathOf(entry);
+  entry.is_named_so = is_named_so_(path);
+  if (const auto reason = entry.is_named_so ? std::nullopt : WhyNoFile(path, entry.type)) {
+    return content.left_out.push_back({path, *reason});
   }
-  content.files.push_back({std::move(path), entry.type == DT_LNK, is_named_so});
+  content.files.push_back(entry);
 }
 
 }  // namespace slipway::staging

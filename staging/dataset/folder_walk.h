@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -19,7 +20,7 @@ class FolderWalk {
   FolderWalk(IsNamedSo is_named_so, FoldersBelow below) : is_named_so_(std::move(is_named_so)), below_(below) {}
 
   /// Gives the files to `on_file` on the calling thread: level by level, and in a folder in the order of their names.
-  /// Cost:   up to 32 folders are read at once, since each waits on a far file system. The files of one level are kept.
+  /// Cost:   up to 8 folders are read at once, since each waits on a far file system. Their lists are in memory.
   /// Errors: SystemError for a folder that cannot be read: silently missing files would be worse.
   std::vector<LeftOutFile> Run(const std::filesystem::path& folder, const OnFolderFile& on_file) const;
 
@@ -27,10 +28,10 @@ class FolderWalk {
   struct Entry;
   struct Content;
 
-  std::vector<Content> ReadLevel(const std::vector<std::string>& folders) const;
+  std::vector<Content> ReadAtOnce(std::span<const std::string> folders) const;
   Content Read(const std::string& folder) const;
-  void Place(Entry& entry, std::string path, Content& content) const;
-  void Judge(const Entry& entry, std::string path, Content& content) const;
+  void Place(Entry entry, Content& content) const;
+  void Judge(Entry entry, Content& content) const;
 
   const IsNamedSo is_named_so_;
   const FoldersBelow below_;
