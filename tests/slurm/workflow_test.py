@@ -64,11 +64,6 @@ class Flow(engine_test.Engine):
         for node in self.bed.node_states():
             self.on_node("scontrol", "update", f"nodename={node}", "state=drain", "reason=test")
 
-    def undrain(self):
-        for node, state in self.bed.node_states().items():
-            if state.startswith("dr"):
-                self.on_node("scontrol", "update", f"nodename={node}", "state=resume")
-
 
 class Chains(Flow):
     def test_two_steps_run_as_jobs_that_depend_on_each_other(self):
