@@ -7,6 +7,7 @@
 #include "runtime/collectives/between_ranks.h"
 #include "runtime/collectives/pieces.h"
 #include "runtime/group/communicator.h"
+#include "runtime/group/mpi_type.h"
 #include "runtime/memory/scratch.h"
 #include "runtime/reduction/reduction.h"
 
@@ -15,16 +16,6 @@ namespace {
 
 /// Elements reduced by one call: MPI counts are ints, and the scratch slice stays small.
 constexpr std::int64_t kPiece = std::int64_t{1} << 26;
-
-MPI_Datatype MpiType(slipway_dtype dtype) {
-  switch (dtype) {
-    case SLIPWAY_FLOAT32: return MPI_FLOAT;
-    case SLIPWAY_FLOAT64: return MPI_DOUBLE;
-    case SLIPWAY_INT32: return MPI_INT32_T;
-    case SLIPWAY_INT64: return MPI_INT64_T;
-    default: return MPI_DATATYPE_NULL;
-  }
-}
 
 slipway_dtype DtypeOf(MPI_Datatype type) { return type == MPI_FLOAT ? SLIPWAY_FLOAT32 : SLIPWAY_FLOAT64; }
 
@@ -82,7 +73,7 @@ void AllreducePiece(char* data, std::int64_t count, const Reduction& reduction, 
   }
   const int own = counts[static_cast<std::size_t>(group.rank())];
   Scratch slice(static_cast<std::size_t>(own) * SizeOf(reduction.dtype));
-  const auto type = MpiType(reduction.dtype);
+  const auto type = MpiTypeOf(reduction.dtype);
   MPI_Request request = MPI_REQUEST_NULL;
   CheckMpi(MPI_Ireduce_scatter(data, slice.data(), counts.data(), type, operation.handle(), group.handle(), &request),
            "MPI_Ireduce_scatter");
@@ -96,7 +87,7 @@ void AllreducePiece(char* data, std::int64_t count, const Reduction& reduction, 
 
 /// False for 16-bit floats, which MPI does not know, and for the mean of integers.
 bool MpiCanReduce(const Reduction& reduction) {
-  return MpiType(reduction.dtype) != MPI_DATATYPE_NULL && !IsMeanOfIntegers(reduction);
+  return MpiTypeOf(reduction.dtype) != MPI_DATATYPE_NULL && !IsMeanOfIntegers(reduction);
 }
 
 /// MPI_Ireduce_scatter and MPI_Iallgatherv: each element is combined on exactly one rank, so all get the same bits.

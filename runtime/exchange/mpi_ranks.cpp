@@ -8,21 +8,12 @@
 #include "runtime/device/stream.h"
 #include "runtime/group/agreement.h"
 #include "runtime/group/mpi_gpu_support.h"
+#include "runtime/group/mpi_type.h"
 
 namespace slipway::runtime {
 namespace {
 
 constexpr std::int64_t kMostAtOnce = 1 << 30;  ///< elements: MPI's counts are ints
-
-MPI_Datatype TypeOf(slipway_dtype dtype) {
-  switch (dtype) {
-    case SLIPWAY_FLOAT32: return MPI_FLOAT;
-    case SLIPWAY_FLOAT64: return MPI_DOUBLE;
-    case SLIPWAY_INT32: return MPI_INT32_T;
-    case SLIPWAY_INT64: return MPI_INT64_T;
-    default: return MPI_DATATYPE_NULL;
-  }
-}
 
 void RequireSupport(const DevicePlace& place) {
   const bool amd = place.driver->hip() != nullptr;
@@ -37,7 +28,7 @@ void RequireSupport(const DevicePlace& place) {
 
 }  // namespace
 
-bool MpiRanks::Knows(slipway_dtype dtype) { return TypeOf(dtype) != MPI_DATATYPE_NULL; }
+bool MpiRanks::Knows(slipway_dtype dtype) { return MpiTypeOf(dtype) != MPI_DATATYPE_NULL; }
 
 std::unique_ptr<MpiRanks> MpiRanks::Connect(const DevicePlace& place, Communicator& ranks) {
   OnAllRanks(ranks, [&] {
@@ -91,7 +82,7 @@ void MpiRanks::AddUp(char* data, std::int64_t count, slipway_dtype dtype) {
   for (std::int64_t first = 0; first < count; first += kMostAtOnce) {
     char* at = data + static_cast<std::size_t>(first) * SizeOf(dtype);
     const auto part = static_cast<int>(std::min(kMostAtOnce, count - first));
-    const auto add_up = [place = place_, at, part, type = TypeOf(dtype), communicator = own_->handle()] {
+    const auto add_up = [place = place_, at, part, type = MpiTypeOf(dtype), communicator = own_->handle()] {
       const InContext here(place);
       CheckMpi(MPI_Allreduce(MPI_IN_PLACE, at, part, type, MPI_SUM, communicator), "MPI_Allreduce of memory of a GPU");
     };
