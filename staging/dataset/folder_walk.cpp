@@ -40,7 +40,7 @@ struct FolderWalk::Content {
 
 namespace {
 
-constexpr std::size_t kAtOnce = 8;  // more hide more of the waiting, and take more memory
+constexpr std::size_t kAtOnce = 4;  // more hide more of the waiting, and take more memory
 
 struct CloseFolder {
   void operator()(DIR* folder) const { ::closedir(folder); }

@@ -20,7 +20,7 @@ class FolderWalk {
   FolderWalk(IsNamedSo is_named_so, FoldersBelow below) : is_named_so_(std::move(is_named_so)), below_(below) {}
 
   /// Gives the files to `on_file` on the calling thread: level by level, and in a folder in the order of their names.
-  /// Cost:   up to 8 folders are read at once, since each waits on a far file system. Their lists are in memory.
+  /// Cost:   up to 4 folders are read at once, since each waits on a far file system. Their lists are in memory.
   /// Errors: SystemError for a folder that cannot be read: silently missing files would be worse.
   std::vector<LeftOutFile> Run(const std::filesystem::path& folder, const OnFolderFile& on_file) const;
 
