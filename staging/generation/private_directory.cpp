@@ -27,12 +27,15 @@ fs::path Made(fs::path directory) {
   return directory;
 }
 
+/// Never what a link leads to.
+void SyncCopy(const fs::path& path) { SyncFile(OpenFile(path, O_RDONLY | O_NOFOLLOW).get(), path); }
+
 /// Several at once: each waits for its server.
 void SyncEach(const StagingPlan& plan, const fs::path& directory) {
   constexpr std::size_t kAtOnce = 16;
   std::atomic<bool> stopped{false};
   ShareOut(plan.files.size(), kAtOnce, stopped,
-           [&]() -> Worker { return [&](std::size_t i) { SyncFile(directory / plan.files[i].name); }; });
+           [&]() -> Worker { return [&](std::size_t i) { SyncCopy(directory / plan.files[i].name); }; });
 }
 
 /// Whole blocks of an earlier run, in bytes.
