@@ -102,10 +102,8 @@ AlgorithmTable UsableTable(const ExchangePlan& exchange, const GradientsSpec& gr
   return exchange.table.Usable({canonical, gradients.compress != Compression::kNone});
 }
 
-/// NCCL and MPI add up in orders of their own.
 bool PromisesBits(const GradientsSpec& gradients) {
-  const auto way = gradients.gpu_exchange;
-  return gradients.deterministic != Determinism::kOff && way != GpuExchangeWay::kNccl && way != GpuExchangeWay::kMpi;
+  return gradients.deterministic != Determinism::kOff && !AddsInOwnOrder(gradients.gpu_exchange);
 }
 
 std::string WordsFor(const GradientsSpec& gradients) {

@@ -8,6 +8,7 @@
 #include "launcher/ranks/local/node_devices.h"
 #include "launcher/spec/checks.h"
 #include "launcher/spec/environment_references.h"
+#include "launcher/spec/spec.h"
 #include "runtime/selection/algorithm_table.h"
 
 namespace slipway::launcher {
@@ -70,11 +71,11 @@ void CheckAlgorithms(Report& report, const Draft& draft) {
 
 void CheckGpuExchange(Report& report, const Draft& draft) {
   if (draft.At("gradients.deterministic") != "canonical") return;
-  const auto& way = draft.At("gradients.gpu_exchange");
-  if (way != "nccl" && way != "mpi") return;
+  const auto way = FromWord<GpuExchangeWay>(draft.At("gradients.gpu_exchange").get<std::string>());
+  if (!way || !AddsInOwnOrder(*way)) return;
   report.Error(draft.PlaceOf("gradients.gpu_exchange"),
                fmt::format("{} adds up in an order of its own, which is not canonical; write gpu_exchange: auto",
-                           way == "nccl" ? "NCCL" : "MPI"));
+                           *way == GpuExchangeWay::kNccl ? "NCCL" : "MPI"));
 }
 
 void CheckResilience(Report& report, const Draft& draft) {

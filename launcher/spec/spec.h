@@ -152,6 +152,10 @@ WordTable<Compression> WordsOf(Compression);
 enum class Determinism { kOff, kOn, kCanonical };
 enum class GpuExchangeWay { kAuto, kStaged, kDirect, kNccl, kMpi };
 WordTable<GpuExchangeWay> WordsOf(GpuExchangeWay);
+/// A library adds up, in an order of its own: no promise of bits holds.
+constexpr bool AddsInOwnOrder(GpuExchangeWay way) {
+  return way == GpuExchangeWay::kNccl || way == GpuExchangeWay::kMpi;
+}
 
 /// A number of steps, or a share of all of them.
 struct StepCount {

@@ -14,6 +14,7 @@
 #include "core/text_table.h"
 #include "launcher/spec/changes.h"
 #include "launcher/spec/secrets.h"
+#include "launcher/spec/spec.h"
 
 namespace slipway::launcher {
 
@@ -231,10 +232,10 @@ Json OfExchange(const ComparedRun& run, const char* member) {
 }
 
 std::string WhyNoBits(const ComparedRun& first, const ComparedRun& other) {
-  for (const auto* way : {"nccl", "mpi"}) {
-    if (OfExchange(first, "gpu_exchange") == way || OfExchange(other, "gpu_exchange") == way) {
-      return fmt::format("gradients.gpu_exchange is {}", way);
-    }
+  for (const auto* run : {&first, &other}) {
+    const auto word = OfExchange(*run, "gpu_exchange");
+    const auto way = word.is_string() ? FromWord<GpuExchangeWay>(word.get<std::string>()) : std::nullopt;
+    if (way && AddsInOwnOrder(*way)) return fmt::format("gradients.gpu_exchange is {}", WordOf(*way));
   }
   return "gradients.deterministic is false";
 }
