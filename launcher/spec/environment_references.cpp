@@ -10,8 +10,8 @@ namespace {
 
 class Expander {
  public:
-  Expander(const YamlNode& node, const Sources& sources, const LookUp& look_up, Report& report, KeptReference keeps)
-      : node_(node), sources_(sources), look_up_(look_up), report_(report), keeps_(keeps) {}
+  Expander(const YamlNode& node, const Sources& sources, const LookUp& look_up, Report& report, KeptReferences kept)
+      : node_(node), sources_(sources), look_up_(look_up), report_(report), kept_(kept) {}
 
   std::string Expand() {
     std::string_view rest = node_.text;
@@ -22,7 +22,7 @@ class Expander {
       if (dollar == std::string_view::npos) return result;
       rest.remove_prefix(dollar + 2);
       if (result.ends_with('$')) {
-        result += keeps_ == nullptr ? "{" : "${";
+        result += kept_.keep == nullptr ? "{" : "${";
         continue;
       }
       const std::size_t end = rest.find('}');
@@ -40,12 +40,11 @@ class Expander {
  private:
   std::string Value(std::string_view reference) {
     std::string written = "${" + std::string(reference) + "}";
-    if (keeps_ != nullptr && keeps_(reference)) return written;
+    if (kept_.keep != nullptr && kept_.keep(reference)) return written;
     const std::size_t colon = reference.find(":-");
     const std::string name(reference.substr(0, colon));
     if (!IsVariableName(name)) {
-      Refuse(written,
-             Quoted(written) + " is not a reference like ${NAME} or ${NAME:-default}; write $${ for a literal ${");
+      Refuse(written, Quoted(written) + " is not a reference like " + Forms() + "; write $${ for a literal ${");
       return {};
     }
     const std::optional<std::string> value = look_up_(name);
@@ -60,6 +59,11 @@ class Expander {
                           ":-value}, or write $${" + name + "} for that very text");
     }
     return value.value_or("");
+  }
+
+  std::string Forms() const {
+    const std::string of_variables = "${NAME} or ${NAME:-default}";
+    return kept_.keep == nullptr ? of_variables : std::string(kept_.forms) + ", nor one like " + of_variables;
   }
 
   void Refuse(const std::string& written, std::string message) {
@@ -82,7 +86,7 @@ class Expander {
   const Sources& sources_;
   const LookUp& look_up_;
   Report& report_;
-  KeptReference keeps_;
+  KeptReferences kept_;
   bool failed_ = false;
 };
 
@@ -105,17 +109,17 @@ std::optional<std::string> LookUpInEnvironment(const std::string& name) {
 }
 
 void ExpandReferences(YamlNode& node, const FieldNode* field, const Sources& sources, const LookUp& look_up,
-                      Report& report, KeptReference keeps) {
+                      Report& report, KeptReferences kept) {
   if (field != nullptr && field->field != nullptr && KeepsReferences(field->field->type.kind)) return;
   if (node.text.find("${") != std::string::npos) {
-    Expander expander(node, sources, look_up, report, keeps);
+    Expander expander(node, sources, look_up, report, kept);
     node.text = expander.Expand();
     node.broken = expander.failed();
   }
-  for (YamlNode& item : node.items) ExpandReferences(item, field, sources, look_up, report, keeps);
+  for (YamlNode& item : node.items) ExpandReferences(item, field, sources, look_up, report, kept);
   for (YamlEntry& entry : node.entries) {
     const auto* child = field == nullptr ? nullptr : field->Child(entry.key);
-    ExpandReferences(entry.value, child, sources, look_up, report, keeps);
+    ExpandReferences(entry.value, child, sources, look_up, report, kept);
   }
 }
 

@@ -18,14 +18,17 @@ std::optional<std::string> LookUpInEnvironment(const std::string& name);
 /// Letters, digits and '_', not beginning with a digit.
 bool IsVariableName(std::string_view name);
 
-/// Which references stay as they are, for those who look them up later. `$${` stays then, too.
-using KeptReference = bool (*)(std::string_view reference);
+/// References that stay as they are, for those who look them up later. `$${` stays then, too.
+struct KeptReferences {
+  bool (*keep)(std::string_view reference) = nullptr;  ///< whether this text inside of ${} is one; null: none is
+  std::string_view forms = {};                         ///< examples, for messages: "${item} or ${index}"
+};
 
 /// Replaces the references in all values (not in keys); `$${` becomes `${`. As in a shell, the default of `:-` also
 /// applies to an empty variable. It cannot hold references itself. A value is typed after the replacement, so `epochs:
 /// ${EPOCHS:-3}` is a number. `field` is the field of `node`: paths of tiers and secrets stay as they are. Null: the
 /// field is unknown.
 void ExpandReferences(YamlNode& node, const FieldNode* field, const Sources& sources, const LookUp& look_up,
-                      Report& report, KeptReference keeps = nullptr);
+                      Report& report, KeptReferences kept = {});
 
 }  // namespace slipway::launcher

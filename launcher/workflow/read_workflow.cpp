@@ -69,7 +69,7 @@ class Reader {
   void LayOver(const std::string& text) {
     auto given = ParseOverride(text, sources_, report_);
     if (!given) return;
-    ExpandReferences(given->value, nullptr, sources_, LookUpInEnvironment, report_, IsWorkflowReference);
+    ExpandReferences(given->value, nullptr, sources_, LookUpInEnvironment, report_, kWorkflowReferences);
     MergeByKey(tree_, TreeOf(std::move(*given)));
   }
 

@@ -159,7 +159,9 @@ std::vector<Piece> SplitAtReferences(std::string_view text) {
   return SplitAtReferences(text, unused);
 }
 
-bool IsWorkflowReference(std::string_view reference) { return BeginningOf(reference) != nullptr; }
+const KeptReferences kWorkflowReferences = {
+    .keep = [](std::string_view reference) { return BeginningOf(reference) != nullptr; },
+    .forms = "${item}, ${index}, ${inputs.NAME}, ${outputs.NAME} or ${steps.NAME.outputs.NAME}"};
 
 std::optional<Reference> AsReference(std::string_view text) {
   if (!text.starts_with("${") || !text.ends_with('}')) return {};

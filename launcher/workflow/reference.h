@@ -7,6 +7,8 @@
 #include <variant>
 #include <vector>
 
+#include "launcher/spec/environment_references.h"
+
 namespace slipway::launcher {
 
 /// What a reference begins with.
@@ -54,8 +56,8 @@ std::vector<Piece> SplitAtReferences(std::string_view text, std::vector<BadRefer
 /// The same for a text that was checked before.
 std::vector<Piece> SplitAtReferences(std::string_view text);
 
-/// Whether `reference`, the text inside of ${}, is of this kind and no environment variable.
-bool IsWorkflowReference(std::string_view reference);
+/// How the references of a workflow are told from those to the environment.
+extern const KeptReferences kWorkflowReferences;
 
 /// The text is one reference and nothing else.
 std::optional<Reference> AsReference(std::string_view text);

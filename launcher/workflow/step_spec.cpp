@@ -85,7 +85,7 @@ class SpecMaker {
     if (tree && tree->kind != Kind::kMap)
       report_.Error(tree->place, "a spec is a map of fields such as 'name: fashion'");
     if (!tree || tree->kind != Kind::kMap) return {};
-    ExpandReferences(*tree, &FieldTree(), sources_, LookUpInEnvironment, report_, IsWorkflowReference);
+    ExpandReferences(*tree, &FieldTree(), sources_, LookUpInEnvironment, report_, kWorkflowReferences);
     return tree;
   }
 

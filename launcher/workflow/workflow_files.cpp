@@ -56,7 +56,7 @@ class Includer {
     result.kind = Kind::kMap;
     result.place.source = source;
     if (!tree) return result;
-    ExpandReferences(*tree, nullptr, sources_, LookUpInEnvironment, report_, IsWorkflowReference);
+    ExpandReferences(*tree, nullptr, sources_, LookUpInEnvironment, report_, kWorkflowReferences);
     if (tree->kind != Kind::kMap) {
       report_.Error(tree->place, "a workflow is a map of fields such as 'name: cosmoflow' and 'steps: {...}'");
       return result;

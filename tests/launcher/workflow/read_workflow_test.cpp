@@ -96,6 +96,11 @@ TEST(ReadWorkflow, ReportsAllErrorsAtOnce) {
   EXPECT_THAT(text, HasSubstr("'command' has no words"));
 }
 
+TEST(ReadWorkflow, NamesItsOwnReferencesWhereOneIsUnknown) {
+  EXPECT_THAT(ErrorOf("  a: {command: [x, '${foreach.x}'], foreach: [{x: 1}]}\n"),
+              HasSubstr("'${foreach.x}' is not a reference like ${item}, ${index}, ${inputs.NAME}"));
+}
+
 TEST(ReadWorkflow, LeavesEscapedReferencesAlone) {
   const TempDirectory folder;
   const auto workflow = WorkflowOf(folder, "  a: {command: [x, '$${steps.b}']}\n");
