@@ -14,6 +14,7 @@ Importing this module also registers the backend "slipway" of torch.distributed:
 
 import contextlib
 import itertools
+import weakref
 
 import torch
 
@@ -114,13 +115,23 @@ class _Slot:
                 self.parameter.grad.zero_()
 
 
-def _called_after_accumulation(parameter, function):
-    """Calls `function` when backward has added to parameter.grad. Returns what must be kept alive."""
+def _called_after_accumulation(parameter, method, *arguments):
+    """Calls a method when backward has added to parameter.grad, while its object lives. Returns what must be kept alive
+    until then."""
+    weak = weakref.WeakMethod(method)  # the parameter keeps its hooks, and they must not keep the object
+
+    def call(*_):
+        living = weak()
+        if living is not None:
+            living(*arguments)
+
     if hasattr(parameter, "register_post_accumulate_grad_hook"):  # torch 2.1
-        return parameter.register_post_accumulate_grad_hook(lambda _: function())
+        hook = parameter.register_post_accumulate_grad_hook(call)
+        weakref.finalize(method.__self__, hook.remove).atexit = False
+        return hook
     # The node that adds to parameter.grad; the parameter itself does not keep it.
     node = parameter.expand_as(parameter).grad_fn.next_functions[0][0]
-    node.register_hook(lambda *_: function())
+    node.register_hook(call)
     return node
 
 
@@ -219,7 +230,7 @@ class DistributedOptimizer(torch.optim.Optimizer):
         self.team = self._make_team(team or f"optimizer {next(_team_numbers)}", total_steps,
                                     {"compress": compression, **settings})
         self._batch = Batch(self.team, self._flat.device) if _travels_in_batches(self._flat.device) else None
-        self._hooks = [_called_after_accumulation(slot.parameter, self._hook_of(index, slot))
+        self._hooks = [_called_after_accumulation(slot.parameter, self._gradient_is_made, index, slot)
                        for index, slot in enumerate(self._slots)]
 
     def _make_team(self, name, total_steps, settings):
@@ -230,22 +241,20 @@ class DistributedOptimizer(torch.optim.Optimizer):
         self.team.wait()
         return self.team.delivered()
 
-    def _hook_of(self, index, slot):
-        def gradient_is_made():
-            if not self._watched:
-                return
-            if slot.submitted:
-                raise StateError(
-                    f"the gradient of '{slot.name}' was computed again before step(): set backward_passes_per_step to "
-                    "the number of backward passes, or run those that are not for this optimizer within no_sync()")
-            if self._memory is not None and not self._memory.lending:
-                self._memory.begin()
-            self._submit_fresh()
-            self._exchanged = False
-            slot.passes += 1
-            if slot.passes == self._passes:
-                self._submit(index, slot)
-        return gradient_is_made
+    def _gradient_is_made(self, index, slot):
+        if not self._watched:
+            return
+        if slot.submitted:
+            raise StateError(
+                f"the gradient of '{slot.name}' was computed again before step(): set backward_passes_per_step to the "
+                "number of backward passes, or run those that are not for this optimizer within no_sync()")
+        if self._memory is not None and not self._memory.lending:
+            self._memory.begin()
+        self._submit_fresh()
+        self._exchanged = False
+        slot.passes += 1
+        if slot.passes == self._passes:
+            self._submit(index, slot)
 
     def _submit(self, index, slot):
         gradient = slot.parameter.grad
