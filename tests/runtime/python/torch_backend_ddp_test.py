@@ -131,9 +131,15 @@ def fp16_hook(model, group):
 
 
 def power_sgd_hook(model, group):
+    """Over gloo one bucket after the other: what its callbacks ask for comes in another order on each rank, and hangs."""
     state = powerSGD_hook.PowerSGDState(process_group=group, matrix_approximation_rank=2, start_powerSGD_iter=2,
                                         min_compression_rate=0.5)
-    model.register_comm_hook(state, powerSGD_hook.powerSGD_hook)
+
+    def one_at_a_time(state, bucket):
+        future = powerSGD_hook.powerSGD_hook(state, bucket)
+        future.wait()
+        return future
+    model.register_comm_hook(state, powerSGD_hook.powerSGD_hook if group is None else one_at_a_time)
 
 
 def own_hook(model, group):

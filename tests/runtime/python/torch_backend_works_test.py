@@ -51,6 +51,33 @@ def test_a_callback_may_wait_for_a_later_operation(gloo):
     assert result.tolist() == [dist.get_world_size() ** 2] * 3
 
 
+def test_what_a_callback_asks_for_comes_before_later_operations(gloo):
+    """Of another size, so that another order on one rank is an error."""
+    for slow in range(dist.get_world_size()):
+        def again(future, slow=slow):
+            time.sleep(0.05 if dist.get_rank() == slow else 0)
+            first = dist.all_reduce(future.value()[0][:3], async_op=True)
+            dist.all_reduce(future.value()[0][:2], async_op=True)  # which nobody waits for
+            first.get_future().wait()
+            return future.value()
+        work = dist.all_reduce(torch.ones(5), async_op=True)
+        result = work.get_future().then(again)
+        later = [dist.all_reduce(torch.ones(7), async_op=True) for _ in range(2)]
+        for each in later:
+            each.wait()
+        dist.barrier()
+        size = dist.get_world_size()
+        assert result.wait()[0].tolist() == [size ** 3] * 2 + [size ** 2] + [size] * 2
+
+
+def test_a_callback_may_wait_for_an_operation_of_the_program(gloo):
+    tensors = [torch.ones(1 << 20), torch.ones(1 << 20)]
+    for _ in range(10):
+        first, later = [dist.all_reduce(tensor, async_op=True) for tensor in tensors]
+        assert first.get_future().then(lambda _, later=later: later.wait()).wait()
+    assert tensors[1][-1] == float(dist.get_world_size()) ** 10
+
+
 def test_groups_are_used_in_different_orders(two_groups):
     """Rank 0 asks for the first group first, the others for the second."""
     order = two_groups if dist.get_rank() == 0 else two_groups[::-1]

@@ -134,9 +134,9 @@ def test_within_autocast(job):
     alone = model_of(torch.nn.BatchNorm2d(CHANNELS))
     batch = whole_batch(job.size())
     with torch.autocast("cpu", dtype=torch.bfloat16):
-        output = model(part_of(job, batch))
+        output, whole = model(part_of(job, batch)), alone(batch)
     loss_of(output.float()).backward()
-    loss_of(alone(batch)).backward()
+    loss_of(whole.float()).backward()
     for name, gradient in gradients(job, model).items():
         wanted = dict(alone.named_parameters())[name].grad
         assert gradient.dtype == torch.float32

@@ -15,6 +15,8 @@ _MOST_KEPT = 4096
 _IDLE_S = 60  # a thread without work lives so long
 _kept_lock = threading.Lock()
 
+_thread = threading.local()  # .callbacks: those of an operation that this thread runs
+
 
 def _keep(work):
     with _kept_lock:
@@ -48,6 +50,7 @@ class Work(TorchWork):
         self._lock = threading.Lock()
         self._error = self._source = self._promise = self._future = None
         self._asked = False
+        self.asked_by = None  # the callbacks that asked for it; None: the program
         _keep(self)
 
     def finish(self, error=None, source=None):
@@ -70,6 +73,9 @@ class Work(TorchWork):
 
     def wait(self, timeout=None):
         seconds = _seconds(timeout) or self._limit
+        callbacks = getattr(_thread, "callbacks", None)
+        if callbacks is not None and callbacks is not self.asked_by and not self._done.is_set():
+            callbacks.queue.let_others_go_first(callbacks)
         if not self._done.wait(seconds):
             raise StalledError(f"{self.what} was not done after {seconds:.1f} s; see what the other rank does, or "
                                "give init_process_group a larger timeout")
@@ -124,27 +130,52 @@ class Work(TorchWork):
     _source_rank = source_rank
 
 
-class OperationQueue:
-    """Carries out the operations of one group, one after the other, in the order in which they were asked for.
+class _Callers:
+    """Those who ask for operations: the program, or the callbacks of one operation."""
 
-    A thread that runs callbacks of a future hands the queue on: a callback may wait for a later operation.
+    def __init__(self, queue):
+        self.queue = queue
+        self.asked = collections.deque()
+
+
+class OperationQueue:
+    """Carries out the operations of one group, one after the other.
+
+    They come in the order of the calls. But when an operation is done, its callbacks run, and what they ask for comes
+    before anything else. So the order is that of a program that waits for each operation, and the same on all ranks,
+    however fast each is. While callbacks run, other threads carry out what they ask for: they may wait for it.
     """
 
     def __init__(self, name):
         self._name = name
-        self._asked = collections.deque()
+        self._callers = [_Callers(self)]  # the program, then running callbacks, of which the last go first
         self._change = threading.Condition()
         self._busy = False  # an operation is being carried out
         self._idle = 0  # threads that wait for one
 
     def ask(self, work, carry_out):
+        callbacks = getattr(_thread, "callbacks", None)
         with self._change:
-            self._asked.append((work, carry_out))
+            caller = callbacks if callbacks in self._callers else self._callers[0]
+            work.asked_by = callbacks
+            caller.asked.append((work, carry_out))
             self._wake()
         return work
 
+    def let_others_go_first(self, callbacks):
+        """Callbacks wait for an operation of others: those no longer wait for the end of the callbacks."""
+        with self._change:
+            self._leave(callbacks)
+            self._wake()
+
+    def _leave(self, callbacks):
+        if callbacks in self._callers:
+            before = self._callers[self._callers.index(callbacks) - 1]
+            before.asked.extendleft(reversed(callbacks.asked))
+            self._callers.remove(callbacks)
+
     def _wake(self):
-        if self._busy or not self._asked:
+        if self._busy or not self._callers[-1].asked:
             return
         if self._idle == 0:
             threading.Thread(target=self._serve, name=f"slipway-{self._name}", daemon=True).start()
@@ -155,12 +186,12 @@ class OperationQueue:
         """None when there was nothing to do for a while: the thread may end."""
         with self._change:
             self._idle += 1
-            there = self._change.wait_for(lambda: self._asked and not self._busy, _IDLE_S)
+            there = self._change.wait_for(lambda: self._callers[-1].asked and not self._busy, _IDLE_S)
             self._idle -= 1
             if not there:
                 return None
             self._busy = True
-            return self._asked.popleft()
+            return self._callers[-1].asked.popleft()
 
     def _serve(self):
         while (asked := self._next()) is not None:
@@ -171,14 +202,22 @@ class OperationQueue:
                     carry_out()
             except BaseException as raised:  # raised where the program waits for it
                 error = raised
-            with self._change:
-                self._busy = False
-                self._wake()
-                self._change.notify_all()
-            work.finish(error)
+            self._finish(work, error)
             asked = work = carry_out = error = None  # the tensors of the last operation
+
+    def _finish(self, work, error):
+        callbacks = _thread.callbacks = _Callers(self)
+        with self._change:
+            self._busy = False
+            self._callers.append(callbacks)
+        work.finish(error)
+        _thread.callbacks = None
+        with self._change:
+            self._leave(callbacks)
+            self._change.notify_all()
 
     def drain(self, seconds=None):
         """Returns when nothing is asked for any more; False when that takes longer."""
         with self._change:
-            return self._change.wait_for(lambda: not self._asked and not self._busy, seconds)
+            return self._change.wait_for(lambda: not self._busy and not any(each.asked for each in self._callers),
+                                         seconds)
