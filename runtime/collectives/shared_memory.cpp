@@ -46,11 +46,11 @@ class SharedOperation {
   void AllreduceSmall() {
     Gather(message_.pieces, {0, count_}, element_, channel_.NextSmall());
     channel_.Meet(call_);
-    const auto inputs = SmallInputs();
+    const bool one_piece = message_.pieces.size() == 1;
     alignas(64) std::array<char, NodeChannel::kSmall> result;
-    void* output = result.data();
-    CombineAll(message_.reduction, inputs.data(), channel_.size(), &output, 1, count_, message_.quotient_by);
-    Scatter(message_.pieces, {0, count_}, element_, result.data());
+    void* output = one_piece ? message_.pieces.front().data : result.data();
+    CombineAll(message_.reduction, channel_.SmallOfAll(), channel_.size(), &output, 1, count_, message_.quotient_by);
+    if (!one_piece) Scatter(message_.pieces, {0, count_}, element_, result.data());
   }
 
   /// Waits for all; true when all data can be reached.
@@ -121,12 +121,6 @@ class SharedOperation {
   }
 
  private:
-  std::vector<const void*> SmallInputs() const {
-    std::vector<const void*> inputs;
-    for (int local = 0; local < channel_.size(); ++local) inputs.push_back(channel_.SmallOf(local));
-    return inputs;
-  }
-
   void FindSinglePiece() {
     if (message_.pieces.size() != 1) return;
     for (int local = 0; local < channel_.size(); ++local) {

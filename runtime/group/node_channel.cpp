@@ -111,7 +111,11 @@ NodeChannel::NodeChannel(Communicator& communicator, const Topology& topology, S
       cells_(reinterpret_cast<Cell*>(memory_.data() + sizeof(Header))),
       small_(memory_.data() + Aligned(sizeof(Header) + static_cast<std::size_t>(size_) * sizeof(Cell))),
       slots_(small_ + Aligned(static_cast<std::size_t>(size_) * 2 * kSmall)),
-      blocks_(static_cast<std::size_t>(size_)) {}  // all counters are zero, as the memory is
+      blocks_(static_cast<std::size_t>(size_)) {  // all counters are zero, as the memory is
+  for (int local = 0; local < size_; ++local) {
+    for (std::uint64_t parity : {0, 1}) small_of_all_[parity].push_back(SmallOf(local, parity));
+  }
+}
 
 std::vector<int> NodeChannel::JobRanksThat(const std::function<bool(const Cell&)>& lack) const {
   std::vector<int> ranks;
@@ -230,10 +234,8 @@ void NodeChannel::LearnBlocks() {
   }
 }
 
-char* NodeChannel::NextSmall() { return small_ + (static_cast<std::size_t>(rank_) * 2 + ((phase_ + 1) & 1)) * kSmall; }
-
-const char* NodeChannel::SmallOf(int local) const {
-  return small_ + (static_cast<std::size_t>(local) * 2 + (phase_ & 1)) * kSmall;
+char* NodeChannel::SmallOf(int local, std::uint64_t phase) const {
+  return small_ + (static_cast<std::size_t>(local) * 2 + (phase & 1)) * kSmall;
 }
 
 char* NodeChannel::Slot(int local, std::uint64_t piece) const {

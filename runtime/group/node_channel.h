@@ -89,9 +89,9 @@ class NodeChannel {
   /// A Meet() that tells whether all ranks bring `good`.
   bool AllAgree(bool good);
 
-  /// kSmall bytes of rank `local`, to be written before a Meet() and read until the next but one.
-  char* NextSmall();
-  const char* SmallOf(int local) const;
+  /// kSmall bytes of this rank, to be written before a Meet(); those of each rank, to be read until the next but one.
+  char* NextSmall() { return SmallOf(rank_, phase_ + 1); }
+  const void* const* SmallOfAll() const { return small_of_all_[phase_ & 1].data(); }
 
   /// Progress of a pipeline through the slots, in pieces numbered over the life of the channel.
   enum Stage { kCopiedIn, kReduced, kCopiedOut, kStages };
@@ -124,6 +124,7 @@ class NodeChannel {
   NodeChannel(Communicator& communicator, const Topology& topology, SharedPool& pool, PeerMemory& peers,
               SharedMemory memory);
   static std::size_t BytesFor(const Topology& topology);
+  char* SmallOf(int local, std::uint64_t phase) const;
   void CheckCalls() const;
   void TryDirectCopies();
   bool CopiesFrom(int local, std::uint64_t known);
@@ -141,6 +142,7 @@ class NodeChannel {
   Header* header_;
   Cell* cells_;
   char* small_;
+  std::array<std::vector<const void*>, 2> small_of_all_;
   char* slots_;
   std::uint64_t phase_ = 0;
   std::uint64_t next_piece_ = 1;
