@@ -60,7 +60,7 @@ namespace {
 
 /// Files first, then the names of each folder.
 void SyncTree(const fs::path& folder) {
-  for (const auto& entry : fs::recursive_directory_iterator(folder)) {
+  for (const auto& entry : EntriesBelow(folder)) {
     if (entry.is_symlink()) continue;
     if (entry.is_regular_file()) SyncFile(entry.path());
     if (entry.is_directory()) SyncDirectory(entry.path());

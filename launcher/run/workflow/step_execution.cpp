@@ -22,8 +22,10 @@ using enum StepState;
 constexpr auto kPauseForSignal = std::chrono::milliseconds(500);
 
 /// Its manager has put the job back into the queue: the run goes on in the job's next turn.
-bool IsQueued(const std::filesystem::path& run_folder) {
+bool IsQueued(const std::filesystem::path& run_folder) try {
   return RunFolder::Open(run_folder).ReadState().phase == Phase::kQueued;
+} catch (const Error&) {
+  return false;  // the reason of its end says more
 }
 
 /// Why a step is blocked or skipped that needs this one.
@@ -216,14 +218,23 @@ void StepExecution::Judge(const StepEnd& end) {
   if (busy && !interrupt_.asked()) return StartAgain(end.step);
   if (job_.id != 0 && step.is_run() && IsQueued(active.prepared.run_folder)) return Finish(end.step, kCancelled, {});
   if (interrupt_.asked() && !end.status.Success()) return Finish(end.step, kCancelled, {});
-  auto why = WhyFailed(step, end, StepOutcomePlace{PlaceOfStep(folder_, step), active.prepared.run_folder});
-  if (why.empty()) why = WhyOutdated(step, active.stamps);
+  const auto why = WhyNotKept(end);
   if (why.empty()) return Publish(end.step);
   if (records_[step.name].attempt <= step.retries && !interrupt_.asked()) {
     output_.Say(fmt::format("{}  failed and starts again: {}", step.name, why));
     return StartAgain(end.step);
   }
   Finish(end.step, kFailed, why);
+}
+
+/// Empty: the step has a result.
+std::string StepExecution::WhyNotKept(const StepEnd& end) const try {
+  const auto& step = workflow_.steps[end.step];
+  const auto& active = active_.at(end.step);
+  const auto why = WhyFailed(step, end, StepOutcomePlace{PlaceOfStep(folder_, step), active.prepared.run_folder});
+  return why.empty() ? WhyOutdated(step, active.stamps) : why;
+} catch (const Error& error) {
+  return error.message();
 }
 
 void StepExecution::StartAgain(StepIndex index) {

@@ -86,6 +86,7 @@ class StepExecution {
   void RenewLater();
   void OnEnd(const StepEnd& end);
   void Judge(const StepEnd& end);
+  std::string WhyNotKept(const StepEnd& end) const;
   void StartAgain(StepIndex index);
   void Publish(StepIndex index);
   void LinkResult(const Step& step, const std::string& id) const;
