@@ -243,23 +243,32 @@ void StepExecution::StartAgain(StepIndex index) {
   waiting_.insert(index);
 }
 
+StepResult StepExecution::ResultToPublish(StepIndex index) const {
+  const auto& step = workflow_.steps[index];
+  const auto& active = active_.at(index);
+  const auto& decision = reuse_.of(index);
+  auto result = ResultOfStep(step, {PlaceOfStep(folder_, step), active.prepared.run_folder});
+  result.key = decision.key;
+  result.workflow = workflow_.name;
+  result.run = folder_.id();
+  result.started = active.started;
+  const auto size = SizeOf(step);
+  result.cost = {Seconds(SystemClock().Steady() - active.began).count(), size.cpus, size.gpus, size.nodes};
+  result.parts = decision.parts;
+  return result;
+}
+
 /// While the disk is full, the outputs stay where they are.
 void StepExecution::Publish(StepIndex index) {
   if (!active_.contains(index)) return;
   const auto& step = workflow_.steps[index];
-  const auto& active = active_.at(index);
-  const auto& decision = reuse_.of(index);
+  const auto& id = reuse_.of(index).id;
   try {
-    auto result = ResultOfStep(step, {PlaceOfStep(folder_, step), active.prepared.run_folder});
-    result.key = decision.key;
-    result.workflow = workflow_.name;
-    result.run = folder_.id();
-    result.started = active.started;
-    const auto size = SizeOf(step);
-    result.cost = {Seconds(SystemClock().Steady() - active.began).count(), size.cpus, size.gpus, size.nodes};
-    result.parts = decision.parts;
-    store_.Publish(PlaceOfStep(folder_, step).prepared, decision.id, std::move(result));
-    LinkResult(step, decision.id);
+    // A file system may have renamed the folder and reported an error all the same.
+    if (!store_.IsOf(folder_.id(), id)) {
+      store_.Publish(PlaceOfStep(folder_, step).prepared, id, ResultToPublish(index));
+    }
+    LinkResult(step, id);
     Finish(index, kDone, {});
   } catch (const SystemError& error) {
     if (!MeansDiskFull(error.code()) || interrupt_.asked()) return Finish(index, kFailed, error.message());

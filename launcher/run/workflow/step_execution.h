@@ -88,6 +88,7 @@ class StepExecution {
   void Judge(const StepEnd& end);
   std::string WhyNotKept(const StepEnd& end) const;
   void StartAgain(StepIndex index);
+  StepResult ResultToPublish(StepIndex index) const;
   void Publish(StepIndex index);
   void LinkResult(const Step& step, const std::string& id) const;
   void Finish(StepIndex index, StepState state, const std::string& reason);
