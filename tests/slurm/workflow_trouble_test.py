@@ -147,6 +147,23 @@ class Notices(Flow):
         self.assertNotIn("s3cret", (folder / "workflow.yaml").read_text())
 
 
+class FullDisk(Flow):
+    def test_a_job_whose_number_could_not_be_written_down_is_found(self):
+        self.program_of_steps("")
+        self.flow({"only": ["x"]})
+        self.drain()
+        refused = self.slipway("submit", "flow.yaml", status=3, LD_PRELOAD=os.environ["SLIPWAY_TEST_FULL_DISK"],
+                               FULL_DISK="batch_job.json 2")
+        self.assertIn("No space left on device", refused.stderr)
+        self.assertIn("slipway resume", refused.stderr)
+        self.assertEqual(len(self.in_the_queue()), 1)
+        resumed = self.json("resume", "last")
+        self.assertEqual((resumed["jobs"], resumed["kept"]), (0, 1))
+        self.undrain()
+        self.assertEqual(self.states(self.wait()), {"only": "done"})
+        self.assertEqual(self.ran(), {"only": 1})
+
+
 class Losses(Flow):
     OPTIONS = ("--nodes", "2", "--mode", "namespaces", "--conf", "SlurmdTimeout=3", "--conf", "MessageTimeout=2")
 
