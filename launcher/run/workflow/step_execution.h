@@ -44,6 +44,9 @@ class StepExecution {
 
   StepExecution(const ExecutionOrder& order, EventLoop& loop, Interrupt& interrupt, Output& output, Note note);
 
+  /// Before anything else: experiments that go on under their own managers are waited for. Runs that no step would
+  /// begin as they are end. `before`: what the killed manager had recorded.
+  void TakeUp(const std::map<std::string, StepRecord>& before);
   /// Decides on all steps that have become ready, and starts what fits.
   void Advance();
   /// A step that another process carries out has ended so.
@@ -79,6 +82,9 @@ class StepExecution {
   const Json& ResultOf(StepIndex step) { return store_.ValuesOf(reuse_.of(step).id); }
   StepResources NeedsHere(const Step& step) const;
   bool HasTurn(const Step& step) const;
+  void ConsiderReady();
+  void TakeUp(StepIndex index, const StepRecord& before);
+  bool SignalRun(const std::filesystem::path& run_folder, int signal);
   void Start(StepIndex index);
   void RequireInputs(StepIndex index);
   void AwaitSpace(StepIndex index, const Error& error);
