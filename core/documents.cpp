@@ -80,6 +80,31 @@ std::vector<fs::path> EntriesOf(const fs::path& folder) {
 
 namespace {
 
+void AddEntriesOf(const fs::path& folder, std::vector<fs::directory_entry>& entries) {
+  std::error_code error;
+  fs::directory_iterator entry(folder, error);
+  for (const fs::directory_iterator end; !error && entry != end; entry.increment(error)) entries.push_back(*entry);
+  if (error) throw SystemError(error.value(), fmt::format("cannot read directory '{}'", folder.string()));
+}
+
+bool IsFolder(const fs::directory_entry& entry) {
+  std::error_code error;
+  return !entry.is_symlink(error) && entry.is_directory(error);
+}
+
+}  // namespace
+
+std::vector<fs::directory_entry> EntriesBelow(const fs::path& folder) {
+  std::vector<fs::directory_entry> entries;
+  AddEntriesOf(folder, entries);
+  for (std::size_t i = 0; i < entries.size(); ++i) {
+    if (IsFolder(entries[i])) AddEntriesOf(fs::path(entries[i].path()), entries);
+  }
+  return entries;
+}
+
+namespace {
+
 struct GlobResult {
   glob_t matches{};
   ~GlobResult() { ::globfree(&matches); }

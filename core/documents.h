@@ -20,6 +20,10 @@ std::optional<std::string> ReadDocumentIfPresent(const std::filesystem::path& pa
 /// What lies in a folder, sorted by name. A folder that is missing or cannot be read has nothing, or less.
 std::vector<std::filesystem::path> EntriesOf(const std::filesystem::path& folder);
 
+/// All that lies below a folder, at any depth; links are not followed. Errors: SystemError naming a folder that cannot
+/// be read.
+std::vector<std::filesystem::directory_entry> EntriesBelow(const std::filesystem::path& folder);
+
 /// The existing paths that fit a pattern of glob(3), sorted. A path that exists fits itself, whatever characters it
 /// has. Errors: SystemError naming a directory that is missing or cannot be read: its files would be missing unnoticed.
 std::vector<std::filesystem::path> MatchingPaths(const std::string& pattern);

@@ -50,7 +50,7 @@ std::optional<RunState> WaitForEnd(const RunFolder& run, std::optional<Seconds> 
   }
 }
 
-void AskToStop(const RunState& state) {
+void SignalManager(const RunState& state, int signal) {
   if (state.host != HostName()) {
     throw Error(ErrorKind::kEnvironment,
                 fmt::format("run {} is managed on {}, not on this host", state.run, state.host),
@@ -59,9 +59,11 @@ void AskToStop(const RunState& state) {
   // A pidfd refers to the process, not the number: no other process can get the signal.
   const auto manager = OpenManager(state);
   if (!manager) return;
-  if (::syscall(SYS_pidfd_send_signal, manager.get(), SIGTERM, nullptr, 0) != 0 && errno != ESRCH) {
+  if (::syscall(SYS_pidfd_send_signal, manager.get(), signal, nullptr, 0) != 0 && errno != ESRCH) {
     ThrowErrno(fmt::format("cannot signal the manager of run {}", state.run), "only its owner can cancel a run");
   }
 }
+
+void AskToStop(const RunState& state) { SignalManager(state, SIGTERM); }
 
 }  // namespace slipway::launcher

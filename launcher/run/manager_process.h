@@ -12,7 +12,9 @@ namespace slipway::launcher {
 /// Cost: sleeps in the kernel while the manager runs on this host; checks every second when it is elsewhere.
 std::optional<RunState> WaitForEnd(const RunFolder& run, std::optional<Seconds> limit);
 
-/// Sends SIGTERM to the manager. Errors: Error(kEnvironment) when it lives on another host.
+/// Sends a signal to the manager, if it still runs. Errors: Error(kEnvironment) when it lives on another host.
+void SignalManager(const RunState& state, int signal);
+/// The same with SIGTERM.
 void AskToStop(const RunState& state);
 
 }  // namespace slipway::launcher

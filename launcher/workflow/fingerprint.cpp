@@ -6,7 +6,9 @@
 #include <algorithm>
 #include <functional>
 
+#include "core/documents.h"
 #include "core/files.h"
+#include "core/filesystem_errors.h"
 #include "launcher/workflow/sha256.h"
 
 namespace slipway::launcher {
@@ -27,9 +29,11 @@ std::string ContentOfFile(const fs::path& file) {
 /// All files below a folder, sorted. Links are followed for files only.
 std::vector<fs::path> FilesBelow(const fs::path& folder) {
   std::vector<fs::path> files;
-  for (const auto& entry : fs::recursive_directory_iterator(folder)) {
-    if (entry.is_regular_file()) files.push_back(entry.path());
-  }
+  WithSystemErrors([&] {
+    for (const auto& entry : EntriesBelow(folder)) {
+      if (entry.is_regular_file()) files.push_back(entry.path());  // throws for a loop of links
+    }
+  });
   std::ranges::sort(files);
   return files;
 }

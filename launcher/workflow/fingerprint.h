@@ -20,7 +20,7 @@ class Fingerprints {
   const std::string& Of(const std::filesystem::path& path);
   /// StampOfTree, once for each path.
   const std::string& StampOf(const std::filesystem::path& path);
-  /// Of a file, or of all files in a folder; 0 when it is not there.
+  /// Of a file, or of all files in a folder; 0 when it is not there. Errors: as Of.
   std::uint64_t BytesOf(const std::filesystem::path& path);
 
  private:
@@ -30,6 +30,7 @@ class Fingerprints {
 };
 
 /// Changes when a file or a name below `path` changes; no content is read. "missing" when it is not there.
+/// Errors: SystemError naming what cannot be looked at.
 std::string StampOfTree(const std::filesystem::path& path);
 
 /// The words of a command that name files below `directory`: programs and scripts of the user.

@@ -76,11 +76,13 @@ class Putter {
   void PutScalar(YamlNode& node) {
     if (const auto whole = AsReference(node.text); whole && whole->to == ReferenceTo::kItem)
       return PutWhole(node, *whole);
+    std::vector<BadReference> bad;
     std::string text;
-    for (const auto& piece : SplitAtReferences(node.text)) {
+    for (const auto& piece : SplitAtReferences(node.text, bad)) {
       const auto* reference = std::get_if<Reference>(&piece);
       text += reference == nullptr ? Escaped(std::get<std::string>(piece)) : TextFor(*reference, node);
     }
+    for (const auto& each : bad) Refuse(node, Quoted(each.written) + " " + each.reason);
     node.text = std::move(text);
   }
 
@@ -97,6 +99,7 @@ class Putter {
   }
 
   std::string TextFor(const Reference& reference, YamlNode& node) {
+    if (reference.to == ReferenceTo::kIndex && !reference.path.empty()) Refuse(reference, node);  // no parts
     if (reference.to == ReferenceTo::kIndex) return std::to_string(index_);
     if (reference.to != ReferenceTo::kItem) return WrittenForm(reference);
     if (const auto* later = std::get_if<Reference>(&item_)) {
@@ -111,8 +114,12 @@ class Putter {
   }
 
   void Refuse(const Reference& reference, YamlNode& node) {
+    Refuse(node, fmt::format("{} does not fit value {} of foreach", WrittenForm(reference), index_));
+  }
+
+  void Refuse(YamlNode& node, std::string message) {
     node.broken = true;
-    report_.Error(node.place, fmt::format("{} does not fit value {} of foreach", WrittenForm(reference), index_));
+    report_.Error(node.place, std::move(message));
   }
 
   const Item& item_;

@@ -22,8 +22,8 @@ using Kind = YamlNode::Kind;
 /// The checks of the spec take a value with a reference as unknown.
 bool MarkUnknown(YamlNode& node) {
   const auto pieces = node.kind == Kind::kScalar ? SplitAtReferences(node.text) : std::vector<Piece>();
-  node.broken =
-      std::ranges::any_of(pieces, [](const Piece& piece) { return std::holds_alternative<Reference>(piece); });
+  const auto is_reference = [](const Piece& piece) { return std::holds_alternative<Reference>(piece); };
+  node.broken = node.broken || std::ranges::any_of(pieces, is_reference);
   bool any = node.broken;
   for (auto& item : node.items) any = MarkUnknown(item) || any;
   for (auto& entry : node.entries) any = MarkUnknown(entry.value) || any;

@@ -49,6 +49,29 @@ TEST(EntriesOf, AreSortedAndNoneWithoutAFolder) {
   EXPECT_THAT(EntriesOf(directory / "b"), IsEmpty()) << "a file";
 }
 
+TEST(EntriesBelow, DoNotFollowLinksAndNameAFolderThatCannotBeRead) {
+  test::TempDirectory directory;
+  fs::permissions(directory.path(), fs::perms(0755));
+  fs::create_directories(directory / "a/b");
+  WriteFile(directory / "a/b/file", "");
+  fs::create_symlink("..", directory / "a/up");
+  fs::create_symlink("loop", directory / "loop");
+  std::vector<fs::path> found;
+  for (const auto& entry : EntriesBelow(directory.path())) found.push_back(entry.path());
+  EXPECT_THAT(found, testing::UnorderedElementsAre(directory / "a", directory / "a/b", directory / "a/b/file",
+                                                   directory / "a/up", directory / "loop"));
+  fs::permissions(directory / "a/b", fs::perms::none);
+  EXPECT_TRUE(test::AsOrdinaryUser([&] {
+    try {
+      EntriesBelow(directory.path());
+      return false;
+    } catch (const SystemError& error) {
+      return error.message().find((directory / "a/b").string()) != std::string::npos;
+    }
+  }));
+  fs::permissions(directory / "a/b", fs::perms::owner_all);
+}
+
 TEST_F(MatchingPathsTest, AreNeverTheFolderItself) { EXPECT_THAT(MatchingPaths(At(".*")), ElementsAre(At(".hidden"))); }
 
 TEST_F(MatchingPathsTest, APathThatExistsFitsItself) {

@@ -228,6 +228,7 @@ WRONG = {
     "a: {command: [x], data: [make]}": "it has command, data",
     "a: {comand: [x]}": "unknown field 'comand'",
     "a: {command: [x, '${item}']}": "only known in a step with foreach",
+    "a: {command: [x, '--lr=${item[lr]}'], foreach: [{lr: 1}, {lr: 2}]}": "'${item[lr]}' is not a reference",
     "a: {command: [x], when: '${steps.b.folder} > 1'}\n  b: {command: [x]}": "a condition compares numbers",
     "a: {experiment: {train: {command: [x]}, launch: {ranks_per_node: '${steps.b.folder}'}}}\n  b: {command: [x]}":
         "is a path, but launch.ranks_per_node is",

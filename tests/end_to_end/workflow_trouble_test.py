@@ -97,6 +97,22 @@ def test_a_step_that_deletes_the_store_is_found(chain):
     assert set(chain.states(chain.json("resume", "last")).values()) == {"done"}
 
 
+def test_inputs_that_cannot_be_read_fail_their_step_and_no_other(flow):
+    flow.step("import time\n"
+              "if 'spoil' in sys.argv: os.symlink('loop', 'late/loop')\n"
+              "if 'slow' in sys.argv: time.sleep(0.5)\n")
+    for name in ("late", "early"):
+        (flow.folder / name).mkdir()
+    os.symlink("loop", flow.folder / "early/loop")
+    flow.steps(slow=(["slow"], []), early=(["x"], ["inputs: {i: early}"]), spoil=(["spoil"], ["inputs: {i: late}"]))
+    document = flow.json("run", "flow.yaml", status=1)
+    assert flow.states(document) == {"slow": "done", "early": "failed", "spoil": "failed"}
+    reasons = {step["name"]: step["reason"] for step in document["steps"]}
+    for name, folder in (("early", "early"), ("spoil", "late")):
+        assert f"{flow.folder}/{folder}/loop" in reasons[name] and "symbolic links" in reasons[name], reasons
+    assert flow.ran().count("slow") == 1
+
+
 def test_a_program_that_is_edited_while_it_runs_runs_again_next_time(flow):
     flow.step("import time\nwhile 'slow' in sys.argv and not os.path.exists('go'): time.sleep(0.02)\n")
     flow.steps(slow=(["slow"], []))

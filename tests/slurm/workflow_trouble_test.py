@@ -147,6 +147,49 @@ class Notices(Flow):
         self.assertNotIn("s3cret", (folder / "workflow.yaml").read_text())
 
 
+class Unseen(Flow):
+    """Files that a node has made, and that this host does not see yet, as on NFS."""
+
+    def test_an_end_that_is_not_visible_yet_is_waited_for(self):
+        self.program_of_steps("")
+        self.flow({"first": ["x"], "second": {"command": ["x"], "after": ["first"]}})
+        self.drain()
+        self.json("submit", "flow.yaml")
+        folder, = (self.place / "runs").glob("flow-*")
+        journal = folder / "steps/first/journal.jsonl"
+        self.assertTrue(journal.exists(), "before a node makes it: a host keeps what it has not found")
+        self.bed.client("scontrol", "hold", self.job_of("second"))
+        self.undrain()
+        self.bed.wait_for_end(self.job_of("first"))
+        journal.rename(folder / "hidden")
+        step = self.steps()["first"]
+        self.assertEqual((step["state"], self.states()["second"]), ("running", "waiting"))
+        self.assertIn("its record is not visible on this host yet", step["reason"])
+        self.assertEqual(self.json("status", "last")["phase"], "running")
+        (folder / "hidden").rename(journal)
+        self.assertEqual(self.states()["first"], "done")
+        self.bed.client("scontrol", "release", self.job_of("second"))
+        self.assertEqual(set(self.states(self.wait()).values()), {"done"})
+        self.assertEqual(self.ran(), {"first": 1, "second": 1})
+
+
+class FullDisk(Flow):
+    def test_a_job_whose_number_could_not_be_written_down_is_found(self):
+        self.program_of_steps("")
+        self.flow({"only": ["x"]})
+        self.drain()
+        refused = self.slipway("submit", "flow.yaml", status=3, LD_PRELOAD=os.environ["SLIPWAY_TEST_FULL_DISK"],
+                               FULL_DISK="batch_job.json 2")
+        self.assertIn("No space left on device", refused.stderr)
+        self.assertIn("slipway resume", refused.stderr)
+        self.assertEqual(len(self.in_the_queue()), 1)
+        resumed = self.json("resume", "last")
+        self.assertEqual((resumed["jobs"], resumed["kept"]), (0, 1))
+        self.undrain()
+        self.assertEqual(self.states(self.wait()), {"only": "done"})
+        self.assertEqual(self.ran(), {"only": 1})
+
+
 class Losses(Flow):
     OPTIONS = ("--nodes", "2", "--mode", "namespaces", "--conf", "SlurmdTimeout=3", "--conf", "MessageTimeout=2")
 

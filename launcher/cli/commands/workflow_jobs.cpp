@@ -32,9 +32,11 @@
 namespace slipway::launcher {
 namespace {
 
+/// A submission that has begun counts: Slurm may have its job, although the number could not be written down.
 bool HasJobs(const RunFolder& folder) {
-  return std::ranges::any_of(ReadStoredWorkflow(folder).steps,
-                             [&](const StoredStep& step) { return JobOfStep(folder, step.name).id != 0; });
+  return std::ranges::any_of(ReadStoredWorkflow(folder).steps, [&](const StoredStep& step) {
+    return JobOfStep(folder, step.name).id != 0 || HasBegunSubmission(folder, step.name);
+  });
 }
 
 /// Between two waits Ctrl-C ends the process as always: what is submitted stays.

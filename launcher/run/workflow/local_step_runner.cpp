@@ -51,6 +51,17 @@ NodeDevices LocalStepRunner::TakeDevices(int count) {
   return machine_.devices.Called(taken);
 }
 
+/// Those of them that are free.
+NodeDevices LocalStepRunner::TakeDevices(const std::vector<std::string>& names) {
+  std::vector<std::string> taken;
+  std::erase_if(free_devices_, [&](const std::string& device) {
+    const bool is_named = std::ranges::find(names, device) != names.end();
+    if (is_named) taken.push_back(device);
+    return is_named;
+  });
+  return machine_.devices.Called(taken);
+}
+
 ProcessIdentity LocalStepRunner::Start(const StepLaunch& launch) {
   const auto log = OpenFile(launch.log, O_WRONLY | O_CREAT | O_APPEND);
   SpawnOptions options;
@@ -59,14 +70,14 @@ ProcessIdentity LocalStepRunner::Start(const StepLaunch& launch) {
   options.stdout_fd = log.get();
   options.stderr_fd = log.get();
   options.environment = launch.environment;
-  const auto devices = TakeDevices(launch.resources.gpus.value_or(0));
+  const auto devices = launch.devices ? TakeDevices(*launch.devices) : TakeDevices(launch.resources.gpus.value_or(0));
   for (const auto& [name, value] : VariablesFor(devices)) options.environment->Set(name, value);
   auto names = devices.names();
   try {
     auto process = ChildProcess::Spawn(options);
     const auto identity = IdentityOf(process.pid());
-    auto& running =
-        running_.emplace(launch.step, Running{std::move(process), launch.resources, names, launch.grace}).first->second;
+    Running begun{std::move(process), launch.resources, names, launch.grace, launch.signal_manager};
+    auto& running = running_.emplace(launch.step, std::move(begun)).first->second;
     free_cpus_ -= CpusOf(launch.resources);
     free_memory_ -= std::min(free_memory_, launch.resources.memory.count);
     loop_.OnReadable(running.process.pidfd(), [this, step = launch.step] { Look(step); });
@@ -88,17 +99,23 @@ ProcessIdentity LocalStepRunner::Start(const StepLaunch& launch) {
 void LocalStepRunner::Stop(StepIndex step) {
   const auto found = running_.find(step);
   if (found == running_.end() || found->second.kill) return;
-  found->second.process.Signal(SIGTERM);
+  Signal(found->second, SIGTERM);
   found->second.kill = loop_.After(found->second.grace, [this, step] {
     running_.at(step).kill.reset();
-    running_.at(step).process.Signal(SIGKILL);
+    Signal(running_.at(step), SIGKILL);
   });
 }
 
 void LocalStepRunner::KillAll() { SignalAll(SIGKILL); }
 
 void LocalStepRunner::SignalAll(int signal) {
-  for (auto& [step, running] : running_) running.process.Signal(signal);
+  for (auto& [step, running] : running_) Signal(running, signal);
+}
+
+/// Who waits for a run ends with it.
+void LocalStepRunner::Signal(const Running& running, int signal) {
+  const bool is_told = running.signal_manager && running.signal_manager(signal);
+  if (!is_told || signal == SIGKILL) running.process.Signal(signal);
 }
 
 void LocalStepRunner::Look(StepIndex step) {

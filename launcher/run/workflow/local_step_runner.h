@@ -38,12 +38,15 @@ class LocalStepRunner : public StepRunner {
     StepResources resources;
     std::vector<std::string> devices;
     std::chrono::seconds grace;
+    std::function<bool(int signal)> signal_manager;
     std::optional<EventLoop::TimerId> limit = {};
     std::optional<EventLoop::TimerId> kill = {};
     bool timed_out = false;
   };
 
   NodeDevices TakeDevices(int count);
+  NodeDevices TakeDevices(const std::vector<std::string>& names);
+  static void Signal(const Running& running, int signal);
   void Look(StepIndex step);
 
   EventLoop& loop_;

@@ -10,6 +10,7 @@
 #include "core/documents.h"
 #include "core/error.h"
 #include "core/files.h"
+#include "core/filesystem_errors.h"
 #include "launcher/run/workflow/result_lease.h"
 #include "launcher/run/workflow/step_journal.h"
 #include "launcher/run/workflow/workflow_folder.h"
@@ -29,9 +30,11 @@ double ChangedAt(const fs::path& path) {
 /// Errors: SystemError.
 Bytes BytesBelow(const fs::path& folder) {
   Bytes bytes;
-  for (const auto& entry : fs::recursive_directory_iterator(folder)) {
-    if (entry.is_regular_file() && !entry.is_symlink()) bytes.count += entry.file_size();
-  }
+  WithSystemErrors([&] {
+    for (const auto& entry : EntriesBelow(folder)) {
+      if (!entry.is_symlink() && entry.is_regular_file()) bytes.count += entry.file_size();
+    }
+  });
   return bytes;
 }
 

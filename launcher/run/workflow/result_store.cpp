@@ -12,6 +12,7 @@
 #include "core/files.h"
 #include "core/json_fields.h"
 #include "core/lines.h"
+#include "core/log.h"
 #include "core/sync_file.h"
 
 namespace slipway::launcher {
@@ -60,7 +61,7 @@ namespace {
 
 /// Files first, then the names of each folder.
 void SyncTree(const fs::path& folder) {
-  for (const auto& entry : fs::recursive_directory_iterator(folder)) {
+  for (const auto& entry : EntriesBelow(folder)) {
     if (entry.is_symlink()) continue;
     if (entry.is_regular_file()) SyncFile(entry.path());
     if (entry.is_directory()) SyncDirectory(entry.path());
@@ -111,6 +112,12 @@ std::vector<std::string> ResultStore::All() const {
 bool ResultStore::IsThere(const std::string& id) const {
   std::error_code error;
   return fs::exists(FolderOf(id), error);
+}
+
+bool ResultStore::IsOf(const std::string& run, const std::string& id) try {
+  return IsThere(id) && Read(id).run == run;
+} catch (const Error&) {
+  return false;  // damaged
 }
 
 std::optional<std::string> ResultStore::Newest(const std::string& key) {
@@ -190,10 +197,17 @@ void ResultStore::Publish(const fs::path& prepared, const std::string& id, StepR
     if (errno != ENOTEMPTY && errno != EEXIST) ThrowErrno(fmt::format("cannot publish the result '{}'", id));
     RemoveTree(prepared);
   }
-  if (is_durable) SyncDirectory(folder_);
   const auto parts = TakeApart(id);
   newest_[parts->first] = std::max(newest_[parts->first], parts->second);
+  Complete(result, id, is_durable);
+}
+
+/// What follows the publishing. The result is there without it: a loss of power may cost it, and estimates are worse.
+void ResultStore::Complete(const StepResult& result, const std::string& id, bool is_durable) const try {
+  if (is_durable) SyncDirectory(folder_);
   NoteLast(result, id);
+} catch (const Error& error) {
+  log::Warn("after the result '{}' was published: {}", id, error.message());
 }
 
 void ResultStore::NoteLast(const StepResult& result, const std::string& id) const {

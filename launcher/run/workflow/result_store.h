@@ -91,11 +91,14 @@ class ResultStore {
   /// Whether a step has ever had a result here, also one that was removed.
   bool HasHad(const std::string& workflow, const std::string& step) const;
   bool IsThere(const std::string& id) const;
+  /// Whether it is there, complete, and made by this run.
+  bool IsOf(const std::string& run, const std::string& id);
 
  private:
   std::optional<std::string> Newest(const std::string& key);
   std::filesystem::path FolderOf(const std::string& id) const { return folder_ / id; }
   void NoteLast(const StepResult& result, const std::string& id) const;
+  void Complete(const StepResult& result, const std::string& id, bool is_durable) const;
 
   std::filesystem::path folder_;
   std::optional<ResultLease> lease_;

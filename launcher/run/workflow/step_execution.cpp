@@ -1,15 +1,18 @@
 #include "launcher/run/workflow/step_execution.h"
 
 #include <fmt/format.h>
+#include <signal.h>
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <utility>
 
 #include "core/error.h"
+#include "core/shell.h"
 #include "core/write_probe.h"
 #include "launcher/run/manager_process.h"
 #include "launcher/run/workflow/step_end.h"
+#include "launcher/run/workflow/step_orphans.h"
 #include "launcher/run/workflow/workflow_folder.h"
 #include "launcher/run_folder/pause_note.h"
 #include "launcher/workflow/condition.h"
@@ -22,8 +25,10 @@ using enum StepState;
 constexpr auto kPauseForSignal = std::chrono::milliseconds(500);
 
 /// Its manager has put the job back into the queue: the run goes on in the job's next turn.
-bool IsQueued(const std::filesystem::path& run_folder) {
+bool IsQueued(const std::filesystem::path& run_folder) try {
   return RunFolder::Open(run_folder).ReadState().phase == Phase::kQueued;
+} catch (const Error&) {
+  return false;  // the reason of its end says more
 }
 
 /// Why a step is blocked or skipped that needs this one.
@@ -85,12 +90,49 @@ StepResources StepExecution::NeedsHere(const Step& step) const {
   return job_.id != 0 ? StepResources() : NeedsOf(step);
 }
 
-/// Decides on steps that have become ready, and starts what fits.
-void StepExecution::Advance() {
+void StepExecution::ConsiderReady() {
   for (auto ready = board_.TakeReady(); !ready.empty(); ready = board_.TakeReady()) {
     for (const auto step : ready) Consider(step);
   }
+}
+
+/// Decides on steps that have become ready, and starts what fits.
+void StepExecution::Advance() {
+  ConsiderReady();
   StartWhatFits();
+}
+
+void StepExecution::TakeUp(const std::map<std::string, StepRecord>& before) {
+  ConsiderReady();
+  for (StepIndex step = 0; step < workflow_.steps.size(); ++step) {
+    if (!workflow_.steps[step].is_run()) continue;
+    const auto record = before.find(workflow_.steps[step].name);
+    TakeUp(step, record == before.end() ? StepRecord() : record->second);
+  }
+}
+
+/// What goes on holds its resources: nothing else gets them first.
+void StepExecution::TakeUp(StepIndex index, const StepRecord& before) try {
+  const auto place = PlaceOfStep(folder_, workflow_.steps[index]);
+  const auto begun = waiting_.contains(index) ? BegunRun(place, reuse_.of(index).key) : std::nullopt;
+  if (!begun) {
+    for (const auto& run : EndRunsOf(place.folder, before)) SignalRun(run.path(), SIGTERM);  // warns: it is elsewhere
+  } else if (StillRuns(RunFolder::Open(*begun))) {
+    waiting_.erase(index);
+    Start(index);
+  }
+} catch (const Error& error) {
+  output_.Warn(fmt::format("what was left of step '{}': {}", workflow_.steps[index].name, error.message()));
+}
+
+/// Of a run that goes on under its own manager.
+bool StepExecution::SignalRun(const std::filesystem::path& run_folder, int signal) try {
+  SignalManager(RunFolder::Open(run_folder).ReadState(), signal);
+  return true;
+} catch (const Error& error) {
+  output_.Warn(fmt::format("{}: it goes on; end it there: {}", error.message(),
+                           QuoteForShell({"slipway", "cancel", run_folder.string()})));
+  return false;
 }
 
 void StepExecution::Consider(StepIndex index) {
@@ -159,6 +201,11 @@ void StepExecution::Start(StepIndex index) {
     ActiveStep active{PrepareStep({workflow_, index, folder_, reuse_.of(index).key, record.attempt + 1,
                                    [this](StepIndex need) -> const Json& { return ResultOf(need); }, job_}),
                       StampsOfInputs(step), SystemClock().Steady(), FormatUtc(SystemClock().Now())};
+    if (active.prepared.adopted) {
+      const auto& run = active.prepared.run_folder;
+      active.prepared.launch.signal_manager = [this, run](int signal) { return SignalRun(run, signal); };
+      output_.Say(fmt::format("{}  goes on in run {}", step.name, run.filename().string()));
+    }
     ++record.attempt;
     record.process = {};
     NoteState(index, kRunning, reuse_.of(index).why);  // before the start, so that no program is unknown
@@ -216,8 +263,7 @@ void StepExecution::Judge(const StepEnd& end) {
   if (busy && !interrupt_.asked()) return StartAgain(end.step);
   if (job_.id != 0 && step.is_run() && IsQueued(active.prepared.run_folder)) return Finish(end.step, kCancelled, {});
   if (interrupt_.asked() && !end.status.Success()) return Finish(end.step, kCancelled, {});
-  auto why = WhyFailed(step, end, StepOutcomePlace{PlaceOfStep(folder_, step), active.prepared.run_folder});
-  if (why.empty()) why = WhyOutdated(step, active.stamps);
+  const auto why = WhyNotKept(end);
   if (why.empty()) return Publish(end.step);
   if (records_[step.name].attempt <= step.retries && !interrupt_.asked()) {
     output_.Say(fmt::format("{}  failed and starts again: {}", step.name, why));
@@ -226,29 +272,48 @@ void StepExecution::Judge(const StepEnd& end) {
   Finish(end.step, kFailed, why);
 }
 
+/// Empty: the step has a result.
+std::string StepExecution::WhyNotKept(const StepEnd& end) const try {
+  const auto& step = workflow_.steps[end.step];
+  const auto& active = active_.at(end.step);
+  const auto why = WhyFailed(step, end, StepOutcomePlace{PlaceOfStep(folder_, step), active.prepared.run_folder});
+  return why.empty() ? WhyOutdated(step, active.stamps) : why;
+} catch (const Error& error) {
+  return error.message();
+}
+
 void StepExecution::StartAgain(StepIndex index) {
   active_.erase(index);
   board_.Retry(index);
   waiting_.insert(index);
 }
 
+StepResult StepExecution::ResultToPublish(StepIndex index) const {
+  const auto& step = workflow_.steps[index];
+  const auto& active = active_.at(index);
+  const auto& decision = reuse_.of(index);
+  auto result = ResultOfStep(step, {PlaceOfStep(folder_, step), active.prepared.run_folder});
+  result.key = decision.key;
+  result.workflow = workflow_.name;
+  result.run = folder_.id();
+  result.started = active.started;
+  const auto size = SizeOf(step);
+  result.cost = {Seconds(SystemClock().Steady() - active.began).count(), size.cpus, size.gpus, size.nodes};
+  result.parts = decision.parts;
+  return result;
+}
+
 /// While the disk is full, the outputs stay where they are.
 void StepExecution::Publish(StepIndex index) {
   if (!active_.contains(index)) return;
   const auto& step = workflow_.steps[index];
-  const auto& active = active_.at(index);
-  const auto& decision = reuse_.of(index);
+  const auto& id = reuse_.of(index).id;
   try {
-    auto result = ResultOfStep(step, {PlaceOfStep(folder_, step), active.prepared.run_folder});
-    result.key = decision.key;
-    result.workflow = workflow_.name;
-    result.run = folder_.id();
-    result.started = active.started;
-    const auto size = SizeOf(step);
-    result.cost = {Seconds(SystemClock().Steady() - active.began).count(), size.cpus, size.gpus, size.nodes};
-    result.parts = decision.parts;
-    store_.Publish(PlaceOfStep(folder_, step).prepared, decision.id, std::move(result));
-    LinkResult(step, decision.id);
+    // A file system may have renamed the folder and reported an error all the same.
+    if (!store_.IsOf(folder_.id(), id)) {
+      store_.Publish(PlaceOfStep(folder_, step).prepared, id, ResultToPublish(index));
+    }
+    LinkResult(step, id);
     Finish(index, kDone, {});
   } catch (const SystemError& error) {
     if (!MeansDiskFull(error.code()) || interrupt_.asked()) return Finish(index, kFailed, error.message());
@@ -307,13 +372,7 @@ void StepExecution::Announce(StepIndex index) {
 /// Every program is asked to end; the second request ends it at once.
 void StepExecution::StopAll() {
   if (interrupt_.forced()) runner_.KillAll();
-  for (const auto& [step, active] : active_) {
-    if (active.prepared.adopted) {
-      AskToStop(RunFolder::Open(active.prepared.run_folder).ReadState());
-    } else {
-      runner_.Stop(step);
-    }
-  }
+  for (const auto& [step, active] : active_) runner_.Stop(step);
   for (StepIndex step = 0; step < workflow_.steps.size(); ++step) {
     if (board_.at(step) == kReady) Settle(step, kCancelled, {});
   }

@@ -44,6 +44,9 @@ class StepExecution {
 
   StepExecution(const ExecutionOrder& order, EventLoop& loop, Interrupt& interrupt, Output& output, Note note);
 
+  /// Before anything else: experiments that go on under their own managers are waited for. Runs that no step would
+  /// begin as they are end. `before`: what the killed manager had recorded.
+  void TakeUp(const std::map<std::string, StepRecord>& before);
   /// Decides on all steps that have become ready, and starts what fits.
   void Advance();
   /// A step that another process carries out has ended so.
@@ -79,6 +82,9 @@ class StepExecution {
   const Json& ResultOf(StepIndex step) { return store_.ValuesOf(reuse_.of(step).id); }
   StepResources NeedsHere(const Step& step) const;
   bool HasTurn(const Step& step) const;
+  void ConsiderReady();
+  void TakeUp(StepIndex index, const StepRecord& before);
+  bool SignalRun(const std::filesystem::path& run_folder, int signal);
   void Start(StepIndex index);
   void RequireInputs(StepIndex index);
   void AwaitSpace(StepIndex index, const Error& error);
@@ -86,7 +92,9 @@ class StepExecution {
   void RenewLater();
   void OnEnd(const StepEnd& end);
   void Judge(const StepEnd& end);
+  std::string WhyNotKept(const StepEnd& end) const;
   void StartAgain(StepIndex index);
+  StepResult ResultToPublish(StepIndex index) const;
   void Publish(StepIndex index);
   void LinkResult(const Step& step, const std::string& id) const;
   void Finish(StepIndex index, StepState state, const std::string& reason);

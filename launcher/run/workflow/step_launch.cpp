@@ -3,12 +3,15 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "core/files.h"
 #include "launcher/plan/plan.h"
 #include "launcher/plan/training_command.h"
+#include "launcher/ranks/local/node_devices.h"
 #include "launcher/run/batch/batch_record.h"
+#include "launcher/run/workflow/step_orphans.h"
 #include "launcher/run_folder/prepare.h"
 #include "launcher/spec/written_spec.h"
 
@@ -18,8 +21,19 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kSlipway = "/proc/self/exe";
-/// A run ends its ranks within this time; then it is killed.
-constexpr std::chrono::seconds kGraceOfRun{60};
+
+fs::path KeyFile(const StepPlace& place) { return place.folder / "key"; }
+
+/// What the process was started with; empty when it is gone.
+Environment EnvironmentOf(const ProcessIdentity& process) {
+  Environment environment;
+  std::ifstream entries(fmt::format("/proc/{}/environ", process.pid), std::ios::binary);
+  for (std::string entry; std::getline(entries, entry, '\0');) {
+    const auto equals = entry.find('=');
+    if (equals != std::string::npos) environment.Set(entry.substr(0, equals), entry.substr(equals + 1));
+  }
+  return environment;
+}
 
 class Preparer {
  public:
@@ -101,9 +115,10 @@ class Preparer {
   void PutRun(const YamlNode& spec, const fs::path& directory, PreparedStep& prepared) const {
     auto& launch = prepared.launch;
     launch.grace = kGraceOfRun;
-    const auto begun = BegunRun();
-    prepared.adopted = begun && order_.job.id == 0 && StillRuns(*begun);
+    const auto begun = BegunRun(place_, order_.key);
+    prepared.adopted = begun && order_.job.id == 0 && StillRuns(RunFolder::Open(*begun));
     prepared.run_folder = begun ? *begun : MakeRun(spec, directory);
+    if (prepared.adopted) PutPlaceOf(RunFolder::Open(*begun).ReadState(), launch);
     const auto* command = prepared.adopted ? "wait" : begun && order_.job.id == 0 ? "resume" : "manage";
     if (order_.job.id != 0) GiveJobTo(prepared.run_folder);
     launch.argv = {kSlipway, command, prepared.run_folder.string()};
@@ -126,25 +141,19 @@ class Preparer {
     folder.WriteState(state);
   }
 
+  /// What the run takes of this machine.
+  static void PutPlaceOf(const RunState& state, StepLaunch& launch) {
+    if (state.host != HostName()) launch.resources = {.cpus = 0, .gpus = {}, .memory = {}};
+    const bool has_gpus = launch.resources.gpus.value_or(0) > 0;
+    launch.devices = has_gpus ? DevicesNamedIn(EnvironmentOf(state.manager)).names() : std::vector<std::string>();
+  }
+
   fs::path MakeRun(const YamlNode& spec, const fs::path& directory) const {
     const auto file = place_.folder / "spec.yaml";
     WriteFileAtomically(file, ResolveSpec(spec, ScopeOf()));
     const auto folder = PrepareRun(MakePlan(LoadWrittenSpec(file, directory), place_.folder));
-    WriteFileAtomically(KeyFile(), order_.key);  // last: until then the run is not known
+    WriteFileAtomically(KeyFile(place_), order_.key);  // last: until then the run is not known
     return folder.path();
-  }
-
-  fs::path KeyFile() const { return place_.folder / "key"; }
-
-  std::optional<fs::path> BegunRun() const {
-    if (ReadFileIfPresent(KeyFile()) != order_.key) return {};
-    const auto runs = ListRuns(place_.folder);
-    return runs.empty() ? std::nullopt : std::optional(runs.back().path());
-  }
-
-  static bool StillRuns(const fs::path& folder) {
-    const auto state = RunFolder::Open(folder).ReadState();
-    return !HasEnded(state.phase) && state.manager.pid != ::getpid();
   }
 
   const LaunchOrder& order_;
@@ -158,6 +167,12 @@ class Preparer {
 StepPlace PlaceOfStep(const RunFolder& run, const Step& step) {
   const auto folder = run.path() / "steps" / step.name;
   return {folder, folder / "prepared"};
+}
+
+std::optional<fs::path> BegunRun(const StepPlace& place, const std::string& key) {
+  if (ReadFileIfPresent(KeyFile(place)) != key) return {};
+  const auto runs = ListRuns(place.folder);
+  return runs.empty() ? std::nullopt : std::optional(runs.back().path());
 }
 
 NamedStrings OutputPaths(const Step& step, const fs::path& folder) {

@@ -42,6 +42,9 @@ struct PreparedStep {
   bool adopted = false;                   ///< its run still goes on under the manager that began it
 };
 
+/// The run that an experiment has begun with this key; nothing when there is none.
+std::optional<std::filesystem::path> BegunRun(const StepPlace& place, const std::string& key);
+
 /// Makes the step's folders again and decides what to start. A run that was begun with the same key goes on.
 /// Errors: Error(kFailed) for a reference without a value; those of LoadWrittenSpec and MakePlan; SystemError.
 PreparedStep PrepareStep(const LaunchOrder& order);

@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <functional>
 #include <nlohmann/json.hpp>
 #include <set>
 
@@ -11,7 +12,6 @@
 #include "core/error.h"
 #include "core/files.h"
 #include "core/log.h"
-#include "launcher/cluster/slurm_client.h"
 #include "launcher/cluster/wait_reasons.h"
 #include "launcher/run/batch/batch_record.h"
 #include "launcher/run/workflow/live_step_jobs.h"
@@ -23,6 +23,9 @@ namespace slipway::launcher {
 namespace {
 
 using enum StepState;
+
+/// After the end of a job its record may not be visible here: an NFS client keeps what it has seen for up to a minute.
+constexpr auto kPatienceWithRecord = std::chrono::minutes(2);
 
 std::string WhyItWaits(const SlurmJob& job, const std::string& number) {
   const auto words = ExplainReason(job.reason);
@@ -60,6 +63,19 @@ void EndByJob(const SlurmJob& job, const std::string& number, StepRecord& record
   if (job.state == JobState::kFailed) record.reason += fmt::format(" ({})", job.status().Describe());
   if (job.HadNoOutput()) record.reason += fmt::format("; node {} cannot write '{}'", job.batch_host, job.output);
   if (!job.reason_text.empty()) record.reason += "; " + job.reason_text;
+  if (job.state == JobState::kCompleted) record.reason += ", but it left no record of its end";
+}
+
+/// Whether the job must have left a record: it ended by itself. A job of several steps fails with one of them.
+bool LeavesRecord(const SlurmJob& job, bool is_shared) {
+  constexpr ExitStatus kOneFailed{.code = static_cast<int>(ErrorKind::kFailed)};
+  return job.state == JobState::kCompleted ||
+         (is_shared && job.state == JobState::kFailed && job.status() == kOneFailed);
+}
+
+void WaitForRecord(const std::string& number, StepRecord& record) {
+  record.state = kRunning;
+  record.reason = fmt::format("job {} is over, and its record is not visible on this host yet", number);
 }
 
 void EndForgotten(const std::string& number, StepRecord& record) {
@@ -76,18 +92,19 @@ class Observer {
     auto records = ReadStepJournal(folder.path());
     for (StepIndex i = 0; i < steps_.size(); ++i) {
       index_.emplace(steps_[i].name, i);
+      if (IsFinal(records[steps_[i].name].state)) recorded_.insert(steps_[i].name);
       observed_.records.emplace(steps_[i].name, std::move(records[steps_[i].name]));
     }
   }
 
-  void AskSlurm() {
+  void AskSlurm(const SlurmView& view) {
     std::map<std::string, JobIdentity> open;
     for (const auto& [step, record] : observed_.records) {
       if (!IsFinal(record.state)) open.emplace(step, JobOfStep(folder_, step));
     }
     if (open.empty()) return;
     try {
-      Ask(open);
+      Ask(open, view);
     } catch (const SlurmError& error) {
       observed_.trouble = error.message();
     }
@@ -110,8 +127,8 @@ class Observer {
     return info.st_uid;
   }
 
-  void Ask(const std::map<std::string, JobIdentity>& open) {
-    const SlurmClient slurm;
+  void Ask(const std::map<std::string, JobIdentity>& open, const SlurmView& view) {
+    const auto& slurm = view.slurm;
     std::set<JobId> numbers;
     for (const auto& [step, job] : open) {
       if (job.id != 0) numbers.insert(job.id);
@@ -120,7 +137,7 @@ class Observer {
     for (const auto& [step, meant] : open) {
       if (meant.id == 0) continue;
       RequireCluster(meant, slurm.ClusterName());
-      Correct(slurm, step, meant, jobs);
+      Correct(view, step, meant, jobs);
     }
     LookForUnsubmitted(slurm, open);
   }
@@ -135,7 +152,7 @@ class Observer {
     }
   }
 
-  void Correct(const SlurmClient& slurm, const std::string& step, const JobIdentity& meant,
+  void Correct(const SlurmView& view, const std::string& step, const JobIdentity& meant,
                const std::vector<SlurmJob>& jobs) {
     auto& record = observed_.records.at(step);
     const auto found = std::ranges::find_if(jobs, [&](const auto& job) { return IsMeant(meant, job); });
@@ -152,9 +169,11 @@ class Observer {
     // What the job has written last counts.
     if (auto last = ReadRecordOfStep(folder_.path(), step); IsFinal(last.state)) {
       record = std::move(last);
+      recorded_.insert(step);
       return;
     }
-    const auto past = found != jobs.end() ? std::optional(*found) : PastJob(slurm, meant);
+    const auto past = found != jobs.end() ? std::optional(*found) : PastJob(view.slurm, meant);
+    if (past && IsRecordToCome(*past, step, meant, view.clock.Now())) return WaitForRecord(number, record);
     auto ended = record;
     past ? EndByJob(*past, number, ended) : EndForgotten(number, ended);
     if (ended.state == kCancelled || !past) {
@@ -165,14 +184,20 @@ class Observer {
     }
   }
 
+  bool IsRecordToCome(const SlurmJob& job, const std::string& step, const JobIdentity& meant, WallTime now) const {
+    const bool is_shared = !meant.task && meant.comment != CommentOfStep(folder_.path(), step);
+    return LeavesRecord(job, is_shared) && job.end && now - *job.end < kPatienceWithRecord;
+  }
+
   bool WaitsForOthers(const std::string& step) const {
     return std::ranges::any_of(steps_[index_.at(step)].needs, [&](const std::string& need) {
-      const auto found = observed_.records.find(need);
-      return found != observed_.records.end() && !IsFinal(found->second.state);
+      return index_.contains(need) && !recorded_.contains(need);
     });
   }
 
+  /// Of a live job only what a journal says counts: Slurm removes the job when it cannot run.
   void Spread(StepIndex step) {
+    const bool is_live = observed_.jobs.contains(steps_[step].name);
     auto& record = observed_.records.at(steps_[step].name);
     if (IsFinal(record.state) || record.state == kRunning || !seen_.insert(step).second) return;
     for (const auto& name : steps_[step].needs) {
@@ -181,6 +206,7 @@ class Observer {
       Spread(found->second);
       const auto state = observed_.records.at(name).state;
       if (state != kFailed && state != kBlocked && state != kCancelled) continue;
+      if (is_live && !recorded_.contains(name)) continue;
       record.state = state == kCancelled ? kCancelled : kBlocked;
       record.reason = fmt::format("step '{}' {}", name, state == kCancelled ? "was cancelled" : "has failed");
       if (record.state == kBlocked) return;
@@ -194,6 +220,7 @@ class Observer {
   std::map<std::string, StepIndex> index_;
   /// Of jobs that were removed or forgotten; why may be a need that has failed.
   std::map<std::string, StepRecord> gone_;
+  std::set<std::string> recorded_;  ///< whose end is in a journal
   std::set<StepIndex> seen_;
   ObservedSteps observed_;
 };
@@ -246,7 +273,7 @@ struct LastLook {
 };
 
 /// The jobs of two steps may end at once, and `resume` may open the run again: who has the lock looks once more.
-LastLook RecordEnd(const RunFolder& folder, ObservedSteps (*observe)(const RunFolder&)) {
+LastLook RecordEnd(const RunFolder& folder, const std::function<ObservedSteps(const RunFolder&)>& observe) {
   const auto lock = LockEnd(folder);
   LastLook look{folder.ReadState(), {}};
   auto& state = look.state;
@@ -318,21 +345,24 @@ bool HasBegunSubmission(const RunFolder& folder, const std::string& step) {
   return !ReadBatchRecord(StepFolder(folder, step)).doubt.empty();
 }
 
-ObservedSteps ObserveSteps(const RunFolder& folder) {
+ObservedSteps ObserveSteps(const RunFolder& folder, const SlurmView& view) {
   Observer observer(folder);
   if (!HasStepJobs(folder)) return observer.Take();
-  if (!HasEnded(folder.ReadState().phase)) observer.AskSlurm();
+  if (!HasEnded(folder.ReadState().phase)) observer.AskSlurm(view);
   observer.Spread();
   return observer.Take();
 }
 
-RunState ObserveWorkflow(const RunFolder& folder) {
+RunState ObserveWorkflow(const RunFolder& folder) { return ObserveWorkflowIn({}, folder); }
+
+RunState ObserveWorkflowIn(const SlurmView& view, const RunFolder& folder) {
   auto state = folder.ReadState();
   if (!HasStepJobs(folder) || HasEnded(state.phase)) return state;
-  const auto observed = ObserveSteps(folder);
+  const auto observe = [&](const RunFolder& run) { return ObserveSteps(run, view); };
+  const auto observed = observe(folder);
   if (!AllOver(observed)) return WithSteps(std::move(state), folder, observed);
   try {
-    const auto look = RecordEnd(folder, ObserveSteps);
+    const auto look = RecordEnd(folder, observe);
     SendNewsFromHere(folder, look.news);
     return look.state;
   } catch (const SystemError& error) {

@@ -6,7 +6,9 @@
 #include <string>
 #include <vector>
 
+#include "core/clock.h"
 #include "launcher/cluster/job_identity.h"
+#include "launcher/cluster/slurm_client.h"
 #include "launcher/cluster/slurm_types.h"
 #include "launcher/run/workflow/step_journal.h"
 #include "launcher/run/workflow/step_news.h"
@@ -31,14 +33,24 @@ struct ObservedSteps {
   std::string trouble;                        ///< why Slurm did not answer; empty: it did, or was not asked
 };
 
+/// Whom an observation asks.
+struct SlurmView {
+  SlurmClient slurm = SlurmClient();
+  Clock& clock = SystemClock();
+};
+
 /// Of a run on this machine what its journal says. Cost: of a run with Slurm jobs that has not ended, a file for each
 /// step and a request to the controller.
-ObservedSteps ObserveSteps(const RunFolder& folder);
+///
+/// A job that ended by itself has left a record. It may not be visible here yet: for two minutes the step counts as
+/// running. A step with a live job is blocked only by ends that are in a journal.
+ObservedSteps ObserveSteps(const RunFolder& folder, const SlurmView& view = {});
 
 /// The state of the run. When all steps of Slurm jobs have ended, the end is recorded in the run folder, once, and who
 /// records it sends the notifications; a reader who may not write there only sees it.
 /// Errors: SystemError when the folder cannot be read. Cost: seconds while a notification is sent.
 RunState ObserveWorkflow(const RunFolder& folder);
+RunState ObserveWorkflowIn(const SlurmView& view, const RunFolder& folder);
 
 /// Who has it may open or end the run in its state. Waits: it is held for a moment only.
 FileLock LockEnd(const RunFolder& folder);

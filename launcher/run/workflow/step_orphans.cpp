@@ -11,6 +11,7 @@
 
 #include "core/process_identity.h"
 #include "core/process_ids.h"
+#include "launcher/run/workflow/step_runner.h"
 #include "launcher/run_folder/orphan.h"
 
 namespace slipway::launcher {
@@ -62,9 +63,28 @@ void EndOrphansOf(const std::map<fs::path, StepRecord>& steps) {
   if (!marks.empty()) EndThoseWith(marks);
 }
 
-void EndStepOrphans(const fs::path& run_folder, const std::map<std::string, StepRecord>& records) {
-  for (const auto& [step, record] : records) EndNamed(record);
-  EndThoseWith({kMark + (run_folder / "steps").string() + "/"});
+bool StillRuns(const RunFolder& run) {
+  return !HasEnded(run.ReadState().phase) && !FileLock::TryLook(run.path() / kManagerLock);
+}
+
+std::vector<RunFolder> EndRunsOf(const fs::path& step_folder, const StepRecord& record) {
+  std::vector<RunFolder> elsewhere;
+  for (auto& run : ListRuns(step_folder)) {
+    if (!StillRuns(run)) continue;
+    const auto state = run.ReadState();
+    state.host == HostName() ? EndOrphan(state.manager, kGraceOfRun) : elsewhere.push_back(std::move(run));
+  }
+  EndNamed(record);
+  return elsewhere;
+}
+
+void EndStepOrphans(const RunFolder& run, const std::map<std::string, StepRecord>& records, const Workflow& workflow) {
+  for (const auto& [step, record] : records) {
+    const auto found = workflow.by_name.find(step);
+    const bool is_run = found != workflow.by_name.end() && workflow.steps[found->second].is_run();
+    if (!is_run && record.state == StepState::kRunning) EndRunsOf(run.path() / "steps" / step, record);  // it was one
+  }
+  EndThoseWith({kMark + (run.path() / "steps").string() + "/"});
 }
 
 }  // namespace slipway::launcher

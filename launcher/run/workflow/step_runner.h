@@ -14,6 +14,9 @@
 
 namespace slipway::launcher {
 
+/// A run ends its ranks within this time; then it is killed.
+inline constexpr std::chrono::seconds kGraceOfRun{60};
+
 /// A step that is ready to start: decided, and carried out by a runner.
 struct StepLaunch {
   StepIndex step = 0;
@@ -26,6 +29,10 @@ struct StepLaunch {
   std::optional<Seconds> time_limit;
   std::chrono::seconds grace{5};  ///< from the request to end to SIGKILL
   StepResources resources;
+  /// A run goes on under a manager of its own, and the program only waits for it: its GPUs.
+  std::optional<std::vector<std::string>> devices = {};
+  /// The same: signals that manager. False: it cannot be reached.
+  std::function<bool(int signal)> signal_manager = {};
 };
 
 struct StepEnd {

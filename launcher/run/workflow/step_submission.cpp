@@ -176,7 +176,9 @@ class StepsSubmission {
     const bool has_ended = now != known && (HasResult(now.state) || now.state == kSkipped);
     known = std::move(now);
     if (has_ended) return false;
-    if (known.state != kWaiting) StepJournal(JournalOfStep(folder_.path(), NameOf(index))).Write(NameOf(index), {});
+    // It is there before a node writes it: an NFS client remembers for a minute that it has found none.
+    StepJournal journal(JournalOfStep(folder_.path(), NameOf(index)));
+    if (known.state != kWaiting) journal.Write(NameOf(index), {});
     return true;
   }
 

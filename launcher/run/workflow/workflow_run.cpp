@@ -42,8 +42,9 @@ class WorkflowManager {
   }
 
   int CarryOut() {
-    EndStepOrphans(folder_.path(), before_);
+    EndStepOrphans(folder_, before_, workflow_);
     Begin();
+    steps_.TakeUp(before_);
     Advance();
     while (!steps_.board().IsOver()) {
       loop_.RunOnce(std::chrono::seconds(1));

@@ -11,6 +11,7 @@ using test::TempDirectory;
 using test::WorkflowOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::Not;
 
 std::string ErrorOf(const std::string& steps) {
   const TempDirectory folder;
@@ -99,6 +100,19 @@ TEST(ReadWorkflow, ReportsAllErrorsAtOnce) {
 TEST(ReadWorkflow, NamesItsOwnReferencesWhereOneIsUnknown) {
   EXPECT_THAT(ErrorOf("  a: {command: [x, '${foreach.x}'], foreach: [{x: 1}]}\n"),
               HasSubstr("'${foreach.x}' is not a reference like ${item}, ${index}, ${inputs.NAME}"));
+}
+
+TEST(ReadWorkflow, RefusesABadReferenceInAForeachAsElsewhere) {
+  const std::string message = "flow.yaml:3:20: error: '${item[lr]}' is not a reference";
+  EXPECT_THAT(ErrorOf("  a: {command: [x, '--lr=${item[lr]}'], foreach: [{lr: 1}]}\n"), HasSubstr(message));
+  EXPECT_THAT(ErrorOf("  a: {command: [x, '${item[lr]}'], foreach: [{lr: 1}, {lr: 2}]}\n"), HasSubstr(message));
+  EXPECT_THAT(ErrorOf("  a: {command: [x, '${index} ${steps.}'], foreach: [1]}\n"), HasSubstr("'${steps.}' is not"));
+  EXPECT_THAT(ErrorOf("  a: {experiment: {train: {command: [x]}, launch: {ranks_per_node: '${index[x]}'}},\n"
+                      "      foreach: [1]}\n"),
+              Not(HasSubstr("expected")));
+  EXPECT_THAT(ErrorOf("  a: {command: [x, '${index.x}'], foreach: [1]}\n"),
+              HasSubstr("${index.x} does not fit value 0 of foreach"));
+  EXPECT_EQ(ErrorOf("  a: {command: [x, '$${item[lr]} ${item.lr}'], foreach: [{lr: 1}]}\n"), "no error");
 }
 
 TEST(ReadWorkflow, LeavesEscapedReferencesAlone) {

@@ -1,0 +1,181 @@
+"""Experiments that go on when the manager of their workflow is killed, and what `resume` does with them."""
+
+import contextlib
+import json
+import os
+import signal
+import sys
+
+import pytest
+
+from workflow_test import Flow, wait_for
+
+
+class Trained(Flow):
+    """A workflow whose experiment trains until there is a file `go`."""
+
+    def __init__(self, folder):
+        super().__init__(folder)
+        self.step("")
+        self.program("open('began', 'a').write(f\"{os.environ.get('CUDA_VISIBLE_DEVICES')} {os.getpid()}\\n\")\n"
+                     "while not os.path.exists('go'): time.sleep(0.05)\n"
+                     "report(1, loss=1.0)\n")
+
+    def experiment(self, lines=(), launch="workdir: spec", args="{}", others=""):
+        more = "".join(f"    {line}\n" for line in lines)
+        self.write(f"name: flow\nsteps:\n{others}  train:\n{more}    experiment:\n"
+                   f"      train: {{command: {json.dumps([sys.executable, 'train.py'])}, args: {args}}}\n"
+                   f"      launch: {{{launch}}}\n")
+
+    def began(self):
+        """How often the training has begun: its GPUs and its process."""
+        file = self.folder / "began"
+        return [line.split() for line in file.read_text().splitlines()] if file.exists() else []
+
+    def is_training(self):
+        return os.path.exists(f"/proc/{self.began()[-1][1]}/cwd")
+
+    def of_train(self):
+        """The folder of the experiment's run."""
+        folder, = (entry.parent for entry in self.run_of_flow().glob("steps/train/*/state.json"))
+        return folder
+
+    def state(self, folder=None):
+        return json.loads(((folder or self.of_train()) / "state.json").read_text())
+
+    def begin_and_kill(self, condition=None):
+        """Starts the workflow and kills its manager once the training has begun."""
+        manager = self.start("run", "flow.yaml")
+        wait_for(lambda: self.began() and (condition is None or condition()))
+        wait_for(lambda: self.state()["phase"] == "running")
+        manager.kill()
+        manager.communicate()
+        assert self.json("status", status=1)["phase"] == "lost" and self.is_training()
+        return self.state()["manager"]
+
+    def wait_until_resumed(self):
+        wait_for(lambda: self.state(self.run_of_flow())["attempt"] == 2)
+        wait_for(lambda: self.states(self.json("status", "last"))["train"] == "running")
+
+    def go(self):
+        (self.folder / "go").touch()
+
+    def end(self):
+        """Whatever a failed test has left."""
+        self.go()
+        for file in self.folder.glob("runs/*/steps/*/*/state.json"):
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(json.loads(file.read_text())["manager"]["pid"], signal.SIGKILL)
+
+
+@pytest.fixture
+def flow(tmp_path):
+    flow = Trained(tmp_path)
+    yield flow
+    flow.end()
+
+
+def test_resume_waits_for_an_experiment_that_goes_on(flow):
+    flow.experiment()
+    manager = flow.begin_and_kill()
+    resumed = flow.start("resume", "last", "--json")
+    flow.wait_until_resumed()
+    assert flow.is_training() and flow.state()["manager"] == manager
+    flow.go()
+    out, err = resumed.communicate(timeout=60)
+    assert resumed.returncode == 0 and "train  goes on in run" in err, err
+    assert flow.states(json.loads(out)) == {"train": "done"}
+    assert flow.state()["manager"] == manager and flow.state()["attempt"] == 1 and len(flow.began()) == 1
+
+
+def test_an_experiment_that_was_edited_ends_and_begins_anew(flow):
+    flow.experiment()
+    flow.begin_and_kill()
+    flow.experiment(args="{x: 1}")
+    resumed = flow.start("resume", "last")
+    wait_for(lambda: len(flow.began()) == 2, 90)  # the first one has some time to end
+    first, second = sorted(flow.run_of_flow().glob("steps/train/*/state.json"), key=lambda file: file.parent.name)
+    phases = {flow.state(first.parent)["phase"], flow.state(second.parent)["phase"]}
+    assert phases == {"cancelled", "running"}, "the one that nobody needs has ended"
+    flow.go()
+    assert resumed.wait(60) == 0
+
+
+def test_an_experiment_that_is_no_step_any_more_ends(flow):
+    flow.experiment()
+    flow.begin_and_kill()
+    flow.steps(other=(["x"], []))
+    flow.slipway("resume", "last")
+    assert not flow.is_training() and flow.state()["phase"] == "cancelled"
+
+
+def test_the_time_limit_ends_an_experiment_that_goes_on(flow):
+    flow.experiment(["time_limit: 6s"])
+    manager = flow.start("run", "flow.yaml")
+    wait_for(flow.began)
+    manager.kill()
+    manager.communicate()
+    document = flow.json("resume", "last", status=1)
+    assert "time limit" in document["steps"][0]["reason"] and len(flow.began()) == 1
+    assert not flow.is_training() and flow.state()["phase"] == "cancelled"
+
+
+@pytest.mark.parametrize("signals", [1, 2])
+def test_ctrl_c_ends_an_experiment_that_goes_on(flow, signals):
+    flow.experiment()
+    flow.begin_and_kill()
+    resumed = flow.start("resume", "last")
+    flow.wait_until_resumed()
+    for _ in range(signals):
+        resumed.send_signal(signal.SIGINT)
+    assert resumed.wait(60) == 130
+    wait_for(lambda: not flow.is_training())
+
+
+def move(flow):
+    """The run seems to be managed on another host."""
+    file = flow.of_train() / "state.json"
+    state = {**json.loads(file.read_text()), "host": "elsewhere"}
+    file.with_suffix(".new").write_text(json.dumps(state))
+    file.with_suffix(".new").rename(file)
+
+
+def test_ctrl_c_leaves_an_experiment_on_another_host(flow):
+    flow.experiment()
+    flow.begin_and_kill()
+    move(flow)
+    resumed = flow.start("resume", "last")
+    flow.wait_until_resumed()
+    resumed.send_signal(signal.SIGINT)
+    _, err = resumed.communicate(timeout=60)
+    assert resumed.returncode == 130 and "is managed on elsewhere" in err and "slipway cancel" in err, err
+    assert flow.is_training()
+
+
+def test_an_experiment_whose_host_died_goes_on_here(flow):
+    flow.experiment()
+    manager = flow.begin_and_kill()
+    os.kill(manager["pid"], signal.SIGKILL)
+    wait_for(lambda: not flow.is_training())
+    move(flow)
+    flow.go()
+    document = flow.json("resume", "last")
+    assert flow.states(document) == {"train": "done"} and flow.state()["attempt"] == 2
+
+
+def test_an_experiment_that_goes_on_keeps_its_gpus(flow):
+    flow.environment["CUDA_VISIBLE_DEVICES"] = "0,1"
+    flow.step("import time\nopen('gpus', 'a').write(os.environ['CUDA_VISIBLE_DEVICES'] + '\\n')\n"
+              "while 'last' in sys.argv and not os.path.exists('go'): time.sleep(0.05)\n")
+    gpu = "resources: {gpus: 1}"
+    steps = "".join(f"  {name}: {{command: {json.dumps([sys.executable, 'step.py', name])}, {more}{gpu}}}\n"
+                    for name, more in (("first", ""), ("last", "after: [first], ")))
+    flow.experiment([gpu], others=steps)
+    gpus = lambda: (flow.folder / "gpus").read_text().split() if (flow.folder / "gpus").exists() else []  # noqa: E731
+    flow.begin_and_kill(lambda: len(gpus()) == 2)
+    (training, _), = flow.began()
+    resumed = flow.start("resume", "last")
+    wait_for(lambda: len(gpus()) == 3)
+    assert {training, gpus()[2]} == {"0", "1"}
+    flow.go()
+    assert resumed.wait(60) == 0 and len(flow.began()) == 1
