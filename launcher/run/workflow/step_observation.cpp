@@ -326,6 +326,15 @@ ObservedSteps ObserveSteps(const RunFolder& folder) {
   return observer.Take();
 }
 
+RunState SeeWorkflow(const RunFolder& folder) {
+  auto state = folder.ReadState();
+  if (!HasStepJobs(folder) || HasEnded(state.phase)) return state;
+  const auto observed = ObserveSteps(folder);
+  if (!AllOver(observed)) return WithSteps(std::move(state), folder, observed);
+  EnterEnd(state, folder, observed);
+  return state;
+}
+
 RunState ObserveWorkflow(const RunFolder& folder) {
   auto state = folder.ReadState();
   if (!HasStepJobs(folder) || HasEnded(state.phase)) return state;

@@ -39,6 +39,8 @@ ObservedSteps ObserveSteps(const RunFolder& folder);
 /// records it sends the notifications; a reader who may not write there only sees it.
 /// Errors: SystemError when the folder cannot be read. Cost: seconds while a notification is sent.
 RunState ObserveWorkflow(const RunFolder& folder);
+/// The same for who only reads: nothing is recorded or sent.
+RunState SeeWorkflow(const RunFolder& folder);
 
 /// Who has it may open or end the run in its state. Waits: it is held for a moment only.
 FileLock LockEnd(const RunFolder& folder);
