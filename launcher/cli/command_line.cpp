@@ -7,10 +7,10 @@
 #include <functional>
 
 #include "core/install.h"
-#include "core/nearest_word.h"
 #include "launcher/cli/arguments.h"
 #include "launcher/cli/remote/on_host.h"
 #include "launcher/cli/remote/remote_commands.h"
+#include "launcher/cli/usage_error.h"
 
 namespace slipway::launcher {
 namespace {
@@ -27,26 +27,6 @@ OutputMode ModeAskedFor(int argc, char** argv) {
     if (std::string_view(argv[i]) == "--json") return OutputMode::kJson;
   }
   return OutputMode::kHuman;
-}
-
-/// The error when a command of `parent` is missing, or one of `words` is no known command.
-Error NoCommand(const CLI::App& parent, const std::string& path, const std::vector<std::string>& words) {
-  const auto word = std::ranges::find_if(words, [](const std::string& each) { return !each.starts_with('-'); });
-  if (word == words.end()) return {ErrorKind::kUsage, "a command is missing", path + " --help"};
-  std::vector<std::string> names;
-  for (const auto* command : parent.get_subcommands(IsForUsers)) names.push_back(command->get_name());
-  return {ErrorKind::kUsage, "unknown command '" + *word + "'" + SuggestWord(*word, names), path + " --help"};
-}
-
-Error UsageError(const CLI::App& app, const CLI::ParseError& error) {
-  std::string path = app.get_name();
-  const auto* command = &app;
-  while (!command->get_subcommands().empty()) {
-    command = command->get_subcommands().front();
-    path += " " + command->get_name();
-  }
-  if (command->get_require_subcommand_min() > 0) return NoCommand(*command, path, app.remaining(true));
-  return {ErrorKind::kUsage, error.what(), path + " --help"};
 }
 
 /// Whether word `i` is the value of an option before it.

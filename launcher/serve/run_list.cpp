@@ -4,7 +4,9 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "launcher/run/workflow/workflow_status.h"
+#include "launcher/run/workflow/run_looks.h"
+#include "launcher/run/workflow/step_journal.h"
+#include "launcher/run/workflow/workflow_folder.h"
 #include "launcher/view/best_of_run.h"
 #include "launcher/view/view_reader.h"
 
@@ -15,7 +17,7 @@ namespace {
 struct RunStamp {
   FileStamp state;
   FileStamp folder;
-  FileStamp results;
+  std::vector<FileStamp> results;
   bool operator==(const RunStamp&) const = default;
 };
 
@@ -24,11 +26,11 @@ RunStamp StampOfRun(const RunFolder& run, const std::optional<RunState>& state) 
   RunStamp stamp{StampOf(run.path() / "state.json"), StampOf(run.path()), {}};
   if (!state || HasEnded(state->phase)) return stamp;
   if (IsWorkflowRun(run)) {
-    stamp.results = StampOf(run.path() / "workflow.jsonl");
+    stamp.results = StampsOf(FilesOfWorkflowRun(run));
     return stamp;
   }
-  stamp.results = StampOf(state->ensemble ? run.trial_book().string() + "-wal"
-                                          : (run.attempt(state->attempt) / "metrics.jsonl").string());
+  stamp.results = StampsOf({state->ensemble ? run.trial_book().string() + "-wal"
+                                            : (run.attempt(state->attempt) / "metrics.jsonl").string()});
   return stamp;
 }
 
@@ -70,11 +72,13 @@ Json RowOfSingle(const RunFolder& run, const RunState& state, RunView view) {
   return row;
 }
 
-/// How many of its steps have ended.
+/// How many of its steps have ended, by their journals. Nothing runs or waits in a run that has ended.
 Json RowOfWorkflow(const RunFolder& run, const RunState& state) {
   auto row = FirstRowOf(run, state);
-  const auto steps = StepRowsOf(run, state);
-  const auto ended = std::ranges::count_if(steps, [](const auto& step) { return IsFinal(step.record.state); });
+  auto records = ReadStepJournal(run.path());
+  const auto steps = ReadStoredWorkflow(run).steps;
+  const auto ended = std::ranges::count_if(
+      steps, [&](const auto& step) { return HasEnded(state.phase) || IsFinal(records[step.name].state); });
   row["progress"] = Json{{"done", ended}, {"total", steps.size()}, {"unit", "steps"}, {"left_s", nullptr}};
   return row;
 }
@@ -88,6 +92,12 @@ Json WholeRowOf(const RunFolder& run, const RunState& state) {
 Json RowWithout(const RunFolder& run, const Error& trouble) {
   return Json{
       {"run", run.id()}, {"folder", run.path().string()}, {"phase", kUnreadable}, {"reason", trouble.message()}};
+}
+
+Json WholeRowOrTrouble(const RunFolder& run, const RunState& state) try {
+  return WholeRowOf(run, state);
+} catch (const Error& trouble) {
+  return RowWithout(run, trouble);
 }
 
 }  // namespace
@@ -127,23 +137,23 @@ void RunList::ReadStates() {
   std::vector<Entry*> stale;
   for (const auto& entry : entries_) {
     const auto stamp = StampOfRun(entry->run.folder, entry->run.state);
-    const bool has_changed = stamp != entry->stamp;
+    const bool is_replaced = stamp.state != entry->stamp.state || stamp.folder != entry->stamp.folder;
     const bool is_due = !entry->is_settled && now >= entry->look_again;
-    if (!has_changed && !is_due) continue;
+    if (stamp != entry->stamp) entry->row_is_whole = !entry->run.state;
     entry->stamp = stamp;
-    entry->row_is_whole = entry->row_is_whole && !has_changed;
+    if (!is_replaced && !is_due) continue;
     folders.push_back(entry->run.folder);
     stale.push_back(entry.get());
   }
-  auto rows = ObserveRows(folders);
+  auto rows = ObserveAllRows(folders);
   states_read_ += rows.size();
-  for (std::size_t i = 0; i < rows.size(); ++i) Take(std::move(rows[i]), now, *stale[i]);
+  for (std::size_t i = 0; i < rows.size(); ++i) Take(std::move(rows[i]), clock_.Steady(), *stale[i]);
 }
 
 void RunList::Take(RunRow run, SteadyTime now, Entry& entry) {
-  const bool in_batch_system = run.state && IsInBatchSystem(run.folder, *run.state);
-  entry.is_settled = run.state && HasEnded(run.state->phase) && !in_batch_system;
-  entry.look_again = now + (in_batch_system ? kAskSlurmEvery : std::chrono::seconds(0));
+  const bool by_slurm = run.state && IsCarriedOutBySlurm(run.folder, *run.state);
+  entry.is_settled = run.state && HasEnded(run.state->phase) && !by_slurm;
+  entry.look_again = now + (by_slurm ? kAskSlurmEvery : std::chrono::seconds(0));
   const bool is_as_before =
       entry.row_is_whole && run.state && entry.run.state && ToJson(*run.state) == ToJson(*entry.run.state);
   entry.run = std::move(run);
@@ -164,7 +174,7 @@ bool RunList::ReadMore() {
   const auto deadline = clock_.Steady() + kPatience;
   for (auto* entry : stale) {
     if (clock_.Steady() >= deadline) return false;
-    entry->row = WholeRowOf(entry->run.folder, *entry->run.state);
+    entry->row = WholeRowOrTrouble(entry->run.folder, *entry->run.state);
     entry->row_is_whole = true;
     entry->row_read = clock_.Steady();
   }

@@ -24,8 +24,6 @@ namespace slipway::launcher {
 class RunList {
  public:
   static constexpr auto kPatience = std::chrono::milliseconds(50);
-  /// How often Slurm is asked about runs in the batch system.
-  static constexpr auto kAskSlurmEvery = std::chrono::seconds(10);
 
   explicit RunList(std::filesystem::path runs_directory, Clock& clock = SystemClock());
   ~RunList();

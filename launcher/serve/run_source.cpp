@@ -7,6 +7,8 @@
 
 #include "core/error.h"
 #include "core/json_text.h"
+#include "launcher/run/workflow/run_looks.h"
+#include "launcher/run/workflow/step_observation.h"
 #include "launcher/run_folder/attempt_files.h"
 #include "launcher/view/view_reader.h"
 #include "launcher/view/workflow_page.h"
@@ -51,7 +53,7 @@ class RunSource::Remembered {
  private:
   /// The state of a run may change while its files stay: its manager is killed, its job ends.
   void Observe(const std::vector<FileStamp>& stamps, SteadyTime now) {
-    auto row = std::move(ObserveRows({run_}).front());
+    auto row = std::move(ObserveAllRows({run_}).front());
     if (!row.state) throw Error(*row.trouble);
     look_again_ = HasEnded(row.state->phase) ? SteadyTime::max() : now + LookAgainAfter(*row.state);
     const auto state = ToJson(*row.state);
@@ -62,7 +64,7 @@ class RunSource::Remembered {
   }
 
   std::chrono::nanoseconds LookAgainAfter(const RunState& state) const {
-    return IsInBatchSystem(run_, state) ? RunList::kAskSlurmEvery : std::chrono::seconds(1);
+    return IsCarriedOutBySlurm(run_, state) ? kAskSlurmEvery : std::chrono::seconds(1);
   }
 
   const RunFolder run_;
@@ -134,16 +136,40 @@ std::shared_ptr<RunSource::Remembered> RunSource::Remember(const RunFolder& run)
 
 RunSource::View RunSource::Read(const std::string& id) { return Remember(Find(id))->Read(); }
 
-std::string RunSource::WorkflowPageOf(const std::string& id) const {
-  const auto run = Find(id);
-  if (!IsWorkflowRun(run)) {
-    throw Error(ErrorKind::kUsage, fmt::format("run {} is no workflow", run.id()), "go back to the list of runs");
-  }
+namespace {
+
+std::string LivePageOf(const RunFolder& run, const RunState& state) {
   const auto links = [](const StepRow& row, const std::filesystem::path& of_step) -> std::vector<PageLink> {
     const auto workflow = of_step.parent_path().parent_path().parent_path().filename();  // WORKFLOW/steps/STEP/RUN
     return {{"run", of_step.empty() ? "" : fmt::format("./#/run/{}%2F{}", workflow.string(), row.step.name)}};
   };
-  return WorkflowPage(run, run.ReadState(), {links, true});
+  return WorkflowPage(run, state, {links, true});
+}
+
+}  // namespace
+
+std::optional<std::string> RunSource::KeptPageOf(const RunFolder& run, const std::vector<FileStamp>& stamps) {
+  const std::scoped_lock lock(pages_mutex_);
+  std::erase_if(pages_, [now = SystemClock().Steady()](const auto& entry) { return now >= entry.second.until; });
+  const auto found = pages_.find(run.path());
+  const bool is_fresh = found != pages_.end() && found->second.stamps == stamps;
+  return is_fresh ? std::optional(found->second.text) : std::nullopt;
+}
+
+std::string RunSource::WorkflowPageOf(const std::string& id) {
+  const auto run = Find(id);
+  if (!IsWorkflowRun(run)) {
+    throw Error(ErrorKind::kUsage, fmt::format("run {} is no workflow", run.id()), "go back to the list of runs");
+  }
+  auto stamps = StampsOf(FilesOfWorkflowRun(run));
+  if (auto page = KeptPageOf(run, stamps)) return std::move(*page);
+  const auto state = ObserveWorkflow(run);
+  auto page = LivePageOf(run, state);
+  if (IsCarriedOutBySlurm(run, state)) {
+    const std::scoped_lock lock(pages_mutex_);
+    pages_[run.path()] = {page, std::move(stamps), SystemClock().Steady() + kAskSlurmEvery};
+  }
+  return page;
 }
 
 ViewEvent RunSource::Changes(const std::string& id, const View& before) {

@@ -5,10 +5,12 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "launcher/serve/run_list.h"
+#include "launcher/view/file_stamp.h"
 #include "launcher/view/run_view.h"
 
 namespace slipway::launcher {
@@ -40,18 +42,25 @@ class RunSource {
   /// Errors: Error(kUsage) for no run; Error(kTryAgain) when another thread has read it for five seconds; those of
   /// RunFolder::ReadState.
   View Read(const std::string& id);
-  /// The page of the steps of a workflow. Errors: Error(kUsage) for no run of a workflow; those of
+  /// The page of the steps of a workflow. While Slurm carries them out it is kept until a file changes, at most for
+  /// kAskSlurmEvery: browsers ask again every few seconds. Errors: Error(kUsage) for no run of a workflow; those of
   /// RunFolder::ReadState.
-  std::string WorkflowPageOf(const std::string& id) const;
+  std::string WorkflowPageOf(const std::string& id);
   /// The same as an event, unless it is still `before`.
   ViewEvent Changes(const std::string& id, const View& before);
 
  private:
   class Remembered;
+  struct KeptPage {
+    std::string text;
+    std::vector<FileStamp> stamps;  ///< before it was made
+    SteadyTime until;
+  };
   void ReadList();
   RunFolder Find(const std::string& id) const;
   RunFolder FindStep(const RunFolder& run, const std::string& step) const;
   std::shared_ptr<Remembered> Remember(const RunFolder& run);
+  std::optional<std::string> KeptPageOf(const RunFolder& run, const std::vector<FileStamp>& stamps);
 
   std::filesystem::path runs_directory_;
   std::mutex list_mutex_;
@@ -61,6 +70,8 @@ class RunSource {
   SteadyTime list_read_{};
   std::mutex views_mutex_;
   std::map<std::filesystem::path, std::shared_ptr<Remembered>> views_;
+  std::mutex pages_mutex_;
+  std::map<std::filesystem::path, KeptPage> pages_;
 };
 
 /// `slipway.view/1` as text.

@@ -44,7 +44,8 @@ class Expander {
     const std::size_t colon = reference.find(":-");
     const std::string name(reference.substr(0, colon));
     if (!IsVariableName(name)) {
-      Refuse(written, Quoted(written) + " is not a reference like " + Forms() + "; write $${ for a literal ${");
+      const std::string form = " is not a reference like ${NAME} or ${NAME:-default}; write $${ for a literal ${";
+      RefuseUnknown(reference, Quoted(written) + form);
       return {};
     }
     const std::optional<std::string> value = look_up_(name);
@@ -55,15 +56,15 @@ class Expander {
     if (colon != std::string_view::npos)
       return std::string(value && !value->empty() ? *value : reference.substr(colon + 2));
     if (!value) {
-      Refuse(written, "the environment variable " + Quoted(name) + " is not set; give a default as ${" + name +
-                          ":-value}, or write $${" + name + "} for that very text");
+      RefuseUnknown(reference, "the environment variable " + Quoted(name) + " is not set; give a default as ${" + name +
+                                   ":-value}, or write $${" + name + "} for that very text");
     }
     return value.value_or("");
   }
 
-  std::string Forms() const {
-    const std::string of_variables = "${NAME} or ${NAME:-default}";
-    return kept_.keep == nullptr ? of_variables : std::string(kept_.forms) + ", nor one like " + of_variables;
+  void RefuseUnknown(std::string_view reference, std::string message) {
+    const std::string why = kept_.why_not == nullptr ? "" : kept_.why_not(reference);
+    Refuse("${" + std::string(reference) + "}", why.empty() ? std::move(message) : why);
   }
 
   void Refuse(const std::string& written, std::string message) {

@@ -20,8 +20,10 @@ bool IsVariableName(std::string_view name);
 
 /// References that stay as they are, for those who look them up later. `$${` stays then, too.
 struct KeptReferences {
-  bool (*keep)(std::string_view reference) = nullptr;  ///< whether this text inside of ${} is one; null: none is
-  std::string_view forms = {};                         ///< examples, for messages: "${item} or ${index}"
+  /// Whether this text inside of ${} is one. Null: none is.
+  bool (*keep)(std::string_view reference) = nullptr;
+  /// The message on a text that is neither one nor a variable that is set; empty: it does not look like one.
+  std::string (*why_not)(std::string_view reference) = nullptr;
 };
 
 /// Replaces the references in all values (not in keys); `$${` becomes `${`. As in a shell, the default of `:-` also

@@ -1,8 +1,9 @@
 #include "launcher/watch/read_workflow_run.h"
 
 #include "core/parse_utc.h"
+#include "launcher/run/workflow/run_looks.h"
+#include "launcher/run/workflow/step_observation.h"
 #include "launcher/run/workflow/workflow_status.h"
-#include "launcher/run_folder/pause_note.h"
 #include "launcher/watch/read_single.h"
 
 namespace slipway::launcher::watch {
@@ -46,10 +47,11 @@ StepLine LineOf(const StepRow& row, const RunFolder& folder) {
 
 bool WorkflowReader::ReadSteps(const fs::path& path, WatchData& data) {
   const auto folder = RunFolder::Open(path);
-  const auto state = folder.ReadState();
-  auto stamps = StampsOf({path / "state.json", PauseNoteOf(path), path / "workflow.jsonl", path / "workflow.json"});
+  const auto stored = folder.ReadState();
+  auto stamps = StampsOf(FilesOfWorkflowRun(folder));
   const bool is_known = data.workflow && data.workflow->folder == path;
-  if (is_known && stamps == stamps_ && state.phase == phase_) return false;
+  if (is_known && stamps == stamps_ && stored.phase == phase_ && clock_.Steady() < look_again_) return false;
+  const auto state = SeeWorkflow(folder);
   auto glance = std::make_shared<WorkflowGlance>();
   const auto rows = StepRowsOf(folder, state);
   glance->id = folder.id();
@@ -62,7 +64,8 @@ bool WorkflowReader::ReadSteps(const fs::path& path, WatchData& data) {
   for (const auto& row : rows) glance->steps.push_back(LineOf(row, folder));
   data.workflow = std::move(glance);
   stamps_ = std::move(stamps);
-  phase_ = state.phase;
+  phase_ = stored.phase;
+  look_again_ = IsCarriedOutBySlurm(folder, state) ? clock_.Steady() + kAskSlurmEvery : SteadyTime::max();
   return true;
 }
 

@@ -3,6 +3,7 @@
 
 #include <memory>
 
+#include "core/clock.h"
 #include "launcher/run_folder/run_folder.h"
 #include "launcher/view/file_stamp.h"
 #include "launcher/watch/watch_data.h"
@@ -11,16 +12,21 @@ namespace slipway::launcher::watch {
 
 class WorkflowReader {
  public:
+  explicit WorkflowReader(Clock& clock = SystemClock()) : clock_(clock) {}
+
   /// Reads what `interest` wants of a workflow into `data`: its steps, and the log of one. True when that has changed.
-  /// Errors: those of RunFolder and of the documents of a workflow. Cost without changes: a few stats, and state.json.
+  /// Errors: those of RunFolder and of the documents of a workflow. Cost without changes: state.json, and
+  /// a stat of each journal. Slurm is asked about its jobs at each change, else every kAskSlurmEvery.
   bool Refresh(const Interest& interest, WatchData& data);
 
  private:
   bool ReadSteps(const std::filesystem::path& folder, WatchData& data);
   bool ReadStepLog(const Interest& interest, WatchData& data);
 
+  Clock& clock_;
   std::vector<FileStamp> stamps_;
-  Phase phase_ = Phase::kCreated;
+  Phase phase_ = Phase::kCreated;  ///< as stored
+  SteadyTime look_again_{};        ///< at the latest
   FileStamp log_stamp_;
 };
 

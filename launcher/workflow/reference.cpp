@@ -1,8 +1,13 @@
 #include "launcher/workflow/reference.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cctype>
 
 #include "core/lines.h"
+#include "core/nearest_word.h"
 
 namespace slipway::launcher {
 namespace {
@@ -13,12 +18,13 @@ struct Beginning {
   std::string_view word;
   ReferenceTo to;
   bool has_name;
+  std::string_view form;  ///< for messages
 };
-constexpr Beginning kBeginnings[] = {{"steps", ReferenceTo::kStep, true},
-                                     {"outputs", ReferenceTo::kOutput, true},
-                                     {"inputs", ReferenceTo::kInput, true},
-                                     {"item", ReferenceTo::kItem, false},
-                                     {"index", ReferenceTo::kIndex, false}};
+constexpr Beginning kBeginnings[] = {{"item", ReferenceTo::kItem, false, "${item}"},
+                                     {"index", ReferenceTo::kIndex, false, "${index}"},
+                                     {"inputs", ReferenceTo::kInput, true, "${inputs.NAME}"},
+                                     {"outputs", ReferenceTo::kOutput, true, "${outputs.NAME}"},
+                                     {"steps", ReferenceTo::kStep, true, "${steps.NAME.outputs.NAME}"}};
 
 std::string_view FirstWord(std::string_view text) { return text.substr(0, text.find_first_of(".[")); }
 
@@ -83,6 +89,53 @@ std::optional<Reference> Parse(std::string_view text) {
     result.path.push_back(std::move(*part));
   }
   return result;
+}
+
+const Beginning* NearestBeginning(std::string_view word) {
+  std::vector<std::string> words;
+  for (const auto& beginning : kBeginnings) words.emplace_back(beginning.word);
+  const auto nearest = NearestWord(word, words);
+  const auto found = std::ranges::find(kBeginnings, nearest, &Beginning::word);
+  return found == std::ranges::end(kBeginnings) ? nullptr : found;
+}
+
+std::string FormsText() {
+  std::vector<std::string_view> forms;
+  for (const auto& beginning : kBeginnings) forms.push_back(beginning.form);
+  return fmt::format("{} and {}", fmt::join(forms.begin(), forms.end() - 1, ", "), forms.back());
+}
+
+/// "${outputs.o}" for "output.o"; empty when nothing is near.
+std::string NearestReference(std::string_view text) {
+  const auto word = FirstWord(text);
+  const auto* nearest = NearestBeginning(word);
+  if (nearest == nullptr) return {};
+  const auto rest = text.substr(word.size());
+  if (rest.empty()) return std::string(nearest->form);
+  const auto corrected = fmt::format("{}{}", nearest->word, rest);
+  return Parse(corrected) ? fmt::format("${{{}}}", corrected) : std::string();
+}
+
+/// Names of variables have capitals by custom: ${TERM} is not meant as ${item}.
+bool HasCapital(std::string_view text) {
+  return std::ranges::any_of(text, [](unsigned char letter) { return std::isupper(letter) != 0; });
+}
+
+/// As KeptReferences has it.
+std::string WhyNoReference(std::string_view reference) {
+  const auto text = reference.substr(0, reference.find(":-"));
+  const auto none = fmt::format("'${{{}}}' is no reference of a workflow", reference);
+  if (FirstWord(text) == "foreach") {
+    return none + ": in a step with foreach, its value is ${item} and its number ${index}";
+  }
+  const bool has_path = FirstWord(text).size() < text.size();
+  if (!has_path && HasCapital(text)) return {};
+  if (const auto nearest = NearestReference(text); !nearest.empty()) {
+    const auto* also = has_path ? "" : ", and no environment variable that is set";
+    return fmt::format("{}{}; did you mean {}?", none, also, nearest);
+  }
+  if (!has_path) return {};
+  return fmt::format("{}: those are {}; write $${{ for a literal ${{", none, FormsText());
 }
 
 std::string TextOf(const PathPart& part) {
@@ -160,8 +213,7 @@ std::vector<Piece> SplitAtReferences(std::string_view text) {
 }
 
 const KeptReferences kWorkflowReferences = {
-    .keep = [](std::string_view reference) { return BeginningOf(reference) != nullptr; },
-    .forms = "${item}, ${index}, ${inputs.NAME}, ${outputs.NAME} or ${steps.NAME.outputs.NAME}"};
+    .keep = [](std::string_view reference) { return BeginningOf(reference) != nullptr; }, .why_not = WhyNoReference};
 
 std::optional<Reference> AsReference(std::string_view text) {
   if (!text.starts_with("${") || !text.ends_with('}')) return {};

@@ -248,6 +248,16 @@ def test_files_that_are_ignored_stay_here(here):
     assert found == {"exp.yaml", "step.sh", "data.txt", ".slipwayignore", "keep/x"}
 
 
+def test_pipes_and_sockets_stay_here_and_are_named(here):
+    os.mkfifo(here.project / "pipe")
+    with socket.socket(socket.AF_UNIX) as open_socket:
+        open_socket.bind(str(here.project / "sock"))
+        here.slipway("validate", "exp.yaml")
+    assert "rsync: " in here.said and '"pipe"' in here.said and '"sock"' in here.said
+    project, = here.there().glob("project-*")
+    assert {each.name for each in project.iterdir()} == {"exp.yaml", "step.sh", "data.txt"}
+
+
 def test_a_large_folder_is_refused_with_its_largest_files(here):
     here.settings(more=", limit: 1MB")
     (here.project / "model.pt").write_bytes(bytes(3_000_000))

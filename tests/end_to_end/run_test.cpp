@@ -322,6 +322,22 @@ TEST(CommandLine, SaysWhatAnUnknownCommandMayHaveMeant) {
   EXPECT_THAT(place.Slipway({"--json"}).errors, HasSubstr("a command is missing"));
 }
 
+TEST(CommandLine, SaysWhatIsWrongWithAnOption) {
+  Workplace place;
+  const auto said = [&](const std::vector<std::string>& words) { return place.Slipway(words).errors; };
+  EXPECT_EQ(said({"run", "a.yaml", "--set"}), "error: --set needs a value\n  next: slipway run --help\n");
+  EXPECT_THAT(said({"ls", "--limit="}), HasSubstr("error: --limit needs a value\n"));
+  EXPECT_THAT(said({"ls", "-n", "1", "-n", "2"}), HasSubstr("error: --limit takes 1 value, but 2 are given\n"));
+  EXPECT_THAT(said({"stage", "out", "a", "b", "c"}),
+              HasSubstr("error: argument 'what' takes 2 values at most, but 3 are given\n"));
+  EXPECT_THAT(said({"--on"}), HasSubstr("error: --on needs a value\n  next: slipway --help\n"));
+  EXPECT_THAT(said({"logs", "--rank", "1.5"}), HasSubstr("error: --rank: '1.5' is not a whole number, or too large\n"));
+  EXPECT_THAT(said({"validate", "a.yaml", "--quiet=maybe"}), HasSubstr("error: --quiet takes no value\n"));
+  EXPECT_THAT(said({"ls", "--jsno=x"}), HasSubstr("error: unknown option '--jsno'; did you mean '--json'?\n"));
+  EXPECT_THAT(said({"--jsno"}), HasSubstr("error: unknown option '--jsno'; did you mean '--json'?\n  next: slipway -"));
+  EXPECT_THAT(said({"run", "a.yaml", "b.yaml"}), HasSubstr("error: unexpected argument 'b.yaml'\n"));
+}
+
 TEST(CommandLine, SaysWhichNumbersAreWanted) {
   Workplace place;
   EXPECT_THAT(place.Slipway({"data", "make", "hepcnn", "--train", "0", "x"}).errors,

@@ -229,6 +229,10 @@ WRONG = {
     "a: {comand: [x]}": "unknown field 'comand'",
     "a: {command: [x, '${item}']}": "only known in a step with foreach",
     "a: {command: [x, '--lr=${item[lr]}'], foreach: [{lr: 1}, {lr: 2}]}": "'${item[lr]}' is not a reference",
+    "a: {command: [x, '${foreach.x}'], foreach: [{x: 1}]}": "its value is ${item} and its number ${index}",
+    "a: {command: [x, '${foreach}'], foreach: [1]}": "its value is ${item} and its number ${index}",
+    "a: {command: [x, '${output.o}'], outputs: {o: o}}": "did you mean ${outputs.o}?",
+    "a: {command: [x, '${steps}']}": "did you mean ${steps.NAME.outputs.NAME}?",
     "a: {command: [x], when: '${steps.b.folder} > 1'}\n  b: {command: [x]}": "a condition compares numbers",
     "a: {experiment: {train: {command: [x]}, launch: {ranks_per_node: '${steps.b.folder}'}}}\n  b: {command: [x]}":
         "is a path, but launch.ranks_per_node is",

@@ -15,7 +15,7 @@
 #include "core/parse_utc.h"
 #include "core/units.h"
 #include "core/words.h"
-#include "launcher/run/workflow/step_observation.h"
+#include "launcher/run/workflow/run_looks.h"
 
 namespace slipway::launcher {
 namespace {
@@ -80,14 +80,6 @@ bool FitsName(const std::string& pattern, const std::string& id, const std::stri
   return ::fnmatch(pattern.c_str(), id.c_str(), 0) == 0 || ::fnmatch(pattern.c_str(), name.c_str(), 0) == 0;
 }
 
-/// The end of a workflow of Slurm jobs may not be recorded yet.
-void LookAtSteps(RunRow& row) try {
-  if (row.state && !HasEnded(row.state->phase) && HasStepJobs(row.folder)) row.state = ObserveWorkflow(row.folder);
-} catch (const Error& error) {
-  row.trouble = error;
-  row.state.reset();
-}
-
 class Selector {
  public:
   Selector(const LsOptions& options, double now)
@@ -104,10 +96,7 @@ class Selector {
       selection.fitting = folders.size();
       KeepLast(folders);
     }
-    for (auto& row : ObserveRows(folders)) {
-      LookAtSteps(row);
-      Take(std::move(row), selection.runs);
-    }
+    for (auto& row : ObserveAllRows(folders)) Take(std::move(row), selection.runs);
     for (const auto& remark : {RemarkOnTags(selection.total), RemarkOnMetrics(selection.runs)}) {
       if (!remark.empty()) selection.remarks.push_back(remark);
     }

@@ -26,7 +26,7 @@ struct Selection {
 };
 
 /// `now`: in seconds since 1970.
-/// Cost: that of ObserveRows, without filters for the runs shown only, else for all; with `sort` best also the trial
+/// Cost: that of ObserveAllRows, without filters for the runs shown only, else for all; with `sort` best also the trial
 /// book of each ensemble that fits.
 /// Errors: as Ls.
 Selection SelectRuns(const LsOptions& options, const std::filesystem::path& runs_directory, double now);

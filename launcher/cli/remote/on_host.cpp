@@ -67,7 +67,8 @@ class Connection {
       return RsyncCommand(remote_, options_, project, folder, has_ignore_file, sync);
     };
     MakeFolder(folder);
-    const auto files = FilesInListing(Rsync(command(Sync::kList)));
+    const auto [files, remarks] = ReadListing(Rsync(command(Sync::kList)));
+    if (!remarks.empty()) output_.Say(TextOfRemarks(remarks));
     RequireLimit(files, project);
     if (!files.empty()) Rsync(command(Sync::kTransfer));
     output_.Say(fmt::format("{} file{}, {} to {}:{}/{}", files.size(), files.size() == 1 ? "" : "s",

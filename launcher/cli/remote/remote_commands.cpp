@@ -17,6 +17,8 @@ namespace {
 
 constexpr std::array kNeverNeeded{"/.git/", "/runs/", "/build/", "/.call-*/", "__pycache__/", "*.pyc"};
 constexpr std::size_t kMostNamed = 3;
+/// Begins the lines of a listing: rsync prints its remarks to the same stream.
+constexpr std::string_view kListed = "slipway-file ";
 
 bool NamesRunsDirectory(const Words& words) {
   return std::ranges::any_of(words,
@@ -107,29 +109,50 @@ Words RsyncCommand(const Remote& remote, const Words& ssh_options, const std::fi
   // --modify-window=-1: two edits within a second differ. --protect-args: no shell there reads the path. -e: rsync
   // splits this text itself and knows these quotes.
   Words words{"rsync", "-rlpt", "--modify-window=-1", "--safe-links", "--protect-args", "-e", QuoteForShell(ssh)};
-  if (sync == Sync::kList) words.insert(words.end(), {"--dry-run", "--out-format=%l %n"});
+  if (sync == Sync::kList) words.insert(words.end(), {"--dry-run", fmt::format("--out-format={}%l %n", kListed)});
   if (has_ignore_file) words.push_back("--exclude-from=" + (folder / ".slipwayignore").string());
   for (const auto* pattern : kNeverNeeded) words.push_back(fmt::format("--exclude={}", pattern));
   words.insert(words.end(), {"--", folder.string() + "/", remote.destination + ":" + PathOf(remote, target) + "/"});
   return words;
 }
 
-std::vector<SyncedFile> FilesInListing(std::string_view listing) {
-  std::vector<SyncedFile> files;
-  LineWords lines(listing);
+namespace {
+
+SyncedFile FileIn(std::string_view line) {
+  LineWords words(line);
+  SyncedFile file;
+  words.Read(file.bytes);
+  if (!words.good() || line.find(' ') == line.npos) {
+    throw Error(ErrorKind::kEnvironment, fmt::format("rsync lists a file as '{}'", line),
+                "look which rsync is the first on the PATH: command -v rsync");
+  }
+  file.name = words.rest();
+  return file;
+}
+
+}  // namespace
+
+SyncListing ReadListing(std::string_view text) {
+  SyncListing listing;
+  LineWords lines(text);
   while (!lines.rest().empty()) {
     const auto line = lines.Word('\n');
-    LineWords words(line);
-    SyncedFile file;
-    words.Read(file.bytes);
-    if (!words.good() || line.find(' ') == line.npos) {
-      throw Error(ErrorKind::kEnvironment, fmt::format("rsync lists a file as '{}'", line),
-                  "look whether rsync prints something at its start, and call it by hand");
+    if (!line.starts_with(kListed)) {
+      if (!line.empty()) listing.remarks.emplace_back(line);
+      continue;
     }
-    file.name = words.rest();
-    if (!file.name.ends_with('/')) files.push_back(std::move(file));
+    auto file = FileIn(line.substr(kListed.size()));
+    if (!file.name.ends_with('/')) listing.files.push_back(std::move(file));
   }
-  return files;
+  return listing;
+}
+
+std::string TextOfRemarks(const Words& remarks) {
+  const auto named = std::min(remarks.size(), kMostNamed);
+  const auto more = remarks.size() - named;
+  return fmt::format("rsync: {}{}",
+                     fmt::join(remarks.begin(), remarks.begin() + static_cast<std::ptrdiff_t>(named), "; "),
+                     more == 0 ? "" : fmt::format("; and {} more", more));
 }
 
 std::string LargestOf(std::vector<SyncedFile> files) {

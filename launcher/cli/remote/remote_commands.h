@@ -51,8 +51,14 @@ struct SyncedFile {
   std::string name;
   std::uint64_t bytes = 0;
 };
-/// The files in a listing of RsyncCommand with kList. Errors: Error(kEnvironment) for a line that is none.
-std::vector<SyncedFile> FilesInListing(std::string_view listing);
+struct SyncListing {
+  std::vector<SyncedFile> files;
+  Words remarks;  ///< what rsync says beside them, such as names of pipes that it leaves out
+};
+/// What RsyncCommand with kList has printed. Errors: Error(kEnvironment) for a file without its size.
+SyncListing ReadListing(std::string_view text);
+/// The first three: "rsync: skipping non-regular file "pipe"; and 2 more".
+std::string TextOfRemarks(const Words& remarks);
 /// Largest first, at most three: "data/train.h5 (1.2 GB), model.pt (90 MB)".
 std::string LargestOf(std::vector<SyncedFile> files);
 Bytes TotalOf(const std::vector<SyncedFile>& files);

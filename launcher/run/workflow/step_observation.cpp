@@ -353,6 +353,15 @@ ObservedSteps ObserveSteps(const RunFolder& folder, const SlurmView& view) {
   return observer.Take();
 }
 
+RunState SeeWorkflow(const RunFolder& folder) {
+  auto state = folder.ReadState();
+  if (!HasStepJobs(folder) || HasEnded(state.phase)) return state;
+  const auto observed = ObserveSteps(folder);
+  if (!AllOver(observed)) return WithSteps(std::move(state), folder, observed);
+  EnterEnd(state, folder, observed);
+  return state;
+}
+
 RunState ObserveWorkflow(const RunFolder& folder) { return ObserveWorkflowIn({}, folder); }
 
 RunState ObserveWorkflowIn(const SlurmView& view, const RunFolder& folder) {

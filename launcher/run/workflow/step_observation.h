@@ -51,6 +51,8 @@ ObservedSteps ObserveSteps(const RunFolder& folder, const SlurmView& view = {});
 /// Errors: SystemError when the folder cannot be read. Cost: seconds while a notification is sent.
 RunState ObserveWorkflow(const RunFolder& folder);
 RunState ObserveWorkflowIn(const SlurmView& view, const RunFolder& folder);
+/// The same for who only reads: nothing is recorded or sent.
+RunState SeeWorkflow(const RunFolder& folder);
 
 /// Who has it may open or end the run in its state. Waits: it is held for a moment only.
 FileLock LockEnd(const RunFolder& folder);

@@ -10,7 +10,10 @@
 #include <limits>
 
 #include "core/files.h"
+#include "launcher/run/workflow/run_looks.h"
 #include "launcher/run_folder/end_cause.h"
+#include "tests/ensemble/hand_clock.h"
+#include "tests/support/slurm_workflow_run.h"
 #include "tests/support/temp_directory.h"
 
 namespace slipway::launcher {
@@ -131,6 +134,41 @@ TEST_F(RunLists, ListWhatCannotBeReadWithTheReason) {
   EXPECT_THAT(RowOf(pipe).at("reason").get<std::string>(), HasSubstr("is not a file"));
   EXPECT_THAT(RowOf(huge).at("reason").get<std::string>(), HasSubstr("no document of Slipway is larger"));
   EXPECT_EQ(RowOf(sound).at("phase"), "created");
+  const auto workflow = Make("workflow");
+  WriteFile(workflow.path() / "workflow.json", "{");
+  EXPECT_EQ(RowOf(workflow).at("phase"), "unreadable");
+  EXPECT_THAT(RowOf(workflow).at("reason").get<std::string>(), HasSubstr("damaged"));
+  WriteFile(workflow.path() / "submitted.json", "{}");
+  EXPECT_EQ(RowOf(workflow).at("phase"), "unreadable");
+  test::WriteStepsOf(workflow, {"a"});
+  std::filesystem::remove(workflow.path() / "submitted.json");
+  EXPECT_EQ(RowOf(workflow).at("progress").at("total"), 1);
+}
+
+TEST_F(RunLists, ShowHowFarAWorkflowOfSlurmJobsIs) {
+  const test::SlurmOutOfReach slurm("/absent.conf");
+  const auto run = test::MakeSlurmWorkflowRun(directory_.path(), {"a", "b"});
+  EXPECT_EQ(RowOf(run).at("progress").at("done"), 0);
+  test::EnterStep(run, "a", StepState::kDone);
+  EXPECT_EQ(RowOf(run).at("progress").at("done"), 1);
+  EXPECT_EQ(RowOf(run).at("progress").at("total"), 2);
+}
+
+TEST_F(RunLists, SeeTheEndOfAWorkflowThatNoJobHasRecorded) {
+  const test::SlurmOutOfReach slurm("/first.conf");
+  ensemble::HandClock clock;
+  RunList list(directory_.path(), clock);
+  const auto run = test::MakeSlurmWorkflowRun(directory_.path(), {"a"});
+  const auto row = [&] { return list.Read().at("runs").at(0); };
+  EXPECT_THAT(row().at("reason").get<std::string>(), HasSubstr("/first.conf"));
+  slurm.Name("/second.conf");
+  EXPECT_THAT(row().at("reason").get<std::string>(), HasSubstr("/first.conf")) << "Slurm is asked every 10 s";
+  clock.Sleep(kAskSlurmEvery);
+  EXPECT_THAT(row().at("reason").get<std::string>(), HasSubstr("/second.conf"));
+  test::EnterStep(run, "a", StepState::kFailed);
+  clock.Sleep(kAskSlurmEvery);
+  EXPECT_EQ(row().at("phase"), "failed");
+  EXPECT_EQ(run.ReadState().phase, Phase::kFailed);
 }
 
 TEST_F(RunLists, AreEmptyWithoutADirectory) {

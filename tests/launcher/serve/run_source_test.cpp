@@ -10,6 +10,7 @@
 #include "core/error.h"
 #include "launcher/run_folder/end_cause.h"
 #include "tests/support/grown_run.h"
+#include "tests/support/slurm_workflow_run.h"
 #include "tests/support/temp_directory.h"
 
 namespace slipway::launcher {
@@ -83,6 +84,21 @@ TEST_F(RunSources, MakeOneDocumentOfSeveralRuns) {
   EXPECT_EQ(document.at("schema"), "slipway.view/1");
   ASSERT_EQ(document.at("runs").size(), 2u);
   EXPECT_EQ(document.at("runs")[1].at("run"), other.id());
+}
+
+TEST_F(RunSources, KeepThePageOfSlurmJobsUntilAFileChanges) {
+  const test::SlurmOutOfReach slurm("/first.conf");
+  const auto run = test::MakeSlurmWorkflowRun(directory_ / "runs", {"a", "b"});
+  const auto first = source_.WorkflowPageOf(run.id());
+  EXPECT_THAT(first, testing::HasSubstr("/first.conf"));
+  slurm.Name("/second.conf");
+  EXPECT_EQ(source_.WorkflowPageOf(run.id()), first) << "Slurm is not asked each time";
+  test::EnterStep(run, "a", StepState::kDone);
+  const auto second = source_.WorkflowPageOf(run.id());
+  EXPECT_THAT(second, testing::HasSubstr("/second.conf"));
+  EXPECT_THAT(second, testing::HasSubstr("1 waiting, 1 done of 2 steps"));
+  test::EnterStep(run, "b", StepState::kDone);
+  EXPECT_THAT(source_.WorkflowPageOf(run.id()), testing::HasSubstr("succeeded"));
 }
 
 TEST_F(RunSources, ListRunsAsText) {

@@ -12,8 +12,11 @@
 #include "launcher/run_folder/run_folder.h"
 #include "launcher/watch/background_reader.h"
 #include "launcher/watch/read_single.h"
+#include "launcher/watch/read_workflow_run.h"
 #include "launcher/watch/run_list.h"
+#include "tests/ensemble/hand_clock.h"
 #include "tests/support/grown_run.h"
+#include "tests/support/slurm_workflow_run.h"
 #include "tests/support/temp_directory.h"
 
 namespace slipway::launcher::watch {
@@ -161,6 +164,41 @@ TEST_F(Watching, ReadsManyRunsInParts) {
   list.Refresh();
   EXPECT_EQ(list.rows().size(), 310u);
   EXPECT_TRUE(list.complete());
+}
+
+TEST_F(Watching, SeesTheStepsOfSlurmJobsMove) {
+  const test::SlurmOutOfReach slurm("/absent.conf");
+  const auto run = test::MakeSlurmWorkflowRun(directory_.path(), {"a", "b"});
+  Interest interest;
+  interest.workflow = run.path();
+  const auto first = watcher_.Look(interest);
+  ASSERT_TRUE(first->workflow);
+  EXPECT_EQ(first->workflow->counts, "2 waiting of 2 steps");
+  EXPECT_EQ(watcher_.Look(interest), first) << "nothing has changed";
+  test::EnterStep(run, "a", StepState::kRunning);
+  EXPECT_EQ(watcher_.Look(interest)->workflow->counts, "1 waiting, 1 running of 2 steps");
+  test::EnterStep(run, "a", StepState::kDone);
+  test::EnterStep(run, "b", StepState::kDone);
+  EXPECT_EQ(watcher_.Look(interest)->workflow->phase, Phase::kSucceeded);
+  EXPECT_EQ(run.ReadState().phase, Phase::kRunning) << "it only reads";
+}
+
+TEST_F(Watching, AsksSlurmAboutStepsFromTimeToTime) {
+  const test::SlurmOutOfReach slurm("/first.conf");
+  const auto run = test::MakeSlurmWorkflowRun(directory_.path(), {"a"});
+  Interest interest;
+  interest.workflow = run.path();
+  ensemble::HandClock clock;
+  WorkflowReader reader(clock);
+  WatchData data;
+  EXPECT_TRUE(reader.Refresh(interest, data));
+  EXPECT_THAT(data.workflow->reason, HasSubstr("/first.conf"));
+  slurm.Name("/second.conf");
+  clock.Sleep(std::chrono::seconds(9));
+  EXPECT_FALSE(reader.Refresh(interest, data));
+  clock.Sleep(std::chrono::seconds(1));
+  EXPECT_TRUE(reader.Refresh(interest, data));
+  EXPECT_THAT(data.workflow->reason, HasSubstr("/second.conf"));
 }
 
 TEST_F(Watching, ReadsInTheBackground) {

@@ -99,7 +99,10 @@ TEST(ReadWorkflow, ReportsAllErrorsAtOnce) {
 
 TEST(ReadWorkflow, NamesItsOwnReferencesWhereOneIsUnknown) {
   EXPECT_THAT(ErrorOf("  a: {command: [x, '${foreach.x}'], foreach: [{x: 1}]}\n"),
-              HasSubstr("'${foreach.x}' is not a reference like ${item}, ${index}, ${inputs.NAME}"));
+              HasSubstr("'${foreach.x}' is no reference of a workflow: in a step with foreach"));
+  EXPECT_THAT(ErrorOf("  a: {command: [x, '${steps}']}\n"), HasSubstr("did you mean ${steps.NAME.outputs.NAME}?"));
+  EXPECT_THAT(ErrorOf("  a: {command: [x, '${HOME_X}']}\n"),
+              HasSubstr("the environment variable 'HOME_X' is not set; give a default as ${HOME_X:-value}"));
 }
 
 TEST(ReadWorkflow, RefusesABadReferenceInAForeachAsElsewhere) {

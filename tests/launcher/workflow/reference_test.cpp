@@ -45,5 +45,30 @@ TEST(Reference, IsNoEnvironmentVariable) {
   EXPECT_FALSE(keep("item:-x"));
 }
 
+TEST(Reference, ThatIsMeantAndIsNoneIsExplained) {
+  const auto why = kWorkflowReferences.why_not;
+  const std::string of_foreach =
+      " is no reference of a workflow: in a step with foreach, its value is ${item} and its number ${index}";
+  EXPECT_EQ(why("foreach.x"), "'${foreach.x}'" + of_foreach);
+  EXPECT_EQ(why("foreach"), "'${foreach}'" + of_foreach);
+  EXPECT_EQ(why("output.o"), "'${output.o}' is no reference of a workflow; did you mean ${outputs.o}?");
+  EXPECT_EQ(why("output.o:-d"), "'${output.o:-d}' is no reference of a workflow; did you mean ${outputs.o}?");
+  EXPECT_EQ(why("Steps.a[0]"), "'${Steps.a[0]}' is no reference of a workflow; did you mean ${steps.a[0]}?");
+  const std::string not_set = " is no reference of a workflow, and no environment variable that is set; did you mean ";
+  EXPECT_EQ(why("output"), "'${output}'" + not_set + "${outputs.NAME}?");
+  EXPECT_EQ(why("steps"), "'${steps}'" + not_set + "${steps.NAME.outputs.NAME}?");
+  const std::string forms =
+      " is no reference of a workflow: those are ${item}, ${index}, ${inputs.NAME}, ${outputs.NAME} and "
+      "${steps.NAME.outputs.NAME}; write $${ for a literal ${";
+  EXPECT_EQ(why("items[@]"), "'${items[@]}'" + forms);
+  EXPECT_EQ(why("file%.txt"), "'${file%.txt}'" + forms);
+}
+
+TEST(Reference, IsNotMeantByTheNameOfAVariable) {
+  for (const auto* name : {"TERM", "STEPS", "OUTPUT", "HOME_X", "learning_rate", "my-name"}) {
+    EXPECT_EQ(kWorkflowReferences.why_not(name), "") << name;
+  }
+}
+
 }  // namespace
 }  // namespace slipway::launcher

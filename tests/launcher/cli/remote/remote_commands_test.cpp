@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <chrono>
 
 #include "core/error.h"
@@ -94,18 +95,37 @@ TEST(RsyncCommand, LeavesOutWhatIsNotNeeded) {
   EXPECT_TRUE(std::ranges::find(transfer, "--dry-run") == transfer.end());
 }
 
-TEST(FilesInListing, AreTheFilesWithTheirSizes) {
-  const auto files = FilesInListing("4096 ./\n12 a b.yaml\n0 empty\n4096 data/\n2000000 data/x.h5\n");
+/// As rsync prints it with the format of RsyncCommand.
+std::string Listed(const Words& lines) {
+  const auto words = RsyncCommand(kRemote, SshOptions(""), "/exp", "exp-1", false, Sync::kList);
+  const std::string option = "--out-format=";
+  const auto format = *std::ranges::find_if(words, [&](const auto& word) { return word.starts_with(option); });
+  const auto before = format.substr(option.size(), format.find('%') - option.size());
+  std::string text;
+  for (const auto& line : lines) text += before + line + "\n";
+  return text;
+}
+
+TEST(AListing, HoldsTheFilesWithTheirSizes) {
+  const auto files =
+      ReadListing(Listed({"4096 ./", "12 a b.yaml", "0 empty", "4096 data/", "2000000 data/x.h5"})).files;
   ASSERT_EQ(files.size(), 3U);
   EXPECT_EQ(files[0].name, "a b.yaml");
   EXPECT_EQ(TotalOf(files).count, 2000012U);
   EXPECT_EQ(LargestOf(files), "data/x.h5 (2.00 MB), a b.yaml (12 B), empty (0 B)");
-  EXPECT_TRUE(FilesInListing("").empty());
+  EXPECT_TRUE(ReadListing("").files.empty());
 }
 
-TEST(FilesInListing, RefusesWhatIsNoListing) {
-  for (const auto* text : {"Welcome to the cluster\n", "12\n", "12", " 12 a\n", "99999999999999999999999 a\n"}) {
-    EXPECT_THROW(FilesInListing(text), Error) << text;
+TEST(AListing, HoldsWhatRsyncSaysBesideTheFiles) {
+  const auto listing = ReadListing("skipping non-regular file \"pipe\"\n" + Listed({"12 a"}) + "4096 b\n");
+  ASSERT_EQ(listing.files.size(), 1U);
+  EXPECT_EQ(TextOfRemarks(listing.remarks), "rsync: skipping non-regular file \"pipe\"; 4096 b");
+  EXPECT_EQ(TextOfRemarks({"a", "b", "c", "d", "e"}), "rsync: a; b; c; and 2 more");
+}
+
+TEST(AListing, HasNoFileWithoutItsSize) {
+  for (const auto* line : {"12", " 12 a", "a", "99999999999999999999999 a"}) {
+    EXPECT_THROW(ReadListing(Listed({line})), Error) << line;
   }
 }
 

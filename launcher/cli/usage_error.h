@@ -1,0 +1,16 @@
+/// The words for command lines that the parser refuses. CLI11's own name its types, and no next step.
+#pragma once
+
+#include "core/error.h"
+
+namespace CLI {
+class App;
+class ParseError;
+}  // namespace CLI
+
+namespace slipway::launcher {
+
+/// `app` has parsed up to `error`.
+Error UsageError(const CLI::App& app, const CLI::ParseError& error);
+
+}  // namespace slipway::launcher
