@@ -9,15 +9,17 @@
  * independent of each other. Where the arguments of one rank alone are wrong, all ranks get its error; but the calls
  * made every step (slipway_allreduce and its like, slipway_submit, slipway_wait, slipway_gradients, slipway_average,
  * slipway_stop_requested) check only their own arguments: there the other ranks learn of it from the watch. A rank that
- * does not come is named with host and last operation after `stall_after` (a dead one within a second; of one on another
- * node only the host is known, unless `slipway` has started the ranks): SLIPWAY_ERROR_STALLED on all others. After SLIPWAY_ERROR_STALLED and SLIPWAY_ERROR_MPI end the process;
- * slipway_finalize then waits for nobody. A program that gives up on one rank for a reason of its own must end that
- * process without slipway_finalize.
+ * does not come is named with host and last operation after `stall_after` (a dead one within a second; of one on
+ * another node only the host is known, unless `slipway` has started the ranks): SLIPWAY_ERROR_STALLED on all others.
+ * After SLIPWAY_ERROR_STALLED and SLIPWAY_ERROR_MPI end the process; slipway_finalize then waits for nobody. A program
+ * that gives up on one rank for a reason of its own must end that process without slipway_finalize.
  *
- * A tensor is a dense row-major array in CPU memory, or in the memory of a GPU (CUDA; HIP of ROCm 6 or later). Functions that end in _on_stream order their work with a CUDA stream of the program; those without do so
- * with the legacy default stream, which is that of PyTorch and CuPy. They ignore the stream for CPU memory. One thread at a time may be inside this library, with two exceptions:
- * any thread may call slipway_submit and its like and slipway_torch_*, and each group of slipway_group_create_by_members may have a thread of its own
- * inside an operation. A child made by fork() is not part of the job.
+ * A tensor is a dense row-major array in CPU memory, or in the memory of a GPU (CUDA; HIP of ROCm 6 or later).
+ * Functions that end in _on_stream order their work with a CUDA stream of the program; those without do so with the
+ * legacy default stream, which is that of PyTorch and CuPy. They ignore the stream for CPU memory, but for managed
+ * memory. One thread at a time may be inside this library, with two exceptions: any thread may call slipway_submit and
+ * its like and slipway_torch_*, and each group of slipway_group_create_by_members may have a thread of its own inside
+ * an operation. A child made by fork() is not part of the job.
  */
 #ifndef SLIPWAY_H_
 #define SLIPWAY_H_
@@ -210,9 +212,10 @@ SLIPWAY_API int slipway_barrier(int group);
 
 /**
  * Defines a team: a named set of tensors that are exchanged together (usually the gradients of one model), with its own
- * queue: two teams may be in flight in different orders on different ranks. Names, dtypes and shapes are compared
- * across ranks; a difference is SLIPWAY_ERROR_MISMATCH naming tensor and rank. `total_steps` (0: unknown) is what
- * schedules in per cent refer to. Settings come from `gradients` of the configuration. Collective.
+ * queue: two teams may be in flight in different orders on different ranks, but teams that NCCL exchanges go one after
+ * the other, in the same order on all ranks. Names, dtypes and shapes are compared across ranks; a difference is
+ * SLIPWAY_ERROR_MISMATCH naming tensor and rank. `total_steps` (0: unknown) is what schedules in per cent refer to.
+ * Settings come from `gradients` of the configuration. Collective.
  */
 SLIPWAY_API int slipway_register(const char* team, const slipway_tensor* tensors, int count, int64_t total_steps);
 /**
@@ -235,7 +238,11 @@ SLIPWAY_API int slipway_unregister(const char* team);
  * others. Any order, any thread. The tensor must not be touched until slipway_wait. Local.
  */
 SLIPWAY_API int slipway_submit(const char* team, int index);
-/** The same, of a tensor in GPU memory that has its final value when `stream` has done what it was given so far. Local. */
+/**
+ * The same, of a tensor in GPU memory that has its final value when `stream` has done what it was given so far. While
+ * `stream` is captured into a graph: SLIPWAY_ERROR_STATE, and nothing is submitted. Waits for `stream` where the tensor
+ * lies in managed memory. Local.
+ */
 SLIPWAY_API int slipway_submit_on_stream(const char* team, int index, void* stream);
 /**
  * The same, of `count` different tensors at once: of many small ones on a GPU at a fraction of the cost. An error

@@ -68,8 +68,11 @@ int AllreduceOf(const char* function, const Elements& elements, int group, Strea
     const Operation operation(current.watch(), Activity::kAllreduce);
     auto& members = current.GroupOf(group);
     if (const auto place = PlaceOf(data)) {
+      RequireNotCaptured(*place, stream);
+      const BesideCaptures beside(place->driver);
       return current.device_allreduces().Allreduce(*place, data, count, reduction, members, stream);
     }
+    AwaitManaged(data, stream);
     const Piece piece{static_cast<char*>(data), count};
     Allreduce({{&piece, 1}, reduction, 0, nullptr}, members);
   });
@@ -194,6 +197,7 @@ int slipway_average(double* values, int64_t count) {
     RequireCount(count);
     RequireData(values, count, "the data");
     RequireCpuMemory(values, "the data");
+    AwaitManaged(values, nullptr);
     const Operation operation(current.watch(), Activity::kAverage);
     const Piece piece{reinterpret_cast<char*>(values), count};
     Allreduce({{&piece, 1}, {SLIPWAY_FLOAT64, SLIPWAY_MEAN}, 0, nullptr}, current.all());

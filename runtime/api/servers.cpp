@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "runtime/api/calls.h"
-#include "runtime/device/device_memory.h"
+#include "runtime/device/stream.h"
 #include "runtime/group/agreement.h"
 #include "runtime/slipway.h"
 
@@ -54,7 +54,10 @@ int slipway_server_push(const char* server, const slipway_tensor* gradients, int
   return Guard(__func__, [&] {
     RequireArgument(server != nullptr, "the parameter server has no name");
     const auto taken = TakeTensors(gradients, count);
-    for (const auto& tensor : taken) RequireCpuMemory(tensor.data, tensor.name);
+    for (const auto& tensor : taken) {
+      RequireCpuMemory(tensor.data, tensor.name);
+      AwaitManaged(tensor.data, nullptr);
+    }
     WholeJob().ServerOf(server).Push(taken);
   });
 }

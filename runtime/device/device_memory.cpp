@@ -36,8 +36,17 @@ std::optional<DevicePlace> PlaceOf(const void* data) {
   const auto* driver = Driver::Loaded();
   if (driver == nullptr || !IsDeviceMemory(*driver, data)) return std::nullopt;
   driver->RequireComplete();
+  const int ordinal = Ask<int>(*driver, kDeviceOrdinal, data).value_or(0);
   void* context = driver->hip() == nullptr ? Ask<void*>(*driver, kContext, data).value_or(nullptr) : nullptr;
-  return DevicePlace{driver, context, Ask<int>(*driver, kDeviceOrdinal, data).value_or(0)};
+  return context != nullptr ? DevicePlace{driver, context, ordinal} : PlaceOn(*driver, ordinal);
+}
+
+std::optional<DevicePlace> ManagedPlaceOf(const void* data) {
+  if (data == nullptr) return std::nullopt;
+  const auto* driver = Driver::Loaded();
+  if (driver == nullptr || Ask<unsigned>(*driver, kIsManaged, data).value_or(0) == 0) return std::nullopt;
+  driver->RequireComplete();
+  return PlaceOn(*driver, Ask<int>(*driver, kDeviceOrdinal, data).value_or(0));
 }
 
 std::optional<DeviceAddress> StartOfAllocation(const Driver& driver, const void* data) {
@@ -56,6 +65,11 @@ DevicePlace PlaceOn(const Driver& driver, int ordinal) {
   const std::lock_guard lock(mutex);
   const auto known = contexts.find(ordinal);
   if (known != contexts.end()) return {&driver, known->second, ordinal};
+  if (driver.memory() == nullptr) {
+    throw RuntimeError(SLIPWAY_ERROR_DEVICE,
+                       "the driver of the GPU has no function cuDevicePrimaryCtxRetain: it is too old; update the "
+                       "driver, or copy the tensors to the CPU's memory first");
+  }
   void* context = nullptr;
   driver.Check(driver.memory()->cuDevicePrimaryCtxRetain(&context, ordinal), "cuDevicePrimaryCtxRetain");
   contexts.emplace(ordinal, context);

@@ -10,7 +10,8 @@
 
 namespace slipway::runtime {
 
-/// A GPU, and the context in which the program uses it.
+/// A GPU, and the context in which the program uses it: of memory that belongs to none, such as that of pools, the one
+/// that programs and libraries share.
 struct DevicePlace {
   const Driver* driver = nullptr;
   void* context = nullptr;  ///< null: HIP
@@ -26,13 +27,18 @@ struct DevicePlace {
 ///
 /// Limits: drivers of CUDA and HIP (ROCm 6 or later) are known. Tested on NVIDIA GPUs; HIP only on a fake driver.
 ///
-/// Errors: RuntimeError(DEVICE) for a driver that is too old.
+/// Errors: RuntimeError(DEVICE) for a driver that is too old; DeviceError.
 ///
-/// Source: CUDA Driver API, cuPointerGetAttribute.
+/// Source: CUDA Driver API, cuPointerGetAttribute: the context of memory of a pool is null.
 std::optional<DevicePlace> PlaceOf(const void* data);
 
+/// The device of memory that the processor reaches, too, and whose values it must not read before the device has made
+/// them: managed memory. Nothing for other memory.
+/// Cost, errors: those of PlaceOf(); DeviceError.
+std::optional<DevicePlace> ManagedPlaceOf(const void* data);
+
 /// This device, with the context that programs and libraries of CUDA share. The context stays for the life of the
-/// process. Errors: DeviceError; only of a driver with Driver::memory().
+/// process. Errors: DeviceError; RuntimeError(DEVICE) for a driver that is too old.
 DevicePlace PlaceOn(const Driver& driver, int ordinal);
 
 /// The first byte of the allocation that `data` lies in. Nothing when the driver does not know it.

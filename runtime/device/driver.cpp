@@ -65,6 +65,9 @@ bool Driver::Take(void* library) {
   take("cuEventQuery", "hipEventQuery", cuEventQuery);
   take("cuMemcpyDtoHAsync_v2", "hipMemcpyDtoHAsync", cuMemcpyDtoHAsync);
   take("cuMemcpyHtoDAsync_v2", "hipMemcpyHtoDAsync", cuMemcpyHtoDAsync);
+  Has(library, is_hip_ ? "hipStreamIsCapturing" : "cuStreamIsCapturing", cuStreamIsCapturing);
+  Has(library, is_hip_ ? "hipThreadExchangeStreamCaptureMode" : "cuThreadExchangeStreamCaptureMode",
+      cuThreadExchangeStreamCaptureMode);
   has_memory_ = TakeMemory(library);
   has_direct_ = !is_hip_ && has_memory_ && TakeDirect(library);
   return true;

@@ -69,6 +69,11 @@ class Driver {
   int (*cuMemcpyDtoHAsync)(void* to, DeviceAddress from, std::size_t bytes, StreamHandle stream) = nullptr;
   int (*cuMemcpyHtoDAsync)(DeviceAddress to, const void* from, std::size_t bytes, StreamHandle stream) = nullptr;
 
+  // Of graphs, which are made from what streams are given. Null: the driver knows none.
+
+  int (*cuStreamIsCapturing)(StreamHandle stream, int* status) = nullptr;
+  int (*cuThreadExchangeStreamCaptureMode)(int* mode) = nullptr;
+
   /// A thread that works with a device has its context; in HIP a device.
   struct Cuda {
     int (*cuGetErrorName)(int code, const char** name) = nullptr;

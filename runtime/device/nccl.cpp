@@ -85,6 +85,13 @@ const Nccl& Nccl::Of(const Driver& driver) {
   return *nccl;
 }
 
+bool Nccl::IsThere(const Driver& driver) try {
+  Of(driver);
+  return true;
+} catch (const RuntimeError&) {
+  return false;
+}
+
 void Nccl::Check(int code, const char* call, Communicator communicator) const {
   if (code == kSuccess || code == kInProgress) return;
   const char* detail = ncclGetLastError(communicator);

@@ -36,6 +36,8 @@ class Nccl {
   /// within PyTorch; else the system's. Loaded for the rest of the process.
   /// Errors: RuntimeError(DEVICE) saying what is missing, or that it is too old.
   static const Nccl& Of(const Driver& driver);
+  /// Whether Of() gives it.
+  static bool IsThere(const Driver& driver);
 
   /// "2.28.9".
   const std::string& version() const { return version_; }

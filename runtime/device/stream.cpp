@@ -14,6 +14,8 @@ constexpr unsigned kEventWithoutTimes = 2;     // CU_EVENT_DISABLE_TIMING
 constexpr unsigned kStreamByItself = 1;        // CU_STREAM_NON_BLOCKING
 constexpr unsigned kPinnedForAllContexts = 1;  // CU_MEMHOSTREGISTER_PORTABLE
 constexpr int kNotReady = 600;                 // CUDA_ERROR_NOT_READY
+constexpr int kCapturedForOthers = 906;        // CUDA_ERROR_STREAM_CAPTURE_IMPLICIT
+constexpr int kOwnCapturesOnly = 1;            // CU_STREAM_CAPTURE_MODE_THREAD_LOCAL
 
 }  // namespace
 
@@ -34,6 +36,40 @@ InContext::~InContext() {
   } else {
     place_.driver->hip()->hipSetDevice(device_before_);
   }
+}
+
+void AwaitStream(const DevicePlace& place, StreamHandle stream) {
+  const InContext here(place);
+  place.driver->Check(place.driver->cuStreamSynchronize(stream), "cuStreamSynchronize");
+}
+
+/// What else the driver may have to say about the stream, it says when the stream is used.
+void RequireNotCaptured(const DevicePlace& place, StreamHandle stream) {
+  const auto ask = place.driver->cuStreamIsCapturing;
+  if (ask == nullptr) return;
+  const InContext here(place);
+  int status = 0;
+  const int code = ask(stream, &status);
+  if (code != kCapturedForOthers && (code != 0 || status == 0)) return;
+  throw RuntimeError(SLIPWAY_ERROR_STATE,
+                     "the stream is being captured into a graph, and an exchange is no part of one: call this before "
+                     "the capture begins, or after it has ended");
+}
+
+void AwaitManaged(const void* data, StreamHandle stream) {
+  const auto place = ManagedPlaceOf(data);
+  if (!place) return;
+  RequireNotCaptured(*place, stream);
+  AwaitStream(*place, stream);
+}
+
+BesideCaptures::BesideCaptures(const Driver* driver)
+    : exchange_(driver != nullptr ? driver->cuThreadExchangeStreamCaptureMode : nullptr), mode_(kOwnCapturesOnly) {
+  if (exchange_ != nullptr && exchange_(&mode_) != 0) exchange_ = nullptr;
+}
+
+BesideCaptures::~BesideCaptures() {
+  if (exchange_ != nullptr) exchange_(&mode_);
 }
 
 DeviceEvent::DeviceEvent(const DevicePlace& place) : place_(place) {

@@ -69,6 +69,12 @@ class PartByPart {
   Workbench& bench_;
 };
 
+/// Elements of each part but the last.
+std::int64_t CountOfParts(std::int64_t count, const Reduction& reduction, const Group& group) {
+  const auto element = static_cast<std::int64_t>(SizeOf(reduction.dtype));
+  return SplitsFreely(group, count * element) ? std::min(count, kPartBytes / element) : count;
+}
+
 /// Call::gpu of a place, which is remembered.
 std::uint8_t NumberOf(const DevicePlace& place, std::vector<DevicePlace>& places) {
   auto known = std::ranges::find(places, place);
@@ -101,7 +107,7 @@ DeviceAllreduces::OfGroup& DeviceAllreduces::Known(const DevicePlace& place, Gro
     const auto known = groups_.find(&group);
     if (known != groups_.end()) return known->second;
   }
-  OfGroup fresh{MakeByGpus(place, group), {}};
+  OfGroup fresh{MakeByGpus(place, group), {place}};
   const std::lock_guard lock(mutex_);
   return groups_.emplace(&group, std::move(fresh)).first->second;
 }
@@ -143,13 +149,17 @@ void DeviceAllreduces::Allreduce(const DevicePlace& place, void* data, std::int6
   AllreduceThroughCpu(place, data, count, reduction, group, stream, benches_);
 }
 
+std::int64_t BytesOfBench(std::int64_t count, const Reduction& reduction, const Group& group) {
+  const auto part = CountOfParts(count, reduction, group);
+  const auto slots = std::min<std::int64_t>(Workbench::kSlots, (count + part - 1) / part);
+  return slots * part * static_cast<std::int64_t>(SizeOf(reduction.dtype));
+}
+
 void AllreduceThroughCpu(const DevicePlace& place, void* data, std::int64_t count, const Reduction& reduction,
                          Group& group, StreamHandle stream, Workbenches& benches) {
-  const auto element = static_cast<std::int64_t>(SizeOf(reduction.dtype));
-  const auto part = SplitsFreely(group, count * element) ? std::min(count, kPartBytes / element) : count;
-  const auto slots = std::min<std::int64_t>(Workbench::kSlots, (count + part - 1) / part);
-  Workbenches::Lease bench(benches, place, slots * part * element);
+  Workbenches::Lease bench(benches, place, BytesOfBench(count, reduction, group));
   const InContext here(place);
+  const auto part = CountOfParts(count, reduction, group);
   PartByPart(static_cast<char*>(data), count, reduction, part, group, *bench).CarryOut(stream);
 }
 

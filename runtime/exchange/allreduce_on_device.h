@@ -24,6 +24,9 @@ bool SplitsFreely(const Group& group, std::int64_t bytes);
 void AllreduceThroughCpu(const DevicePlace& place, void* data, std::int64_t count, const Reduction& reduction,
                          Group& group, StreamHandle stream, Workbenches& benches);
 
+/// How much of the bench's memory that takes.
+std::int64_t BytesOfBench(std::int64_t count, const Reduction& reduction, const Group& group);
+
 /// The allreduces of a process, with what they keep from one to the next. Any thread, one for each group.
 class DeviceAllreduces {
  public:
@@ -34,7 +37,7 @@ class DeviceAllreduces {
   ///
   /// Way:    sums and means of floats by NCCL or MPI where that is asked for, or by the GPUs where these reach each
   ///         other (DirectBounce). Else AllreduceThroughCpu(), also on another GPU than that of the first allreduce.
-  /// Memory: 32 MiB of the GPU; else four parts of 2 MiB, or the whole message.
+  /// Memory: 32 MiB of the GPU, where it has them; else four parts of 2 MiB, or the whole message.
   /// Errors: as Allreduce(); DeviceError; MISMATCH on all ranks where only some have changed their GPU.
   void Allreduce(const DevicePlace& place, void* data, std::int64_t count, const Reduction& reduction, Group& group,
                  StreamHandle stream);
@@ -50,7 +53,7 @@ class DeviceAllreduces {
   /// Of one group.
   struct OfGroup {
     std::unique_ptr<GroupAllreduce> by_gpus;  ///< null: not possible
-    std::vector<DevicePlace> places;          ///< of this rank's memory so far, where it is possible
+    std::vector<DevicePlace> places;          ///< of this rank's memory so far; the first is that of `by_gpus`
   };
   OfGroup& Known(const DevicePlace& place, Group& group);
   std::unique_ptr<GroupAllreduce> MakeByGpus(const DevicePlace& place, Group& group) const;

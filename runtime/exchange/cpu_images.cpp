@@ -11,7 +11,11 @@ TensorInfo FlatTensor(const char* name, const void* data, std::int64_t count, sl
 CpuImages::CpuImages(std::span<const TensorInfo> tensors, ImageUse use, Workbenches& benches)
     : given_(tensors.begin(), tensors.end()), images_(given_), use_(use) {
   const auto place = PlaceOf(tensors);
-  if (!place) return;
+  if (!place) {
+    for (const auto& tensor : tensors) AwaitManaged(tensor.data, nullptr);
+    return;
+  }
+  const BesideCaptures beside(place->driver);
   bench_.emplace(benches, *place, BytesOfImages(tensors));
   PlaceImages(*place->driver, images_, (*bench_)->memory.data());
   const InContext here(*place);

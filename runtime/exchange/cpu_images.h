@@ -17,7 +17,7 @@ enum class ImageUse { kRead, kWrite, kBoth };
 class CpuImages {
  public:
   /// Copies what is read, after what the legacy default stream was given so far, and waits for it. Return() copies
-  /// after that, too.
+  /// after that, too. Of managed memory, waits for that stream.
   /// Errors: DeviceError; RuntimeError(DEVICE_MEMORY) when the tensors lie in different places.
   CpuImages(std::span<const TensorInfo> tensors, ImageUse use, Workbenches& benches);
 

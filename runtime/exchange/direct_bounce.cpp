@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "runtime/exchange/peer_sums.h"
 #include "runtime/exchange/shares.h"
 #include "runtime/group/agreement.h"
 
@@ -13,10 +14,23 @@ std::unique_ptr<DirectBounce> DirectBounce::Make(const DevicePlace& place, Group
   const bool can = group.on_one_node() && SumKernel::Of(place) != nullptr;
   if (!OnEveryRank(communicator, can)) return nullptr;
   std::unique_ptr<DirectBounce> bounce;
-  OnAllRanks(communicator, [&] { bounce.reset(new DirectBounce(place, group)); });
+  OnAllRanks(communicator, [&] { bounce = MakeOwnPart(place, group); });
+  if (!OnEveryRank(communicator, bounce != nullptr)) return nullptr;
   void* const own = bounce->block_.data();
   bounce->blocks_ = SharedDeviceMemory::Share(place, {&own, 1}, communicator);
-  return bounce->blocks_ != nullptr ? std::move(bounce) : nullptr;
+  const bool right =
+      bounce->blocks_ != nullptr && PeerSumsAreRight(place, bounce->blocks_->Of(0), bounce->stream_, group);
+  if (right) return bounce;
+  bounce->Close();
+  communicator.Barrier();  // no rank frees what another one has mapped
+  return nullptr;
+}
+
+/// Null: the GPU has no memory for it.
+std::unique_ptr<DirectBounce> DirectBounce::MakeOwnPart(const DevicePlace& place, Group& group) try {
+  return std::unique_ptr<DirectBounce>(new DirectBounce(place, group));
+} catch (const DeviceError&) {
+  return nullptr;
 }
 
 DirectBounce::DirectBounce(const DevicePlace& place, Group& group)

@@ -18,7 +18,8 @@ class DirectBounce : public GroupAllreduce {
  public:
   static constexpr std::int64_t kBlockBytes = 32 << 20;
 
-  /// Null on all ranks where one of them cannot. Collective.
+  /// Null on all ranks where one of them cannot, or its GPU has no memory left, or sums are wrong (PeerSumsAreRight()).
+  /// Collective.
   static std::unique_ptr<DirectBounce> Make(const DevicePlace& place, Group& group);
 
   const DevicePlace& place() const override { return place_; }
@@ -36,6 +37,7 @@ class DirectBounce : public GroupAllreduce {
     std::vector<char*> at;
     bool bounced = false;
   };
+  static std::unique_ptr<DirectBounce> MakeOwnPart(const DevicePlace& place, Group& group);
   DirectBounce(const DevicePlace& place, Group& group);
   void CombinePart(char* data, const Call& call, Group& group);
   void CopyToBlock(const char* data, const Call& call);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "runtime/exchange/peer_sums.h"
 #include "runtime/exchange/shares.h"
 #include "runtime/group/agreement.h"
 
@@ -25,7 +26,19 @@ std::unique_ptr<DirectTensors> DirectTensors::Make(const DevicePlace& place, std
   std::unique_ptr<DirectTensors> made;
   OnAllRanks(group.communicator(),
              [&] { made.reset(new DirectTensors(place, tensors, op, std::move(memory), group)); });
-  return made;
+  return made->TriesSums() ? std::move(made) : nullptr;
+}
+
+/// In memory of its own: that of the tensors may be in use.
+bool DirectTensors::TriesSums() {
+  std::unique_ptr<DeviceBlock> block;
+  OnAllRanks(group_.communicator(), [&] { block = std::make_unique<DeviceBlock>(place(), kPeerTrialBytes); });
+  void* const own = block->data();
+  auto blocks = SharedDeviceMemory::Share(place(), {&own, 1}, group_.communicator());
+  const bool right = blocks != nullptr && PeerSumsAreRight(place(), blocks->Of(0), sums(), group_);
+  blocks.reset();
+  group_.communicator().Barrier();  // no rank frees what another one has mapped
+  return right;
 }
 
 DirectTensors::DirectTensors(const DevicePlace& place, std::span<const TensorInfo> tensors, slipway_op op,

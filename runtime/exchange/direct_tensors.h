@@ -17,7 +17,7 @@ namespace slipway::runtime {
 class DirectTensors : public CombinedTensors {
  public:
   /// Null on all ranks where this cannot be done: other operations than sum and mean, ranks on several nodes, a tensor
-  /// that is not of floats, or what SharedDeviceMemory lists. Collective.
+  /// that is not of floats, what SharedDeviceMemory lists, or wrong sums (PeerSumsAreRight()). Collective.
   static std::unique_ptr<DirectTensors> Make(const DevicePlace& place, std::span<const TensorInfo> tensors,
                                              slipway_op op, Group& group);
 
@@ -30,6 +30,7 @@ class DirectTensors : public CombinedTensors {
   bool HasBitsOfCpu() const override { return true; }
 
  private:
+  bool TriesSums();
   std::vector<SumPart> PartsOf(const BucketPlan& plan) const;
 
   struct Bucket {

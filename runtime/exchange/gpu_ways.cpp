@@ -6,11 +6,13 @@
 #include <array>
 #include <chrono>
 #include <functional>
+#include <optional>
 
 #include "runtime/exchange/allreduce_on_device.h"
 #include "runtime/exchange/direct_tensors.h"
 #include "runtime/exchange/mpi_tensors.h"
 #include "runtime/exchange/nccl_tensors.h"
+#include "runtime/exchange/team_errors.h"
 #include "runtime/group/agreement.h"
 
 namespace slipway::runtime {
@@ -41,13 +43,18 @@ class Sample {
  public:
   Sample(const GpuTask& task, Group& group)
       : task_(task), group_(group), bytes_(BytesOfMessage(task.tensors)), benches_(group.memory().pool) {
-    OnAllRanks(group.communicator(),
-               [&] { block_ = std::make_unique<DeviceBlock>(task.place, static_cast<std::size_t>(bytes_)); });
     const auto dtype = DtypeOf(task.tensors);
-    tensor_ = {"sample", dtype, {bytes_ / static_cast<std::int64_t>(SizeOf(dtype))}, block_->data()};
+    const auto count = bytes_ / static_cast<std::int64_t>(SizeOf(dtype));
+    OnAllRanks(group.communicator(), [&] {
+      block_.emplace(task.place, static_cast<std::size_t>(bytes_));
+      stream_.emplace(task.place);
+      Workbenches::Lease(benches_, task.place, BytesOfBench(count, {dtype, task.settings.op}, group));  // it stays
+    });
+    tensor_ = {"sample", dtype, {count}, block_->data()};
   }
 
-  /// The median of some rounds, of the slowest rank. Collective.
+  /// The median of some rounds, of the slowest rank. Collective. Errors: those of Make(); those of a round: the others
+  /// are in it, so PartedError.
   double Milliseconds(Way way) {
     auto combined = Make(way, task_.place, {&tensor_, 1}, task_.settings.op, group_);
     if (combined == nullptr) return Median([this] { Staged(); });
@@ -69,17 +76,17 @@ class Sample {
   }
   void Staged() {
     const Reduction reduction{tensor_.dtype, task_.settings.op};
-    AllreduceThroughCpu(task_.place, tensor_.data, tensor_.count(), reduction, group_, stream_.handle(), benches_);
+    AllreduceThroughCpu(task_.place, tensor_.data, tensor_.count(), reduction, group_, stream_->handle(), benches_);
     const InContext here(task_.place);
-    stream_.Synchronize();
+    stream_->Synchronize();
   }
   double Median(const std::function<void()>& round) {
-    round();  // the first one has more to do
+    Parting(round);  // the first one has more to do
     std::vector<std::uint64_t> times;
     for (int i = 0; i < kRounds; ++i) {
       group_.communicator().Barrier();
       const auto start = Clock::now();
-      round();
+      Parting(round);
       const auto took = std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now() - start);
       times.push_back(group_.communicator().Max(static_cast<std::uint64_t>(took.count())));
     }
@@ -91,9 +98,9 @@ class Sample {
   Group& group_;
   std::int64_t bytes_;
   Workbenches benches_;
-  std::unique_ptr<DeviceBlock> block_;
+  std::optional<DeviceBlock> block_;
+  std::optional<DeviceStream> stream_;
   TensorInfo tensor_;
-  DeviceStream stream_{task_.place};
 };
 
 /// Those of NCCL for this group.

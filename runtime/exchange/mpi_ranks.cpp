@@ -6,6 +6,7 @@
 #include <array>
 
 #include "runtime/device/stream.h"
+#include "runtime/exchange/team_errors.h"
 #include "runtime/group/agreement.h"
 #include "runtime/group/mpi_gpu_support.h"
 #include "runtime/group/mpi_type.h"
@@ -65,14 +66,21 @@ bool MpiRanks::Works() {
   std::array<double, 64> values;
   values.fill(ranks_.rank() + 1);
   const auto bytes = sizeof values;
-  const InContext here(place_);
-  const DeviceBlock block(place_, bytes);
-  DeviceStream stream(place_);
-  stream.CopyToDevice(block.data(), values.data(), bytes);
-  stream.Synchronize();
-  AddUp(block.data(), static_cast<std::int64_t>(values.size()), SLIPWAY_FLOAT64);
-  stream.CopyToCpu(values.data(), block.data(), bytes);
-  stream.Synchronize();
+  std::optional<DeviceBlock> block;
+  std::optional<DeviceStream> stream;
+  OnAllRanks(ranks_, [&] {
+    const InContext here(place_);
+    block.emplace(place_, bytes);
+    stream.emplace(place_);
+    stream->CopyToDevice(block->data(), values.data(), bytes);
+    stream->Synchronize();
+  });
+  Parting([&] { AddUp(block->data(), static_cast<std::int64_t>(values.size()), SLIPWAY_FLOAT64); });
+  OnAllRanks(ranks_, [&] {
+    const InContext here(place_);
+    stream->CopyToCpu(values.data(), block->data(), bytes);
+    stream->Synchronize();
+  });
   const double sum = ranks_.size() * (ranks_.size() + 1) / 2.0;
   return std::ranges::all_of(values, [sum](double value) { return value == sum; });
 }
@@ -83,6 +91,7 @@ void MpiRanks::AddUp(char* data, std::int64_t count, slipway_dtype dtype) {
     char* at = data + static_cast<std::size_t>(first) * SizeOf(dtype);
     const auto part = static_cast<int>(std::min(kMostAtOnce, count - first));
     const auto add_up = [place = place_, at, part, type = MpiTypeOf(dtype), communicator = own_->handle()] {
+      const BesideCaptures beside(place.driver);
       const InContext here(place);
       CheckMpi(MPI_Allreduce(MPI_IN_PLACE, at, part, type, MPI_SUM, communicator), "MPI_Allreduce of memory of a GPU");
     };

@@ -151,6 +151,7 @@ void Team::RequireOpen(int index) const {
 }
 
 void Team::Submit(std::span<const int> indices, StreamHandle stream) {
+  AwaitProgram(stream);
   const std::lock_guard lock(mutex_);
   RequireOpen(indices);
   if (indices.empty()) return;
@@ -163,15 +164,6 @@ void Team::WakeThread() {
   if (Exchanges() && (HasWork() || Fetching())) changed_.notify_all();
 }
 
-void Team::RequireInCpuMemory(int index, const void* data) const {
-  const auto& tensor = parts_.tensors[static_cast<std::size_t>(index)];
-  if (!untouched_ && (data != nullptr || tensor.bytes() == 0)) return;
-  throw RuntimeError(SLIPWAY_ERROR_ARGUMENT,
-                     fmt::format("tensor '{}' of team '{}' {}", tensor.name, parts_.name,
-                                 untouched_ ? "lies in GPU memory: copy to it, and call slipway_submit_on_stream"
-                                            : "is to be taken from a null pointer"));
-}
-
 void Team::SubmitFrom(int index, const void* data) {
   const std::span own(&index, 1);
   {
@@ -179,6 +171,7 @@ void Team::SubmitFrom(int index, const void* data) {
     RequireOpen(own);
   }
   RequireInCpuMemory(index, data);
+  AwaitProgram(nullptr);
   const auto& tensor = parts_.tensors[static_cast<std::size_t>(index)];
   if (streams_) {
     StreamingCopy(tensor.data, data, tensor.bytes());
@@ -190,6 +183,7 @@ void Team::SubmitFrom(int index, const void* data) {
 
 void Team::SubmitAt(int index, void* data) {
   const std::span own(&index, 1);
+  AwaitProgram(nullptr);
   const std::lock_guard lock(mutex_);
   RequireOpen(own);
   RequireInCpuMemory(index, data);
@@ -269,6 +263,8 @@ std::vector<int> Team::NotSubmitted() const {
 void Team::Wait(StreamHandle stream) {
   const auto start = StepClock::now();
   const Watch::Operation operation(watch_, Activity::kGradients, table_number_);
+  const BesideCaptures beside(places_.empty() ? nullptr : places_.front().driver);
+  AwaitProgram(stream);
   std::unique_lock lock(mutex_);
   if (failure_) std::rethrow_exception(failure_);
   if (const auto left = NotSubmitted(); !left.empty()) Take(left, stream);
@@ -341,7 +337,7 @@ void Team::ExchangeNext(std::unique_lock<std::mutex>& lock, Waiter::Manner manne
   trace_.AddExchange(start, StepClock::now(), number, manner == Waiter::Manner::kBackground);
   lock.lock();
   turn_ = Next(turn_, TurnEvent::kBucketDone);
-  failure_ = failure;
+  if (failure && !failure_) failure_ = failure;
   if (++queue_.front().done == buckets_.size()) queue_.pop_front();
   changed_.notify_all();
 }
@@ -378,6 +374,7 @@ void Team::AwaitThread(std::unique_lock<std::mutex>& lock) {
 }
 
 void Team::Run() {
+  const BesideCaptures beside(places_.empty() ? nullptr : places_.front().driver);
   std::unique_lock lock(mutex_);
   while (true) {
     changed_.wait(lock,

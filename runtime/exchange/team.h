@@ -54,8 +54,10 @@ class Team {
   const TeamSettings& settings() const { return parts_.settings; }
 
   /// These tensors may be exchanged: on a GPU, as soon as `stream` has done what it was given so far. Any thread.
-  /// Cost:   on a GPU a few calls to the driver, however many tensors there are.
-  /// Errors: RuntimeError: ARGUMENT; STATE when one was submitted already; none is then. PartedError(DEVICE).
+  /// Cost:   on a GPU a few calls to the driver, however many tensors there are. Of managed memory, it waits for
+  ///         `stream`.
+  /// Errors: RuntimeError: ARGUMENT; STATE when one was submitted already, or `stream` is captured; none is then.
+  /// PartedError(DEVICE).
   void Submit(std::span<const int> indices, StreamHandle stream = nullptr);
   /// Copies `data` into tensor `index`, which lies in CPU memory, and submits it. Any thread. Errors: those of
   /// Submit().
@@ -64,8 +66,9 @@ class Team {
   /// written there. Any thread. Errors: those of Submit().
   void SubmitAt(int index, void* data);
   /// Submits what was not and completes the step. On a GPU, later work of `stream` finds the result; the calling thread
-  /// does not wait for the last copies. Collective. Errors: NOT_FINITE: the step's gradients are dropped; those of the
-  /// group, PartedError(DEVICE): the team cannot be used again.
+  /// does not wait for the last copies. Collective. Errors: NOT_FINITE: the step's gradients are dropped; STATE:
+  /// `stream` is captured, and nothing was done; those of the group, PartedError(DEVICE): the team cannot be used
+  /// again.
   void Wait(StreamHandle stream = nullptr);
 
   std::int64_t pending() const { return static_cast<std::int64_t>(pending_.size()); }  ///< steps on their way
@@ -120,6 +123,7 @@ class Team {
   void RequireOpen(int index) const;
   std::vector<int> NotSubmitted() const;
   void RequireInCpuMemory(int index, const void* data) const;
+  void AwaitProgram(StreamHandle stream) const;
   void Place(int index, void* data);
   void LetTensorsMove();
   void Take(std::span<const int> indices, StreamHandle stream);
@@ -166,6 +170,7 @@ class Team {
   Watch& watch_;
   Progress progress_;
   std::uint32_t table_number_;
+  std::vector<DevicePlace> places_;        ///< where the tensors lie: the device, or all of managed memory
   std::unique_ptr<DeviceTensors> device_;  ///< null: the tensors lie in CPU memory
   std::optional<StreamJoin> untouched_;    ///< of a device: where tensors were made that are not exchanged in this pass
   std::optional<StepTrace::Clock::time_point> first_copy_;  ///< of those that are under way

@@ -8,6 +8,7 @@
 #include <numeric>
 #include <thread>
 
+#include "runtime/device/nccl.h"
 #include "runtime/exchange/allreduce_on_device.h"
 #include "runtime/exchange/team.h"
 #include "runtime/exchange/team_errors.h"
@@ -26,6 +27,16 @@ constexpr std::int64_t kLeastPart = 1024;  ///< bytes of a tensor that travel by
 /// GPUs meet twice for each bucket, and add it up faster than the link moves it: few large ones.
 constexpr std::int64_t kCombinedBucketBytes = 32 << 20;
 
+/// Each device once.
+std::vector<DevicePlace> ManagedPlacesOf(std::span<const TensorInfo> tensors) {
+  std::vector<DevicePlace> places;
+  for (const auto& tensor : tensors) {
+    const auto place = ManagedPlaceOf(tensor.data);
+    if (place && std::ranges::find(places, *place) == places.end()) places.push_back(*place);
+  }
+  return places;
+}
+
 std::vector<int> AllIndices(std::size_t count) {
   std::vector<int> indices(count);
   std::iota(indices.begin(), indices.end(), 0);
@@ -40,13 +51,15 @@ void Team::FindValues() {
   untouched_.reset();
   values_.clear();
   const auto place = PlaceOf(parts_.tensors);
+  OnAllRanks(group_->communicator(), [&] { places_ = place ? std::vector{*place} : ManagedPlacesOf(parts_.tensors); });
   if (!place) {
     values_ = parts_.tensors;
     return;
   }
   untouched_.emplace(*place);
-  const bool by_nccl = parts_.settings.gpu_exchange == GpuExchange::kNccl;
-  if (group_->alone() && IsPlain() && !by_nccl) return;  // a lone rank's result is what it has
+  // A lone rank's result is what it has. It shows whether NCCL works here, where there is one.
+  const bool by_nccl = parts_.settings.gpu_exchange == GpuExchange::kNccl && Nccl::IsThere(*place->driver);
+  if (group_->alone() && IsPlain() && !by_nccl) return;
   MakeDeviceTensors(*place);
   values_ = device_->values();
 }
@@ -83,6 +96,24 @@ const char* Team::Way() const {
   if (!untouched_) return "cpu";
   if (combined_ != nullptr) return WordOf(combined_->way());
   return device_ != nullptr ? WordOf(CombineWay::kStaged) : "none";
+}
+
+void Team::RequireInCpuMemory(int index, const void* data) const {
+  const auto& tensor = parts_.tensors[static_cast<std::size_t>(index)];
+  if (!untouched_ && (data != nullptr || tensor.bytes() == 0)) return;
+  throw RuntimeError(SLIPWAY_ERROR_ARGUMENT,
+                     fmt::format("tensor '{}' of team '{}' {}", tensor.name, parts_.name,
+                                 untouched_ ? "lies in GPU memory: copy to it, and call slipway_submit_on_stream"
+                                            : "is to be taken from a null pointer"));
+}
+
+/// Before the program's tensors are looked at: the CPU reads and writes managed memory itself. Without the lock, which
+/// the team's thread needs.
+void Team::AwaitProgram(StreamHandle stream) const {
+  for (const auto& place : places_) {
+    RequireNotCaptured(place, stream);
+    if (!untouched_) Parting([&] { AwaitStream(place, stream); });
+  }
 }
 
 void Team::CloseDevices() {

@@ -311,6 +311,35 @@ TEST_F(FakeDriver, AWaitOfTheHostOrdersWork) {
   EXPECT_EQ(Violations(), "");
 }
 
+TEST_F(FakeDriver, MemoryOfAPoolHasNoContext) {
+  fake_gpu_allocate_in_pools(1);
+  const auto device = OnDevice(kInt);
+  ContextHandle context = context_;
+  EXPECT_EQ(cuPointerGetAttribute(&context, kAttributeContext, device), kSuccess);
+  EXPECT_EQ(context, nullptr);
+  IpcHandle handle{};
+  EXPECT_EQ(cuIpcGetMemHandle(&handle, device), kInvalidValue);
+  EXPECT_EQ(cuMemFree_v2(device), kSuccess);
+  EXPECT_EQ(Violations(), "");
+}
+
+TEST_F(FakeDriver, ACaptureByAnotherThreadForbidsWhatTheModeOfThisOneForbids) {
+  const auto event = NewEvent();
+  DevicePointer memory = 0;
+  fake_gpu_capture_elsewhere(1);
+  EXPECT_EQ(cuEventQuery(event), kStreamCaptureUnsupported);
+  EXPECT_EQ(cuMemAlloc_v2(&memory, kInt), kStreamCaptureUnsupported);
+  int mode = kCaptureModeThreadLocal;
+  EXPECT_EQ(cuThreadExchangeStreamCaptureMode(&mode), kSuccess);
+  EXPECT_EQ(mode, kCaptureModeGlobal);
+  EXPECT_EQ(cuEventQuery(event), kSuccess);
+  EXPECT_EQ(cuThreadExchangeStreamCaptureMode(&mode), kSuccess);
+  EXPECT_EQ(mode, kCaptureModeThreadLocal);
+  EXPECT_EQ(cuEventQuery(event), kStreamCaptureUnsupported);
+  fake_gpu_capture_elsewhere(0);
+  EXPECT_EQ(cuEventQuery(event), kSuccess);
+}
+
 TEST_F(FakeDriver, FreshMemoryIsNotZero) { EXPECT_EQ(Read(OnDevice(kInt), 1), std::vector<int>{kFresh}); }
 
 }  // namespace

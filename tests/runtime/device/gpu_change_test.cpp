@@ -5,24 +5,6 @@
 namespace slipway::test {
 namespace {
 
-using namespace fake_gpu;  // the entries that the program calls
-
-/// A GPU's context, current in this thread while it lives.
-class Using {
- public:
-  explicit Using(int device) {
-    void* context = nullptr;
-    EXPECT_EQ(cuDevicePrimaryCtxRetain(&context, device), kSuccess);
-    EXPECT_EQ(cuCtxPushCurrent_v2(context), kSuccess);
-  }
-  Using(const Using&) = delete;
-  Using& operator=(const Using&) = delete;
-  ~Using() {
-    void* popped = nullptr;
-    cuCtxPopCurrent_v2(&popped);
-  }
-};
-
 class GpuChange : public OnDevice {
  protected:
   static constexpr std::int64_t kCount = 40'000;
@@ -35,7 +17,7 @@ class GpuChange : public OnDevice {
 
   /// An allreduce of memory of this GPU; whether the sums are right.
   bool SumOn(int device, int expected = SLIPWAY_OK) {
-    const Using gpu(device);
+    const UsingGpu gpu(device);
     GpuStream stream;
     auto here = RandomBytes(SLIPWAY_FLOAT32, kCount, Seed(device, 3));
     GpuBuffer there(here.size());

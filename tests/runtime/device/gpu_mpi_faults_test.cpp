@@ -100,6 +100,28 @@ TEST_F(GpuMpiJob, AllreducesGoByMpi) {
   EXPECT_EQ(Gpu::Violations(), "");
 }
 
+/// MPI was connected on the first one, although what came first was not for it.
+TEST_F(GpuMpiJob, AnotherGpuThanTheFirstIsLeftToTheCpu) {
+  ::setenv("SLIPWAY_GPU_EXCHANGE", "mpi", 1);
+  Begin(Json::object());
+  std::uint64_t calls = 0;
+  for (const auto& [device, dtype] : {std::pair(0, SLIPWAY_FLOAT16), std::pair(1, SLIPWAY_FLOAT32)}) {
+    const UsingGpu gpu(device);
+    GpuStream stream;
+    auto here = RandomBytes(dtype, kCount, 7 + static_cast<unsigned>(rank_));
+    GpuBuffer there(here.size());
+    there.Fill(here.data(), stream.handle());
+    ASSERT_EQ(slipway_allreduce_on_stream(there.data(), kCount, dtype, SLIPWAY_SUM, SLIPWAY_ALL, stream.handle()),
+              SLIPWAY_OK)
+        << slipway_error_message();
+    ASSERT_EQ(slipway_allreduce(here.data(), kCount, dtype, SLIPWAY_SUM, SLIPWAY_ALL), SLIPWAY_OK);
+    EXPECT_TRUE(there.Read(stream.handle()) == here) << "GPU " << device;
+    if (device == 0) calls = fake_gpu_mpi_calls();
+  }
+  EXPECT_EQ(fake_gpu_mpi_calls(), calls) << "MPI has the context of another GPU";
+  EXPECT_EQ(Gpu::Violations(), "");
+}
+
 TEST_F(GpuMpiJob, WrongSumsAreRefused) {
   if (RankOfLauncher() == 1) fake_gpu_mpi_spoil();
   Begin({{"gpu_exchange", "mpi"}});

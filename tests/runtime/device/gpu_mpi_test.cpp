@@ -87,5 +87,21 @@ TEST_F(GpuMpi, IsRefusedWhereMpiSaysNo) {
   EXPECT_EQ(slipway_unregister("refused"), SLIPWAY_OK);
 }
 
+/// Before MPI is tried, on one rank: all are told, and at once.
+TEST_F(GpuMpi, IsRefusedOnAllRanksWhereOneHasNoMemoryToTryIt) {
+  const std::int64_t shape[] = {4};
+  GpuBuffer buffer(16);
+  const slipway_tensor tensor{"bias", SLIPWAY_FLOAT32, 1, shape, buffer.data()};
+  ASSERT_EQ(slipway_register("full", &tensor, 1, 0), SLIPWAY_OK) << slipway_error_message();
+  for (const char* call : {"cuMemAlloc_v2", "cuStreamCreate", "cuMemcpyHtoDAsync_v2", "cuMemcpyDtoHAsync_v2"}) {
+    if (Rank() == 1) fake_gpu_fail_call(call, 1, kOutOfMemory);
+    ExpectRefused(slipway_configure_team("full", R"({"gpu_exchange": "mpi"})"), SLIPWAY_ERROR_OUT_OF_MEMORY,
+                  "rank 1: ");
+  }
+  ASSERT_EQ(slipway_configure_team("full", R"({"gpu_exchange": "mpi"})"), SLIPWAY_OK) << slipway_error_message();
+  EXPECT_EQ(slipway_gradients("full"), SLIPWAY_OK) << slipway_error_message();
+  EXPECT_EQ(slipway_unregister("full"), SLIPWAY_OK);
+}
+
 }  // namespace
 }  // namespace slipway::test

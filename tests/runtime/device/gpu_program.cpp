@@ -71,6 +71,17 @@ std::string Gpu::Violations() {
   return text;
 }
 
+UsingGpu::UsingGpu(int device) {
+  void* context = nullptr;
+  EXPECT_EQ(cuDevicePrimaryCtxRetain(&context, device), kSuccess);
+  EXPECT_EQ(cuCtxPushCurrent_v2(context), kSuccess);
+}
+
+UsingGpu::~UsingGpu() {
+  void* popped = nullptr;
+  cuCtxPopCurrent_v2(&popped);
+}
+
 GpuView::GpuView(void* data, std::size_t bytes) : GpuView(bytes) { device_ = reinterpret_cast<DevicePointer>(data); }
 
 GpuView::GpuView(std::size_t bytes) : bytes_(bytes) {

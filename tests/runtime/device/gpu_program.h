@@ -26,6 +26,15 @@ class Gpu {
   static void DelayKernels(std::chrono::milliseconds delay);
 };
 
+/// A GPU's context, current in this thread while it lives.
+class UsingGpu {
+ public:
+  explicit UsingGpu(int device);
+  UsingGpu(const UsingGpu&) = delete;
+  UsingGpu& operator=(const UsingGpu&) = delete;
+  ~UsingGpu();
+};
+
 /// Memory on the GPU, and pinned memory of the CPU from which it is filled and to which it is read.
 class GpuView {
  public:

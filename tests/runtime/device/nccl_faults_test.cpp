@@ -40,6 +40,30 @@ TEST_F(NcclJob, AutoMeasuresWhereAnyBitsAreGood) {
   EXPECT_EQ(team["way"], by_nccl ? "nccl" : "direct") << team.dump();
 }
 
+/// One rank cannot make what a sample needs: all keep to the usual way.
+TEST_F(NcclJob, AutoDoesWithoutASample) {
+  Begin({{"deterministic", false}});
+  if (rank_ == 1) fake_gpu_fail_call("cuStreamCreate", 2, kOutOfMemory);  // the first is of the usual way
+  ASSERT_EQ(Register(), SLIPWAY_OK) << slipway_error_message();
+  ASSERT_EQ(slipway_gradients("net"), SLIPWAY_OK) << slipway_error_message();
+  const auto team = ReportAfterEnd();
+  if (rank_ != 0) return;
+  EXPECT_EQ(team["way"], "direct");
+  EXPECT_NE(team["without_nccl"].get<std::string>().find("rank 1: cuStreamCreate failed"), std::string::npos)
+      << team.dump();
+}
+
+/// While they are in it: they must not go on without the rank.
+TEST_F(NcclJob, AnErrorInASampleIsThatOfTheOthers) {
+  together_ = false;
+  Begin({{"deterministic", false}});
+  if (rank_ == 1) fake_gpu_fail_call("cuLaunchKernel", 3, kInvalidValue);  // the team and the sample try sums first
+  EXPECT_EQ(Register(), rank_ == 1 ? SLIPWAY_ERROR_DEVICE : SLIPWAY_ERROR_STALLED);
+  const std::string message = slipway_error_message();
+  EXPECT_NE(message.find(rank_ == 1 ? "cuLaunchKernel failed" : "rank 1"), std::string::npos) << message;
+  EXPECT_EQ(slipway_barrier(SLIPWAY_ALL), SLIPWAY_ERROR_STATE);
+}
+
 TEST_F(NcclJob, AutoKeepsItsBits) {
   Begin(Json::object());
   ASSERT_EQ(Register(), SLIPWAY_OK) << slipway_error_message();
@@ -66,6 +90,26 @@ TEST_F(NcclJob, AllreducesGoByNccl) {
     EXPECT_TRUE(there.Read(stream.handle()) == here) << "op " << op;
   }
   EXPECT_EQ(Gpu::Violations(), "");
+}
+
+/// It has nothing to exchange.
+TEST_F(NcclJob, ALoneRankDoesWithoutIt) {
+  ::setenv("SLIPWAY_GPU_EXCHANGE", "nccl", 1);
+  ::setenv("SLIPWAY_NCCL", "/nonexistent/libnccl.so.2", 1);
+  Begin({{"deterministic", false}});
+  GpuBuffer there(kCount * sizeof(float));
+  GpuStream stream;
+  const auto here = RandomBytes(SLIPWAY_FLOAT32, kCount, 7);
+  there.Fill(here.data(), stream.handle());
+  ASSERT_EQ(
+      slipway_allreduce_on_stream(there.data(), kCount, SLIPWAY_FLOAT32, SLIPWAY_SUM, SLIPWAY_ALL, stream.handle()),
+      SLIPWAY_OK)
+      << slipway_error_message();
+  EXPECT_TRUE(there.Read(stream.handle()) == here);
+  ASSERT_EQ(Register(), SLIPWAY_OK) << slipway_error_message();
+  ASSERT_EQ(slipway_gradients("net"), SLIPWAY_OK) << slipway_error_message();
+  EXPECT_EQ(ReportAfterEnd()["way"], "none");
+  EXPECT_EQ(fake_nccl_calls("ncclGetVersion"), 0u);
 }
 
 TEST_F(NcclJob, RanksThatShareAGpuAreNamed) {

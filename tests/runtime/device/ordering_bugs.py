@@ -50,6 +50,7 @@ BUGS = [
     Bug("stream_ends_before_its_copies", STREAM, "    driver.cuStreamSynchronize(handle_);\n", ""),
     Bug("event_is_reached_at_once", STREAM,
         "if (code == kNotReady) return false;", "if (code == kNotReady) return true;"),
+    Bug("managed_memory_is_read_at_once", STREAM, "  AwaitStream(*place, stream);\n", ""),
     Bug("bench_for_two_operations", BENCH,
         "      auto bench = std::move(*fits);\n      free_.erase(fits);\n      return bench;\n",
         "      return std::unique_ptr<Workbench>(fits->get());\n"),
@@ -168,8 +169,12 @@ BUGS = [
         ""),
     Bug("image_read_before_its_copy", CPU, "  (*bench_)->to_cpu.Synchronize();\n", ""),
     Bug("image_returned_before_its_copy", CPU, "  (*bench_)->to_device.Synchronize();\n}", "}"),
+    Bug("image_of_managed_memory_is_read_at_once", CPU,
+        "    for (const auto& tensor : tensors) AwaitManaged(tensor.data, nullptr);\n", ""),
 
     # The team.
+    Bug("team_reads_managed_memory_at_once", TEAM_DEVICE,
+        "    if (!untouched_) Parting([&] { AwaitStream(place, stream); });\n", ""),
     Bug("stores_before_clipping", TEAM_DEVICE, "pending_.empty() && KeepsSums();",
         "pending_.empty() && (parts_.settings.accumulate == 1 || parts_.settings.op != SLIPWAY_MEAN);"),
     Bug("stores_delayed_steps_at_once", TEAM_DEVICE, "current_ && !current_->slot && pending_.empty()",

@@ -23,6 +23,7 @@ std::size_t Give(const std::string& all, char* text, std::size_t size) {
 }  // namespace slipway::fake_gpu
 
 using slipway::fake_gpu::Access;
+using slipway::fake_gpu::Allocation;
 using slipway::fake_gpu::Control;
 using slipway::fake_gpu::Driver;
 using slipway::fake_gpu::Give;
@@ -75,6 +76,18 @@ void fake_gpu_set_capturing(void* stream, int status) {
   });
 }
 
+void fake_gpu_capture_elsewhere(int on) {
+  Control("fake_gpu_capture_elsewhere", [&](Driver& driver, Lock&) { driver.captured_elsewhere = on != 0; });
+}
+
+void fake_gpu_allocate_in_pools(int on) {
+  Control("fake_gpu_allocate_in_pools", [&](Driver& driver, Lock&) { driver.allocates_in_pools = on != 0; });
+}
+
+void fake_gpu_spoil_peers(int on) {
+  Control("fake_gpu_spoil_peers", [&](Driver& driver, Lock&) { driver.peers_are_spoiled = on != 0; });
+}
+
 void fake_gpu_fail_call(const char* entry, std::uint64_t nth, int code) {
   Control("fake_gpu_fail_call", [&](Driver& driver, Lock&) { driver.ledger.FailCall(entry, nth, code); });
 }
@@ -121,7 +134,8 @@ void* fake_gpu_shadow(unsigned long long pointer, std::size_t bytes, fake_gpu_ac
       void* shadow = driver.memory.Shadow(range);
       const auto& running = slipway::fake_gpu::RunningHere();
       if (running) driver.executor.log().Add(running, Access{range, access, false});
-      return shadow;
+      const bool elsewhere = driver.memory.Find(range.begin)->origin() == Allocation::Origin::kImported;
+      return running && elsewhere && driver.peers_are_spoiled ? driver.OtherBytes(bytes) : shadow;
     } catch (const slipway::fake_gpu::Refusal&) {
       return nullptr;
     }

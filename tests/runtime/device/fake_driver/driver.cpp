@@ -2,6 +2,8 @@
 
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <string_view>
 
@@ -12,6 +14,8 @@ constexpr std::size_t kDefaultBytes = std::size_t{1} << 30;
 constexpr int kDefaultDevices = 2;
 constexpr auto kDefaultPatience = std::chrono::milliseconds(2);
 constexpr int kDefaultVersion = 12040;
+constexpr std::array<std::string_view, 5> kUnsafeInCaptures = {"cuEventQuery", "cuStreamQuery", "cuMemAlloc_v2",
+                                                               "cuMemAllocHost_v2", "cuMemHostRegister_v2"};
 
 const char* Setting(const char* name) {
   const char* value = std::getenv(name);
@@ -68,7 +72,8 @@ void Driver::Reset(Lock& lock) {
   memory.Clear();
   ledger = Ledger();
   executor.Restore();
-  initialized = false;
+  initialized = captured_elsewhere = allocates_in_pools = peers_are_spoiled = false;
+  other_bytes_.clear();
   ReadEnvironment(lock);
 }
 
@@ -138,6 +143,11 @@ bool Driver::HasWork(const Context& context) const {
   return std::any_of(last.begin(), last.end(), [](const auto& operation) { return !operation->done(); });
 }
 
+void* Driver::OtherBytes(std::size_t bytes) {
+  constexpr char kOther = 0x5A;
+  return other_bytes_.emplace_back(bytes, kOther).data();
+}
+
 void Driver::Refuse(fake_gpu_violation kind, Code code, const std::string& text) {
   ledger.Report(kind, text);
   throw Refusal{code};
@@ -146,6 +156,11 @@ void Driver::Refuse(fake_gpu_violation kind, Code code, const std::string& text)
 std::vector<ContextHandle>& ContextStack() {
   thread_local std::vector<ContextHandle> stack;
   return stack;
+}
+
+int& CaptureModeHere() {
+  thread_local int mode = 0;
+  return mode;
 }
 
 bool LosesDevice(Code code) {
@@ -159,6 +174,10 @@ Context* Admit(Driver& driver, const char* entry, Needs needs) {
   const auto planned = driver.ledger.Enter(entry);
   if (LosesDevice(planned)) driver.executor.Lose(planned);
   if (planned != kSuccess) throw Refusal{planned};
+  const bool unsafe = driver.captured_elsewhere && CaptureModeHere() == kCaptureModeGlobal;
+  if (unsafe && std::ranges::find(kUnsafeInCaptures, entry) != kUnsafeInCaptures.end()) {
+    throw Refusal{kStreamCaptureUnsupported};
+  }
   if (needs == Needs::kNothing) return nullptr;
   if (!driver.initialized) throw Refusal{kNotInitialized};
   if (needs >= Needs::kDevice) driver.CheckAlive();

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <list>
 #include <map>
 #include <memory>
 #include <string>
@@ -65,6 +66,9 @@ class Driver {
   int version = 0;
   unsigned pci_domain = 0;
   bool initialized = false;
+  bool captured_elsewhere = false;
+  bool allocates_in_pools = false;
+  bool peers_are_spoiled = false;
   std::map<Device, std::shared_ptr<Context>> primary;
   std::map<std::string, Kernel, std::less<>> kernels;
 
@@ -104,6 +108,8 @@ class Driver {
   /// The same for all work of the context. Counts a synchronisation of the device where there is some.
   void WaitForContext(Lock& lock, const Context& context);
   bool HasWork(const Context& context) const;
+  /// Memory that nothing else uses.
+  void* OtherBytes(std::size_t bytes);
 
   [[noreturn]] void Refuse(fake_gpu_violation kind, Code code, const std::string& text);
   void CheckAlive() const {
@@ -112,12 +118,17 @@ class Driver {
 
  private:
   Driver() = default;
+
+  std::list<std::vector<char>> other_bytes_;
 };
 
 /// Contexts that this thread has pushed; the last is current.
 std::vector<ContextHandle>& ContextStack();
 
 enum class Needs { kNothing, kInitialized, kDevice, kContext };
+
+/// This thread's mode towards captures of streams by others; 0: global.
+int& CaptureModeHere();
 
 /// What an entry works with.
 struct Call {

@@ -51,6 +51,7 @@ inline constexpr std::uintptr_t kPerThreadStream = 2;
 
 enum StreamFlag : unsigned { kStreamNonBlocking = 1 };
 enum EventFlag : unsigned { kEventBlockingSync = 1, kEventDisableTiming = 2, kEventInterprocess = 4 };
+enum CaptureMode : int { kCaptureModeGlobal = 0, kCaptureModeThreadLocal = 1, kCaptureModeRelaxed = 2 };
 enum MemoryType : unsigned { kHostMemory = 1, kDeviceMemory = 2 };
 enum PointerAttribute : int {
   kAttributeContext = 1,
@@ -109,6 +110,7 @@ enum PointerAttribute : int {
   X(cuStreamSynchronize, StreamHandle stream)                                                                     \
   X(cuStreamWaitEvent, StreamHandle stream, EventHandle event, unsigned flags)                                    \
   X(cuStreamIsCapturing, StreamHandle stream, int* status)                                                        \
+  X(cuThreadExchangeStreamCaptureMode, int* mode)                                                                 \
   X(cuLaunchHostFunc, StreamHandle stream, HostFunction function, void* argument)                                 \
   X(cuEventCreate, EventHandle* event, unsigned flags)                                                            \
   X(cuEventRecord, EventHandle event, StreamHandle stream)                                                        \

@@ -130,6 +130,7 @@ Code hipStreamWaitEvent(StreamHandle stream, EventHandle event, unsigned flags) 
   return On(cuStreamWaitEvent, stream, event, flags);
 }
 Code hipStreamIsCapturing(StreamHandle stream, int* status) { return On(cuStreamIsCapturing, stream, status); }
+Code hipThreadExchangeStreamCaptureMode(int* mode) { return On(cuThreadExchangeStreamCaptureMode, mode); }
 Code hipLaunchHostFunc(StreamHandle stream, HostFunction function, void* argument) {
   return On(cuLaunchHostFunc, stream, function, argument);
 }

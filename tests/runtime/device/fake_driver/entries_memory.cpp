@@ -51,7 +51,9 @@ struct Found {
 Found FindAddress(Memory& memory, Address address) {
   if (const auto* allocation = memory.Find(address)) {
     const bool managed = allocation->origin() == Allocation::Origin::kManaged;
-    return {allocation->range(), allocation->context, allocation->device, allocation->id, kDeviceMemory, managed};
+    const bool pooled = allocation->origin() == Allocation::Origin::kPooled;
+    auto* const context = pooled ? nullptr : allocation->context;
+    return {allocation->range(), context, allocation->device, allocation->id, kDeviceMemory, managed};
   }
   if (const auto* pinned = memory.FindPinned(address)) {
     return {pinned->range, pinned->context, pinned->device, pinned->id, kHostMemory, false};
@@ -84,7 +86,8 @@ extern "C" {
 Code cuMemAlloc_v2(DevicePointer* pointer, std::size_t bytes) {
   return Enter("cuMemAlloc_v2", Needs::kContext, [&](const Call& call) {
     CheckArguments(pointer, bytes);
-    *pointer = Allocate(call, Allocation::Origin::kAllocated, bytes);
+    const bool pooled = call.driver.allocates_in_pools;
+    *pointer = Allocate(call, pooled ? Allocation::Origin::kPooled : Allocation::Origin::kAllocated, bytes);
   });
 }
 

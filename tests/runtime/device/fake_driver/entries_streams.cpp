@@ -108,6 +108,13 @@ Code cuStreamIsCapturing(StreamHandle handle, int* status) {
   });
 }
 
+Code cuThreadExchangeStreamCaptureMode(int* mode) {
+  return Enter("cuThreadExchangeStreamCaptureMode", Needs::kInitialized, [&](const Call&) {
+    if (mode == nullptr || *mode < kCaptureModeGlobal || *mode > kCaptureModeRelaxed) throw Refusal{kInvalidValue};
+    std::swap(*mode, CaptureModeHere());
+  });
+}
+
 Code cuLaunchHostFunc(StreamHandle handle, HostFunction function, void* argument) {
   return Enter("cuLaunchHostFunc", Needs::kContext, [&](const Call& call) {
     if (function == nullptr) throw Refusal{kInvalidValue};

@@ -48,7 +48,7 @@
 /// expect no violation, and expect the counters. fake_gpu_trace tells the order in which the work ran.
 ///
 /// Stricter than CUDA: work on a stream of another context is refused, copies included.
-/// Not modelled: stream capture (see fake_gpu_set_capturing), cuMemAllocAsync and memory pools, arrays, textures,
+/// Not modelled: stream capture (see fake_gpu_set_capturing), the order of memory pools, arrays, textures,
 /// peers (all say that they reach each other), IPC events, cuStreamWaitValue, kernels that touch host memory, host code
 /// that learns of device work by reading memory, races between processes, priorities, the depth of queues, the time of
 /// kernels, use in a child after fork. Threads have no poison, no fresh byte and no check of what the host touches.
@@ -134,6 +134,15 @@ void fake_gpu_share_devices(void);
 /// What cuStreamIsCapturing answers for this stream: 0 none, 1 active, 2 invalidated. While it is active, work and
 /// waits on the stream are refused with 900.
 void fake_gpu_set_capturing(void* stream, int status);
+/// While `on`, another thread captures a stream in global mode: calls that the driver holds for unsafe then (questions
+/// for events and streams, allocations, registrations) are refused with 900 in threads whose own mode is global.
+void fake_gpu_capture_elsewhere(int on);
+/// While `on`, cuMemAlloc_v2 gives memory of no context, as cuMemAllocAsync and cuMemMap do: the driver answers null to
+/// the question for its context, and cuIpcGetMemHandle refuses it.
+void fake_gpu_allocate_in_pools(int on);
+/// While `on`, kernels find other bytes where memory of another process is mapped, and what they write there is lost:
+/// as with an IOMMU that changes the addresses between GPUs.
+void fake_gpu_spoil_peers(int on);
 
 /// The n-th call of the entry from now (1: the next one) returns the code and does nothing else. Codes 700 to 719 and
 /// 999 lose the device, as below.

@@ -57,6 +57,7 @@ struct HipPointerAttributes {
   X(hipStreamSynchronize, StreamHandle stream)                                                         \
   X(hipStreamWaitEvent, StreamHandle stream, EventHandle event, unsigned flags)                        \
   X(hipStreamIsCapturing, StreamHandle stream, int* status)                                            \
+  X(hipThreadExchangeStreamCaptureMode, int* mode)                                                     \
   X(hipLaunchHostFunc, StreamHandle stream, HostFunction function, void* argument)                     \
   X(hipEventCreate, EventHandle* event)                                                                \
   X(hipEventCreateWithFlags, EventHandle* event, unsigned flags)                                       \

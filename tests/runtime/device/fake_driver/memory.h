@@ -31,7 +31,7 @@ struct Range {
 /// One memory of a device: a memfd, mapped at the program's address and at the shadow's.
 class Allocation {
  public:
-  enum class Origin { kAllocated, kManaged, kImported };
+  enum class Origin { kAllocated, kPooled, kManaged, kImported };
 
   /// Errors: Refusal kOutOfMemory.
   static Allocation Create(Origin origin, std::size_t bytes, Address reserved);
