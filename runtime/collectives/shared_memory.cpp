@@ -33,7 +33,8 @@ class SharedOperation {
         call_{kind, message.reduction, count_, message.tag} {
     const bool asks = message.view == nullptr && message.pieces.size() == 1 && !small();
     const auto& first = message.pieces.front();
-    where_ = asks ? pool.Find(first.data, BytesOf(first.count, element_)) : SharedLocation();
+    // All ranks decide by what they read of each other.
+    where_ = asks ? NodeChannel::Published(pool.Find(first.data, BytesOf(first.count, element_))) : SharedLocation();
     if (message.view != nullptr) view_ = *message.view;
   }
 

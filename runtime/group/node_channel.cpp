@@ -127,6 +127,8 @@ std::vector<int> NodeChannel::JobRanksThat(const std::function<bool(const Cell&)
   return ranks;
 }
 
+SharedLocation NodeChannel::Published(SharedLocation where) { return Unpack(Pack(where)); }
+
 void NodeChannel::Meet(const Call& call, SharedLocation where) {
   auto& own = cells_[rank_];
   const auto phase = phase_ + 1;

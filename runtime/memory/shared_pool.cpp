@@ -155,11 +155,14 @@ char* PeerMemory::Map(const SharedPool::Block& block) {
 }
 
 void PeerMemory::Keep(std::int64_t process, const std::vector<SharedPool::Block>& living) {
+  if (living.empty()) return;
+  std::vector<std::int64_t> serials;
+  for (const auto& block : living) serials.push_back(block.serial);
+  std::ranges::sort(serials);
   const std::lock_guard lock(mutex_);
   std::erase_if(mapped_, [&](const auto& entry) {
-    return entry.first.first == process && std::none_of(living.begin(), living.end(), [&](const auto& block) {
-             return block.serial == entry.first.second;
-           });
+    const auto& [owner, serial] = entry.first;
+    return owner == process && serial < serials.back() && !std::ranges::binary_search(serials, serial);
   });
 }
 

@@ -22,7 +22,8 @@ struct SharedLocation {
 class SharedPool {
  public:
   /// `limit`: shared bytes at most; 0: ordinary memory only. From SLIPWAY_SHARED_MEMORY_LIMIT.
-  explicit SharedPool(std::int64_t limit, MemorySources sources = {}) : limit_(limit), allowance_(std::move(sources)) {}
+  explicit SharedPool(std::int64_t limit, MemorySources sources = {}, std::int64_t first_serial = 1)
+      : limit_(limit), allowance_(std::move(sources)), next_serial_(first_serial) {}
   SharedPool(const SharedPool&) = delete;
   SharedPool& operator=(const SharedPool&) = delete;
   ~SharedPool();
@@ -61,7 +62,7 @@ class SharedPool {
   std::int64_t limit_;
   MemoryAllowance allowance_;
   std::int64_t used_ = 0;
-  std::int64_t next_serial_ = 1;
+  std::int64_t next_serial_;
   bool warned_ = false;
   std::map<const char*, Owned> shared_;  ///< by first byte
   std::map<void*, std::int64_t> ordinary_;
@@ -72,7 +73,8 @@ class PeerMemory {
  public:
   /// The first byte of a block, mapped at need; null when it cannot be mapped.
   char* Map(const SharedPool::Block& block);
-  /// Unmaps what `process` no longer has.
+  /// Unmaps what `process` had before the newest block of `living`, and no longer has. A list may be older than a block
+  /// that another thread has mapped by now.
   void Keep(std::int64_t process, const std::vector<SharedPool::Block>& living);
 
  private:

@@ -58,15 +58,20 @@ class Loans {
   bool GiveBack(void* memory) noexcept {
     if (AddressOf(memory) < first_.load(std::memory_order_relaxed)) return false;
     if (AddressOf(memory) >= end_.load(std::memory_order_relaxed)) return false;
-    if (in_child_.load(std::memory_order_relaxed)) return true;  // another thread may have held the lock at fork()
     const std::lock_guard lock(mutex_);
     const auto known = sizes_.find(static_cast<char*>(memory));
     if (known == sizes_.end()) return false;
-    waiting_.find(known->second)->second.blocks.push_back(static_cast<char*>(memory));
+    if (!in_child_) waiting_.find(known->second)->second.blocks.push_back(static_cast<char*>(memory));
     return true;
   }
 
-  void BecomeChild() { in_child_ = true; }
+  /// fork() in this thread: no other thread has the lock meanwhile, so the child's copy of all this is whole.
+  void BeforeFork() { mutex_.lock(); }
+  void AfterFork() { mutex_.unlock(); }
+  void BecomeChild() {
+    in_child_ = true;
+    mutex_.unlock();
+  }
   bool in_child() const { return in_child_.load(std::memory_order_relaxed); }
 
  private:
@@ -107,7 +112,10 @@ void FreeForTorch(void* memory) {
 
 bool Redirect() {
   TheLoans();
-  if (::pthread_atfork(nullptr, nullptr, [] { TheLoans().BecomeChild(); }) != 0) return false;
+  if (::pthread_atfork([] { TheLoans().BeforeFork(); }, [] { TheLoans().AfterFork(); },
+                       [] { TheLoans().BecomeChild(); }) != 0) {
+    return false;
+  }
   // First that blocks are known when they come back.
   const Redirection calls[] = {
       {"free", reinterpret_cast<void*>(&::free), reinterpret_cast<void*>(&FreeForTorch)},

@@ -10,7 +10,7 @@ namespace slipway::runtime {
 ///
 /// libc10.so gets memory of tensors from posix_memalign, and gives it to free. Its calls of these two are redirected
 /// here, which gives out blocks, knows them by their addresses, and hands everything else on. A child made by fork()
-/// gets no block, and gives none back.
+/// gets no block, and gives none back; what else it frees goes to free.
 ///
 /// False: there is no libc10.so whose calls can be redirected. Any thread, as all functions here.
 bool LendToTorch(char* block, std::size_t bytes);

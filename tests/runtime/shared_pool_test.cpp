@@ -4,8 +4,10 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/mman.h>
 
 #include <limits>
+#include <map>
 
 #include "tests/support/fake_memory.h"
 
@@ -56,6 +58,26 @@ TEST(SharedPoolTest, OrdinaryMemoryIsHeldToTheSame) {
   auto* block = static_cast<char*>(pool.Allocate(70 * kMib));
   EXPECT_EQ(block[70 * kMib - 1], 0);
   pool.Free(block);
+}
+
+bool IsMapped(char* first) { return ::msync(first, 4096, MS_ASYNC) == 0; }
+
+TEST(PeerMemoryTest, AnOlderListUnmapsNothingNewer) {
+  SharedPool pool(kNoLimit, {}, 2);
+  for (int i = 0; i < 4; ++i) pool.Allocate(4096);
+  PeerMemory peers;
+  std::map<std::int64_t, char*> mapped;
+  std::vector<SharedPool::Block> older;
+  for (const auto& block : pool.Blocks()) {
+    mapped[block.serial] = peers.Map(block);
+    if (block.serial == 3 || block.serial == 4) older.push_back(block);
+  }
+  ASSERT_EQ(mapped.size(), 4u);
+  peers.Keep(older.front().address.process + 1, older);
+  EXPECT_TRUE(IsMapped(mapped.at(2)));  // of another process
+  peers.Keep(older.front().address.process, older);
+  EXPECT_FALSE(IsMapped(mapped.at(2)));
+  for (const int serial : {3, 4, 5}) EXPECT_TRUE(IsMapped(mapped.at(serial))) << serial;
 }
 
 }  // namespace

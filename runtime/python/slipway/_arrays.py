@@ -15,6 +15,10 @@ ITEM_BYTES = {0: 4, 1: 8, 2: 4, 3: 8, 4: 2, 5: 2, 6: 1}
 UINT8 = DTYPES["uint8"]
 
 
+def name_of(code):
+    return next(name for name, known in DTYPES.items() if known == code)
+
+
 class Memory(NamedTuple):
     """A dense row-major array: where it lies and what it holds. `owner` keeps the memory alive."""
 

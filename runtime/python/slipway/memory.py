@@ -10,6 +10,15 @@ from slipway._driver import device_of
 from slipway.errors import ArgumentError
 
 
+# First address -> the bytes of each block that lives.
+_blocks = weakref.WeakValueDictionary()
+
+
+def block_of(address):
+    """What keeps the block of slipway_alloc alive that an address lies in; None where it lies in none."""
+    return next((kept for first, kept in list(_blocks.items()) if first <= address < first + len(kept)), None)
+
+
 class Block:
     """Memory of slipway_alloc, zeroed. It lives as long as an array refers to it."""
 
@@ -20,6 +29,7 @@ class Block:
         self.address = address.value
         self.bytes = (ctypes.c_uint8 * self.size).from_address(self.address)
         weakref.finalize(self.bytes, _calls.free_later, self.address).atexit = False
+        _blocks[self.address] = self.bytes
 
     def numpy(self, shape, dtype, offset=0):
         import numpy

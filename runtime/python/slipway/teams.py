@@ -4,12 +4,13 @@ import ctypes
 import json
 
 from slipway import _calls
-from slipway._arrays import is_torch, memory_of, new_like, stream_of, tensor_list
+from slipway._arrays import is_torch, memory_of, name_of, new_like, stream_of, tensor_list
 from slipway.collectives import named
-from slipway.errors import ArgumentError, MismatchError
-from slipway.memory import alloc_like
+from slipway.errors import ArgumentError, MismatchError, StateError
+from slipway.memory import alloc_like, block_of
 
-# The library writes into the arrays of a registered team, whether or not the program still holds them.
+# The library writes into the arrays of a registered team, whether or not the program still holds them, and whether or
+# not they still lie there: torch moves tensors. By the name of the team, what keeps that memory alive.
 _registered = {}
 
 
@@ -27,15 +28,18 @@ class Team:
         self.name = name
         self._text = name.encode()
         self._indices = {}
-        self._elsewhere = []  # the library writes to them until wait() returns
+        self._elsewhere = {}  # index -> the array in its stead; the library writes to it until wait() returns
         pairs = named(arrays)
         self.arrays = [array for _, array in pairs]
         for index, (array_name, array) in enumerate(pairs):
             memory_of(array)
             self._indices[array_name] = index
-        tensors, kept = tensor_list(pairs)
+        tensors, kept = tensor_list([(array_name, _alias(array)) for array_name, array in pairs])
+        self._memories = [memory for memory, _, _ in kept]
+        self._movable = {index: (array, self._memories[index].address) for index, array in enumerate(self.arrays)
+                         if is_torch(array)}
         _calls.call("slipway_register", self._text, tensors, len(kept), total_steps)
-        _registered[name] = kept
+        _registered[name] = kept, [block_of(memory.address) for memory in self._memories], self._elsewhere
         self.configure(**settings)
 
     def configure(self, **settings):
@@ -55,6 +59,8 @@ class Team:
             if array not in self._indices:
                 raise ArgumentError(f"team '{self.name}' has no array '{array}'")
             array = self._indices[array]
+        if array in self._movable:
+            self._require_there(array, *self._movable[array])
         _calls.call_beside("slipway_submit_on_stream", self._text, array, self._stream())
 
     def submit_many(self, indices, stream=None):
@@ -64,26 +70,37 @@ class Team:
 
     def submit_from(self, index, array):
         """Copies `array` into that of this index, which lies in CPU memory, and submits that. Local."""
-        self._require_like(index, array)
-        _calls.call_beside("slipway_submit_from", self._text, index, memory_of(array, False).address)
+        memory = self._like(index, memory_of(array, False))
+        _calls.call_beside("slipway_submit_from", self._text, index, memory.address)
 
     def submit_at(self, index, array):
         """Submits `array` in this step instead of that of this index; the result comes to `array`. Local.
 
         In memory of alloc() it is exchanged where it lies; elsewhere, copied by parts.
         """
-        self._require_like(index, array)
-        _calls.call_beside("slipway_submit_at", self._text, index, memory_of(array).address)
-        self._elsewhere.append(array)
+        memory = self._like(index, memory_of(array))
+        _calls.call_beside("slipway_submit_at", self._text, index, memory.address)
+        self._elsewhere[index] = array
 
-    def _require_like(self, index, array):
-        own = self.arrays[index]
-        if tuple(array.shape) != tuple(own.shape) or array.dtype != own.dtype:
-            raise MismatchError(f"team '{self.name}': array {index} is of shape {tuple(own.shape)} and {own.dtype}, and "
-                                f"what is submitted for it of {tuple(array.shape)} and {array.dtype}")
+    def _like(self, index, memory):
+        """`memory`, if it is like that of the array of this index."""
+        own = self._memories[index]
+        if memory.shape != own.shape or memory.dtype != own.dtype:
+            raise MismatchError(f"team '{self.name}': array {index} is of shape {own.shape} and {name_of(own.dtype)}, "
+                                f"and what is submitted for it of {memory.shape} and {name_of(memory.dtype)}")
+        return memory
+
+    def _require_there(self, index, array, address):
+        """torch gives a tensor other memory when the program sets tensor.data, or calls share_memory_() for example."""
+        if array.data_ptr() != address:
+            raise StateError(f"team '{self.name}': array {index} has other memory than when the team was made; make a "
+                             "new team after tensors were converted or moved")
 
     def wait(self):
         """Submits what was not, and returns when the arrays hold the result of this step. Collective."""
+        for index, (array, address) in self._movable.items():
+            if array.data_ptr() != address and index not in self._elsewhere:
+                self._require_there(index, array, address)
         try:
             _calls.call("slipway_wait_on_stream", self._text, self._stream())
         finally:
@@ -119,6 +136,11 @@ class Team:
         """Takes what state_save of the same arrays and settings gave. Collective."""
         buffer = memoryview(bytes(state) or b"\0")
         _calls.call("slipway_state_load", self._text, memory_of(buffer, False, bytes_too=True).address, len(state))
+
+
+def _alias(array):
+    """The memory that an array has now, and keeps, as an array."""
+    return array.detach() if is_torch(array) else array
 
 
 class CopiedTeam:

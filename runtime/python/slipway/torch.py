@@ -5,8 +5,8 @@
     slipway.torch.broadcast_parameters(model.state_dict())
     slipway.torch.broadcast_optimizer_state(optimizer)
 
-The gradients of all parameters lie in one block of slipway_alloc memory, so that nothing is copied for the exchange. On
-a CPU, torch makes large ones there: slipway.torch_training.gradient_memory.
+The gradients of all parameters lie in one block of slipway_alloc memory, so that nothing is copied for the exchange:
+slipway.torch_training.slots. On a CPU, torch makes large ones there: slipway.torch_training.gradient_memory.
 Those of parameters on a GPU lie in one block there, and travel through pinned memory of the CPU.
 
 Importing this module also registers the backend "slipway" of torch.distributed: slipway.torch_backend.
@@ -19,100 +19,19 @@ import weakref
 import torch
 
 from slipway import _job, _skeletons, collectives, objects, torch_backend
-from slipway.errors import ArgumentError, DeviceMemoryError, NotSupportedError, StateError
-from slipway.memory import Block
+from slipway.errors import ArgumentError, NotSupportedError, StateError
 from slipway.teams import Team
-from slipway.torch_backend.exchange import is_dense
 from slipway.torch_training.batch_norm import SyncBatchNorm
 from slipway.torch_training.batches import Batch
-from slipway.torch_training.gradient_memory import GradientMemory
+from slipway.torch_training.gradient_memory import GradientMemory, is_lent
 from slipway.torch_training.scaler import GradScaler
+from slipway.torch_training.slots import is_plain, place
 
 __all__ = ["DistributedOptimizer", "GradScaler", "SyncBatchNorm", "broadcast_optimizer_state", "broadcast_parameters"]
 
 torch_backend.register()
 
-_ALIGNMENT = 64  # what torch asks of memory for a tensor
 _team_numbers = itertools.count(1)
-
-
-class _Slot:
-    """One parameter: where its gradient is exchanged, and how far this step has come."""
-
-    def __init__(self, name, parameter, view):
-        self.name = name
-        self.parameter = parameter
-        self.view = view
-        self.result = view  # what the exchange changes in this step
-        self.passes = 0  # backward passes since the last exchange
-        self.submitted = False
-
-    def submit(self, team, index, memory, sparse_as_dense):
-        """Submits the gradient, with one copy at most."""
-        if not self._hand_over(team, index, memory):
-            self._gather(sparse_as_dense, memory)
-            team.submit(index) if self.result is self.view else team.submit_at(index, self.result)
-
-    def _hand_over(self, team, index, memory):
-        """Submits it where it lies, or with a copy by the library. False: nothing was done.
-
-        The library copies past the caches, in one thread; where torch has several for it, those are faster.
-        """
-        gradient = self.parameter.grad
-        if (gradient is None or gradient is self.view or gradient.layout != torch.strided or not is_dense(gradient)
-                or gradient.device.type != "cpu" or gradient.requires_grad):
-            return False
-        if memory is not None and memory.holds(gradient) and memory.is_alone(gradient):
-            team.submit_at(index, gradient)
-            self.result = gradient
-            return True
-        if torch.get_num_threads() > 1 or not self._owns_view(memory):
-            return False
-        team.submit_from(index, gradient)
-        self.parameter.grad = self.result = self.view
-        return True
-
-    def is_plain(self):
-        """Whether the gradient is there, and only has to be copied."""
-        gradient = self.parameter.grad
-        return gradient is not None and gradient.layout == torch.strided
-
-    def _owns_view(self, memory):
-        return memory is None or memory.take(self.view)
-
-    def _gather(self, sparse_as_dense, memory):
-        """Brings the gradient into the view, or elsewhere while that holds another one, and makes that the gradient."""
-        gradient = self.parameter.grad
-        if gradient is not self.view:
-            self.result = self.view if self._owns_view(memory) else torch.empty_like(self.view)
-            self._fill(self.result, gradient, sparse_as_dense)
-        else:
-            self.result = self.view
-        self.parameter.grad = self.result
-
-    def _fill(self, target, gradient, sparse_as_dense):
-        with torch.no_grad():
-            if gradient is None:
-                target.zero_()
-            elif not gradient.is_sparse:
-                target.copy_(gradient)
-            elif sparse_as_dense:
-                target.copy_(gradient.to_dense())
-            else:
-                raise NotSupportedError(f"the gradient of '{self.name}' is sparse; set sparse=False, or "
-                                        "sparse_as_dense=True here")
-
-    def end_step(self):
-        self.parameter.grad, self.result = self.result, self.view
-        self.passes, self.submitted = 0, False
-
-    def clear(self, set_to_none):
-        """The gradient, of whichever memory."""
-        if set_to_none:
-            self.parameter.grad = None
-        elif self.parameter.grad is not None:
-            with torch.no_grad():
-                self.parameter.grad.zero_()
 
 
 def _called_after_accumulation(parameter, method, *arguments):
@@ -129,10 +48,19 @@ def _called_after_accumulation(parameter, method, *arguments):
         hook = parameter.register_post_accumulate_grad_hook(call)
         weakref.finalize(method.__self__, hook.remove).atexit = False
         return hook
-    # The node that adds to parameter.grad; the parameter itself does not keep it.
-    node = parameter.expand_as(parameter).grad_fn.next_functions[0][0]
+    node = _accumulation_of(parameter)
     node.register_hook(call)
     return node
+
+
+def _accumulation_of(parameter):
+    """The node that adds to parameter.grad; the parameter itself does not keep it."""
+    return parameter.expand_as(parameter).grad_fn.next_functions[0][0]
+
+
+def _is_stale(hook, parameter):
+    """Whether what _called_after_accumulation() returned is a node that backward no longer comes to."""
+    return not hasattr(parameter, "register_post_accumulate_grad_hook") and _accumulation_of(parameter) is not hook
 
 
 def _named_trained(optimizer, named_parameters):
@@ -150,41 +78,6 @@ def _named_trained(optimizer, named_parameters):
         raise ArgumentError(f"named_parameters has no name for {len(unnamed)} of the optimizer's parameters, the first "
                             f"of shape {tuple(unnamed[0].shape)}; hand over the names of all, or None")
     return [(names[id(p)], p) for p in reversed(trained)]
-
-
-def _place(named):
-    """A slot for each parameter, in one block: shared memory, or memory of the GPU."""
-    device = _device_of(named)
-    offsets, size = {}, 0
-    for name, p in named:
-        offsets[name] = size
-        size += -(-p.numel() * p.element_size() // _ALIGNMENT) * _ALIGNMENT
-    if device.type == "cpu":
-        block = Block(size)
-        flat = block.torch((block.size,), torch.uint8)
-    else:
-        flat = torch.zeros(max(1, size), dtype=torch.uint8, device=device)
-    return [_Slot(name, p, _view(flat, offsets[name], p)) for name, p in named], flat
-
-
-def _view(flat, offset, parameter):
-    """The bytes from `offset` as a tensor like `parameter`."""
-    size = parameter.numel() * parameter.element_size()
-    return flat[offset:offset + size].view(parameter.dtype).view(parameter.shape)
-
-
-def _device_of(named):
-    """The one device of all parameters."""
-    devices = {parameter.device: name for name, parameter in reversed(named)}
-    for device, name in devices.items():
-        if device.type not in ("cpu", "cuda"):
-            raise DeviceMemoryError(f"parameter '{name}' is on {device}; only memory of the CPU and of CUDA devices is "
-                                    "exchanged")
-    if len(devices) > 1:
-        first, second = list(devices.items())[:2]
-        raise DeviceMemoryError(f"parameter '{first[1]}' is on {first[0]}, and parameter '{second[1]}' on {second[0]}; "
-                                "wrap the parameters of each device in an optimizer of their own")
-    return next(iter(devices), torch.device("cpu"))
 
 
 def _travels_in_batches(device):
@@ -217,7 +110,7 @@ class DistributedOptimizer(torch.optim.Optimizer):
         self._optimizer = optimizer
         self._passes = checked_passes(backward_passes_per_step)
         self._sparse_as_dense = sparse_as_dense
-        self._slots, self._flat = _place(_named_trained(optimizer, named_parameters))
+        self._slots, self._flat = place(_named_trained(optimizer, named_parameters))
         if not self._slots:
             raise ArgumentError("the optimizer has no parameter that requires a gradient")
         self._memory = GradientMemory.of(self._slots)
@@ -230,8 +123,15 @@ class DistributedOptimizer(torch.optim.Optimizer):
         self.team = self._make_team(team or f"optimizer {next(_team_numbers)}", total_steps,
                                     {"compress": compression, **settings})
         self._batch = Batch(self.team, self._flat.device) if _travels_in_batches(self._flat.device) else None
-        self._hooks = [_called_after_accumulation(slot.parameter, self._gradient_is_made, index, slot)
-                       for index, slot in enumerate(self._slots)]
+        self._hooks = [self._hook(index, slot) for index, slot in enumerate(self._slots)]
+
+    def _hook(self, index, slot):
+        return _called_after_accumulation(slot.parameter, self._gradient_is_made, index, slot)
+
+    def _hook_again(self, index, slot):
+        """The gradient came without a call: torch has another node for a parameter that was converted."""
+        if slot.parameter.grad is not None and _is_stale(self._hooks[index], slot.parameter):
+            self._hooks[index] = self._hook(index, slot)
 
     def _make_team(self, name, total_steps, settings):
         return Team(name, [(slot.name, slot.view) for slot in self._slots], total_steps, **settings)
@@ -258,12 +158,13 @@ class DistributedOptimizer(torch.optim.Optimizer):
 
     def _submit(self, index, slot):
         gradient = slot.parameter.grad
-        if self._batch is not None and slot.is_plain():
+        plain = is_plain(gradient)
+        if self._batch is not None and plain:
             self._batch.add(index, slot)
-        elif self._memory is not None and gradient is not None and self._memory.holds(gradient):
+        elif plain and is_lent(gradient.data_ptr()):
             self._fresh = index, slot  # until backward no longer uses it
         else:
-            slot.submit(self.team, index, self._memory, self._sparse_as_dense)
+            slot.submit(self.team, index, self._sparse_as_dense)
         slot.submitted = True
         self._left -= 1
         if self._left == 0:
@@ -272,7 +173,7 @@ class DistributedOptimizer(torch.optim.Optimizer):
     def _submit_fresh(self):
         if self._fresh is not None:
             (index, slot), self._fresh = self._fresh, None
-            slot.submit(self.team, index, self._memory, self._sparse_as_dense)
+            slot.submit(self.team, index, self._sparse_as_dense)
 
     def _end_lending(self):
         if self._memory is not None:
@@ -287,6 +188,7 @@ class DistributedOptimizer(torch.optim.Optimizer):
         for index, slot in enumerate(self._slots):
             self._submit_fresh()
             if not slot.submitted:
+                self._hook_again(index, slot)
                 self._submit(index, slot)
         self._submit_fresh()
         if self._batch is not None:
@@ -296,8 +198,10 @@ class DistributedOptimizer(torch.optim.Optimizer):
             self.delivered = self._wait()
         finally:
             self._left = len(self._slots)
-            for slot in self._slots:
-                slot.end_step()
+            moved = [slot.name for slot in self._slots if not slot.end_step()]
+        if moved:
+            raise StateError(f"the gradient of '{moved[0]}' was moved to other memory between backward and step(): "
+                             "call share_memory() before backward")
         self._exchanged = True
 
     @property
@@ -342,6 +246,7 @@ class DistributedOptimizer(torch.optim.Optimizer):
         After a step() that delivered nothing the gradients stay: with the configuration's `accumulate` they are the sum
         so far, otherwise they are zero.
         """
+        self._end_lending()  # an error may have ended backward
         if any(slot.submitted for slot in self._slots):
             raise StateError("zero_grad() between backward and step(): gradients are being exchanged")
         for slot in self._slots:
@@ -351,14 +256,14 @@ class DistributedOptimizer(torch.optim.Optimizer):
             return
         if set_to_none is None:
             set_to_none = _clears_by_default(self._optimizer)
-        if set_to_none or self._memory is not None:
+        if set_to_none or self._flat.device.type == "cpu":
             # What is freed last, torch takes first: the next gradients lie as these do.
             for slot in reversed(self._slots):
                 slot.clear(set_to_none)
             return
         self._flat.zero_()
         for slot in self._slots:
-            slot.parameter.grad = slot.view
+            slot.parameter.grad = slot.hand_out()
 
     def exchange_settings(self):
         """Those given here, and what the configuration says of gradients. Local."""

@@ -24,8 +24,8 @@ inline runtime::Topology PretendedTopology(int per_node) {
 }
 
 struct TestGroup {
-  explicit TestGroup(int per_node = 0, std::int64_t shared_limit = INT64_MAX)
-      : memory{runtime::SharedPool(shared_limit), {}},
+  explicit TestGroup(int per_node = 0, std::int64_t shared_limit = INT64_MAX, std::int64_t first_serial = 1)
+      : memory{runtime::SharedPool(shared_limit, {}, first_serial), {}},
         group(runtime::Communicator::OfJob(MPI_COMM_WORLD, waiter()), PretendedTopology(per_node), memory) {}
 
   runtime::Waiter waiter() { return {watch, runtime::Waiter::Manner::kForeground, true}; }

@@ -5,6 +5,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <cmath>
@@ -86,6 +87,22 @@ TEST(SharedWays, GiveTheSameBitsOfLargeMessages) {
     auto array = Reduced(way, SLIPWAY_FLOAT32, SLIPWAY_MEAN, kCount, test);
     EXPECT_EQ(std::memcmp(array.data(), expected.data(), array.bytes()), 0) << way;
     EXPECT_TRUE(SameOnAllRanks(array.data(), array.bytes())) << way;
+  }
+}
+
+TEST(SharedWays, CopyFromABlockWhoseSerialIsTooLargeToPublish) {
+  TestGroup test(0, INT64_MAX, (1 << 20) - 2);
+  constexpr std::int64_t kCount = 10'000;
+  std::vector<float> outside(kCount);
+  for (int step = 0; step < 2000; ++step) {
+    auto* inside = static_cast<float*>(test.memory.pool.Allocate(kCount * 4));
+    float* data = Rank() == 0 ? inside : outside.data();
+    std::fill_n(data, kCount, static_cast<float>(step + Rank()));
+    const Piece piece{reinterpret_cast<char*>(data), kCount};
+    AllreduceBy(*ChoiceOf("shared_copies_32k"), {{&piece, 1}, {SLIPWAY_FLOAT32, SLIPWAY_SUM}, 0, nullptr}, test.group);
+    const auto expected = static_cast<float>(Ranks() * step + Ranks() * (Ranks() - 1) / 2);
+    ASSERT_EQ(std::count(data, data + kCount, expected), kCount) << "step " << step;
+    test.memory.pool.Free(inside);
   }
 }
 

@@ -3,10 +3,12 @@
 import gc
 import os
 import pathlib
+import weakref
 
 import numpy as np
 import pytest
 
+from slipway import _calls, teams
 from slipway.errors import MismatchError
 
 
@@ -89,6 +91,21 @@ def test_an_array_is_submitted_where_it_lies(job, shared):
     with pytest.raises(MismatchError, match="array 0 is of shape"):
         team.submit_at(0, np.zeros(999, np.float32))
     team.unregister()
+
+
+def test_what_the_library_writes_to_outlives_the_team(job):
+    team = job.Team("dropped", [job.alloc(1000)])
+    there = np.full(1000, job.rank(), np.float32)
+    team.submit_at(0, there)
+    kept = weakref.ref(there)
+    del team, there
+    gc.collect()
+    assert kept() is not None
+    _calls.call("slipway_wait", b"dropped")
+    assert kept().tolist() == [mean_of_ranks(job)] * 1000
+    _calls.call("slipway_unregister", b"dropped")
+    teams._registered.pop("dropped")
+    assert kept() is None
 
 
 def test_delayed_gradients_come_one_step_later(job):

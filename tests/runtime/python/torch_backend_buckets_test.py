@@ -1,5 +1,7 @@
 """Buckets of DistributedDataParallel are moved to memory that all ranks reach; nobody but the exchange sees it."""
 
+import os
+import resource
 import sys
 import types
 
@@ -60,6 +62,20 @@ def test_memory_that_the_library_refuses_is_copied(gloo, monkeypatch):
     before = len(buckets.shared._held)
     require_same(trained(), trained(gloo))
     assert len(buckets.shared._held) == before
+
+
+def test_a_process_without_descriptors_left_copies_its_buckets(gloo):
+    before = resource.getrlimit(resource.RLIMIT_NOFILE)
+    tensor = torch.full((30_000,), 3.0)
+    alone = buckets.Buckets()
+    resource.setrlimit(resource.RLIMIT_NOFILE, (len(os.listdir("/proc/self/fd")) - 1, before[1]))
+    try:
+        with pytest.raises(OSError):
+            open(os.devnull)
+        alone.place(tensor)
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, before)
+    assert not alone.holds(tensor) and tensor.eq(3).all()
 
 
 class AllReduced(torch.autograd.Function):

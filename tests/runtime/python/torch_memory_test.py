@@ -1,6 +1,8 @@
 """DistributedOptimizer: gradients that torch makes in memory that all ranks of the node reach."""
 
+import ctypes
 import gc
+import mmap
 import os
 import threading
 
@@ -8,6 +10,7 @@ import pytest
 import torch
 
 import slipway.torch as distributed
+from slipway import _calls
 from slipway.teams import Team
 from slipway.torch_training import gradient_memory
 
@@ -118,13 +121,12 @@ def test_gradients_that_the_program_keeps_stay_as_they_are(job, lent):
     kept = []
 
     def keep(model, optimizer):
-        kept.extend((p.grad, p.grad.clone()) for p in weights_of(optimizer) if p.grad is not p)
+        kept.extend((p.grad, p.grad.clone()) for p in model.parameters())
 
     kept_all, there = train(job, after_step=keep)
     assert torch.equal(plain, kept_all)
     assert there < 4 * STEPS  # no memory was left for those of the last steps
-    owned = [pair for pair in kept if pair[0]._base is None]
-    assert owned and all(torch.equal(*pair) for pair in owned)
+    assert kept and all(torch.equal(*pair) for pair in kept)
 
 
 def test_passes_are_added_where_the_first_one_lies(job, lent, monkeypatch):
@@ -185,6 +187,69 @@ def test_only_the_thread_of_backward_and_only_until_the_last_gradient(job, lent)
     optimizer.close()
 
 
+def test_lending_ends_with_backward_although_a_parameter_has_no_gradient(job, lent):
+    model = Net()
+    optimizer = wrapped(model)
+    for step in range(2):
+        optimizer.zero_grad(True)
+        loss_of(model, step, job.rank(), order=range(4)).backward()
+        assert not optimizer._memory.lending
+        assert not in_memory(optimizer, torch.empty(WIDTH, WIDTH))
+        optimizer.step()
+    optimizer.close()
+
+
+def test_lending_ends_with_zero_grad_after_an_error(job, lent):
+    model = Net()
+    optimizer = wrapped(model)
+
+    def fail(gradient):
+        raise ValueError("in backward")
+
+    optimizer.zero_grad(True)
+    loss = loss_of(model, 0, job.rank())
+    handle = model.layers[2].bias.register_hook(fail)
+    with pytest.raises(ValueError, match="in backward"):
+        loss.backward()
+    handle.remove()
+    assert optimizer._memory.lending
+    with pytest.raises(job.StateError, match="between backward and step"):
+        optimizer.zero_grad(True)
+    assert not in_memory(optimizer, torch.empty(WIDTH, WIDTH))
+    optimizer.step()
+    optimizer.close()
+
+
+def test_memory_is_lent_only_where_no_tensor_lies(job, lent):
+    """Activations are as large as the weights, and are made where gradients lay, if that memory is lent."""
+    torch.manual_seed(1)
+    model = torch.nn.Sequential(*[torch.nn.Linear(WIDTH, WIDTH, bias=False) for _ in range(6)])
+    optimizer = distributed.DistributedOptimizer(torch.optim.SGD(model.parameters(), lr=0.0))
+    for step in range(STEPS):
+        optimizer.zero_grad(False)
+        rows = torch.randn(WIDTH, WIDTH, generator=torch.Generator().manual_seed(step))
+        model(rows).tanh().square().sum().backward()
+        optimizer.step()
+        expected = torch.autograd.grad(model(rows).tanh().square().sum(), list(model.parameters()))
+        for parameter, wanted in zip(model.parameters(), expected):
+            torch.testing.assert_close(parameter.grad, wanted)
+            parameter.grad = parameter.grad.detach()  # another tensor, in the same memory
+    optimizer.close()
+
+
+def test_an_optimizer_may_vanish_while_others_are_swept(job, lent, monkeypatch):
+    """The garbage collector runs at any moment."""
+    take = gradient_memory.take
+    left_behind = gradient_memory._left_behind
+    monkeypatch.setattr(gradient_memory, "take", lambda address: (left_behind.add(-address), take(address))[1])
+    left_behind.update([1, 2, 3])
+    gradient_memory._sweep()
+    monkeypatch.undo()
+    assert {-1, -2, -3} <= left_behind
+    gradient_memory._sweep()
+    assert not {-1, -2, -3} & left_behind
+
+
 def test_a_child_neither_takes_nor_gives_back(job, lent):
     model = Net()
     optimizer = wrapped(model)
@@ -211,6 +276,44 @@ def test_a_child_neither_takes_nor_gives_back(job, lent):
         optimizer.step()
     assert statuses == [0, 0]
     optimizer.close()
+
+
+def test_a_child_frees_what_lies_between_blocks(job, lent):
+    above = job.alloc(5000, torch.float32)
+    tensor = torch.empty(1 << 26, dtype=torch.uint8)  # malloc maps it alone, and so unmaps it
+    address = tensor.data_ptr()
+    below, size = (address - (1 << 40)) & ~4095, 8192
+    map_at(below, size)
+    assert below < address < above.data_ptr()
+    blocks = [(below, size), (above.data_ptr(), 20000)]
+    assert all(gradient_memory._ask("slipway_torch_lend", *block) for block in blocks)
+    child = os.fork()
+    if child == 0:
+        del tensor
+        os._exit(0 if not is_mapped(address) else 1)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    assert is_mapped(address)
+    assert all(gradient_memory._ask("slipway_torch_take_back", first) for first, _ in blocks)
+    _calls.call("slipway_free", below)
+
+
+def map_at(address, size):
+    """Memory at a place that is free, as a block of the library."""
+    descriptor = os.memfd_create("torch_memory_test")
+    os.ftruncate(descriptor, size)
+    system = ctypes.CDLL(None)
+    system.mmap.restype = ctypes.c_void_p
+    system.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t, *[ctypes.c_int] * 3, ctypes.c_long]
+    flags = mmap.MAP_SHARED | 0x100000  # MAP_FIXED_NOREPLACE
+    assert system.mmap(address, size, mmap.PROT_READ | mmap.PROT_WRITE, flags, descriptor, 0) == address
+    _calls.call("slipway_adopt", address, size, descriptor)
+    os.close(descriptor)
+
+
+def is_mapped(address):
+    with open("/proc/self/maps") as maps:
+        parts = [[int(end, 16) for end in line.split()[0].split("-")] for line in maps]
+    return any(first <= address < end for first, end in parts)
 
 
 @pytest.mark.parametrize("closed", [True, False])

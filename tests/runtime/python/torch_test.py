@@ -11,6 +11,7 @@ from slipway.collectives import even_split
 from slipway.errors import NotFiniteError
 from slipway.teams import Team
 from slipway.torch_training import batches
+from slipway.torch_training.slots import Slot
 
 STEPS, BATCH = 6, 24
 
@@ -164,7 +165,7 @@ def test_gradients_of_a_gpu_are_handed_over_together(job, in_batches, clear):
         optimizer.step()
     assert in_batches == STEPS * [4]
     assert torch.allclose(weights(model), train_alone(), atol=1e-5)
-    assert all(slot.parameter.grad is slot.view for slot in optimizer._slots)
+    assert all(slot.holds(slot.parameter.grad) for slot in optimizer._slots)
     optimizer.close()
 
 
@@ -185,8 +186,7 @@ def test_streams_of_a_gpu_do_not_share_a_batch(job, in_batches, monkeypatch):
     monkeypatch.setattr(batches, "stream_of", lambda device: streams[0])
     monkeypatch.setattr(batches, "_on", lambda stream: (worked_on.append(stream), contextlib.nullcontext())[1])
     team = Team("streams", [torch.zeros(3), torch.zeros(3), torch.zeros(3)])
-    slots = [SimpleNamespace(view=view, parameter=SimpleNamespace(grad=torch.full((3,), 1.0 + job.rank())))
-             for view in team.arrays]
+    slots = [Slot("streams", SimpleNamespace(grad=torch.full((3,), 1.0 + job.rank())), view) for view in team.arrays]
     batch = batches.Batch(team, torch.device("cpu"))
     batch.add(0, slots[0])
     batch.add(1, slots[1])

@@ -8,7 +8,6 @@ import collections
 import os
 
 from slipway import _calls
-from slipway.errors import SlipwayError
 
 # Where torch makes shared memory. A program that finds this file system full while it writes is ended.
 _FILE_SYSTEM = "/dev/shm"
@@ -69,10 +68,10 @@ class Buckets:
 
     def _move(self, tensor):
         self._moves += 1
-        descriptor, size = _storage(tensor)._share_fd_cpu_()
         try:
+            descriptor, size = _storage(tensor)._share_fd_cpu_()
             _calls.call("slipway_adopt", tensor.data_ptr(), size, descriptor)
-        except SlipwayError:
+        except RuntimeError:  # torch has no descriptor or memory for it, or the library refuses it
             return  # it is exchanged by copies, as before
         self._held[tensor.data_ptr()] = tensor.detach()
 

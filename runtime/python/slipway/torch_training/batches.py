@@ -53,15 +53,23 @@ class Batch:
             self.hand_over()
 
     def hand_over(self):
-        """Makes the views the gradients, and submits them."""
+        """Copies the gradients to where they are exchanged, and submits them."""
         if not self._indices:
             return
         stream, indices, slots = self._stream, self._indices, self._slots
         self._forget()
-        made = [slot for slot in slots if slot.parameter.grad is not slot.view]
-        with torch.no_grad(), _on(stream):
-            if made:
-                _copy([slot.view for slot in made], [slot.parameter.grad for slot in made])
-        for slot in made:
-            slot.parameter.grad = slot.view
+        try:
+            self._move([slot for slot in slots if not slot.holds(slot.parameter.grad)], stream)
+        except RuntimeError:
+            for slot in slots:
+                slot.require_like()
+            raise
         self._team.submit_many(indices, 0 if stream is None else stream.cuda_stream)
+
+    @staticmethod
+    def _move(slots, stream):
+        with torch.no_grad(), _on(stream):
+            if slots:
+                _copy([slot.view for slot in slots], [slot.parameter.grad for slot in slots])
+        for slot in slots:
+            slot.give()

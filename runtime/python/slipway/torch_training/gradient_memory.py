@@ -2,6 +2,7 @@
 
 import ctypes
 import functools
+import threading
 import weakref
 
 import torch
@@ -14,6 +15,9 @@ _LEAST_BYTES = 4096
 # Address -> what keeps the memory alive. A tensor may live in it longer than the optimizer whose memory it was.
 _lent = {}
 _left_behind = set()
+
+# Calls a function once the backward is done that this thread works for. Not after an error.
+_at_the_end_of_backward = getattr(torch.autograd.Variable._execution_engine, "queue_callback", None)
 
 
 def _users(tensor):
@@ -37,8 +41,8 @@ def _users_of_one():
 class GradientMemory:
     """The memory of an optimizer's large gradients, lent to torch while backward runs.
 
-    A slot has a parameter and its view, the tensor that the gradient may be copied to. The memory of the view is either
-    lent, and then may hold the gradient of any parameter, or it is the view's.
+    The memory of a slot is lent when no tensor lies there, and may then hold the gradient of any parameter, until it is
+    taken back.
     """
 
     @classmethod
@@ -52,6 +56,7 @@ class GradientMemory:
     def __init__(self, slots):
         self._slots = slots
         self.lending = False
+        self._thread = None  # of backward, while lending
         self._leave = weakref.finalize(self, _left_behind.update, [slot.view.data_ptr() for slot in slots])
         self._leave.atexit = False
 
@@ -59,13 +64,21 @@ class GradientMemory:
         """Backward has begun, in this thread."""
         _sweep()
         for slot in reversed(self._slots):
-            if slot.parameter.grad is not slot.view and not slot.submitted:
+            if not slot.submitted and slot.is_unused():
                 _lend(slot.view)
         self._set(True)
+        self._thread = threading.get_ident()
+        if _at_the_end_of_backward is not None:
+            _at_the_end_of_backward(self._end_with_backward)
 
     def end(self):
         if self.lending:
             self._set(False)
+
+    def _end_with_backward(self):
+        """Backward may end in a thread of a GPU, and lending is a matter of each thread."""
+        if threading.get_ident() == self._thread:
+            self.end()
 
     def close(self):
         self.end()
@@ -76,17 +89,15 @@ class GradientMemory:
         _calls.ask("slipway_torch_lending", int(on))
         self.lending = on
 
-    def holds(self, gradient):
-        """Whether it was made in what was lent."""
-        return gradient.data_ptr() in _lent
 
-    def is_alone(self, gradient):
-        """Whether nothing else uses its memory. While its hook runs, backward itself does."""
-        return _users(gradient) == _users_of_one()
+def is_lent(address):
+    """Whether torch has made what lies there, if that is a gradient."""
+    return address in _lent
 
-    def take(self, view):
-        """Makes `view` its owner's again; False while a tensor lies there."""
-        return _take(view.data_ptr())
+
+def is_alone(gradient):
+    """Whether nothing else uses its memory. While its hook runs, backward itself does."""
+    return _users(gradient) == _users_of_one()
 
 
 _ask = functools.partial(_calls.int_from, by=_calls.call_beside)
@@ -94,7 +105,7 @@ _ask = functools.partial(_calls.int_from, by=_calls.call_beside)
 
 def _can_lend(view):
     _lend(view)
-    return view.data_ptr() in _lent and _take(view.data_ptr())
+    return is_lent(view.data_ptr()) and take(view.data_ptr())
 
 
 def _lend(view):
@@ -103,16 +114,17 @@ def _lend(view):
         _lent[address] = view
 
 
-def _take(address):
+def take(address):
+    """Makes memory its owner's again; False while a tensor lies there."""
     if address in _lent and _ask("slipway_torch_take_back", address):
-        del _lent[address]
+        _lent.pop(address, None)
     return address not in _lent
 
 
 def _sweep():
     """Takes back what optimizers that are gone or closed have lent, once the last tensors there are gone, too."""
     if _left_behind:
-        _left_behind.difference_update([address for address in _left_behind if _take(address)])
+        _left_behind.difference_update([address for address in list(_left_behind) if take(address)])
 
 
 _calls.at_finalize.append(lambda: _left_behind.update(_lent))

@@ -134,7 +134,7 @@ class DistributedOptimizer(slipway_torch.DistributedOptimizer):
                          compression=compression.setting, sparse_as_dense=True,
                          op="mean" if op == Average else "sum")
         for slot in self._slots:
-            slot.parameter.grad = slot.view
+            slot.parameter.grad = slot.hand_out()
 
     def set_backward_passes_per_step(self, passes):
         """From the next backward on."""
@@ -150,9 +150,12 @@ class DistributedOptimizer(slipway_torch.DistributedOptimizer):
     def _joining(self, team):
         """A rank that has joined takes part with zeros."""
         def zeros():
-            for slot in self._slots:
-                slot.view.zero_()
+            for index, slot in enumerate(self._slots):
+                slot.parameter.grad = None
+                slot.submit(team, index, sparse_as_dense=True)
             team.wait()
+            for slot in self._slots:
+                slot.end_step()
         joined_actions[team.name] = zeros
         return team
 

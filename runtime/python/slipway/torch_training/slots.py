@@ -1,0 +1,201 @@
+"""Where the gradients of an optimizer are exchanged: one block of memory, and in it a slot for each parameter.
+
+The program may give a tensor that it was handed other memory: model.double() does so with every p.grad, and
+model.share_memory(). So tensors that the exchange relies on are never handed out.
+"""
+
+import ctypes
+import sys
+import types
+
+import torch
+
+from slipway.errors import DeviceMemoryError, NotSupportedError, StateError
+from slipway.memory import Block
+from slipway.torch_backend.exchange import is_dense
+from slipway.torch_training import gradient_memory
+
+_ALIGNMENT = 64  # what torch asks of memory for a tensor
+
+
+def _references_without_tensors():
+    """What sys.getrefcount() says of a slot's array from which no tensor was made. Each storage of one adds one."""
+    slot = types.SimpleNamespace(array=(ctypes.c_uint8 * 1)())
+    return sys.getrefcount(slot.array)
+
+
+_WITHOUT_TENSORS = _references_without_tensors()
+
+
+class Slot:
+    """One parameter: where its gradient is exchanged, and how far this step has come.
+
+    `view` is its part of the block, as a tensor that nobody else has; `array` are the bytes of it. While that part is
+    lent, torch may have made a gradient of any slot there; otherwise it is the slot's.
+    """
+
+    def __init__(self, name, parameter, view, array=None):
+        self.name = name
+        self.parameter = parameter
+        self.view = view
+        self._address = view.data_ptr()
+        self._array = array  # None on a GPU, and for a parameter without elements
+        self._given = None  # the gradient of this step, once it was submitted
+        self._elsewhere = None  # if not the view is exchanged in this step: a tensor that nobody else has, its address
+        self.passes = 0  # backward passes since the last exchange
+        self.submitted = False
+
+    def require_like(self):
+        """Errors: StateError: the parameter was converted or moved."""
+        now, then = _description(self.parameter), _description(self.view)
+        if now != then:
+            raise StateError(f"parameter '{self.name}' is now {now}; it was {then} when its DistributedOptimizer was "
+                             "made: make the optimizer after model.to(...)")
+
+    def holds(self, gradient):
+        """Whether a gradient lies where the exchange expects that of this slot, and torch did not make it there."""
+        return (is_plain(gradient) and gradient.data_ptr() == self._address and gradient.dtype == self.view.dtype
+                and is_dense(gradient) and not gradient_memory.is_lent(self._address))
+
+    def is_unused(self):
+        """Whether no tensor of hand_out() is left. On a GPU that is not known, and counts as true."""
+        return self._array is None or sys.getrefcount(self._array) == _WITHOUT_TENSORS
+
+    def hand_out(self):
+        """A new tensor in the memory of the view, for the program."""
+        if self._array is None:
+            return self.view.detach()
+        flat = torch.frombuffer(self._array, dtype=self.view.dtype)
+        return flat if self.view.dim() == 1 else flat.view(self.view.shape)
+
+    def submit(self, team, index, sparse_as_dense):
+        """Submits the gradient, with one copy at most. Errors: StateError: the parameter was converted or moved."""
+        try:
+            self._submit(team, index, sparse_as_dense)
+        except RuntimeError:
+            self.require_like()
+            raise
+
+    def _submit(self, team, index, sparse_as_dense):
+        gradient = self.parameter.grad
+        ready = _is_ready(gradient)
+        lent = ready and gradient_memory.is_lent(gradient.data_ptr())
+        if ready and not lent and gradient.data_ptr() == self._address:
+            team.submit(index)
+            self._given = gradient
+        elif lent and gradient_memory.is_alone(gradient):
+            self._submit_at(team, index, gradient)
+        elif self.is_unused() and gradient_memory.take(self._address):
+            self._copy(team, index, gradient, ready, sparse_as_dense)
+        else:
+            self.parameter.grad = self._fill(torch.empty_like(self.view), gradient, sparse_as_dense)
+            self._submit_at(team, index, self.parameter.grad)
+
+    def _submit_at(self, team, index, gradient):
+        """Submits it where it lies. The program may give its tensor other memory meanwhile."""
+        alias = gradient.detach()
+        team.submit_at(index, alias)
+        self._given, self._elsewhere = gradient, (alias, alias.data_ptr())
+
+    def _copy(self, team, index, gradient, ready, sparse_as_dense):
+        """The library copies past the caches, in one thread; where torch has several for it, those are faster."""
+        if ready and torch.get_num_threads() == 1:
+            team.submit_from(index, gradient)
+            self.give()
+        else:
+            self._fill(self.view, gradient, sparse_as_dense)
+            self.give()
+            team.submit(index)
+
+    def give(self):
+        """Makes what lies in the view the gradient."""
+        self._given = self.parameter.grad = self.hand_out()
+
+    def _fill(self, target, gradient, sparse_as_dense):
+        with torch.no_grad():
+            if gradient is None:
+                target.zero_()
+            elif not gradient.is_sparse:
+                target.copy_(gradient)
+            elif sparse_as_dense:
+                target.copy_(gradient.to_dense())
+            else:
+                raise NotSupportedError(f"the gradient of '{self.name}' is sparse; set sparse=False, or "
+                                        "sparse_as_dense=True here")
+        return target
+
+    def end_step(self):
+        """Makes what was exchanged the gradient. False: the program has moved it to other memory meanwhile."""
+        given, (alias, address) = self._given, self._elsewhere or (None, self._address)
+        self._given = self._elsewhere = None
+        self.passes, self.submitted = 0, False
+        there = given is not None and self.parameter.grad is given and given.data_ptr() == address
+        if alias is not None:
+            if not there:
+                self.parameter.grad = alias
+            return alias.data_ptr() == address
+        if not there and not self.holds(self.parameter.grad):
+            self.parameter.grad = self.hand_out()
+        return True
+
+    def clear(self, set_to_none):
+        """The gradient, of whichever memory."""
+        if set_to_none:
+            self.parameter.grad = None
+        elif self.parameter.grad is not None:
+            with torch.no_grad():
+                self.parameter.grad.zero_()
+
+
+def is_plain(gradient):
+    """Whether a gradient is there, and is not sparse."""
+    return gradient is not None and gradient.layout == torch.strided
+
+
+def _is_ready(gradient):
+    """Whether the library can take it as it is."""
+    return is_plain(gradient) and gradient.is_cpu and is_dense(gradient) and not gradient.requires_grad
+
+
+def _description(tensor):
+    return f"{tensor.dtype} of shape {tuple(tensor.shape)} on {tensor.device}"
+
+
+def place(named):
+    """A slot for each parameter, in one block: shared memory, or memory of the GPU. Also a tensor of the whole block."""
+    device = _device_of(named)
+    offsets, size = {}, 0
+    for name, p in named:
+        offsets[name] = size
+        size += -(-_bytes(p) // _ALIGNMENT) * _ALIGNMENT
+    if device.type != "cpu":
+        flat = torch.zeros(max(1, size), dtype=torch.uint8, device=device)
+        return [Slot(name, p, _view(flat, offsets[name], p)) for name, p in named], flat
+    block = Block(size)
+    flat = block.torch((block.size,), torch.uint8)
+    arrays = {name: (ctypes.c_uint8 * _bytes(p)).from_buffer(block.bytes, offsets[name])
+              for name, p in named if _bytes(p) > 0}
+    return [Slot(name, p, _view(flat, offsets[name], p), arrays.get(name)) for name, p in named], flat
+
+
+def _bytes(tensor):
+    return tensor.numel() * tensor.element_size()
+
+
+def _view(flat, offset, parameter):
+    """The bytes from `offset` as a tensor like `parameter`."""
+    return flat[offset:offset + _bytes(parameter)].view(parameter.dtype).view(parameter.shape)
+
+
+def _device_of(named):
+    """The one device of all parameters."""
+    devices = {parameter.device: name for name, parameter in reversed(named)}
+    for device, name in devices.items():
+        if device.type not in ("cpu", "cuda"):
+            raise DeviceMemoryError(f"parameter '{name}' is on {device}; only memory of the CPU and of CUDA devices is "
+                                    "exchanged")
+    if len(devices) > 1:
+        first, second = list(devices.items())[:2]
+        raise DeviceMemoryError(f"parameter '{first[1]}' is on {first[0]}, and parameter '{second[1]}' on {second[0]}; "
+                                "wrap the parameters of each device in an optimizer of their own")
+    return next(iter(devices), torch.device("cpu"))

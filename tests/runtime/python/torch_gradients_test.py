@@ -1,0 +1,204 @@
+"""DistributedOptimizer: gradients that the program converts, moves, replaces or keeps."""
+
+import gc
+import weakref
+
+import pytest
+import torch
+
+import slipway.torch as distributed
+from slipway import memory
+from slipway.teams import Team
+
+STEPS, WIDTH = 6, 48  # weights of 9216 bytes, and of less than 4 KiB
+
+
+def model_of(bias=True):
+    torch.manual_seed(1)
+    return torch.nn.Sequential(torch.nn.Linear(WIDTH, WIDTH, bias=bias), torch.nn.Linear(WIDTH, WIDTH, bias=bias),
+                               torch.nn.Linear(WIDTH, 10, bias=bias))
+
+
+def wrapped(model, **settings):
+    return distributed.DistributedOptimizer(torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.9),
+                                            model.named_parameters(), **settings)
+
+
+def loss_of(model, step, rank):
+    made = torch.Generator().manual_seed(1000 * step + rank)
+    first = next(model.parameters())
+    return model(torch.randn(16, WIDTH, generator=made).to(first.dtype)).square().mean()
+
+
+def nothing(model):
+    pass
+
+
+def train(job, after_step=nothing, after_backward=nothing, clear=True, bias=True):
+    """The weights after some steps."""
+    model = model_of(bias)
+    optimizer = wrapped(model)
+    for step in range(STEPS):
+        optimizer.zero_grad(clear)
+        loss_of(model, step, job.rank()).backward()
+        after_backward(model)
+        optimizer.step()
+        after_step(model)
+    optimizer.close()
+    return torch.cat([p.detach().flatten() for p in model.parameters()])
+
+
+def convert(model):
+    model.double()
+    model.float()
+
+
+def copy_data(model):
+    for parameter in model.parameters():
+        parameter.grad.data = parameter.grad.data.clone()
+
+
+def replace_by_alias(model):
+    for parameter in model.parameters():
+        parameter.grad = parameter.grad.detach()
+
+
+def replace_by_copy(model):
+    for parameter in model.parameters():
+        parameter.grad = parameter.grad.clone()
+
+
+def share(model):
+    model.share_memory()
+
+
+def exchange_places(model):
+    """Gradients of one size, each with the values that it had."""
+    first, second = model[0].weight, model[1].weight
+    values = first.grad.clone()
+    first.grad, second.grad = second.grad, first.grad
+    second.grad.copy_(first.grad)
+    first.grad.copy_(values)
+
+
+@pytest.mark.parametrize("clear", [True, False])
+@pytest.mark.parametrize("change", [convert, copy_data, replace_by_alias, replace_by_copy, share, exchange_places])
+def test_gradients_may_change_their_memory_after_a_step(job, change, clear):
+    assert torch.equal(train(job, after_step=change, clear=clear), train(job, clear=clear))
+
+
+@pytest.mark.parametrize("clear", [True, False])
+@pytest.mark.parametrize("change", [convert, copy_data, replace_by_alias])
+def test_gradients_may_change_their_memory_before_a_step(job, change, clear):
+    assert torch.equal(train(job, after_backward=change, clear=clear), train(job, clear=clear))
+
+
+def test_the_exchange_goes_on_during_backward_after_a_conversion(job):
+    model = model_of()
+    optimizer = wrapped(model)
+    submitted = []
+    for step in range(4):
+        optimizer.zero_grad(True)
+        loss_of(model, step, job.rank()).backward()
+        submitted.append(sum(slot.submitted for slot in optimizer._slots))
+        optimizer.step()
+        if step == 1:
+            convert(model)
+    assert submitted[:2] == [6, 6] and submitted[3] == 6
+    optimizer.close()
+
+
+def test_a_model_of_another_dtype_needs_a_new_optimizer(job):
+    model = model_of()
+    optimizer = wrapped(model)
+    loss_of(model, 0, job.rank()).backward()
+    optimizer.step()
+    model.to(torch.bfloat16)
+    optimizer.zero_grad(True)
+    with pytest.raises(job.StateError, match=r"'2.bias' is now torch.bfloat16 of .*; it was torch.float32 of"):
+        loss_of(model, 1, job.rank()).backward()
+        optimizer.step()  # torch 1 forgets hooks of what is converted
+    optimizer.close()
+    optimizer = wrapped(model)
+    optimizer.zero_grad(True)
+    loss_of(model, 1, job.rank()).backward()
+    optimizer.step()
+    assert all(p.grad.dtype == torch.bfloat16 for p in model.parameters())
+    optimizer.close()
+
+
+def test_a_model_on_a_gpu_of_another_dtype_needs_a_new_optimizer(job, monkeypatch):
+    monkeypatch.setattr(distributed, "_travels_in_batches", lambda device: True)
+    model = model_of()
+    optimizer = wrapped(model)
+    model.to(torch.bfloat16)
+    with pytest.raises(job.StateError, match="'2.bias' is now torch.bfloat16"):
+        loss_of(model, 1, job.rank()).backward()
+        optimizer.step()
+    optimizer.close()
+
+
+def test_a_parameter_of_another_shape_needs_a_new_optimizer(job):
+    parameter = torch.nn.Parameter(torch.zeros(WIDTH))
+    optimizer = distributed.DistributedOptimizer(torch.optim.SGD([parameter], lr=1.0))
+    parameter.data = torch.zeros(2 * WIDTH)
+    with pytest.raises(job.StateError, match=r"of shape \(96,\) on cpu; it was .* of shape \(48,\)"):
+        optimizer.synchronize()
+    optimizer.close()
+
+
+@pytest.mark.parametrize("bias", [True, False])
+def test_kept_gradients_keep_their_values(job, bias):
+    kept = []
+
+    def keep(model):
+        kept.extend((p.grad, p.grad.clone()) for p in model.parameters())
+        kept.extend((p.grad[:1], p.grad[:1].clone()) for p in model.parameters())
+
+    assert torch.equal(train(job, after_step=keep, bias=bias), train(job, bias=bias))
+    assert len(kept) == STEPS * 2 * (6 if bias else 3)
+    assert all(torch.equal(*pair) for pair in kept)
+
+
+def test_what_moves_between_backward_and_step_in_lent_memory_is_an_error(job):
+    model = model_of()
+    optimizer = wrapped(model)
+    for step in range(2):
+        optimizer.zero_grad(True)
+        loss_of(model, step, job.rank()).backward()
+        optimizer.step()
+    optimizer.zero_grad(True)
+    loss_of(model, 2, job.rank()).backward()
+    lent = [slot for slot in optimizer._slots if slot._elsewhere is not None]
+    assert bool(lent) == (job.size() > 1)
+    for slot in lent:
+        slot.parameter.grad.share_memory_()
+    if lent:
+        with pytest.raises(job.StateError, match=f"'{lent[0].name}' was moved to other memory"):
+            optimizer.step()
+    else:
+        optimizer.step()
+    optimizer.close()
+
+
+@pytest.mark.parametrize("move", [lambda tensor: setattr(tensor, "data", tensor.clone()), torch.Tensor.share_memory_])
+@pytest.mark.parametrize("shared", [True, False])
+def test_a_tensor_of_a_team_that_has_moved_is_an_error(job, move, shared):
+    tensors = [job.alloc(5000, torch.float32) if shared else torch.zeros(5000) for _ in range(2)]
+    team = Team("moved", tensors)
+    team.wait()
+    block = weakref.ref(memory.block_of(tensors[0].data_ptr())) if shared else lambda: None
+    move(tensors[0])
+    with pytest.raises(job.StateError, match="array 0 has other memory"):
+        team.submit(0)
+    team.submit(1)
+    with pytest.raises(job.StateError, match="array 0 has other memory"):
+        team.wait()
+    team.submit_at(0, torch.ones(5000))
+    team.wait()
+    gc.collect()
+    assert (block() is not None) == shared  # the library still writes there
+    team.unregister()
+    del team, tensors
+    gc.collect()
+    assert block() is None
