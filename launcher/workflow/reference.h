@@ -56,7 +56,7 @@ std::vector<Piece> SplitAtReferences(std::string_view text, std::vector<BadRefer
 /// The same for a text that was checked before.
 std::vector<Piece> SplitAtReferences(std::string_view text);
 
-/// How the references of a workflow are told from those to the environment.
+/// How the references of a workflow differ from those to the environment.
 extern const KeptReferences kWorkflowReferences;
 
 /// The text is one reference and nothing else.

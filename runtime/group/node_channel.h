@@ -71,7 +71,7 @@ class NodeChannel {
   /// Up to so many bytes that pays: it saves a wait. Where ranks share cores, a wait is long.
   std::size_t small_bytes() const { return topology_.crowded ? kSmall : 2048; }
 
-  /// What the other ranks are told of a location: nothing of one that is too large for the word that they read.
+  /// What the other ranks see of a location: nothing of one that is too large for the word that they read.
   static SharedLocation Published(SharedLocation where);
   /// Waits until all ranks are here, with the same `call`. `where`: this rank's data.
   /// Errors: RuntimeError(MISMATCH) on all ranks; STALLED.
