@@ -22,7 +22,7 @@ bool IsNow(const char* target) {
 
 }  // namespace
 
-extern "C" int rename(const char* from, const char* to) noexcept {
+extern "C" __attribute__((visibility("default"))) int rename(const char* from, const char* to) noexcept {
   if (IsNow(to)) {
     errno = ENOSPC;
     return -1;
