@@ -108,7 +108,7 @@ int RunCommandLine(int argc, char** argv) {
   } catch (const CLI::Success& success) {  // --help, --version
     return app.exit(success);
   } catch (const CLI::ParseError& error) {
-    MakeConsoleOutput(ModeAskedFor(argc, argv))->Fail(UsageError(app, error));
+    MakeConsoleOutput(ModeAskedFor(argc, argv))->Fail(UsageError(app, error, {argv + std::min(argc, 1), argv + argc}));
     return static_cast<int>(ErrorKind::kUsage);
   }
   if (app.count("--on") == 0) return PerformHere(arguments);

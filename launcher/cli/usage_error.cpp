@@ -6,6 +6,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 
+#include "core/lines.h"
 #include "core/nearest_word.h"
 #include "launcher/cli/arguments.h"
 
@@ -51,41 +52,76 @@ std::string Unexpected(const CLI::App& command, const std::vector<std::string>& 
   return fmt::format("unexpected argument '{}'", fmt::join(words, " "));
 }
 
-/// The option with whose name, after `before`, the parser's words begin.
-const CLI::Option* OptionIn(const CLI::App& command, const CLI::ParseError& error, const std::string& before,
-                            const std::string& after) {
-  const std::string_view words = error.what();
-  const auto options = OptionsOf(command);
-  const auto found = std::ranges::find_if(
-      options, [&](const auto* option) { return words.starts_with(before + option->get_name() + after); });
-  return found == options.end() ? nullptr : *found;
-}
-
 std::string NameOf(const CLI::Option& option) {
   return option.nonpositional() ? option.get_name() : fmt::format("argument '{}'", option.get_name());
 }
 
-std::string WrongCount(const CLI::Option& option) {
-  const auto most = option.get_items_expected_max();
-  const auto given = option.results().size();
-  if (given <= static_cast<std::size_t>(most)) return fmt::format("{} needs a value", NameOf(option));
-  return fmt::format("{} takes {} value{}, but {} are given", NameOf(option), most, most == 1 ? "" : "s at most",
-                     given);
+bool IsFlag(const CLI::Option& option) { return option.get_items_expected_max() == 0; }
+
+/// CLI11's errors do not say which option they mean: the first of these that fits the error is named. `word` is what
+/// the command line has of it, "--limit=3", and `next` what follows; empty at the end.
+using Complaint = std::string (*)(const CLI::Option& option, const std::string& word, const std::string& next);
+
+std::string FirstComplaint(const CLI::App& command, const std::vector<std::string>& words, Complaint complaint) {
+  const auto options = OptionsOf(command);
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    const auto name = words[i].substr(0, words[i].find('='));
+    const auto found = std::ranges::find_if(
+        options, [&](const auto* option) { return option->nonpositional() && option->check_name(name); });
+    if (found == options.end()) continue;
+    auto text = complaint(**found, words[i], i + 1 < words.size() ? words[i + 1] : "");
+    if (!text.empty()) return text;
+  }
+  return {};
 }
 
-std::string WrongType(const CLI::Option& option) {
-  if (option.get_items_expected_max() == 0) return fmt::format("{} takes no value", NameOf(option));
-  const auto kind = option.get_type_name().starts_with("FLOAT") ? "a number" : "a whole number";
-  return fmt::format("{}: '{}' is not {}, or too large", NameOf(option), fmt::join(option.results(), " "), kind);
+std::string TooMany(const CLI::App& command) {
+  for (const auto* option : OptionsOf(command)) {
+    const auto most = option->get_items_expected_max();
+    const auto given = option->results().size();
+    if (IsFlag(*option) || given <= static_cast<std::size_t>(most)) continue;
+    return fmt::format("{} takes {} value{}, but {} are given", NameOf(*option), most, most == 1 ? "" : "s at most",
+                       given);
+  }
+  return {};
 }
 
-std::string TextOf(const CLI::App& app, const CLI::App& command, const CLI::ParseError& error) {
+std::string LacksValue(const CLI::Option& option, const std::string& word, const std::string& next) {
+  const auto equals = word.find('=');
+  const bool has_one = equals == std::string::npos ? !next.empty() && !IsOption(next) : equals + 1 < word.size();
+  return has_one || IsFlag(option) ? "" : fmt::format("{} needs a value", NameOf(option));
+}
+
+std::string HasWrongValue(const CLI::Option& option, const std::string& word, const std::string&) {
+  if (IsFlag(option)) return word.find('=') == std::string::npos ? "" : NameOf(option) + " takes no value";
+  const auto type = option.get_type_name();  // as CLI11 names them: "INT:INT in [1 - 64]", "UINT", "FLOAT", "TEXT"
+  const bool any_number = type.starts_with("FLOAT");
+  if (!any_number && !type.starts_with("INT") && !type.starts_with("UINT")) return {};
+  double number = 0;
+  std::int64_t whole = 0;
+  for (const auto& value : option.results()) {
+    if (any_number ? ParseNumber(value, number) : ParseNumber(value, whole)) continue;
+    return fmt::format("{}: '{}' is not {}, or too large", NameOf(option), value,
+                       any_number ? "a number" : "a whole number");
+  }
+  return {};
+}
+
+/// Empty: neither kind of error, or no option is found for it.
+std::string AboutAnOption(const CLI::App& command, const CLI::ParseError& error,
+                          const std::vector<std::string>& words) {
   if (dynamic_cast<const CLI::ArgumentMismatch*>(&error) != nullptr) {
-    if (const auto* option = OptionIn(command, error, "", ": ")) return WrongCount(*option);
+    const auto text = TooMany(command);
+    return text.empty() ? FirstComplaint(command, words, LacksValue) : text;
   }
-  if (dynamic_cast<const CLI::ConversionError*>(&error) != nullptr) {
-    if (const auto* option = OptionIn(command, error, "Could not convert: ", " = ")) return WrongType(*option);
-  }
+  const bool conversion = dynamic_cast<const CLI::ConversionError*>(&error) != nullptr;
+  return conversion ? FirstComplaint(command, words, HasWrongValue) : "";
+}
+
+std::string TextOf(const CLI::App& app, const CLI::App& command, const CLI::ParseError& error,
+                   const std::vector<std::string>& words) {
+  const auto text = AboutAnOption(command, error, words);
+  if (!text.empty()) return text;
   if (command.get_require_subcommand_min() > 0) return NoCommand(command, app.remaining(true));
   if (dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr) return Unexpected(command, app.remaining(true));
   return error.what();
@@ -93,14 +129,14 @@ std::string TextOf(const CLI::App& app, const CLI::App& command, const CLI::Pars
 
 }  // namespace
 
-Error UsageError(const CLI::App& app, const CLI::ParseError& error) {
+Error UsageError(const CLI::App& app, const CLI::ParseError& error, const std::vector<std::string>& words) {
   std::string path = app.get_name();
   const auto* command = &app;
   while (!command->get_subcommands().empty()) {
     command = command->get_subcommands().front();
     path += " " + command->get_name();
   }
-  return {ErrorKind::kUsage, TextOf(app, *command, error), path + " --help"};
+  return {ErrorKind::kUsage, TextOf(app, *command, error, words), path + " --help"};
 }
 
 }  // namespace slipway::launcher

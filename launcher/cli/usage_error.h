@@ -1,6 +1,9 @@
 /// The words for command lines that the parser refuses. CLI11's own name its types, and no next step.
 #pragma once
 
+#include <string>
+#include <vector>
+
 #include "core/error.h"
 
 namespace CLI {
@@ -10,7 +13,7 @@ class ParseError;
 
 namespace slipway::launcher {
 
-/// `app` has parsed up to `error`.
-Error UsageError(const CLI::App& app, const CLI::ParseError& error);
+/// `app` has parsed `words`, the command line, up to `error`.
+Error UsageError(const CLI::App& app, const CLI::ParseError& error, const std::vector<std::string>& words);
 
 }  // namespace slipway::launcher
