@@ -50,7 +50,7 @@ class Work(TorchWork):
         self._lock = threading.Lock()
         self._error = self._source = self._promise = self._future = None
         self._asked = False
-        self.asked_by = None  # the callbacks that asked for it; None: the program
+        self.asked_by = None  # of an OperationQueue; None: it is in none
         _keep(self)
 
     def finish(self, error=None, source=None):
@@ -74,7 +74,7 @@ class Work(TorchWork):
     def wait(self, timeout=None):
         seconds = _seconds(timeout) or self._limit
         callbacks = getattr(_thread, "callbacks", None)
-        if callbacks is not None and callbacks is not self.asked_by and not self._done.is_set():
+        if callbacks is not None and self.asked_by is callbacks.queue.program and not self._done.is_set():
             callbacks.queue.let_others_go_first(callbacks)
         if not self._done.wait(seconds):
             raise StalledError(f"{self.what} was not done after {seconds:.1f} s; see what the other rank does, or "
@@ -148,7 +148,8 @@ class OperationQueue:
 
     def __init__(self, name):
         self._name = name
-        self._callers = [_Callers(self)]  # the program, then running callbacks, of which the last go first
+        self.program = _Callers(self)
+        self._callers = [self.program]  # and behind it running callbacks, of which the last go first
         self._change = threading.Condition()
         self._busy = False  # an operation is being carried out
         self._idle = 0  # threads that wait for one
@@ -156,9 +157,8 @@ class OperationQueue:
     def ask(self, work, carry_out):
         callbacks = getattr(_thread, "callbacks", None)
         with self._change:
-            caller = callbacks if callbacks in self._callers else self._callers[0]
-            work.asked_by = callbacks
-            caller.asked.append((work, carry_out))
+            work.asked_by = callbacks if callbacks in self._callers else self.program
+            work.asked_by.asked.append((work, carry_out))
             self._wake()
         return work
 
