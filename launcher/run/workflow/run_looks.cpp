@@ -1,7 +1,6 @@
 #include "launcher/run/workflow/run_looks.h"
 
-#include <algorithm>
-
+#include "core/documents.h"
 #include "core/error.h"
 #include "launcher/run/workflow/step_journal.h"
 #include "launcher/run/workflow/step_observation.h"
@@ -39,12 +38,7 @@ std::vector<fs::path> FilesOfWorkflowRun(const RunFolder& folder) {
   const auto& run = folder.path();
   std::vector<fs::path> files{run / "state.json", PauseNoteOf(run), JournalOfRun(run), run / "workflow.json"};
   if (!HasStepJobs(folder)) return files;
-  std::error_code error;
-  fs::directory_iterator entry(run / "steps", error);
-  for (const fs::directory_iterator end; !error && entry != end; entry.increment(error)) {
-    files.push_back(JournalOfStep(run, entry->path().filename().string()));
-  }
-  std::ranges::sort(files);
+  for (const auto& step : EntriesOf(run / "steps")) files.push_back(JournalOfStep(run, step.filename().string()));
   return files;
 }
 

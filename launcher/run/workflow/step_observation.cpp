@@ -353,30 +353,42 @@ ObservedSteps ObserveSteps(const RunFolder& folder, const SlurmView& view) {
   return observer.Take();
 }
 
-RunState SeeWorkflow(const RunFolder& folder) {
+namespace {
+
+/// The state of a run, and how its steps have ended where that is not recorded yet.
+struct Look {
+  RunState state;
+  std::optional<ObservedSteps> end = {};
+};
+
+Look LookAt(const RunFolder& folder, const SlurmView& view) {
   auto state = folder.ReadState();
-  if (!HasStepJobs(folder) || HasEnded(state.phase)) return state;
-  const auto observed = ObserveSteps(folder);
-  if (!AllOver(observed)) return WithSteps(std::move(state), folder, observed);
-  EnterEnd(state, folder, observed);
+  if (!HasStepJobs(folder) || HasEnded(state.phase)) return {std::move(state)};
+  auto observed = ObserveSteps(folder, view);
+  if (!AllOver(observed)) return {WithSteps(std::move(state), folder, observed)};
+  return {std::move(state), std::move(observed)};
+}
+
+}  // namespace
+
+RunState SeeWorkflow(const RunFolder& folder) {
+  auto [state, end] = LookAt(folder, {});
+  if (end) EnterEnd(state, folder, *end);
   return state;
 }
 
 RunState ObserveWorkflow(const RunFolder& folder) { return ObserveWorkflowIn({}, folder); }
 
 RunState ObserveWorkflowIn(const SlurmView& view, const RunFolder& folder) {
-  auto state = folder.ReadState();
-  if (!HasStepJobs(folder) || HasEnded(state.phase)) return state;
-  const auto observe = [&](const RunFolder& run) { return ObserveSteps(run, view); };
-  const auto observed = observe(folder);
-  if (!AllOver(observed)) return WithSteps(std::move(state), folder, observed);
+  auto [state, end] = LookAt(folder, view);
+  if (!end) return state;
   try {
-    const auto look = RecordEnd(folder, observe);
+    const auto look = RecordEnd(folder, [&](const RunFolder& run) { return ObserveSteps(run, view); });
     SendNewsFromHere(folder, look.news);
     return look.state;
   } catch (const SystemError& error) {
     log::Info("{}", error.message());  // a reader who may not write: the owner's next look records it
-    EnterEnd(state, folder, observed);
+    EnterEnd(state, folder, *end);
     return state;
   }
 }
