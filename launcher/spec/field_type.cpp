@@ -72,7 +72,7 @@ Type OneOf(std::vector<Type> alternatives) {
   return result;
 }
 
-Type Section(Presence presence) {
+Type Section(SectionPresence presence) {
   Type result = Of(TypeKind::kSection);
   result.presence = presence;
   return result;

@@ -32,7 +32,7 @@ enum class TypeKind {
   kSection     ///< a map of fields
 };
 
-enum class Presence {
+enum class SectionPresence {
   kAlways,   ///< if left out, it holds its defaults
   kOptional  ///< if left out, it is null
 };
@@ -49,7 +49,7 @@ struct Type {
   bool open = false;
   std::vector<KnownWord> words;
   std::vector<Type> of;
-  Presence presence = Presence::kAlways;
+  SectionPresence presence = SectionPresence::kAlways;
 };
 
 namespace type {
@@ -74,7 +74,7 @@ Type WordsFor(std::vector<KnownWord> first = {}) {
 Type ListOf(Type element);
 Type MapOf(Type element);
 Type OneOf(std::vector<Type> alternatives);
-Type Section(Presence presence = Presence::kAlways);
+Type Section(SectionPresence presence = SectionPresence::kAlways);
 
 }  // namespace type
 

@@ -209,7 +209,7 @@ class Loader {
     if (node == nullptr) return false;
     const auto* field = node->field;
     if (field == nullptr) return true;
-    return field->type.kind == TypeKind::kSection && field->type.presence != Presence::kOptional;
+    return field->type.kind == TypeKind::kSection && field->type.presence != SectionPresence::kOptional;
   }
 
   static void AddRemarks(SpecDocument& document) {

@@ -149,7 +149,7 @@ class FieldReader {
     if (empty && field.need == Need::kRequired) return Missing(field, entry, path, section);
     if (entry == nullptr) return Default(node, path, section);
     if (IsSection(node)) {
-      if (empty && field.type.presence == Presence::kOptional) return Default(node, path, section);
+      if (empty && field.type.presence == SectionPresence::kOptional) return Default(node, path, section);
       Note(path, entry->key_place);
       return ReadSection(node, &entry->value, path, entry->key_place);
     }
@@ -197,7 +197,7 @@ class FieldReader {
       draft_.origins[path] = kDefaultOrigin;
       return DefaultValue(*node.field);
     }
-    if (node.field->type.presence == Presence::kAlways) return ReadSection(node, nullptr, path, section);
+    if (node.field->type.presence == SectionPresence::kAlways) return ReadSection(node, nullptr, path, section);
     draft_.origins[path] = kDefaultOrigin;
     return nullptr;
   }
@@ -246,7 +246,7 @@ class FieldReader {
 
 void Merge(const FieldNode& fields, YamlNode& base, YamlNode overlay) {
   const bool is_section = IsSection(fields);
-  const bool removable = fields.field != nullptr && fields.field->type.presence == Presence::kOptional;
+  const bool removable = fields.field != nullptr && fields.field->type.presence == SectionPresence::kOptional;
   if (is_section && !removable && overlay.kind == Kind::kNull && base.kind != Kind::kNull) return;
   const bool by_key = is_section || (fields.field->type.kind == TypeKind::kMap && !overlay.entries.empty());
   if (!by_key || base.kind != Kind::kMap || overlay.kind != Kind::kMap || base.entries.empty()) {

@@ -88,8 +88,8 @@ void ReadValue(const JsonPlace& place, OneOrMore<Value>& form) {
 /// {"url": "https://..."} or {"env": "NAME"}.
 inline void ReadValue(const JsonPlace& place, SecretUrl& secret) {
   FieldReader read(place);
-  read("url", secret.url, slipway::Presence::kOptional);
-  read("env", secret.variable, slipway::Presence::kOptional);
+  read("url", secret.url, Presence::kOptional);
+  read("env", secret.variable, Presence::kOptional);
 }
 
 /// Values by name.

@@ -16,7 +16,7 @@ const DocumentName kResolvedSpec{"the resolved spec", ErrorKind::kInternal};
 
 using namespace type;
 using enum TypeKind;
-using enum Presence;
+using enum SectionPresence;
 
 Type TierOrTiers() { return OneOf({Of(kTier), ListOf(Of(kTier))}); }
 Type PathOrPaths() { return OneOf({Of(kPath), ListOf(Of(kPath))}); }

@@ -20,7 +20,7 @@ auto ReadAs(const JsonPlace& place, const char* what, Read&& read) try {
 
 using namespace type;
 using enum TypeKind;
-using enum Presence;
+using enum SectionPresence;
 
 /// Of each objective; `example` is a metric.
 void VisitAnyObjective(SpecVisitor& visit, ensemble::Objective& objective, const char* example) {

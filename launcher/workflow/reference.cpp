@@ -8,6 +8,7 @@
 
 #include "core/lines.h"
 #include "core/nearest_word.h"
+#include "launcher/spec/environment_references.h"
 
 namespace slipway::launcher {
 namespace {

@@ -7,9 +7,9 @@
 #include <variant>
 #include <vector>
 
-#include "launcher/spec/environment_references.h"
-
 namespace slipway::launcher {
+
+struct KeptReferences;
 
 /// What a reference begins with.
 enum class ReferenceTo {

@@ -110,7 +110,7 @@ void Visit(Visitor& visit, Struct& workflow) {
   visit("directory", workflow.directory);
   visit("steps", workflow.steps);
   visit("order", workflow.order);
-  visit("notify", workflow.notify, slipway::Presence::kOptional);
+  visit("notify", workflow.notify, Presence::kOptional);
 }
 
 StoredWork Stored(const Work& work) {

@@ -48,9 +48,9 @@ void Visit(Visitor& visit, Struct& result) {
   visit("run", result.run);
   visit("started", result.started);
   visit("seconds", result.cost.seconds);
-  visit("cpus", result.cost.cpus, slipway::Presence::kOptional);
-  visit("gpus", result.cost.gpus, slipway::Presence::kOptional);
-  visit("nodes", result.cost.nodes, slipway::Presence::kOptional);
+  visit("cpus", result.cost.cpus, Presence::kOptional);
+  visit("gpus", result.cost.gpus, Presence::kOptional);
+  visit("nodes", result.cost.nodes, Presence::kOptional);
   visit("parts", result.parts);
   visit("outputs", result.outputs);
   visit("values", result.values);

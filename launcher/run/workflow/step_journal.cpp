@@ -20,13 +20,13 @@ template <class Visitor, MaybeConst<StepRecord> Struct>
 void Visit(Visitor& visit, Struct& record) {
   visit("state", record.state);
   visit("attempt", record.attempt);
-  visit("result", record.result, slipway::Presence::kOptional);
-  visit("reason", record.reason, slipway::Presence::kOptional);
-  visit("seconds", record.seconds, slipway::Presence::kOptional);
-  visit("process", record.process, slipway::Presence::kOptional);
-  visit("job", record.job, slipway::Presence::kOptional);
-  visit("task", record.task, slipway::Presence::kOptional);
-  visit("host", record.host, slipway::Presence::kOptional);
+  visit("result", record.result, Presence::kOptional);
+  visit("reason", record.reason, Presence::kOptional);
+  visit("seconds", record.seconds, Presence::kOptional);
+  visit("process", record.process, Presence::kOptional);
+  visit("job", record.job, Presence::kOptional);
+  visit("task", record.task, Presence::kOptional);
+  visit("host", record.host, Presence::kOptional);
 }
 
 namespace {
