@@ -248,14 +248,15 @@ int ValidateWorkflow(const SpecSelection& selection, Session& session) {
 }
 
 int ShowWorkflow(const RunFolder& folder, Session& session) {
-  const auto state = ObserveWorkflow(folder);
-  PrintWorkflow(folder, state, session.output);
-  return OutcomeExitCode(state.phase);
+  const auto look = LookAtWorkflow(folder);
+  PrintWorkflow(folder, look, session.output);
+  return OutcomeExitCode(look.state.phase);
 }
 
 int ExplainWorkflow(const RunFolder& folder, Session& session) {
-  const auto state = ObserveWorkflow(folder);
-  const auto document = WorkflowDocument(folder, state);
+  const auto look = LookAtWorkflow(folder);
+  const auto& state = look.state;
+  const auto document = WorkflowDocument(folder, look);
   std::string text = fmt::format("{}  {}", folder.id(), PhaseName(state.phase));
   if (!state.reason.empty()) text += "\n  " + state.reason;
   for (const auto& step : document["steps"]) {
