@@ -2,8 +2,23 @@
 
 #include <fmt/format.h>
 
+#include <string_view>
+
 namespace slipway::launcher {
 namespace {
+
+enum class VariableUse {
+  kCommands,      ///< read by `slipway`
+  kProgram,       ///< set for the ranks of a training program
+  kNotification,  ///< set for the command of a notification
+  kLibraries      ///< read by libslipway, the batch reader and their helpers, in a run or outside of one
+};
+
+struct EnvironmentVariable {
+  std::string_view name;  ///< <NAME> stands for the upper-case name of a dataset
+  VariableUse use;
+  std::string_view meaning;
+};
 
 using enum VariableUse;
 
@@ -87,8 +102,6 @@ std::string SectionOf(VariableUse use, std::string_view heading) {
 }
 
 }  // namespace
-
-std::span<const EnvironmentVariable> EnvironmentVariables() { return kVariables; }
 
 std::string EnvironmentPage() {
   return std::string(kIntroduction) + SectionOf(kCommands, "Read by slipway") +
