@@ -15,7 +15,8 @@ _registered = {}
 
 
 class Team:
-    """Arrays that are exchanged together. `arrays`: a dict by name, pairs, or a list; they are changed in place.
+    """Arrays that are exchanged together. `arrays`: a dict by name, pairs, or a list; they are changed in place. The last
+    ones are exchanged first: list them in the order of the forward pass.
 
     All lie in CPU memory, or all on one GPU. Of a GPU, an array is submitted as this thread's current stream of torch
     or CuPy makes it (the default stream for other arrays), and the current stream of wait() goes on with the result.

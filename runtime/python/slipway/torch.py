@@ -64,7 +64,8 @@ def _is_stale(hook, parameter):
 
 
 def _named_trained(optimizer, named_parameters):
-    """Name and parameter of everything the optimizer trains, in the order in which backward is likely to come to it."""
+    """Name and parameter of everything the optimizer trains, in its order: a team exchanges the last ones first, and
+    backward is likely to come to these first."""
     trained = [p for group in optimizer.param_groups for p in group["params"] if p.requires_grad]
     if named_parameters is None:
         names = {id(p): f"parameter {index}" for index, p in enumerate(trained)}
@@ -77,7 +78,7 @@ def _named_trained(optimizer, named_parameters):
     if unnamed:
         raise ArgumentError(f"named_parameters has no name for {len(unnamed)} of the optimizer's parameters, the first "
                             f"of shape {tuple(unnamed[0].shape)}; hand over the names of all, or None")
-    return [(names[id(p)], p) for p in reversed(trained)]
+    return [(names[id(p)], p) for p in trained]
 
 
 def _travels_in_batches(device):
@@ -185,7 +186,7 @@ class DistributedOptimizer(torch.optim.Optimizer):
         After a NotFiniteError the step is dropped on all ranks; call zero_grad() and go on.
         """
         self._end_lending()
-        for index, slot in enumerate(self._slots):
+        for index, slot in reversed(list(enumerate(self._slots))):
             self._submit_fresh()
             if not slot.submitted:
                 self._hook_again(index, slot)
@@ -258,7 +259,7 @@ class DistributedOptimizer(torch.optim.Optimizer):
             set_to_none = _clears_by_default(self._optimizer)
         if set_to_none or self._flat.device.type == "cpu":
             # What is freed last, torch takes first: the next gradients lie as these do.
-            for slot in reversed(self._slots):
+            for slot in self._slots:
                 slot.clear(set_to_none)
             return
         self._flat.zero_()

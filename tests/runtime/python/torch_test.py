@@ -84,7 +84,7 @@ def test_gradients_lie_in_the_shared_block_one_after_the_other(job):
         loss_of(model, mine(job, batch_of(0))).backward()
         optimizer.step()
         at = optimizer._flat.data_ptr()
-        for parameter in reversed(list(model.parameters())):
+        for parameter in model.parameters():
             assert parameter.grad.data_ptr() == at
             at += -(-parameter.numel() * 4 // 64) * 64
     optimizer.close()
