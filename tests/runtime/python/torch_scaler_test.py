@@ -223,12 +223,3 @@ def test_its_state_is_that_of_torch(job):
     assert [each.tolist() for each in losses] == [[8.0], [8.0, 8.0]]
     assert GradScaler().scale(torch.ones((), dtype=torch.float16)) == 2.0**16
     training.close()
-
-
-def test_a_fused_optimizer_gets_its_gradients_unscaled_by_the_scaler_of_torch(job):
-    """torch asks for this attribute, and would then leave unscaling to an optimizer that does not hear of the scale."""
-    optimizer = sgd(model_of())
-    optimizer._step_supports_amp_scaling = True
-    wrapped = distributed.DistributedOptimizer(optimizer)
-    assert not wrapped._step_supports_amp_scaling
-    wrapped.close()

@@ -162,6 +162,7 @@ def test_gradients_of_a_gpu_are_handed_over_together(job, in_batches, clear):
     for step in range(STEPS):
         optimizer.zero_grad(clear)
         loss_of(model, mine(job, batch_of(step))).backward()
+        assert in_batches == (step + 1) * [4]  # when backward has made the last one
         optimizer.step()
     assert in_batches == STEPS * [4]
     assert torch.allclose(weights(model), train_alone(), atol=1e-5)

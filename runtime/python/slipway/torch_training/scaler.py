@@ -41,6 +41,46 @@ def _unscale(gradients, scale):
     return 1 - torch.stack([each.to(largest[0].device) for each in largest]).isfinite().all().float().view(1)
 
 
+def _synchronize(optimizer):
+    """Exchanges the gradients of a DistributedOptimizer, unless that was done. Collective."""
+    settings = optimizer.exchange_settings()
+    if settings.get("mode") == "delayed":
+        raise NotSupportedError("GradScaler: gradients of mode 'delayed' were made with an earlier scale; use mode 'sync', or "
+                                "bfloat16 without a scaler")
+    if settings.get("clip_norm"):
+        raise NotSupportedError("GradScaler: clip_norm clips scaled gradients; clip by torch.nn.utils.clip_grad_norm_ between "
+                                "unscale_() and step()")
+    try:
+        if not optimizer.exchanged:
+            optimizer.synchronize()
+    except NotFiniteError:  # on all ranks
+        return _Verdict.OVERFLOW
+    return _Verdict.FINITE if optimizer.delivered else _Verdict.UNDELIVERED
+
+
+def unscale_for_torch(optimizer, scaler):
+    """For torch's own GradScaler, which hands itself to step() of a DistributedOptimizer: exchanges, then unscales.
+
+    Returns whether the step is to be taken, the same on all ranks. Collective.
+    Errors: StateError: unscale_() was called before the exchange. NotSupportedError: mode "delayed", clip_norm, accumulate.
+    """
+    state = scaler._per_optimizer_states[id(optimizer)]
+    unscaled = state["stage"].name == "UNSCALED"  # torch's OptState has READY, UNSCALED and STEPPED
+    too_early = unscaled and not optimizer.exchanged
+    verdict = _synchronize(optimizer)
+    if too_early:
+        raise StateError("GradScaler.unscale_ of torch was called while gradients were exchanged: call "
+                         "optimizer.synchronize() first, or use slipway.torch.GradScaler")
+    if verdict is _Verdict.UNDELIVERED:
+        raise NotSupportedError("torch's GradScaler would change the scale while gradients accumulate; use "
+                                "slipway.torch.GradScaler")
+    if verdict is _Verdict.OVERFLOW:
+        state["found_inf_per_device"] = {"exchange": torch.ones(())}
+    elif not unscaled:
+        scaler.unscale_(optimizer)
+    return not any(found.item() for found in state["found_inf_per_device"].values())
+
+
 class GradScaler:
     """Scales losses, and gradients back, so that small gradients in float16 are not lost.
 
@@ -83,28 +123,13 @@ class GradScaler:
         if id(optimizer) in self._verdicts:
             raise StateError("GradScaler.unscale_ or step was called before for this optimizer; call update() after step()")
         synchronized = hasattr(optimizer, "exchange_settings")
-        verdict = self._synchronize(optimizer) if synchronized else _Verdict.FINITE
+        verdict = _synchronize(optimizer) if synchronized else _Verdict.FINITE
         if verdict is _Verdict.FINITE:
             found = _unscale(_gradients_of(optimizer), self._scale)
             if not synchronized:
                 Ranks(self._group).allreduce(found, "max")
             verdict = _Verdict.OVERFLOW if found.item() else _Verdict.FINITE
         self._verdicts[id(optimizer)] = verdict
-
-    def _synchronize(self, optimizer):
-        settings = optimizer.exchange_settings()
-        if settings.get("mode") == "delayed":
-            raise NotSupportedError("GradScaler: gradients of mode 'delayed' were made with an earlier scale; use mode 'sync', "
-                                    "or bfloat16 without a scaler")
-        if settings.get("clip_norm"):
-            raise NotSupportedError("GradScaler: clip_norm clips scaled gradients; clip by torch.nn.utils.clip_grad_norm_ "
-                                    "between unscale_() and step()")
-        try:
-            if not optimizer.exchanged:
-                optimizer.synchronize()
-        except NotFiniteError:  # on all ranks
-            return _Verdict.OVERFLOW
-        return _Verdict.FINITE if optimizer.delivered else _Verdict.UNDELIVERED
 
     def step(self, optimizer, *arguments):
         """unscale_(), unless it was called, and the step of the optimizer, unless a gradient is not finite. Collective."""
