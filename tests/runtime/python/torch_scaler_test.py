@@ -7,6 +7,7 @@ import torch
 
 import slipway.torch as distributed
 from slipway.torch import GradScaler
+from slipway.torch_training.scaler import _unscale
 
 ddp = torch.nn.parallel.DistributedDataParallel
 
@@ -120,6 +121,18 @@ def test_a_scale_that_is_too_large_is_found_by_halving_it(job, way):
     assert 2.0**113 < scaler.get_scale() < 2.0**127 and not torch.equal(weights(training.model), before)
     assert weights(training.model).isfinite().all()
     training.close()
+
+
+@pytest.mark.parametrize("bad", [None, torch.float32, torch.float64, torch.bfloat16])
+@pytest.mark.parametrize("scale", [4.0, 0.25])
+def test_gradients_of_each_dtype_are_divided_and_tested(bad, scale):
+    dtypes = (torch.float32, torch.float64, torch.bfloat16)
+    gradients = [torch.full((count,), 2.0, dtype=dtype) for dtype in dtypes for count in (0, 1, 5)]
+    for gradient in gradients:
+        if gradient.dtype == bad and len(gradient) == 5:
+            gradient[3] = math.inf
+    assert _unscale(gradients, scale).tolist() == [0.0 if bad is None else 1.0]
+    assert all(each[:1].tolist() == len(each[:1]) * [2.0 / scale] for each in gradients)
 
 
 def test_the_values_of_sparse_gradients_are_unscaled(job):

@@ -1,6 +1,7 @@
 """Loss scaling for training in float16: the calls of torch.cuda.amp.GradScaler, on all devices, and of one mind."""
 
 import enum
+import functools
 import itertools
 
 import torch
@@ -28,17 +29,51 @@ def _gradients_of(optimizer):
         yield parameter.grad._values() if parameter.grad.is_sparse else parameter.grad
 
 
+@functools.cache
+def _has_kernel(device_type, dtype):
+    """Whether torch divides and tests many gradients by one kernel there: on CPUs since 2.3."""
+    if dtype not in (torch.float32, torch.float64):
+        return False
+    try:
+        found = torch.zeros(1, device=device_type)
+        torch._amp_foreach_non_finite_check_and_unscale_([found.to(dtype)], found, found)
+    except (AttributeError, RuntimeError):
+        return False
+    return True
+
+
+def _unscale_each(gradients, factor):
+    """Returns 1 when some value is not finite, else 0, as a tensor."""
+    largest = []
+    for gradient in gradients:
+        gradient.mul_(factor)
+        largest.append(torch.linalg.vector_norm(gradient, float("inf")).float())
+    return 1 - torch.stack(largest).isfinite().all().float().view(1)
+
+
+def _unscale_together(gradients, factor):
+    """The same, of one device and dtype."""
+    device = gradients[0].device
+    found = torch.zeros(1, device=device)
+    torch._amp_foreach_non_finite_check_and_unscale_(gradients, found, torch.full((1,), factor, device=device))
+    return found
+
+
 @torch.no_grad()
 def _unscale(gradients, scale):
     """Divides, in place; returns 1 when some value is not finite, else 0, as a tensor."""
-    largest = []
+    kinds = {}
     for gradient in gradients:
         if gradient.numel():
-            gradient.mul_(1.0 / scale)
-            largest.append(torch.linalg.vector_norm(gradient, float("inf")).float())
-    if not largest:
+            kinds.setdefault((gradient.device, gradient.dtype), []).append(gradient)
+    found = []
+    for (device, dtype), some in kinds.items():
+        # The kernel tests what it divides: with a scale below 1 only the quotient may be infinite.
+        together = scale >= 1 and _has_kernel(device.type, dtype)
+        found.append((_unscale_together if together else _unscale_each)(some, 1.0 / scale))
+    if not found:
         return torch.zeros(1)
-    return 1 - torch.stack([each.to(largest[0].device) for each in largest]).isfinite().all().float().view(1)
+    return torch.stack([each.to(found[0].device) for each in found]).max().view(1)
 
 
 def _synchronize(optimizer):
