@@ -214,8 +214,9 @@ SLIPWAY_API int slipway_barrier(int group);
  * Defines a team: a named set of tensors that are exchanged together (usually the gradients of one model), with its own
  * queue: two teams may be in flight in different orders on different ranks, but teams that NCCL exchanges go one after
  * the other, in the same order on all ranks. Names, dtypes and shapes are compared across ranks; a difference is
- * SLIPWAY_ERROR_MISMATCH naming tensor and rank. `total_steps` (0: unknown) is what schedules in per cent refer to.
- * Settings come from `gradients` of the configuration. Collective.
+ * SLIPWAY_ERROR_MISMATCH naming tensor and rank. List the tensors in the order of the forward pass: the last ones are
+ * exchanged first, while a backward pass computes the others. `total_steps` (0: unknown) is what schedules in per cent
+ * refer to. Settings come from `gradients` of the configuration. Collective.
  */
 SLIPWAY_API int slipway_register(const char* team, const slipway_tensor* tensors, int count, int64_t total_steps);
 /**

@@ -101,12 +101,14 @@ std::unique_ptr<GroupAllreduce> DeviceAllreduces::MakeByGpus(const DevicePlace& 
 }
 
 /// A group is used by one thread at a time.
-DeviceAllreduces::OfGroup& DeviceAllreduces::Known(const DevicePlace& place, Group& group) {
+DeviceAllreduces::OfGroup& DeviceAllreduces::Known(const DevicePlace& place, const Call& call, Group& group) {
   {
     const std::lock_guard lock(mutex_);
     const auto known = groups_.find(&group);
     if (known != groups_.end()) return known->second;
   }
+  // Ranks that bring memory of the CPU are met here, not in the middle of what ranks with GPUs make together.
+  if (group.on_one_node()) group.Meet(call);
   OfGroup fresh{MakeByGpus(place, group), {place}};
   const std::lock_guard lock(mutex_);
   return groups_.emplace(&group, std::move(fresh)).first->second;
@@ -138,7 +140,7 @@ void DeviceAllreduces::Allreduce(const DevicePlace& place, void* data, std::int6
   if (group.alone() || count == 0) return;
   const bool large = count * static_cast<std::int64_t>(SizeOf(reduction.dtype)) > kSmallBytes;
   if (way_ != GpuExchange::kStaged && large && Nccl::Knows(reduction.dtype, reduction.op)) {
-    auto& known = Known(place, group);
+    auto& known = Known(place, {Call::Kind::kAllreduce, reduction, count, 0, kFirstGpu}, group);
     if (known.by_gpus != nullptr && known.by_gpus->Takes(reduction)) {
       const auto number = NumberOf(place, known.places);
       if (number == kFirstGpu)

@@ -38,7 +38,8 @@ class DeviceAllreduces {
   /// Way:    sums and means of floats by NCCL or MPI where that is asked for, or by the GPUs where these reach each
   ///         other (DirectBounce). Else AllreduceThroughCpu(), also on another GPU than that of the first allreduce.
   /// Memory: 32 MiB of the GPU, where it has them; else four parts of 2 MiB, or the whole message.
-  /// Errors: as Allreduce(); DeviceError; MISMATCH on all ranks where only some have changed their GPU.
+  /// Errors: as Allreduce(); DeviceError; MISMATCH on all ranks where only some have changed their GPU, and within a
+  /// node where only some have brought memory of a GPU.
   void Allreduce(const DevicePlace& place, void* data, std::int64_t count, const Reduction& reduction, Group& group,
                  StreamHandle stream);
   /// kStaged: the GPUs never combine themselves; kNccl and kMpi: by these where they can be used. The same on all
@@ -55,7 +56,7 @@ class DeviceAllreduces {
     std::unique_ptr<GroupAllreduce> by_gpus;  ///< null: not possible
     std::vector<DevicePlace> places;          ///< of this rank's memory so far; the first is that of `by_gpus`
   };
-  OfGroup& Known(const DevicePlace& place, Group& group);
+  OfGroup& Known(const DevicePlace& place, const Call& call, Group& group);
   std::unique_ptr<GroupAllreduce> MakeByGpus(const DevicePlace& place, Group& group) const;
 
   Workbenches& benches_;
