@@ -162,13 +162,23 @@ def training(batch):
             "optimizer": step_of(model, optimizer), "exchange": optimizer.synchronize}
 
 
+def require_gpu():
+    """Ends the program where nothing can be measured."""
+    try:
+        import torch
+    except ImportError as error:
+        sys.exit(f"error: {sys.executable} cannot import torch: {error}\n"
+                 f"  next: install PyTorch with CUDA for it: {sys.executable} -m pip install torch")
+    if not torch.cuda.is_available():
+        sys.exit("error: torch sees no GPU\n  next: slipway doctor says what is missing")
+
+
 def run_rank(arguments):
     in_ranks.find_package(__file__)
+    require_gpu()
     import slipway
     import torch
 
-    if not torch.cuda.is_available():
-        sys.exit("error: torch sees no GPU\n  next: slipway doctor says what is missing")
     slipway.init()
     torch.cuda.set_device(slipway.local_rank() % torch.cuda.device_count())
     with socket.socket() as listener:
@@ -183,6 +193,8 @@ def run_rank(arguments):
     if arguments.batch:
         trained = training(arguments.batch)
         steps = in_turns(trained, arguments.rounds) if trained else {}
+        if not trained and slipway.rank() == 0:
+            print("no torchvision: no training step", file=sys.stderr)
     if slipway.rank() == 0:
         show(document(arguments, seconds, steps), arguments.json)
     torch.distributed.destroy_process_group()
@@ -235,4 +247,5 @@ if __name__ == "__main__":
     if in_ranks.under_mpirun():
         run_rank(chosen)
     else:
+        require_gpu()
         in_ranks.start_ranks(__file__, chosen.ranks)

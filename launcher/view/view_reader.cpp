@@ -64,14 +64,22 @@ void TakeTags(const RunFolder& folder, RunView& view) try {
   view.warnings.push_back(error.message());
 }
 
+/// The user's number, or fewer where GPUs limit them.
+std::optional<double> TrialsAtATimeIn(const Json& plan, const Json& ensemble) {
+  std::optional<double> least;
+  for (const auto& number : {ensemble.value("parallel", Json()), plan.value("trials_at_a_time", Json())}) {
+    if (number.is_number()) least = std::min(least.value_or(number.get<double>()), number.get<double>());
+  }
+  return least;
+}
+
 /// How many trials a node has to hold; 1 for a single run.
 double TrialsOfANode(const Json& plan) {
   const auto& ensemble = plan.at("spec").value("ensemble", Json());
   if (!ensemble.is_object() || ensemble.value("placement", "") == "job") return 1;
-  const auto parallel = ensemble.value("parallel", Json());
-  const auto at_a_time = parallel.is_number() ? parallel : plan.value("trials_at_a_time", Json());
-  if (!at_a_time.is_number()) return 1;
-  const double shares = at_a_time.get<double>() * ensemble.value("nodes_per_trial", 1.0);
+  const auto at_a_time = TrialsAtATimeIn(plan, ensemble);
+  if (!at_a_time) return 1;
+  const double shares = *at_a_time * ensemble.value("nodes_per_trial", 1.0);
   return std::max(1.0, std::ceil(shares / plan.at("spec").at("launch").at("nodes").get<double>()));
 }
 
