@@ -68,6 +68,7 @@ def test_it_runs_as_the_page_says(page, folder, tmp_path):
 
 @pytest.mark.parametrize("page, folder, end, later_end, steps_after", [
     ("how-to/checkpoint-and-resume-your-program.md", "stops", "step < 300", "step < 400", [400]),
+    ("how-to/checkpoint-and-resume-your-program.md", "pytorch", "0, 200)", "0, 203)", [200, 201, 202]),
     ("how-to/use-ddp-unchanged.md", "ddp", "0, 200)", "0, 203)", [200, 201, 202])])
 def test_one_that_is_resumed_goes_on_from_its_checkpoint(page, folder, end, later_end, steps_after, tmp_path):
     write(page, folder, tmp_path)
