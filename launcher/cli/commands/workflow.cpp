@@ -239,7 +239,8 @@ int PlanWorkflow(const SpecSelection& selection, const WorkflowOptions& options,
 
 int ValidateWorkflow(const SpecSelection& selection, Session& session) {
   const auto workflow = Load(selection, {}, session);
-  const auto text = fmt::format("{} is a valid workflow: {} steps", selection.spec.string(), workflow.steps.size());
+  const auto text = fmt::format("{}: valid; {} step{}", selection.spec.string(), workflow.steps.size(),
+                                workflow.steps.size() == 1 ? "" : "s");
   session.output.Print(
       {{{"schema", "slipway.workflow.validate/1"}, {"name", workflow.name}, {"count", workflow.steps.size()}},
        text,
