@@ -6,6 +6,7 @@
 #include "runtime/exchange/direct_bounce.h"
 #include "runtime/exchange/library_allreduce.h"
 #include "runtime/exchange/shares.h"
+#include "runtime/exchange/team_errors.h"
 
 namespace slipway::runtime {
 namespace {
@@ -141,9 +142,11 @@ void DeviceAllreduces::Allreduce(const DevicePlace& place, void* data, std::int6
     auto& known = Known(place, group);
     if (known.by_gpus != nullptr && known.by_gpus->Takes(reduction)) {
       const auto number = NumberOf(place, known.places);
-      if (number == kFirstGpu)
-        return known.by_gpus->Allreduce(static_cast<char*>(data), count, reduction, group, stream);
+      if (number == kFirstGpu) {
+        return Parting([&] { known.by_gpus->Allreduce(static_cast<char*>(data), count, reduction, group, stream); });
+      }
       group.Meet({Call::Kind::kAllreduce, reduction, count, 0, number});
+      return Parting([&] { AllreduceThroughCpu(place, data, count, reduction, group, stream, benches_); });
     }
   }
   AllreduceThroughCpu(place, data, count, reduction, group, stream, benches_);
@@ -160,7 +163,7 @@ void AllreduceThroughCpu(const DevicePlace& place, void* data, std::int64_t coun
   Workbenches::Lease bench(benches, place, BytesOfBench(count, reduction, group));
   const InContext here(place);
   const auto part = CountOfParts(count, reduction, group);
-  PartByPart(static_cast<char*>(data), count, reduction, part, group, *bench).CarryOut(stream);
+  Parting([&] { PartByPart(static_cast<char*>(data), count, reduction, part, group, *bench).CarryOut(stream); });
 }
 
 }  // namespace slipway::runtime

@@ -20,7 +20,7 @@ bool SplitsFreely(const Group& group, std::int64_t bytes);
 
 /// Combines `count` elements on a device through the CPU's memory, in place: while one part is combined, the next ones
 /// come and earlier ones go back. Later work of `stream` finds the result. Collective.
-/// Errors: as Allreduce(); DeviceError.
+/// Errors: as Allreduce(); DeviceError before the ranks meet, and PartedError from then on.
 void AllreduceThroughCpu(const DevicePlace& place, void* data, std::int64_t count, const Reduction& reduction,
                          Group& group, StreamHandle stream, Workbenches& benches);
 
@@ -38,7 +38,8 @@ class DeviceAllreduces {
   /// Way:    sums and means of floats by NCCL or MPI where that is asked for, or by the GPUs where these reach each
   ///         other (DirectBounce). Else AllreduceThroughCpu(), also on another GPU than that of the first allreduce.
   /// Memory: 32 MiB of the GPU, where it has them; else four parts of 2 MiB, or the whole message.
-  /// Errors: as Allreduce(); DeviceError; MISMATCH on all ranks where only some have changed their GPU.
+  /// Errors: as Allreduce(); DeviceError before the ranks meet, and PartedError from then on; MISMATCH on all ranks
+  ///         where only some have changed their GPU.
   void Allreduce(const DevicePlace& place, void* data, std::int64_t count, const Reduction& reduction, Group& group,
                  StreamHandle stream);
   /// kStaged: the GPUs never combine themselves; kNccl and kMpi: by these where they can be used. The same on all

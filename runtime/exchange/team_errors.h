@@ -1,4 +1,4 @@
-/// How errors leave the threads of a team.
+/// How errors leave the threads of a team, and operations of all ranks.
 #pragma once
 
 #include <exception>

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "core/json.h"
 #include "tests/runtime/device/gpu_program.h"
@@ -97,6 +98,47 @@ TEST_F(Faults, OneRankFailsAndTheOthersAreToldWhich) {
   }
   EXPECT_EQ(slipway_gradients("net"), SLIPWAY_ERROR_STALLED);
   EXPECT_NE(std::string(slipway_error_message()).find("rank 1"), std::string::npos) << slipway_error_message();
+}
+
+/// Of a single call, without a team. Programs may try it again after an error, as torch's do with smaller batches.
+class FaultsOfAnAllreduce : public Faults {
+ protected:
+  static constexpr std::int64_t kMost = 50'000;  ///< elements: above what the CPU combines in any case
+
+  FaultsOfAnAllreduce() : memory_(kMost * sizeof(float)) {
+    const std::vector<char> zeros(kMost * sizeof(float));
+    memory_.Fill(zeros.data(), nullptr);
+    together_ = false;
+  }
+  int Sum(std::int64_t count) {
+    return slipway_allreduce(memory_.data(), count, SLIPWAY_FLOAT32, SLIPWAY_SUM, SLIPWAY_ALL);
+  }
+  /// Rank 1 fails with this status, and cannot try again: rank 0 is told, and never takes the next sums for these.
+  void ExpectParted(std::int64_t count, slipway_status status) {
+    if (rank_ == 1) {
+      EXPECT_EQ(Sum(count), status) << slipway_error_message();
+      EXPECT_EQ(Sum(count), SLIPWAY_ERROR_STATE) << slipway_error_message();
+      return;
+    }
+    EXPECT_EQ(Sum(count), SLIPWAY_ERROR_STALLED);
+    EXPECT_NE(std::string(slipway_error_message()).find("rank 1"), std::string::npos) << slipway_error_message();
+  }
+
+ private:
+  GpuBuffer memory_;
+};
+
+TEST_F(FaultsOfAnAllreduce, ARankWithoutMemoryBetweenTwoMeetingsPartsTheRanks) {
+  ASSERT_EQ(Sum(40'000), SLIPWAY_OK) << slipway_error_message();
+  if (rank_ == 1) fake_gpu_fail_call("cuMemAlloc_v2", 1, kOutOfMemory);
+  ExpectParted(kMost, SLIPWAY_ERROR_OUT_OF_MEMORY);
+}
+
+TEST_F(FaultsOfAnAllreduce, ACopyThatFailsOnOneRankPartsTheRanks) {
+  constexpr std::int64_t kSmall = 10'000;  // through the CPU
+  ASSERT_EQ(Sum(kSmall), SLIPWAY_OK) << slipway_error_message();
+  if (rank_ == 1) fake_gpu_fail_call("cuMemcpyDtoHAsync_v2", 1, kInvalidValue);
+  ExpectParted(kSmall, SLIPWAY_ERROR_DEVICE);
 }
 
 }  // namespace
