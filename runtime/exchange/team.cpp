@@ -172,6 +172,7 @@ void Team::SubmitFrom(int index, const void* data) {
   }
   RequireInCpuMemory(index, data);
   AwaitProgram(nullptr);
+  AwaitGiven(data);
   const auto& tensor = parts_.tensors[static_cast<std::size_t>(index)];
   if (streams_) {
     StreamingCopy(tensor.data, data, tensor.bytes());
@@ -184,6 +185,7 @@ void Team::SubmitFrom(int index, const void* data) {
 void Team::SubmitAt(int index, void* data) {
   const std::span own(&index, 1);
   AwaitProgram(nullptr);
+  AwaitGiven(data);
   const std::lock_guard lock(mutex_);
   RequireOpen(own);
   RequireInCpuMemory(index, data);

@@ -116,6 +116,14 @@ void Team::AwaitProgram(StreamHandle stream) const {
   }
 }
 
+/// Before the CPU reads `data`, which is no tensor of the team. Without the lock. Of a team on a GPU, all data is
+/// refused later.
+void Team::AwaitGiven(const void* data) const {
+  if (untouched_) return;
+  RequireCpuMemory(data, "the data");
+  Parting([&] { AwaitManaged(data, nullptr); });
+}
+
 void Team::CloseDevices() {
   StopThread();
   combined_ = nullptr;
