@@ -83,7 +83,6 @@ void Team::Build() {
     buckets_.emplace_back(plan, values_, settings, slots_, static_cast<std::uint32_t>(buckets_.size() + 1), *group_);
   }
   LetTensorsMove();
-  if (combined_ != nullptr) combined_->SetBuckets(plans);
   std::size_t bytes = 0;
   for (const auto& tensor : parts_.tensors) bytes += tensor.bytes();
   streams_ = OutgrowsTheCache(bytes);

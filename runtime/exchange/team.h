@@ -139,6 +139,7 @@ class Team {
   void AwaitArrival(std::unique_lock<std::mutex>& lock, Waiter::Manner manner, int looks);
   void AwaitArrivals(std::unique_lock<std::mutex>& lock);
   std::int64_t BucketBytes() const;
+  std::int64_t CombinedBucketBytes() const;
   bool KeepsSums() const;
   bool IsPlain() const;
   bool SplitsTensors() const;

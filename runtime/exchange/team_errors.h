@@ -18,6 +18,9 @@ std::exception_ptr ErrorOf(Action action) {
   }
 }
 
+/// An error of all ranks after which they can do without what it was about: a GPU has no memory left.
+inline bool MeansNoMemory(const RuntimeError& error) { return error.status() == SLIPWAY_ERROR_OUT_OF_MEMORY; }
+
 /// Runs `action`; an error of the device leaves the other ranks in the exchange, so it becomes a PartedError.
 template <class Action>
 void Parting(Action action) {

@@ -53,6 +53,13 @@ TEST_F(NcclJob, AutoDoesWithoutASample) {
       << team.dump();
 }
 
+TEST_F(NcclJob, NoRankFreesASampleThatAnotherHasMapped) {
+  Begin({{"deterministic", false}});
+  if (rank_ == 1) fake_gpu_delay_closes(200);
+  ASSERT_EQ(Register(), SLIPWAY_OK) << slipway_error_message();
+  EXPECT_EQ(Gpu::Violations(), "");
+}
+
 /// While they are in it: they must not go on without the rank.
 TEST_F(NcclJob, AnErrorInASampleIsThatOfTheOthers) {
   together_ = false;

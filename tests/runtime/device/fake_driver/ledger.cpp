@@ -5,7 +5,7 @@ namespace {
 
 constexpr std::array<std::string_view, FAKE_GPU_VIOLATIONS> kKinds = {
     "out of bounds", "race",          "host race",    "freed in use",
-    "no context",    "wrong context", "stale handle", "call in host function"};
+    "no context",    "wrong context", "stale handle", "call in host function", "freed while mapped"};
 
 constexpr std::size_t kMostTrace = 1 << 20;
 
