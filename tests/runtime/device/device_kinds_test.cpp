@@ -297,5 +297,20 @@ TEST_F(Captures, ByAnotherThreadDoNotDisturbAnExchange) {
   }
 }
 
+TEST_F(Captures, ByAnotherThreadDoNotDisturbATeamOrAnAllocation) {
+  GpuBuffer buffer(kKindsCount * sizeof(float));
+  fake_gpu_capture_elsewhere(1);
+  RegisterSums(buffer.data());
+  for (const char* way : {"staged", "auto"}) {
+    const auto settings = std::string(R"({"gpu_exchange": ")") + way + "\"}";
+    EXPECT_EQ(slipway_configure_team("sums", settings.c_str()), SLIPWAY_OK) << slipway_error_message();
+  }
+  EXPECT_EQ(slipway_unregister("sums"), SLIPWAY_OK) << slipway_error_message();
+  void* memory = nullptr;
+  EXPECT_EQ(slipway_alloc_on_device(1 << 20, 0, &memory), SLIPWAY_OK) << slipway_error_message();
+  EXPECT_EQ(slipway_free(memory), SLIPWAY_OK) << slipway_error_message();
+  fake_gpu_capture_elsewhere(0);
+}
+
 }  // namespace
 }  // namespace slipway::test
