@@ -101,25 +101,30 @@ std::unique_ptr<GroupAllreduce> DeviceAllreduces::MakeByGpus(const DevicePlace& 
   return made != nullptr ? std::move(made) : DirectBounce::Make(place, group);
 }
 
+/// With the lock held.
+std::list<DeviceAllreduces::OfGroup>::iterator DeviceAllreduces::Find(const Group& group) {
+  return std::ranges::find(groups_, &group, &OfGroup::group);
+}
+
 /// A group is used by one thread at a time.
 DeviceAllreduces::OfGroup& DeviceAllreduces::Known(const DevicePlace& place, Group& group) {
   {
     const std::lock_guard lock(mutex_);
-    const auto known = groups_.find(&group);
-    if (known != groups_.end()) return known->second;
+    const auto known = Find(group);
+    if (known != groups_.end()) return *known;
   }
-  OfGroup fresh{MakeByGpus(place, group), {place}};
+  OfGroup fresh{&group, MakeByGpus(place, group), {place}};
   const std::lock_guard lock(mutex_);
-  return groups_.emplace(&group, std::move(fresh)).first->second;
+  return groups_.emplace_back(std::move(fresh));
 }
 
 void DeviceAllreduces::Forget(Group& group) {
   std::unique_ptr<GroupAllreduce> made;
   {
     const std::lock_guard lock(mutex_);
-    const auto known = groups_.find(&group);
+    const auto known = Find(group);
     if (known == groups_.end()) return;
-    made = std::move(known->second.by_gpus);
+    made = std::move(known->by_gpus);
     groups_.erase(known);
   }
   if (made == nullptr) return;
@@ -129,7 +134,7 @@ void DeviceAllreduces::Forget(Group& group) {
 
 void DeviceAllreduces::Close() {
   const std::lock_guard lock(mutex_);
-  for (const auto& [group, known] : groups_) {
+  for (const auto& known : groups_) {
     if (known.by_gpus != nullptr) known.by_gpus->Close();
   }
 }

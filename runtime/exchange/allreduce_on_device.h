@@ -2,7 +2,7 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
+#include <list>
 #include <memory>
 #include <mutex>
 #include <vector>
@@ -51,18 +51,19 @@ class DeviceAllreduces {
   void Close();
 
  private:
-  /// Of one group.
   struct OfGroup {
+    const Group* group = nullptr;
     std::unique_ptr<GroupAllreduce> by_gpus;  ///< null: not possible
     std::vector<DevicePlace> places;          ///< of this rank's memory so far; the first is that of `by_gpus`
   };
   OfGroup& Known(const DevicePlace& place, Group& group);
+  std::list<OfGroup>::iterator Find(const Group& group);
   std::unique_ptr<GroupAllreduce> MakeByGpus(const DevicePlace& place, Group& group) const;
 
   Workbenches& benches_;
   GpuExchange way_ = GpuExchange::kAuto;
   std::mutex mutex_;
-  std::map<const Group*, OfGroup> groups_;
+  std::list<OfGroup> groups_;  ///< in the order of their first allreduces, which is that of all ranks
 };
 
 }  // namespace slipway::runtime
