@@ -18,7 +18,8 @@ std::unique_ptr<DirectBounce> DirectBounce::Make(const DevicePlace& place, Group
   OnAllRanks(communicator, [&] { bounce = MakeOwnPart(place, group); });
   if (!OnEveryRank(communicator, bounce != nullptr)) return nullptr;
   try {
-    UnmapOnError(communicator, [&] { bounce->Close(); }, [&] { bounce->Share(group); });
+    UnmapOnError(
+        communicator, [&] { bounce->Close(); }, [&] { bounce->Share(group); });
   } catch (const RuntimeError& error) {
     if (!MeansNoMemory(error)) throw;
     return nullptr;

@@ -45,9 +45,9 @@ bool DirectTensors::TriesSums() {
   void* const own = block->data();
   auto blocks = SharedDeviceMemory::Share(place(), {&own, 1}, group_.communicator());
   bool right = false;
-  UnmapOnError(group_.communicator(), [&] { blocks.reset(); }, [&] {
-    right = blocks != nullptr && PeerSumsAreRight(place(), blocks->Of(0), sums(), group_);
-  });
+  UnmapOnError(
+      group_.communicator(), [&] { blocks.reset(); },
+      [&] { right = blocks != nullptr && PeerSumsAreRight(place(), blocks->Of(0), sums(), group_); });
   blocks.reset();
   group_.communicator().Barrier();  // no rank frees what another one has mapped
   return right;

@@ -55,7 +55,8 @@ std::unique_ptr<CombinedTensors> Make(Way way, const DevicePlace& place, std::sp
     if (made != nullptr) made->SetBuckets(PlanBuckets(made->values(), bucket_bytes));
   };
   if (way == Way::kDirect) {
-    UnmapOnError(group.communicator(), [&] { made.reset(); }, make);
+    UnmapOnError(
+        group.communicator(), [&] { made.reset(); }, make);
   } else {
     make();
   }

@@ -1,10 +1,9 @@
 // The C++ face on a GPU, of a program that begins and ends the job itself.
 
-#include "runtime/slipway.hpp"
-
 #include <utility>
 #include <vector>
 
+#include "runtime/slipway.hpp"
 #include "tests/runtime/device/gpu_program.h"
 
 namespace slipway::test {

@@ -143,9 +143,9 @@ TEST_F(OnDevice, ALongAllreducePinsItsMemoryOnce) {
   for (const bool first : {true, false}) {
     buffer.Fill(own.data(), stream.handle());
     pinned = first ? 0 : fake_gpu_calls("cuMemHostRegister_v2");
-    ASSERT_EQ(slipway_allreduce_on_stream(buffer.data(), kLarge, SLIPWAY_FLOAT32, SLIPWAY_SUM, SLIPWAY_ALL,
-                                          stream.handle()),
-              SLIPWAY_OK)
+    ASSERT_EQ(
+        slipway_allreduce_on_stream(buffer.data(), kLarge, SLIPWAY_FLOAT32, SLIPWAY_SUM, SLIPWAY_ALL, stream.handle()),
+        SLIPWAY_OK)
         << slipway_error_message();
   }
   EXPECT_EQ(fake_gpu_calls("cuMemHostRegister_v2"), pinned);

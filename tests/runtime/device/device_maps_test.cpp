@@ -31,8 +31,8 @@ class MapsOfOthers : public OnDevice {
   }
 
   /// The n-th memory that rank 1 asks for from now on is refused.
-  static void RefuseMemory(int nth, int code = kOutOfMemory) {
-    if (Rank() == 1) fake_gpu_fail_call("cuMemAlloc_v2", static_cast<std::uint64_t>(nth), code);
+  static void RefuseMemory(std::uint64_t nth, int code = kOutOfMemory) {
+    if (Rank() == 1) fake_gpu_fail_call("cuMemAlloc_v2", nth, code);
   }
   /// Plans that were not used up fail nothing later.
   static void EndPlans() { fake_gpu_fail_call("cuMemAlloc_v2", 0, 0); }
@@ -50,13 +50,23 @@ class MapsOfOthers : public OnDevice {
   std::vector<char> sums_;
 };
 
+TEST_F(MapsOfOthers, ATeamWithoutAStreamLeavesNone) {
+  ASSERT_EQ(Register(), SLIPWAY_OK) << slipway_error_message();
+  if (Rank() == 1) fake_gpu_fail_call("cuStreamCreate", 1, kOutOfMemory);
+  const int result = Configure("direct");
+  memory_.reset();  // before the ranks meet again
+  ExpectRefused(result, SLIPWAY_ERROR_OUT_OF_MEMORY, "rank 1: cuStreamCreate failed");
+  Unregister();
+}
+
 /// The block of the trial, the trial's table, the tables of the buckets.
 TEST_F(MapsOfOthers, ARefusedTeamLeavesNone) {
-  for (const int nth : {1, 2, 3}) {
+  for (const unsigned nth : {1, 2, 3}) {
     ASSERT_EQ(Register(), SLIPWAY_OK) << slipway_error_message();
     RefuseMemory(nth);
-    ExpectRefused(Configure("direct"), SLIPWAY_ERROR_OUT_OF_MEMORY, "rank 1: cuMemAlloc failed");
-    memory_.reset();
+    const int result = Configure("direct");
+    memory_.reset();  // before the ranks meet again
+    ExpectRefused(result, SLIPWAY_ERROR_OUT_OF_MEMORY, "rank 1: cuMemAlloc failed");
     EXPECT_EQ(Gpu::Violations(), "") << nth;
     Unregister();
     memory_ = std::make_unique<GpuBuffer>(kCount * sizeof(float));
@@ -90,7 +100,7 @@ TEST_F(MapsOfOthers, AnAllreduceDoesWithoutMemoryForTheTrial) {
 }
 
 TEST_F(MapsOfOthers, ATeamDoesWithoutMemoryForTheTrialAndTheTables) {
-  for (const int nth : {1, 2, 3}) {
+  for (const unsigned nth : {1, 2, 3}) {
     ASSERT_EQ(Register(), SLIPWAY_OK) << slipway_error_message();
     RefuseMemory(nth);
     ASSERT_EQ(Configure("auto"), SLIPWAY_OK) << slipway_error_message();

@@ -71,7 +71,7 @@ Allocation Allocation::Import(const IpcHandle& handle) {
   struct stat status {};
   if (!made.file_ || ::fstat(made.file_.get(), &status) != 0) throw Refusal{kInvalidHandle};
   if (status.st_dev != exported.system_device || status.st_ino != exported.inode) throw Refusal{kInvalidHandle};
-  if (::flock(made.file_.get(), LOCK_SH | LOCK_NB) != 0) throw Refusal{kUnknown};  // IsMappedElsewhere() sees it
+  if (::flock(made.file_.get(), LOCK_SH) != 0) throw Refusal{kUnknown};  // IsMappedElsewhere() sees it
   made.Map(Reserve(made.bytes_));
   return made;
 }
