@@ -51,10 +51,10 @@ typedef enum slipway_status SLIPWAY_ENUM_BASE {
   SLIPWAY_ERROR_MPI = 3,           /* MPI reported an error; the communicator cannot be used again */
   SLIPWAY_ERROR_MISMATCH = 4,      /* ranks disagree (tensor list, sizes, replicas); the message names them */
   SLIPWAY_ERROR_IO = 5,            /* a file of the run folder cannot be read or written */
-  SLIPWAY_ERROR_DEVICE_MEMORY = 6, /* GPU memory where it cannot be: parameter servers, lists of several devices */
+  SLIPWAY_ERROR_DEVICE_MEMORY = 6, /* GPU memory where it cannot be: parameter servers, submit_from, several devices */
   SLIPWAY_ERROR_OUT_OF_MEMORY = 7,
   SLIPWAY_ERROR_INTERNAL = 8,
-  SLIPWAY_ERROR_STALLED = 9,    /* a rank is dead, or did not come in time; the message names rank and host */
+  SLIPWAY_ERROR_STALLED = 9,     /* a rank is dead, or did not come in time; the message names rank and host */
   SLIPWAY_ERROR_NOT_FINITE = 10, /* a gradient holds NaN or infinity; the message names tensor and rank */
   SLIPWAY_ERROR_DEVICE = 11      /* the driver of a GPU reported an error; the message has its name */
 } slipway_status;
@@ -252,14 +252,15 @@ SLIPWAY_API int slipway_submit_on_stream(const char* team, int index, void* stre
 SLIPWAY_API int slipway_submit_many_on_stream(const char* team, const int* indices, int count, void* stream);
 /**
  * Copies `data` into the tensor with this index, which lies in CPU memory, and submits it: for frameworks that make
- * gradients in memory of their own. Faster than a copy by the program where the team is larger than the caches. Local.
+ * gradients in memory of their own. Faster than a copy by the program where the team is larger than the caches.
+ * `data` in GPU memory: SLIPWAY_ERROR_DEVICE_MEMORY. In managed memory: waits for the legacy default stream. Local.
  */
 SLIPWAY_API int slipway_submit_from(const char* team, int index, const void* data);
 /**
- * Submits the tensor with this index, which lies in CPU memory, at another place: its values are at `data` in this step,
- * and slipway_wait writes the result there instead. In memory of slipway_alloc nothing is copied, wherever other ranks
- * have it. Elsewhere, all that travels with this tensor is copied. `data` must not be touched until slipway_wait. Since
- * 0.1.0. Local.
+ * Submits the tensor with this index, which lies in CPU memory, at another place: its values are at `data` in this
+ * step, and slipway_wait writes the result there instead. In memory of slipway_alloc nothing is copied, wherever other
+ * ranks have it. Elsewhere, all that travels with this tensor is copied. `data` must not be touched until slipway_wait.
+ * Of memory of GPUs as slipway_submit_from. Since 0.1.0. Local.
  */
 SLIPWAY_API int slipway_submit_at(const char* team, int index, void* data);
 /** Submits what was not, and returns when the team's tensors hold the result of this step. Collective. */

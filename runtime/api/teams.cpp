@@ -48,6 +48,7 @@ int slipway_register(const char* team, const slipway_tensor* tensors, int count,
   return Guard(__func__, [&] {
     auto& current = WholeJob();
     const Operation operation(current.watch(), Activity::kRegister);
+    const BesideCaptures beside(Driver::Loaded());
     auto& communicator = current.communicator();
     OnAllRanks(communicator, [&] {
       RequireArgument(team != nullptr && *team != '\0', "the team has no name");
@@ -73,6 +74,7 @@ int slipway_configure_team(const char* team, const char* settings) {
   return Guard(__func__, [&] {
     auto& current = WholeJob();
     const Operation operation(current.watch(), Activity::kRegister);
+    const BesideCaptures beside(Driver::Loaded());
     TeamSettings changed;
     slipway::Json json;
     OnAllRanks(current.communicator(), [&] {
@@ -91,6 +93,7 @@ int slipway_unregister(const char* team) {
   return Guard(__func__, [&] {
     auto& current = WholeJob();
     const Operation operation(current.watch(), Activity::kRegister);
+    const BesideCaptures beside(Driver::Loaded());
     OnAllRanks(current.communicator(), [&] {
       RequireArgument(team != nullptr, "the team has no name");
       if (current.TeamOf(team).InFlight()) {

@@ -125,6 +125,7 @@ const Driver* Driver::Loaded() {
   const auto loaded = LibrariesLoaded();
   if (loaded == looked_at.load()) return nullptr;
   const std::lock_guard lock(mutex);
+  if (const auto* known = found.load()) return known;  // another thread has found it meanwhile, and may use it
   const auto* driver = Find();
   found = driver;
   looked_at = loaded;

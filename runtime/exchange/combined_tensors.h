@@ -28,6 +28,7 @@ class CombinedTensors : public DeviceTensors {
   void Release(StreamHandle) override {}
 
   /// Once, before the first Combine(). The same on all ranks. Collective.
+  /// Errors: RuntimeError on all ranks, as of a GPU that has no memory left.
   virtual void SetBuckets(std::span<const BucketPlan> plans) = 0;
   /// Combines a bucket whose values have arrived, over all ranks, and waits for it. Collective.
   /// Errors: DeviceError, RuntimeError(DEVICE), and those of the group.

@@ -5,6 +5,7 @@
 
 #include "runtime/exchange/peer_sums.h"
 #include "runtime/exchange/shares.h"
+#include "runtime/exchange/team_errors.h"
 #include "runtime/group/agreement.h"
 
 namespace slipway::runtime {
@@ -16,12 +17,14 @@ std::unique_ptr<DirectBounce> DirectBounce::Make(const DevicePlace& place, Group
   std::unique_ptr<DirectBounce> bounce;
   OnAllRanks(communicator, [&] { bounce = MakeOwnPart(place, group); });
   if (!OnEveryRank(communicator, bounce != nullptr)) return nullptr;
-  void* const own = bounce->block_.data();
-  bounce->blocks_ = SharedDeviceMemory::Share(place, {&own, 1}, communicator);
-  const bool right =
-      bounce->blocks_ != nullptr && PeerSumsAreRight(place, bounce->blocks_->Of(0), bounce->stream_, group);
-  if (right) return bounce;
-  bounce->Close();
+  try {
+    UnmapOnError(
+        communicator, [&] { bounce->Close(); }, [&] { bounce->Share(group); });
+  } catch (const RuntimeError& error) {
+    if (!MeansNoMemory(error)) throw;
+    return nullptr;
+  }
+  if (bounce->blocks_ != nullptr) return bounce;
   communicator.Barrier();  // no rank frees what another one has mapped
   return nullptr;
 }
@@ -31,6 +34,13 @@ std::unique_ptr<DirectBounce> DirectBounce::MakeOwnPart(const DevicePlace& place
   return std::unique_ptr<DirectBounce>(new DirectBounce(place, group));
 } catch (const DeviceError&) {
   return nullptr;
+}
+
+/// Leaves no blocks where the GPUs do not reach each other rightly.
+void DirectBounce::Share(Group& group) {
+  void* const own = block_.data();
+  blocks_ = SharedDeviceMemory::Share(place_, {&own, 1}, group.communicator());
+  if (blocks_ != nullptr && !PeerSumsAreRight(place_, blocks_->Of(0), stream_, group)) blocks_.reset();
 }
 
 DirectBounce::DirectBounce(const DevicePlace& place, Group& group)

@@ -39,6 +39,7 @@ class DirectBounce : public GroupAllreduce {
   };
   static std::unique_ptr<DirectBounce> MakeOwnPart(const DevicePlace& place, Group& group);
   DirectBounce(const DevicePlace& place, Group& group);
+  void Share(Group& group);
   void CombinePart(char* data, const Call& call, Group& group);
   void CopyToBlock(const char* data, const Call& call);
   Spread Meet(char* data, const Call& call, Group& group);

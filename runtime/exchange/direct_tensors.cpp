@@ -21,12 +21,21 @@ std::unique_ptr<DirectTensors> DirectTensors::Make(const DevicePlace& place, std
                                                    slipway_op op, Group& group) {
   const bool floats = std::ranges::all_of(tensors, [](const auto& tensor) { return SumKernel::Knows(tensor.dtype); });
   if (!floats || !group.on_one_node() || (op != SLIPWAY_SUM && op != SLIPWAY_MEAN)) return nullptr;
+  auto made = MakeUntried(place, tensors, op, group);
+  if (made != nullptr && made->TriesSums()) return made;
+  made.reset();
+  group.communicator().Barrier();  // the program may free what another rank had mapped
+  return nullptr;
+}
+
+std::unique_ptr<DirectTensors> DirectTensors::MakeUntried(const DevicePlace& place, std::span<const TensorInfo> tensors,
+                                                          slipway_op op, Group& group) {
   auto memory = SharedDeviceMemory::Share(place, RangesOf(tensors), group.communicator());
   if (!OnEveryRank(group.communicator(), memory != nullptr && SumKernel::Of(place) != nullptr)) return nullptr;
   std::unique_ptr<DirectTensors> made;
   OnAllRanks(group.communicator(),
              [&] { made.reset(new DirectTensors(place, tensors, op, std::move(memory), group)); });
-  return made->TriesSums() ? std::move(made) : nullptr;
+  return made;
 }
 
 /// In memory of its own: that of the tensors may be in use.
@@ -35,7 +44,10 @@ bool DirectTensors::TriesSums() {
   OnAllRanks(group_.communicator(), [&] { block = std::make_unique<DeviceBlock>(place(), kPeerTrialBytes); });
   void* const own = block->data();
   auto blocks = SharedDeviceMemory::Share(place(), {&own, 1}, group_.communicator());
-  const bool right = blocks != nullptr && PeerSumsAreRight(place(), blocks->Of(0), sums(), group_);
+  bool right = false;
+  UnmapOnError(
+      group_.communicator(), [&] { blocks.reset(); },
+      [&] { right = blocks != nullptr && PeerSumsAreRight(place(), blocks->Of(0), sums(), group_); });
   blocks.reset();
   group_.communicator().Barrier();  // no rank frees what another one has mapped
   return right;

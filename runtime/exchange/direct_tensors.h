@@ -17,7 +17,8 @@ namespace slipway::runtime {
 class DirectTensors : public CombinedTensors {
  public:
   /// Null on all ranks where this cannot be done: other operations than sum and mean, ranks on several nodes, a tensor
-  /// that is not of floats, what SharedDeviceMemory lists, or wrong sums (PeerSumsAreRight()). Collective.
+  /// that is not of floats, what SharedDeviceMemory lists, or wrong sums (PeerSumsAreRight()). No rank has a tensor
+  /// mapped then. Collective. Errors: RuntimeError on all ranks when a GPU fails, or has no memory left.
   static std::unique_ptr<DirectTensors> Make(const DevicePlace& place, std::span<const TensorInfo> tensors,
                                              slipway_op op, Group& group);
 
@@ -30,6 +31,8 @@ class DirectTensors : public CombinedTensors {
   bool HasBitsOfCpu() const override { return true; }
 
  private:
+  static std::unique_ptr<DirectTensors> MakeUntried(const DevicePlace& place, std::span<const TensorInfo> tensors,
+                                                    slipway_op op, Group& group);
   bool TriesSums();
   std::vector<SumPart> PartsOf(const BucketPlan& plan) const;
 

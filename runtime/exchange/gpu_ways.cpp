@@ -7,6 +7,7 @@
 #include <chrono>
 #include <functional>
 #include <optional>
+#include <utility>
 
 #include "runtime/exchange/allreduce_on_device.h"
 #include "runtime/exchange/direct_tensors.h"
@@ -25,9 +26,8 @@ constexpr int kRounds = 5;
 
 using Way = CombineWay;
 
-/// Null: not by GPUs, or this cannot be. Collective. Errors: those of NCCL's and MPI's ways.
-std::unique_ptr<CombinedTensors> Make(Way way, const DevicePlace& place, std::span<const TensorInfo> tensors,
-                                      slipway_op op, Group& group) {
+std::unique_ptr<CombinedTensors> MakeWithoutBuckets(Way way, const DevicePlace& place,
+                                                    std::span<const TensorInfo> tensors, slipway_op op, Group& group) {
   switch (way) {
     case Way::kStaged: return nullptr;
     case Way::kDirect: return DirectTensors::Make(place, tensors, op, group);
@@ -35,6 +35,46 @@ std::unique_ptr<CombinedTensors> Make(Way way, const DevicePlace& place, std::sp
     case Way::kNcclInNodes: return NodeNcclTensors::Make(place, tensors, op, group);
     case Way::kMpi: return MpiTensors::Make(place, tensors, op, group);
   }
+  return nullptr;
+}
+
+/// The program may free the tensors then. Collective.
+void End(std::unique_ptr<CombinedTensors> combined, Group& group) {
+  const bool mapped = combined != nullptr && combined->MapsMemory();
+  combined.reset();
+  if (mapped) group.communicator().Barrier();
+}
+
+/// Null: not by GPUs, or this cannot be. Collective. Errors: those of NCCL's and MPI's ways; of a GPU that has no
+/// memory left, or fails.
+std::unique_ptr<CombinedTensors> Make(Way way, const DevicePlace& place, std::span<const TensorInfo> tensors,
+                                      slipway_op op, std::int64_t bucket_bytes, Group& group) {
+  std::unique_ptr<CombinedTensors> made;
+  const auto make = [&] {
+    made = MakeWithoutBuckets(way, place, tensors, op, group);
+    if (made != nullptr) made->SetBuckets(PlanBuckets(made->values(), bucket_bytes));
+  };
+  if (way == Way::kDirect) {
+    UnmapOnError(
+        group.communicator(), [&] { made.reset(); }, make);
+  } else {
+    make();
+  }
+  return made;
+}
+
+/// The same of the team's tensors.
+std::unique_ptr<CombinedTensors> Make(Way way, const GpuTask& task, Group& group) {
+  return Make(way, task.place, task.tensors, task.settings.op, task.bucket_bytes, group);
+}
+
+/// Null also where a GPU has no memory left for it.
+std::unique_ptr<CombinedTensors> MakeIfItFits(Way way, const GpuTask& task, Group& group) try {
+  return Make(way, task, group);
+} catch (const PartedError&) {
+  throw;
+} catch (const RuntimeError& error) {
+  if (!MeansNoMemory(error)) throw;
   return nullptr;
 }
 
@@ -56,11 +96,11 @@ class Sample {
   /// The median of some rounds, of the slowest rank. Collective. Errors: those of Make(); those of a round: the others
   /// are in it, so PartedError.
   double Milliseconds(Way way) {
-    auto combined = Make(way, task_.place, {&tensor_, 1}, task_.settings.op, group_);
+    auto combined = Make(way, task_.place, {&tensor_, 1}, task_.settings.op, bytes_, group_);
     if (combined == nullptr) return Median([this] { Staged(); });
-    const auto plans = PlanBuckets(combined->values(), bytes_);
-    combined->SetBuckets(plans);
-    return Median([&] { combined->Combine(0, group_); });
+    const auto median = Median([&] { combined->Combine(0, group_); });
+    End(std::move(combined), group_);
+    return median;
   }
 
  private:
@@ -147,7 +187,7 @@ bool MayHaveOtherBits(const GpuTask& task, const Group& group) {
 
 GpuWay Automatic(const GpuTask& task, Group& group) {
   GpuWay chosen;
-  chosen.tensors = Make(Way::kDirect, task.place, task.tensors, task.settings.op, group);
+  chosen.tensors = MakeIfItFits(Way::kDirect, task, group);
   if (!MayHaveOtherBits(task, group)) return chosen;
   const auto usual = chosen.tensors != nullptr ? Way::kDirect : Way::kStaged;
   constexpr std::array kByMpi = {Way::kMpi};
@@ -160,8 +200,10 @@ GpuWay Automatic(const GpuTask& task, Group& group) {
   chosen.without_mpi = task.settings.gpu_mpi_has_worked ? candidates.Try(kByMpi, task, group)
                                                         : "no job with gpu_exchange mpi has ended here yet";
   const auto way = candidates.Fastest();
-  if (way != usual) chosen.tensors = Make(way, task.place, task.tensors, task.settings.op, group);
   chosen.measured = std::move(candidates.times);
+  if (way == usual) return chosen;
+  auto faster = MakeIfItFits(way, task, group);
+  if (faster != nullptr) End(std::exchange(chosen.tensors, std::move(faster)), group);
   return chosen;
 }
 
@@ -178,14 +220,14 @@ GpuWay InItsOwnOrder(std::span<const Way> ways, const char* by, const GpuTask& t
   if (ways.size() > 1) candidates.Measure(ways, task, group);
   const auto way = ways.size() > 1 ? candidates.Fastest() : ways.front();
   GpuWay chosen;
-  chosen.tensors = Make(way, task.place, task.tensors, task.settings.op, group);
+  chosen.tensors = Make(way, task, group);
   chosen.measured = std::move(candidates.times);
   return chosen;
 }
 
 GpuWay Direct(const GpuTask& task, Group& group) {
   GpuWay chosen;
-  if (task.plain) chosen.tensors = Make(Way::kDirect, task.place, task.tensors, task.settings.op, group);
+  if (task.plain) chosen.tensors = Make(Way::kDirect, task, group);
   if (chosen.tensors != nullptr) return chosen;
   throw RuntimeError(
       SLIPWAY_ERROR_ARGUMENT,

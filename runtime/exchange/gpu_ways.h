@@ -1,6 +1,7 @@
 /// Who combines the tensors of a team that lie on GPUs.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <span>
 #include <string>
@@ -18,7 +19,7 @@ struct MeasuredWay {
 };
 
 struct GpuWay {
-  std::unique_ptr<CombinedTensors> tensors;  ///< null: the CPU combines
+  std::unique_ptr<CombinedTensors> tensors;  ///< with their buckets; null: the CPU combines
   std::vector<MeasuredWay> measured;         ///< empty: there was nothing to choose from
   std::string without_nccl;                  ///< why NCCL was no candidate although it may be; empty: it was
   std::string without_mpi;                   ///< the same of MPI on memory of GPUs
@@ -30,6 +31,7 @@ struct GpuTask {
   std::span<const TensorInfo> tensors;
   const TeamSettings& settings;
   bool plain = false;  ///< only the exchange itself has to see the values
+  std::int64_t bucket_bytes = 0;  ///< PlanBuckets() of what GPUs combine
   const std::string& team;
 };
 
@@ -37,7 +39,8 @@ struct GpuTask {
 /// their own: they are candidates only where any bits are good, and MPI only where it has worked before. Of several
 /// candidates, the fastest with a message of the team's size. Collective.
 /// Cost:   with several candidates about a second, and 32 MiB of the GPU, once.
-/// Errors: RuntimeError(ARGUMENT, DEVICE) on all ranks when the settings name a way that cannot be used.
+/// Errors: RuntimeError(ARGUMENT, DEVICE, OUT_OF_MEMORY) on all ranks when the settings name a way that cannot be used.
+///         With `auto`, a GPU without memory is a reason for another way. No rank has a tensor mapped after an error.
 GpuWay ChooseGpuWay(const GpuTask& task, Group& group);
 
 }  // namespace slipway::runtime

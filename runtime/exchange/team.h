@@ -59,11 +59,11 @@ class Team {
   /// Errors: RuntimeError: ARGUMENT; STATE when one was submitted already, or `stream` is captured; none is then.
   /// PartedError(DEVICE).
   void Submit(std::span<const int> indices, StreamHandle stream = nullptr);
-  /// Copies `data` into tensor `index`, which lies in CPU memory, and submits it. Any thread. Errors: those of
-  /// Submit().
+  /// Copies `data` into tensor `index`, which lies in CPU memory, and submits it. Of managed data, waits for the legacy
+  /// default stream. Any thread. Errors: those of Submit(); DEVICE_MEMORY when `data` lies in the memory of a GPU.
   void SubmitFrom(int index, const void* data);
   /// The values of tensor `index`, which lies in CPU memory, are at `data` in this step, and the result is to be
-  /// written there. Any thread. Errors: those of Submit().
+  /// written there. Any thread. Waits, errors: those of SubmitFrom().
   void SubmitAt(int index, void* data);
   /// Submits what was not and completes the step. On a GPU, later work of `stream` finds the result; the calling thread
   /// does not wait for the last copies. Collective. Errors: NOT_FINITE: the step's gradients are dropped; STATE:
@@ -124,6 +124,7 @@ class Team {
   std::vector<int> NotSubmitted() const;
   void RequireInCpuMemory(int index, const void* data) const;
   void AwaitProgram(StreamHandle stream) const;
+  void AwaitGiven(const void* data) const;
   void Place(int index, void* data);
   void LetTensorsMove();
   void Take(std::span<const int> indices, StreamHandle stream);
@@ -138,6 +139,7 @@ class Team {
   void AwaitArrival(std::unique_lock<std::mutex>& lock, Waiter::Manner manner, int looks);
   void AwaitArrivals(std::unique_lock<std::mutex>& lock);
   std::int64_t BucketBytes() const;
+  std::int64_t CombinedBucketBytes() const;
   bool KeepsSums() const;
   bool IsPlain() const;
   bool SplitsTensors() const;

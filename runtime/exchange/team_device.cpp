@@ -65,7 +65,7 @@ void Team::FindValues() {
 }
 
 void Team::MakeDeviceTensors(const DevicePlace& place) {
-  way_ = ChooseGpuWay({place, parts_.tensors, parts_.settings, IsPlain(), parts_.name}, *group_);
+  way_ = ChooseGpuWay({place, parts_.tensors, parts_.settings, IsPlain(), CombinedBucketBytes(), parts_.name}, *group_);
   if (way_.tensors != nullptr) {
     combined_ = way_.tensors.get();
     device_ = std::move(way_.tensors);
@@ -79,9 +79,13 @@ void Team::MakeDeviceTensors(const DevicePlace& place) {
 }
 
 /// The default of exchanges through the CPU is none of those between GPUs.
-std::int64_t Team::BucketBytes() const {
+std::int64_t Team::CombinedBucketBytes() const {
   const auto asked = parts_.settings.bucket_bytes;
-  return combined_ != nullptr && asked == TeamSettings().bucket_bytes ? kCombinedBucketBytes : asked;
+  return asked == TeamSettings().bucket_bytes ? kCombinedBucketBytes : asked;
+}
+
+std::int64_t Team::BucketBytes() const {
+  return combined_ != nullptr ? CombinedBucketBytes() : parts_.settings.bucket_bytes;
 }
 
 Json Team::GpuFacts() const {
@@ -114,6 +118,14 @@ void Team::AwaitProgram(StreamHandle stream) const {
     RequireNotCaptured(place, stream);
     if (!untouched_) Parting([&] { AwaitStream(place, stream); });
   }
+}
+
+/// Before the CPU reads `data`, which is no tensor of the team. Without the lock. Of a team on a GPU, all data is
+/// refused later.
+void Team::AwaitGiven(const void* data) const {
+  if (untouched_) return;
+  RequireCpuMemory(data, "the data");
+  Parting([&] { AwaitManaged(data, nullptr); });
 }
 
 void Team::CloseDevices() {

@@ -132,5 +132,26 @@ TEST_P(ManySmall, AreRefusedTogether) {
   EXPECT_EQ(slipway_unregister("many"), SLIPWAY_OK) << slipway_error_message();
 }
 
+/// On several nodes it is one message. To pin it costs more than to copy it.
+TEST_F(OnDevice, ALongAllreducePinsItsMemoryOnce) {
+  constexpr std::int64_t kLarge = 18'000'000;  // 72 MB
+  const auto set = [](float value) { return std::vector<float>(kLarge, value); };
+  const auto own = set(static_cast<float>(Rank() + 1));
+  GpuBuffer buffer(kLarge * sizeof(float));
+  GpuStream stream;
+  std::uint64_t pinned = 0;
+  for (const bool first : {true, false}) {
+    buffer.Fill(own.data(), stream.handle());
+    pinned = first ? 0 : fake_gpu_calls("cuMemHostRegister_v2");
+    ASSERT_EQ(
+        slipway_allreduce_on_stream(buffer.data(), kLarge, SLIPWAY_FLOAT32, SLIPWAY_SUM, SLIPWAY_ALL, stream.handle()),
+        SLIPWAY_OK)
+        << slipway_error_message();
+  }
+  EXPECT_EQ(fake_gpu_calls("cuMemHostRegister_v2"), pinned);
+  const auto sum = set(static_cast<float>(Ranks() * (Ranks() + 1) / 2));
+  EXPECT_EQ(std::memcmp(buffer.Read(stream.handle()).data(), sum.data(), kLarge * sizeof(float)), 0);
+}
+
 }  // namespace
 }  // namespace slipway::test

@@ -55,7 +55,7 @@ BUGS = [
         "      auto bench = std::move(*fits);\n      free_.erase(fits);\n      return bench;\n",
         "      return std::unique_ptr<Workbench>(fits->get());\n"),
     Bug("bench_is_too_small", BENCH, "bench->place == place && bench->bytes >= bytes", "bench->place == place"),
-    Bug("kernel_on_default_stream", KERNEL, "0, stream.handle(), parameters", "0, nullptr, parameters"),
+    Bug("kernel_on_default_stream", KERNEL, "stream.handle(), parameters", "nullptr, parameters"),
 
     # A team's tensors through the CPU.
     Bug("fetch_ignores_program_stream", IMAGES, "  made_.HoldBack(to_cpu_.handle());\n", ""),

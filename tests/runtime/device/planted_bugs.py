@@ -32,7 +32,7 @@ PROGRAM = "runtime_device_tests"
 MOST_MISSED = 2
 LIMIT_S = 240
 BATCH = 8  # bugs that are compiled together; ranks that wait for each other need the cores for themselves
-VIOLATION = re.compile("(out of bounds|host race|race|freed in use|no context|wrong context|stale handle): (cu|fake_)")
+VIOLATION = re.compile("(out of bounds|host race|race|freed in use|freed while mapped|no context|wrong context|stale handle): (cu|fake_)")
 
 
 @dataclasses.dataclass

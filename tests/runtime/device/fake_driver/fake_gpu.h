@@ -33,6 +33,7 @@
 ///   an event is recorded again before a wait for it        FAKE_GPU_RACE, any order
 ///   pinned memory is given back with copies queued         FAKE_GPU_FREED_IN_USE, any order
 ///   memory comes back to a pool before its work has ended  FAKE_GPU_RACE or FAKE_GPU_HOST_RACE at the next use
+///   memory is freed that another process has mapped        FAKE_GPU_FREED_WHILE_MAPPED; fake_gpu_delay_closes
 ///   a cache knows memory by its address only               the next allocation of that size has this address
 ///   a buffer is read that nothing has written              kFakeGpuFresh is read
 ///   a copy is longer than its buffer                       FAKE_GPU_OUT_OF_BOUNDS and CUDA_ERROR_INVALID_VALUE
@@ -89,7 +90,8 @@ enum fake_gpu_violation {
   FAKE_GPU_WRONG_CONTEXT = 5,          // a stream, event or function of another context
   FAKE_GPU_STALE_HANDLE = 6,           // a handle or an address that was destroyed, freed or never made
   FAKE_GPU_CALL_IN_HOST_FUNCTION = 7,  // a driver call inside of a host function
-  FAKE_GPU_VIOLATIONS = 8,             // the count of kinds
+  FAKE_GPU_FREED_WHILE_MAPPED = 8,     // memory was freed that another process has opened
+  FAKE_GPU_VIOLATIONS = 9,             // the count of kinds
 };
 
 enum fake_gpu_counter {
@@ -143,6 +145,8 @@ void fake_gpu_allocate_in_pools(int on);
 /// While `on`, kernels find other bytes where memory of another process is mapped, and what they write there is lost:
 /// as with an IOMMU that changes the addresses between GPUs.
 void fake_gpu_spoil_peers(int on);
+/// Each cuIpcCloseMemHandle takes so long in addition: another process that does not wait for it is found.
+void fake_gpu_delay_closes(unsigned milliseconds);
 
 /// The n-th call of the entry from now (1: the next one) returns the code and does nothing else. Codes 700 to 719 and
 /// 999 lose the device, as below.
