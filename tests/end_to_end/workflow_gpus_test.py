@@ -5,7 +5,7 @@ import json
 import pytest
 
 from gpus_test import VARIABLES
-from workflow_test import Flow
+from workflow_test import Flow, wait_for
 
 SEARCH = {"objective": {"metric": "objective"}, "trials": 4, "sampler": "random", "space": {"x": {"uniform": [0, 1]}}}
 
@@ -92,3 +92,20 @@ def test_a_run_without_gpus_beside_steps_with_some_is_warned_of(flow):
     flow.environment["CUDA_VISIBLE_DEVICES"] = ""
     flow.slipway("plan", "flow.yaml")
     assert "sees no GPU" not in flow.said
+
+
+def test_steps_are_given_the_gpus_that_other_runs_leave(flow):
+    flow.gpus("0,1")
+    hold = f"{SEE}; while [ ! -e end ]; do sleep 0.02; done"
+    other = GpuFlow(flow.folder)
+    other.environment = flow.environment
+    other.write(json.dumps({"name": "other", "steps": {
+        "step": {"command": ["sh", "-c", hold], "resources": {"gpus": 1}}}}), name="other.yaml")
+    holder = other.start("run", "other.yaml")
+    wait_for((flow.folder / "seen").exists)
+    flow.write_steps(command={"command": ["sh", "-c", SEE], "resources": {"gpus": 1}},
+                     run={**flow.step_of(SEE), "after": ["command"]})
+    flow.slipway("run", "flow.yaml")
+    (flow.folder / "end").touch()
+    assert holder.wait(timeout=60) == 0
+    assert flow.seen() == ["0", "1", "1"]
