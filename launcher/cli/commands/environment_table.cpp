@@ -31,6 +31,7 @@ constexpr EnvironmentVariable kVariables[] = {
     {"SLIPWAY_TIER_BURST", kCommands, "directory of the tier `burst`"},
     {"SLIPWAY_LOG", kCommands, "log on standard error: `debug`, `info`, `warn`, `error`; default off"},
     {"SLIPWAY_PROGRAM", kCommands, "the `slipway` program that `slipway.Study` and `slipway.launch` start"},
+    {"SLIPWAY_GPU_LOCKS", kCommands, "folder where runs lock their GPUs; default a private one in `/tmp`"},
     {"NO_COLOR", kCommands, "when set: no colours"},
     {"XDG_CONFIG_HOME", kCommands, "`slipway/config.yaml` there holds your settings; default `~/.config`"},
 
