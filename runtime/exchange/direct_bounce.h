@@ -40,7 +40,7 @@ class DirectBounce : public GroupAllreduce {
   static std::unique_ptr<DirectBounce> MakeOwnPart(const DevicePlace& place, Group& group);
   DirectBounce(const DevicePlace& place, Group& group);
   void CombinePart(char* data, const Call& call, Group& group);
-  void CopyToBlock(const char* data, const Call& call);
+  void CopyToBlock(const char* data, const Call& call, Group& group);
   Spread Meet(char* data, const Call& call, Group& group);
   const SumTable& TableOf(const Call& call, std::vector<char*> at);
 

@@ -86,7 +86,7 @@ void DirectTensors::Combine(std::size_t bucket, Group& group) {
     const InContext here(place());
     kernel_.Launch(table, call.reduction.dtype, op_ == SLIPWAY_MEAN ? ranks_ : 1, sums());
     done().Record(sums().handle());
-    AwaitPoint(done());
+    AwaitPoint(done(), group.communicator().waiter());
   }
   group.channel()->Meet(call);  // the sums of all ranks are there
 }

@@ -136,6 +136,7 @@ class Team {
   void OnDevice(const std::function<void()>& action);
   void CountArrived();
   void AwaitArrival(std::unique_lock<std::mutex>& lock, Waiter::Manner manner, int looks);
+  bool StaysAwakeUntilArrival(std::unique_lock<std::mutex>& lock, std::size_t before);
   void AwaitArrivals(std::unique_lock<std::mutex>& lock);
   std::int64_t BucketBytes() const;
   bool KeepsSums() const;

@@ -24,7 +24,7 @@ constexpr auto kSleepBetweenLooks = std::chrono::microseconds(20);
 
 constexpr std::int64_t kLeastPart = 1024;  ///< bytes of a tensor that travel by themselves
 
-/// GPUs meet twice for each bucket, and add it up faster than the link moves it: few large ones.
+/// Ranks meet for each bucket, and GPUs add it up faster than the link moves it: few large ones.
 constexpr std::int64_t kCombinedBucketBytes = 32 << 20;
 
 /// Each device once.
@@ -191,12 +191,23 @@ void Team::AwaitArrival(std::unique_lock<std::mutex>& lock, Waiter::Manner manne
   CountArrived();
   if (failure_ || ready_ != before || !Fetching()) return;
   lock.unlock();
-  if (looks > kLooksAwake || manner == Waiter::Manner::kBackground) {
-    std::this_thread::sleep_for(kSleepBetweenLooks);
-  } else {
+  if (manner == Waiter::Manner::kForeground && looks < kLooksAwake) {
     for (int i = 0; i < kPausesBetweenLooks; ++i) Pause();
+  } else if (manner == Waiter::Manner::kBackground || looks > kLooksAwake || !StaysAwakeUntilArrival(lock, before)) {
+    std::this_thread::sleep_for(kSleepBetweenLooks);
   }
   lock.lock();
+}
+
+/// Without the lock. Whether more than `before` buckets are ready now, or there is nothing to wait for.
+bool Team::StaysAwakeUntilArrival(std::unique_lock<std::mutex>& lock, std::size_t before) {
+  return group_->communicator().waiter().StayAwake([&] {
+    lock.lock();
+    CountArrived();
+    const bool over = failure_ || ready_ != before || !Fetching();
+    lock.unlock();
+    return over;
+  });
 }
 
 void Team::AwaitArrivals(std::unique_lock<std::mutex>& lock) {
