@@ -29,7 +29,8 @@ class CombinedTensors : public DeviceTensors {
 
   /// Once, before the first Combine(). The same on all ranks. Collective.
   virtual void SetBuckets(std::span<const BucketPlan> plans) = 0;
-  /// Combines a bucket whose values have arrived, over all ranks, and waits for it. Collective.
+  /// Combines a bucket whose values have arrived, over all ranks: in each step all of them, from the first on. After the
+  /// last one, all sums are there. Collective.
   /// Errors: DeviceError, RuntimeError(DEVICE), and those of the group.
   virtual void Combine(std::size_t bucket, Group& group) = 0;
   virtual CombineWay way() const = 0;

@@ -82,13 +82,18 @@ void DirectTensors::SetBuckets(std::span<const BucketPlan> plans) {
 void DirectTensors::Combine(std::size_t bucket, Group& group) {
   const auto& [call, table] = buckets_[bucket];
   group.channel()->Meet(call);  // the values of all ranks are there
+  kernel_.Launch(table, call.reduction.dtype, op_ == SLIPWAY_MEAN ? ranks_ : 1, sums());
+  if (bucket + 1 == buckets_.size()) EndStep(call, group);
+}
+
+/// No rank touches its tensors before all buckets are combined, so one meeting closes a step. `last`: its last call.
+void DirectTensors::EndStep(const Call& last, Group& group) {
   {
     const InContext here(place());
-    kernel_.Launch(table, call.reduction.dtype, op_ == SLIPWAY_MEAN ? ranks_ : 1, sums());
     done().Record(sums().handle());
     AwaitPoint(done(), group.communicator().waiter());
   }
-  group.channel()->Meet(call);  // the sums of all ranks are there
+  group.channel()->Meet(last);  // the sums of all ranks are there
 }
 
 }  // namespace slipway::runtime

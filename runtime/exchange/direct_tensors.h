@@ -31,6 +31,7 @@ class DirectTensors : public CombinedTensors {
 
  private:
   bool TriesSums();
+  void EndStep(const Call& last, Group& group);
   std::vector<SumPart> PartsOf(const BucketPlan& plan) const;
 
   struct Bucket {

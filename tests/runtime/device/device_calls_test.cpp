@@ -110,6 +110,13 @@ TEST_P(ManySmall, CostFewCallsWhereTheGpusCombine) {
   EXPECT_EQ(slipway_unregister("many"), SLIPWAY_OK) << slipway_error_message();
 }
 
+/// One meeting of the ranks closes a step, and so one event.
+TEST_P(ManySmall, OfSeveralBucketsCloseAStepTogether) {
+  Register(R"({"gpu_exchange": "direct", "bucket_bytes": 20000})");
+  EXPECT_EQ(Step(true), (Calls{.records = 2, .stream_waits = 0, .to_cpu = 0, .to_gpu = 0, .kernels = 4, .others = 0}));
+  EXPECT_EQ(slipway_unregister("many"), SLIPWAY_OK) << slipway_error_message();
+}
+
 TEST_P(ManySmall, CostFewCallsThroughTheCpu) {
   Register(R"({"gpu_exchange": "staged"})");
   const std::uint64_t copies = GetParam() ? 1 : kTensors;

@@ -84,13 +84,15 @@ BUGS = [
     Bug("direct_sums_before_others_have_values", DIRECT,
         "  group.channel()->Meet(call);  // the values of all ranks are there\n", ""),
     Bug("direct_returns_before_others_have_summed", DIRECT,
-        "  group.channel()->Meet(call);  // the sums of all ranks are there\n", ""),
+        "  group.channel()->Meet(last);  // the sums of all ranks are there\n", ""),
     Bug("direct_ignores_its_kernel", DIRECT, "    AwaitPoint(done(), group.communicator().waiter());\n", ""),
-    Bug("direct_records_before_its_kernel", DIRECT,
-        "    kernel_.Launch(table, call.reduction.dtype, op_ == SLIPWAY_MEAN ? ranks_ : 1, sums());\n"
-        "    done().Record(sums().handle());\n",
-        "    done().Record(sums().handle());\n"
-        "    kernel_.Launch(table, call.reduction.dtype, op_ == SLIPWAY_MEAN ? ranks_ : 1, sums());\n"),
+    Bug("direct_ends_a_step_before_its_last_kernel", DIRECT,
+        "  kernel_.Launch(table, call.reduction.dtype, op_ == SLIPWAY_MEAN ? ranks_ : 1, sums());\n"
+        "  if (bucket + 1 == buckets_.size()) EndStep(call, group);\n",
+        "  if (bucket + 1 == buckets_.size()) EndStep(call, group);\n"
+        "  kernel_.Launch(table, call.reduction.dtype, op_ == SLIPWAY_MEAN ? ranks_ : 1, sums());\n"),
+    Bug("direct_ends_a_step_at_its_first_bucket", DIRECT,
+        "if (bucket + 1 == buckets_.size()) EndStep(call, group);", "if (bucket == 0) EndStep(call, group);"),
     Bug("direct_records_default_stream", DIRECT, "done().Record(sums().handle());", "done().Record(nullptr);"),
     Bug("arrivals_ignore_program_stream", ARRIVALS, "free_.back().Record(stream);", "free_.back().Record(nullptr);"),
     Bug("value_taken_before_it_arrived", ARRIVALS, "    if (!next.made.Reached()) return std::nullopt;\n", ""),
