@@ -9,6 +9,7 @@
 #include "runtime/device/sum_kernel.h"
 #include "runtime/exchange/combined_tensors.h"
 #include "runtime/exchange/shared_device_memory.h"
+#include "runtime/exchange/step_events.h"
 
 namespace slipway::runtime {
 
@@ -18,16 +19,21 @@ class DirectTensors : public CombinedTensors {
  public:
   /// Null on all ranks where this cannot be done: other operations than sum and mean, ranks on several nodes, a tensor
   /// that is not of floats, what SharedDeviceMemory lists, or wrong sums (PeerSumsAreRight()). Collective.
+  /// `waits`: what is asked for; events where all ranks ask for them and can share them.
   static std::unique_ptr<DirectTensors> Make(const DevicePlace& place, std::span<const TensorInfo> tensors,
-                                             slipway_op op, Group& group);
+                                             slipway_op op, Group& group, GpuWaits waits = GpuWaits::kCpu);
 
   ~DirectTensors() override;
   void SetBuckets(std::span<const BucketPlan> plans) override;
   /// Errors: DeviceError, and those of NodeChannel.
+  void Fetch(std::span<const int> tensors, StreamHandle stream) override;
   void Combine(std::size_t bucket, Group& group) override;
+  void Release(StreamHandle stream) override;
+  void AwaitSums() override;
   CombineWay way() const override { return CombineWay::kDirect; }
   bool MapsMemory() const override { return true; }
   bool HasBitsOfCpu() const override { return true; }
+  GpuWaits waits() const override { return events_ != nullptr ? GpuWaits::kEvents : GpuWaits::kCpu; }
 
  private:
   bool TriesSums();
@@ -48,6 +54,9 @@ class DirectTensors : public CombinedTensors {
   const SumKernel& kernel_;
   std::unique_ptr<SharedDeviceMemory> memory_;
   std::vector<Bucket> buckets_;
+  GpuWaits asked_ = GpuWaits::kCpu;     ///< on all ranks
+  std::unique_ptr<StepEvents> events_;  ///< null: the CPUs wait
+  std::vector<int> bucket_of_;          ///< by tensor; -1: empty. With events only
 };
 
 }  // namespace slipway::runtime

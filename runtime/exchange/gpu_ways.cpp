@@ -27,15 +27,19 @@ using Way = CombineWay;
 
 /// Null: not by GPUs, or this cannot be. Collective. Errors: those of NCCL's and MPI's ways.
 std::unique_ptr<CombinedTensors> Make(Way way, const DevicePlace& place, std::span<const TensorInfo> tensors,
-                                      slipway_op op, Group& group) {
+                                      slipway_op op, Group& group, GpuWaits waits) {
   switch (way) {
     case Way::kStaged: return nullptr;
-    case Way::kDirect: return DirectTensors::Make(place, tensors, op, group);
+    case Way::kDirect: return DirectTensors::Make(place, tensors, op, group, waits);
     case Way::kNccl: return NcclTensors::Make(place, tensors, op, group);
     case Way::kNcclInNodes: return NodeNcclTensors::Make(place, tensors, op, group);
     case Way::kMpi: return MpiTensors::Make(place, tensors, op, group);
   }
   return nullptr;
+}
+
+std::unique_ptr<CombinedTensors> Make(Way way, const GpuTask& task, Group& group) {
+  return Make(way, task.place, task.tensors, task.settings.op, group, task.settings.gpu_waits);
 }
 
 /// A message on the GPU that stands for a bucket of the team.
@@ -56,11 +60,14 @@ class Sample {
   /// The median of some rounds, of the slowest rank. Collective. Errors: those of Make(); those of a round: the others
   /// are in it, so PartedError.
   double Milliseconds(Way way) {
-    auto combined = Make(way, task_.place, {&tensor_, 1}, task_.settings.op, group_);
+    auto combined = Make(way, task_.place, {&tensor_, 1}, task_.settings.op, group_, task_.settings.gpu_waits);
     if (combined == nullptr) return Median([this] { Staged(); });
     const auto plans = PlanBuckets(combined->values(), bytes_);
     combined->SetBuckets(plans);
-    return Median([&] { combined->Combine(0, group_); });
+    return Median([&] {
+      combined->Combine(0, group_);
+      combined->AwaitSums();
+    });
   }
 
  private:
@@ -147,7 +154,7 @@ bool MayHaveOtherBits(const GpuTask& task, const Group& group) {
 
 GpuWay Automatic(const GpuTask& task, Group& group) {
   GpuWay chosen;
-  chosen.tensors = Make(Way::kDirect, task.place, task.tensors, task.settings.op, group);
+  chosen.tensors = Make(Way::kDirect, task, group);
   if (!MayHaveOtherBits(task, group)) return chosen;
   const auto usual = chosen.tensors != nullptr ? Way::kDirect : Way::kStaged;
   constexpr std::array kByMpi = {Way::kMpi};
@@ -160,7 +167,7 @@ GpuWay Automatic(const GpuTask& task, Group& group) {
   chosen.without_mpi = task.settings.gpu_mpi_has_worked ? candidates.Try(kByMpi, task, group)
                                                         : "no job with gpu_exchange mpi has ended here yet";
   const auto way = candidates.Fastest();
-  if (way != usual) chosen.tensors = Make(way, task.place, task.tensors, task.settings.op, group);
+  if (way != usual) chosen.tensors = Make(way, task, group);
   chosen.measured = std::move(candidates.times);
   return chosen;
 }
@@ -178,14 +185,14 @@ GpuWay InItsOwnOrder(std::span<const Way> ways, const char* by, const GpuTask& t
   if (ways.size() > 1) candidates.Measure(ways, task, group);
   const auto way = ways.size() > 1 ? candidates.Fastest() : ways.front();
   GpuWay chosen;
-  chosen.tensors = Make(way, task.place, task.tensors, task.settings.op, group);
+  chosen.tensors = Make(way, task, group);
   chosen.measured = std::move(candidates.times);
   return chosen;
 }
 
 GpuWay Direct(const GpuTask& task, Group& group) {
   GpuWay chosen;
-  if (task.plain) chosen.tensors = Make(Way::kDirect, task.place, task.tensors, task.settings.op, group);
+  if (task.plain) chosen.tensors = Make(Way::kDirect, task, group);
   if (chosen.tensors != nullptr) return chosen;
   throw RuntimeError(
       SLIPWAY_ERROR_ARGUMENT,

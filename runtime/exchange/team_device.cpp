@@ -86,6 +86,7 @@ std::int64_t Team::BucketBytes() const {
 
 Json Team::GpuFacts() const {
   Json facts{{"way", Way()}};
+  if (combined_ != nullptr && combined_->way() == CombineWay::kDirect) facts["waits"] = WordOf(combined_->waits());
   for (const auto& [way, milliseconds] : way_.measured) facts["measured_ms"][way] = milliseconds;
   if (!way_.without_nccl.empty()) facts["without_nccl"] = way_.without_nccl;
   if (!way_.without_mpi.empty()) facts["without_mpi"] = way_.without_mpi;
@@ -173,6 +174,17 @@ void Team::Return(bool stored, StreamHandle stream) {
     if (device_ != nullptr) device_->Release(stream);
     untouched_->HoldBack(stream);
   });
+  if (failure_) std::rethrow_exception(failure_);
+}
+
+void Team::AwaitResult() {
+  if (combined_ == nullptr) return;
+  const BesideCaptures beside(places_.front().driver);
+  const std::lock_guard lock(mutex_);
+  if (failure_) std::rethrow_exception(failure_);
+  if (submitted_count_ > 0) return;  // the team's thread may be in the next step
+  group_->communicator().waiter().SetManner(Waiter::Manner::kForeground);
+  OnDevice([this] { combined_->AwaitSums(); });
   if (failure_) std::rethrow_exception(failure_);
 }
 

@@ -160,18 +160,18 @@ class WaitForAGpu : public OnDevice {
   }
 };
 
-constexpr long kFewSleeps = 20;
+constexpr long kFewSleeps = 50;  ///< a thread that sleeps between its looks does so more than a hundred times
 
 TEST_F(WaitForAGpu, StaysAwakeForACopy) {
   if (Ranks() > 1) GTEST_SKIP() << "the team's thread waits, too, and may sleep";
-  fake_gpu_use_bandwidth(0.4);  // 10 ms
+  fake_gpu_use_bandwidth(0.25);  // 16 ms
   EXPECT_LT(SleepsIn(R"({"clip_norm": 1, "bucket_bytes": 1000000000})"), kFewSleeps);
 }
 
 TEST_F(WaitForAGpu, StaysAwakeForSums) {
   if (Ranks() != 2 || std::thread::hardware_concurrency() < 2) GTEST_SKIP() << "in a crowd, threads sleep";
   fake_gpu_use_bandwidth(0);
-  Gpu::DelayKernels(std::chrono::milliseconds(10));
+  Gpu::DelayKernels(std::chrono::milliseconds(16));
   EXPECT_LT(SleepsIn(R"({"gpu_exchange": "direct"})"), kFewSleeps);
 }
 
