@@ -18,17 +18,21 @@ std::vector<void*> RangesOf(std::span<const TensorInfo> tensors) {
 
 }  // namespace
 
-std::unique_ptr<DirectTensors> DirectTensors::Make(const DevicePlace& place, std::span<const TensorInfo> tensors,
-                                                   slipway_op op, Group& group, GpuWaits waits) {
+MadeDirect DirectTensors::Make(const DevicePlace& place, std::span<const TensorInfo> tensors, slipway_op op,
+                               Group& group, GpuWaits waits) {
   const bool floats = std::ranges::all_of(tensors, [](const auto& tensor) { return SumKernel::Knows(tensor.dtype); });
-  if (!floats || !group.on_one_node() || (op != SLIPWAY_SUM && op != SLIPWAY_MEAN)) return nullptr;
+  if (op != SLIPWAY_SUM && op != SLIPWAY_MEAN) return {nullptr, WithoutDirect::kOperation};
+  if (!floats) return {nullptr, WithoutDirect::kDtype};
+  if (!group.on_one_node()) return {nullptr, WithoutDirect::kNodes};
   auto memory = SharedDeviceMemory::Share(place, RangesOf(tensors), group.communicator());
-  if (!OnEveryRank(group.communicator(), memory != nullptr && SumKernel::Of(place) != nullptr)) return nullptr;
+  if (memory == nullptr) return {nullptr, WithoutDirect::kMemory};
+  if (!OnEveryRank(group.communicator(), SumKernel::Of(place) != nullptr)) return {nullptr, WithoutDirect::kKernel};
   std::unique_ptr<DirectTensors> made;
   OnAllRanks(group.communicator(),
              [&] { made.reset(new DirectTensors(place, tensors, op, std::move(memory), group)); });
   if (OnEveryRank(group.communicator(), waits == GpuWaits::kEvents)) made->asked_ = GpuWaits::kEvents;
-  return made->TriesSums() ? std::move(made) : nullptr;
+  if (!made->TriesSums()) return {nullptr, WithoutDirect::kWrongSums};
+  return {std::move(made), std::nullopt};
 }
 
 /// In memory of its own: that of the tensors may be in use.

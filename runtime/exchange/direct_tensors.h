@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -10,18 +11,27 @@
 #include "runtime/exchange/combined_tensors.h"
 #include "runtime/exchange/shared_device_memory.h"
 #include "runtime/exchange/step_events.h"
+#include "runtime/exchange/without_direct.h"
 
 namespace slipway::runtime {
+
+class DirectTensors;
+
+/// Or why there are none, on all ranks.
+struct MadeDirect {
+  std::unique_ptr<DirectTensors> tensors;
+  std::optional<WithoutDirect> without;
+};
 
 /// Each rank's GPU adds up its share of the elements of all ranks, and writes it to all: as much memory traffic as a
 /// copy, and nothing over the link to the CPU.
 class DirectTensors : public CombinedTensors {
  public:
-  /// Null on all ranks where this cannot be done: other operations than sum and mean, ranks on several nodes, a tensor
+  /// None on all ranks where this cannot be done: other operations than sum and mean, ranks on several nodes, a tensor
   /// that is not of floats, what SharedDeviceMemory lists, or wrong sums (PeerSumsAreRight()). Collective.
   /// `waits`: what is asked for; events where all ranks ask for them and can share them.
-  static std::unique_ptr<DirectTensors> Make(const DevicePlace& place, std::span<const TensorInfo> tensors,
-                                             slipway_op op, Group& group, GpuWaits waits = GpuWaits::kCpu);
+  static MadeDirect Make(const DevicePlace& place, std::span<const TensorInfo> tensors, slipway_op op, Group& group,
+                         GpuWaits waits = GpuWaits::kCpu);
 
   ~DirectTensors() override;
   void SetBuckets(std::span<const BucketPlan> plans) override;

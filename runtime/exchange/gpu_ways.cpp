@@ -30,7 +30,7 @@ std::unique_ptr<CombinedTensors> Make(Way way, const DevicePlace& place, std::sp
                                       slipway_op op, Group& group, GpuWaits waits) {
   switch (way) {
     case Way::kStaged: return nullptr;
-    case Way::kDirect: return DirectTensors::Make(place, tensors, op, group, waits);
+    case Way::kDirect: return DirectTensors::Make(place, tensors, op, group, waits).tensors;
     case Way::kNccl: return NcclTensors::Make(place, tensors, op, group);
     case Way::kNcclInNodes: return NodeNcclTensors::Make(place, tensors, op, group);
     case Way::kMpi: return MpiTensors::Make(place, tensors, op, group);
@@ -152,9 +152,18 @@ bool MayHaveOtherBits(const GpuTask& task, const Group& group) {
          });
 }
 
+GpuWay TryDirect(const GpuTask& task, Group& group) {
+  GpuWay tried;
+  tried.without_direct = task.not_plain;
+  if (task.not_plain) return tried;
+  auto made = DirectTensors::Make(task.place, task.tensors, task.settings.op, group, task.settings.gpu_waits);
+  tried.tensors = std::move(made.tensors);
+  tried.without_direct = made.without;
+  return tried;
+}
+
 GpuWay Automatic(const GpuTask& task, Group& group) {
-  GpuWay chosen;
-  chosen.tensors = Make(Way::kDirect, task, group);
+  GpuWay chosen = TryDirect(task, group);
   if (!MayHaveOtherBits(task, group)) return chosen;
   const auto usual = chosen.tensors != nullptr ? Way::kDirect : Way::kStaged;
   constexpr std::array kByMpi = {Way::kMpi};
@@ -174,7 +183,7 @@ GpuWay Automatic(const GpuTask& task, Group& group) {
 
 /// With sums in an order that is not ours: NCCL's or MPI's.
 GpuWay InItsOwnOrder(std::span<const Way> ways, const char* by, const GpuTask& task, Group& group) {
-  if (!task.plain || group.selection().canonical) {
+  if (task.not_plain || group.selection().canonical) {
     throw RuntimeError(SLIPWAY_ERROR_ARGUMENT,
                        fmt::format("team '{}' cannot be exchanged by {}: that is for mode sync without clip_norm, "
                                    "check_finite, compress and accumulate, and not with deterministic: canonical; set "
@@ -191,15 +200,14 @@ GpuWay InItsOwnOrder(std::span<const Way> ways, const char* by, const GpuTask& t
 }
 
 GpuWay Direct(const GpuTask& task, Group& group) {
-  GpuWay chosen;
-  if (task.plain) chosen.tensors = Make(Way::kDirect, task, group);
+  GpuWay chosen = TryDirect(task, group);
   if (chosen.tensors != nullptr) return chosen;
   throw RuntimeError(
       SLIPWAY_ERROR_ARGUMENT,
       fmt::format("team '{}' cannot be exchanged within the memory of GPUs: that is for float tensors, "
                   "op sum or mean, mode sync without clip_norm, check_finite, compress and accumulate, on "
-                  "ranks of one node whose GPUs reach each other; set gpu_exchange to auto",
-                  task.team));
+                  "ranks of one node whose GPUs reach each other, but {}; set gpu_exchange to auto",
+                  task.team, WordsOf(*chosen.without_direct)));
 }
 
 }  // namespace
@@ -212,7 +220,7 @@ GpuWay ChooseGpuWay(const GpuTask& task, Group& group) {
     case GpuExchange::kMpi: return InItsOwnOrder(std::array{Way::kMpi}, "MPI", task, group);
     case GpuExchange::kAuto: break;
   }
-  return task.plain ? Automatic(task, group) : GpuWay{};
+  return task.not_plain ? TryDirect(task, group) : Automatic(task, group);
 }
 
 }  // namespace slipway::runtime

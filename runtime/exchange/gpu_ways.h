@@ -2,12 +2,14 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "runtime/exchange/combined_tensors.h"
 #include "runtime/exchange/settings.h"
+#include "runtime/exchange/without_direct.h"
 
 namespace slipway::runtime {
 
@@ -18,10 +20,11 @@ struct MeasuredWay {
 };
 
 struct GpuWay {
-  std::unique_ptr<CombinedTensors> tensors;  ///< null: the CPU combines
-  std::vector<MeasuredWay> measured;         ///< empty: there was nothing to choose from
-  std::string without_nccl;                  ///< why NCCL was no candidate although it may be; empty: it was
-  std::string without_mpi;                   ///< the same of MPI on memory of GPUs
+  std::unique_ptr<CombinedTensors> tensors;     ///< null: the CPU combines
+  std::vector<MeasuredWay> measured;            ///< empty: there was nothing to choose from
+  std::optional<WithoutDirect> without_direct;  ///< why the GPUs do not combine, where they were to
+  std::string without_nccl;                     ///< why NCCL was no candidate although it may be; empty: it was
+  std::string without_mpi;                      ///< the same of MPI on memory of GPUs
 };
 
 /// What a team asks for.
@@ -29,7 +32,7 @@ struct GpuTask {
   DevicePlace place;
   std::span<const TensorInfo> tensors;
   const TeamSettings& settings;
-  bool plain = false;  ///< only the exchange itself has to see the values
+  std::optional<WithoutDirect> not_plain;  ///< who has to see the values besides the exchange itself
   const std::string& team;
 };
 

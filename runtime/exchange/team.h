@@ -143,7 +143,7 @@ class Team {
   void AwaitArrivals(std::unique_lock<std::mutex>& lock);
   std::int64_t BucketBytes() const;
   bool KeepsSums() const;
-  bool IsPlain() const;
+  std::optional<WithoutDirect> WhyNotPlain() const;
   bool SplitsTensors() const;
   void FindValues();
   void MakeDeviceTensors(const DevicePlace& place);

@@ -49,6 +49,7 @@ void Team::FindValues() {
   combined_ = nullptr;
   device_.reset();
   untouched_.reset();
+  way_ = {};
   values_.clear();
   const auto place = PlaceOf(parts_.tensors);
   OnAllRanks(group_->communicator(), [&] { places_ = place ? std::vector{*place} : ManagedPlacesOf(parts_.tensors); });
@@ -59,13 +60,13 @@ void Team::FindValues() {
   untouched_.emplace(*place);
   // A lone rank's result is what it has. It shows whether NCCL works here, where there is one.
   const bool by_nccl = parts_.settings.gpu_exchange == GpuExchange::kNccl && Nccl::IsThere(*place->driver);
-  if (group_->alone() && IsPlain() && !by_nccl) return;
+  if (group_->alone() && !WhyNotPlain() && !by_nccl) return;
   MakeDeviceTensors(*place);
   values_ = device_->values();
 }
 
 void Team::MakeDeviceTensors(const DevicePlace& place) {
-  way_ = ChooseGpuWay({place, parts_.tensors, parts_.settings, IsPlain(), parts_.name}, *group_);
+  way_ = ChooseGpuWay({place, parts_.tensors, parts_.settings, WhyNotPlain(), parts_.name}, *group_);
   if (way_.tensors != nullptr) {
     combined_ = way_.tensors.get();
     device_ = std::move(way_.tensors);
@@ -88,6 +89,7 @@ Json Team::GpuFacts() const {
   Json facts{{"way", Way()}};
   if (combined_ != nullptr && combined_->way() == CombineWay::kDirect) facts["waits"] = WordOf(combined_->waits());
   for (const auto& [way, milliseconds] : way_.measured) facts["measured_ms"][way] = milliseconds;
+  if (way_.without_direct) facts["without_direct"] = WordsOf(*way_.without_direct);
   if (!way_.without_nccl.empty()) facts["without_nccl"] = way_.without_nccl;
   if (!way_.without_mpi.empty()) facts["without_mpi"] = way_.without_mpi;
   return facts;
@@ -129,10 +131,16 @@ bool Team::KeepsSums() const {
   return settings.clip_norm == 0 && (settings.accumulate == 1 || settings.op != SLIPWAY_MEAN);
 }
 
-/// Whether nobody but the exchange itself has to see the values.
-bool Team::IsPlain() const {
+/// Nothing where nobody but the exchange itself has to see the values.
+std::optional<WithoutDirect> Team::WhyNotPlain() const {
   const auto& settings = parts_.settings;
-  return KeepsSums() && settings.lag == 0 && !settings.check_finite && !settings.wire && !parts_.sums;
+  if (settings.lag > 0) return WithoutDirect::kDelayed;
+  if (settings.clip_norm > 0) return WithoutDirect::kClipNorm;
+  if (settings.check_finite) return WithoutDirect::kCheckFinite;
+  if (settings.wire) return WithoutDirect::kCompress;
+  if (!KeepsSums()) return WithoutDirect::kAccumulate;
+  if (parts_.sums) return WithoutDirect::kCheckSums;
+  return std::nullopt;
 }
 
 /// Whether tensors may be divided: bits and check sums stay what they are.
