@@ -1,5 +1,5 @@
-// GPUs that wait for each other by events: what a job is told of them, and when one of them fails. One test for each
-// process, on two ranks.
+// GPUs of a node that add up: what a job is told of them, and when one fails while they wait for each other by events.
+// One test for each process, on two ranks.
 
 #include <unistd.h>
 
@@ -13,6 +13,36 @@ namespace slipway::test {
 namespace {
 
 using namespace fake_gpu;  // the entries that the program calls
+
+class DirectJob : public GpuJob {
+ protected:
+  DirectJob() { ::setenv("SLIPWAY_NCCL", "/nonexistent/libnccl.so.2", 1); }  // not one of this machine
+  void ExpectStaged(const Json& gradients, const std::string& why) {
+    Begin(gradients);
+    ASSERT_EQ(Register(), SLIPWAY_OK) << slipway_error_message();
+    ASSERT_EQ(slipway_gradients("net"), SLIPWAY_OK) << slipway_error_message();
+    const auto team = ReportAfterEnd();
+    if (rank_ != 0) return;
+    EXPECT_EQ(team["way"], "staged") << team.dump();
+    EXPECT_EQ(team["without_direct"], why) << team.dump();
+  }
+};
+
+TEST_F(DirectJob, TheReportNamesTheSettingThatStagesATeam) { ExpectStaged({{"clip_norm", 1}}, "clip_norm is set"); }
+
+TEST_F(DirectJob, TheReportNamesAGpuThatStagesATeam) {
+  if (RankOfLauncher() == 1) fake_gpu_fail_call("cuModuleLoadData", 1, kNotSupported);
+  ExpectStaged(Json::object(), "a GPU or its driver cannot run the kernel of the sums");
+}
+
+TEST_F(DirectJob, TheReportSaysThatTheCpuWaits) {
+  Begin(Json::object());
+  ASSERT_EQ(Register(), SLIPWAY_OK) << slipway_error_message();
+  const auto team = ReportAfterEnd();
+  if (rank_ != 0) return;
+  EXPECT_EQ(team["waits"], "cpu") << team.dump();
+  EXPECT_FALSE(team.contains("without_direct")) << team.dump();
+}
 
 class EventsJob : public GpuJob {
  protected:
