@@ -267,8 +267,8 @@ SLIPWAY_API int slipway_submit_at(const char* team, int index, void* data);
 SLIPWAY_API int slipway_wait(const char* team);
 /**
  * The same, of tensors in GPU memory: what is submitted now is final when `stream` has done what it was given so far,
- * and later work of `stream` finds the result. The calling thread does not wait for the last copies to the GPU.
- * Collective.
+ * and later work of `stream` finds the result. The calling thread does not wait for the last copies to the GPU, nor,
+ * with SLIPWAY_GPU_WAIT=events, for sums of GPUs. Collective.
  */
 SLIPWAY_API int slipway_wait_on_stream(const char* team, void* stream);
 /**

@@ -237,6 +237,7 @@ int slipway_checkpoint_begin(int64_t step, char* path, size_t capacity) {
   return Guard(__func__, [&] {
     auto& current = WholeJob();
     const Operation operation(current.watch(), Activity::kCheckpoint);
+    current.AwaitResults();
     const auto prepared = current.checkpoints().Begin(step, current.communicator());
     OnAllRanks(current.communicator(), [&] { CopyPath(prepared, path, capacity); });
   });

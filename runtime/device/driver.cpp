@@ -70,6 +70,7 @@ bool Driver::Take(void* library) {
       cuThreadExchangeStreamCaptureMode);
   has_memory_ = TakeMemory(library);
   has_direct_ = !is_hip_ && has_memory_ && TakeDirect(library);
+  has_shared_events_ = has_direct_ && TakeSharedEvents(library);
   return true;
 }
 
@@ -103,6 +104,13 @@ bool Driver::TakeDirect(void* library) {
          Has(library, "cuModuleLoadData", to.cuModuleLoadData) && Has(library, "cuModuleUnload", to.cuModuleUnload) &&
          Has(library, "cuModuleGetFunction", to.cuModuleGetFunction) &&
          Has(library, "cuLaunchKernel", to.cuLaunchKernel);
+}
+
+bool Driver::TakeSharedEvents(void* library) {
+  auto& to = shared_events_;
+  return Has(library, "cuDeviceGetAttribute", to.cuDeviceGetAttribute) &&
+         Has(library, "cuIpcGetEventHandle", to.cuIpcGetEventHandle) &&
+         Has(library, "cuIpcOpenEventHandle", to.cuIpcOpenEventHandle);
 }
 
 /// Of CUDA where the program has loaded both.

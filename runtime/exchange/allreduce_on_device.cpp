@@ -53,7 +53,7 @@ class PartByPart {
     bench_.arrived[Slot(part)].Record(bench_.to_cpu.handle());
   }
   void Combine(std::int64_t part) {
-    AwaitPoint(bench_.arrived[Slot(part)]);
+    AwaitPoint(bench_.arrived[Slot(part)], group_.communicator().waiter());
     const Piece piece{InSlot(part), CountOfPart(part)};
     Allreduce({{&piece, 1}, reduction_, 0, nullptr}, group_);
   }

@@ -41,7 +41,7 @@ class DirectBounce : public GroupAllreduce {
   DirectBounce(const DevicePlace& place, Group& group);
   void Share(Group& group);
   void CombinePart(char* data, const Call& call, Group& group);
-  void CopyToBlock(const char* data, const Call& call);
+  void CopyToBlock(const char* data, const Call& call, Group& group);
   Spread Meet(char* data, const Call& call, Group& group);
   const SumTable& TableOf(const Call& call, std::vector<char*> at);
 

@@ -3,12 +3,14 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "runtime/exchange/combined_tensors.h"
 #include "runtime/exchange/settings.h"
+#include "runtime/exchange/without_direct.h"
 
 namespace slipway::runtime {
 
@@ -19,10 +21,11 @@ struct MeasuredWay {
 };
 
 struct GpuWay {
-  std::unique_ptr<CombinedTensors> tensors;  ///< with their buckets; null: the CPU combines
-  std::vector<MeasuredWay> measured;         ///< empty: there was nothing to choose from
-  std::string without_nccl;                  ///< why NCCL was no candidate although it may be; empty: it was
-  std::string without_mpi;                   ///< the same of MPI on memory of GPUs
+  std::unique_ptr<CombinedTensors> tensors;     ///< with their buckets; null: the CPU combines
+  std::vector<MeasuredWay> measured;            ///< empty: there was nothing to choose from
+  std::optional<WithoutDirect> without_direct;  ///< why the GPUs do not combine, where they were to
+  std::string without_nccl;                     ///< why NCCL was no candidate although it may be; empty: it was
+  std::string without_mpi;                      ///< the same of MPI on memory of GPUs
 };
 
 /// What a team asks for.
@@ -30,8 +33,8 @@ struct GpuTask {
   DevicePlace place;
   std::span<const TensorInfo> tensors;
   const TeamSettings& settings;
-  bool plain = false;  ///< only the exchange itself has to see the values
-  std::int64_t bucket_bytes = 0;  ///< PlanBuckets() of what GPUs combine
+  std::optional<WithoutDirect> not_plain;  ///< who has to see the values besides the exchange itself
+  std::int64_t bucket_bytes = 0;           ///< PlanBuckets() of what GPUs combine
   const std::string& team;
 };
 

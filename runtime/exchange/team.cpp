@@ -391,8 +391,12 @@ void Team::Run() {
 }
 
 void Team::Drain() {
-  std::unique_lock lock(mutex_);
-  if (!failure_) TakeOver(lock, step_ - 1);
+  {
+    std::unique_lock lock(mutex_);
+    if (failure_) return;
+    TakeOver(lock, step_ - 1);
+  }
+  AwaitResult();
 }
 
 // Results.

@@ -66,9 +66,9 @@ class Team {
   /// written there. Any thread. Waits, errors: those of SubmitFrom().
   void SubmitAt(int index, void* data);
   /// Submits what was not and completes the step. On a GPU, later work of `stream` finds the result; the calling thread
-  /// does not wait for the last copies. Collective. Errors: NOT_FINITE: the step's gradients are dropped; STATE:
-  /// `stream` is captured, and nothing was done; those of the group, PartedError(DEVICE): the team cannot be used
-  /// again.
+  /// does not wait for the last copies or sums. Collective. Errors: NOT_FINITE: the step's gradients are dropped;
+  /// STATE: `stream` is captured, and nothing was done; those of the group, PartedError(DEVICE): the team cannot be
+  /// used again.
   void Wait(StreamHandle stream = nullptr);
 
   std::int64_t pending() const { return static_cast<std::int64_t>(pending_.size()); }  ///< steps on their way
@@ -77,7 +77,10 @@ class Team {
   double norm() const { return norm_; }
   /// True between the first Submit() of a step and its Wait(), unless an exchange has failed.
   bool InFlight() const;
-  /// Waits for the exchanges of delayed gradients; after a failure there are none. Collective.
+  /// Returns when the CPU finds the result of the last Wait(), too, not only later work of its stream.
+  /// Errors: PartedError(DEVICE, STALLED).
+  void AwaitResult();
+  /// Waits for the exchanges of delayed gradients, and for GPUs; after a failure there are none. Collective.
   void Drain();
 
   /// Step count and delayed gradients, after Drain(). The same bits on every rank.
@@ -137,11 +140,12 @@ class Team {
   void OnDevice(const std::function<void()>& action);
   void CountArrived();
   void AwaitArrival(std::unique_lock<std::mutex>& lock, Waiter::Manner manner, int looks);
+  bool StaysAwakeUntilArrival(std::unique_lock<std::mutex>& lock, std::size_t before);
   void AwaitArrivals(std::unique_lock<std::mutex>& lock);
   std::int64_t BucketBytes() const;
   std::int64_t CombinedBucketBytes() const;
   bool KeepsSums() const;
-  bool IsPlain() const;
+  std::optional<WithoutDirect> WhyNotPlain() const;
   bool SplitsTensors() const;
   void FindValues();
   void MakeDeviceTensors(const DevicePlace& place);

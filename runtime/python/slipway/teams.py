@@ -100,7 +100,8 @@ class Team:
                              "new team after tensors were converted or moved")
 
     def wait(self):
-        """Submits what was not, and returns when the arrays hold the result of this step. Collective."""
+        """Submits what was not, and returns when the arrays hold the result of this step: on a GPU, for later work of
+        the current stream. Collective."""
         for index, (array, address) in self._movable.items():
             if index not in self._elsewhere:
                 self._require_there(index, array, address)

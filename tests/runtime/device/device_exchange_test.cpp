@@ -338,6 +338,8 @@ TEST_F(OnDevice, WhatTheGpusCannotCombineIsRefusedWhenAskedFor) {
   if (Ranks() > 1) {
     ExpectRefused(slipway_configure_team("asked", R"({"gpu_exchange": "direct", "clip_norm": 1})"),
                   SLIPWAY_ERROR_ARGUMENT, "within the memory of GPUs");
+    EXPECT_NE(std::string(slipway_error_message()).find("but clip_norm is set"), std::string::npos)
+        << slipway_error_message();
   }
   EXPECT_EQ(slipway_unregister("asked"), SLIPWAY_OK) << slipway_error_message();
 }
