@@ -49,7 +49,7 @@ class CombinedTensors : public DeviceTensors {
  protected:
   CombinedTensors(const DevicePlace& place, std::span<const TensorInfo> tensors);
 
-  /// Of Fetch(), where nobody waits for the values.
+  /// Of Fetch(), where no thread waits for the values.
   void TakeAtOnce(std::span<const int> tensors) { arrivals_.AddHere(tensors); }
   const DevicePlace& place() const { return place_; }
   const TensorInfo& tensor(int index) const { return tensors_[static_cast<std::size_t>(index)]; }

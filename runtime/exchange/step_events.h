@@ -14,12 +14,12 @@ namespace slipway::runtime {
 
 /// The ranks' CPUs meet, and wait for no GPU: a GPU waits for the others by events.
 ///
-///   Made()          this rank's values of a bucket, at any time of a step
-///   all ranks meet: they have recorded that event
-///   AwaitValues()   by the stream of the sums
-///   Summed()        after the last bucket of the step
-///   all ranks meet: they have recorded that event
-///   Release()       before the next step: then a rank may record its event of the sums again
+///   Made()          this rank's values of a bucket, at any time of a step.
+///   Meet            All ranks have recorded that event.
+///   AwaitValues()   By the stream of the sums.
+///   Summed()        After the last bucket of the step.
+///   Meet            All ranks have recorded that event.
+///   Release()       Before the next step: then a rank may record its event of the sums again.
 ///
 /// A wait is given to a GPU only after its record was, so that none waits for ever, in whatever order teams go.
 ///
