@@ -42,10 +42,11 @@ bool Fits(const StateHeader& header, std::size_t size, int lag, std::int64_t slo
 void RefuseReversed(StateHeader& header, const std::string& team) {
   if (header.magic != kReversedMagic) return;
   if (header.pending != 0) {
-    throw RuntimeError(SLIPWAY_ERROR_ARGUMENT,
-                       fmt::format("the state of team '{}' holds delayed gradients of an earlier version of Slipway, in "
-                                   "another order of tensors: continue without it, or with that version",
-                                   team));
+    throw RuntimeError(
+        SLIPWAY_ERROR_ARGUMENT,
+        fmt::format("the state of team '{}' holds delayed gradients of an earlier version of Slipway, in "
+                    "another order of tensors: continue without it, or with that version",
+                    team));
   }
   header.magic = StateHeader{}.magic;
 }
