@@ -9,9 +9,9 @@ sides take turns; times are medians, of the slowest rank.
 """
 
 import argparse
-import itertools
 import json
 import pathlib
+import random
 import socket
 import statistics
 import sys
@@ -52,12 +52,19 @@ def timed(action):
     return float(taken[0])
 
 
+def order_of(sides, turn):
+    """Each comes first as often as the others, and none always after the same other one. The same on all ranks."""
+    first = sides[turn % len(sides)]
+    rest = [side for side in sides if side != first]
+    random.Random(turn).shuffle(rest)
+    return [first, *rest]
+
+
 def in_turns(sides, rounds, warm_up=3):
     """Side -> seconds of each round."""
     seconds = {side: [] for side in sides}
-    orders = list(itertools.permutations(sides))  # no side always comes after the same other one
     for turn in range(-warm_up, rounds):
-        for side in orders[turn % len(orders)]:
+        for side in order_of(list(sides), turn):
             taken = timed(sides[side])
             if turn >= 0:
                 seconds[side].append(taken)
@@ -155,13 +162,23 @@ def training(batch):
             "optimizer": step_of(model, optimizer), "exchange": optimizer.synchronize}
 
 
+def require_gpu():
+    """Ends the program where nothing can be measured."""
+    try:
+        import torch
+    except ImportError as error:
+        sys.exit(f"error: {sys.executable} cannot import torch: {error}\n"
+                 f"  next: install PyTorch with CUDA for it: {sys.executable} -m pip install torch")
+    if not torch.cuda.is_available():
+        sys.exit("error: torch sees no GPU\n  next: slipway doctor says what is missing")
+
+
 def run_rank(arguments):
     in_ranks.find_package(__file__)
+    require_gpu()
     import slipway
     import torch
 
-    if not torch.cuda.is_available():
-        sys.exit("error: torch sees no GPU\n  next: slipway doctor says what is missing")
     slipway.init()
     torch.cuda.set_device(slipway.local_rank() % torch.cuda.device_count())
     with socket.socket() as listener:
@@ -176,6 +193,8 @@ def run_rank(arguments):
     if arguments.batch:
         trained = training(arguments.batch)
         steps = in_turns(trained, arguments.rounds) if trained else {}
+        if not trained and slipway.rank() == 0:
+            print("no torchvision: no training step", file=sys.stderr)
     if slipway.rank() == 0:
         show(document(arguments, seconds, steps), arguments.json)
     torch.distributed.destroy_process_group()
@@ -228,4 +247,5 @@ if __name__ == "__main__":
     if in_ranks.under_mpirun():
         run_rank(chosen)
     else:
+        require_gpu()
         in_ranks.start_ranks(__file__, chosen.ranks)

@@ -118,6 +118,15 @@ void Allocation::AwaitAgents(EventLoop& loop, const Interrupt& interrupt) {
   }
 }
 
+bool Allocation::HasThisNode() const {
+  const char* slurm_name = std::getenv("SLURMD_NODENAME");
+  const auto own = slurm_name != nullptr ? std::string(slurm_name) : HostName();
+  for (int node = 0; node < nodes_.count(); ++node) {
+    if (nodes_.FactsOf(node).name == own) return true;
+  }
+  return false;
+}
+
 std::vector<int> Allocation::Living() const {
   std::vector<int> living;
   for (int node = 0; node < nodes_.count(); ++node) {

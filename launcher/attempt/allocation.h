@@ -42,6 +42,8 @@ class Allocation {
   ~Allocation();
 
   Nodes& nodes() { return nodes_; }
+  /// True when this process runs on one of the nodes.
+  bool HasThisNode() const;
   /// The numbers of the nodes that are not lost, in rising order.
   std::vector<int> Living() const;
 

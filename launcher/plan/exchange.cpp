@@ -1,6 +1,7 @@
 #include "launcher/plan/exchange.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -10,6 +11,7 @@
 #include "core/files.h"
 #include "core/install.h"
 #include "launcher/plan/training_command.h"
+#include "launcher/spec/gpu_exchange.h"
 #include "launcher/spec/load.h"
 #include "runtime/selection/measured_ways.h"
 
@@ -106,6 +108,25 @@ bool PromisesBits(const GradientsSpec& gradients) {
   return gradients.deterministic != Determinism::kOff && !AddsInOwnOrder(gradients.gpu_exchange);
 }
 
+std::string AutomaticGpuExchange(const Spec& spec, const Placement& placement) {
+  if (const auto fields = FieldsForTheCpu(spec); !fields.empty()) {
+    return fmt::format("staged, because of {}", fmt::join(fields, ", "));
+  }
+  if (spec.gradients.deterministic == Determinism::kOff) return "the fastest way, measured at the start";
+  if (placement.nodes > 1) return "staged: the ranks are on several nodes";
+  return "direct where GPUs reach each other, else staged";
+}
+
+std::string GpuExchangeOf(const Spec& spec, const Placement& placement) {
+  if (spec.launch.gpus_per_rank == 0) return "";
+  const auto forced = FromWord<GpuExchangeWay>(Variable("SLIPWAY_GPU_EXCHANGE"));
+  const auto way = forced.value_or(spec.gradients.gpu_exchange);
+  if (way == GpuExchangeWay::kAuto) return AutomaticGpuExchange(spec, placement);
+  const auto why = WhyRefusedOnGpus(spec, way);
+  return fmt::format("{}, as {} says{}{}", WordOf(way), forced ? "SLIPWAY_GPU_EXCHANGE" : "gpu_exchange",
+                     why.empty() ? "" : "; an error: ", why);
+}
+
 std::string WordsFor(const GradientsSpec& gradients) {
   std::string text(WordOf(gradients.mode));
   if (gradients.mode == GradientMode::kDelayed) {
@@ -130,6 +151,7 @@ ExchangePlan PlanExchange(const Spec& spec) {
   exchange.table = TableFor(exchange, spec.gradients);
   exchange.ways = WaysFile();
   exchange.measured = MeasuredWays(exchange);
+  exchange.gpu_memory = GpuExchangeOf(spec, exchange.placement);
   exchange.bits = BasisOfBits(exchange.table, spec.launch.ranks(), RanksPerNode(spec.launch),
                               spec.gradients.deterministic == Determinism::kCanonical,
                               static_cast<std::int64_t>(spec.gradients.bucket.count), Version());
@@ -148,6 +170,7 @@ std::string Describe(const ExchangePlan& exchange, const GradientsSpec& gradient
     text += fmt::format("  {:<22} {}\n", "the table says", exchange.table.ToText());
   }
   if (!exchange.measured.empty()) text += fmt::format("  {:<22} {}\n", "shared, as measured", exchange.measured);
+  if (!exchange.gpu_memory.empty()) text += fmt::format("  {:<22} {}\n", "GPU memory", exchange.gpu_memory);
   if (!exchange.tuned.empty()) text += fmt::format("  {:<22} {}\n", "tuned by", exchange.tuned.string());
   return text;
 }

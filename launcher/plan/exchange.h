@@ -19,6 +19,7 @@ struct ExchangePlan {
   runtime::BitsBasis bits;
   std::filesystem::path ways;  ///< absolute; where ranks keep which way of shared memory is fastest, or empty
   std::string measured;        ///< what that file has for a node like this one, in the table's syntax, or empty
+  std::string gpu_memory;      ///< how tensors there are exchanged; empty: ranks have no GPUs of their own
 };
 
 /// The plan that the ranks will follow. Later entries override earlier ones:
@@ -30,7 +31,7 @@ struct ExchangePlan {
 /// Ranks of one node measure the ways of shared memory, unless SLIPWAY_WAYS, else `ways.json` beside the user's
 /// settings, has them.
 ///
-/// SLIPWAY_RANKS_PER_NODE makes smaller nodes, as it does for the ranks.
+/// SLIPWAY_RANKS_PER_NODE makes smaller nodes, and SLIPWAY_GPU_EXCHANGE chooses, as they do for the ranks.
 /// Errors: Error(kUsage) naming the wrong file or variable; SystemError for a file that cannot be read.
 ExchangePlan PlanExchange(const Spec& spec);
 

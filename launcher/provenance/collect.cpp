@@ -20,7 +20,7 @@
 #include "launcher/provenance/container_facts.h"
 #include "launcher/provenance/git_helper.h"
 #include "launcher/provenance/python_facts.h"
-#include "launcher/ranks/local/nvml.h"
+#include "launcher/ranks/local/gpu_helper.h"
 
 namespace slipway::launcher {
 namespace {
@@ -162,14 +162,6 @@ ProgramPlaces PlacesOfProgram(const Plan& plan) {
   return places;
 }
 
-/// Where the kernel has no files about them, as in some containers.
-std::vector<std::string> NamesFromNvml() {
-  const auto nvml = Nvml::Open();
-  std::vector<std::string> names;
-  for (auto& gpu : nvml ? nvml->Gpus() : std::vector<Nvml::Gpu>()) names.push_back(std::move(gpu.name));
-  return names;
-}
-
 void CollectMachine(const Plan& plan, Provenance& provenance) {
   const auto words = TrainingCommand(plan.spec().train, Json::object());
   provenance.versions = VersionsOf(plan, provenance.warnings);
@@ -179,7 +171,7 @@ void CollectMachine(const Plan& plan, Provenance& provenance) {
   provenance.python = plan.container ? std::nullopt : PythonOf(words, plan.document.directory, provenance.warnings);
   if (provenance.python) provenance.versions["python"] = provenance.python->version;
   auto host = HostFactsOf();
-  if (host.gpus.empty()) host.gpus = NamesFromNvml();
+  if (host.gpus.empty()) host.gpus = NamesOfGpus();  // the kernel has no files about them, as in some containers
   std::erase_if(provenance.hosts, [&](const HostFacts& each) { return each.host == host.host; });
   provenance.hosts.push_back(std::move(host));
 }

@@ -25,6 +25,7 @@
 #include "launcher/run/batch/job_of_run.h"
 #include "launcher/run/context/device_recorder.h"
 #include "launcher/run/context/gpu_hold.h"
+#include "launcher/run/context/gpus_of_run.h"
 #include "launcher/run/context/instance_log.h"
 #include "launcher/run/data/staging_session.h"
 #include "launcher/run/ending/job_end_reason.h"
@@ -220,8 +221,11 @@ class Manager {
                        .trial = trial_ ? &*trial_ : nullptr,
                        .commit = [this](std::string_view event) { Commit(event); }};
     const bool is_ensemble = plan_.spec().ensemble && !trial_;
-    const DeviceRecorder devices(loop_, {folder_.energy_file(), folder_.gpus_file()},
-                                 GpuMeter(GpusGivenTo(plan_.spec())));
+    std::optional<DeviceRecorder> devices;
+    if (RanksRunHere()) {
+      devices.emplace(loop_, DeviceFiles{folder_.energy_file(), folder_.gpus_file()}, GpusOfRun(plan_.spec()),
+                      [this](const std::string& reason) { WarnOf(reason); });
+    }
     auto result = is_ensemble ? CarryOutEnsemble(context) : CarryOutSingleRun(context);
     CloseLog(result);
     data_.End();
@@ -254,10 +258,15 @@ class Manager {
 
   void TryStart() {
     const auto warning = CheckPairing(plan_.mpi);
-    if (warning.empty()) return;
-    output_.Warn(warning);
-    NoteEvent(folder_, output_, "warning", Json{{"reason", warning}});
+    if (!warning.empty()) WarnOf(warning);
   }
+
+  void WarnOf(const std::string& reason) {
+    output_.Warn(reason);
+    NoteEvent(folder_, output_, "warning", Json{{"reason", reason}});
+  }
+
+  bool RanksRunHere() const { return !trials_are_jobs_ && (!allocation_ || allocation_->HasThisNode()); }
 
   /// Whether the time limit ended the run: Slurm warned before it, or has reached it and ends everything.
   bool IsCutByTimeLimit(const RunResult& result) const {

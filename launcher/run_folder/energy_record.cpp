@@ -16,6 +16,16 @@ void Visit(Visitor& visit, Struct& device) {
   visit("joules", device.joules);
 }
 
+void WriteValue(Json& place, const MeasuredDevice& device) {
+  FieldWriter writer(place);
+  Visit(writer, device);
+}
+
+void ReadValue(const JsonPlace& place, MeasuredDevice& device) {
+  FieldReader reader(place);
+  Visit(reader, device);
+}
+
 namespace {
 
 constexpr auto kEnergySchema = "slipway.energy/1";

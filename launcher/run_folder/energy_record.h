@@ -6,7 +6,12 @@
 #include <string>
 #include <vector>
 
+#include "core/json.h"
 #include "core/words.h"
+
+namespace slipway {
+class JsonPlace;
+}
 
 namespace slipway::launcher {
 
@@ -19,6 +24,8 @@ struct MeasuredDevice {
   std::string device;  ///< "package-0", "package-0/dram", the UUID of a GPU
   double joules = 0;
 };
+void WriteValue(Json& place, const MeasuredDevice& device);
+void ReadValue(const JsonPlace& place, MeasuredDevice& device);
 
 /// Nothing: no device of this kind could be read.
 struct Energy {

@@ -48,6 +48,11 @@ void WriteValue(Json& place, const MeasuredGpu& gpu) {
   Visit(writer, gpu);
 }
 
+void ReadValue(const JsonPlace& place, MeasuredGpu& gpu) {
+  FieldReader reader(place);
+  Visit(reader, gpu);
+}
+
 GpuUse UseOf(const std::vector<MeasuredGpu>& gpus) {
   GpuUse use;
   TimeMean utilisation;

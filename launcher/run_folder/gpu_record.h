@@ -9,6 +9,10 @@
 
 #include "core/json.h"
 
+namespace slipway {
+class JsonPlace;
+}
+
 namespace slipway::launcher {
 
 /// Nothing: the GPU or its driver does not say.
@@ -24,6 +28,7 @@ struct MeasuredGpu {
   double measured_s = 0;                           ///< how long the utilisation was looked at
 };
 void WriteValue(Json& place, const MeasuredGpu& gpu);
+void ReadValue(const JsonPlace& place, MeasuredGpu& gpu);
 
 /// Of all GPUs of a run.
 struct GpuUse {

@@ -14,6 +14,7 @@
 #include "launcher/spec/choose_engine.h"
 #include "launcher/spec/environment_references.h"
 #include "launcher/spec/fields.h"
+#include "launcher/spec/gpu_exchange.h"
 #include "launcher/spec/override.h"
 #include "launcher/spec/project_settings.h"
 #include "launcher/spec/read_fields.h"
@@ -222,12 +223,19 @@ class Loader {
     if (report_.HasErrors()) throw SpecError(report_.TakeErrors());
   }
 
+  /// No error: a program may keep its tensors in the memory of the CPU.
+  void WarnOfGpuExchange(const Spec& spec, const Draft& draft) {
+    const auto why = WhyRefusedOnGpus(spec, spec.gradients.gpu_exchange);
+    if (!why.empty()) report_.Warn(draft.PlaceOf("gradients.gpu_exchange"), why + "; write gpu_exchange: auto");
+  }
+
   SpecDocument Document(Draft& draft) {
     SpecDocument document;
     document.spec = BuildSpec(draft.values());
     auto chosen = ChooseEngine(document.spec.launch.engine, LookForEngines(Environment::Inherited()));
     document.spec.launch.engine = chosen.engine;
     document.engine_reason = std::move(chosen.reason);
+    WarnOfGpuExchange(document.spec, draft);
     document.warnings = report_.TakeWarnings();
     document.origins = std::move(draft.origins);
     for (const auto& [path, place] : draft.places) document.places.emplace(path, report_.At(place));

@@ -64,14 +64,22 @@ void TakeTags(const RunFolder& folder, RunView& view) try {
   view.warnings.push_back(error.message());
 }
 
+/// The user's number, or fewer where GPUs limit them.
+std::optional<double> TrialsAtATimeIn(const Json& plan, const Json& ensemble) {
+  std::optional<double> least;
+  for (const auto& number : {ensemble.value("parallel", Json()), plan.value("trials_at_a_time", Json())}) {
+    if (number.is_number()) least = std::min(least.value_or(number.get<double>()), number.get<double>());
+  }
+  return least;
+}
+
 /// How many trials a node has to hold; 1 for a single run.
 double TrialsOfANode(const Json& plan) {
   const auto& ensemble = plan.at("spec").value("ensemble", Json());
   if (!ensemble.is_object() || ensemble.value("placement", "") == "job") return 1;
-  const auto parallel = ensemble.value("parallel", Json());
-  const auto at_a_time = parallel.is_number() ? parallel : plan.value("trials_at_a_time", Json());
-  if (!at_a_time.is_number()) return 1;
-  const double shares = at_a_time.get<double>() * ensemble.value("nodes_per_trial", 1.0);
+  const auto at_a_time = TrialsAtATimeIn(plan, ensemble);
+  if (!at_a_time) return 1;
+  const double shares = *at_a_time * ensemble.value("nodes_per_trial", 1.0);
   return std::max(1.0, std::ceil(shares / plan.at("spec").at("launch").at("nodes").get<double>()));
 }
 
@@ -151,8 +159,11 @@ void TakeSteps(const RunFolder& folder, RunView& view) try {
   const auto document = Json::parse(*text);
   const auto& teams = document.at("teams");
   if (teams.empty()) return;
-  StepsView steps{teams.at(0).at("team").get<std::string>(), teams.at(0).at("steps").get<std::uint64_t>(), {}};
-  for (const auto& times : teams.at(0).at("mean_of_a_step")) {
+  const auto& team = teams.at(0);
+  StepsView steps{team.at("team").get<std::string>(), team.at("steps").get<std::uint64_t>(), {}};
+  steps.way = team.value("way", std::string());
+  steps.without_direct = team.value("without_direct", std::string());
+  for (const auto& times : team.at("mean_of_a_step")) {
     const auto of = [&](const char* name) { return times.at(name).get<double>(); };
     steps.ranks.push_back({static_cast<int>(steps.ranks.size()), "", of("step_s"), of("compute_s"), of("wait_s"),
                            of("exchange_s"), of("input_s")});

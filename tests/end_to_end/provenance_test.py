@@ -9,7 +9,9 @@ import os
 import pathlib
 import re
 import shutil
+import signal
 import subprocess
+import time
 
 import pytest
 
@@ -437,3 +439,17 @@ def test_energy_of_gpus_is_that_of_the_own_ones(place):
     assert gpu["gpu"].startswith("GPU-bbbb") and gpu["memory_bytes"] == 80_000_000_000
     assert not (run(place, env={**counted, "CUDA_VISIBLE_DEVICES": ""}) / "energy.json").exists()
     assert "gpus" not in json.loads(slipway("status", "--json").stdout)
+
+
+@pytest.mark.parametrize("interrupted", [False, True])
+def test_a_driver_that_hangs_holds_up_no_run(place, interrupted):
+    (place / "train.py").write_text(TRAIN + f"\nimport time\ntime.sleep({60 if interrupted else 1})\n")
+    environment = {**os.environ, "LD_LIBRARY_PATH": os.environ["SLIPWAY_FAKE_NVML"], "FAKE_NVML": "hangs",
+                   "CUDA_VISIBLE_DEVICES": "0"}
+    began = time.monotonic()
+    process = subprocess.Popen([PROGRAM, "run", "exp.yaml"], cwd=place, env=environment, start_new_session=True)
+    if interrupted:
+        time.sleep(2)
+        process.send_signal(signal.SIGINT)
+    assert (process.wait(timeout=50) == 0) != interrupted
+    assert time.monotonic() - began < 20, "the call takes 60 s"

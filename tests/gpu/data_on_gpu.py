@@ -1,5 +1,6 @@
 """On a machine with a GPU: batches that come to it, and a bundled trainer that computes there.
 
+    data_on_gpu.py check             both of the next two, in a folder of its own
     data_on_gpu.py make FOLDER       made records, FOLDER/train
     data_on_gpu.py batches FOLDER    batches on the GPU are those of the reader, also beside a busy GPU; one rank
     data_on_gpu.py compare CPU CUDA  two files of metrics: both trainings come to the same loss
@@ -10,6 +11,7 @@ Without a GPU it says so and ends with status 77, which means skipped.
 import json
 import pathlib
 import sys
+import tempfile
 
 import numpy as np
 
@@ -60,6 +62,17 @@ def compare(files):
     print(f"passed: a trainer comes to {losses[0]:.4f} on the CPU and {losses[1]:.4f} on the GPU")
 
 
+def require_gpu():
+    try:
+        import torch
+    except ImportError as error:
+        print(f"skipped: {error}")
+        sys.exit(SKIPPED)
+    if not torch.cuda.is_available():
+        print("skipped: torch sees no GPU")
+        sys.exit(SKIPPED)
+
+
 def main():
     what, *paths = sys.argv[1:]
     paths = [pathlib.Path(path) for path in paths]
@@ -68,11 +81,13 @@ def main():
     elif what == "compare":
         compare(paths)
     else:
-        import torch
-        if not torch.cuda.is_available():
-            print("skipped: torch sees no GPU")
-            sys.exit(SKIPPED)
-        check_batches(*paths)
+        require_gpu()
+        if what == "batches":
+            check_batches(*paths)
+            return
+        with tempfile.TemporaryDirectory() as folder:
+            make(pathlib.Path(folder))
+            check_batches(pathlib.Path(folder))
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 """doctor_on_gpu.py SLIPWAY: what `slipway doctor` says of a real GPU, with the NCCL of PyTorch where it has one.
 
-Ends with status 1 when the GPU section is not as it must be on a machine with a GPU that works.
+Ends with status 1 when the GPU section is not as it must be on a machine with a GPU that works. Without a GPU it says
+so and ends with status 77, which means skipped.
 """
 
 import json
@@ -12,6 +13,7 @@ import sys
 
 import torch
 
+SKIPPED = 77
 MUST_BE_OK = ("gpu driver", "gpu 0", "gpu 0 copies", "nccl", "gpu exchange")
 
 
@@ -24,6 +26,9 @@ def nccl_of_torch():
 
 
 def main():
+    if not torch.cuda.is_available():
+        print("skipped: torch sees no GPU")
+        sys.exit(SKIPPED)
     environment = dict(os.environ)
     nccl = nccl_of_torch()
     if nccl:

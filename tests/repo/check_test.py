@@ -104,6 +104,17 @@ class Check(unittest.TestCase):
         self.assertIn("The slowest 20 of 25 tests, which took 338 s together:\n   25.5 s  T25  (budget 20 s)\n", self.output)
         self.assertNotIn("T5\n", self.output)
 
+    def test_says_why_tests_were_skipped(self):
+        self.fake("ctest", """mkdir -p build/dev
+          { echo '<testsuite>'
+            for i in {1..5}; do
+              echo "<testcase name='gpu.$i' time='0.1' status='notrun'><skipped message='SKIP_RETURN_CODE=77'/>"
+              echo "<system-out>a warning"; echo "skipped: torch sees no GPU</system-out></testcase>"
+            done
+            echo '</testsuite>'; } >build/dev/tests-default.xml""")
+        self.check()
+        self.assertIn("Skipped tests: 5\n  torch sees no GPU: gpu.1, gpu.2, gpu.3 and 2 more\n", self.output)
+
     def test_sanitizers_run_both_presets_and_leave_libtorch_out_of_the_second(self):
         status, calls = self.check("--sanitize")
         self.assertEqual((status, len(calls)), (0, 2))

@@ -13,8 +13,9 @@ import unittest
 import support
 
 BUILT = pathlib.Path(os.environ["SLIPWAY_TEST_PROGRAM"]).parent.parent
-PARTS = ("bin/slipway", "libexec/slipway/slipway-agent", "libexec/slipway/slipway-rank",
-         "libexec/slipway/slipway-slurm", "libexec/slipway/slipway-supervisor", "lib/slipway/slurm")
+PARTS = ("bin/slipway", "libexec/slipway/slipway-agent", "libexec/slipway/slipway-gpus",
+         "libexec/slipway/slipway-rank", "libexec/slipway/slipway-slurm", "libexec/slipway/slipway-supervisor",
+         "lib/slipway/slurm")
 HELPERS = ("libexec/slipway/bench-workflow", "libexec/slipway/slipway-hdf5", "libexec/slipway/slipway-notify",
            "lib/slipway/libslipway_mpi_check.so")
 

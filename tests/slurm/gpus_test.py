@@ -89,6 +89,16 @@ class Gpus(Trials):
         for ranks in of_trial.values():
             self.assertIn(sorted(ranks), (["0", "1"], ["2", "3"]))
 
+    def test_and_energy_of_the_submitting_host_are_not_those_of_trials_that_are_jobs(self):
+        zone = self.place / "powercap/intel-rapl:0"
+        zone.mkdir(parents=True)
+        for name, text in (("name", "package-0"), ("max_energy_range_uj", "1000000000"), ("energy_uj", "1000000")):
+            (zone / name).write_text(text + "\n")
+        self.write_trials("echo FoM: 1", 1, 1, ensemble={"placement": "job"})
+        submitted = self.slipway("submit", "exp.yaml", "--json", SLIPWAY_POWERCAP=str(zone.parent))
+        self.complete(1)
+        self.assertFalse((self.place / "runs" / json.loads(submitted.stdout)["run"] / "energy.json").exists())
+
     def test_fewer_than_a_trial_needs_end_the_run_before_anything_starts(self):
         self.write_trials("echo FoM: 1", 2, 1, nodes=2, gpus_per_rank=3)
         job = self.bed.submit(f"#!/bin/sh\ncd {self.place} && {self.program} run exp.yaml\n", "-N2", "--gpus-per-node=1")

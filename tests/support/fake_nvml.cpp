@@ -9,8 +9,13 @@
 //   no_memory       the memory cannot be read
 //   no_utilisation  the utilisation cannot be read
 //   full            75 GB of the memory are used, by two processes; else 10 GB by none
+//   first_busy      two processes use GPU 0
+//   hangs           reading the memory takes a minute, as while the driver recovers a GPU
+//   crashes         reading the memory ends the process
 //   idle            no kernel runs; else one does in 60 % of the time
 // Each read of a counter finds it 2.5 J higher (GPU 0) or 4 J higher (GPU 1). GPU 0 takes 200 W, GPU 1 takes 100 W.
+
+#include <unistd.h>
 
 #include <cstdlib>
 #include <cstring>
@@ -107,6 +112,8 @@ FAKE_NVML_CALL int nvmlDeviceGetMigMode(void* device, unsigned* current, unsigne
 
 FAKE_NVML_CALL int nvmlDeviceGetMemoryInfo(void* device, Memory* memory) {
   if (IsLost(device)) return kGpuIsLost;
+  if (Is("hangs")) ::sleep(60);
+  if (Is("crashes")) std::abort();
   if (Is("no_memory")) return kNotSupported;
   const auto used = (Is("full") ? 75 : 10) * kGigabyte;
   *memory = {80 * kGigabyte, 80 * kGigabyte - used, used};
@@ -122,6 +129,6 @@ FAKE_NVML_CALL int nvmlDeviceGetUtilizationRates(void* device, Utilisation* use)
 
 FAKE_NVML_CALL int nvmlDeviceGetComputeRunningProcesses_v3(void* device, unsigned* count, void*) {
   if (IsLost(device)) return kGpuIsLost;
-  *count = Is("full") ? 2 : 0;
+  *count = Is("full") || (device == &gpus[0] && Is("first_busy")) ? 2 : 0;
   return *count == 0 ? kSuccess : kInsufficientSize;
 }

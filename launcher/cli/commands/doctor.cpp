@@ -34,8 +34,8 @@ Findings LookAtExperiment(const SpecSelection& selection, const std::filesystem:
   return findings;
 }
 
-LaunchSpec LaunchOf(const SpecSelection& selection) try {
-  return selection.spec.empty() ? LaunchSpec{} : LoadSpec(selection.spec, selection.overrides).spec.launch;
+Spec SpecOf(const SpecSelection& selection) try {
+  return selection.spec.empty() ? Spec{} : LoadSpec(selection.spec, selection.overrides).spec;
 } catch (const Error&) {  // the experiment's own check says it
   return {};
 }
@@ -43,10 +43,11 @@ LaunchSpec LaunchOf(const SpecSelection& selection) try {
 std::vector<Check> ChecksFor(const DoctorOptions& options, const Session& session) {
   DoctorRequest request;
   request.runs_directory = session.runs_directory;
-  const auto launch = LaunchOf(options.selection);
-  request.asked = launch.engine;
-  request.start = launch.slurm.start;
-  request.mpi = launch.mpi;
+  const auto spec = SpecOf(options.selection);
+  request.asked = spec.launch.engine;
+  request.start = spec.launch.slurm.start;
+  request.mpi = spec.launch.mpi;
+  request.gpu_exchange = spec.gradients.gpu_exchange;
   request.try_srun = options.try_srun;
   auto checks = MachineChecks(request);
   if (!options.selection.spec.empty()) {

@@ -2,8 +2,23 @@
 
 #include <fmt/format.h>
 
+#include <string_view>
+
 namespace slipway::launcher {
 namespace {
+
+enum class VariableUse {
+  kCommands,      ///< read by `slipway`
+  kProgram,       ///< set for the ranks of a training program
+  kNotification,  ///< set for the command of a notification
+  kLibraries      ///< read by libslipway, the batch reader and their helpers, in a run or outside of one
+};
+
+struct EnvironmentVariable {
+  std::string_view name;  ///< <NAME> stands for the upper-case name of a dataset
+  VariableUse use;
+  std::string_view meaning;
+};
 
 using enum VariableUse;
 
@@ -59,6 +74,7 @@ constexpr EnvironmentVariable kVariables[] = {
 
     {"SLIPWAY_GPU_EXCHANGE", kLibraries,
      "who adds up tensors in GPU memory: `auto`, `staged`, `direct`, `nccl`, `mpi`"},
+    {"SLIPWAY_GPU_WAIT", kLibraries, "who waits for GPUs that add up by themselves: `cpu` (default), `events`"},
     {"SLIPWAY_NCCL", kLibraries, "the file of NCCL or RCCL, instead of the one found in process or system"},
     {"SLIPWAY_ALGORITHMS", kLibraries, "allreduce algorithms by message size, before every other source"},
     {"SLIPWAY_ALGORITHM_TABLE", kLibraries, "file with a measured table of algorithms"},
@@ -88,8 +104,6 @@ std::string SectionOf(VariableUse use, std::string_view heading) {
 }
 
 }  // namespace
-
-std::span<const EnvironmentVariable> EnvironmentVariables() { return kVariables; }
 
 std::string EnvironmentPage() {
   return std::string(kIntroduction) + SectionOf(kCommands, "Read by slipway") +

@@ -254,7 +254,8 @@ int PlanWorkflow(const SpecSelection& selection, const WorkflowOptions& options,
 
 int ValidateWorkflow(const SpecSelection& selection, Session& session) {
   const auto workflow = Load(selection, {}, session);
-  const auto text = fmt::format("{} is a valid workflow: {} steps", selection.spec.string(), workflow.steps.size());
+  const auto text = fmt::format("{}: valid; {} step{}", selection.spec.string(), workflow.steps.size(),
+                                workflow.steps.size() == 1 ? "" : "s");
   session.output.Print(
       {{{"schema", "slipway.workflow.validate/1"}, {"name", workflow.name}, {"count", workflow.steps.size()}},
        text,
@@ -263,14 +264,15 @@ int ValidateWorkflow(const SpecSelection& selection, Session& session) {
 }
 
 int ShowWorkflow(const RunFolder& folder, Session& session) {
-  const auto state = ObserveWorkflow(folder);
-  PrintWorkflow(folder, state, session.output);
-  return OutcomeExitCode(state.phase);
+  const auto look = LookAtWorkflow(folder);
+  PrintWorkflow(folder, look, session.output);
+  return OutcomeExitCode(look.state.phase);
 }
 
 int ExplainWorkflow(const RunFolder& folder, Session& session) {
-  const auto state = ObserveWorkflow(folder);
-  const auto document = WorkflowDocument(folder, state);
+  const auto look = LookAtWorkflow(folder);
+  const auto& state = look.state;
+  const auto document = WorkflowDocument(folder, look);
   std::string text = fmt::format("{}  {}", folder.id(), PhaseName(state.phase));
   if (!state.reason.empty()) text += "\n  " + state.reason;
   for (const auto& step : document["steps"]) {

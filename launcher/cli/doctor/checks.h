@@ -8,6 +8,7 @@
 #include "launcher/cli/doctor/check.h"
 #include "launcher/ranks/local/choose_start.h"
 #include "launcher/spec/choose_engine.h"
+#include "launcher/spec/spec.h"
 
 namespace slipway::launcher {
 
@@ -18,6 +19,7 @@ struct DoctorRequest {
   EngineChoice asked = EngineChoice::kAuto;
   StartChoice start = StartChoice::kAuto;
   std::optional<Mpi> mpi = {};
+  GpuExchangeWay gpu_exchange = GpuExchangeWay::kAuto;
 };
 
 /// The checks of the machine. The caller adds those of an experiment.

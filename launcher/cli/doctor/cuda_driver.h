@@ -1,6 +1,7 @@
 /// What `doctor` asks NVIDIA's driver beyond what the exchange needs of it.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -25,13 +26,15 @@ class CudaDriver {
   static std::optional<CudaDriver> Open();
 
   /// First of all; it may take seconds when no program uses a GPU. A CUresult.
-  int Init() const { return init_(0); }
+  int Init() const { return entries_.cuInit(0); }
   /// "CUDA_ERROR_NO_DEVICE (100)".
   std::string NameOf(int code) const;
   /// "12.4": what the driver can run.
   std::string Version() const;
   int Count() const;
   std::string NameOfGpu(int ordinal) const;
+  /// "GPU-8932f937-d72c-4106-c12f-20bd9faed9f6", as NVML names it; empty: unknown.
+  std::string UuidOf(int ordinal) const;
   /// The context that the programs of this process share. Nothing: `code` says why.
   void* ContextOf(int ordinal, int& code) const;
   /// Of the GPU whose context is current.
@@ -39,18 +42,28 @@ class CudaDriver {
   /// Whether `ordinal` reaches the memory of `other`.
   bool Reaches(int ordinal, int other) const;
 
+  /// CUuuid.
+  struct Uuid {
+    std::array<unsigned char, 16> bytes{};
+  };
+  /// The functions, with the names of CUDA's. Each returns a CUresult.
+  struct Entries {
+    int (*cuInit)(unsigned flags) = nullptr;
+    int (*cuDriverGetVersion)(int* version) = nullptr;
+    int (*cuGetErrorName)(int code, const char** name) = nullptr;
+    int (*cuDeviceGetCount)(int* count) = nullptr;
+    int (*cuDeviceGet)(int* device, int ordinal) = nullptr;
+    int (*cuDeviceGetName)(char* name, int size, int device) = nullptr;
+    int (*cuDeviceGetUuid)(Uuid* uuid, int device) = nullptr;  ///< optional
+    int (*cuDevicePrimaryCtxRetain)(void** context, int device) = nullptr;
+    int (*cuMemGetInfo)(std::size_t* free, std::size_t* total) = nullptr;
+    int (*cuDeviceCanAccessPeer)(int* reaches, int device, int other) = nullptr;
+  };
+
  private:
   CudaDriver() = default;
 
-  int (*init_)(unsigned flags) = nullptr;
-  int (*version_)(int*) = nullptr;
-  int (*error_name_)(int code, const char** name) = nullptr;
-  int (*count_)(int*) = nullptr;
-  int (*get_)(int* device, int ordinal) = nullptr;
-  int (*name_)(char* name, int size, int device) = nullptr;
-  int (*retain_)(void** context, int device) = nullptr;
-  int (*memory_)(std::size_t* free, std::size_t* total) = nullptr;
-  int (*reaches_)(int* reaches, int device, int other) = nullptr;
+  Entries entries_;
 };
 
 }  // namespace slipway::launcher

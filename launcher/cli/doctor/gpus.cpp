@@ -3,12 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "core/environment.h"
 #include "core/units.h"
 #include "launcher/cli/doctor/pinned_copies.h"
-#include "launcher/ranks/local/node_devices.h"
 #include "launcher/ranks/local/nvml.h"
 #include "runtime/device/nccl.h"
 #include "runtime/device/sum_kernel.h"
@@ -30,15 +30,23 @@ void LookForNccl(const runtime::Driver& driver, GpuExchangeFacts& facts) try {
   facts.no_nccl = error.what();
 }
 
-/// Before this process uses one. Nothing unless NVML has as many as `count`.
-std::vector<std::optional<unsigned>> ProcessesOnGpus(int count) {
-  std::vector<std::optional<unsigned>> processes(static_cast<std::size_t>(count));
+/// By UUID: NVML numbers GPUs by their place on the bus, CUDA by default the fastest first. Nothing for a part of a
+/// split GPU.
+using ProcessesOnGpus = std::map<std::string, std::optional<unsigned>>;
+
+/// Before this process uses one.
+ProcessesOnGpus LookForProcesses() {
+  ProcessesOnGpus processes;
   const auto nvml = Nvml::Open();
-  if (!nvml) return processes;
-  const auto gpus = WholeGpus(nvml->Gpus(), DevicesOfThisNode().names());
-  if (gpus.size() != processes.size()) return processes;
-  std::ranges::transform(gpus, processes.begin(), [&](const auto& gpu) { return nvml->ProcessesOn(gpu); });
+  for (const auto& gpu : nvml ? nvml->Gpus() : std::vector<Nvml::Gpu>()) {
+    if (!gpu.is_split) processes[gpu.uuid] = nvml->ProcessesOn(gpu);
+  }
   return processes;
+}
+
+std::optional<unsigned> Find(const ProcessesOnGpus& processes, const std::string& uuid) {
+  const auto found = processes.find(uuid);
+  return found == processes.end() ? std::nullopt : found->second;
 }
 
 /// Whether another process could be given memory of the GPU.
@@ -95,10 +103,10 @@ void LookAtGpus(const CudaDriver& cuda, GpuExchangeFacts& facts) try {
   driver->RequireComplete();
   facts.can_share = driver->direct() != nullptr;
   const int count = cuda.Count();
-  const auto processes = ProcessesOnGpus(count);
+  const auto processes = LookForProcesses();
   for (int ordinal = 0; ordinal < count; ++ordinal) {
     facts.gpus.push_back(LookAtGpu(cuda, *driver, ordinal));
-    facts.gpus.back().processes = processes[static_cast<std::size_t>(ordinal)];
+    facts.gpus.back().processes = Find(processes, cuda.UuidOf(ordinal));
   }
   facts.apart = GpusApart(cuda, count);
 } catch (const runtime::RuntimeError& error) {
@@ -106,9 +114,14 @@ void LookAtGpus(const CudaDriver& cuda, GpuExchangeFacts& facts) try {
 }
 
 /// As the exchange reads it.
-void ReadSetting(GpuExchangeFacts& facts) try {
-  const auto setting = Environment::Inherited().Get("SLIPWAY_GPU_EXCHANGE").value_or("");
-  if (setting.empty()) return;
+void ReadSetting(GpuExchangeWay in_spec, GpuExchangeFacts& facts) try {
+  auto setting = Environment::Inherited().Get(facts.asked_by).value_or("");
+  facts.ask_less = "unset " + facts.asked_by;
+  if (setting.empty()) {
+    facts.asked_by = "gradients.gpu_exchange";
+    facts.ask_less = "set gradients.gpu_exchange: auto";
+    setting = WordOf(in_spec);
+  }
   facts.asked = runtime::WithChanges({}, Json{{"gpu_exchange", setting}}).gpu_exchange;
 } catch (const runtime::RuntimeError& error) {
   facts.wrong_setting = error.what();
@@ -206,31 +219,30 @@ std::optional<Obstacle> ObstacleOf(const GpuExchangeFacts& facts) {
 
 Finding JudgeAskedNccl(const GpuExchangeFacts& facts) {
   constexpr const char* kBy = "ranks with a GPU each exchange GPU memory by NCCL";
-  if (facts.nccl) return Ok(kGpuExchange, fmt::format("{} {}: SLIPWAY_GPU_EXCHANGE says so", kBy, *facts.nccl));
-  return Fail(kGpuExchange, fmt::format("SLIPWAY_GPU_EXCHANGE is nccl: {}", facts.no_nccl),
-              "unset SLIPWAY_GPU_EXCHANGE, or name the library in SLIPWAY_NCCL");
+  if (facts.nccl) return Ok(kGpuExchange, fmt::format("{} {}: {} says so", kBy, *facts.nccl, facts.asked_by));
+  return Fail(kGpuExchange, fmt::format("{} is nccl: {}", facts.asked_by, facts.no_nccl),
+              facts.ask_less + ", or name the library in SLIPWAY_NCCL");
 }
 
 /// Which MPI starts the ranks is not known here.
-Finding JudgeAskedMpi() {
-  return Ok(kGpuExchange,
-            "ranks give GPU memory to MPI, as SLIPWAY_GPU_EXCHANGE says; one that does not take it is an error");
+Finding JudgeAskedMpi(const GpuExchangeFacts& facts) {
+  return Ok(kGpuExchange, fmt::format("ranks give GPU memory to MPI, as {} says; one that does not take it is an error",
+                                      facts.asked_by));
 }
 
 Finding JudgeExchange(const GpuExchangeFacts& facts) {
   constexpr const char* kStagedText = "ranks of one node exchange GPU memory through pinned memory (staged)";
-  if (!facts.wrong_setting.empty()) return Fail(kGpuExchange, facts.wrong_setting, "unset SLIPWAY_GPU_EXCHANGE");
+  if (!facts.wrong_setting.empty()) return Fail(kGpuExchange, facts.wrong_setting, facts.ask_less);
   if (facts.asked == runtime::GpuExchange::kStaged) {
-    return Ok(kGpuExchange, fmt::format("{}: SLIPWAY_GPU_EXCHANGE says so", kStagedText));
+    return Ok(kGpuExchange, fmt::format("{}: {} says so", kStagedText, facts.asked_by));
   }
   if (facts.asked == runtime::GpuExchange::kNccl) return JudgeAskedNccl(facts);
-  if (facts.asked == runtime::GpuExchange::kMpi) return JudgeAskedMpi();
+  if (facts.asked == runtime::GpuExchange::kMpi) return JudgeAskedMpi(facts);
   const auto obstacle = ObstacleOf(facts);
   if (!obstacle) return Ok(kGpuExchange, "ranks of one node exchange GPU memory by the GPUs (direct)");
   if (facts.asked == runtime::GpuExchange::kDirect) {
     return Fail(kGpuExchange,
-                fmt::format("ranks cannot exchange GPU memory by the GPUs (direct), as "
-                            "SLIPWAY_GPU_EXCHANGE says: {}",
+                fmt::format("ranks cannot exchange GPU memory by the GPUs (direct), as {} says: {}", facts.asked_by,
                             obstacle->reason),
                 obstacle->remedy);
   }
@@ -245,7 +257,7 @@ void AddGpuFindings(const GpuFacts& gpu, int number, bool measured, Findings& fi
 
 }  // namespace
 
-GpuExchangeFacts ProbeGpuExchange() {
+GpuExchangeFacts ProbeGpuExchange(GpuExchangeWay in_spec) {
   GpuExchangeFacts facts;
   const auto cuda = CudaDriver::Open();
   if (!cuda) return facts;
@@ -258,7 +270,7 @@ GpuExchangeFacts ProbeGpuExchange() {
     facts.no_start = Refusal{kCudaNoDevice, cuda->NameOf(kCudaNoDevice)};
     return facts;
   }
-  ReadSetting(facts);
+  ReadSetting(in_spec, facts);
   facts.version = cuda->Version();
   LookAtGpus(*cuda, facts);
   return facts;

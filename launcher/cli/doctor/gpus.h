@@ -8,6 +8,7 @@
 
 #include "launcher/cli/doctor/cuda_driver.h"
 #include "launcher/cli/doctor/finding.h"
+#include "launcher/spec/spec.h"
 #include "runtime/exchange/settings.h"
 
 namespace slipway::launcher {
@@ -40,8 +41,10 @@ struct GpuFacts {
 };
 
 struct GpuExchangeFacts {
-  runtime::GpuExchange asked = runtime::GpuExchange::kAuto;  ///< by SLIPWAY_GPU_EXCHANGE
-  std::string wrong_setting;                                 ///< why it cannot be read; empty: it can
+  runtime::GpuExchange asked = runtime::GpuExchange::kAuto;
+  std::string asked_by = "SLIPWAY_GPU_EXCHANGE";
+  std::string ask_less;       ///< how to take that setting back
+  std::string wrong_setting;  ///< why it cannot be read; empty: it can
   bool has_driver = false;
   std::optional<Refusal> no_start;         ///< of the driver
   std::string version;                     ///< "12.4"
@@ -54,8 +57,8 @@ struct GpuExchangeFacts {
 };
 
 /// Cost: without a driver almost nothing. Else a context on each GPU, up to a second each, and copies of 64 MiB, below
-/// 0.2 s. The contexts end with the process.
-GpuExchangeFacts ProbeGpuExchange();
+/// 0.2 s. The contexts end with the process. `in_spec`: used unless SLIPWAY_GPU_EXCHANGE is set, as in a run.
+GpuExchangeFacts ProbeGpuExchange(GpuExchangeWay in_spec = GpuExchangeWay::kAuto);
 /// Pure.
 Findings Judge(const GpuExchangeFacts& facts);
 

@@ -13,8 +13,8 @@ namespace slipway::launcher {
 namespace fs = std::filesystem;
 namespace {
 
-constexpr const char* kHelpers[] = {"slipway-agent", "slipway-hdf5", "slipway-rank", "slipway-slurm",
-                                    "slipway-supervisor"};
+constexpr const char* kHelpers[] = {"slipway-agent", "slipway-gpus",  "slipway-hdf5",
+                                    "slipway-rank",  "slipway-slurm", "slipway-supervisor"};
 
 bool CanRun(const fs::path& program) { return ::access(program.c_str(), X_OK) == 0; }
 

@@ -86,6 +86,12 @@ std::string TextFrom(GetText get, Device device) {
 
 }  // namespace
 
+bool HasNvml(const std::filesystem::path& library) {
+  void* found = ::dlopen(library.c_str(), RTLD_LAZY | RTLD_LOCAL);
+  if (found != nullptr) ::dlclose(found);
+  return found != nullptr;
+}
+
 std::unique_ptr<Nvml> Nvml::Open(const std::filesystem::path& path) {
   void* library = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);  // kept: its threads may outlive a shutdown
   if (library == nullptr) return nullptr;

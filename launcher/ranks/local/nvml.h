@@ -1,4 +1,5 @@
-/// NVIDIA's management library (NVML). It is loaded at run time and comes with the driver; nothing links it.
+/// NVIDIA's management library (NVML). It is loaded at run time and comes with the driver; nothing links it. Its calls
+/// may block for minutes: they belong into a process of their own (gpu_helper.h).
 #pragma once
 
 #include <cstdint>
@@ -49,6 +50,9 @@ class Nvml {
 
   std::unique_ptr<const Functions> functions_;
 };
+
+/// True when the library can be loaded. Does not ask the driver.
+bool HasNvml(const std::filesystem::path& library = "libnvidia-ml.so.1");
 
 /// The GPUs that `names` name as CUDA_VISIBLE_DEVICES does: by number, or by UUID or its beginning. Split ones and MIG
 /// devices are left out: NVML counts the energy of whole GPUs only. Pure.

@@ -46,14 +46,14 @@ void AddTo(std::vector<MeasuredGpu>& gpus, MeasuredGpu gpu) {
 
 }  // namespace
 
-DeviceRecorder::DeviceRecorder(EventLoop& loop, DeviceFiles files, GpuMeter gpus)
+DeviceRecorder::DeviceRecorder(EventLoop& loop, DeviceFiles files, const GpusToMeasure& gpus, GpuWatch::Report report)
     : loop_(loop),
       files_(std::move(files)),
       meter_(PowercapRoot()),
-      gpus_(std::move(gpus)),
+      gpus_(loop, gpus, std::move(report)),
       energy_written_(SystemClock().Steady()),
       gpus_written_(energy_written_) {
-  if (meter_.empty() && gpus_.empty()) return;
+  if (meter_.empty() && gpus.names.empty()) return;
   energy_before_ = Earlier(ReadEnergyRecord, files_.energy);
   gpus_before_ = Earlier(ReadGpuRecord, files_.gpus);
   Continue();
@@ -62,13 +62,13 @@ DeviceRecorder::DeviceRecorder(EventLoop& loop, DeviceFiles files, GpuMeter gpus
 DeviceRecorder::~DeviceRecorder() {
   if (!timer_) return;
   loop_.Cancel(*timer_);
+  gpus_.Finish();
   SampleAndWriteEnergy();
   WriteGpus();
 }
 
 void DeviceRecorder::Continue() {
-  timer_ = loop_.After(std::min<std::chrono::nanoseconds>(kBetweenEnergyWrites, gpus_.LongestPause()), [this] {
-    gpus_.Look();
+  timer_ = loop_.After(kBetweenGpuWrites, [this] {
     WriteIfDue();
     Continue();
   });
@@ -84,10 +84,9 @@ void DeviceRecorder::WriteIfDue() {
 void DeviceRecorder::SampleAndWriteEnergy() try {
   energy_written_ = SystemClock().Steady();
   meter_.Sample();
-  gpus_.Sample();
   auto devices = energy_before_;
   for (auto& device : meter_.Devices()) AddTo(devices, std::move(device));
-  for (auto& device : gpus_.Energies()) AddTo(devices, std::move(device));
+  for (const auto& device : gpus_.sums().energies) AddTo(devices, device);
   if (!devices.empty()) WriteEnergyRecord(files_.energy, devices);
 } catch (const std::exception& error) {
   log::Warn("the energy is not recorded: {}", error.what());
@@ -96,7 +95,7 @@ void DeviceRecorder::SampleAndWriteEnergy() try {
 void DeviceRecorder::WriteGpus() try {
   gpus_written_ = SystemClock().Steady();
   auto gpus = gpus_before_;
-  for (auto& gpu : gpus_.Uses()) AddTo(gpus, std::move(gpu));
+  for (const auto& gpu : gpus_.sums().uses) AddTo(gpus, gpu);
   if (!gpus.empty()) WriteGpuRecord(files_.gpus, gpus);
 } catch (const std::exception& error) {
   log::Warn("memory and utilisation of GPUs are not recorded: {}", error.what());

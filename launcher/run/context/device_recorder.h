@@ -8,7 +8,7 @@
 #include "core/clock.h"
 #include "core/event_loop.h"
 #include "launcher/run/context/energy_meter.h"
-#include "launcher/run/context/gpu_meter.h"
+#include "launcher/run/context/gpu_watch.h"
 
 namespace slipway::launcher {
 
@@ -19,13 +19,14 @@ struct DeviceFiles {
 };
 
 /// Measures while it lives, and keeps the sums in files `slipway.energy/1` and `slipway.gpus/1` that earlier managers
-/// may have begun. Without a device to measure there is no file, and nothing is done.
+/// may have begun. Without a device to measure there is no file.
 ///
-/// Of processors, all processes on the node count, not only those of the run. Of GPUs, only `gpus` count, with all
-/// processes on them. Only the manager's node is measured.
+/// Of processors, all processes on the node count, not only those of the run. Of GPUs, only those of the run count,
+/// with all processes on them. Only the manager's node is measured.
 class DeviceRecorder {
  public:
-  DeviceRecorder(EventLoop& loop, DeviceFiles files, GpuMeter gpus);
+  /// `report`: gets a reason why GPUs are measured no more.
+  DeviceRecorder(EventLoop& loop, DeviceFiles files, const GpusToMeasure& gpus, GpuWatch::Report report);
   DeviceRecorder(const DeviceRecorder&) = delete;
   DeviceRecorder& operator=(const DeviceRecorder&) = delete;
   ~DeviceRecorder();
@@ -39,7 +40,7 @@ class DeviceRecorder {
   EventLoop& loop_;
   DeviceFiles files_;
   EnergyMeter meter_;
-  GpuMeter gpus_;
+  GpuWatch gpus_;
   std::vector<MeasuredDevice> energy_before_;  ///< of earlier managers
   std::vector<MeasuredGpu> gpus_before_;
   SteadyTime energy_written_;

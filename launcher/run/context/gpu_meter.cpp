@@ -2,52 +2,43 @@
 
 #include <algorithm>
 
-#include "core/environment.h"
 #include "core/process_identity.h"
-#include "launcher/ranks/local/node_devices.h"
-#include "launcher/spec/spec.h"
 
 namespace slipway::launcher {
 namespace {
 
 constexpr double kJoulesOfMillijoule = 1e-3;
 constexpr double kWattsOfMilliwatt = 1e-3;
-constexpr auto kPauseWithCounters = std::chrono::seconds(30);
-constexpr auto kPauseOfLooks = std::chrono::seconds(1);
 
 bool IsKnown(const MeasuredGpu& use) { return use.memory_bytes || use.utilisation; }
 
-NodeDevices DevicesGivenTo(const Spec& spec) {
-  const int wanted = spec.launch.gpus_per_rank * spec.launch.ranks_per_node;
-  if (wanted == 0) return DevicesNamedIn(Environment::Inherited());
-  const auto all = DevicesOfThisNode();
-  return spec.ensemble || spec.launch.bind == Bind::kNone ? all : all.Part(0, wanted);
-}
-
 }  // namespace
 
-std::vector<std::string> GpusGivenTo(const Spec& spec) {
-  for (const auto& list : DevicesGivenTo(spec).lists) {
-    if (list.variable == "CUDA_VISIBLE_DEVICES") return list.names;
-  }
-  return {};
+WordTable<GpuMeasures> WordsOf(GpuMeasures) {
+  static constexpr Word<GpuMeasures> kWords[] = {{GpuMeasures::kEnergyAndUse, "energy-use"},
+                                                 {GpuMeasures::kUse, "use"}};
+  return kWords;
 }
 
-GpuMeter::GpuMeter(const std::vector<std::string>& names, const std::filesystem::path& library, Clock& clock)
-    : nvml_(names.empty() ? nullptr : Nvml::Open(library)), clock_(&clock), looked_(clock.Steady()) {
+GpuMeter::GpuMeter(const GpusToMeasure& gpus, const std::filesystem::path& library, Clock& clock)
+    : nvml_(gpus.names.empty() ? nullptr : Nvml::Open(library)), clock_(clock), looked_(clock.Steady()) {
   if (!nvml_) return;
-  for (auto& gpu : WholeGpus(nvml_->Gpus(), names)) {
-    auto measured = FirstLook(std::move(gpu));
+  for (auto& gpu : WholeGpus(nvml_->Gpus(), gpus.names)) {
+    auto measured = FirstLook(std::move(gpu), gpus.what);
     if (measured.joules || IsKnown(measured.use)) gpus_.push_back(std::move(measured));
   }
 }
 
-GpuMeter::Measured GpuMeter::FirstLook(Nvml::Gpu gpu) const {
-  Measured measured;
+void GpuMeter::BeginEnergy(const Nvml::Gpu& gpu, Measured& measured) const {
   const auto energy = nvml_->EnergyOf(gpu);
   measured.has_counter = energy.has_value();
   measured.last = energy ? energy : nvml_->PowerOf(gpu);
   if (measured.last) measured.joules = 0;
+}
+
+GpuMeter::Measured GpuMeter::FirstLook(Nvml::Gpu gpu, GpuMeasures what) const {
+  Measured measured;
+  if (what == GpuMeasures::kEnergyAndUse) BeginEnergy(gpu, measured);
   measured.use.host = HostName();
   measured.use.gpu = gpu.uuid;
   measured.use.name = gpu.name;
@@ -56,15 +47,9 @@ GpuMeter::Measured GpuMeter::FirstLook(Nvml::Gpu gpu) const {
   return measured;
 }
 
-std::chrono::seconds GpuMeter::LongestPause() const {
-  const bool only_counters = std::ranges::all_of(
-      gpus_, [](const Measured& each) { return (each.has_counter || !each.joules) && !IsKnown(each.use); });
-  return only_counters ? kPauseWithCounters : kPauseOfLooks;
-}
-
 void GpuMeter::Look() {
   if (empty()) return;
-  const auto now = clock_->Steady();
+  const auto now = clock_.Steady();
   const double seconds = std::chrono::duration<double>(now - looked_).count();
   for (auto& measured : gpus_) {
     if (!measured.has_counter) AddEnergy(measured, seconds);

@@ -1,7 +1,6 @@
-/// What the GPUs of a run on this node take and do, from NVML.
+/// What the GPUs of a run on this node take and do, from NVML. Calls may block: see launcher/ranks/local/gpu_helper.h.
 #pragma once
 
-#include <chrono>
 #include <cstdint>
 #include <filesystem>
 #include <memory>
@@ -10,34 +9,48 @@
 #include <vector>
 
 #include "core/clock.h"
+#include "core/json_fields.h"
+#include "core/words.h"
 #include "launcher/ranks/local/nvml.h"
 #include "launcher/run_folder/energy_record.h"
 #include "launcher/run_folder/gpu_record.h"
 
 namespace slipway::launcher {
 
-struct Spec;
+enum class GpuMeasures { kEnergyAndUse, kUse };
+WordTable<GpuMeasures> WordsOf(GpuMeasures);
+
+struct GpusToMeasure {
+  std::vector<std::string> names;  ///< as in CUDA_VISIBLE_DEVICES
+  GpuMeasures what = GpuMeasures::kEnergyAndUse;
+};
+
+/// What was measured since the beginning: a line of slipway-gpus.
+struct GpuSums {
+  std::vector<MeasuredDevice> energies;  ///< of those whose energy is known
+  std::vector<MeasuredGpu> uses;         ///< of those whose memory or utilisation is known
+};
+template <class Visitor, MaybeConst<GpuSums> Struct>
+void Visit(Visitor& visit, Struct& sums) {
+  visit("energies", sums.energies);
+  visit("uses", sums.uses);
+}
 
 /// Energy comes from the counter of a GPU. Where there is none, the power is added up over time. Memory and utilisation
 /// come from each look. What a GPU does not know or does not answer is left out; it counts again with its next answer.
 class GpuMeter {
  public:
-  /// Measures nothing.
-  GpuMeter() = default;
-  /// `names`: as in CUDA_VISIBLE_DEVICES. Without a name the library is not loaded. `library`: another one for tests.
-  explicit GpuMeter(const std::vector<std::string>& names, const std::filesystem::path& library = "libnvidia-ml.so.1",
+  /// Without a name the library is not loaded. `library`: another one for tests.
+  explicit GpuMeter(const GpusToMeasure& gpus, const std::filesystem::path& library = "libnvidia-ml.so.1",
                     Clock& clock = SystemClock());
 
   bool empty() const { return gpus_.empty(); }
-  /// Between two looks. Without anything that changes quickly, between two samples.
-  std::chrono::seconds LongestPause() const;
   /// Adds what changes quickly: power, memory, utilisation. Cost: about 10 us for each GPU.
   void Look();
   /// Looks, and adds what counters have counted since the last call. Cost: 4 ms for each counter, on an H200.
   void Sample();
-  /// Those whose energy is known.
+  GpuSums Sums() const { return {Energies(), Uses()}; }
   std::vector<MeasuredDevice> Energies() const;
-  /// Those whose memory or utilisation is known.
   std::vector<MeasuredGpu> Uses() const;
 
  private:
@@ -48,18 +61,15 @@ class GpuMeter {
     std::optional<double> joules;       ///< nothing: the energy is not known
     MeasuredGpu use;
   };
-  Measured FirstLook(Nvml::Gpu gpu) const;
+  void BeginEnergy(const Nvml::Gpu& gpu, Measured& measured) const;
+  Measured FirstLook(Nvml::Gpu gpu, GpuMeasures what) const;
   void AddEnergy(Measured& measured, double seconds) const;
   void AddUse(Measured& measured, double seconds) const;
 
   std::unique_ptr<Nvml> nvml_;
-  Clock* clock_ = nullptr;
+  Clock& clock_;
   SteadyTime looked_;
   std::vector<Measured> gpus_;
 };
-
-/// The GPUs of this node that a run was given: its own number of them with `launch.gpus_per_rank`, of an ensemble all
-/// that its trials share. Without that field, those that the environment names; if it names none, none.
-std::vector<std::string> GpusGivenTo(const Spec& spec);
 
 }  // namespace slipway::launcher

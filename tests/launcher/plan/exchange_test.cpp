@@ -29,8 +29,8 @@ class Exchange : public testing::Test {
  protected:
   Exchange() {
     ::setenv("XDG_CONFIG_HOME", (directory_ / "config").c_str(), 1);
-    for (const char* name :
-         {"SLIPWAY_ALGORITHMS", "SLIPWAY_ALGORITHM_TABLE", "SLIPWAY_WAYS", "SLIPWAY_RANKS_PER_NODE"}) {
+    for (const char* name : {"SLIPWAY_ALGORITHMS", "SLIPWAY_ALGORITHM_TABLE", "SLIPWAY_WAYS", "SLIPWAY_RANKS_PER_NODE",
+                             "SLIPWAY_GPU_EXCHANGE"}) {
       ::unsetenv(name);
     }
     spec_.launch.ranks_per_node = 4;
@@ -162,6 +162,29 @@ TEST_F(Exchange, ShowsWhatCanonicalBitsAndSixteenBitsNeed) {
   const auto plan = PlanExchange(spec_);
   EXPECT_THAT(Describe(plan, spec_.gradients), HasSubstr("every size             shared\n"));
   EXPECT_EQ(ToJson(plan, spec_.gradients)["ranges"][0]["algorithm"], "shared");
+}
+
+TEST_F(Exchange, SaysWhatBecomesOfGpuMemory) {
+  const auto said = [&] { return PlanExchange(spec_).gpu_memory; };
+  EXPECT_EQ(said(), "") << "the ranks have no GPUs of their own";
+  spec_.launch.gpus_per_rank = 1;
+  EXPECT_THAT(Describe(PlanExchange(spec_), spec_.gradients),
+              HasSubstr("\n  GPU memory             direct where GPUs reach each other, else staged\n"));
+  spec_.launch.nodes = spec_.launch.nodes_per_job = 2;
+  EXPECT_EQ(said(), "staged: the ranks are on several nodes");
+  spec_.gradients.gpu_exchange = GpuExchangeWay::kDirect;
+  EXPECT_EQ(said(),
+            "direct, as gpu_exchange says; an error: direct refuses tensors in GPU memory of ranks on several "
+            "nodes");
+  ::setenv("SLIPWAY_GPU_EXCHANGE", "staged", 1);
+  EXPECT_EQ(said(), "staged, as SLIPWAY_GPU_EXCHANGE says");
+  ::unsetenv("SLIPWAY_GPU_EXCHANGE");
+  spec_.gradients.gpu_exchange = GpuExchangeWay::kAuto;
+  spec_.gradients.deterministic = Determinism::kOff;
+  EXPECT_EQ(said(), "the fastest way, measured at the start");
+  spec_.gradients.clip_norm = 1;
+  spec_.trace.sums = 5;
+  EXPECT_EQ(said(), "staged, because of clip_norm, trace.sums");
 }
 
 TEST_F(Exchange, OfOneRankIsNone) {

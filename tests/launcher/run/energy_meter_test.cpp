@@ -80,7 +80,7 @@ TEST_F(Energy, IsRecordedOverSeveralManagers) {
   EventLoop loop;
   const auto file = run_.path() / "energy.json";
   for (const long end : {2'000'000, 4'000'000}) {
-    const DeviceRecorder recorder(loop, {file, run_.path() / "gpus.json"}, GpuMeter());
+    const DeviceRecorder recorder(loop, {file, run_.path() / "gpus.json"}, {}, {});
     Count("intel-rapl:0", end);
   }
   const auto document = Json::parse(ReadFile(file));
@@ -102,7 +102,7 @@ TEST_F(Energy, LeavesNoFileWhereNothingCanBeRead) {
   test::TempDirectory empty;
   ::setenv("SLIPWAY_POWERCAP", empty.path().c_str(), 1);
   EventLoop loop;
-  { const DeviceRecorder recorder(loop, {run_.path() / "energy.json", run_.path() / "gpus.json"}, GpuMeter()); }
+  { const DeviceRecorder recorder(loop, {run_.path() / "energy.json", run_.path() / "gpus.json"}, {}, {}); }
   EXPECT_TRUE(fs::is_empty(run_.path()));
 }
 

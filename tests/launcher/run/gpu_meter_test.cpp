@@ -1,19 +1,14 @@
 // Energy, memory and utilisation of GPUs. The library is a stand-in (tests/support/fake_nvml.cpp): GPUs that fail when
 // asked exist nowhere.
 
+#include "launcher/run/context/gpu_meter.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cstdlib>
-#include <filesystem>
-#include <nlohmann/json.hpp>
 
-#include "core/files.h"
-#include "core/json.h"
-#include "launcher/run/context/device_recorder.h"
-#include "launcher/spec/spec.h"
 #include "tests/ensemble/hand_clock.h"
-#include "tests/support/temp_directory.h"
 
 namespace slipway::launcher {
 namespace {
@@ -30,7 +25,7 @@ class Gpus : public testing::Test {
   ~Gpus() override { ::unsetenv("FAKE_NVML"); }
 
   static void Be(const char* words) { ::setenv("FAKE_NVML", words, 1); }
-  GpuMeter MeterOf(const std::vector<std::string>& names) { return GpuMeter(names, SLIPWAY_FAKE_NVML, clock_); }
+  GpuMeter MeterOf(const std::vector<std::string>& names) { return GpuMeter({names}, SLIPWAY_FAKE_NVML, clock_); }
   std::vector<std::string> MeasuredWith(const std::vector<std::string>& names) {
     std::vector<std::string> measured;
     for (const auto& device : MeterOf(names).Energies()) measured.push_back(device.device);
@@ -73,7 +68,6 @@ TEST_F(Gpus, NumbersThoseThatTheUserMayUse) {
 TEST_F(Gpus, AddsUpThePowerWhereThereIsNoCounter) {
   Be("no_counter");
   auto meter = MeterOf({"0"});
-  EXPECT_EQ(meter.LongestPause(), std::chrono::seconds(1));
   clock_.Sleep(std::chrono::seconds(3));
   meter.Sample();
   EXPECT_NEAR(meter.Energies().at(0).joules, 600, 1e-6);
@@ -97,8 +91,8 @@ TEST_F(Gpus, IsNotMeasuredWithoutDriverPermissionOrFunctions) {
   Be("no_counter no_power no_memory no_utilisation");
   EXPECT_TRUE(MeterOf({"0"}).empty());
   Be("");
-  EXPECT_TRUE(GpuMeter({"0"}, "libm.so.6", clock_).empty()) << "a library without the functions";
-  EXPECT_TRUE(GpuMeter({"0"}, "/nonexistent/libnvidia-ml.so.1", clock_).empty());
+  EXPECT_TRUE(GpuMeter({{"0"}}, "libm.so.6", clock_).empty()) << "a library without the functions";
+  EXPECT_TRUE(GpuMeter({{"0"}}, "/nonexistent/libnvidia-ml.so.1", clock_).empty());
 }
 
 TEST_F(Gpus, SaysHowMuchMemoryWasUsedAtMost) {
@@ -118,7 +112,6 @@ TEST_F(Gpus, SaysHowMuchMemoryWasUsedAtMost) {
 
 TEST_F(Gpus, WeighsEachLookWithTheTimeBeforeIt) {
   auto meter = MeterOf({"0"});
-  EXPECT_EQ(meter.LongestPause(), std::chrono::seconds(1));
   clock_.Sleep(std::chrono::seconds(3));
   meter.Sample();
   Be("idle");
@@ -142,30 +135,16 @@ TEST_F(Gpus, LeavesOutWhatTheDriverDoesNotKnow) {
   const auto with_energy = MeterOf({"0"});
   EXPECT_THAT(with_energy.Uses(), IsEmpty());
   EXPECT_EQ(with_energy.Energies().size(), 1u);
-  EXPECT_EQ(with_energy.LongestPause(), std::chrono::seconds(30)) << "the counter alone needs no more";
   Be("no_counter no_power");
   const auto without_energy = MeterOf({"0"});
   EXPECT_THAT(without_energy.Energies(), IsEmpty());
   EXPECT_EQ(without_energy.Uses().size(), 1u);
 }
 
-TEST_F(Gpus, KeepsPeakAndMeanOverSeveralManagers) {
-  test::TempDirectory folder;
-  const DeviceFiles files{folder.path() / "energy.json", folder.path() / "gpus.json"};
-  ::setenv("SLIPWAY_POWERCAP", (folder.path() / "none").c_str(), 1);
-  EventLoop loop;
-  Be("full");
-  { const DeviceRecorder recorder(loop, files, MeterOf({"0"})); }
-  Be("");
-  clock_.Sleep(std::chrono::seconds(1));
-  { const DeviceRecorder recorder(loop, files, MeterOf({"0", "1"})); }
-  ::unsetenv("SLIPWAY_POWERCAP");
-  const auto gpus = ReadGpuRecord(files.gpus);
-  ASSERT_EQ(gpus.size(), 2u);
-  EXPECT_EQ(gpus[0].memory_peak_bytes, 75'000'000'000u);
-  EXPECT_EQ(gpus[0].memory_used_bytes, 10'000'000'000u);
-  EXPECT_EQ(UseOf(gpus).memory_peak_bytes, 75'000'000'000u);
-  EXPECT_EQ(Json::parse(ReadFile(files.gpus))["schema"], "slipway.gpus/1");
+TEST_F(Gpus, HaveNoEnergyWhereOnlyTheUseIsWanted) {
+  const GpuMeter meter({{"0"}, GpuMeasures::kUse}, SLIPWAY_FAKE_NVML, clock_);
+  EXPECT_THAT(meter.Energies(), IsEmpty());
+  EXPECT_EQ(meter.Uses().size(), 1u);
 }
 
 TEST(GpuRecord, CountsAMeanByItsTime) {
@@ -183,43 +162,6 @@ TEST(GpuRecord, CountsAMeanByItsTime) {
   EXPECT_NEAR(gpu.mean_utilisation.value_or(0), 0.25, 1e-9);
   EXPECT_FALSE(UseOf({}).utilisation);
   EXPECT_FALSE(UseOf({}).memory_peak_bytes);
-}
-
-TEST_F(Gpus, StandsBesideThatOfProcessors) {
-  test::TempDirectory folder;
-  const auto file = folder.path() / "energy.json";
-  ::setenv("SLIPWAY_POWERCAP", (folder.path() / "none").c_str(), 1);
-  EventLoop loop;
-  for (int manager = 0; manager < 2; ++manager) {
-    const DeviceRecorder recorder(loop, {file, folder.path() / "gpus.json"}, MeterOf({"0", "1"}));
-  }
-  ::unsetenv("SLIPWAY_POWERCAP");
-  const auto document = Json::parse(ReadFile(file));
-  EXPECT_NEAR(document["gpu_joules"].get<double>(), 2 * (2.5 + 4), 1e-9);
-  EXPECT_TRUE(document["cpu_joules"].is_null());
-  EXPECT_EQ(document["devices"][1]["kind"], "gpu");
-  const auto energy = SumOf(ReadEnergyRecord(file));
-  EXPECT_NEAR(energy.gpu_j.value_or(0), 13, 1e-9);
-  EXPECT_FALSE(energy.cpu_j);
-}
-
-class GivenGpus : public testing::Test {
- protected:
-  GivenGpus() { ::setenv("CUDA_VISIBLE_DEVICES", "4,5,6,7", 1); }
-  ~GivenGpus() override { ::unsetenv("CUDA_VISIBLE_DEVICES"); }
-  Spec spec_;
-};
-
-TEST_F(GivenGpus, AreThoseOfTheRanks) {
-  spec_.launch.gpus_per_rank = 1;
-  spec_.launch.ranks_per_node = 2;
-  EXPECT_THAT(GpusGivenTo(spec_), ElementsAre("4", "5"));
-}
-
-TEST_F(GivenGpus, AreThoseOfTheEnvironmentWithoutAField) {
-  EXPECT_THAT(GpusGivenTo(spec_), ElementsAre("4", "5", "6", "7"));
-  ::setenv("CUDA_VISIBLE_DEVICES", "", 1);
-  EXPECT_THAT(GpusGivenTo(spec_), IsEmpty());
 }
 
 }  // namespace

@@ -62,6 +62,18 @@ TEST_F(RunViews, LookForNoMoreRanksThanMachinesHave) {
   EXPECT_THAT(view.warnings, testing::Contains(HasSubstr("plan.json could not be read")));
 }
 
+TEST_F(RunViews, CountTheGpusOfTheTrialsThatRunAtATime) {
+  Append("events.jsonl", R"({"unix_time":100,"event":"running","attempt":1})"
+                         "\n"
+                         R"({"unix_time":3700,"event":"succeeded","attempt":1,"reason":""})"
+                         "\n");
+  Append("plan.json", R"({"engine":"local","ranks":1,"trials_at_a_time":2,
+                          "spec":{"launch":{"nodes":1,"ranks_per_node":1,"cpus_per_rank":1,"gpus_per_rank":1},
+                                  "ensemble":{"parallel":4}}})");
+  const auto document = ToJson(ViewReader(folder_).Read(Depth::kAccounting));
+  EXPECT_NEAR(document["accounting"]["gpu_hours"].get<double>(), 2, 1e-9);
+}
+
 TEST_F(RunViews, HaveTheGpusOfTheRun) {
   Enter(Phase::kRunning, 1);
   EXPECT_TRUE(ViewReader(folder_).Read(Depth::kGlance).gpus.empty());
@@ -162,6 +174,16 @@ TEST_F(RunViews, KeepTheLastEventsOfMany) {
   EXPECT_EQ(view.events.size(), 1000u);
   EXPECT_EQ(view.events_left_out, 500u);
   EXPECT_THAT(view.warnings, testing::Contains(HasSubstr("1 lines of events.jsonl")));
+}
+
+TEST_F(RunViews, SayHowGpuMemoryIsExchanged) {
+  Enter(Phase::kQueued, 1);
+  Append("attempt-1/comm.json", R"({"teams": [{"team": "net", "steps": 7, "way": "staged",)"
+                                R"( "without_direct": "clip_norm is set", "mean_of_a_step": []}]})");
+  const auto view = ViewReader(folder_).Read(Depth::kAnalysis);
+  ASSERT_TRUE(view.steps.has_value()) << testing::PrintToString(view.warnings);
+  EXPECT_EQ(view.steps->way, "staged");
+  EXPECT_EQ(view.steps->without_direct, "clip_norm is set");
 }
 
 TEST_F(RunViews, SurviveWhateverStandsInTheFolder) {

@@ -145,6 +145,18 @@ def test_the_benchmark_measures_all_sides_on_the_shapes_of_resnet_50():
     assert all(row["median_ms"] > 0 for row in result["rows"])
 
 
+@pytest.mark.parametrize("stub, error", [("raise ImportError('there is none')", "cannot import torch: there is none"),
+                                         ("import types; cuda = types.SimpleNamespace(is_available=lambda: False)",
+                                          "torch sees no GPU")])
+def test_the_benchmark_of_gpus_starts_no_ranks_where_there_is_none(tmp_path, stub, error):
+    (tmp_path / "torch.py").write_text(stub + "\n")
+    done = subprocess.run([sys.executable, HERE.parents[2] / "bench/gpu/gpu_bench.py"], capture_output=True, text=True,
+                          timeout=50, env={**os.environ, "PYTHONPATH": str(tmp_path), "PATH": "/nowhere"})
+    assert done.returncode == 1
+    lines = done.stderr.splitlines()
+    assert len(lines) == 2 and error in lines[0] and lines[1].startswith("  next: "), done.stderr
+
+
 def test_the_benchmark_of_snapshots_compares_with_one_copy():
     done = subprocess.run([sys.executable, HERE.parents[2] / "bench/snapshot/snapshot_bench.py", "--turns", "1", "--ranks",
                            "2", "--json"], capture_output=True, text=True, timeout=50)

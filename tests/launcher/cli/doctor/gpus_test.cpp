@@ -185,6 +185,23 @@ Finding ExchangeAsked(const char* setting) {
                "gpu exchange");
 }
 
+TEST(DoctorGpus, ExchangeAsTheSpecSaysUnlessTheVariableIsSet) {
+  const auto with_spec = [](const char* variable) {
+    return About(Perform({"gpu exchange", std::chrono::seconds(60),
+                          [=] {
+                            const Library library(SLIPWAY_FAKE_DRIVER);
+                            library.SetDevices(1);
+                            library.RegisterKernels();
+                            ::setenv("SLIPWAY_GPU_EXCHANGE", variable, 1);
+                            return Judge(ProbeGpuExchange(GpuExchangeWay::kStaged));
+                          }})
+                     .findings,
+                 "gpu exchange");
+  };
+  EXPECT_THAT(with_spec("").text, HasSubstr("(staged): gradients.gpu_exchange says so"));
+  EXPECT_THAT(with_spec("direct").text, HasSubstr("by the GPUs (direct)"));
+}
+
 TEST(DoctorGpus, ExchangeAsTheSettingSays) {
   EXPECT_EQ(ExchangeAsked("staged").grade, Grade::kOk);
   EXPECT_THAT(ExchangeAsked("staged").text, HasSubstr("(staged): SLIPWAY_GPU_EXCHANGE says so"));

@@ -270,6 +270,13 @@ TEST_F(BatchPlan, SaysWhichOptionsMakeItGoThroughSbatch) {
   EXPECT_THAT(DescribePlan(PlanOf("")), HasSubstr("\nsubmit: job.sh\n"));
 }
 
+TEST_F(BatchPlan, DoesNotPromiseThatOtherJobsStayAway) {
+  EXPECT_THAT(DescribePlan(PlanOf("launch: {ranks_per_node: 2}\n")),
+              HasSubstr("\n  on  cores of its own for each rank, if no other job can use them\n"));
+  EXPECT_THAT(DescribePlan(PlanOf("launch: {ranks_per_node: 2, bind: cores}\n")),
+              HasSubstr("\n  on  cores of its own for each rank\n"));
+}
+
 TEST_F(BatchPlan, UsesAPersistentBuffer) {
   Data("a.tfrecord");
   EXPECT_THAT(DirectivesOf("data: {train: {source: a.tfrecord, tier: burst}}\n"

@@ -46,6 +46,10 @@ struct IpcHandle {
   char bytes[64];
 };
 
+struct Uuid {
+  char bytes[16];
+};
+
 inline constexpr std::uintptr_t kLegacyStream = 1;
 inline constexpr std::uintptr_t kPerThreadStream = 2;
 
@@ -74,6 +78,7 @@ enum PointerAttribute : int {
   X(cuDeviceGetCount, int* count)                                                                                 \
   X(cuDeviceGet, Device* device, int ordinal)                                                                     \
   X(cuDeviceGetName, char* name, int size, Device device)                                                         \
+  X(cuDeviceGetUuid, Uuid* uuid, Device device)                                                                   \
   X(cuDeviceGetPCIBusId, char* text, int size, Device device)                                                     \
   X(cuDeviceGetAttribute, int* value, int attribute, Device device)                                               \
   X(cuDeviceCanAccessPeer, int* can_access, Device device, Device peer)                                           \
@@ -122,6 +127,8 @@ enum PointerAttribute : int {
   X(cuIpcGetMemHandle, IpcHandle* handle, DevicePointer pointer)                                                  \
   X(cuIpcOpenMemHandle_v2, DevicePointer* pointer, IpcHandle handle, unsigned flags)                              \
   X(cuIpcCloseMemHandle, DevicePointer pointer)                                                                   \
+  X(cuIpcGetEventHandle, IpcHandle* handle, EventHandle event)                                                    \
+  X(cuIpcOpenEventHandle, EventHandle* event, IpcHandle handle)                                                   \
   X(cuModuleLoadData, ModuleHandle* module, const void* image)                                                    \
   X(cuModuleUnload, ModuleHandle module)                                                                          \
   X(cuModuleGetFunction, FunctionHandle* function, ModuleHandle module, const char* name)                         \

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cstdio>
 #include <map>
 
@@ -54,6 +55,7 @@ const std::map<int, int> kAttributes = {
     {76, 0},    //
     {83, 1},    // managed memory
     {91, 1},    // registered memory has the host's address on the device
+    {125, 1},   // events of several processes
 };
 constexpr int kAttributePciBus = 33;
 constexpr int kAttributesEnd = 160;
@@ -123,6 +125,17 @@ Code cuDeviceGetName(char* name, int size, Device device) {
     CheckAnswer(name);
     CheckDevice(call, device);
     std::snprintf(name, static_cast<std::size_t>(size), "Slipway fake GPU %d", device);
+  });
+}
+
+/// Those of tests/support/fake_nvml.cpp, where GPU 0 and 1 have changed places.
+Code cuDeviceGetUuid(Uuid* uuid, Device device) {
+  return Enter("cuDeviceGetUuid", Needs::kInitialized, [&](const Call& call) {
+    CheckAnswer(uuid);
+    CheckDevice(call, device);
+    const int place = device < 2 ? 1 - device : device;
+    std::ranges::fill(uuid->bytes, static_cast<char>(place * 0x11));
+    std::fill_n(uuid->bytes, 4, static_cast<char>((place + 10) * 0x11));
   });
 }
 

@@ -5,25 +5,12 @@
 #include <type_traits>
 
 #include "tests/runtime/device/fake_driver/driver_types.h"
+#include "tests/runtime/device/same_abi.h"
 
 namespace slipway::fake_gpu {
 namespace {
 
-/// Whether both are passed in the same way: two pointers, two numbers of one size, or two structs of one size.
-template <class One, class Other>
-constexpr bool PassedAlike() {
-  return sizeof(One) == sizeof(Other) && std::is_pointer_v<One> == std::is_pointer_v<Other> &&
-         std::is_class_v<One> == std::is_class_v<Other> &&
-         std::is_floating_point_v<One> == std::is_floating_point_v<Other>;
-}
-
-template <class One, class Other>
-struct SameAbi : std::false_type {};
-
-template <class OneResult, class... Ones, class OtherResult, class... Others>
-requires(sizeof...(Ones) == sizeof...(Others)) struct SameAbi<OneResult(Ones...), OtherResult(Others...)>
-    : std::bool_constant<PassedAlike<OneResult, OtherResult>() && (PassedAlike<Ones, Others>() && ...)> {
-};
+using test::SameAbi;
 
 // cuEventElapsedTime_v2 is in headers of CUDA 12.8 and later.
 #if CUDA_VERSION >= 12080

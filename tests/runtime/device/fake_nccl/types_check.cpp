@@ -5,6 +5,7 @@
 #include <cstddef>
 
 #include "runtime/device/nccl.h"
+#include "tests/runtime/device/same_abi.h"
 
 namespace {
 
@@ -21,5 +22,22 @@ static_assert(int{ncclInternalError} == 3 && int{ncclRemoteError} == 6);
 static_assert(int{ncclSum} == 0 && int{ncclProd} == 1 && int{ncclMax} == 2 && int{ncclMin} == 3 && int{ncclAvg} == 4);
 static_assert(int{ncclUint8} == 1 && int{ncclInt32} == 2 && int{ncclInt64} == 4 && int{ncclFloat16} == 6);
 static_assert(int{ncclFloat32} == 7 && int{ncclFloat64} == 8 && int{ncclBfloat16} == 9);
+
+#define SLIPWAY_CHECK(name) static_assert(slipway::test::kIsPointerTo<decltype(Nccl::name), decltype(::name)>, #name)
+
+SLIPWAY_CHECK(ncclGetVersion);
+SLIPWAY_CHECK(ncclGetErrorString);
+SLIPWAY_CHECK(ncclGetLastError);
+SLIPWAY_CHECK(ncclGetUniqueId);
+SLIPWAY_CHECK(ncclCommInitRankConfig);
+SLIPWAY_CHECK(ncclCommGetAsyncError);
+SLIPWAY_CHECK(ncclCommFinalize);
+SLIPWAY_CHECK(ncclCommDestroy);
+SLIPWAY_CHECK(ncclCommAbort);
+SLIPWAY_CHECK(ncclGroupStart);
+SLIPWAY_CHECK(ncclGroupEnd);
+SLIPWAY_CHECK(ncclAllReduce);
+SLIPWAY_CHECK(ncclReduceScatter);
+SLIPWAY_CHECK(ncclAllGather);
 
 }  // namespace
