@@ -62,6 +62,7 @@ ChildProcess StartAgents(const Nodes& nodes, const std::filesystem::path& direct
   options.argv = AgentStepWords(nodes.count(), AgentCommand(nodes.agents()));
   options.environment = Environment::Inherited();
   LeaveMpiJob(*options.environment);
+  RequestGpusOfNodes(*options.environment);
   options.working_directory = directory;
   options.stdout_fd = output.get();
   options.stderr_fd = output.get();

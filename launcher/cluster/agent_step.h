@@ -4,6 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "core/environment.h"
+
 namespace slipway::launcher {
 
 /// The srun command line that runs `command` once on each of `nodes` nodes. The step shares the nodes with other steps,
@@ -12,5 +14,11 @@ std::vector<std::string> AgentStepWords(int nodes, const std::vector<std::string
 
 /// The options that Open MPI's mpirun adds to the srun of its daemons, so that they run beside the agents.
 std::string DaemonStepOptions();
+
+/// The variables for the srun of a step that sees all GPUs of its nodes. A step copies the request of its job: with
+/// GPUs for each task, or for the job as a whole, a step of one task on each node would see one of them. Changes
+/// nothing where the job requests GPUs for each node, or where nodes may have different numbers. Source:
+/// _copy_job_tres_to_step of Slurm; tests/slurm/gpus_test.py with Slurm 22.05.
+void RequestGpusOfNodes(Environment& environment);
 
 }  // namespace slipway::launcher

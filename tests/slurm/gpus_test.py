@@ -107,6 +107,14 @@ class Gpus(Trials):
         self.assertIn("a trial needs 3 GPUs on a node, but n1 has 1, n2 has 1", self.status()["reason"])
         self.assertFalse((self.place / "seen").exists())
 
+    def test_of_an_allocation_with_one_for_each_task_are_all_of_a_node(self):
+        self.write_trials(self.all_at_once(8), 8, 8, nodes=2)
+        job = self.bed.submit(f"#!/bin/sh\ncd {self.place} && {self.program} run exp.yaml\n", "-N2", "-n8",
+                              "--ntasks-per-node=4", "--gpus-per-task=1")
+        self.assertEqual(self.bed.wait_for_end(job), "COMPLETED")
+        places = collections.Counter((node, gpus) for _, node, gpus in self.seen())
+        self.assertEqual(places, {(node, gpu): 1 for node in ("n1", "n2") for gpu in "0123"})
+
     def test_more_than_a_node_has_is_refused_before_anything_is_submitted(self):
         self.write_trials("echo FoM: 1", 8, 8)
         done = self.slipway("submit", "exp.yaml", status=2)

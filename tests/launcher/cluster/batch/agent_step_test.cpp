@@ -18,5 +18,32 @@ TEST(AgentStep, PutsOneOnEachNodeBesideEverythingElse) {
               ElementsAre("/opt/slipway-agent", "--nodes", "3"));
 }
 
+/// SLURM_GPUS_PER_NODE for the srun of a step, in a job with these variables.
+std::string GpusOfStep(const std::vector<std::pair<std::string, std::string>>& variables) {
+  Environment environment;
+  for (const auto& [name, value] : variables) environment.Set(name, value);
+  RequestGpusOfNodes(environment);
+  const auto gpus = environment.Get("SLURM_GPUS_PER_NODE");
+  EXPECT_FALSE(gpus && (environment.Get("SLURM_GPUS_PER_TASK") || environment.Get("SLURM_GPUS")));
+  return gpus.value_or("");
+}
+
+TEST(AgentStep, SeesTheGpusOfAllTasksOfItsNode) {
+  EXPECT_EQ(GpusOfStep({{"SLURM_GPUS_PER_TASK", "1"}, {"SLURM_TASKS_PER_NODE", "4(x2)"}}), "4");
+  EXPECT_EQ(GpusOfStep({{"SLURM_GPUS_PER_TASK", "a100:2"}, {"SLURM_TASKS_PER_NODE", "2"}}), "a100:4");
+  EXPECT_EQ(GpusOfStep({{"SLURM_GPUS_PER_TASK", "1"}, {"SLURM_TASKS_PER_NODE", "4,3"}}), "") << "unlike nodes";
+}
+
+TEST(AgentStep, SeesTheGpusOfTheJobOnItsNode) {
+  const auto of_job = [](const std::string& gpus) {
+    return GpusOfStep({{"SLURM_GPUS", gpus}, {"SLURM_GPUS_ON_NODE", "4"}, {"SLURM_JOB_NUM_NODES", "2"}});
+  };
+  EXPECT_EQ(of_job("8"), "4");
+  EXPECT_EQ(of_job("h100:8"), "h100:4");
+  EXPECT_EQ(of_job("5"), "") << "the other node has one";
+  EXPECT_EQ(GpusOfStep({{"SLURM_GPUS", "8"}, {"SLURM_JOB_NUM_NODES", "2"}}), "") << "nothing says how they lie";
+  EXPECT_EQ(GpusOfStep({}), "");
+}
+
 }  // namespace
 }  // namespace slipway::launcher
