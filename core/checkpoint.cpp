@@ -44,8 +44,6 @@ constexpr auto kManifest = "manifest.json";
 constexpr auto kSchema = "slipway.checkpoint/1";
 constexpr std::string_view kUnfinished = ".tmp-";
 
-std::string NameOf(std::uint64_t step) { return fmt::format("step-{:012}", step); }
-
 /// The step of "step-000000001234"; nothing for other names.
 std::optional<std::uint64_t> StepOf(std::string_view name) {
   if (!name.starts_with("step-")) return {};
@@ -148,7 +146,7 @@ fs::path Replace(const fs::path& prepared, const fs::path& published) {
 
 fs::path BeginCheckpoint(const fs::path& checkpoints, std::uint64_t step) {
   MakeDirectories(checkpoints);
-  const auto prefix = fmt::format("{}{}-", kUnfinished, NameOf(step));
+  const auto prefix = fmt::format("{}{}-", kUnfinished, CheckpointName(step));
   RemoveUnfinished(checkpoints, prefix);
   const auto prepared = checkpoints / fmt::format("{}{}", prefix, ::getpid());
   MakeDirectories(prepared);
@@ -161,7 +159,7 @@ fs::path CommitCheckpoint(const fs::path& prepared, const CheckpointInfo& info, 
                 "give a finite epoch with the checkpoint");
   WriteFileDurably(prepared / kManifest, MakeManifest(prepared, info, begun).dump(2) + "\n");
   const auto checkpoints = prepared.parent_path();
-  const auto published = checkpoints / NameOf(info.step);
+  const auto published = checkpoints / CheckpointName(info.step);
   if (fs::exists(published)) {
     const auto old = Replace(prepared, published);
     SyncDirectory(checkpoints);
@@ -207,6 +205,8 @@ std::string DamageOf(const fs::path& directory) try {
 } catch (const Error& error) {
   return error.message();
 }
+
+std::string CheckpointName(std::uint64_t step) { return fmt::format("step-{:012}", step); }
 
 std::vector<PublishedCheckpoint> PublishedCheckpoints(const fs::path& checkpoints) {
   std::vector<PublishedCheckpoint> found;

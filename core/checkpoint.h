@@ -45,6 +45,9 @@ struct PublishedCheckpoint {
   std::filesystem::path directory;
 };
 
+/// Of its directory: "step-000000001234".
+std::string CheckpointName(std::uint64_t step);
+
 /// All that bear a checkpoint's name, newest first, valid or not.
 std::vector<PublishedCheckpoint> PublishedCheckpoints(const std::filesystem::path& checkpoints);
 

@@ -15,7 +15,7 @@ struct MetricsLine {
   std::optional<double> epoch;
   std::map<std::string, double> values;
   std::optional<double> time = {};  ///< as the line says; seconds since 1970
-  bool has_step = true;             ///< the line says it; else it is 0 until MetricsReader numbers the line
+  bool has_step = true;             ///< the program said it; else who reads the lines counts them
 };
 
 /// Nothing for a line that is not of this form (a torn one, or foreign text). Values of other kinds are left out. NaN

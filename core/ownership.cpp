@@ -52,6 +52,12 @@ std::string WhyNotOwn(const std::filesystem::path& path) {
   return WhyNotOwn(info);
 }
 
+bool IsPrivateFolder(const std::filesystem::path& path) {
+  struct stat info {};
+  return ::lstat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode) && info.st_uid == ::geteuid() &&
+         (info.st_mode & 0777) == 0700;
+}
+
 bool IsOpenToAll(const std::filesystem::path& folder) {
   struct stat info {};
   return ::stat(folder.c_str(), &info) == 0 && (info.st_mode & S_IWOTH) != 0;

@@ -20,6 +20,9 @@ std::string WhyNotOwn(const std::filesystem::path& path);
 /// The same for an open file.
 std::string WhyNotOwn(int fd);
 
+/// A folder, not a link to one, into which only this user can have written (mode 0700).
+bool IsPrivateFolder(const std::filesystem::path& path);
+
 /// Whether all users may put files into a folder, even if they cannot remove those of others.
 bool IsOpenToAll(const std::filesystem::path& folder);
 

@@ -51,10 +51,10 @@ typedef enum slipway_status SLIPWAY_ENUM_BASE {
   SLIPWAY_ERROR_MPI = 3,           /* MPI reported an error; the communicator cannot be used again */
   SLIPWAY_ERROR_MISMATCH = 4,      /* ranks disagree (tensor list, sizes, replicas); the message names them */
   SLIPWAY_ERROR_IO = 5,            /* a file of the run folder cannot be read or written */
-  SLIPWAY_ERROR_DEVICE_MEMORY = 6, /* GPU memory where it cannot be: parameter servers, lists of several devices */
+  SLIPWAY_ERROR_DEVICE_MEMORY = 6, /* GPU memory where it cannot be: parameter servers, submit_from, several devices */
   SLIPWAY_ERROR_OUT_OF_MEMORY = 7,
   SLIPWAY_ERROR_INTERNAL = 8,
-  SLIPWAY_ERROR_STALLED = 9,    /* a rank is dead, or did not come in time; the message names rank and host */
+  SLIPWAY_ERROR_STALLED = 9,     /* a rank is dead, or did not come in time; the message names rank and host */
   SLIPWAY_ERROR_NOT_FINITE = 10, /* a gradient holds NaN or infinity; the message names tensor and rank */
   SLIPWAY_ERROR_DEVICE = 11      /* the driver of a GPU reported an error; the message has its name */
 } slipway_status;
@@ -214,8 +214,9 @@ SLIPWAY_API int slipway_barrier(int group);
  * Defines a team: a named set of tensors that are exchanged together (usually the gradients of one model), with its own
  * queue: two teams may be in flight in different orders on different ranks, but teams that NCCL exchanges go one after
  * the other, in the same order on all ranks. Names, dtypes and shapes are compared across ranks; a difference is
- * SLIPWAY_ERROR_MISMATCH naming tensor and rank. `total_steps` (0: unknown) is what schedules in per cent refer to.
- * Settings come from `gradients` of the configuration. Collective.
+ * SLIPWAY_ERROR_MISMATCH naming tensor and rank. List the tensors in the order of the forward pass: the last ones are
+ * exchanged first, while a backward pass computes the others. `total_steps` (0: unknown) is what schedules in per cent
+ * refer to. Settings come from `gradients` of the configuration. Collective.
  */
 SLIPWAY_API int slipway_register(const char* team, const slipway_tensor* tensors, int count, int64_t total_steps);
 /**
@@ -251,22 +252,23 @@ SLIPWAY_API int slipway_submit_on_stream(const char* team, int index, void* stre
 SLIPWAY_API int slipway_submit_many_on_stream(const char* team, const int* indices, int count, void* stream);
 /**
  * Copies `data` into the tensor with this index, which lies in CPU memory, and submits it: for frameworks that make
- * gradients in memory of their own. Faster than a copy by the program where the team is larger than the caches. Local.
+ * gradients in memory of their own. Faster than a copy by the program where the team is larger than the caches.
+ * `data` in GPU memory: SLIPWAY_ERROR_DEVICE_MEMORY. In managed memory: waits for the legacy default stream. Local.
  */
 SLIPWAY_API int slipway_submit_from(const char* team, int index, const void* data);
 /**
- * Submits the tensor with this index, which lies in CPU memory, at another place: its values are at `data` in this step,
- * and slipway_wait writes the result there instead. In memory of slipway_alloc nothing is copied, wherever other ranks
- * have it. Elsewhere, all that travels with this tensor is copied. `data` must not be touched until slipway_wait. Since
- * 0.1.0. Local.
+ * Submits the tensor with this index, which lies in CPU memory, at another place: its values are at `data` in this
+ * step, and slipway_wait writes the result there instead. In memory of slipway_alloc nothing is copied, wherever other
+ * ranks have it. Elsewhere, all that travels with this tensor is copied. `data` must not be touched until slipway_wait.
+ * Of memory of GPUs as slipway_submit_from. Since 0.1.0. Local.
  */
 SLIPWAY_API int slipway_submit_at(const char* team, int index, void* data);
 /** Submits what was not, and returns when the team's tensors hold the result of this step. Collective. */
 SLIPWAY_API int slipway_wait(const char* team);
 /**
  * The same, of tensors in GPU memory: what is submitted now is final when `stream` has done what it was given so far,
- * and later work of `stream` finds the result. The calling thread does not wait for the last copies to the GPU.
- * Collective.
+ * and later work of `stream` finds the result. The calling thread does not wait for the last copies to the GPU, nor,
+ * with SLIPWAY_GPU_WAIT=events, for sums of GPUs. Collective.
  */
 SLIPWAY_API int slipway_wait_on_stream(const char* team, void* stream);
 /**

@@ -29,7 +29,7 @@ inline void Check(int status) {
   if (status != SLIPWAY_OK) throw Failure(status);
 }
 
-/// A named float32 tensor of the program; its memory must outlive every use.
+/// A named float32 tensor of the program, in memory of the CPU or of a GPU. It must outlive every use.
 struct Tensor {
   std::string name;
   std::vector<std::int64_t> shape;
@@ -45,6 +45,29 @@ inline std::vector<slipway_tensor> AsC(std::span<const Tensor> tensors) {
   }
   return list;
 }
+
+/// A CUstream or cudaStream_t of the program; null: the legacy default stream.
+using Stream = void*;
+
+/// Memory of a GPU, within a Session: see slipway_alloc_on_device. Freed at the end of its life.
+class DeviceMemory {
+ public:
+  DeviceMemory(std::int64_t bytes, int device) { Check(slipway_alloc_on_device(bytes, device, &data_)); }
+  DeviceMemory(DeviceMemory&& other) noexcept : data_(std::exchange(other.data_, nullptr)) {}
+  DeviceMemory& operator=(DeviceMemory&& other) noexcept {
+    std::swap(data_, other.data_);
+    return *this;
+  }
+  ~DeviceMemory() {
+    if (data_ != nullptr) slipway_free(data_);
+  }
+
+  void* data() const { return data_; }
+  float* floats() const { return static_cast<float*>(data_); }
+
+ private:
+  void* data_ = nullptr;
+};
 
 /// Between slipway_init and slipway_finalize. Collective calls are marked as in slipway.h.
 class Session {
@@ -66,6 +89,15 @@ class Session {
     const auto list = AsC(tensors);
     Check(slipway_register(team.c_str(), list.data(), static_cast<int>(list.size()), total_steps));
   }
+  /// These tensors have their final values when `stream` has done what it was given so far.
+  void Submit(const std::string& team, int index, Stream stream = nullptr) {
+    Check(slipway_submit_on_stream(team.c_str(), index, stream));
+  }
+  void Submit(const std::string& team, std::span<const int> indices, Stream stream = nullptr) {
+    Check(slipway_submit_many_on_stream(team.c_str(), indices.data(), static_cast<int>(indices.size()), stream));
+  }
+  /// Submits what was not. Later work of `stream` finds the result. Collective.
+  void Wait(const std::string& team, Stream stream = nullptr) { Check(slipway_wait_on_stream(team.c_str(), stream)); }
   void Gradients(const std::string& team) { Check(slipway_gradients(team.c_str())); }
   void Broadcast(std::span<const Tensor> tensors, int root = 0) {
     const auto list = AsC(tensors);
@@ -75,6 +107,13 @@ class Session {
     const auto list = AsC(tensors);
     Check(slipway_check_match(list.data(), static_cast<int>(list.size())));
   }
+  /// In place, in memory of the CPU or of a GPU. Later work of `stream` finds the result. Collective.
+  void Allreduce(void* data, std::int64_t count, slipway_dtype dtype, slipway_op op, Stream stream = nullptr,
+                 int group = SLIPWAY_ALL) {
+    Check(slipway_allreduce_on_stream(data, count, dtype, op, group, stream));
+  }
+  /// `device`: as the driver counts those that the process sees.
+  DeviceMemory AllocOnDevice(std::int64_t bytes, int device) { return DeviceMemory(bytes, device); }
   void Sum(std::span<double> values) {
     Check(slipway_allreduce(values.data(), static_cast<std::int64_t>(values.size()), SLIPWAY_FLOAT64, SLIPWAY_SUM,
                             SLIPWAY_ALL));

@@ -111,15 +111,6 @@ Json AnswerTell(AskTell& session, const RequestLine& request) {
   return ToJson(told, session.options());
 }
 
-std::string_view WordFor(Decision decision) {
-  switch (decision) {
-    case Decision::kStop: return "stop";
-    case Decision::kPause: return "pause";
-    case Decision::kContinue: break;
-  }
-  return "continue";
-}
-
 ToldReport ReportIn(const AskTell& session, const RequestLine& request) {
   ToldReport report;
   report.step = request.Integer("step");
@@ -141,7 +132,7 @@ ToldReport ReportIn(const AskTell& session, const RequestLine& request) {
 Json AnswerReport(AskTell& session, const RequestLine& request) {
   const auto trial = request.Integer("trial");
   const auto advice = session.Report(trial, ReportIn(session, request), request.Attempt());
-  Json answer{{"trial", trial}, {"decision", WordFor(advice.decision)}};
+  Json answer{{"trial", trial}, {"decision", WordOf(advice.decision)}};
   if (!advice.reason.empty()) answer["reason"] = advice.reason;
   return answer;
 }

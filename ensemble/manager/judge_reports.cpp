@@ -8,15 +8,6 @@
 namespace slipway::ensemble {
 namespace {
 
-std::string_view DecisionName(Decision decision) {
-  switch (decision) {
-    case Decision::kStop: return "stop";
-    case Decision::kPause: return "pause";
-    case Decision::kContinue: break;
-  }
-  return "continue";
-}
-
 SchedulerSettings SettingsOf(const EnsembleOptions& options) {
   SchedulerSettings settings = options.scheduler;
   settings.seed = options.seed;
@@ -85,7 +76,7 @@ void ReportJudge::Take(const MetricRecord& metric, const LiveAttempt& attempt, s
   const auto judgement = scheduler_->Take({metric.trial, *resource, LowerIsBetter(*value)});
   if (judgement.rung) {
     rungs.push_back({metric.trial, judgement.rung->bracket, judgement.rung->rung, judgement.rung->resource, *value,
-                     std::string(DecisionName(judgement.decision))});
+                     std::string(WordOf(judgement.decision))});
   }
   if (judgement.decision == Decision::kContinue || attempt.stop) return;
   const auto stop = judgement.decision == Decision::kStop ? StopReason::kPruned : StopReason::kPaused;

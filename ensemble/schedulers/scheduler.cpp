@@ -18,6 +18,13 @@
 #include "ensemble/schedulers/population.h"
 
 namespace slipway::ensemble {
+
+WordTable<Decision> WordsOf(Decision) {
+  static constexpr Word<Decision> kWords[] = {
+      {Decision::kContinue, "continue"}, {Decision::kStop, "stop"}, {Decision::kPause, "pause"}};
+  return kWords;
+}
+
 namespace {
 
 /// The schedulers `none` and `wilcoxon`: every trial runs to its end.

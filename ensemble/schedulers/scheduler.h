@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "core/words.h"
 #include "ensemble/model/trial_table.h"
 
 namespace slipway::ensemble {
@@ -22,6 +23,7 @@ struct Report {
 };
 
 enum class Decision { kContinue, kStop, kPause };
+WordTable<Decision> WordsOf(Decision);
 
 struct Judgement {
   struct Rung {

@@ -14,7 +14,7 @@ struct EndedAttempt {
   bool at_time_limit = false;  ///< Slipway ended it there
   bool asks_for_turn = false;  ///< its exit status was 75: save, and start me again
   std::uint64_t saved = 0;     ///< steps up to the newest checkpoint
-  std::int64_t reported = 0;   ///< steps in the metrics of all attempts
+  std::int64_t reported = 0;   ///< steps that the metrics of all attempts name
 };
 
 /// kWithoutLostNodes: only if the remaining nodes are enough.

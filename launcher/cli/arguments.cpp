@@ -348,8 +348,9 @@ std::vector<ManualCommand> ManualOf(const CLI::App& app, const std::string& name
 
 /// `bench` lists the benchmarks; `bench NAME --help` is the benchmark's own.
 void DescribeBench(CLI::App& app, Arguments& arguments) {
-  auto* bench = AddCommand(app, "bench", "Measure this installation on this machine", "");
-  bench->footer(std::string());
+  auto* bench = AddCommand(app, "bench", "Measure this installation on this machine",
+                           "  slipway bench allreduce           # gradient exchange, beside MPI_Allreduce\n"
+                           "  slipway bench staging --help      # options of one benchmark");
   bench->footer([] {
     std::string text = "Benchmarks of this installation, each with its own --help:\n";
     const auto names = Benchmarks();

@@ -11,7 +11,7 @@ void DescribeInit(CLI::App& app, Arguments& arguments) {
   auto* init = AddCommand(app, "init", "Make a project to start from: a program, its experiment, small data",
                           "  slipway init first --template command     # any program, measured by what it prints\n"
                           "  slipway init mine --template pytorch && cd mine && slipway run experiment.yaml\n"
-                          "  slipway init ddp --template ddp           # DistributedDataParallel, one word changed\n"
+                          "  slipway init ddp --template ddp           # DistributedDataParallel, two lines changed\n"
                           "  slipway init fast --template cpp");
   init->add_option("name", arguments.init.name, "The new folder, and the name of the experiment")->required();
   init->add_option("--template", arguments.init.chosen, "command, cpp, ddp or pytorch")

@@ -85,7 +85,7 @@ void AskForNodes(const BatchJob& job, Head& head) {
   head.Option("--cpus-per-task", job.cpus_per_rank);
   if (const int threads = ThreadsPerCore(job); threads > 0) head.Option("--threads-per-core", threads);
   // For each node and not for each task: the one task that an mpirun starts on a node must see the GPUs of all ranks.
-  if (job.gpus_per_rank > 0) head.Option("--gpus-per-node", job.gpus_per_rank * job.ranks_per_node);
+  head.Option("--gpus-per-node", GpusPerNode(job));
   if (job.memory_per_node) {
     constexpr std::uint64_t kMiB = std::uint64_t{1} << 20;
     const auto bytes = job.memory_per_node->count;
@@ -191,6 +191,11 @@ std::string OutputPattern(const BatchJob& job) {
 int WholeMinutes(Seconds limit) {
   const auto minutes = std::ceil(limit.count() / 60);
   return static_cast<int>(std::clamp(minutes, 1.0, static_cast<double>(std::numeric_limits<int>::max())));
+}
+
+std::string GpusPerNode(const BatchJob& job) {
+  if (job.gpus_per_rank == 0) return {};
+  return fmt::format("{}{}{}", job.gpu_type, job.gpu_type.empty() ? "" : ":", job.gpus_per_rank * job.ranks_per_node);
 }
 
 int ThreadsPerCore(const BatchJob& job) {

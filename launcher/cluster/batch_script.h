@@ -18,6 +18,7 @@ struct BatchJob : JobTerms {
   int ranks_per_node = 1;
   int cpus_per_rank = 1;
   int gpus_per_rank = 0;
+  std::string gpu_type;                   ///< empty: any
   std::optional<Bytes> memory_per_node;   ///< 0: all of it
   std::optional<int> time_limit_minutes;  ///< Slurm counts whole minutes
   std::string array;                      ///< tasks of a job array, "0,3-5"; empty: one job
@@ -40,6 +41,9 @@ std::filesystem::path OutputOfTask(const std::filesystem::path& output, std::str
 
 /// The output as Slurm takes it.
 std::string OutputPattern(const BatchJob& job);
+
+/// The GPUs of a node: "2", "a100:2"; empty: none.
+std::string GpusPerNode(const BatchJob& job);
 
 /// The script, for bash. `#SBATCH` lines repeat the job's description, because libslurm ignores them. Burst-buffer
 /// directives stand before the first command: Slurm ignores later ones.

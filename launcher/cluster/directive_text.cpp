@@ -27,7 +27,6 @@ constexpr std::array kOwnOptions = {
     OwnOption{"--cpus-per-task", "launch.cpus_per_rank"},
     OwnOption{"--error", ""},
     OwnOption{"--exclusive", "launch.slurm.exclusive"},
-    OwnOption{"--gpus-per-node", "launch.gpus_per_rank"},
     OwnOption{"--job-name", "name"},
     OwnOption{"--licenses", "launch.slurm.licenses"},
     OwnOption{"--mem", "launch.slurm.memory_per_node"},
@@ -58,6 +57,13 @@ const OwnOption* FindOwn(std::string_view name) {
   return longer != kOwnOptions.end() ? longer : nullptr;
 }
 
+/// Slurm refuses a job that requests GPUs in two ways.
+bool RequestsGpus(std::string_view name, std::string_view option) {
+  if (name.starts_with("--gpus")) return true;
+  const bool lists_devices = name == "--gres" || name.starts_with("--tres-per-");
+  return lists_devices && option.substr(name.size()).find("gpu") != std::string_view::npos;
+}
+
 }  // namespace
 
 bool IsControlCharacter(char c) { return (c >= '\0' && c < ' ') || c == '\x7f'; }
@@ -86,6 +92,9 @@ std::string WhyNotAnOption(std::string_view option) {
   const auto name = option.substr(0, option.find('='));
   if (name.size() < 4 || !std::all_of(name.begin(), name.end(), IsOptionCharacter)) {
     return "it is no option of sbatch such as --exclude=n1";
+  }
+  if (RequestsGpus(name, option)) {
+    return fmt::format("{} requests GPUs, as 'launch.gpus_per_rank' and 'launch.slurm.gpu_type' do; set those", name);
   }
   const auto* own = FindOwn(name);
   if (own == nullptr) return {};

@@ -167,6 +167,7 @@ void AddSite(const SlurmSpec& slurm, BatchJob& job) {
   job.constraint = slurm.constraint;
   job.reservation = slurm.reservation;
   job.licenses = slurm.licenses;
+  job.gpu_type = slurm.gpu_type;
   job.requeue = slurm.requeue;
   job.exclusive = slurm.exclusive;
   job.extra = slurm.extra;

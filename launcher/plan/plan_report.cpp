@@ -154,7 +154,7 @@ std::string DescribeWay(const Plan& plan) {
   const bool by_auto = bind == Bind::kAuto && plan.engine == "slurm";
   if (plan.spec().launch.ranks() > 1 && (bind == Bind::kCores || by_auto)) {
     text += fmt::format("  on  cores of its own for each rank{}\n",
-                        by_auto ? ", on nodes where no other job can use them" : "");
+                        by_auto ? ", if no other job can use them" : "");
   }
   return text + DescribeGpus(plan);
 }

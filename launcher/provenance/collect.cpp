@@ -34,8 +34,9 @@ constexpr std::uint64_t kLargestProgramFile = std::uint64_t{16} << 20;
 constexpr std::array<std::string_view, 14> kBeginnings = {"SLIPWAY_", "OMP_",      "MKL_",   "OPENBLAS_", "KMP_",
                                                           "GOMP_",    "PYTHON",    "CUDA_",  "CUBLAS_",   "NCCL_",
                                                           "UCX_",     "OMPI_MCA_", "MPICH_", "TORCH_"};
-constexpr std::array<std::string_view, 6> kSingleVariables = {"CONDA_PREFIX", "VIRTUAL_ENV", "LD_LIBRARY_PATH",
-                                                              "LD_PRELOAD",   "LC_ALL",      "ROCR_VISIBLE_DEVICES"};
+constexpr std::array<std::string_view, 7> kSingleVariables = {
+    "CONDA_PREFIX", "VIRTUAL_ENV",         "LD_LIBRARY_PATH",     "LD_PRELOAD",
+    "LC_ALL",       "HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES"};
 
 bool ChangesResults(std::string_view name) {
   if (name == "SLIPWAY_RUNS") return false;

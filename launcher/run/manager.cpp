@@ -24,6 +24,7 @@
 #include "launcher/run/batch/batch_run.h"
 #include "launcher/run/batch/job_of_run.h"
 #include "launcher/run/context/device_recorder.h"
+#include "launcher/run/context/gpu_hold.h"
 #include "launcher/run/context/gpus_of_run.h"
 #include "launcher/run/context/instance_log.h"
 #include "launcher/run/data/staging_session.h"
@@ -178,8 +179,9 @@ class Manager {
     return false;
   }
 
-  /// Nodes, data, and the way back for checkpoints and results.
+  /// GPUs, nodes, data, and the way back for checkpoints and results.
   void PreparePlaces() {
+    if (plan_.engine == "local") gpus_ = HoldGpusFor(plan_.spec(), state_.run);  // first: it sets variables
     stage_out_queue_ =
         StageOutQueue::Open(folder_, plan_, loop_, output_);  // first: what an earlier manager left gets safe meanwhile
     if (plan_.spec().launch.nodes > 1) allocation_.emplace(folder_, plan_, loop_, interrupt_, output_);
@@ -418,6 +420,7 @@ class Manager {
   DirectoryWatcher files_{loop_};
   Interrupt interrupt_;
   SteadyTime started_;
+  GpuHold gpus_;
   std::optional<Allocation> allocation_;
   StagingSession data_{folder_, plan_, output_, loop_, interrupt_};
   std::unique_ptr<StageOutQueue> stage_out_queue_;

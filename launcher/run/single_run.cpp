@@ -21,6 +21,7 @@
 #include "launcher/run/ending/watch_end_of_job.h"
 #include "launcher/run/results/stage_out_queue.h"
 #include "launcher/run/trials/trial_order.h"
+#include "launcher/run_folder/end_reason.h"
 
 namespace slipway::launcher {
 namespace {
@@ -40,10 +41,10 @@ class SingleRun final : public AttemptObserver {
       RunAttempt();
       newest_ = Newest();
       if (!StartsAgain()) return MakeResult();
-      context_.state.reason = last_.outcome->detail;
+      context_.state.reason = IsCutByTimeLimit() ? ReasonFor(AtTimeLimit(), {}) : last_.outcome->detail;
       context_.commit("restarting");
       context_.output.Warn(
-          fmt::format("attempt {} ended: {}; starting again", context_.state.attempt, last_.outcome->detail));
+          fmt::format("attempt {} ended: {}; starting again", context_.state.attempt, context_.state.reason));
     }
   }
 
@@ -54,7 +55,7 @@ class SingleRun final : public AttemptObserver {
 
   void OnMetrics(const MetricsLine& line) override {
     last_.reported = true;
-    steps_ = std::max(steps_, line.step + 1);
+    if (line.has_step) steps_ = std::max(steps_, line.step + 1);
     for (const auto& [name, value] : line.values) metrics_[name] = value;
     context_.output.Progress(MetricsText(line));
   }
@@ -230,12 +231,14 @@ class SingleRun final : public AttemptObserver {
     return std::filesystem::exists(Place().stop_seen_file(), error);
   }
 
+  cause::TimeLimit AtTimeLimit() const { return {context_.plan.spec().launch.time_limit->count()}; }
+
   EndedAttempt Ended() const {
     return {.interrupted = context_.interrupt.asked(),
             .success = last_.outcome->status.Success(),
             .node_lost = !last_.node_trouble.empty(),
             .start_failed = StartHasFailed(),
-            .at_time_limit = last_.time_limit_hit,
+            .at_time_limit = IsCutByTimeLimit(),
             .asks_for_turn = last_.outcome->requeue,
             .saved = StepsTo(newest_),
             .reported = steps_};
@@ -298,7 +301,7 @@ class SingleRun final : public AttemptObserver {
       result.phase = Phase::kCancelled;
       result.cause = cause::Cancelled{};
     } else if (IsCutByTimeLimit()) {
-      result.cause = cause::TimeLimit{context_.plan.spec().launch.time_limit->count()};
+      result.cause = AtTimeLimit();
     } else if (last_.outcome->status.Success()) {
       result.phase = Phase::kSucceeded;
       result.detail = last_.unmatched;
@@ -340,7 +343,7 @@ class SingleRun final : public AttemptObserver {
   Last last_;
   std::set<std::string> warnings_;
   std::map<std::string, double> metrics_;
-  std::int64_t steps_ = 0;  ///< reported in all attempts
+  std::int64_t steps_ = 0;  ///< that the program named in all attempts
   Checkpoint newest_;       ///< before the first attempt, then after the last one
   std::uint64_t steps_at_first_;
   RestartPolicy restarts_;

@@ -138,12 +138,12 @@ RunSource::View RunSource::Read(const std::string& id) { return Remember(Find(id
 
 namespace {
 
-std::string LivePageOf(const RunFolder& run, const RunState& state) {
+std::string LivePageOf(const RunFolder& run, const WorkflowLook& look) {
   const auto links = [](const StepRow& row, const std::filesystem::path& of_step) -> std::vector<PageLink> {
     const auto workflow = of_step.parent_path().parent_path().parent_path().filename();  // WORKFLOW/steps/STEP/RUN
     return {{"run", of_step.empty() ? "" : fmt::format("./#/run/{}%2F{}", workflow.string(), row.step.name)}};
   };
-  return WorkflowPage(run, state, {links, true});
+  return WorkflowPage(run, look, {links, true});
 }
 
 }  // namespace
@@ -163,9 +163,9 @@ std::string RunSource::WorkflowPageOf(const std::string& id) {
   }
   auto stamps = StampsOf(FilesOfWorkflowRun(run));
   if (auto page = KeptPageOf(run, stamps)) return std::move(*page);
-  const auto state = ObserveWorkflow(run);
-  auto page = LivePageOf(run, state);
-  if (IsCarriedOutBySlurm(run, state)) {
+  const auto look = LookAtWorkflow(run);
+  auto page = LivePageOf(run, look);
+  if (IsCarriedOutBySlurm(run, look.state)) {
     const std::scoped_lock lock(pages_mutex_);
     pages_[run.path()] = {page, std::move(stamps), SystemClock().Steady() + kAskSlurmEvery};
   }

@@ -85,6 +85,7 @@ struct BurstBufferSpec {
 
 struct SlurmSpec {
   std::string partition, account, constraint, qos, reservation, licenses;  ///< empty = not given
+  std::string gpu_type;                                                    ///< empty: any
   std::optional<Bytes> memory_per_node;                                    ///< 0: all of it
   bool exclusive = false;
   bool requeue = true;

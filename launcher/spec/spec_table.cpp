@@ -120,6 +120,8 @@ void Visit(SpecVisitor& visit, SlurmSpec& slurm) {
   visit({"qos", Of(kText), "", "Quality of service.", "regular"}, slurm.qos);
   visit({"reservation", Of(kText), "", "Reservation.", "training"}, slurm.reservation);
   visit({"licenses", Of(kText), "", "Licenses.", "scratch:2"}, slurm.licenses);
+  visit({"gpu_type", Of(kName), "", "Type of the GPUs, as Slurm names it; also a MIG profile.", "a100"},
+        slurm.gpu_type);
   visit({"memory_per_node", OneOf({Of(kBytes), Words({"all"})}), "",
          "Main memory on each node; left out: that of its ranks and of what is staged in RAM.", "120 GiB"},
         OrAll{slurm.memory_per_node});
@@ -147,7 +149,7 @@ void Visit(SpecVisitor& visit, LaunchSpec& launch) {
   visit({"ranks_per_node", Integer(1), "1", "Training ranks on each node.", "2"}, launch.ranks_per_node);
   visit({"cpus_per_rank", Integer(1), "1", "Processor cores for each rank.", "8"}, launch.cpus_per_rank);
   visit({"gpus_per_rank", Integer(0), "0",
-         "GPUs for each rank, which sees no others; trials that run at a time never share one.", "1"},
+         "GPUs for each rank, which sees no others; trials and runs of yours on a machine share none.", "1"},
         launch.gpus_per_rank);
   visit({"bind", WordsFor<Bind>(), "auto", "Whether each of several ranks of a node has cores, and GPUs, of its own.",
          "cores"},

@@ -81,6 +81,8 @@ template <class Visitor, MaybeConst<StepsView> Struct>
 void Visit(Visitor& visit, Struct& steps) {
   visit("team", steps.team);
   visit("steps", steps.steps);
+  visit("way", steps.way, Presence::kOptional);
+  visit("without_direct", steps.without_direct, Presence::kOptional);
   visit("ranks", steps.ranks);
 }
 

@@ -87,6 +87,8 @@ struct StepsView {
   std::string team;
   std::uint64_t steps = 0;
   std::vector<RankSteps> ranks;
+  std::string way = {};             ///< of its exchange: "direct"; empty: unknown
+  std::string without_direct = {};  ///< why GPUs do not add up by themselves; empty: they do, or were not to
 };
 
 struct CurveView {

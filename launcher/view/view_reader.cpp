@@ -159,8 +159,11 @@ void TakeSteps(const RunFolder& folder, RunView& view) try {
   const auto document = Json::parse(*text);
   const auto& teams = document.at("teams");
   if (teams.empty()) return;
-  StepsView steps{teams.at(0).at("team").get<std::string>(), teams.at(0).at("steps").get<std::uint64_t>(), {}};
-  for (const auto& times : teams.at(0).at("mean_of_a_step")) {
+  const auto& team = teams.at(0);
+  StepsView steps{team.at("team").get<std::string>(), team.at("steps").get<std::uint64_t>(), {}};
+  steps.way = team.value("way", std::string());
+  steps.without_direct = team.value("without_direct", std::string());
+  for (const auto& times : team.at("mean_of_a_step")) {
     const auto of = [&](const char* name) { return times.at(name).get<double>(); };
     steps.ranks.push_back({static_cast<int>(steps.ranks.size()), "", of("step_s"), of("compute_s"), of("wait_s"),
                            of("exchange_s"), of("input_s")});

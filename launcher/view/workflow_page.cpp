@@ -155,8 +155,9 @@ std::vector<PageLink> FileLinks(const RunFolder& folder, const StepRow& row, con
           {"report", run.empty() ? "" : AddressOf(run / kReportName, directory)}};
 }
 
-std::string WorkflowPage(const RunFolder& folder, const RunState& state, const WorkflowPageOptions& options) {
-  const auto rows = StepRowsOf(folder, state);
+std::string WorkflowPage(const RunFolder& folder, const WorkflowLook& look, const WorkflowPageOptions& options) {
+  const auto& state = look.state;
+  const auto rows = StepRowsOf(folder, look);
   ResultStore store(folder.path().parent_path());
   const bool is_live = options.follows && !HasEnded(state.phase);
   auto page = fmt::format(

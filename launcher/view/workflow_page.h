@@ -23,8 +23,8 @@ struct WorkflowPageOptions {
 };
 
 /// One HTML file without scripts that loads nothing from elsewhere.
-/// Cost: reads the journal, and the manifest of each result.
-std::string WorkflowPage(const RunFolder& folder, const RunState& state, const WorkflowPageOptions& options);
+/// Cost: reads the manifest of each result.
+std::string WorkflowPage(const RunFolder& folder, const WorkflowLook& look, const WorkflowPageOptions& options);
 
 /// Links to files of the run, relative to `directory`: log, report of its run, page that it has made.
 std::vector<PageLink> FileLinks(const RunFolder& folder, const StepRow& row, const std::filesystem::path& run,

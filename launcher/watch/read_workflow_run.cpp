@@ -51,9 +51,10 @@ bool WorkflowReader::ReadSteps(const fs::path& path, WatchData& data) {
   auto stamps = StampsOf(FilesOfWorkflowRun(folder));
   const bool is_known = data.workflow && data.workflow->folder == path;
   if (is_known && stamps == stamps_ && stored.phase == phase_ && clock_.Steady() < look_again_) return false;
-  const auto state = SeeWorkflow(folder);
+  const auto look = SeeWorkflow(folder);
+  const auto& state = look.state;
   auto glance = std::make_shared<WorkflowGlance>();
-  const auto rows = StepRowsOf(folder, state);
+  const auto rows = StepRowsOf(folder, look);
   glance->id = folder.id();
   glance->folder = path;
   glance->phase = state.phase;

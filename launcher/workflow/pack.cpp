@@ -110,10 +110,12 @@ PackSize SizeOfPack(const Workflow& workflow, const Steps& steps, const std::vec
     memory = std::max(memory, level.memory);
   }
   if (node) size.cpus = std::min(size.cpus, node->cores);
+  if (node && node->gpus > 0) size.gpus = std::min(size.gpus, node->gpus);
   if (node && node->memory.count > 0) memory = std::min(memory, node->memory.count);
   for (const auto step : steps) {  // one alone must fit; whether a node has that much, the site says
     const auto& resources = workflow.steps[step].resources;
     size.cpus = std::max(size.cpus, resources.cpus.value_or(1));
+    size.gpus = std::max(size.gpus, resources.gpus.value_or(0));
     memory = std::max(memory, resources.memory.count);
   }
   size.memory = {memory};

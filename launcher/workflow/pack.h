@@ -13,12 +13,6 @@ namespace slipway::launcher {
 /// The most steps of a pack: its job holds two files open for each.
 inline constexpr std::size_t kMostStepsOfPack = 200;
 
-/// The smallest node of the cluster.
-struct NodeSize {
-  int cores = 1;
-  Bytes memory;
-};
-
 /// What the job of a pack asks for: one node.
 struct PackSize {
   int cpus = 1;

@@ -34,9 +34,15 @@ std::vector<std::string> ResolveWords(const std::vector<std::string>& words, con
 /// refers to.
 std::string ResolveSpec(const YamlNode& spec, const Scope& scope);
 
-/// The cores and GPUs that a step takes: as its resources say, else what the spec of an experiment needs. Pure, but for
-/// the number of cores of this machine, which an ensemble without `parallel` takes.
-StepResources NeedsOf(const Step& step);
+/// The cores and GPUs that a step takes of a machine: as its resources say, else what the spec of an experiment needs.
+/// An ensemble takes GPUs for as many trials as run at once: `parallel` or fewer, as the machine has, and one at least.
+/// Pure.
+StepResources NeedsOf(const Step& step, const NodeSize& node);
+
+/// Whether a step does. Then Slipway hands out the GPUs of a machine, and a step without any sees none. Pure.
+bool AsksForGpus(const Workflow& workflow);
+/// The experiments that see no GPU because other steps ask for some, except those that say so with a 0. Pure.
+std::vector<StepIndex> RunsWithoutGpus(const Workflow& workflow);
 
 /// What a step takes on all its nodes together, for accounts of cost.
 struct StepSize {
@@ -44,7 +50,7 @@ struct StepSize {
   int cpus = 1;
   int gpus = 0;
 };
-/// As NeedsOf; a step that is no run takes one node.
-StepSize SizeOf(const Step& step);
+/// As NeedsOf, with nodes like this one; a step that is no run takes one node.
+StepSize SizeOf(const Step& step, const NodeSize& node);
 
 }  // namespace slipway::launcher

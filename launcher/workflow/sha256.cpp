@@ -36,12 +36,6 @@ std::string Sha256::Finish() {
   return text.data();
 }
 
-std::string Sha256Of(std::string_view bytes) {
-  Sha256 hash;
-  hash.Add(bytes);
-  return hash.Finish();
-}
-
 std::string Sha256OfFile(const std::filesystem::path& file) {
   const auto fd = OpenFile(file, O_RDONLY);
   std::vector<char> buffer(std::size_t{1} << 18);

@@ -23,7 +23,6 @@ class Sha256 {
   std::unique_ptr<State> state_;
 };
 
-std::string Sha256Of(std::string_view bytes);
 /// Of the content of a file. Errors: SystemError.
 std::string Sha256OfFile(const std::filesystem::path& file);
 

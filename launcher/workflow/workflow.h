@@ -71,6 +71,13 @@ struct StepResources {
   Bytes memory;             ///< 0: not counted
 };
 
+/// What a node has for steps.
+struct NodeSize {
+  int cores = 1;
+  Bytes memory;  ///< 0: not known
+  int gpus = 0;
+};
+
 struct Step {
   std::string name;          ///< "train"; of a step with foreach "train.0", "train.1" and so on
   std::string group;         ///< the name in the file: "train"

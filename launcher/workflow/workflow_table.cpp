@@ -95,9 +95,9 @@ void VisitTop(SpecVisitor& visit, Workflow& workflow) {
   visit({"steps", Of(kFree), "", "The steps by name: small letters, digits and '_'.", ""}, ReadElsewhere{});
 }
 
-std::vector<Field> FieldsOfStep(const std::string& prefix) {
+std::vector<Field> FieldsOfStep() {
   std::vector<Field> fields;
-  SpecVisitor visit(fields, prefix);
+  SpecVisitor visit(fields, "");
   StepFields any;
   VisitStep(visit, any);
   return fields;
@@ -120,18 +120,9 @@ const FieldNode& WorkflowTree() {
 }
 
 const FieldNode& StepTree() {
-  static const auto kFields = FieldsOfStep("");
+  static const auto kFields = FieldsOfStep();
   static const auto kTree = TreeOf(kFields);
   return kTree;
-}
-
-const std::vector<Field>& WorkflowFields() {
-  static const auto kFields = [] {
-    auto fields = FieldsOfTop();
-    for (auto& field : FieldsOfStep("steps.*.")) fields.push_back(std::move(field));
-    return fields;
-  }();
-  return kFields;
 }
 
 void BuildStep(const Json& values, StepFields& step) {

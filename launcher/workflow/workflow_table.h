@@ -25,8 +25,6 @@ struct StepFields {
 const FieldNode& WorkflowTree();
 /// The fields of a step.
 const FieldNode& StepTree();
-/// All of them: "name", "steps.*.command".
-const std::vector<Field>& WorkflowFields();
 
 /// Fills the structs from what ReadFieldsOf made. Members that are missing stay as they are.
 void BuildStep(const Json& values, StepFields& step);

@@ -183,6 +183,9 @@ void Job::Configure(const char* config) {
   if (const auto way = Variable("SLIPWAY_GPU_EXCHANGE"); !way.empty()) {
     settings_.gradients = WithChanges(settings_.gradients, {{"gpu_exchange", way}});
   }
+  if (const auto waits = Variable("SLIPWAY_GPU_WAIT"); !waits.empty()) {
+    settings_.gradients.gpu_waits = GpuWaitsFrom(waits);
+  }
   device_allreduces_.Use(settings_.gradients.gpu_exchange);
   watch_.Configure(settings_.watch);
   checkpoints_ = std::make_unique<Checkpoints>(settings_.checkpoints);
@@ -314,6 +317,10 @@ void Job::ForgetTeam(const std::string& name) {
   const bool mapped = team.MapsMemory();
   teams_.erase(name);
   if (mapped) communicator().Barrier();  // the program may free memory that the other ranks had mapped
+}
+
+void Job::AwaitResults() {
+  for (auto& [name, team] : teams_) team->AwaitResult();
 }
 
 ParameterServer& Job::ServerOf(const std::string& name) {

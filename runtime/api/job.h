@@ -78,6 +78,8 @@ class Job {
   bool HasTeam(const std::string& name) const { return teams_.contains(name); }
   void MakeTeam(TeamParts parts);
   void ForgetTeam(const std::string& name);
+  /// Of all teams: what is saved then was computed without an error of a GPU. Errors: those of Team::AwaitResult().
+  void AwaitResults();
 
   ParameterServer& ServerOf(const std::string& name);
   bool HasServer(const std::string& name) const { return servers_.contains(name); }

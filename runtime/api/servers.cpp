@@ -43,6 +43,7 @@ int slipway_server_create(const char* server, const slipway_tensor* parameters, 
         RequireArgument(IsFloat(tensor.dtype), fmt::format("parameter '{}' is of {}, which no gradient can change",
                                                            tensor.name, NameOf(tensor.dtype)));
         RequireCpuMemory(tensor.data, fmt::format("parameter '{}'", tensor.name));
+        AwaitManaged(tensor.data, nullptr);
       }
       RequireApart(taken);
     });

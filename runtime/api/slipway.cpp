@@ -130,6 +130,7 @@ int slipway_group_free(int group) {
   return Guard(__func__, [&] {
     auto& current = WholeJob();
     const Operation operation(current.watch(), Activity::kGroup);
+    const BesideCaptures beside(Driver::Loaded());
     const auto check = [&] {
       RequireArgument(group != SLIPWAY_ALL, "the group of all ranks stays");
       RequireArgument(current.HasGroup(group), fmt::format("there is no group {}", group));
@@ -197,6 +198,7 @@ int slipway_alloc_on_device(int64_t bytes, int device, void** memory) {
   return Guard(__func__, [&] {
     RequireArgument(memory != nullptr, "the result is a null pointer");
     RequireCount(bytes);
+    const BesideCaptures beside(Driver::Loaded());
     *memory = CurrentJob().memory().devices.Allocate(device, bytes);
   });
 }
@@ -235,6 +237,7 @@ int slipway_checkpoint_begin(int64_t step, char* path, size_t capacity) {
   return Guard(__func__, [&] {
     auto& current = WholeJob();
     const Operation operation(current.watch(), Activity::kCheckpoint);
+    current.AwaitResults();
     const auto prepared = current.checkpoints().Begin(step, current.communicator());
     OnAllRanks(current.communicator(), [&] { CopyPath(prepared, path, capacity); });
   });

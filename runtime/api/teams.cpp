@@ -40,6 +40,16 @@ int Wait(const char* function, const char* team, StreamHandle stream) {
   });
 }
 
+/// The tensors hold the result then, also for work that is in no order with the legacy default stream.
+int WaitForResult(const char* function, const char* team) {
+  return Guard(function, [&] {
+    RequireArgument(team != nullptr, "the team has no name");
+    auto& found = WholeJob().TeamOf(team);
+    found.Wait(nullptr);
+    found.AwaitResult();
+  });
+}
+
 }  // namespace
 
 extern "C" {
@@ -48,6 +58,7 @@ int slipway_register(const char* team, const slipway_tensor* tensors, int count,
   return Guard(__func__, [&] {
     auto& current = WholeJob();
     const Operation operation(current.watch(), Activity::kRegister);
+    const BesideCaptures beside(Driver::Loaded());
     auto& communicator = current.communicator();
     OnAllRanks(communicator, [&] {
       RequireArgument(team != nullptr && *team != '\0', "the team has no name");
@@ -73,6 +84,7 @@ int slipway_configure_team(const char* team, const char* settings) {
   return Guard(__func__, [&] {
     auto& current = WholeJob();
     const Operation operation(current.watch(), Activity::kRegister);
+    const BesideCaptures beside(Driver::Loaded());
     TeamSettings changed;
     slipway::Json json;
     OnAllRanks(current.communicator(), [&] {
@@ -91,6 +103,7 @@ int slipway_unregister(const char* team) {
   return Guard(__func__, [&] {
     auto& current = WholeJob();
     const Operation operation(current.watch(), Activity::kRegister);
+    const BesideCaptures beside(Driver::Loaded());
     OnAllRanks(current.communicator(), [&] {
       RequireArgument(team != nullptr, "the team has no name");
       if (current.TeamOf(team).InFlight()) {
@@ -125,11 +138,11 @@ int slipway_submit_at(const char* team, int index, void* data) {
   });
 }
 
-int slipway_wait(const char* team) { return Wait(__func__, team, nullptr); }
+int slipway_wait(const char* team) { return WaitForResult(__func__, team); }
 
 int slipway_wait_on_stream(const char* team, void* stream) { return Wait(__func__, team, stream); }
 
-int slipway_gradients(const char* team) { return Wait(__func__, team, nullptr); }
+int slipway_gradients(const char* team) { return WaitForResult(__func__, team); }
 
 int slipway_delivered(const char* team, int* delivered) {
   return Guard(__func__, [&] {

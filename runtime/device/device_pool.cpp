@@ -63,7 +63,12 @@ void* DevicePool::Allocate(int device, std::int64_t bytes) {
     const std::lock_guard lock(mutex_);
     block = &Take(place, rounded);
   }
-  Zero(place, block->data, rounded);
+  try {
+    Zero(place, block->data, rounded);
+  } catch (const DeviceError&) {
+    Free(block->data);
+    throw;
+  }
   return block->data;
 }
 

@@ -70,6 +70,7 @@ bool Driver::Take(void* library) {
       cuThreadExchangeStreamCaptureMode);
   has_memory_ = TakeMemory(library);
   has_direct_ = !is_hip_ && has_memory_ && TakeDirect(library);
+  has_shared_events_ = has_direct_ && TakeSharedEvents(library);
   return true;
 }
 
@@ -105,6 +106,13 @@ bool Driver::TakeDirect(void* library) {
          Has(library, "cuLaunchKernel", to.cuLaunchKernel);
 }
 
+bool Driver::TakeSharedEvents(void* library) {
+  auto& to = shared_events_;
+  return Has(library, "cuDeviceGetAttribute", to.cuDeviceGetAttribute) &&
+         Has(library, "cuIpcGetEventHandle", to.cuIpcGetEventHandle) &&
+         Has(library, "cuIpcOpenEventHandle", to.cuIpcOpenEventHandle);
+}
+
 /// Of CUDA where the program has loaded both.
 const Driver* Driver::Find() {
   static Driver driver;
@@ -125,6 +133,7 @@ const Driver* Driver::Loaded() {
   const auto loaded = LibrariesLoaded();
   if (loaded == looked_at.load()) return nullptr;
   const std::lock_guard lock(mutex);
+  if (const auto* known = found.load()) return known;  // another thread has found it meanwhile, and may use it
   const auto* driver = Find();
   found = driver;
   looked_at = loaded;

@@ -15,7 +15,7 @@ namespace slipway::runtime {
 /// An address in the memory of a device; what CUDA calls CUdeviceptr.
 using DeviceAddress = std::uintptr_t;
 inline DeviceAddress AddressOf(const void* data) { return reinterpret_cast<DeviceAddress>(data); }
-/// CUipcMemHandle: an allocation, for other processes of the node.
+/// CUipcMemHandle or CUipcEventHandle: an allocation or an event, for other processes of the node.
 struct IpcHandle {
   std::array<char, 64> bytes{};
 
@@ -117,12 +117,22 @@ class Driver {
   /// Null when the driver lacks one of them, or of Memory.
   const Direct* direct() const { return has_direct_ ? &direct_ : nullptr; }
 
+  /// Events that GPUs of several processes wait for.
+  struct SharedEvents {
+    int (*cuDeviceGetAttribute)(int* value, int attribute, int device) = nullptr;
+    int (*cuIpcGetEventHandle)(IpcHandle* handle, void* event) = nullptr;
+    int (*cuIpcOpenEventHandle)(void** event, IpcHandle handle) = nullptr;
+  };
+  /// Null when the driver lacks one of them, or of Direct.
+  const SharedEvents* shared_events() const { return has_shared_events_ ? &shared_events_ : nullptr; }
+
  private:
   Driver() = default;
   static const Driver* Find();
   bool Take(void* library);
   bool TakeMemory(void* library);
   bool TakeDirect(void* library);
+  bool TakeSharedEvents(void* library);
 
   bool is_hip_ = false;
   Cuda cuda_;
@@ -133,6 +143,8 @@ class Driver {
   bool has_memory_ = false;
   Direct direct_;
   bool has_direct_ = false;
+  SharedEvents shared_events_;
+  bool has_shared_events_ = false;
 };
 
 }  // namespace slipway::runtime

@@ -11,6 +11,7 @@ namespace {
 
 // Flags of cuda.h.
 constexpr unsigned kEventWithoutTimes = 2;     // CU_EVENT_DISABLE_TIMING
+constexpr unsigned kEventForNode = 4;          // CU_EVENT_INTERPROCESS
 constexpr unsigned kStreamByItself = 1;        // CU_STREAM_NON_BLOCKING
 constexpr unsigned kPinnedForAllContexts = 1;  // CU_MEMHOSTREGISTER_PORTABLE
 constexpr int kNotReady = 600;                 // CUDA_ERROR_NOT_READY
@@ -72,14 +73,27 @@ BesideCaptures::~BesideCaptures() {
   if (exchange_ != nullptr) exchange_(&mode_);
 }
 
-DeviceEvent::DeviceEvent(const DevicePlace& place) : place_(place) {
+DeviceEvent::DeviceEvent(const DevicePlace& place, EventUse use) : place_(place) {
   const InContext here(place_);
-  place_.driver->Check(place_.driver->cuEventCreate(&handle_, kEventWithoutTimes), "cuEventCreate");
+  const unsigned flags = kEventWithoutTimes | (use == EventUse::kNode ? kEventForNode : 0);
+  place_.driver->Check(place_.driver->cuEventCreate(&handle_, flags), "cuEventCreate");
+}
+
+DeviceEvent::DeviceEvent(const DevicePlace& place, const IpcHandle& handle) : place_(place) {
+  const InContext here(place_);
+  place_.driver->Check(place_.driver->shared_events()->cuIpcOpenEventHandle(&handle_, handle), "cuIpcOpenEventHandle");
 }
 
 DeviceEvent::~DeviceEvent() {
   if (handle_ == nullptr) return;
   WithoutErrors(place_, [this](const Driver& driver) { driver.cuEventDestroy(handle_); });
+}
+
+IpcHandle DeviceEvent::Handle() const {
+  const InContext here(place_);
+  IpcHandle handle;
+  place_.driver->Check(place_.driver->shared_events()->cuIpcGetEventHandle(&handle, handle_), "cuIpcGetEventHandle");
+  return handle;
 }
 
 void DeviceEvent::Record(StreamHandle stream) {

@@ -61,14 +61,24 @@ void WithoutErrors(const DevicePlace& place, Action action) {
   }
 }
 
+/// Whose streams wait for an event.
+enum class EventUse {
+  kThisProcess,
+  kNode,  ///< also those of other processes; only of a driver with Driver::shared_events()
+};
+
 /// A point in a stream. Recording it again moves it; who waits already waits for the old point.
 class DeviceEvent {
  public:
-  explicit DeviceEvent(const DevicePlace& place);
+  explicit DeviceEvent(const DevicePlace& place, EventUse use = EventUse::kThisProcess);
+  /// An event of another process, as its Handle() says. It must not be recorded here.
+  DeviceEvent(const DevicePlace& place, const IpcHandle& handle);
   DeviceEvent(DeviceEvent&& other) noexcept : place_(other.place_), handle_(std::exchange(other.handle_, nullptr)) {}
   DeviceEvent& operator=(DeviceEvent&&) = delete;
   ~DeviceEvent();
 
+  /// For the other processes: of kNode.
+  IpcHandle Handle() const;
   void Record(StreamHandle stream);
   /// Whether the stream has got to the point. True before Record().
   bool Reached() const;

@@ -18,6 +18,7 @@ constexpr std::array kNames = {"slipway_sum_float32", "slipway_sum_float64", "sl
 constexpr unsigned kThreads = 256;
 constexpr unsigned kMostBlocks = 264;           ///< of one part: two for each multiprocessor of a large GPU
 constexpr std::int64_t kElementsOfThread = 16;  ///< below it another block does not pay
+constexpr unsigned kMostRows = 65535;           ///< of one launch: the limit of a grid's y
 
 /// Rows of `1 + ranks` numbers: elements, and the addresses.
 std::vector<std::uint64_t> RowsOf(std::span<const SumPart> parts) {
@@ -29,12 +30,14 @@ std::vector<std::uint64_t> RowsOf(std::span<const SumPart> parts) {
   return rows;
 }
 
+std::size_t BytesOfRow(int ranks) { return (1 + static_cast<std::size_t>(ranks)) * sizeof(std::uint64_t); }
+
 }  // namespace
 
 SumTable::SumTable(const DevicePlace& place, std::span<const SumPart> parts, DeviceStream& stream)
     : ranks_(parts.empty() ? 0 : static_cast<int>(parts.front().at.size())),
       parts_(static_cast<unsigned>(parts.size())),
-      memory_(place, parts.size() * (1 + static_cast<std::size_t>(ranks_)) * sizeof(std::uint64_t)) {
+      memory_(place, parts.size() * BytesOfRow(ranks_)) {
   for (const auto& part : parts) largest_ = std::max(largest_, part.count);
   if (parts.empty()) return;
   const auto rows = RowsOf(parts);
@@ -67,11 +70,13 @@ const SumKernel* SumKernel::Of(const DevicePlace& place) {
   const std::lock_guard lock(mutex);
   const auto found = known->find(place.context);
   if (found != known->end()) return found->second.get();
+  std::unique_ptr<SumKernel> made;
   try {
-    return known->emplace(place.context, std::unique_ptr<SumKernel>(new SumKernel(place))).first->second.get();
-  } catch (const DeviceError&) {
-    return known->emplace(place.context, nullptr).first->second.get();
+    made.reset(new SumKernel(place));
+  } catch (const DeviceError& error) {
+    if (error.status() == SLIPWAY_ERROR_OUT_OF_MEMORY) return nullptr;  // there may be some later
   }
+  return known->emplace(place.context, std::move(made)).first->second.get();
 }
 
 bool SumKernel::Knows(slipway_dtype dtype) { return std::ranges::find(kDtypes, dtype) != kDtypes.end(); }
@@ -79,17 +84,20 @@ bool SumKernel::Knows(slipway_dtype dtype) { return std::ranges::find(kDtypes, d
 void SumKernel::Launch(const SumTable& table, slipway_dtype dtype, int ranks, const DeviceStream& stream) const {
   if (table.parts_ == 0 || table.largest_ == 0) return;
   const auto kind = static_cast<std::size_t>(std::ranges::find(kDtypes, dtype) - kDtypes.begin());
-  auto address = AddressOf(table.memory_.data());
   int members = table.ranks_;
   float factor = 1.0F / static_cast<float>(ranks);
   double wide_factor = 1.0 / ranks;
-  void* parameters[] = {&address, &members, &factor, &wide_factor};
   const auto wanted = (table.largest_ + kThreads * kElementsOfThread - 1) / (kThreads * kElementsOfThread);
   const auto blocks = static_cast<unsigned>(std::min<std::int64_t>(wanted, kMostBlocks));
   const InContext here(place_);
-  place_.driver->Check(place_.driver->direct()->cuLaunchKernel(functions_[kind], blocks, table.parts_, 1, kThreads, 1,
-                                                               1, 0, stream.handle(), parameters, nullptr),
-                       "cuLaunchKernel");
+  for (unsigned first = 0; first < table.parts_; first += kMostRows) {
+    auto address = AddressOf(table.memory_.data()) + first * BytesOfRow(table.ranks_);
+    void* parameters[] = {&address, &members, &factor, &wide_factor};
+    const auto rows = std::min(kMostRows, table.parts_ - first);
+    place_.driver->Check(place_.driver->direct()->cuLaunchKernel(functions_[kind], blocks, rows, 1, kThreads, 1, 1, 0,
+                                                                 stream.handle(), parameters, nullptr),
+                         "cuLaunchKernel");
+  }
 }
 
 }  // namespace slipway::runtime

@@ -54,7 +54,7 @@ class SumTables {
 ///         the bits of CombineAll(), but for the payload of a NaN.
 class SumKernel {
  public:
-  /// Null when this GPU or its driver cannot have it.
+  /// Null when this GPU or its driver cannot have it, or has no memory for it now. Once it is there, it stays.
   static const SumKernel* Of(const DevicePlace& place);
   /// Whether it knows the dtype: floats.
   static bool Knows(slipway_dtype dtype);

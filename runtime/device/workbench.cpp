@@ -41,15 +41,18 @@ std::unique_ptr<Workbench> Workbenches::Take(const DevicePlace& place, std::int6
   return std::make_unique<Workbench>(place, bytes > kMostKept ? bytes : static_cast<std::int64_t>(rounded), pool_);
 }
 
-/// Smaller ones of the same device would not be taken any more.
+/// Smaller ones of the same device would not be taken any more. Of large ones the last is kept: to pin its memory takes
+/// longer than to copy it.
 void Workbenches::Keep(std::unique_ptr<Workbench> bench) {
-  if (bench->bytes > kMostKept) return;
+  if (bench->bytes > kLargestKept) return;
   std::vector<std::unique_ptr<Workbench>> dropped;  // freed without the lock
   const std::lock_guard lock(mutex_);
-  const auto smaller = std::ranges::stable_partition(
-      free_, [&](const auto& other) { return other->place != bench->place || other->bytes >= bench->bytes; });
-  std::ranges::move(smaller, std::back_inserter(dropped));
-  free_.erase(smaller.begin(), smaller.end());
+  const auto others = std::ranges::stable_partition(free_, [&](const auto& other) {
+    const bool both_large = other->bytes > kMostKept && bench->bytes > kMostKept;
+    return !both_large && (other->place != bench->place || other->bytes >= bench->bytes);
+  });
+  std::ranges::move(others, std::back_inserter(dropped));
+  free_.erase(others.begin(), others.end());
   free_.push_back(std::move(bench));
 }
 

@@ -36,7 +36,7 @@ class Workbenches {
  public:
   explicit Workbenches(SharedPool& pool) : pool_(pool) {}
 
-  /// A bench for one thread, until the end of its life; then it is kept unless it is large.
+  /// A bench for one thread, until the end of its life; then it is kept. Of large ones, the last is.
   class Lease {
    public:
     /// With `bytes` bytes of memory or more. Errors: those of a bench.
@@ -54,7 +54,8 @@ class Workbenches {
   };
 
  private:
-  static constexpr std::int64_t kMostKept = 64 << 20;  ///< bytes of one bench
+  static constexpr std::int64_t kMostKept = 64 << 20;      ///< bytes of one bench; above it is large
+  static constexpr std::int64_t kLargestKept = 512 << 20;  ///< bytes of the large one
   std::unique_ptr<Workbench> Take(const DevicePlace& place, std::int64_t bytes);
   void Keep(std::unique_ptr<Workbench> bench);
 

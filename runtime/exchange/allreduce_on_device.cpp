@@ -6,6 +6,7 @@
 #include "runtime/exchange/direct_bounce.h"
 #include "runtime/exchange/library_allreduce.h"
 #include "runtime/exchange/shares.h"
+#include "runtime/exchange/team_errors.h"
 
 namespace slipway::runtime {
 namespace {
@@ -52,7 +53,7 @@ class PartByPart {
     bench_.arrived[Slot(part)].Record(bench_.to_cpu.handle());
   }
   void Combine(std::int64_t part) {
-    AwaitPoint(bench_.arrived[Slot(part)]);
+    AwaitPoint(bench_.arrived[Slot(part)], group_.communicator().waiter());
     const Piece piece{InSlot(part), CountOfPart(part)};
     Allreduce({{&piece, 1}, reduction_, 0, nullptr}, group_);
   }
@@ -100,25 +101,32 @@ std::unique_ptr<GroupAllreduce> DeviceAllreduces::MakeByGpus(const DevicePlace& 
   return made != nullptr ? std::move(made) : DirectBounce::Make(place, group);
 }
 
+/// With the lock held.
+std::list<DeviceAllreduces::OfGroup>::iterator DeviceAllreduces::Find(const Group& group) {
+  return std::ranges::find(groups_, &group, &OfGroup::group);
+}
+
 /// A group is used by one thread at a time.
-DeviceAllreduces::OfGroup& DeviceAllreduces::Known(const DevicePlace& place, Group& group) {
+DeviceAllreduces::OfGroup& DeviceAllreduces::Known(const DevicePlace& place, const Call& call, Group& group) {
   {
     const std::lock_guard lock(mutex_);
-    const auto known = groups_.find(&group);
-    if (known != groups_.end()) return known->second;
+    const auto known = Find(group);
+    if (known != groups_.end()) return *known;
   }
-  OfGroup fresh{MakeByGpus(place, group), {place}};
+  // Ranks that bring memory of the CPU are met here, not in the middle of what ranks with GPUs make together.
+  if (group.on_one_node()) group.Meet(call);
+  OfGroup fresh{&group, MakeByGpus(place, group), {place}};
   const std::lock_guard lock(mutex_);
-  return groups_.emplace(&group, std::move(fresh)).first->second;
+  return groups_.emplace_back(std::move(fresh));
 }
 
 void DeviceAllreduces::Forget(Group& group) {
   std::unique_ptr<GroupAllreduce> made;
   {
     const std::lock_guard lock(mutex_);
-    const auto known = groups_.find(&group);
+    const auto known = Find(group);
     if (known == groups_.end()) return;
-    made = std::move(known->second.by_gpus);
+    made = std::move(known->by_gpus);
     groups_.erase(known);
   }
   if (made == nullptr) return;
@@ -128,7 +136,7 @@ void DeviceAllreduces::Forget(Group& group) {
 
 void DeviceAllreduces::Close() {
   const std::lock_guard lock(mutex_);
-  for (const auto& [group, known] : groups_) {
+  for (const auto& known : groups_) {
     if (known.by_gpus != nullptr) known.by_gpus->Close();
   }
 }
@@ -138,12 +146,14 @@ void DeviceAllreduces::Allreduce(const DevicePlace& place, void* data, std::int6
   if (group.alone() || count == 0) return;
   const bool large = count * static_cast<std::int64_t>(SizeOf(reduction.dtype)) > kSmallBytes;
   if (way_ != GpuExchange::kStaged && large && Nccl::Knows(reduction.dtype, reduction.op)) {
-    auto& known = Known(place, group);
+    auto& known = Known(place, {Call::Kind::kAllreduce, reduction, count, 0, kFirstGpu}, group);
     if (known.by_gpus != nullptr && known.by_gpus->Takes(reduction)) {
       const auto number = NumberOf(place, known.places);
-      if (number == kFirstGpu)
-        return known.by_gpus->Allreduce(static_cast<char*>(data), count, reduction, group, stream);
+      if (number == kFirstGpu) {
+        return Parting([&] { known.by_gpus->Allreduce(static_cast<char*>(data), count, reduction, group, stream); });
+      }
       group.Meet({Call::Kind::kAllreduce, reduction, count, 0, number});
+      return Parting([&] { AllreduceThroughCpu(place, data, count, reduction, group, stream, benches_); });
     }
   }
   AllreduceThroughCpu(place, data, count, reduction, group, stream, benches_);
@@ -160,7 +170,7 @@ void AllreduceThroughCpu(const DevicePlace& place, void* data, std::int64_t coun
   Workbenches::Lease bench(benches, place, BytesOfBench(count, reduction, group));
   const InContext here(place);
   const auto part = CountOfParts(count, reduction, group);
-  PartByPart(static_cast<char*>(data), count, reduction, part, group, *bench).CarryOut(stream);
+  Parting([&] { PartByPart(static_cast<char*>(data), count, reduction, part, group, *bench).CarryOut(stream); });
 }
 
 }  // namespace slipway::runtime

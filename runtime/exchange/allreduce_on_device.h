@@ -2,7 +2,7 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
+#include <list>
 #include <memory>
 #include <mutex>
 #include <vector>
@@ -20,7 +20,7 @@ bool SplitsFreely(const Group& group, std::int64_t bytes);
 
 /// Combines `count` elements on a device through the CPU's memory, in place: while one part is combined, the next ones
 /// come and earlier ones go back. Later work of `stream` finds the result. Collective.
-/// Errors: as Allreduce(); DeviceError.
+/// Errors: as Allreduce(); DeviceError before the ranks meet, and PartedError from then on.
 void AllreduceThroughCpu(const DevicePlace& place, void* data, std::int64_t count, const Reduction& reduction,
                          Group& group, StreamHandle stream, Workbenches& benches);
 
@@ -38,7 +38,8 @@ class DeviceAllreduces {
   /// Way:    sums and means of floats by NCCL or MPI where that is asked for, or by the GPUs where these reach each
   ///         other (DirectBounce). Else AllreduceThroughCpu(), also on another GPU than that of the first allreduce.
   /// Memory: 32 MiB of the GPU, where it has them; else four parts of 2 MiB, or the whole message.
-  /// Errors: as Allreduce(); DeviceError; MISMATCH on all ranks where only some have changed their GPU.
+  /// Errors: as Allreduce(); DeviceError before the ranks meet, and PartedError from then on; MISMATCH on all ranks
+  ///         where only some have changed their GPU, and within a node where only some have brought memory of a GPU.
   void Allreduce(const DevicePlace& place, void* data, std::int64_t count, const Reduction& reduction, Group& group,
                  StreamHandle stream);
   /// kStaged: the GPUs never combine themselves; kNccl and kMpi: by these where they can be used. The same on all
@@ -50,18 +51,19 @@ class DeviceAllreduces {
   void Close();
 
  private:
-  /// Of one group.
   struct OfGroup {
+    const Group* group = nullptr;
     std::unique_ptr<GroupAllreduce> by_gpus;  ///< null: not possible
     std::vector<DevicePlace> places;          ///< of this rank's memory so far; the first is that of `by_gpus`
   };
-  OfGroup& Known(const DevicePlace& place, Group& group);
+  OfGroup& Known(const DevicePlace& place, const Call& call, Group& group);
+  std::list<OfGroup>::iterator Find(const Group& group);
   std::unique_ptr<GroupAllreduce> MakeByGpus(const DevicePlace& place, Group& group) const;
 
   Workbenches& benches_;
   GpuExchange way_ = GpuExchange::kAuto;
   std::mutex mutex_;
-  std::map<const Group*, OfGroup> groups_;
+  std::list<OfGroup> groups_;  ///< in the order of their first allreduces, which is that of all ranks
 };
 
 }  // namespace slipway::runtime

@@ -19,6 +19,8 @@ class Arrivals {
 
   /// These will be there when `stream` has done what it was given so far. The thread's device is that of the place.
   void Add(std::span<const int> values, StreamHandle stream);
+  /// These count as there.
+  void AddHere(std::span<const int> values) { here_.insert(here_.end(), values.begin(), values.end()); }
   /// Whether Take() has not given all of them yet.
   bool Coming() const { return !coming_.empty() || !here_.empty(); }
   /// The next value that is there, in the order of Add().

@@ -8,6 +8,7 @@
 #include "runtime/exchange/arrivals.h"
 #include "runtime/exchange/bucket_exchange.h"
 #include "runtime/exchange/device_tensors.h"
+#include "runtime/exchange/settings.h"
 #include "runtime/group/group.h"
 
 namespace slipway::runtime {
@@ -28,11 +29,18 @@ class CombinedTensors : public DeviceTensors {
   void Release(StreamHandle) override {}
 
   /// Once, before the first Combine(). The same on all ranks. Collective.
+  /// Errors: RuntimeError on all ranks, as of a GPU that has no memory left.
   virtual void SetBuckets(std::span<const BucketPlan> plans) = 0;
-  /// Combines a bucket whose values have arrived, over all ranks, and waits for it. Collective.
+  /// Combines a bucket whose values have arrived, over all ranks: in each step all of them, from the first on. After
+  /// the last one all sums are there, or Release() makes streams wait for them. Collective.
   /// Errors: DeviceError, RuntimeError(DEVICE), and those of the group.
   virtual void Combine(std::size_t bucket, Group& group) = 0;
+  /// Returns when the CPU finds the sums of the last step, too. Any rank, between steps.
+  /// Errors: DeviceError; RuntimeError(STALLED) when a rank is dead.
+  virtual void AwaitSums() {}
   virtual CombineWay way() const = 0;
+  /// Who waits for a GPU before another one goes on.
+  virtual GpuWaits waits() const { return GpuWaits::kCpu; }
   /// Whether other ranks have the tensors' memory mapped.
   virtual bool MapsMemory() const = 0;
   /// Whether sums have the bits that the CPU gives.
@@ -41,6 +49,8 @@ class CombinedTensors : public DeviceTensors {
  protected:
   CombinedTensors(const DevicePlace& place, std::span<const TensorInfo> tensors);
 
+  /// Of Fetch(), where no thread waits for the values.
+  void TakeAtOnce(std::span<const int> tensors) { arrivals_.AddHere(tensors); }
   const DevicePlace& place() const { return place_; }
   const TensorInfo& tensor(int index) const { return tensors_[static_cast<std::size_t>(index)]; }
   /// For sums, which what arrives later must not hold back.

@@ -5,6 +5,7 @@
 
 #include "runtime/exchange/peer_sums.h"
 #include "runtime/exchange/shares.h"
+#include "runtime/exchange/team_errors.h"
 #include "runtime/group/agreement.h"
 
 namespace slipway::runtime {
@@ -16,12 +17,14 @@ std::unique_ptr<DirectBounce> DirectBounce::Make(const DevicePlace& place, Group
   std::unique_ptr<DirectBounce> bounce;
   OnAllRanks(communicator, [&] { bounce = MakeOwnPart(place, group); });
   if (!OnEveryRank(communicator, bounce != nullptr)) return nullptr;
-  void* const own = bounce->block_.data();
-  bounce->blocks_ = SharedDeviceMemory::Share(place, {&own, 1}, communicator);
-  const bool right =
-      bounce->blocks_ != nullptr && PeerSumsAreRight(place, bounce->blocks_->Of(0), bounce->stream_, group);
-  if (right) return bounce;
-  bounce->Close();
+  try {
+    UnmapOnError(
+        communicator, [&] { bounce->Close(); }, [&] { bounce->Share(group); });
+  } catch (const RuntimeError& error) {
+    if (!MeansNoMemory(error)) throw;
+    return nullptr;
+  }
+  if (bounce->blocks_ != nullptr) return bounce;
   communicator.Barrier();  // no rank frees what another one has mapped
   return nullptr;
 }
@@ -31,6 +34,13 @@ std::unique_ptr<DirectBounce> DirectBounce::MakeOwnPart(const DevicePlace& place
   return std::unique_ptr<DirectBounce>(new DirectBounce(place, group));
 } catch (const DeviceError&) {
   return nullptr;
+}
+
+/// Leaves no blocks where the GPUs do not reach each other rightly.
+void DirectBounce::Share(Group& group) {
+  void* const own = block_.data();
+  blocks_ = SharedDeviceMemory::Share(place_, {&own, 1}, group.communicator());
+  if (blocks_ != nullptr && !PeerSumsAreRight(place_, blocks_->Of(0), stream_, group)) blocks_.reset();
 }
 
 DirectBounce::DirectBounce(const DevicePlace& place, Group& group)
@@ -52,10 +62,10 @@ const SumTable& DirectBounce::TableOf(const Call& call, std::vector<char*> at) {
   return tables_.Of({share.count, std::move(at)});
 }
 
-void DirectBounce::CopyToBlock(const char* data, const Call& call) {
+void DirectBounce::CopyToBlock(const char* data, const Call& call, Group& group) {
   stream_.CopyOnDevice(block_.data(), data, BytesOf(call.count, SizeOf(call.reduction.dtype)));
   point_.Record(stream_.handle());
-  AwaitPoint(point_);
+  AwaitPoint(point_, group.communicator().waiter());
 }
 
 /// The values of all ranks are there. Where a rank cannot map the memory of another, that one's goes to its block.
@@ -63,8 +73,8 @@ DirectBounce::Spread DirectBounce::Meet(char* data, const Call& call, Group& gro
   auto& channel = *group.channel();
   const auto where = pool_.Find(data, BytesOf(call.count, SizeOf(call.reduction.dtype)));
   Spread spread{blocks_->Of(0), where.serial == 0};
-  if (spread.bounced) CopyToBlock(data, call);
-  AwaitPoint(point_);
+  if (spread.bounced) CopyToBlock(data, call, group);
+  AwaitPoint(point_, group.communicator().waiter());
   channel.Meet(call, where);
   std::vector<SharedLocation> locations;
   for (int rank = 0; rank < ranks_; ++rank) locations.push_back(channel.LocationOf(rank));
@@ -78,7 +88,7 @@ DirectBounce::Spread DirectBounce::Meet(char* data, const Call& call, Group& gro
     if (rank == rank_) spread.bounced = true;
   }
   if (!again) return spread;
-  if (spread.bounced && where.serial != 0) CopyToBlock(data, call);
+  if (spread.bounced && where.serial != 0) CopyToBlock(data, call, group);
   channel.Meet(call);
   return spread;
 }
@@ -88,7 +98,7 @@ void DirectBounce::CombinePart(char* data, const Call& call, Group& group) {
   kernel_.Launch(TableOf(call, spread.at), call.reduction.dtype, call.reduction.op == SLIPWAY_MEAN ? ranks_ : 1,
                  stream_);
   point_.Record(stream_.handle());
-  AwaitPoint(point_);
+  AwaitPoint(point_, group.communicator().waiter());
   group.channel()->Meet(call);
   const auto bytes = BytesOf(call.count, SizeOf(call.reduction.dtype));
   if (spread.bounced) stream_.CopyOnDevice(data, block_.data(), bytes);

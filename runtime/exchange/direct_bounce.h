@@ -39,8 +39,9 @@ class DirectBounce : public GroupAllreduce {
   };
   static std::unique_ptr<DirectBounce> MakeOwnPart(const DevicePlace& place, Group& group);
   DirectBounce(const DevicePlace& place, Group& group);
+  void Share(Group& group);
   void CombinePart(char* data, const Call& call, Group& group);
-  void CopyToBlock(const char* data, const Call& call);
+  void CopyToBlock(const char* data, const Call& call, Group& group);
   Spread Meet(char* data, const Call& call, Group& group);
   const SumTable& TableOf(const Call& call, std::vector<char*> at);
 

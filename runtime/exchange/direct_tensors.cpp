@@ -1,6 +1,7 @@
 #include "runtime/exchange/direct_tensors.h"
 
 #include <algorithm>
+#include <set>
 
 #include "runtime/exchange/peer_sums.h"
 #include "runtime/exchange/shares.h"
@@ -17,16 +18,29 @@ std::vector<void*> RangesOf(std::span<const TensorInfo> tensors) {
 
 }  // namespace
 
-std::unique_ptr<DirectTensors> DirectTensors::Make(const DevicePlace& place, std::span<const TensorInfo> tensors,
-                                                   slipway_op op, Group& group) {
+MadeDirect DirectTensors::Make(const DevicePlace& place, std::span<const TensorInfo> tensors, slipway_op op,
+                               Group& group, GpuWaits waits) {
   const bool floats = std::ranges::all_of(tensors, [](const auto& tensor) { return SumKernel::Knows(tensor.dtype); });
-  if (!floats || !group.on_one_node() || (op != SLIPWAY_SUM && op != SLIPWAY_MEAN)) return nullptr;
+  if (op != SLIPWAY_SUM && op != SLIPWAY_MEAN) return {nullptr, WithoutDirect::kOperation};
+  if (!floats) return {nullptr, WithoutDirect::kDtype};
+  if (!group.on_one_node()) return {nullptr, WithoutDirect::kNodes};
+  auto made = MakeUntried(place, tensors, op, group, waits);
+  if (made.tensors != nullptr && made.tensors->TriesSums()) return made;
+  if (made.tensors != nullptr) made = {nullptr, WithoutDirect::kWrongSums};
+  group.communicator().Barrier();  // the program may free what another rank had mapped
+  return made;
+}
+
+MadeDirect DirectTensors::MakeUntried(const DevicePlace& place, std::span<const TensorInfo> tensors, slipway_op op,
+                                      Group& group, GpuWaits waits) {
   auto memory = SharedDeviceMemory::Share(place, RangesOf(tensors), group.communicator());
-  if (!OnEveryRank(group.communicator(), memory != nullptr && SumKernel::Of(place) != nullptr)) return nullptr;
+  if (memory == nullptr) return {nullptr, WithoutDirect::kMemory};
+  if (!OnEveryRank(group.communicator(), SumKernel::Of(place) != nullptr)) return {nullptr, WithoutDirect::kKernel};
   std::unique_ptr<DirectTensors> made;
   OnAllRanks(group.communicator(),
              [&] { made.reset(new DirectTensors(place, tensors, op, std::move(memory), group)); });
-  return made->TriesSums() ? std::move(made) : nullptr;
+  if (OnEveryRank(group.communicator(), waits == GpuWaits::kEvents)) made->asked_ = GpuWaits::kEvents;
+  return {std::move(made), std::nullopt};
 }
 
 /// In memory of its own: that of the tensors may be in use.
@@ -35,7 +49,12 @@ bool DirectTensors::TriesSums() {
   OnAllRanks(group_.communicator(), [&] { block = std::make_unique<DeviceBlock>(place(), kPeerTrialBytes); });
   void* const own = block->data();
   auto blocks = SharedDeviceMemory::Share(place(), {&own, 1}, group_.communicator());
-  const bool right = blocks != nullptr && PeerSumsAreRight(place(), blocks->Of(0), sums(), group_);
+  const auto events = asked_ == GpuWaits::kEvents ? StepEvents::Make(place(), 1, group_.communicator()) : nullptr;
+  if (events == nullptr) asked_ = GpuWaits::kCpu;
+  bool right = false;
+  UnmapOnError(
+      group_.communicator(), [&] { blocks.reset(); },
+      [&] { right = blocks != nullptr && PeerSumsAreRight(place(), blocks->Of(0), sums(), group_, events.get()); });
   blocks.reset();
   group_.communicator().Barrier();  // no rank frees what another one has mapped
   return right;
@@ -77,18 +96,61 @@ void DirectTensors::SetBuckets(std::span<const BucketPlan> plans) {
           {{Call::Kind::kAllreduce, {plan.dtype, op_}, plan.count, tag}, SumTable(place(), PartsOf(plan), sums())});
     }
   });
+  if (asked_ == GpuWaits::kCpu) return;
+  events_ = StepEvents::Make(place(), plans.size(), group_.communicator());
+  bucket_of_.assign(values().size(), -1);
+  int bucket = 0;
+  for (const auto& plan : plans) {
+    for (const int index : plan.tensors) bucket_of_[static_cast<std::size_t>(index)] = bucket;
+    ++bucket;
+  }
+}
+
+void DirectTensors::Fetch(std::span<const int> tensors, StreamHandle stream) {
+  if (events_ == nullptr) return CombinedTensors::Fetch(tensors, stream);
+  std::set<int> buckets;
+  for (const int tensor : tensors) buckets.insert(bucket_of_[static_cast<std::size_t>(tensor)]);
+  buckets.erase(-1);
+  const InContext here(place());
+  for (const int bucket : buckets) events_->Made(static_cast<std::size_t>(bucket), stream);
+  TakeAtOnce(tensors);
 }
 
 void DirectTensors::Combine(std::size_t bucket, Group& group) {
   const auto& [call, table] = buckets_[bucket];
-  group.channel()->Meet(call);  // the values of all ranks are there
+  group.channel()->Meet(call);  // all have their values, or have recorded their events
+  if (events_ != nullptr) {
+    const InContext here(place());
+    events_->AwaitValues(bucket, sums().handle());
+  }
+  kernel_.Launch(table, call.reduction.dtype, op_ == SLIPWAY_MEAN ? ranks_ : 1, sums());
+  if (bucket + 1 == buckets_.size()) EndStep(call, group);
+}
+
+/// No rank touches its tensors before all buckets are combined, so one meeting closes a step. `last`: its last call.
+void DirectTensors::EndStep(const Call& last, Group& group) {
   {
     const InContext here(place());
-    kernel_.Launch(table, call.reduction.dtype, op_ == SLIPWAY_MEAN ? ranks_ : 1, sums());
-    done().Record(sums().handle());
-    AwaitPoint(done());
+    if (events_ != nullptr) {
+      events_->Summed(sums().handle());
+    } else {
+      done().Record(sums().handle());
+      AwaitPoint(done(), group.communicator().waiter());
+    }
   }
-  group.channel()->Meet(call);  // the sums of all ranks are there
+  group.channel()->Meet(last);  // all have their sums, or have recorded their events
+}
+
+void DirectTensors::Release(StreamHandle stream) {
+  if (events_ == nullptr) return;
+  const InContext here(place());
+  events_->Release(stream);
+}
+
+void DirectTensors::AwaitSums() {
+  if (events_ == nullptr) return;
+  const InContext here(place());
+  events_->Await(group_.communicator());
 }
 
 }  // namespace slipway::runtime

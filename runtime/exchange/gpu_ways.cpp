@@ -7,6 +7,7 @@
 #include <chrono>
 #include <functional>
 #include <optional>
+#include <utility>
 
 #include "runtime/exchange/allreduce_on_device.h"
 #include "runtime/exchange/direct_tensors.h"
@@ -25,16 +26,59 @@ constexpr int kRounds = 5;
 
 using Way = CombineWay;
 
-/// Null: not by GPUs, or this cannot be. Collective. Errors: those of NCCL's and MPI's ways.
-std::unique_ptr<CombinedTensors> Make(Way way, const DevicePlace& place, std::span<const TensorInfo> tensors,
-                                      slipway_op op, Group& group) {
+std::unique_ptr<CombinedTensors> MakeWithoutBuckets(Way way, const DevicePlace& place,
+                                                    std::span<const TensorInfo> tensors, const TeamSettings& settings,
+                                                    Group& group) {
+  const auto op = settings.op;
   switch (way) {
     case Way::kStaged: return nullptr;
-    case Way::kDirect: return DirectTensors::Make(place, tensors, op, group);
+    case Way::kDirect: return DirectTensors::Make(place, tensors, op, group, settings.gpu_waits).tensors;
     case Way::kNccl: return NcclTensors::Make(place, tensors, op, group);
     case Way::kNcclInNodes: return NodeNcclTensors::Make(place, tensors, op, group);
     case Way::kMpi: return MpiTensors::Make(place, tensors, op, group);
   }
+  return nullptr;
+}
+
+/// The program may free the tensors then. Collective.
+void End(std::unique_ptr<CombinedTensors> combined, Group& group) {
+  const bool mapped = combined != nullptr && combined->MapsMemory();
+  combined.reset();
+  if (mapped) group.communicator().Barrier();
+}
+
+void SetBuckets(CombinedTensors& made, std::int64_t bytes) { made.SetBuckets(PlanBuckets(made.values(), bytes)); }
+
+/// Null: not by GPUs, or this cannot be. Collective. Errors: those of NCCL's and MPI's ways; of a GPU that has no
+/// memory left, or fails.
+std::unique_ptr<CombinedTensors> Make(Way way, const DevicePlace& place, std::span<const TensorInfo> tensors,
+                                      const TeamSettings& settings, std::int64_t bucket_bytes, Group& group) {
+  std::unique_ptr<CombinedTensors> made;
+  const auto make = [&] {
+    made = MakeWithoutBuckets(way, place, tensors, settings, group);
+    if (made != nullptr) SetBuckets(*made, bucket_bytes);
+  };
+  if (way == Way::kDirect) {
+    UnmapOnError(
+        group.communicator(), [&] { made.reset(); }, make);
+  } else {
+    make();
+  }
+  return made;
+}
+
+/// The same of the team's tensors.
+std::unique_ptr<CombinedTensors> Make(Way way, const GpuTask& task, Group& group) {
+  return Make(way, task.place, task.tensors, task.settings, task.bucket_bytes, group);
+}
+
+/// Null also where a GPU has no memory left for it.
+std::unique_ptr<CombinedTensors> MakeIfItFits(Way way, const GpuTask& task, Group& group) try {
+  return Make(way, task, group);
+} catch (const PartedError&) {
+  throw;
+} catch (const RuntimeError& error) {
+  if (!MeansNoMemory(error)) throw;
   return nullptr;
 }
 
@@ -56,11 +100,14 @@ class Sample {
   /// The median of some rounds, of the slowest rank. Collective. Errors: those of Make(); those of a round: the others
   /// are in it, so PartedError.
   double Milliseconds(Way way) {
-    auto combined = Make(way, task_.place, {&tensor_, 1}, task_.settings.op, group_);
+    auto combined = Make(way, task_.place, {&tensor_, 1}, task_.settings, bytes_, group_);
     if (combined == nullptr) return Median([this] { Staged(); });
-    const auto plans = PlanBuckets(combined->values(), bytes_);
-    combined->SetBuckets(plans);
-    return Median([&] { combined->Combine(0, group_); });
+    const auto median = Median([&] {
+      combined->Combine(0, group_);
+      combined->AwaitSums();
+    });
+    End(std::move(combined), group_);
+    return median;
   }
 
  private:
@@ -145,9 +192,36 @@ bool MayHaveOtherBits(const GpuTask& task, const Group& group) {
          });
 }
 
+/// Or why not. Collective. Errors: a GPU that has no memory left, or fails.
+GpuWay TryDirect(const GpuTask& task, Group& group) {
+  GpuWay tried;
+  tried.without_direct = task.not_plain;
+  if (task.not_plain) return tried;
+  UnmapOnError(
+      group.communicator(), [&] { tried.tensors.reset(); },
+      [&] {
+        auto made = DirectTensors::Make(task.place, task.tensors, task.settings.op, group, task.settings.gpu_waits);
+        tried.tensors = std::move(made.tensors);
+        tried.without_direct = made.without;
+        if (tried.tensors != nullptr) SetBuckets(*tried.tensors, task.bucket_bytes);
+      });
+  return tried;
+}
+
+/// The CPU has memory where a GPU has none left.
+GpuWay DirectIfItFits(const GpuTask& task, Group& group) try {
+  return TryDirect(task, group);
+} catch (const PartedError&) {
+  throw;
+} catch (const RuntimeError& error) {
+  if (!MeansNoMemory(error)) throw;
+  GpuWay none;
+  none.without_direct = WithoutDirect::kFull;
+  return none;
+}
+
 GpuWay Automatic(const GpuTask& task, Group& group) {
-  GpuWay chosen;
-  chosen.tensors = Make(Way::kDirect, task.place, task.tensors, task.settings.op, group);
+  GpuWay chosen = DirectIfItFits(task, group);
   if (!MayHaveOtherBits(task, group)) return chosen;
   const auto usual = chosen.tensors != nullptr ? Way::kDirect : Way::kStaged;
   constexpr std::array kByMpi = {Way::kMpi};
@@ -160,14 +234,16 @@ GpuWay Automatic(const GpuTask& task, Group& group) {
   chosen.without_mpi = task.settings.gpu_mpi_has_worked ? candidates.Try(kByMpi, task, group)
                                                         : "no job with gpu_exchange mpi has ended here yet";
   const auto way = candidates.Fastest();
-  if (way != usual) chosen.tensors = Make(way, task.place, task.tensors, task.settings.op, group);
   chosen.measured = std::move(candidates.times);
+  if (way == usual) return chosen;
+  auto faster = MakeIfItFits(way, task, group);
+  if (faster != nullptr) End(std::exchange(chosen.tensors, std::move(faster)), group);
   return chosen;
 }
 
 /// With sums in an order that is not ours: NCCL's or MPI's.
 GpuWay InItsOwnOrder(std::span<const Way> ways, const char* by, const GpuTask& task, Group& group) {
-  if (!task.plain || group.selection().canonical) {
+  if (task.not_plain || group.selection().canonical) {
     throw RuntimeError(SLIPWAY_ERROR_ARGUMENT,
                        fmt::format("team '{}' cannot be exchanged by {}: that is for mode sync without clip_norm, "
                                    "check_finite, compress and accumulate, and not with deterministic: canonical; set "
@@ -178,21 +254,20 @@ GpuWay InItsOwnOrder(std::span<const Way> ways, const char* by, const GpuTask& t
   if (ways.size() > 1) candidates.Measure(ways, task, group);
   const auto way = ways.size() > 1 ? candidates.Fastest() : ways.front();
   GpuWay chosen;
-  chosen.tensors = Make(way, task.place, task.tensors, task.settings.op, group);
+  chosen.tensors = Make(way, task, group);
   chosen.measured = std::move(candidates.times);
   return chosen;
 }
 
 GpuWay Direct(const GpuTask& task, Group& group) {
-  GpuWay chosen;
-  if (task.plain) chosen.tensors = Make(Way::kDirect, task.place, task.tensors, task.settings.op, group);
+  GpuWay chosen = TryDirect(task, group);
   if (chosen.tensors != nullptr) return chosen;
   throw RuntimeError(
       SLIPWAY_ERROR_ARGUMENT,
       fmt::format("team '{}' cannot be exchanged within the memory of GPUs: that is for float tensors, "
                   "op sum or mean, mode sync without clip_norm, check_finite, compress and accumulate, on "
-                  "ranks of one node whose GPUs reach each other; set gpu_exchange to auto",
-                  task.team));
+                  "ranks of one node whose GPUs reach each other, but {}; set gpu_exchange to auto",
+                  task.team, WordsOf(*chosen.without_direct)));
 }
 
 }  // namespace
@@ -205,7 +280,7 @@ GpuWay ChooseGpuWay(const GpuTask& task, Group& group) {
     case GpuExchange::kMpi: return InItsOwnOrder(std::array{Way::kMpi}, "MPI", task, group);
     case GpuExchange::kAuto: break;
   }
-  return task.plain ? Automatic(task, group) : GpuWay{};
+  return task.not_plain ? TryDirect(task, group) : Automatic(task, group);
 }
 
 }  // namespace slipway::runtime

@@ -76,7 +76,7 @@ void MpiAllreduce::Allreduce(char* data, std::int64_t count, const Reduction& re
   group.Meet({Call::Kind::kAllreduce, reduction, count, 0, kFirstGpu});
   const InContext here(place_);
   made_.Record(stream);
-  AwaitPoint(made_);
+  AwaitPoint(made_, group.communicator().waiter());
   ranks_->AddUp(data, count, reduction.dtype);
   if (reduction.op != SLIPWAY_MEAN) return;
   kernel_->Launch(tables_.Of({count, {data}}), reduction.dtype, group.size(), stream_);

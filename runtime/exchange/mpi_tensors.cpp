@@ -75,7 +75,7 @@ void MpiTensors::MakeBuckets(std::vector<JoinedBucket> joined) {
 
 void MpiTensors::AwaitCopies() {
   done().Record(sums().handle());
-  AwaitPoint(done());
+  AwaitPoint(done(), group_.communicator().waiter());
 }
 
 void MpiTensors::Pack(const Bucket& bucket) {

@@ -59,13 +59,15 @@ void Warn(const std::string& bus, int rank) {
 
 }  // namespace
 
-bool PeerSumsAreRight(const DevicePlace& place, const std::vector<char*>& blocks, DeviceStream& stream, Group& group) {
+bool PeerSumsAreRight(const DevicePlace& place, const std::vector<char*>& blocks, DeviceStream& stream, Group& group,
+                      StepEvents* events) {
   auto& communicator = group.communicator();
   char* const own = blocks[static_cast<std::size_t>(group.rank())];
   auto values = ValuesOf(group.rank());
   OnAllRanks(communicator, [&] {
     const InContext here(place);
     stream.CopyToDevice(own, values.data(), kPeerTrialBytes);
+    if (events != nullptr) return events->Made(0, stream.handle());
     stream.Synchronize();
   });
   OnAllRanks(communicator, [&] {
@@ -73,13 +75,16 @@ bool PeerSumsAreRight(const DevicePlace& place, const std::vector<char*>& blocks
     SumPart part{share.count, blocks};
     for (auto& address : part.at) address += BytesOf(share.first, sizeof(float));
     const SumTable table(place, {&part, 1}, stream);
-    SumKernel::Of(place)->Launch(table, SLIPWAY_FLOAT32, 1, stream);
     const InContext here(place);
+    if (events != nullptr) events->AwaitValues(0, stream.handle());
+    SumKernel::Of(place)->Launch(table, SLIPWAY_FLOAT32, 1, stream);
+    if (events != nullptr) return events->Summed(stream.handle());
     stream.Synchronize();
   });
   Finding own_finding;
   OnAllRanks(communicator, [&] {
     const InContext here(place);
+    if (events != nullptr) events->Release(stream.handle());
     stream.CopyToCpu(values.data(), own, kPeerTrialBytes);
     stream.Synchronize();
     own_finding = FindingOf(values, place, group.size());

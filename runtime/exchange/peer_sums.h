@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "runtime/device/sum_kernel.h"
+#include "runtime/exchange/step_events.h"
 #include "runtime/group/group.h"
 
 namespace slipway::runtime {
@@ -18,6 +19,8 @@ inline constexpr std::size_t kPeerTrialBytes = 64 << 10;
 /// names a GPU. All ranks are on one node. Collective.
 /// Cost:   three meetings of the ranks, and less than a millisecond of the GPU.
 /// Errors: RuntimeError on all ranks when a GPU fails.
-bool PeerSumsAreRight(const DevicePlace& place, const std::vector<char*>& blocks, DeviceStream& stream, Group& group);
+/// `events`: of one bucket; the GPUs wait by them, as in a step. Null: the CPUs do.
+bool PeerSumsAreRight(const DevicePlace& place, const std::vector<char*>& blocks, DeviceStream& stream, Group& group,
+                      StepEvents* events = nullptr);
 
 }  // namespace slipway::runtime

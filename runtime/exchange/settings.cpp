@@ -98,6 +98,15 @@ std::int64_t StepShare::Of(std::int64_t total, const char* name) const {
   return static_cast<std::int64_t>(std::llround(*share * static_cast<double>(total)));
 }
 
+const char* WordOf(GpuWaits waits) { return waits == GpuWaits::kEvents ? "events" : "cpu"; }
+
+GpuWaits GpuWaitsFrom(const std::string& word) {
+  for (const auto waits : {GpuWaits::kCpu, GpuWaits::kEvents}) {
+    if (word == WordOf(waits)) return waits;
+  }
+  throw RuntimeError(SLIPWAY_ERROR_ARGUMENT, fmt::format("SLIPWAY_GPU_WAIT is '{}', not cpu or events", word));
+}
+
 TeamSettings WithChanges(TeamSettings settings, const Json& json) {
   if (!json.is_object()) Refuse("the settings of a team", json, "a JSON object");
   bool delayed = settings.lag > 0;

@@ -32,6 +32,16 @@ enum class GpuExchange {
   kMpi,     ///< an MPI that takes memory of GPUs, or it is an error
 };
 
+/// Where the GPUs of a node combine: who waits for a GPU before another one goes on.
+enum class GpuWaits {
+  kCpu,     ///< the CPU, which then meets the other ranks
+  kEvents,  ///< the other GPU, by an event of both processes
+};
+/// For comm.json: "cpu" and so on.
+const char* WordOf(GpuWaits waits);
+/// Errors: RuntimeError(ARGUMENT) naming SLIPWAY_GPU_WAIT.
+GpuWaits GpuWaitsFrom(const std::string& word);
+
 struct TeamSettings {
   int lag = 0;  ///< 0: sync
   StepShare sync_first;
@@ -43,6 +53,7 @@ struct TeamSettings {
   std::int64_t bucket_bytes = 4 << 20;
   slipway_op op = SLIPWAY_MEAN;
   GpuExchange gpu_exchange = GpuExchange::kAuto;
+  GpuWaits gpu_waits = GpuWaits::kCpu;
   bool any_bits = false;            ///< sums need not have the same bits in every run
   bool gpu_mpi_has_worked = false;  ///< in an earlier job, so that `auto` may try MPI on memory of GPUs
 };

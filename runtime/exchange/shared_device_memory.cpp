@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "runtime/device/stream.h"
+#include "runtime/exchange/team_errors.h"
 #include "runtime/group/agreement.h"
 
 namespace slipway::runtime {
@@ -16,9 +17,12 @@ std::unique_ptr<SharedDeviceMemory> SharedDeviceMemory::Share(const DevicePlace&
                                                               Communicator& ranks) {
   std::unique_ptr<SharedDeviceMemory> shared(new SharedDeviceMemory(place));
   std::vector<Range> own;
-  for (const void* range : ranges) own.push_back(shared->Describe(range));
+  Parting([&] {
+    for (const void* range : ranges) own.push_back(shared->Describe(range));
+  });
   const auto of_all = ranks.Allgather(own.data(), own.size() * sizeof(Range));
-  const bool reached = shared->Reach(ranges, of_all, ranks.rank());
+  bool reached = false;
+  Parting([&] { reached = shared->Reach(ranges, of_all, ranks.rank()); });
   return OnEveryRank(ranks, reached) ? std::move(shared) : nullptr;
 }
 

@@ -9,6 +9,7 @@
 
 #include "runtime/device/device_memory.h"
 #include "runtime/group/communicator.h"
+#include "runtime/status.h"
 
 namespace slipway::runtime {
 
@@ -47,5 +48,20 @@ class SharedDeviceMemory {
   std::map<std::pair<int, IpcHandle>, DeviceAddress> maps_;  ///< by rank: an allocation can be mapped once
   std::vector<std::vector<char*>> at_;
 };
+
+/// Runs `action`, which throws on all ranks or on none. After an error `unmap` ends what this rank has mapped, and a
+/// barrier comes: no rank frees what another one has mapped. After a PartedError no rank waits.
+template <class Unmap, class Action>
+void UnmapOnError(Communicator& ranks, Unmap unmap, Action action) {
+  try {
+    action();
+  } catch (const PartedError&) {
+    throw;
+  } catch (...) {
+    unmap();
+    ranks.Barrier();
+    throw;
+  }
+}
 
 }  // namespace slipway::runtime

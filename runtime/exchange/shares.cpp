@@ -4,8 +4,6 @@
 #include <chrono>
 #include <thread>
 
-#include "runtime/group/waiter.h"
-
 namespace slipway::runtime {
 namespace {
 
@@ -21,11 +19,14 @@ Slice ShareOf(std::int64_t count, int ranks, int rank) {
   return {first, std::min(count, rows.end() * kRow) - first};
 }
 
-void AwaitPoint(const DeviceEvent& event) {
-  for (int looks = 0; !event.Reached(); ++looks) {
-    if (looks > kLooksBeforeSleep) std::this_thread::sleep_for(kSleepOfAwait);
+void AwaitPoint(const DeviceEvent& event, const Waiter& waiter) {
+  for (int looks = 0; looks < kLooksBeforeSleep; ++looks) {
+    if (event.Reached()) return;
     Pause();
   }
+  const bool foreground = waiter.manner() == Waiter::Manner::kForeground;
+  if (foreground && waiter.StayAwake([&] { return event.Reached(); })) return;
+  while (!event.Reached()) std::this_thread::sleep_for(kSleepOfAwait);
 }
 
 }  // namespace slipway::runtime

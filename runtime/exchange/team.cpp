@@ -83,7 +83,6 @@ void Team::Build() {
     buckets_.emplace_back(plan, values_, settings, slots_, static_cast<std::uint32_t>(buckets_.size() + 1), *group_);
   }
   LetTensorsMove();
-  if (combined_ != nullptr) combined_->SetBuckets(plans);
   std::size_t bytes = 0;
   for (const auto& tensor : parts_.tensors) bytes += tensor.bytes();
   streams_ = OutgrowsTheCache(bytes);
@@ -172,6 +171,7 @@ void Team::SubmitFrom(int index, const void* data) {
   }
   RequireInCpuMemory(index, data);
   AwaitProgram(nullptr);
+  AwaitGiven(data);
   const auto& tensor = parts_.tensors[static_cast<std::size_t>(index)];
   if (streams_) {
     StreamingCopy(tensor.data, data, tensor.bytes());
@@ -184,6 +184,7 @@ void Team::SubmitFrom(int index, const void* data) {
 void Team::SubmitAt(int index, void* data) {
   const std::span own(&index, 1);
   AwaitProgram(nullptr);
+  AwaitGiven(data);
   const std::lock_guard lock(mutex_);
   RequireOpen(own);
   RequireInCpuMemory(index, data);
@@ -390,8 +391,12 @@ void Team::Run() {
 }
 
 void Team::Drain() {
-  std::unique_lock lock(mutex_);
-  if (!failure_) TakeOver(lock, step_ - 1);
+  {
+    std::unique_lock lock(mutex_);
+    if (failure_) return;
+    TakeOver(lock, step_ - 1);
+  }
+  AwaitResult();
 }
 
 // Results.

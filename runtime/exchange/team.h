@@ -59,16 +59,16 @@ class Team {
   /// Errors: RuntimeError: ARGUMENT; STATE when one was submitted already, or `stream` is captured; none is then.
   /// PartedError(DEVICE).
   void Submit(std::span<const int> indices, StreamHandle stream = nullptr);
-  /// Copies `data` into tensor `index`, which lies in CPU memory, and submits it. Any thread. Errors: those of
-  /// Submit().
+  /// Copies `data` into tensor `index`, which lies in CPU memory, and submits it. Of managed data, waits for the legacy
+  /// default stream. Any thread. Errors: those of Submit(); DEVICE_MEMORY when `data` lies in the memory of a GPU.
   void SubmitFrom(int index, const void* data);
   /// The values of tensor `index`, which lies in CPU memory, are at `data` in this step, and the result is to be
-  /// written there. Any thread. Errors: those of Submit().
+  /// written there. Any thread. Waits, errors: those of SubmitFrom().
   void SubmitAt(int index, void* data);
   /// Submits what was not and completes the step. On a GPU, later work of `stream` finds the result; the calling thread
-  /// does not wait for the last copies. Collective. Errors: NOT_FINITE: the step's gradients are dropped; STATE:
-  /// `stream` is captured, and nothing was done; those of the group, PartedError(DEVICE): the team cannot be used
-  /// again.
+  /// does not wait for the last copies or sums. Collective. Errors: NOT_FINITE: the step's gradients are dropped;
+  /// STATE: `stream` is captured, and nothing was done; those of the group, PartedError(DEVICE): the team cannot be
+  /// used again.
   void Wait(StreamHandle stream = nullptr);
 
   std::int64_t pending() const { return static_cast<std::int64_t>(pending_.size()); }  ///< steps on their way
@@ -77,7 +77,10 @@ class Team {
   double norm() const { return norm_; }
   /// True between the first Submit() of a step and its Wait(), unless an exchange has failed.
   bool InFlight() const;
-  /// Waits for the exchanges of delayed gradients; after a failure there are none. Collective.
+  /// Returns when the CPU finds the result of the last Wait(), too, not only later work of its stream.
+  /// Errors: PartedError(DEVICE, STALLED).
+  void AwaitResult();
+  /// Waits for the exchanges of delayed gradients, and for GPUs; after a failure there are none. Collective.
   void Drain();
 
   /// Step count and delayed gradients, after Drain(). The same bits on every rank.
@@ -124,6 +127,7 @@ class Team {
   std::vector<int> NotSubmitted() const;
   void RequireInCpuMemory(int index, const void* data) const;
   void AwaitProgram(StreamHandle stream) const;
+  void AwaitGiven(const void* data) const;
   void Place(int index, void* data);
   void LetTensorsMove();
   void Take(std::span<const int> indices, StreamHandle stream);
@@ -136,10 +140,12 @@ class Team {
   void OnDevice(const std::function<void()>& action);
   void CountArrived();
   void AwaitArrival(std::unique_lock<std::mutex>& lock, Waiter::Manner manner, int looks);
+  bool StaysAwakeUntilArrival(std::unique_lock<std::mutex>& lock, std::size_t before);
   void AwaitArrivals(std::unique_lock<std::mutex>& lock);
   std::int64_t BucketBytes() const;
+  std::int64_t CombinedBucketBytes() const;
   bool KeepsSums() const;
-  bool IsPlain() const;
+  std::optional<WithoutDirect> WhyNotPlain() const;
   bool SplitsTensors() const;
   void FindValues();
   void MakeDeviceTensors(const DevicePlace& place);

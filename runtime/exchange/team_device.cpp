@@ -24,7 +24,7 @@ constexpr auto kSleepBetweenLooks = std::chrono::microseconds(20);
 
 constexpr std::int64_t kLeastPart = 1024;  ///< bytes of a tensor that travel by themselves
 
-/// GPUs meet twice for each bucket, and add it up faster than the link moves it: few large ones.
+/// Ranks meet for each bucket, and GPUs add it up faster than the link moves it: few large ones.
 constexpr std::int64_t kCombinedBucketBytes = 32 << 20;
 
 /// Each device once.
@@ -49,6 +49,7 @@ void Team::FindValues() {
   combined_ = nullptr;
   device_.reset();
   untouched_.reset();
+  way_ = {};
   values_.clear();
   const auto place = PlaceOf(parts_.tensors);
   OnAllRanks(group_->communicator(), [&] { places_ = place ? std::vector{*place} : ManagedPlacesOf(parts_.tensors); });
@@ -59,13 +60,14 @@ void Team::FindValues() {
   untouched_.emplace(*place);
   // A lone rank's result is what it has. It shows whether NCCL works here, where there is one.
   const bool by_nccl = parts_.settings.gpu_exchange == GpuExchange::kNccl && Nccl::IsThere(*place->driver);
-  if (group_->alone() && IsPlain() && !by_nccl) return;
+  if (group_->alone() && !WhyNotPlain() && !by_nccl) return;
   MakeDeviceTensors(*place);
   values_ = device_->values();
 }
 
 void Team::MakeDeviceTensors(const DevicePlace& place) {
-  way_ = ChooseGpuWay({place, parts_.tensors, parts_.settings, IsPlain(), parts_.name}, *group_);
+  way_ = ChooseGpuWay({place, parts_.tensors, parts_.settings, WhyNotPlain(), CombinedBucketBytes(), parts_.name},
+                      *group_);
   if (way_.tensors != nullptr) {
     combined_ = way_.tensors.get();
     device_ = std::move(way_.tensors);
@@ -79,14 +81,20 @@ void Team::MakeDeviceTensors(const DevicePlace& place) {
 }
 
 /// The default of exchanges through the CPU is none of those between GPUs.
-std::int64_t Team::BucketBytes() const {
+std::int64_t Team::CombinedBucketBytes() const {
   const auto asked = parts_.settings.bucket_bytes;
-  return combined_ != nullptr && asked == TeamSettings().bucket_bytes ? kCombinedBucketBytes : asked;
+  return asked == TeamSettings().bucket_bytes ? kCombinedBucketBytes : asked;
+}
+
+std::int64_t Team::BucketBytes() const {
+  return combined_ != nullptr ? CombinedBucketBytes() : parts_.settings.bucket_bytes;
 }
 
 Json Team::GpuFacts() const {
   Json facts{{"way", Way()}};
+  if (combined_ != nullptr && combined_->way() == CombineWay::kDirect) facts["waits"] = WordOf(combined_->waits());
   for (const auto& [way, milliseconds] : way_.measured) facts["measured_ms"][way] = milliseconds;
+  if (way_.without_direct) facts["without_direct"] = WordsOf(*way_.without_direct);
   if (!way_.without_nccl.empty()) facts["without_nccl"] = way_.without_nccl;
   if (!way_.without_mpi.empty()) facts["without_mpi"] = way_.without_mpi;
   return facts;
@@ -116,6 +124,14 @@ void Team::AwaitProgram(StreamHandle stream) const {
   }
 }
 
+/// Before the CPU reads `data`, which is no tensor of the team. Without the lock. Of a team on a GPU, all data is
+/// refused later.
+void Team::AwaitGiven(const void* data) const {
+  if (untouched_) return;
+  RequireCpuMemory(data, "the data");
+  Parting([&] { AwaitManaged(data, nullptr); });
+}
+
 void Team::CloseDevices() {
   StopThread();
   combined_ = nullptr;
@@ -128,10 +144,16 @@ bool Team::KeepsSums() const {
   return settings.clip_norm == 0 && (settings.accumulate == 1 || settings.op != SLIPWAY_MEAN);
 }
 
-/// Whether nobody but the exchange itself has to see the values.
-bool Team::IsPlain() const {
+/// Nothing where nobody but the exchange itself has to see the values.
+std::optional<WithoutDirect> Team::WhyNotPlain() const {
   const auto& settings = parts_.settings;
-  return KeepsSums() && settings.lag == 0 && !settings.check_finite && !settings.wire && !parts_.sums;
+  if (settings.lag > 0) return WithoutDirect::kDelayed;
+  if (settings.clip_norm > 0) return WithoutDirect::kClipNorm;
+  if (settings.check_finite) return WithoutDirect::kCheckFinite;
+  if (settings.wire) return WithoutDirect::kCompress;
+  if (!KeepsSums()) return WithoutDirect::kAccumulate;
+  if (parts_.sums) return WithoutDirect::kCheckSums;
+  return std::nullopt;
 }
 
 /// Whether tensors may be divided: bits and check sums stay what they are.
@@ -176,6 +198,17 @@ void Team::Return(bool stored, StreamHandle stream) {
   if (failure_) std::rethrow_exception(failure_);
 }
 
+void Team::AwaitResult() {
+  if (combined_ == nullptr) return;
+  const BesideCaptures beside(places_.front().driver);
+  const std::lock_guard lock(mutex_);
+  if (failure_) std::rethrow_exception(failure_);
+  if (submitted_count_ > 0) return;  // the team's thread may be in the next step
+  group_->communicator().waiter().SetManner(Waiter::Manner::kForeground);
+  OnDevice([this] { combined_->AwaitSums(); });
+  if (failure_) std::rethrow_exception(failure_);
+}
+
 void Team::CountArrived() {
   OnDevice([&] {
     while (const auto value = device_->TakeArrived()) Count(*value);
@@ -191,12 +224,23 @@ void Team::AwaitArrival(std::unique_lock<std::mutex>& lock, Waiter::Manner manne
   CountArrived();
   if (failure_ || ready_ != before || !Fetching()) return;
   lock.unlock();
-  if (looks > kLooksAwake || manner == Waiter::Manner::kBackground) {
-    std::this_thread::sleep_for(kSleepBetweenLooks);
-  } else {
+  if (manner == Waiter::Manner::kForeground && looks < kLooksAwake) {
     for (int i = 0; i < kPausesBetweenLooks; ++i) Pause();
+  } else if (manner == Waiter::Manner::kBackground || looks > kLooksAwake || !StaysAwakeUntilArrival(lock, before)) {
+    std::this_thread::sleep_for(kSleepBetweenLooks);
   }
   lock.lock();
+}
+
+/// Without the lock. Whether more than `before` buckets are ready now, or there is nothing to wait for.
+bool Team::StaysAwakeUntilArrival(std::unique_lock<std::mutex>& lock, std::size_t before) {
+  return group_->communicator().waiter().StayAwake([&] {
+    lock.lock();
+    CountArrived();
+    const bool over = failure_ || ready_ != before || !Fetching();
+    lock.unlock();
+    return over;
+  });
 }
 
 void Team::AwaitArrivals(std::unique_lock<std::mutex>& lock) {

@@ -12,9 +12,11 @@ namespace slipway::runtime {
 namespace {
 
 constexpr std::int64_t kMostSteps = std::int64_t{1} << 60;
+/// "wstate1": of versions in which the optimizer of PyTorch had its tensors in the reverse order.
+constexpr std::uint64_t kReversedMagic = 0x31657461747377u;
 
 struct StateHeader {
-  std::uint64_t magic = 0x31657461747377u;  // "wstate1"
+  std::uint64_t magic = 0x32657461747377u;  // "wstate2"
   std::int64_t step = 0;
   std::int64_t pending = 0;
   std::int64_t bytes = 0;  ///< of one step's gradients as they travel
@@ -34,6 +36,18 @@ bool Fits(const StateHeader& header, std::size_t size, int lag, std::int64_t slo
          header.pending <= std::min<std::int64_t>(header.step, lag) &&
          (header.pending == 0 || header.bytes == slot_bytes) &&
          size == sizeof header + static_cast<std::size_t>(header.pending * slot_bytes);
+}
+
+/// Delayed gradients of an earlier version would come to the tensors of other layers. A step count alone is the same.
+void RefuseReversed(StateHeader& header, const std::string& team) {
+  if (header.magic != kReversedMagic) return;
+  if (header.pending != 0) {
+    throw RuntimeError(SLIPWAY_ERROR_ARGUMENT,
+                       fmt::format("the state of team '{}' holds delayed gradients of an earlier version of Slipway, in "
+                                   "another order of tensors: continue without it, or with that version",
+                                   team));
+  }
+  header.magic = StateHeader{}.magic;
 }
 
 }  // namespace
@@ -56,7 +70,8 @@ std::vector<char> Team::SaveState() {
 }
 
 void Team::LoadState(std::span<const char> state) {
-  const auto header = HeaderOf(state);
+  auto header = HeaderOf(state);
+  RefuseReversed(header, parts_.name);
   if (!Fits(header, state.size(), parts_.settings.lag, SlotBytes())) {
     throw RuntimeError(SLIPWAY_ERROR_ARGUMENT,
                        fmt::format("this is no state of team '{}' with these tensors and settings", parts_.name));

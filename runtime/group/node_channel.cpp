@@ -68,11 +68,20 @@ std::string Call::Describe() const {
                      gpu != 0 ? fmt::format(", its GPU number {}", gpu) : "");
 }
 
+namespace {
+
+/// What to do about memory of different kinds.
+const char* AdviceFor(const Call& one, const Call& other) {
+  if (one.gpu == other.gpu) return "";
+  if (one.gpu == 0 || other.gpu == 0) return ": the data lies in GPU memory on all ranks, or on none";
+  return ": all ranks change to another GPU together, or set gpu_exchange to staged";
+}
+
+}  // namespace
+
 void RefuseDifference(const Caller& one, const Caller& other, SeenBy seen_by) {
-  const auto message = fmt::format(
-      "rank {} calls {}, but rank {} {}{}", one.rank, one.call.Describe(), other.rank, other.call.Describe(),
-      one.call.gpu == other.call.gpu ? ""
-                                     : ": all ranks change to another GPU together, or set gpu_exchange to staged");
+  const auto message = fmt::format("rank {} calls {}, but rank {} {}{}", one.rank, one.call.Describe(), other.rank,
+                                   other.call.Describe(), AdviceFor(one.call, other.call));
   if (seen_by == SeenBy::kSomeRanks) throw PartedError(SLIPWAY_ERROR_MISMATCH, message);
   throw RuntimeError(SLIPWAY_ERROR_MISMATCH, message);
 }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "runtime/device/stream.h"
 #include "runtime/status.h"
 
 namespace slipway::runtime {
@@ -66,6 +67,7 @@ void ParameterServer::Push(std::span<const TensorInfo> gradients) {
 
 void ParameterServer::Pull() {
   const Watch::Operation operation(watch_, Activity::kServerPull, table_number_);
+  for (const auto& parameter : parts_.parameters) AwaitManaged(parameter.data, nullptr);
   Ask(Request::Kind::kPull);
   lead_ = 0;
   for (auto& link : links_) {

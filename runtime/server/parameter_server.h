@@ -33,7 +33,7 @@ class ParameterServer {
   /// Returns when all servers have taken the gradients of one step.
   /// Errors: also RuntimeError(ARGUMENT) when they are not of the parameters' names, shapes and dtypes.
   void Push(std::span<const TensorInfo> gradients);
-  /// Copies the parameters from the servers to the tensors.
+  /// Copies the parameters from the servers to the tensors. Of managed memory, waits for the default stream first.
   void Pull();
   /// For what is pushed from now on. Errors: RuntimeError(ARGUMENT).
   void SetRate(double rate);

@@ -22,8 +22,6 @@ constexpr std::string_view kOldPrefix = ".tmp-old-";
 /// Thrown by the acceptance of a copy: it is confirmed, but what was copied is no checkpoint.
 struct Torn {};
 
-fs::path NameOf(const CheckpointEntry& entry) { return fmt::format("step-{:012}", entry.step); }
-
 /// 0 without a manifest.
 std::uint64_t FingerprintOf(const fs::path& checkpoint) {
   const auto text = ReadFileIfPresent(checkpoint / "manifest.json");
@@ -35,7 +33,7 @@ CheckpointEntries EntriesIn(const fs::path& directory) {
   CheckpointEntries entries;
   for (const auto& published : PublishedCheckpoints(directory)) {
     CheckpointEntry entry{published.step, 0, false};
-    if (published.directory.filename() != NameOf(entry)) continue;
+    if (published.directory.filename() != CheckpointName(entry.step)) continue;
     entry.fingerprint = FingerprintOf(published.directory);
     entries.push_back(entry);
   }
@@ -45,8 +43,8 @@ CheckpointEntries EntriesIn(const fs::path& directory) {
 /// Gone in one step, so that no half of it bears the name of a checkpoint. One of the same step that the program has
 /// written meanwhile is another one, and stays.
 void RemoveCheckpoint(const fs::path& directory, const CheckpointEntry& entry) {
-  const auto published = directory / NameOf(entry);
-  const auto condemned = directory / (std::string(kOldPrefix) + NameOf(entry).string());
+  const auto published = directory / CheckpointName(entry.step);
+  const auto condemned = directory / (std::string(kOldPrefix) + CheckpointName(entry.step));
   if (FingerprintOf(published) != entry.fingerprint) return;
   RemoveTree(condemned);
   if (::rename(published.c_str(), condemned.c_str()) != 0) {
@@ -166,7 +164,7 @@ bool CheckpointDirectories::IsDamaged(const fs::path& side, const Key& key) cons
 const std::optional<CheckpointValues>& CheckpointDirectories::ValuesOf(const fs::path& side,
                                                                        const CheckpointEntry& entry) {
   const auto [place, is_new] = values_.try_emplace({entry.step, entry.fingerprint});
-  if (is_new) place->second = ReadCheckpointValues(side / NameOf(entry));
+  if (is_new) place->second = ReadCheckpointValues(side / CheckpointName(entry.step));
   return place->second;
 }
 
@@ -203,11 +201,11 @@ bool CheckpointDirectories::IsVerified(const CheckpointEntry& entry) {
     if (!options_.cancelled || !options_.cancelled()) return;
     throw Error(ErrorKind::kInterrupted, fmt::format("the look at '{}' was cancelled", shared_.string()));
   };
-  return whole_[key] = ReadCheckpoint(shared_ / NameOf(entry), on_piece).has_value();
+  return whole_[key] = ReadCheckpoint(shared_ / CheckpointName(entry.step), on_piece).has_value();
 }
 
 MoveOutcome CheckpointDirectories::Move(const CheckpointEntry& entry) try {
-  const auto name = NameOf(entry);
+  const auto name = CheckpointName(entry.step);
   const Pinned pinned(tier_ / name, pins() / name);
   if (FingerprintOf(pinned.path()) != entry.fingerprint) return {MoveEnd::kGone};
   const auto manifest = ReadCheckpointManifest(pinned.path());
@@ -222,7 +220,8 @@ MoveOutcome CheckpointDirectories::Move(const CheckpointEntry& entry) try {
   return {MoveEnd::kTorn};
 } catch (const Error& error) {
   std::error_code ignored;
-  if (error.kind() != ErrorKind::kInterrupted && !fs::exists(tier_ / NameOf(entry), ignored)) return {MoveEnd::kGone};
+  if (error.kind() != ErrorKind::kInterrupted && !fs::exists(tier_ / CheckpointName(entry.step), ignored))
+    return {MoveEnd::kGone};
   throw;
 } catch (const fs::filesystem_error& error) {
   throw SystemError(error.code().value(), fmt::format("cannot copy '{}'", error.path1().string()));

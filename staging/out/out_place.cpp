@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "core/checkpoint.h"
+
 namespace slipway::staging {
 namespace fs = std::filesystem;
 namespace {
@@ -110,7 +112,7 @@ OutWork OutPlaceMover::Remaining() {
   OutWork work;
   const auto worth = WorthMoving(sides_->Tier(), sides_->Shared(1));
   if (!worth.empty()) {
-    const auto name = fmt::format("step-{:012}", worth.front().step);
+    const auto name = CheckpointName(worth.front().step);
     work = WorkOf(place_.checkpoints() / name, place_.folder / "checkpoints" / name);
   }
   if (fs::exists(place_.outputs())) {

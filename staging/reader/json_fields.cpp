@@ -64,12 +64,6 @@ std::uint64_t JsonFields::Count(std::string_view key) {
   return value.get<std::uint64_t>();
 }
 
-std::int64_t JsonFields::Integer(std::string_view key) {
-  const auto& value = Required(key, "a whole number");
-  if (!value.is_number_integer()) Refuse(key, "a whole number");
-  return value.get<std::int64_t>();
-}
-
 double JsonFields::Number(std::string_view key) {
   const auto& value = Required(key, "a number");
   if (!value.is_number()) Refuse(key, "a number");

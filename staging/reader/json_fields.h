@@ -22,7 +22,6 @@ class JsonFields {
   bool Has(std::string_view key);
   std::string Text(std::string_view key);
   std::uint64_t Count(std::string_view key);
-  std::int64_t Integer(std::string_view key);
   double Number(std::string_view key);
   bool Flag(std::string_view key);
   std::vector<std::uint64_t> Counts(std::string_view key);

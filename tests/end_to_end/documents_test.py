@@ -16,7 +16,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path(os.environ["SLIPWAY_BUILD"])
 PAGES = ("tutorials/first-own-program.md", "how-to/train-your-own-program.md", "how-to/train-a-c-or-cpp-program.md",
          "how-to/checkpoint-and-resume-your-program.md", "how-to/train-in-mixed-precision.md",
-         "how-to/average-the-weights.md",
+         "how-to/average-the-weights.md", "how-to/use-ddp-unchanged.md",
          "coming-from/horovod.md", "coming-from/cray-plugin.md")
 BLOCK = re.compile(r"(?:<!-- (?P<what>file|build): (?P<name>\S+) -->\n)?"
                    r"^(?P<indent> *)```(?P<language>\w*)\n(?P<text>.*?)^(?P=indent)```$",
@@ -66,19 +66,26 @@ def test_it_runs_as_the_page_says(page, folder, tmp_path):
     assert (run / "attempt-1/rank-00001.log").exists(), "two ranks"
 
 
-def test_one_that_is_resumed_goes_on_from_its_checkpoint(tmp_path):
-    write("how-to/checkpoint-and-resume-your-program.md", "stops", tmp_path)
+@pytest.mark.parametrize("page, folder, end, later_end, steps_after", [
+    ("how-to/checkpoint-and-resume-your-program.md", "stops", "step < 300", "step < 400", [400]),
+    ("how-to/checkpoint-and-resume-your-program.md", "pytorch", "0, 200)", "0, 203)", [200, 201, 202]),
+    ("how-to/use-ddp-unchanged.md", "ddp", "0, 200)", "0, 203)", [200, 201, 202])])
+def test_one_that_is_resumed_goes_on_from_its_checkpoint(page, folder, end, later_end, steps_after, tmp_path):
+    write(page, folder, tmp_path)
+    if needs_torch(tmp_path):
+        pytest.importorskip("torch", reason="torch is not installed for this Python (Debian: python3-torch)")
     environment = {**os.environ, "PYTHON": sys.executable, "SLIPWAY_RUNS": str(tmp_path / "runs")}
     def slipway(*words):
         return subprocess.run([BUILD / "bin/slipway", *words], cwd=tmp_path, env=environment, check=True,
                               capture_output=True, text=True, timeout=120)
     slipway("run", "experiment.yaml")
     program = tmp_path / "train.py"
-    program.write_text(program.read_text().replace("step < 300", "step < 400"))
+    assert end in program.read_text()
+    program.write_text(program.read_text().replace(end, later_end))
     slipway("resume", "last", "--set", "checkpoint.keep=3")
     run, = (tmp_path / "runs").iterdir()
     steps = [json.loads(line)["step"] for line in (run / "attempt-2/metrics.jsonl").read_text().splitlines()]
-    assert steps == [400], "300 of the steps are not done again"
+    assert steps == steps_after, "the steps of the first attempt are not done again"
 
 
 @pytest.mark.parametrize("page", PAGES)

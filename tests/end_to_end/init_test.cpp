@@ -111,6 +111,7 @@ TEST(Init, OfAScriptOfDdpRunsOnItsRanksContinuesAndRunsUnderMpirun) {
   EXPECT_LT(result["metrics"]["train_loss"], 0.3);
   EXPECT_GT(result["metrics"]["accuracy"], 0.9);
   EXPECT_THAT(project.Log(1), HasSubstr("epoch 3  ranks 2  loss "));
+  EXPECT_THAT(ReadFile(project.place().RunFolder() / "attempt-1/metrics.jsonl"), HasSubstr("\"epoch\":3"));
 
   const auto resumed = project.place().Slipway({"resume", "last", "--set", "train.args.epochs=4"});
   ASSERT_EQ(resumed.status.code, 0) << resumed.errors;
@@ -238,6 +239,19 @@ TEST(Manual, IsTheOneInTheDocuments) {
   EXPECT_EQ(place.Slipway({"manual", "--environment"}).output,
             ReadFile(SLIPWAY_SOURCE_DIR "/docs/reference/environment.md"))
       << "regenerate it with: slipway manual --environment";
+}
+
+TEST(Manual, HasExamplesOfEachCommand) {
+  const Workplace place;
+  const auto manual = place.Slipway({"manual"}).output;
+  const std::string heading = "\n## slipway ";
+  for (auto at = manual.find(heading); at != std::string::npos;) {
+    const auto next = manual.find(heading, at + 1);
+    const auto section = manual.substr(at, next - at);
+    EXPECT_THAT(section, HasSubstr("\nExamples:\n")) << section;
+    at = next;
+  }
+  EXPECT_THAT(place.Slipway({"bench", "--help"}).output, HasSubstr("\nExamples:\n  slipway bench allreduce "));
 }
 
 TEST(Manual, WritesAManPageForEachCommand) {

@@ -279,6 +279,12 @@ def test_a_host_that_is_not_there_is_an_error(here):
     assert "Connection refused" in here.said
 
 
+def test_a_name_that_is_no_host_may_be_a_slip(here):
+    here.settings()
+    here.slipway("ls", status=3, on="fra.invalid")
+    assert "check the name (your settings have far)" in here.said
+
+
 def test_a_missing_program_there_names_the_setting(here):
     (here.folder / "config/slipway/config.yaml").write_text("remotes: {far: {ssh: cluster, program: "
                                                             "/opt/none/slipway}}\n")

@@ -161,13 +161,13 @@ TEST(Run, EndsAtItsTimeLimit) {
 TEST(Run, SucceedsWhenItsProgramIsDoneInTheTimeToSave) {
   Workplace place;
   const auto run = [&](const std::string& last_words, const std::string& on_time_limit) {
-    place.WriteSpec("exp.yaml",
-                    "[sh, -c, 'until test -e $SLIPWAY_STOP_FILE; do sleep 0.05; done; " + last_words + "']");
+    place.WriteSpec("exp.yaml", "[sh, -c, 'until test -e $SLIPWAY_STOP_FILE; do sleep 0.05; done; " + last_words + "']",
+                    1, "  metrics: {from: stdout, pattern: 'step (?<step>\\d+) x (?<x>\\d+)'}");
     return place.Slipway(
         {"run", "exp.yaml", "--set", "launch.time_limit=500ms", "--set", "checkpoint.on_time_limit=" + on_time_limit});
   };
   for (const auto* on_time_limit : {"stop", "requeue"}) {
-    const auto ran = run("echo done > result", on_time_limit);
+    const auto ran = run("echo step 1 x 2", on_time_limit);
     EXPECT_EQ(ran.status.code, 0) << ran.output << ran.errors;
     EXPECT_EQ(place.Status()["phase"], "succeeded");
     EXPECT_EQ(place.Status()["attempt"], 1);
@@ -176,6 +176,16 @@ TEST(Run, SucceedsWhenItsProgramIsDoneInTheTimeToSave) {
   const auto stopped = run("touch $SLIPWAY_STOP_FILE.seen", "stop");
   EXPECT_EQ(stopped.status.code, 1);
   EXPECT_THAT(stopped.output, HasSubstr("time limit of 500 ms reached"));
+}
+
+TEST(Run, GoesOnAfterItsTimeLimitAndSaysSo) {
+  Workplace place;
+  place.WriteSpec("exp.yaml", "[sh, -c, 'echo step $SLIPWAY_ATTEMPT x 1; test $SLIPWAY_ATTEMPT = 2 || sleep 60']", 1,
+                  "  metrics: {from: stdout, pattern: 'step (?<step>\\d+) x (?<x>\\d+)'}");
+  const auto ran = place.Slipway(
+      {"run", "exp.yaml", "--set", "launch.time_limit=500ms", "--set", "checkpoint.on_time_limit=requeue"});
+  EXPECT_EQ(ran.status.code, 0) << ran.output << ran.errors;
+  EXPECT_THAT(ran.output + ran.errors, HasSubstr("attempt 1 ended: time limit of 500 ms reached; starting again"));
 }
 
 TEST(Run, IsToldBySignalToSaveBeforeItsTimeLimit) {
@@ -199,7 +209,8 @@ TEST(Run, GivesAProgramThatAsksForItAnotherTurn) {
 
 TEST(Run, EndsAProgramThatAsksForTurnsWithoutEnd) {
   Workplace place;
-  place.WriteSpec("exp.yaml", "[sh, -c, 'exit 75']");
+  // Lines without a step of the program's own are no progress: each turn prints them again.
+  place.WriteSpec("exp.yaml", "[sh, -c, 'echo x 1; exit 75']", 1, "  metrics: {from: stdout, pattern: 'x (?<x>\\d+)'}");
   const auto ran = place.Slipway({"run", "exp.yaml"});
   EXPECT_EQ(ran.status.code, 1);
   EXPECT_THAT(ran.output, HasSubstr("21 times in a row it asked to be started again and showed no progress"));

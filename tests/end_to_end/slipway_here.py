@@ -14,7 +14,8 @@ class Place:
         self.folder = pathlib.Path(folder)
         self.runs = self.folder / "runs"
         self.environment = {**os.environ, "SLIPWAY_RUNS": str(self.runs),
-                            "XDG_CONFIG_HOME": str(self.folder / "config")}
+                            "XDG_CONFIG_HOME": str(self.folder / "config"),
+                            "SLIPWAY_GPU_LOCKS": str(self.folder / "gpu-locks")}
 
     def program(self, text, name="train.py"):
         """A training program: `report(step, **metrics)` writes a line of metrics."""

@@ -54,6 +54,7 @@ class Page(Browsing):
         self.assertIn("rank 5 on n2 ended with exit code 1", self.text(".reason"))
         self.assertIn("rank failed", self.text(".reason .badge"))
         self.assertIn("rank 5 (n2)", self.text("[aria-label='Step time by rank']"))
+        self.assertIn("by way staged: clip_norm is set.", self.text("[aria-label='Step time by rank']"))
         self.assertEqual(self.text(".late .bar-name"), "straggler 5 n2")
         self.assertIn("RuntimeError: out of memory", self.text(".log"))
         self.assertNotIn("[31m", self.text(".log"))

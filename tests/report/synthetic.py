@@ -97,7 +97,8 @@ def single(phase="running", seed=1, run="fashion-20261125-101010-ab12"):
                       reason="rank 5 on n2 ended with exit code 1" if phase == "failed" else "",
                       cause={"kind": "rank_failed", "rank": 5, "host": "n2", "status": {"exit_code": 1, "signal": 0}} if phase == "failed" else None,
                       progress={"done": 3990, "total": 8000, "unit": "steps", "left_s": 445.0},
-                      steps={"team": "default", "steps": 3990, "ranks": ranks})
+                      steps={"team": "default", "steps": 3990, "way": "staged", "without_direct": "clip_norm is set",
+                             "ranks": ranks})
     document["attempts"] = [
         {"number": 1, "started": START + 40, "ended": START + 93, "reason": "rank 3 was killed by signal 9 (SIGKILL)",
          "ranks": [{"rank": i, "exit_code": None if i == 3 else 0, "signal": 9 if i == 3 else None} for i in range(8)]},

@@ -279,6 +279,29 @@ TEST(TeamErrors, HostileStatesAreRefused) {
   Unregister("hostile");
 }
 
+/// They had the tensors of PyTorch in the reverse order.
+TEST(TeamErrors, DelayedGradientsOfAnEarlierVersionAreRefused) {
+  constexpr std::int64_t kEarlier = 0x31657461747377;
+  for (const std::int64_t steps : {0, 1}) {
+    TeamModel model({10});
+    ASSERT_EQ(model.Register("earlier", 0, R"({"mode": "delayed"})"), SLIPWAY_OK);
+    for (std::int64_t step = 0; step < steps; ++step) ASSERT_EQ(slipway_gradients("earlier"), SLIPWAY_OK);
+    std::vector<std::int64_t> words(20);
+    std::size_t size = words.size() * 8;
+    ASSERT_EQ(slipway_state_save("earlier", words.data(), &size), SLIPWAY_OK);
+    Unregister("earlier");
+    ASSERT_EQ(model.Register("earlier", 0, R"({"mode": "delayed"})"), SLIPWAY_OK);
+    words[0] = kEarlier;
+    if (steps == 0) {
+      EXPECT_EQ(slipway_state_load("earlier", words.data(), size), SLIPWAY_OK) << slipway_error_message();
+    } else {
+      ExpectRefused(slipway_state_load("earlier", words.data(), size), SLIPWAY_ERROR_ARGUMENT,
+                    "delayed gradients of an earlier version");
+    }
+    Unregister("earlier");
+  }
+}
+
 TEST(TeamErrors, StatesOfOtherStepsOnOtherRanksAreRefusedOnAll) {
   if (Ranks() == 1) GTEST_SKIP() << "needs other ranks";
   TeamModel model({10});

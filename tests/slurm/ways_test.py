@@ -159,7 +159,8 @@ class Told(Ways):
         self.write("true", **TWO_BY_TWO)
         self.assertEqual(self.plan()["start"], {"way": "mpirun", "mpi": "openmpi", "reason": "mpirun is there"})
         shown = self.slipway("plan", "exp.yaml").stdout
-        self.assertIn("  by  mpirun, for Open MPI: mpirun is there\n  on  cores of its own for each rank", shown)
+        self.assertIn("  by  mpirun, for Open MPI: mpirun is there\n  on  cores of its own for each rank, "
+                      "if no other job can use them\n", shown)
         self.assertEqual(self.plan("--set", "launch.slurm.start=pmi2")["start"],
                          {"way": "srun --mpi=pmi2", "mpi": "mpich", "reason": "launch.slurm.start asks for it"})
         without = self.place / "bin"  # everything that the plan needs, but no mpirun

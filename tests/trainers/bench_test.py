@@ -8,9 +8,10 @@ import sys
 
 import pytest
 
-sys.path.insert(0, str(pathlib.Path(__file__).parents[2] / "bench/training"))
+sys.path[:0] = [str(pathlib.Path(__file__).parents[2] / "bench" / folder) for folder in ("training", "gpu")]
 
 import delayed  # noqa: E402
+import gpu_bench  # noqa: E402
 import measured  # noqa: E402
 import nodes  # noqa: E402
 import sides  # noqa: E402
@@ -20,6 +21,13 @@ def test_sides_take_turns_forwards_and_backwards():
     order = []
     measured.in_turns({side: lambda side=side: order.append(side) for side in "abc"}, 3)
     assert "".join(order) == "abccbaabc"
+
+
+def test_each_side_of_the_gpu_bench_comes_first_as_often_as_the_others():
+    orders = [gpu_bench.order_of(list("abcde"), turn) for turn in range(10)]
+    assert sorted(order[0] for order in orders) == sorted(2 * "abcde")
+    assert all(sorted(order) == list("abcde") for order in orders)
+    assert len({tuple(order) for order in orders}) == 10
 
 
 def test_a_goal_is_reached_at_its_limit_and_a_plain_figure_never():

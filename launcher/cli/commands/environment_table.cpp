@@ -2,8 +2,23 @@
 
 #include <fmt/format.h>
 
+#include <string_view>
+
 namespace slipway::launcher {
 namespace {
+
+enum class VariableUse {
+  kCommands,      ///< read by `slipway`
+  kProgram,       ///< set for the ranks of a training program
+  kNotification,  ///< set for the command of a notification
+  kLibraries      ///< read by libslipway, the batch reader and their helpers, in a run or outside of one
+};
+
+struct EnvironmentVariable {
+  std::string_view name;  ///< <NAME> stands for the upper-case name of a dataset
+  VariableUse use;
+  std::string_view meaning;
+};
 
 using enum VariableUse;
 
@@ -16,6 +31,7 @@ constexpr EnvironmentVariable kVariables[] = {
     {"SLIPWAY_TIER_BURST", kCommands, "directory of the tier `burst`"},
     {"SLIPWAY_LOG", kCommands, "log on standard error: `debug`, `info`, `warn`, `error`; default off"},
     {"SLIPWAY_PROGRAM", kCommands, "the `slipway` program that `slipway.Study` and `slipway.launch` start"},
+    {"SLIPWAY_GPU_LOCKS", kCommands, "folder where runs lock their GPUs; default a private one in `/tmp`"},
     {"NO_COLOR", kCommands, "when set: no colours"},
     {"XDG_CONFIG_HOME", kCommands, "`slipway/config.yaml` there holds your settings; default `~/.config`"},
 
@@ -58,6 +74,7 @@ constexpr EnvironmentVariable kVariables[] = {
 
     {"SLIPWAY_GPU_EXCHANGE", kLibraries,
      "who adds up tensors in GPU memory: `auto`, `staged`, `direct`, `nccl`, `mpi`"},
+    {"SLIPWAY_GPU_WAIT", kLibraries, "who waits for GPUs that add up by themselves: `cpu` (default), `events`"},
     {"SLIPWAY_NCCL", kLibraries, "the file of NCCL or RCCL, instead of the one found in process or system"},
     {"SLIPWAY_ALGORITHMS", kLibraries, "allreduce algorithms by message size, before every other source"},
     {"SLIPWAY_ALGORITHM_TABLE", kLibraries, "file with a measured table of algorithms"},
@@ -87,8 +104,6 @@ std::string SectionOf(VariableUse use, std::string_view heading) {
 }
 
 }  // namespace
-
-std::span<const EnvironmentVariable> EnvironmentVariables() { return kVariables; }
 
 std::string EnvironmentPage() {
   return std::string(kIntroduction) + SectionOf(kCommands, "Read by slipway") +

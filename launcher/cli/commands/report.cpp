@@ -44,9 +44,9 @@ void SayWritten(const std::filesystem::path& file, std::string_view more, Sessio
 
 /// The steps of a workflow, with links to files of the run.
 int ReportWorkflow(const RunFolder& run, const ReportOptions& options, Session& session) {
-  const auto state = run.ReadState();
+  const auto look = LookAtWorkflow(run);
   if (session.output.mode() == OutputMode::kJson) {
-    session.output.Print({WorkflowDocument(run, state), "", ""});
+    session.output.Print({WorkflowDocument(run, look), "", ""});
     return 0;
   }
   const auto file = std::filesystem::absolute(options.out.empty() ? run.path() / kReportName : options.out);
@@ -55,7 +55,7 @@ int ReportWorkflow(const RunFolder& run, const ReportOptions& options, Session& 
   const auto links = [&](const StepRow& row, const std::filesystem::path& of_step) {
     return FileLinks(run, row, of_step, directory);
   };
-  WriteFileAtomically(file, WorkflowPage(run, state, {links, false}));
+  WriteFileAtomically(file, WorkflowPage(run, look, {links, false}));
   SayWritten(file, "; its links lead to files of the run", session);
   return 0;
 }

@@ -146,7 +146,7 @@ int SayItHasEnded(const RunFolder& run, const RunState& state, Session& session)
 
 int Status(const StatusOptions& options, Session& session) {
   const auto run = FindRun(session, options.run);
-  return PrintStatus(run, StateOf(run), session);
+  return IsWorkflowRun(run) ? ShowWorkflow(run, session) : PrintStatus(run, ObserveRun(run), session);
 }
 
 int Wait(const WaitOptions& options, Session& session) {

@@ -14,6 +14,7 @@
 #include "core/nearest_word.h"
 #include "launcher/cli/commands/find_run.h"
 #include "launcher/cli/commands/workflow_jobs.h"
+#include "launcher/ranks/local/node_devices.h"
 #include "launcher/run/workflow/step_batch.h"
 #include "launcher/run/workflow/step_estimate.h"
 #include "launcher/run/workflow/step_observation.h"
@@ -24,6 +25,7 @@
 #include "launcher/spec/origin.h"
 #include "launcher/workflow/draw.h"
 #include "launcher/workflow/read_workflow.h"
+#include "launcher/workflow/resolve.h"
 #include "launcher/workflow/step_board.h"
 
 namespace slipway::launcher {
@@ -64,6 +66,17 @@ Workflow Load(const SpecSelection& selection, const WorkflowOptions& options, Se
   for (const auto& warning : workflow.warnings) session.output.Say(RenderDiagnostic(warning, "warning"));
   RequireSteps(workflow, options.forced);
   return workflow;
+}
+
+void WarnOfHiddenGpus(const Workflow& workflow, Output& output) {
+  const auto runs = RunsWithoutGpus(workflow);
+  if (runs.empty() || StepsAreJobs(workflow) || DevicesOfThisNode().count() == 0) return;
+  std::vector<std::string> names;
+  for (const auto run : runs) names.push_back(fmt::format("'{}'", workflow.steps[run].name));
+  const bool is_one = names.size() == 1;
+  output.Warn(fmt::format(
+      "{} {} no GPU: other steps ask for GPUs, and {} not; set launch.gpus_per_rank there, to 0 if none is needed",
+      NamesText(names), is_one ? "sees" : "see", is_one ? "it does" : "they do"));
 }
 
 int CarryOut(const RunFolder& folder, FileLock lock, const Workflow& workflow, const WorkflowOrder& order,
@@ -207,6 +220,7 @@ int RunWorkflow(const SpecSelection& selection, const WorkflowOptions& options, 
   const auto workflow = Load(selection, options, session);
   const auto order = OrderFor(selection, options);
   if (StepsAreJobs(workflow)) return FollowSteps(SubmitNewSteps(workflow, order, {}, session), session);
+  WarnOfHiddenGpus(workflow, session.output);
   const auto folder = PrepareWorkflowRun(session.runs_directory, workflow, order);
   session.output.Say("run " + folder.id());
   return CarryOut(folder, folder.TakeManagerLock(), workflow, order, session);
@@ -221,6 +235,7 @@ RunFolder PrepareWorkflow(const SpecSelection& selection, const WorkflowOptions&
 
 int PlanWorkflow(const SpecSelection& selection, const WorkflowOptions& options, Session& session) {
   const auto workflow = Load(selection, options, session);
+  WarnOfHiddenGpus(workflow, session.output);
   ResultStore store(session.runs_directory);
   const std::map<std::string, std::string> made;
   StepReuse reuse(workflow, store, options.forced, made);
@@ -239,7 +254,8 @@ int PlanWorkflow(const SpecSelection& selection, const WorkflowOptions& options,
 
 int ValidateWorkflow(const SpecSelection& selection, Session& session) {
   const auto workflow = Load(selection, {}, session);
-  const auto text = fmt::format("{} is a valid workflow: {} steps", selection.spec.string(), workflow.steps.size());
+  const auto text = fmt::format("{}: valid; {} step{}", selection.spec.string(), workflow.steps.size(),
+                                workflow.steps.size() == 1 ? "" : "s");
   session.output.Print(
       {{{"schema", "slipway.workflow.validate/1"}, {"name", workflow.name}, {"count", workflow.steps.size()}},
        text,
@@ -248,14 +264,15 @@ int ValidateWorkflow(const SpecSelection& selection, Session& session) {
 }
 
 int ShowWorkflow(const RunFolder& folder, Session& session) {
-  const auto state = ObserveWorkflow(folder);
-  PrintWorkflow(folder, state, session.output);
-  return OutcomeExitCode(state.phase);
+  const auto look = LookAtWorkflow(folder);
+  PrintWorkflow(folder, look, session.output);
+  return OutcomeExitCode(look.state.phase);
 }
 
 int ExplainWorkflow(const RunFolder& folder, Session& session) {
-  const auto state = ObserveWorkflow(folder);
-  const auto document = WorkflowDocument(folder, state);
+  const auto look = LookAtWorkflow(folder);
+  const auto& state = look.state;
+  const auto document = WorkflowDocument(folder, look);
   std::string text = fmt::format("{}  {}", folder.id(), PhaseName(state.phase));
   if (!state.reason.empty()) text += "\n  " + state.reason;
   for (const auto& step : document["steps"]) {

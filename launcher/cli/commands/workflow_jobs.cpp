@@ -17,6 +17,7 @@
 #include "core/text.h"
 #include "core/text_table.h"
 #include "core/units.h"
+#include "launcher/cli/commands/workflow.h"
 #include "launcher/run/batch/batch_submission.h"
 #include "launcher/run/batch/batch_wait.h"
 #include "launcher/run/batch/submit_job.h"
@@ -103,11 +104,11 @@ class StepsPrinter {
 };
 
 int SayTheyGoOn(const RunFolder& folder, Session& session) {
-  const auto state = ObserveWorkflow(folder);
+  const auto look = LookAtWorkflow(folder);
   const auto text =
       fmt::format("{0} goes on without this terminal\n  slipway wait {0}\n  slipway cancel {0}", folder.id());
   const auto is_read = session.output.mode() == OutputMode::kJson;
-  session.output.Print({is_read ? WorkflowDocument(folder, state) : Json::object(), text, folder.id()});
+  session.output.Print({is_read ? WorkflowDocument(folder, look) : Json::object(), text, folder.id()});
   return static_cast<int>(ErrorKind::kInterrupted);
 }
 
@@ -253,11 +254,9 @@ int FollowSteps(const RunFolder& folder, Session& session) {
     loop.RunOnce(longest);
     return !interrupted;
   };
-  const auto state = WaitForBatchEnd(folder, {}, pause, ObserveWorkflow);
+  const bool has_ended = WaitForBatchEnd(folder, {}, pause, ObserveWorkflow).has_value();
   printer.Look();
-  if (!state) return SayTheyGoOn(folder, session);
-  PrintWorkflow(folder, *state, session.output);
-  return OutcomeExitCode(state->phase);
+  return has_ended ? ShowWorkflow(folder, session) : SayTheyGoOn(folder, session);
 }
 
 bool AreJobsAgain(const RunFolder& folder, const Workflow& workflow) {

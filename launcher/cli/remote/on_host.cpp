@@ -1,6 +1,7 @@
 #include "launcher/cli/remote/on_host.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -122,9 +123,17 @@ class Connection {
   std::string HowToConnect() const {
     const auto path = control_path_.empty() ? "" : fmt::format("-o ControlPath={} ", control_path_);
     return fmt::format(
-        "load your key with ssh-add, or open a connection that later commands share: ssh -o "
+        "{}load your key with ssh-add, or open a connection that later commands share: ssh -o "
         "ControlMaster=auto -o ControlPersist=8h {}{}",
-        path, remote_.destination);
+        CheckTheName(), path, remote_.destination);
+  }
+
+  /// A name that is not in the settings may be a slip.
+  std::string CheckTheName() const {
+    if (remote_.is_in_settings) return {};
+    const auto known =
+        remote_.others.empty() ? "" : fmt::format(" (your settings have {})", fmt::join(remote_.others, ", "));
+    return fmt::format("check the name{}; then ", known);
   }
 
   void MakeFolder(const std::string& folder) const {

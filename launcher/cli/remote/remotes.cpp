@@ -68,13 +68,24 @@ class RemoteReader {
   Remote& remote_;
 };
 
-/// The entry of a name below `remotes`; nothing when there is none.
-const YamlEntry* EntryOf(const YamlNode& tree, const std::string& name, Report& report) {
+/// The map `remotes`; null when there is none.
+const YamlNode* RemotesIn(const YamlNode& tree, Report& report) {
   const auto* remotes = tree.kind == Kind::kMap ? tree.Find("remotes") : nullptr;
   if (remotes == nullptr || remotes->value.kind == Kind::kNull) return nullptr;
-  if (remotes->value.kind == Kind::kMap) return remotes->value.Find(name);
+  if (remotes->value.kind == Kind::kMap) return &remotes->value;
   report.Error(remotes->value.place, "remotes is a map of names, each to a map such as {ssh: HOST, root: FOLDER}");
   return nullptr;
+}
+
+void ReadEntry(const YamlNode& remotes, Report& report, Remote& remote) {
+  for (const auto& entry : remotes.entries) {
+    if (entry.key != remote.name) {
+      remote.others.push_back(entry.key);
+    } else {
+      remote.is_in_settings = true;
+      RemoteReader(report, remote).Read(entry.value);
+    }
+  }
 }
 
 }  // namespace
@@ -88,8 +99,8 @@ Remote FindRemote(const std::string& name, const fs::path& settings) {
     const int source = sources.Add(settings.string(), ReadFile(settings), settings.parent_path());
     auto tree = ParseYaml(sources, source, report);
     if (tree) ExpandReferences(*tree, nullptr, sources, LookUpInEnvironment, report);
-    const auto* entry = tree ? EntryOf(*tree, name, report) : nullptr;
-    if (entry != nullptr) RemoteReader(report, remote).Read(entry->value);
+    const auto* remotes = tree ? RemotesIn(*tree, report) : nullptr;
+    if (remotes != nullptr) ReadEntry(*remotes, report, remote);
   }
   if (report.HasErrors()) throw SpecError(report.TakeErrors());
   RequireDestination(remote.destination);

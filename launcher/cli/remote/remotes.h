@@ -3,6 +3,7 @@
 
 #include <filesystem>
 #include <string>
+#include <vector>
 
 #include "core/units.h"
 
@@ -14,6 +15,8 @@ struct Remote {
   std::string root = "slipway";           ///< folder of projects and runs there; relative: below the home
   std::string program = "slipway";        ///< what is started there
   Bytes limit{std::uint64_t{200} << 20};  ///< most that one command may transfer
+  bool is_in_settings = false;
+  std::vector<std::string> others = {};  ///< what the settings name
 };
 
 /// The remote of this name in a settings file. A name that it lacks, or a missing file, gives a destination of ssh.

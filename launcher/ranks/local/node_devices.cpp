@@ -10,21 +10,36 @@
 #include <sstream>
 
 #include "core/files.h"
+#include "core/lines.h"
 
 namespace slipway::launcher {
 namespace fs = std::filesystem;
 namespace {
 
+constexpr const char* kRocr = "ROCR_VISIBLE_DEVICES";
+/// What selects from the devices that ROCR_VISIBLE_DEVICES leaves: HIP reads the first that is set, OpenCL the last.
+constexpr std::array kInside{"HIP_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES", "GPU_DEVICE_ORDINAL"};
+
+bool IsBlank(unsigned char c) { return std::isspace(c) != 0; }
+
 bool NamesADevice(const std::string& item) {
-  const bool plain = std::ranges::none_of(item, [](unsigned char c) { return std::isspace(c) != 0; });
+  const bool plain = std::ranges::none_of(item, IsBlank);
   return plain && !item.empty() && item.front() != '-' && item != "NoDevFiles";  // Slurm's word for none
+}
+
+std::string Trimmed(const std::string& text) {
+  const auto begin = std::ranges::find_if_not(text, IsBlank);
+  const auto end = std::find_if_not(text.rbegin(), std::make_reverse_iterator(begin), IsBlank).base();
+  return {begin, end};
 }
 
 std::vector<std::string> Items(const std::string& list) {
   std::vector<std::string> items;
   std::istringstream stream(list);
   for (std::string item; std::getline(stream, item, ',');) {
-    if (!NamesADevice(item) || std::ranges::find(items, item) != items.end()) break;
+    item = Trimmed(item);
+    if (!NamesADevice(item)) break;
+    if (std::ranges::find(items, item) != items.end()) return {};
     items.push_back(item);
   }
   return items;
@@ -50,6 +65,35 @@ std::vector<std::string> Numbered(const fs::path& folder, const std::string& pre
   return names;
 }
 
+/// The names at these positions. Slurm writes the names themselves into all variables.
+std::vector<std::string> Selected(const std::vector<std::string>& names, const std::vector<std::string>& positions) {
+  if (positions == names) return names;
+  std::vector<std::string> selected;
+  for (const auto& position : positions) {
+    std::size_t at = 0;
+    if (!ParseNumber(position, at) || at >= names.size()) break;
+    selected.push_back(names[at]);
+  }
+  return selected;
+}
+
+/// Nothing: ROCR_VISIBLE_DEVICES names no device, so the others count those of the node.
+std::optional<NodeDevices> DevicesInsideRocr(const Environment& environment) {
+  auto names = Items(environment.Get(kRocr).value_or(""));
+  if (names.empty()) return {};
+  NodeDevices devices;
+  for (const char* variable : kInside) {
+    const auto positions = Items(environment.Get(variable).value_or(""));
+    if (positions.empty()) continue;
+    if (devices.counted.empty()) names = Selected(names, positions);
+    devices.counted.emplace_back(variable);
+  }
+  if (names.empty()) return NodeDevices();
+  devices.from = fmt::format("{}={}", kRocr, fmt::join(names, ","));
+  devices.lists.push_back({kRocr, std::move(names)});
+  return devices;
+}
+
 int CountNvidia(const fs::path& root) {
   const auto files = Numbered(root / "dev", "nvidia");
   return static_cast<int>(std::ranges::count_if(files, [&](const auto& name) { return MayUse(root / "dev" / name); }));
@@ -72,7 +116,7 @@ int CountIntel(const fs::path& root) { return CountRender(root, "0x8086", "0x038
 }  // namespace
 
 NodeDevices NodeDevices::Part(int first, int count) const {
-  NodeDevices part{{}, from};
+  NodeDevices part{{}, from, counted};
   for (const auto& list : lists) {
     const auto size = static_cast<int>(list.names.size());
     const auto begin = list.names.begin() + std::min(first, size);
@@ -82,7 +126,7 @@ NodeDevices NodeDevices::Part(int first, int count) const {
 }
 
 NodeDevices NodeDevices::Called(const std::vector<std::string>& wanted) const {
-  NodeDevices part{{}, from};
+  NodeDevices part{{}, from, counted};
   for (const auto& list : lists) {
     DeviceList some{list.variable, {}};
     for (std::size_t i = 0; i < list.names.size(); ++i) {
@@ -98,6 +142,9 @@ DeviceVariables VariablesFor(const NodeDevices& devices) {
   for (const auto& list : devices.lists) {
     variables.emplace_back(list.variable, fmt::format("{}", fmt::join(list.names, ",")));
   }
+  for (const auto& variable : devices.counted) {
+    variables.emplace_back(variable, fmt::format("{}", fmt::join(NumbersTo(devices.count()), ",")));
+  }
   return variables;
 }
 
@@ -110,7 +157,10 @@ std::vector<DeviceVariables> ShareOut(const NodeDevices& devices, int ranks) {
   return shares;
 }
 
-NodeDevices DevicesNamedIn(const Environment& environment) {
+NodeDevices DevicesNamedIn(const Environment& environment, DeviceNumbers numbers) {
+  if (numbers == DeviceNumbers::kInsideRocr) {
+    if (auto inside = DevicesInsideRocr(environment)) return *inside;
+  }
   NodeDevices devices;
   for (const char* variable : kDeviceVariables) {
     auto names = Items(environment.Get(variable).value_or(""));
@@ -124,9 +174,14 @@ NodeDevices DevicesNamedIn(const Environment& environment) {
   return devices;
 }
 
+DeviceNumbers DeviceNumbersOfSystem(const fs::path& root) {
+  const bool is_amd = fs::exists(root / "dev/kfd") && Numbered(root / "dev", "nvidia").empty();
+  return is_amd ? DeviceNumbers::kInsideRocr : DeviceNumbers::kOfNode;
+}
+
 NodeDevices DevicesOfSystem(const fs::path& root) {
   if (const int count = CountNvidia(root)) return {{{"CUDA_VISIBLE_DEVICES", NumbersTo(count)}}, "/dev/nvidia*"};
-  if (const int count = CountAmd(root)) return {{{"ROCR_VISIBLE_DEVICES", NumbersTo(count)}}, "/dev/dri, AMD"};
+  if (const int count = CountAmd(root)) return {{{kRocr, NumbersTo(count)}}, "/dev/dri, AMD"};
   if (const int count = CountIntel(root)) return {{{"ZE_AFFINITY_MASK", NumbersTo(count)}}, "/dev/dri, Intel"};
   return {};
 }
@@ -134,7 +189,8 @@ NodeDevices DevicesOfSystem(const fs::path& root) {
 NodeDevices DevicesOfThisNode() {
   const auto environment = Environment::Inherited();
   const auto is_set = [&](const char* variable) { return environment.Get(variable).has_value(); };
-  return std::ranges::any_of(kDeviceVariables, is_set) ? DevicesNamedIn(environment) : DevicesOfSystem();
+  return std::ranges::any_of(kDeviceVariables, is_set) ? DevicesNamedIn(environment, DeviceNumbersOfSystem())
+                                                       : DevicesOfSystem();
 }
 
 std::string Describe(const NodeDevices& devices) {

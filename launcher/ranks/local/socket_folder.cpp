@@ -10,6 +10,7 @@
 #include <cstring>
 
 #include "core/error.h"
+#include "core/ownership.h"
 #include "core/process_identity.h"
 #include "launcher/ranks/shim/protocol.h"
 
@@ -34,17 +35,10 @@ bool HasName(const fs::path& path) {
   return end == kSocketFolderPrefix.size() + kDigits && (end == name.size() || name[end] == '-');
 }
 
-/// Whether it is a directory, not a link, that no other user can have written to.
-bool IsPrivate(const fs::path& path) {
-  struct stat info {};
-  return ::lstat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode) && info.st_uid == ::geteuid() &&
-         (info.st_mode & 0777) == 0700;
-}
-
 /// Whether its owner is gone. The owner takes the lock before it writes its machine. So with this machine's name and a
 /// free lock the owner is gone. For a folder that several machines share, only the named machine knows its locks.
 bool IsAbandoned(const fs::path& path) try {
-  if (!HasName(path) || !IsPrivate(path)) return false;
+  if (!HasName(path) || !IsPrivateFolder(path)) return false;
   return ReadFileIfPresent(path / kSocketOwner) == ThisMachine() && FileLock::TryLook(path / kSocketOwner).has_value();
 } catch (const SystemError&) {
   return false;

@@ -47,8 +47,10 @@ std::optional<MetricsLine> PatternMetrics::TakePart(std::string_view part) {
   auto values = NumbersIn(part);
   if (values.empty()) return {};
   MetricsLine metrics;
-  const auto step = TakeOut(values, "step");
-  metrics.step = step ? WholeStep(*step).value_or(next_step_) : next_step_;
+  const auto number = TakeOut(values, "step");
+  const auto step = number ? WholeStep(*number) : std::nullopt;
+  metrics.has_step = step.has_value();
+  metrics.step = step.value_or(next_step_);
   metrics.epoch = TakeOut(values, "epoch");
   metrics.values = std::move(values);
   ++next_step_;

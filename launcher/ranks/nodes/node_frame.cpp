@@ -67,6 +67,7 @@ std::string TextOf(const NodeFacts& facts) {
   auto text =
       fmt::format("{} {} {}", facts.name, facts.own_cores ? kOwnCores : kSharedCores, fmt::join(facts.cores, ","));
   for (const auto& [name, value] : VariablesFor(facts.devices)) text += fmt::format(" {}={}", name, value);
+  if (!facts.devices.counted.empty()) text += fmt::format(" {}", kCountsInsideRocr);
   return text;
 }
 
@@ -77,15 +78,18 @@ NodeFacts ParseFacts(const std::string& text) {
   words >> facts.name >> whose;
   facts.own_cores = whose == kOwnCores;
   Environment devices;
+  auto numbers = DeviceNumbers::kOfNode;
   for (std::string word; words >> word;) {
     const auto sign = word.find('=');
-    if (sign == std::string::npos) {
+    if (word == kCountsInsideRocr) {
+      numbers = DeviceNumbers::kInsideRocr;
+    } else if (sign == std::string::npos) {
       facts.cores = Cores(word);
     } else {
       devices.Set(word.substr(0, sign), word.substr(sign + 1));
     }
   }
-  facts.devices = DevicesNamedIn(devices);
+  facts.devices = DevicesNamedIn(devices, numbers);
   return facts;
 }
 

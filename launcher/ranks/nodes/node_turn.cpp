@@ -10,6 +10,7 @@
 #include "core/clock.h"
 #include "core/error.h"
 #include "core/fnv1a.h"
+#include "core/ownership.h"
 
 namespace slipway::launcher {
 namespace fs = std::filesystem;
@@ -17,13 +18,6 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr auto kTurnPause = std::chrono::milliseconds(20);
-
-/// A folder, not a link to one, that only this user can write to.
-bool IsOurs(const fs::path& path) {
-  struct stat info {};
-  return ::lstat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode) && info.st_uid == ::geteuid() &&
-         (info.st_mode & 0777) == 0700;
-}
 
 /// An earlier holder removes the file before it lets go: a lock on one that has gone is none.
 std::optional<FileLock> TryHold(const fs::path& file) {
@@ -44,7 +38,7 @@ fs::path PrivateFolderOfNode(const std::vector<fs::path>& parents) {
   for (const auto& parent : parents) {
     const auto folder = parent / fmt::format("slipway-{}", ::geteuid());
     ::mkdir(folder.c_str(), 0700);
-    if (IsOurs(folder)) return folder;
+    if (IsPrivateFolder(folder)) return folder;
     tried.push_back(folder.string());
   }
   throw Error(ErrorKind::kEnvironment,

@@ -51,6 +51,8 @@ enum class NodeFrame : std::uint8_t {
 
 inline constexpr char kOwnCores[] = "own";
 inline constexpr char kSharedCores[] = "shared";
+/// The GPU variables of the node are those of AMD: DeviceNumbers::kInsideRocr.
+inline constexpr char kCountsInsideRocr[] = "inside-rocr";
 
 /// The sender splits longer payloads.
 inline constexpr std::size_t kLongestNodePayload = 256 * 1024;

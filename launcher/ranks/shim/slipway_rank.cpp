@@ -264,11 +264,6 @@ void BeginEnding(Ending& ending, pid_t program) {
   SignalStrays(Orphans(program), SIGTERM);
 }
 
-bool IsZombie(pid_t pid) {
-  siginfo_t info{};
-  return waitid(P_PID, static_cast<id_t>(pid), &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid == pid;
-}
-
 /// A shell ends at the first signal; what it has started, in its group and outside, has the whole grace time.
 bool IsOver(pid_t pid, const Ending& ending) { return IsZombie(pid) && !(ending.InGrace() && AnyIsLeft(Orphans(pid))); }
 

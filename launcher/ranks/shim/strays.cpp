@@ -138,11 +138,6 @@ bool Reap(pid_t pid) {
   return false;
 }
 
-bool IsZombie(pid_t pid) {
-  siginfo_t info{};
-  return waitid(P_PID, static_cast<id_t>(pid), &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid == pid;
-}
-
 /// True while any may have ended, and left children of its own.
 bool EndOrphansOnce(const OrphansOf& orphans, Counted& ended, Counted& stuck) {
   const Pids found = FindOrphans(orphans);
@@ -183,6 +178,11 @@ void WriteLine(int log, const char* format, const Counted& processes) {
 }
 
 }  // namespace
+
+bool IsZombie(pid_t pid) {
+  siginfo_t info{};
+  return waitid(P_PID, static_cast<id_t>(pid), &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid == pid;
+}
 
 void AdoptOrphans() { prctl(PR_SET_CHILD_SUBREAPER, 1); }
 

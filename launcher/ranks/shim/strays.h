@@ -6,6 +6,9 @@
 
 namespace slipway::shim {
 
+/// Whether this child has ended; it stays to be waited for.
+bool IsZombie(pid_t pid);
+
 /// From now on a descendant whose parent has ended becomes a child of this process.
 void AdoptOrphans();
 

@@ -57,6 +57,7 @@ std::vector<std::string> FieldsOf(SlurmTrouble trouble, const BatchJob& job) {
       add_text("launch.slurm.constraint", job.constraint);
       add_text("launch.slurm.licenses", job.licenses);
       if (job.gpus_per_rank > 0) add("launch.gpus_per_rank", job.gpus_per_rank);
+      if (job.gpus_per_rank > 0) add_text("launch.slurm.gpu_type", job.gpu_type);
       if (job.memory_per_node) add("memory of a node", FormatBytes(*job.memory_per_node));
       break;
     default: break;

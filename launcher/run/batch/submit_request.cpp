@@ -37,7 +37,7 @@ SubmitRequest RequestOf(const BatchJob& job, std::vector<std::string> environmen
   request.tasks_per_node = job.ranks_per_node;
   request.cpus_per_task = job.cpus_per_rank;
   request.threads_per_core = ThreadsPerCore(job);
-  if (job.gpus_per_rank > 0) request.gpus_per_node = std::to_string(job.gpus_per_rank * job.ranks_per_node);
+  request.gpus_per_node = GpusPerNode(job);
   request.memory_per_node_mib = MebibytesOf(job.memory_per_node);
   request.time_limit_minutes = job.time_limit_minutes.value_or(0);
   if (job.signal_lead_s > 0) {

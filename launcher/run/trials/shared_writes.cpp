@@ -19,12 +19,12 @@ namespace fs = std::filesystem;
 namespace {
 
 /// Nothing for what is no file.
-std::optional<FileStamp> StampOf(const fs::path& path) {
+std::optional<ContentStamp> StampOf(const fs::path& path) {
   struct stat info {};
   if (::stat(path.c_str(), &info) != 0 || !S_ISREG(info.st_mode)) return {};
   constexpr std::int64_t kNanosecondsASecond = 1'000'000'000;
-  return FileStamp{info.st_ino, static_cast<std::uint64_t>(info.st_size),
-                   info.st_mtim.tv_sec * kNanosecondsASecond + info.st_mtim.tv_nsec};
+  return ContentStamp{info.st_ino, static_cast<std::uint64_t>(info.st_size),
+                      info.st_mtim.tv_sec * kNanosecondsASecond + info.st_mtim.tv_nsec};
 }
 
 TrialSet InBoth(const TrialSet& a, const TrialSet& b) {
@@ -109,7 +109,7 @@ void WritersOfFiles::Note(const std::string& file, const TrialSet& running, std:
   found.push_back({file, before, running});
 }
 
-std::vector<SharedWrite> WritersOfFiles::Look(FileStamps now, const TrialSet& running) {
+std::vector<SharedWrite> WritersOfFiles::Look(ContentStamps now, const TrialSet& running) {
   std::vector<SharedWrite> found;
   ran_.insert(running.begin(), running.end());
   for (const auto& [file, stamp] : now) {
@@ -131,13 +131,13 @@ LikelyShared WritersOfFiles::Likely() const {
 }
 
 SharedFiles::SharedFiles(const Plan& plan)
-    : folder_(FolderOfTrials(plan)), only_(OnlyThese(plan)), writers_(FileStamps()) {
+    : folder_(FolderOfTrials(plan)), only_(OnlyThese(plan)), writers_(ContentStamps()) {
   if (only_.empty() && !AllInFolderAreShared(plan)) folder_.clear();
   writers_ = WritersOfFiles(Stamps());
 }
 
-FileStamps SharedFiles::Stamps() const {
-  FileStamps stamps;
+ContentStamps SharedFiles::Stamps() const {
+  ContentStamps stamps;
   const auto add = [&](const fs::path& name) {
     if (const auto stamp = StampOf(folder_ / name)) stamps.emplace(name, *stamp);
   };

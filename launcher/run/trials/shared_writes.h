@@ -17,14 +17,14 @@
 
 namespace slipway::launcher {
 
-/// The identity, size and time of a file; a difference means that it was written.
-struct FileStamp {
+/// Identity, size and time of a file: a difference means that it was written, not that its mode or owner changed.
+struct ContentStamp {
   std::uint64_t inode = 0;
   std::uint64_t bytes = 0;
   std::int64_t changed_ns = 0;
-  bool operator==(const FileStamp&) const = default;
+  bool operator==(const ContentStamp&) const = default;
 };
-using FileStamps = std::map<std::string, FileStamp>;
+using ContentStamps = std::map<std::string, ContentStamp>;
 using TrialSet = std::set<ensemble::TrialNumber>;
 
 /// A file that two trials wrote, each while the other did not run.
@@ -43,10 +43,10 @@ struct LikelyShared {
 /// The possible writers of each file. Pure.
 class WritersOfFiles {
  public:
-  explicit WritersOfFiles(FileStamps now) : stamps_(std::move(now)) {}
+  explicit WritersOfFiles(ContentStamps now) : stamps_(std::move(now)) {}
 
   /// `running`: the trials that ran since the last look. Each file is returned at most once.
-  std::vector<SharedWrite> Look(FileStamps now, const TrialSet& running);
+  std::vector<SharedWrite> Look(ContentStamps now, const TrialSet& running);
   /// At the end: the files that Look never returned. Empty when there are as many files as trials, since each trial
   /// then has its own.
   LikelyShared Likely() const;
@@ -59,7 +59,7 @@ class WritersOfFiles {
   };
   void Note(const std::string& file, const TrialSet& running, std::vector<SharedWrite>& found);
 
-  FileStamps stamps_;
+  ContentStamps stamps_;
   std::map<std::string, Writers> writers_;
   TrialSet ran_;
 };
@@ -78,7 +78,7 @@ class SharedFiles {
   static constexpr std::size_t kMostSharedFiles = 1000;
 
  private:
-  FileStamps Stamps() const;
+  ContentStamps Stamps() const;
   std::vector<std::string> Look();
 
   std::filesystem::path folder_;             ///< names are relative to it; empty: no shared files

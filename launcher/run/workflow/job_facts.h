@@ -11,7 +11,8 @@ namespace slipway::launcher {
 /// Cost: reads a small file a step and asks the controller twice, where there is a choice at all.
 JobFacts FactsOf(const Workflow& workflow, const ResultStore& store, const SlurmClient& slurm);
 
-/// What the smallest of the nodes has that may get jobs. Nothing: there is none. Pure.
+/// The fewest cores, the least memory of the nodes that may get jobs, and the fewest GPUs of those that have some.
+/// Nothing: there is no node. Pure.
 std::optional<NodeSize> SmallestOf(const std::vector<SlurmNode>& nodes);
 
 }  // namespace slipway::launcher

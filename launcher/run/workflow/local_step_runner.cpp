@@ -46,6 +46,7 @@ std::string LocalStepRunner::WhyNever(const StepResources& resources) const {
 }
 
 NodeDevices LocalStepRunner::TakeDevices(int count) {
+  if (count > 0) PutHeldLast(free_devices_);
   const std::vector<std::string> taken(free_devices_.begin(), free_devices_.begin() + count);
   free_devices_.erase(free_devices_.begin(), free_devices_.begin() + count);
   return machine_.devices.Called(taken);
@@ -73,10 +74,11 @@ ProcessIdentity LocalStepRunner::Start(const StepLaunch& launch) {
   const auto devices = launch.devices ? TakeDevices(*launch.devices) : TakeDevices(launch.resources.gpus.value_or(0));
   for (const auto& [name, value] : VariablesFor(devices)) options.environment->Set(name, value);
   auto names = devices.names();
+  auto gpus = launch.gpu_holder.empty() ? GpuHold() : HoldWhatIsFree(devices, launch.gpu_holder);
   try {
     auto process = ChildProcess::Spawn(options);
     const auto identity = IdentityOf(process.pid());
-    Running begun{std::move(process), launch.resources, names, launch.grace, launch.signal_manager};
+    Running begun{std::move(process), launch.resources, names, std::move(gpus), launch.grace, launch.signal_manager};
     auto& running = running_.emplace(launch.step, std::move(begun)).first->second;
     free_cpus_ -= CpusOf(launch.resources);
     free_memory_ -= std::min(free_memory_, launch.resources.memory.count);

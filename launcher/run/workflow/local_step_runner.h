@@ -6,6 +6,7 @@
 
 #include "core/event_loop.h"
 #include "launcher/ranks/local/node_devices.h"
+#include "launcher/run/context/gpu_hold.h"
 #include "launcher/run/workflow/step_runner.h"
 
 namespace slipway::launcher {
@@ -37,6 +38,7 @@ class LocalStepRunner : public StepRunner {
     ChildProcess process;
     StepResources resources;
     std::vector<std::string> devices;
+    GpuHold gpus;
     std::chrono::seconds grace;
     std::function<bool(int signal)> signal_manager;
     std::optional<EventLoop::TimerId> limit = {};

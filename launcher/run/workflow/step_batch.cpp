@@ -10,17 +10,12 @@
 #include "launcher/spec/choose_engine.h"
 #include "launcher/spec/written_spec.h"
 #include "launcher/workflow/job_spec.h"
+#include "launcher/workflow/step_key.h"
 
 namespace slipway::launcher {
 namespace {
 
 namespace fs = std::filesystem;
-
-fs::path DirectoryOf(const Workflow& workflow, const Step& step) {
-  if (const auto* experiment = std::get_if<ExperimentStep>(&step.work)) return experiment->directory;
-  if (const auto* ensemble = std::get_if<EnsembleStep>(&step.work)) return ensemble->directory;
-  return workflow.directory;
-}
 
 /// Slurm gives what was asked for, and the data of the step is made by earlier ones.
 void RequireKnownBuffer(const Step& step, const SlurmSpec& slurm) {
@@ -42,7 +37,7 @@ void MakeSmall(BatchJob& job) {
 
 BatchJob JobOf(const Workflow& workflow, const Step& step, const fs::path& folder) {
   const auto text = JobSpecText(step);
-  const auto plan = MakePlan(LoadSpecText(text, workflow.file, DirectoryOf(workflow, step)), folder.parent_path());
+  const auto plan = MakePlan(LoadSpecText(text, workflow.file, ProgramFolderOf(workflow, step)), folder.parent_path());
   RequireKnownBuffer(step, plan.spec().launch.slurm);
   auto job = MakeBatchJob(plan, folder);
   if (TrialsAreJobs(plan.spec())) MakeSmall(job);

@@ -37,10 +37,20 @@ std::string BecauseOf(const Step& need, StepState state) {
   return fmt::format("step '{}' {}", need.name, what);
 }
 
-MachineResources ResourcesFor(const ExecutionOrder& order) {
-  if (order.job.id != 0) return {};
+MachineResources MachineOf(const ExecutionOrder& order) {
   auto machine = ResourcesOfThisMachine();
   machine.cpus = order.cpus.value_or(machine.cpus);
+  return machine;
+}
+
+NodeSize SizeOf(const MachineResources& machine) { return {machine.cpus, machine.memory, machine.devices.count()}; }
+
+/// Nothing where a job was made for the step: nothing else is there that would take something from it. GPUs that no
+/// step asks for are left alone: all steps see them.
+MachineResources SharedBySteps(const ExecutionOrder& order) {
+  if (order.job.id != 0) return {};
+  auto machine = MachineOf(order);
+  if (!AsksForGpus(order.workflow)) machine.devices = {};
   return machine;
 }
 
@@ -61,7 +71,8 @@ StepExecution::StepExecution(const ExecutionOrder& order, EventLoop& loop, Inter
       made_(ResultsMade(order.before)),
       reuse_(workflow_, store_, order.forced, made_),
       board_(workflow_),
-      runner_(loop, ResourcesFor(order)) {
+      node_(SizeOf(MachineOf(order))),
+      runner_(loop, SharedBySteps(order)) {
   runner_.on_end = [this](const StepEnd& end) { OnEnd(end); };
   store_.HoldFor(folder_.id());
   RenewLater();
@@ -85,9 +96,9 @@ void StepExecution::Know(StepIndex step, StepState state, const std::string& res
   }
 }
 
-/// The job was made for the step: nothing else is there that would take something from it.
+/// Nothing of a job that was made for the step: it has all of it.
 StepResources StepExecution::NeedsHere(const Step& step) const {
-  return job_.id != 0 ? StepResources() : NeedsOf(step);
+  return job_.id != 0 ? StepResources() : NeedsOf(step, node_);
 }
 
 void StepExecution::ConsiderReady() {
@@ -198,9 +209,10 @@ void StepExecution::Start(StepIndex index) {
   board_.Start(index);
   try {
     RequireInputs(index);
-    ActiveStep active{PrepareStep({workflow_, index, folder_, reuse_.of(index).key, record.attempt + 1,
-                                   [this](StepIndex need) -> const Json& { return ResultOf(need); }, job_}),
-                      StampsOfInputs(step), SystemClock().Steady(), FormatUtc(SystemClock().Now())};
+    ActiveStep active{
+        PrepareStep({workflow_, index, folder_, reuse_.of(index).key, record.attempt + 1,
+                     [this](StepIndex need) -> const Json& { return ResultOf(need); }, NeedsHere(step), job_}),
+        StampsOfInputs(step), SystemClock().Steady(), FormatUtc(SystemClock().Now())};
     if (active.prepared.adopted) {
       const auto& run = active.prepared.run_folder;
       active.prepared.launch.signal_manager = [this, run](int signal) { return SignalRun(run, signal); };
@@ -297,7 +309,7 @@ StepResult StepExecution::ResultToPublish(StepIndex index) const {
   result.workflow = workflow_.name;
   result.run = folder_.id();
   result.started = active.started;
-  const auto size = SizeOf(step);
+  const auto size = SizeOf(step, node_);
   result.cost = {Seconds(SystemClock().Steady() - active.began).count(), size.cpus, size.gpus, size.nodes};
   result.parts = decision.parts;
   return result;

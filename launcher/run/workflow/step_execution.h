@@ -116,6 +116,7 @@ class StepExecution {
   std::map<std::string, std::string> made_;
   StepReuse reuse_;
   StepBoard board_;
+  NodeSize node_;  ///< this one
   LocalStepRunner runner_;
   std::set<StepIndex> waiting_;  ///< ready, until something is free for them
   std::map<StepIndex, ActiveStep> active_;

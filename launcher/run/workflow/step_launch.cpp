@@ -50,7 +50,8 @@ class Preparer {
     launch.directory = order_.workflow.directory;
     launch.log = place_.log();
     launch.time_limit = step_.time_limit;
-    if (order_.job.id == 0) launch.resources = NeedsOf(step_);  // else it has all of its job
+    launch.resources = order_.needs;
+    if (!step_.is_run()) launch.gpu_holder = fmt::format("step {} of run {}", step_.name, order_.run.id());
     launch.environment = EnvironmentOfStep();
     std::visit([&](const auto& work) { PutCommand(work, prepared); }, step_.work);
     return prepared;
@@ -145,7 +146,9 @@ class Preparer {
   static void PutPlaceOf(const RunState& state, StepLaunch& launch) {
     if (state.host != HostName()) launch.resources = {.cpus = 0, .gpus = {}, .memory = {}};
     const bool has_gpus = launch.resources.gpus.value_or(0) > 0;
-    launch.devices = has_gpus ? DevicesNamedIn(EnvironmentOf(state.manager)).names() : std::vector<std::string>();
+    launch.devices = std::vector<std::string>();
+    if (!has_gpus) return;
+    launch.devices = DevicesNamedIn(EnvironmentOf(state.manager), DeviceNumbersOfSystem()).names();
   }
 
   fs::path MakeRun(const YamlNode& spec, const fs::path& directory) const {

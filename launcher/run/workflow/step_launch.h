@@ -33,6 +33,7 @@ struct LaunchOrder {
   std::string key;
   int attempt;
   std::function<const Json&(StepIndex step)> result_of;
+  StepResources needs;
   JobIdentity job = {};  ///< the Slurm job that carries out this step only; no job: there is none
 };
 

@@ -355,42 +355,45 @@ ObservedSteps ObserveSteps(const RunFolder& folder, const SlurmView& view) {
 
 namespace {
 
-/// The state of a run, and how its steps have ended where that is not recorded yet.
 struct Look {
   RunState state;
-  std::optional<ObservedSteps> end = {};
+  ObservedSteps steps;
+  bool ends = false;  ///< all steps have ended, and the run's end is not recorded
 };
 
 Look LookAt(const RunFolder& folder, const SlurmView& view) {
-  auto state = folder.ReadState();
-  if (!HasStepJobs(folder) || HasEnded(state.phase)) return {std::move(state)};
-  auto observed = ObserveSteps(folder, view);
-  if (!AllOver(observed)) return {WithSteps(std::move(state), folder, observed)};
-  return {std::move(state), std::move(observed)};
+  Look look{folder.ReadState(), ObserveSteps(folder, view)};
+  if (!HasStepJobs(folder) || HasEnded(look.state.phase)) return look;
+  look.ends = AllOver(look.steps);
+  if (!look.ends) look.state = WithSteps(std::move(look.state), folder, look.steps);
+  return look;
 }
 
 }  // namespace
 
-RunState SeeWorkflow(const RunFolder& folder) {
-  auto [state, end] = LookAt(folder, {});
-  if (end) EnterEnd(state, folder, *end);
-  return state;
+WorkflowLook SeeWorkflow(const RunFolder& folder) {
+  auto [state, steps, ends] = LookAt(folder, {});
+  if (ends) EnterEnd(state, folder, steps);
+  return {std::move(state), std::move(steps.records)};
 }
 
-RunState ObserveWorkflow(const RunFolder& folder) { return ObserveWorkflowIn({}, folder); }
-
-RunState ObserveWorkflowIn(const SlurmView& view, const RunFolder& folder) {
-  auto [state, end] = LookAt(folder, view);
-  if (!end) return state;
+WorkflowLook LookAtWorkflow(const RunFolder& folder, const SlurmView& view) {
+  auto [state, steps, ends] = LookAt(folder, view);
+  if (!ends) return {std::move(state), std::move(steps.records)};
   try {
-    const auto look = RecordEnd(folder, [&](const RunFolder& run) { return ObserveSteps(run, view); });
-    SendNewsFromHere(folder, look.news);
-    return look.state;
+    auto last = RecordEnd(folder, [&](const RunFolder& run) { return ObserveSteps(run, view); });
+    SendNewsFromHere(folder, last.news);
+    return {std::move(last.state), std::move(steps.records)};
   } catch (const SystemError& error) {
     log::Info("{}", error.message());  // a reader who may not write: the owner's next look records it
-    EnterEnd(state, folder, *end);
-    return state;
+    EnterEnd(state, folder, steps);
+    return {std::move(state), std::move(steps.records)};
   }
+}
+
+RunState ObserveWorkflow(const RunFolder& folder) {
+  auto state = folder.ReadState();
+  return HasStepJobs(folder) && !HasEnded(state.phase) ? LookAtWorkflow(folder).state : state;
 }
 
 StepsNews RecordEndIfOver(const RunFolder& folder) { return RecordEnd(folder, StepsInJournals).news; }

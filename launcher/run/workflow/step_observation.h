@@ -46,13 +46,20 @@ struct SlurmView {
 /// running. A step with a live job is blocked only by ends that are in a journal.
 ObservedSteps ObserveSteps(const RunFolder& folder, const SlurmView& view = {});
 
-/// The state of the run. When all steps of Slurm jobs have ended, the end is recorded in the run folder, once, and who
-/// records it sends the notifications; a reader who may not write there only sees it.
-/// Errors: SystemError when the folder cannot be read. Cost: seconds while a notification is sent.
-RunState ObserveWorkflow(const RunFolder& folder);
-RunState ObserveWorkflowIn(const SlurmView& view, const RunFolder& folder);
+/// A run and its steps, seen at one time.
+struct WorkflowLook {
+  RunState state;
+  std::map<std::string, StepRecord> records;  ///< of all steps
+};
+
+/// When all steps of Slurm jobs have ended, the end is recorded in the run folder, once, and who records it sends the
+/// notifications; a reader who may not write there only sees it.
+/// Errors: SystemError when the folder cannot be read. Cost: as ObserveSteps; seconds while a notification is sent.
+WorkflowLook LookAtWorkflow(const RunFolder& folder, const SlurmView& view = {});
 /// The same for who only reads: nothing is recorded or sent.
-RunState SeeWorkflow(const RunFolder& folder);
+WorkflowLook SeeWorkflow(const RunFolder& folder);
+/// LookAtWorkflow where its steps may tell more than its state.
+RunState ObserveWorkflow(const RunFolder& folder);
 
 /// Who has it may open or end the run in its state. Waits: it is held for a moment only.
 FileLock LockEnd(const RunFolder& folder);

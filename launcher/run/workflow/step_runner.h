@@ -29,6 +29,7 @@ struct StepLaunch {
   std::optional<Seconds> time_limit;
   std::chrono::seconds grace{5};  ///< from the request to end to SIGKILL
   StepResources resources;
+  std::string gpu_holder = {};  ///< holds its GPUs: "step a of run x"; empty: a run, whose manager takes them
   /// A run goes on under a manager of its own, and the program only waits for it: its GPUs.
   std::optional<std::vector<std::string>> devices = {};
   /// The same: signals that manager. False: it cannot be reached.

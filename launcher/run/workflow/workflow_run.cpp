@@ -119,7 +119,7 @@ class WorkflowManager {
       notifier_->RunEnded(state_);
       notifier_->Finish(interrupt_);
     }
-    PrintWorkflow(folder_, state_, output_);
+    PrintWorkflow(folder_, {state_, ObserveSteps(folder_).records}, output_);
     return OutcomeExitCode(phase);
   }
 

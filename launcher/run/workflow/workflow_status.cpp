@@ -10,7 +10,6 @@
 #include "core/text.h"
 #include "core/text_table.h"
 #include "core/units.h"
-#include "launcher/run/workflow/step_observation.h"
 #include "launcher/run_folder/pause_note.h"
 
 namespace slipway::launcher {
@@ -29,14 +28,14 @@ bool IsRemoved(const StepRecord& record, const fs::path& results) {
 
 }  // namespace
 
-std::vector<StepRow> StepRowsOf(const RunFolder& folder, const RunState& state) {
-  auto records = ObserveSteps(folder).records;
+std::vector<StepRow> StepRowsOf(const RunFolder& folder, const WorkflowLook& look) {
+  auto records = look.records;
   const auto results = ResultsBeside(folder);
   std::vector<StepRow> rows;
   for (auto& step : ReadStoredWorkflow(folder).steps) {
     auto record = records[step.name];
     // Nothing runs or waits for a manager that is gone.
-    if (HasEnded(state.phase) && !IsFinal(record.state)) record.state = StepState::kCancelled;
+    if (HasEnded(look.state.phase) && !IsFinal(record.state)) record.state = StepState::kCancelled;
     const bool removed = IsRemoved(record, results);
     rows.push_back({std::move(step), std::move(record), removed});
   }
@@ -103,14 +102,15 @@ Json StepDocument(const StepRow& row, const RunFolder& folder) {
 
 std::vector<std::string> StepsWithRemovedResult(const RunFolder& folder) {
   std::vector<std::string> names;
-  for (const auto& row : StepRowsOf(folder, folder.ReadState())) {
+  for (const auto& row : StepRowsOf(folder, SeeWorkflow(folder))) {
     if (row.removed) names.push_back(row.step.name);
   }
   return names;
 }
 
-Json WorkflowDocument(const RunFolder& folder, const RunState& state) {
-  const auto rows = StepRowsOf(folder, state);
+Json WorkflowDocument(const RunFolder& folder, const WorkflowLook& look) {
+  const auto& state = look.state;
+  const auto rows = StepRowsOf(folder, look);
   const auto pause = HasEnded(state.phase) ? std::nullopt : ReadPause(folder.path());
   Json document{{"schema", "slipway.workflow/1"},
                 {"run", folder.id()},
@@ -130,8 +130,9 @@ Json WorkflowDocument(const RunFolder& folder, const RunState& state) {
   return document;
 }
 
-std::string DescribeWorkflow(const RunFolder& folder, const RunState& state) {
-  const auto rows = StepRowsOf(folder, state);
+std::string DescribeWorkflow(const RunFolder& folder, const WorkflowLook& look) {
+  const auto& state = look.state;
+  const auto rows = StepRowsOf(folder, look);
   auto text = fmt::format("{}  {}", folder.id(), PhaseName(state.phase));
   if (!state.reason.empty()) text += "\n  " + state.reason;
   text += fmt::format("\n  {}\n  folder  {}", CountsText(rows), folder.path().string());
@@ -142,10 +143,10 @@ std::string DescribeWorkflow(const RunFolder& folder, const RunState& state) {
   return text + TableOf(rows);
 }
 
-void PrintWorkflow(const RunFolder& folder, const RunState& state, Output& output) {
+void PrintWorkflow(const RunFolder& folder, const WorkflowLook& look, Output& output) {
   const bool is_read = output.mode() == OutputMode::kHuman;
-  const auto document = output.mode() == OutputMode::kJson ? WorkflowDocument(folder, state) : Json::object();
-  output.Print({document, is_read ? DescribeWorkflow(folder, state) : std::string(), folder.id()});
+  const auto document = output.mode() == OutputMode::kJson ? WorkflowDocument(folder, look) : Json::object();
+  output.Print({document, is_read ? DescribeWorkflow(folder, look) : std::string(), folder.id()});
 }
 
 }  // namespace slipway::launcher

@@ -6,7 +6,7 @@
 
 #include "core/json.h"
 #include "core/output.h"
-#include "launcher/run/workflow/step_journal.h"
+#include "launcher/run/workflow/step_observation.h"
 #include "launcher/run/workflow/workflow_folder.h"
 
 namespace slipway::launcher {
@@ -17,21 +17,21 @@ struct StepRow {
   StepRecord record;
   bool removed = false;  ///< it has had a result, which is no longer in the store
 };
-/// In the order of the workflow. Nothing runs or waits in a run that has ended. Cost: reads the journal.
-std::vector<StepRow> StepRowsOf(const RunFolder& folder, const RunState& state);
+/// In the order of the workflow. Nothing runs or waits in a run that has ended.
+std::vector<StepRow> StepRowsOf(const RunFolder& folder, const WorkflowLook& look);
 /// "3 done, 1 running of 4 steps"
 std::string CountsText(const std::vector<StepRow>& rows);
 
 /// `slipway.workflow/1`: the state of the run and of each step.
-Json WorkflowDocument(const RunFolder& folder, const RunState& state);
+Json WorkflowDocument(const RunFolder& folder, const WorkflowLook& look);
 
 /// Steps that are done, but whose result is no longer in the store.
 std::vector<std::string> StepsWithRemovedResult(const RunFolder& folder);
 
 /// Prints it: for people one line for each step, in groups where there are many.
-void PrintWorkflow(const RunFolder& folder, const RunState& state, Output& output);
+void PrintWorkflow(const RunFolder& folder, const WorkflowLook& look, Output& output);
 
 /// The text for people.
-std::string DescribeWorkflow(const RunFolder& folder, const RunState& state);
+std::string DescribeWorkflow(const RunFolder& folder, const WorkflowLook& look);
 
 }  // namespace slipway::launcher

@@ -27,6 +27,7 @@ class Memory(NamedTuple):
     dtype: int
     owner: object
     stream: int = 0  # of a GPU: where the program makes the array; 0 is the default stream
+    names_no_stream: bool = False  # of a GPU: its library may read a result on any stream, once a call has returned
 
     @property
     def count(self):
@@ -131,6 +132,12 @@ def stream_of(array):
     return _stream_in(getattr(array, "__cuda_array_interface__", {}))
 
 
+def finished(memory, stream):
+    """What `stream` was given is done, where the library of the array would not wait for it."""
+    if memory.names_no_stream and memory.address:
+        _driver.synchronize_at(memory.address, stream)
+
+
 def _stream_in(interface):
     """1 is a name for the legacy default stream."""
     stream = interface.get("stream") or 0
@@ -159,7 +166,7 @@ def _of_cuda(interface, owner, writable, bytes_too):
         _refuse_strides("numpy", shape)
     name = {"f": "float", "i": "int", "u": "uint"}.get(kind[1], kind[1]) + str(8 * item_bytes)
     code, shape = _code_of(name if kind[0] in "<|=" else kind, item_bytes, shape, bytes_too)
-    return Memory(address, shape, code, owner, _stream_in(interface))
+    return Memory(address, shape, code, owner, _stream_in(interface), interface.get("stream") is None)
 
 
 def _of_numpy(array, writable, bytes_too):
@@ -218,7 +225,8 @@ class _DlTensor(ctypes.Structure):
                 ("strides", ctypes.POINTER(ctypes.c_int64)), ("byte_offset", ctypes.c_uint64)]
 
 
-_DL_CPU, _DL_CUDA = 1, 2
+_DL_IN_CPU = (1, 3, 11)  # kDLCPU, and pinned memory: kDLCUDAHost, kDLROCMHost
+_DL_ON_GPU = (2, 10, 13)  # kDLCUDA, kDLROCM, kDLCUDAManaged
 _DL_KINDS = {0: "int", 1: "uint", 2: "float", 4: "bfloat"}
 
 _capsule_pointer = ctypes.pythonapi.PyCapsule_GetPointer
@@ -228,15 +236,16 @@ _capsule_pointer.restype, _capsule_pointer.argtypes = ctypes.c_void_p, [ctypes.p
 def _of_dlpack(array, bytes_too):
     capsule = array.__dlpack__()
     tensor = _DlTensor.from_address(_capsule_pointer(capsule, b"dltensor"))
-    if tensor.device_type not in (_DL_CPU, _DL_CUDA):
+    if tensor.device_type not in _DL_IN_CPU + _DL_ON_GPU:
         raise DeviceMemoryError(f"the tensor is on a device of DLPack's type {tensor.device_type}; "
-                                "only memory of the CPU and of CUDA devices is exchanged")
+                                "only memory of the CPU and of CUDA and ROCm devices is exchanged")
     shape = tuple(tensor.shape[i] for i in range(tensor.ndim))
     if tensor.strides and not _dense(shape, [tensor.strides[i] for i in range(tensor.ndim)]):
         _refuse_strides("dlpack", shape)
     name = f"{_DL_KINDS.get(tensor.code, 'kind ' + str(tensor.code) + ' of ')}{tensor.bits}"
     code, shape = _code_of(name, tensor.bits * tensor.lanes // 8, shape, bytes_too)
-    return Memory((tensor.data or 0) + tensor.byte_offset, shape, code, capsule)
+    return Memory((tensor.data or 0) + tensor.byte_offset, shape, code, capsule,
+                  names_no_stream=tensor.device_type in _DL_ON_GPU)
 
 
 def _dense(shape, strides):

@@ -2,12 +2,24 @@
 
 import torch
 
+from slipway.torch_training.layouts import is_gapless, row_major
+
 
 class Placeholder:
     """Stands for a tensor that is sent on its own."""
 
+    strides = None  # row-major; also of checkpoints of earlier versions
+
     def __init__(self, index, tensor):
         self.index, self.shape, self.dtype = index, tuple(tensor.shape), tensor.dtype
+        if tensor.layout is torch.strided and is_gapless(tensor) and tensor.stride() != row_major(tensor.shape):
+            self.strides = tensor.stride()
+
+    def laid_out(self, tensor):
+        """`tensor`, which is row-major, with the strides of the one that this stands for."""
+        if self.strides is None:
+            return tensor
+        return torch.empty_strided(self.shape, self.strides, dtype=self.dtype).copy_(tensor)
 
 
 def take_out(value, tensors):

@@ -8,7 +8,7 @@ import array as buffers
 import ctypes
 
 from slipway import _calls
-from slipway._arrays import DTYPES, UINT8, Memory, elements, memory_of, new_like, settled, tensor_list
+from slipway._arrays import DTYPES, UINT8, Memory, elements, finished, memory_of, new_like, settled, tensor_list
 from slipway.errors import ArgumentError, MismatchError
 
 OPERATIONS = {"sum": 0, "mean": 1, "min": 2, "max": 3, "product": 4}
@@ -77,6 +77,7 @@ def allreduce(array, op="sum", group=None):
     memory = memory_of(array)
     _calls.call("slipway_allreduce_on_stream", memory.address, memory.count, memory.dtype, _operation(op),
                 _number(group), memory.stream)
+    finished(memory, memory.stream)
     return array
 
 

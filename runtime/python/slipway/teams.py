@@ -4,10 +4,10 @@ import ctypes
 import json
 
 from slipway import _calls
-from slipway._arrays import is_torch, memory_of, name_of, new_like, stream_of, tensor_list
+from slipway._arrays import finished, is_torch, memory_of, name_of, new_like, stream_of, tensor_list
 from slipway.collectives import named
-from slipway.errors import ArgumentError, MismatchError, StateError
-from slipway.memory import alloc_like, block_of
+from slipway.errors import ArgumentError, MismatchError, NotSupportedError, StateError
+from slipway.memory import DeviceBlock, alloc_like, block_of
 
 # The library writes into the arrays of a registered team, whether or not the program still holds them, and whether or
 # not they still lie there: torch moves tensors. By the name of the team, what keeps that memory alive.
@@ -15,7 +15,8 @@ _registered = {}
 
 
 class Team:
-    """Arrays that are exchanged together. `arrays`: a dict by name, pairs, or a list; they are changed in place.
+    """Arrays that are exchanged together. `arrays`: a dict by name, pairs, or a list; they are changed in place. The last
+    ones are exchanged first: list them in the order of the forward pass.
 
     All lie in CPU memory, or all on one GPU. Of a GPU, an array is submitted as this thread's current stream of torch
     or CuPy makes it (the default stream for other arrays), and the current stream of wait() goes on with the result.
@@ -36,6 +37,7 @@ class Team:
             self._indices[array_name] = index
         tensors, kept = tensor_list([(array_name, _alias(array)) for array_name, array in pairs])
         self._memories = [memory for memory, _, _ in kept]
+        self._unordered = next((memory for memory in self._memories if memory.names_no_stream), None)
         self._movable = {index: (array, self._memories[index].address) for index, array in enumerate(self.arrays)
                          if is_torch(array)}
         _calls.call("slipway_register", self._text, tensors, len(kept), total_steps)
@@ -61,7 +63,8 @@ class Team:
             array = self._indices[array]
         if array in self._movable:
             self._require_there(array, *self._movable[array])
-        _calls.call_beside("slipway_submit_on_stream", self._text, array, self._stream())
+        stream = stream_of(self.arrays[array]) if 0 <= array < len(self.arrays) else 0
+        _calls.call_beside("slipway_submit_on_stream", self._text, array, stream)
 
     def submit_many(self, indices, stream=None):
         """submit() of several arrays by their indices, in one call. `stream`: that of a GPU which makes them. Local."""
@@ -97,14 +100,18 @@ class Team:
                              "new team after tensors were converted or moved")
 
     def wait(self):
-        """Submits what was not, and returns when the arrays hold the result of this step. Collective."""
+        """Submits what was not, and returns when the arrays hold the result of this step: on a GPU, for later work of
+        the current stream. Collective."""
         for index, (array, address) in self._movable.items():
             if index not in self._elsewhere:
                 self._require_there(index, array, address)
+        stream = self._stream()
         try:
-            _calls.call("slipway_wait_on_stream", self._text, self._stream())
+            _calls.call("slipway_wait_on_stream", self._text, stream)
         finally:
             self._elsewhere.clear()
+        if self._unordered is not None:
+            finished(self._unordered, stream)
 
     def _stream(self):
         return stream_of(self.arrays[0]) if self.arrays else 0
@@ -148,6 +155,10 @@ class CopiedTeam:
 
     def __init__(self, name, arrays, total_steps=0, **settings):
         self.views = [alloc_like(array) for array in arrays]
+        for array, view in zip(arrays, self.views):
+            if isinstance(view, DeviceBlock):
+                raise NotSupportedError(f"team '{name}': {type(array).__name__} is in GPU memory, and of none of torch, "
+                                        "CuPy and Numba: make a slipway.Team of the arrays, or hand over cupy.asarray(array)")
         self.team = Team(name, self.views, total_steps, **settings)
         self.delivered = True
 

@@ -24,7 +24,7 @@ from slipway.teams import Team
 from slipway.torch_training.batch_norm import SyncBatchNorm
 from slipway.torch_training.batches import Batch
 from slipway.torch_training.gradient_memory import GradientMemory, is_lent
-from slipway.torch_training.scaler import GradScaler
+from slipway.torch_training.scaler import GradScaler, unscale_for_torch
 from slipway.torch_training.slots import is_plain, place
 
 __all__ = ["DistributedOptimizer", "GradScaler", "SyncBatchNorm", "broadcast_optimizer_state", "broadcast_parameters"]
@@ -64,7 +64,10 @@ def _is_stale(hook, parameter):
 
 
 def _named_trained(optimizer, named_parameters):
-    """Name and parameter of everything the optimizer trains, in the order in which backward is likely to come to it."""
+    """Name and parameter of everything the optimizer trains, in its order.
+
+    A team exchanges the last ones first, and backward is likely to come to these first.
+    """
     trained = [p for group in optimizer.param_groups for p in group["params"] if p.requires_grad]
     if named_parameters is None:
         names = {id(p): f"parameter {index}" for index, p in enumerate(trained)}
@@ -77,7 +80,7 @@ def _named_trained(optimizer, named_parameters):
     if unnamed:
         raise ArgumentError(f"named_parameters has no name for {len(unnamed)} of the optimizer's parameters, the first "
                             f"of shape {tuple(unnamed[0].shape)}; hand over the names of all, or None")
-    return [(names[id(p)], p) for p in reversed(trained)]
+    return [(names[id(p)], p) for p in trained]
 
 
 def _travels_in_batches(device):
@@ -100,8 +103,8 @@ class DistributedOptimizer(torch.optim.Optimizer):
     leaves the parameters alone. Making one is collective, and so is step().
     """
 
-    # Else torch's GradScaler would hand the scale to this object, and the wrapped optimizer would not see it.
-    _step_supports_amp_scaling = False
+    # torch's GradScaler then hands itself to step(), and does not unscale gradients that are being exchanged.
+    _step_supports_amp_scaling = True
 
     def __init__(self, optimizer, named_parameters=None, *, backward_passes_per_step=1, compression=None, total_steps=0,
                  team=None, sparse_as_dense=False, **settings):
@@ -134,7 +137,7 @@ class DistributedOptimizer(torch.optim.Optimizer):
             self._hooks[index] = self._hook(index, slot)
 
     def _make_team(self, name, total_steps, settings):
-        return Team(name, [(slot.name, slot.view) for slot in self._slots], total_steps, **settings)
+        return Team(name, [(slot.name, slot.in_memory()) for slot in self._slots], total_steps, **settings)
 
     def _wait(self):
         """Exchanges; returns whether there is something to apply."""
@@ -145,6 +148,7 @@ class DistributedOptimizer(torch.optim.Optimizer):
         if not self._watched:
             return
         if slot.submitted:
+            slot.note(slot.parameter.grad)  # this error says that it was changed
             raise StateError(
                 f"the gradient of '{slot.name}' was computed again before step(): set backward_passes_per_step to the "
                 "number of backward passes, or run those that are not for this optimizer within no_sync()")
@@ -169,11 +173,16 @@ class DistributedOptimizer(torch.optim.Optimizer):
         self._left -= 1
         if self._left == 0:
             self._end_lending()
+            self._hand_over()
 
     def _submit_fresh(self):
         if self._fresh is not None:
             (index, slot), self._fresh = self._fresh, None
             slot.submit(self.team, index, self._sparse_as_dense)
+
+    def _hand_over(self):
+        if self._batch is not None:
+            self._batch.hand_over()
 
     def _end_lending(self):
         if self._memory is not None:
@@ -185,40 +194,45 @@ class DistributedOptimizer(torch.optim.Optimizer):
         After a NotFiniteError the step is dropped on all ranks; call zero_grad() and go on.
         """
         self._end_lending()
-        for index, slot in enumerate(self._slots):
+        for index, slot in reversed(list(enumerate(self._slots))):
             self._submit_fresh()
             if not slot.submitted:
                 self._hook_again(index, slot)
                 self._submit(index, slot)
         self._submit_fresh()
-        if self._batch is not None:
-            self._batch.hand_over()
+        self._hand_over()
         self.delivered = True  # zero_grad() clears what an error leaves
         try:
             self.delivered = self._wait()
         finally:
             self._left = len(self._slots)
-            moved = [slot.name for slot in self._slots if not slot.end_step()]
-        if moved:
-            raise StateError(f"the gradient of '{moved[0]}' was moved to other memory between backward and step(): "
-                             "call share_memory() before backward")
+            wrong = [(slot.name, what) for slot in self._slots if (what := slot.end_step()) is not None]
+        if wrong:
+            raise StateError("the gradient of '{}' {}".format(*wrong[0]))
         self._exchanged = True
 
     @property
     def exchanged(self):
-        """Whether synchronize() was called for these gradients. Local."""
-        return self._exchanged
+        """Whether step() exchanges nothing any more, since synchronize() did or must not. Local."""
+        return self._exchanged or self._skip
 
-    def step(self, closure=None):
-        """Exchanges, unless synchronize() did, and updates the parameters if something was delivered. Collective."""
+    def step(self, closure=None, *, grad_scaler=None):
+        """Exchanges, unless synchronize() did, and updates the parameters if something was delivered. Collective.
+
+        `grad_scaler`: that of torch, which calls this; gradients are unscaled after the exchange.
+        """
         loss = None
         if closure is not None:
             with torch.enable_grad():
                 loss = closure()
-        if not self._exchanged and not self._skip:
+        if "found_inf" in self.__dict__:
+            raise NotSupportedError("this version of torch unscales gradients in another way; use "
+                                    "slipway.torch.GradScaler")
+        taken = grad_scaler is None or unscale_for_torch(self, grad_scaler)
+        if taken and not self.exchanged:
             self.synchronize()
         self._exchanged = False
-        if self.delivered:
+        if taken and self.delivered:
             self._optimizer.step()
         return loss
 
@@ -258,7 +272,7 @@ class DistributedOptimizer(torch.optim.Optimizer):
             set_to_none = _clears_by_default(self._optimizer)
         if set_to_none or self._flat.device.type == "cpu":
             # What is freed last, torch takes first: the next gradients lie as these do.
-            for slot in reversed(self._slots):
+            for slot in self._slots:
                 slot.clear(set_to_none)
             return
         self._flat.zero_()
@@ -355,7 +369,9 @@ def broadcast_optimizer_state(optimizer, root=0, group=None):
     skeleton = _skeletons.take_out(optimizer.state_dict(), tensors) if mine else None
     skeleton = objects.broadcast_object(skeleton, root, group)
     if not mine:
-        tensors = [torch.empty(place.shape, dtype=place.dtype) for place in _skeletons.placeholders(skeleton)]
+        places = list(_skeletons.placeholders(skeleton))
+        tensors = [torch.empty(place.shape, dtype=place.dtype) for place in places]
     broadcast_tensors({f"state {index}": tensor.cpu() for index, tensor in enumerate(tensors)}, root, group)
     if not mine:
+        tensors = [place.laid_out(tensor) for place, tensor in zip(places, tensors)]
         optimizer.load_state_dict(_skeletons.put_in(skeleton, tensors))

@@ -7,7 +7,7 @@
 namespace slipway::launcher {
 namespace {
 
-FileStamps At(std::int64_t model, std::int64_t other = 0) {
+ContentStamps At(std::int64_t model, std::int64_t other = 0) {
   return {{"model", {1, 1, model}}, {"other", {2, 1, other}}};
 }
 

@@ -35,6 +35,9 @@ TEST(SubmitRequest, AsksForTheNodesTasksAndMemory) {
   EXPECT_EQ(request.tasks_per_node, 4);
   EXPECT_EQ(request.cpus_per_task, 3);
   EXPECT_EQ(request.gpus_per_node, "8");
+  auto typed = SomeJob();
+  typed.gpu_type = "a100";
+  EXPECT_EQ(RequestOf(typed, {}).gpus_per_node, "a100:8");
   EXPECT_EQ(request.memory_per_node_mib, 4) << "rounded up";
   EXPECT_EQ(request.time_limit_minutes, 90);
   EXPECT_EQ(request.comment, "slipway:small-1");

@@ -176,6 +176,16 @@ TEST_F(RunViews, KeepTheLastEventsOfMany) {
   EXPECT_THAT(view.warnings, testing::Contains(HasSubstr("1 lines of events.jsonl")));
 }
 
+TEST_F(RunViews, SayHowGpuMemoryIsExchanged) {
+  Enter(Phase::kQueued, 1);
+  Append("attempt-1/comm.json", R"({"teams": [{"team": "net", "steps": 7, "way": "staged",)"
+                                R"( "without_direct": "clip_norm is set", "mean_of_a_step": []}]})");
+  const auto view = ViewReader(folder_).Read(Depth::kAnalysis);
+  ASSERT_TRUE(view.steps.has_value()) << testing::PrintToString(view.warnings);
+  EXPECT_EQ(view.steps->way, "staged");
+  EXPECT_EQ(view.steps->without_direct, "clip_norm is set");
+}
+
 TEST_F(RunViews, SurviveWhateverStandsInTheFolder) {
   Enter(Phase::kQueued, 1);
   Append("plan.json", "{\"engine\": 3}");

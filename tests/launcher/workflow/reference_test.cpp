@@ -2,6 +2,8 @@
 
 #include <gmock/gmock.h>
 
+#include "launcher/spec/environment_references.h"
+
 namespace slipway::launcher {
 namespace {
 

@@ -135,6 +135,19 @@ TEST_F(Shapes, OfAPackHoldStepsThatNeedEachOther) {
   EXPECT_EQ(jobs_[0].size, (PackSize{2, 0, {1ull << 30}, Seconds(600 + 1200 + 60)}));
 }
 
+TEST_F(Shapes, OfAPackHaveAtMostTheGpusOfTheSmallestNode) {
+  Read(
+      "  a: {foreach: [1, 2, 3, 4, 5], command: ['true', '${item}'], resources: {gpus: 1}, pack: p,"
+      " time_limit: 10m}\n");
+  auto facts = FactsFor(workflow_);
+  facts.node->gpus = 2;
+  Shaped(facts);
+  EXPECT_EQ(jobs_[0].size, (PackSize{4, 2, {}, Seconds(3 * 600 + 60)})) << "three times two at once, or one";
+  facts.node->gpus = 0;
+  Shaped(facts);
+  EXPECT_EQ(jobs_[0].size.gpus, 5) << "nothing is known";
+}
+
 TEST_F(Shapes, AreSplitWhereOneJobWouldTakeTooLong) {
   Read("  a: {foreach: [1,2,3,4,5,6,7,8,9,10], command: ['true', '${item}'], resources: {cpus: 4}}\n");
   EXPECT_THAT(Shaped(Seconds(300)), ElementsAre("a: packed 10 "));

@@ -10,17 +10,22 @@ namespace {
 
 using test::TempDirectory;
 using test::WorkflowOf;
+using testing::ElementsAre;
 using testing::FieldsAre;
+using testing::IsEmpty;
 using testing::Optional;
 
-StepSize SizeFor(const std::string& step) {
+const NodeSize kNode{16, {}, 4};
+
+Step StepOf(const std::string& step) {
   const TempDirectory folder;
-  return SizeOf(WorkflowOf(folder, "  step: " + step + "\n").steps.front());
+  return WorkflowOf(folder, "  step: " + step + "\n").steps.front();
 }
 
-StepSize SizeForRun(const std::string& more) {
-  return SizeFor("{experiment: {train: {command: ['true', '{x}']}, " + more + "}}");
-}
+std::string Run(const std::string& more) { return "{experiment: {train: {command: ['true', '{x}']}, " + more + "}}"; }
+
+StepSize SizeFor(const std::string& step) { return SizeOf(StepOf(step), kNode); }
+StepSize SizeForRun(const std::string& more) { return SizeFor(Run(more)); }
 
 const std::string kSearch = "objective: {metric: m, goal: minimize}, trials: 9, space: {x: {int: [1, 9]}}";
 
@@ -43,6 +48,51 @@ TEST(StepSizes, OfEnsemblesCountTheTrialsAtATime) {
       SizeForRun("launch: {nodes: 4, ranks_per_node: 2}, ensemble: {parallel: 2, nodes_per_trial: 2, " + kSearch + "}"),
       FieldsAre(Optional(4), 8, 0));
   EXPECT_EQ(SizeForRun("ensemble: {placement: job, parallel: 2, " + kSearch + "}").nodes, std::nullopt);
+  EXPECT_THAT(SizeForRun("launch: {nodes: 2, gpus_per_rank: 2}, ensemble: {parallel: auto, " + kSearch + "}"),
+              FieldsAre(Optional(2), 4, 8));
+}
+
+/// The cores and GPUs that an ensemble takes of a node.
+std::pair<int, int> NeedsForSearch(const std::string& parallel, int gpus_per_rank, const NodeSize& node,
+                                   const std::string& ranks = "1") {
+  const auto launch = fmt::format("launch: {{ranks_per_node: {}, gpus_per_rank: {}}}", ranks, gpus_per_rank);
+  const auto step = StepOf(Run(fmt::format("{}, ensemble: {{{}{}}}", launch, parallel, kSearch)));
+  const auto needs = NeedsOf(step, node);
+  return {needs.cpus.value(), needs.gpus.value()};
+}
+
+TEST(StepNeeds, OfAnEnsembleAreOfOneTrialWhereParallelIsLeftOut) {
+  EXPECT_THAT(NeedsForSearch("", 1, kNode), FieldsAre(1, 1));
+  EXPECT_THAT(NeedsForSearch("", 1, kNode, "2"), FieldsAre(2, 2));
+}
+
+TEST(StepNeeds, OfAnEnsembleAreTheGpusOfAtMostTheTrialsThatHaveSome) {
+  EXPECT_THAT(NeedsForSearch("parallel: 3, ", 1, kNode), FieldsAre(3, 3));
+  EXPECT_THAT(NeedsForSearch("parallel: 3, ", 1, {2, {}, 2}), FieldsAre(2, 2));
+  EXPECT_THAT(NeedsForSearch("parallel: 9, ", 3, kNode), FieldsAre(1, 3)) << "the fourth GPU is too few";
+  EXPECT_THAT(NeedsForSearch("parallel: 9, ", 0, kNode), FieldsAre(9, 0));
+  EXPECT_THAT(NeedsForSearch("parallel: auto, ", 1, kNode), FieldsAre(4, 4));
+  EXPECT_THAT(NeedsForSearch("parallel: auto, ", 0, kNode), FieldsAre(16, 0));
+}
+
+TEST(StepNeeds, OfAnEnsembleAreOfOneTrialAtLeast) {
+  EXPECT_THAT(NeedsForSearch("parallel: 3, ", 2, {2, {}, 1}), FieldsAre(1, 2));
+  EXPECT_THAT(NeedsForSearch("parallel: auto, ", 1, {2, {}, 0}), FieldsAre(1, 1));
+}
+
+TEST(StepNeeds, OfTrialsThatAreJobsAreOneCoreForTheirManager) {
+  EXPECT_THAT(NeedsForSearch("placement: job, parallel: 3, ", 2, kNode), FieldsAre(1, 0));
+}
+
+TEST(RunsWithoutGpus, AreThoseThatDoNotSayWhetherTheyNeedSomeWhereOthersDo) {
+  const TempDirectory folder;
+  const std::string train = "train: {command: ['true']}";
+  const auto runs = "  one: {experiment: {" + train + "}}\n" + "  two: {experiment: {" + train +
+                    ", launch: {gpus_per_rank: 0}}}\n" + "  three: {experiment: {" + train +
+                    "}, resources: {gpus: 0}}\n  four: {command: ['true']}\n";
+  EXPECT_THAT(RunsWithoutGpus(WorkflowOf(folder, runs)), IsEmpty());
+  const auto workflow = WorkflowOf(folder, runs + "  five: {command: ['true'], resources: {gpus: 1}}\n");
+  EXPECT_THAT(RunsWithoutGpus(workflow), ElementsAre(workflow.by_name.at("one")));
 }
 
 }  // namespace

@@ -12,6 +12,7 @@
 #include "launcher/run/batch/batch_record.h"
 #include "launcher/run/workflow/step_batch.h"
 #include "launcher/run/workflow/workflow_folder.h"
+#include "launcher/run/workflow/workflow_status.h"
 #include "tests/ensemble/hand_clock.h"
 #include "tests/launcher/workflow/workflow_of.h"
 
@@ -28,7 +29,8 @@ class StepsInSlurm : public testing::Test {
  protected:
   StepsInSlurm() {
     WriteFile(place_ / "slurm.conf", "ClusterName=c\n");
-    WriteFile(place_ / "helper", "#!/bin/sh\ncat >/dev/null; cat '" + Answer() + "'\n", 0750);
+    WriteFile(place_ / "helper", "#!/bin/sh\necho asked >> '" + Asked() + "'; cat >/dev/null; cat '" + Answer() + "'\n",
+              0750);
     WriteFile(folder_.path() / kSubmittedSteps, "{}");
     auto state = folder_.ReadState();
     state.phase = Phase::kRunning;
@@ -42,6 +44,7 @@ class StepsInSlurm : public testing::Test {
   }
 
   std::string Answer() const { return place_ / "answer"; }
+  std::string Asked() const { return place_ / "asked"; }
   static std::string StepOf(const SlurmJob& job) { return job.comment.substr(job.comment.find('/') + 1); }
 
   SlurmJob JobOf(const std::string& step, JobId id, JobState state) const {
@@ -90,22 +93,30 @@ TEST_F(StepsInSlurm, HaveNotFailedWhileTheirRecordIsNotVisibleYet) {
   for (const auto passed : {seconds(0), seconds(119)}) {
     clock_.passed = passed;
     EXPECT_EQ(States(), (StatesOf{{"make", kRunning}, {"use", kWaiting}})) << passed.count();
-    EXPECT_EQ(ObserveWorkflowIn(View(), folder_).phase, Phase::kRunning);
+    EXPECT_EQ(LookAtWorkflow(folder_, View()).state.phase, Phase::kRunning);
     EXPECT_EQ(ReadStepJournal(folder_.path()).size(), 0u) << "nothing is written";
   }
   StepJournal(JournalOfStep(folder_.path(), "make")).Write("make", {.state = kDone, .result = "key.1"});
   EXPECT_EQ(States(), (StatesOf{{"make", kDone}, {"use", kReady}}));
 }
 
+TEST_F(StepsInSlurm, AreSeenWithTheirRunByOneRequest) {
+  const auto look = LookAtWorkflow(folder_, View());
+  const auto rows = StepRowsOf(folder_, look);
+  EXPECT_EQ(look.state.phase, Phase::kRunning);
+  EXPECT_EQ(rows.at(0).record.state, kRunning);
+  EXPECT_EQ(ReadFile(Asked()), "asked\n");
+}
+
 TEST_F(StepsInSlurm, HaveFailedWhenTheirRecordDoesNotCome) {
   EndMade(JobState::kCompleted);
   clock_.passed = minutes(2);
   EXPECT_EQ(States(), (StatesOf{{"make", kFailed}, {"use", kWaiting}})) << "job 2 lives: Slurm is about to remove it";
-  EXPECT_FALSE(HasEnded(ObserveWorkflowIn(View(), folder_).phase));
+  EXPECT_FALSE(HasEnded(LookAtWorkflow(folder_, View()).state.phase));
   EXPECT_EQ(ReadStepJournal(folder_.path()).size(), 0u);
   use_.state = JobState::kCancelled;
   EXPECT_EQ(States(), (StatesOf{{"make", kFailed}, {"use", kBlocked}}));
-  const auto state = ObserveWorkflowIn(View(), folder_);
+  const auto state = LookAtWorkflow(folder_, View()).state;
   EXPECT_EQ(state.phase, Phase::kFailed);
   const auto records = ReadStepJournal(folder_.path());
   EXPECT_THAT(records.at("make").reason, HasSubstr("job 1: has ended well, but it left no record of its end"));

@@ -72,6 +72,17 @@ class ManySmall : public OnDevice, public testing::WithParamInterface<bool> {
     ASSERT_EQ(slipway_configure_team("many", settings), SLIPWAY_OK) << slipway_error_message();
     Step(true);  // the first one also makes things
   }
+  /// Where the GPUs combine. `arrivals`: records of what makes values.
+  static Calls OfDirect(std::uint64_t arrivals, std::uint64_t buckets) {
+    const auto ranks = static_cast<std::uint64_t>(Ranks());
+    // By events, the GPU waits for all values of a bucket, and the program's stream for all sums.
+    return {.records = arrivals + (ByEvents() ? 2u : 1u),
+            .stream_waits = ByEvents() ? ranks * (buckets + 1) : 0u,
+            .to_cpu = 0,
+            .to_gpu = 0,
+            .kernels = buckets,
+            .others = 0};
+  }
   /// In one call for all, or one for each.
   Calls Step(bool together) {
     const Calls before;
@@ -104,9 +115,15 @@ INSTANTIATE_TEST_SUITE_P(Memory, ManySmall, testing::Bool(),
 
 TEST_P(ManySmall, CostFewCallsWhereTheGpusCombine) {
   Register(R"({"gpu_exchange": "direct"})");
-  EXPECT_EQ(Step(true), (Calls{.records = 2, .stream_waits = 0, .to_cpu = 0, .to_gpu = 0, .kernels = 1, .others = 0}));
-  EXPECT_EQ(Step(false),
-            (Calls{.records = 162, .stream_waits = 0, .to_cpu = 0, .to_gpu = 0, .kernels = 1, .others = 0}));
+  EXPECT_EQ(Step(true), OfDirect(1, 1));
+  EXPECT_EQ(Step(false), OfDirect(kTensors, 1));
+  EXPECT_EQ(slipway_unregister("many"), SLIPWAY_OK) << slipway_error_message();
+}
+
+/// One meeting of the ranks closes a step, and so one event.
+TEST_P(ManySmall, OfSeveralBucketsCloseAStepTogether) {
+  Register(R"({"gpu_exchange": "direct", "bucket_bytes": 20000})");
+  EXPECT_EQ(Step(true), OfDirect(ByEvents() ? 4 : 1, 4));
   EXPECT_EQ(slipway_unregister("many"), SLIPWAY_OK) << slipway_error_message();
 }
 
@@ -130,6 +147,27 @@ TEST_P(ManySmall, AreRefusedTogether) {
   EXPECT_EQ(slipway_submit_many_on_stream("many", nullptr, 0, nullptr), SLIPWAY_OK) << slipway_error_message();
   Step(true);  // none was submitted so far
   EXPECT_EQ(slipway_unregister("many"), SLIPWAY_OK) << slipway_error_message();
+}
+
+/// On several nodes it is one message. To pin it costs more than to copy it.
+TEST_F(OnDevice, ALongAllreducePinsItsMemoryOnce) {
+  constexpr std::int64_t kLarge = 18'000'000;  // 72 MB
+  const auto set = [](float value) { return std::vector<float>(kLarge, value); };
+  const auto own = set(static_cast<float>(Rank() + 1));
+  GpuBuffer buffer(kLarge * sizeof(float));
+  GpuStream stream;
+  std::uint64_t pinned = 0;
+  for (const bool first : {true, false}) {
+    buffer.Fill(own.data(), stream.handle());
+    pinned = first ? 0 : fake_gpu_calls("cuMemHostRegister_v2");
+    ASSERT_EQ(
+        slipway_allreduce_on_stream(buffer.data(), kLarge, SLIPWAY_FLOAT32, SLIPWAY_SUM, SLIPWAY_ALL, stream.handle()),
+        SLIPWAY_OK)
+        << slipway_error_message();
+  }
+  EXPECT_EQ(fake_gpu_calls("cuMemHostRegister_v2"), pinned);
+  const auto sum = set(static_cast<float>(Ranks() * (Ranks() + 1) / 2));
+  EXPECT_EQ(std::memcmp(buffer.Read(stream.handle()).data(), sum.data(), kLarge * sizeof(float)), 0);
 }
 
 }  // namespace

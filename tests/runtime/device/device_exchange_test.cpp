@@ -338,18 +338,23 @@ TEST_F(OnDevice, WhatTheGpusCannotCombineIsRefusedWhenAskedFor) {
   if (Ranks() > 1) {
     ExpectRefused(slipway_configure_team("asked", R"({"gpu_exchange": "direct", "clip_norm": 1})"),
                   SLIPWAY_ERROR_ARGUMENT, "within the memory of GPUs");
+    EXPECT_NE(std::string(slipway_error_message()).find("but clip_norm is set"), std::string::npos)
+        << slipway_error_message();
   }
   EXPECT_EQ(slipway_unregister("asked"), SLIPWAY_OK) << slipway_error_message();
 }
 
-/// Without memory for a stream or for pinning, on one rank.
+/// Without memory for a stream or for pinning, on one rank. With auto, the CPU combines where the GPUs have none.
 TEST_F(OnDevice, WhereADriverHasNoMemoryLeftATeamIsRefusedOnAllRanks) {
   const std::int64_t shape[] = {4};
   GpuBuffer buffer(16);
   const slipway_tensor tensor{"bias", SLIPWAY_FLOAT32, 1, shape, buffer.data()};
   if (Ranks() > 1) {
+    ASSERT_EQ(slipway_register("full", &tensor, 1, 0), SLIPWAY_OK) << slipway_error_message();
     if (Rank() == 1) fake_gpu_fail_call("cuStreamCreate", 1, kOutOfMemory);
-    ExpectRefused(slipway_register("full", &tensor, 1, 0), SLIPWAY_ERROR_OUT_OF_MEMORY, "CUDA_ERROR_OUT_OF_MEMORY");
+    ExpectRefused(slipway_configure_team("full", R"({"gpu_exchange": "staged"})"), SLIPWAY_ERROR_OUT_OF_MEMORY,
+                  "CUDA_ERROR_OUT_OF_MEMORY");
+    EXPECT_EQ(slipway_unregister("full"), SLIPWAY_OK) << slipway_error_message();
   }
   fake_gpu_fail_call("cuMemHostRegister_v2", 1, kOutOfMemory);
   ASSERT_EQ(slipway_register("unpinned", &tensor, 1, 0), SLIPWAY_OK) << slipway_error_message();

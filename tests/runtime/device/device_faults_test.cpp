@@ -3,11 +3,14 @@
 #include <gtest/gtest.h>
 #include <mpi.h>
 
+#include <chrono>
 #include <cstdlib>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <string>
+#include <thread>
+#include <vector>
 
 #include "core/json.h"
 #include "tests/runtime/device/gpu_program.h"
@@ -97,6 +100,89 @@ TEST_F(Faults, OneRankFailsAndTheOthersAreToldWhich) {
   }
   EXPECT_EQ(slipway_gradients("net"), SLIPWAY_ERROR_STALLED);
   EXPECT_NE(std::string(slipway_error_message()).find("rank 1"), std::string::npos) << slipway_error_message();
+}
+
+/// A kernel of rank 1 that does not end, of the program or of the exchange: the other rank is told whose it is.
+class EndlessKernels : public Faults {
+ protected:
+  static constexpr auto kLong = std::chrono::seconds(40);
+
+  EndlessKernels() {
+    together_ = false;
+    fake_gpu_use_bandwidth(0);  // kernels run beside the program
+  }
+  /// Rank 1 waits for its GPU until mpirun ends it.
+  void ExpectRank1IsNamed(const char* team) const {
+    const int result = slipway_gradients(team);
+    const std::string message = slipway_error_message();
+    EXPECT_EQ(rank_, 0) << "the kernel has ended: " << message;
+    EXPECT_EQ(result, SLIPWAY_ERROR_STALLED) << message;
+    EXPECT_NE(message.find("rank 1"), std::string::npos) << message;
+  }
+};
+
+TEST_F(EndlessKernels, OfTheProgramAreNamedWhereTheCpuCombines) {
+  if (rank_ == 1) {
+    fake_gpu_register_kernel(
+        "endless", [](const fake_gpu_launch*, void**) { std::this_thread::sleep_for(kLong); }, nullptr, 0);
+    void* module = nullptr;
+    void* function = nullptr;
+    ASSERT_EQ(cuModuleLoadData(&module, "endless"), kSuccess);
+    ASSERT_EQ(cuModuleGetFunction(&function, module, "endless"), kSuccess);
+    ASSERT_EQ(cuLaunchKernel(function, 1, 1, 1, 1, 1, 1, 0, nullptr, nullptr, nullptr), kSuccess);
+  }
+  ExpectRank1IsNamed("net");
+}
+
+TEST_F(EndlessKernels, OfTheExchangeAreNamedWhereTheGpusCombine) {
+  constexpr std::int64_t kCount = 1000;
+  GpuBuffer buffer(kCount * sizeof(float));
+  const slipway_tensor tensor{"weight", SLIPWAY_FLOAT32, 1, &kCount, buffer.data()};
+  ASSERT_EQ(slipway_register("sums", &tensor, 1, 0), SLIPWAY_OK) << slipway_error_message();
+  ASSERT_EQ(slipway_configure_team("sums", R"({"gpu_exchange": "direct"})"), SLIPWAY_OK) << slipway_error_message();
+  if (rank_ == 1) Gpu::DelayKernels(kLong);
+  ExpectRank1IsNamed("sums");
+}
+
+/// Of a single call, without a team. Programs may try it again after an error, as torch's do with smaller batches.
+class FaultsOfAnAllreduce : public Faults {
+ protected:
+  static constexpr std::int64_t kMost = 50'000;  ///< elements: above what the CPU combines in any case
+
+  FaultsOfAnAllreduce() : memory_(kMost * sizeof(float)) {
+    const std::vector<char> zeros(kMost * sizeof(float));
+    memory_.Fill(zeros.data(), nullptr);
+    together_ = false;
+  }
+  int Sum(std::int64_t count) {
+    return slipway_allreduce(memory_.data(), count, SLIPWAY_FLOAT32, SLIPWAY_SUM, SLIPWAY_ALL);
+  }
+  /// Rank 1 fails with this status, and cannot try again: rank 0 is told, and never takes the next sums for these.
+  void ExpectParted(std::int64_t count, slipway_status status) {
+    if (rank_ == 1) {
+      EXPECT_EQ(Sum(count), status) << slipway_error_message();
+      EXPECT_EQ(Sum(count), SLIPWAY_ERROR_STATE) << slipway_error_message();
+      return;
+    }
+    EXPECT_EQ(Sum(count), SLIPWAY_ERROR_STALLED);
+    EXPECT_NE(std::string(slipway_error_message()).find("rank 1"), std::string::npos) << slipway_error_message();
+  }
+
+ private:
+  GpuBuffer memory_;
+};
+
+TEST_F(FaultsOfAnAllreduce, ARankWithoutMemoryBetweenTwoMeetingsPartsTheRanks) {
+  ASSERT_EQ(Sum(40'000), SLIPWAY_OK) << slipway_error_message();
+  if (rank_ == 1) fake_gpu_fail_call("cuMemAlloc_v2", 1, kOutOfMemory);
+  ExpectParted(kMost, SLIPWAY_ERROR_OUT_OF_MEMORY);
+}
+
+TEST_F(FaultsOfAnAllreduce, ACopyThatFailsOnOneRankPartsTheRanks) {
+  constexpr std::int64_t kSmall = 10'000;  // through the CPU
+  ASSERT_EQ(Sum(kSmall), SLIPWAY_OK) << slipway_error_message();
+  if (rank_ == 1) fake_gpu_fail_call("cuMemcpyDtoHAsync_v2", 1, kInvalidValue);
+  ExpectParted(kSmall, SLIPWAY_ERROR_DEVICE);
 }
 
 }  // namespace

@@ -173,6 +173,49 @@ TEST_F(ManagedMemory, IsReadByOtherCollectivesAfterTheDefaultStream) {
   EXPECT_TRUE(view_->Read(nullptr) == of_root);
 }
 
+TEST_F(ManagedMemory, IsSubmittedFromAndAtAfterTheDefaultStream) {
+  std::vector<float> here(kKindsCount);
+  RegisterSums(here.data());
+  Fill(nullptr);
+  ASSERT_EQ(slipway_submit_from("sums", 0, data()), SLIPWAY_OK) << slipway_error_message();
+  ASSERT_EQ(slipway_wait("sums"), SLIPWAY_OK) << slipway_error_message();
+  EXPECT_EQ(std::memcmp(here.data(), SumsOf(values_).data(), values_.size()), 0);
+  Fill(nullptr);
+  ASSERT_EQ(slipway_submit_at("sums", 0, data()), SLIPWAY_OK) << slipway_error_message();
+  ASSERT_EQ(slipway_wait("sums"), SLIPWAY_OK) << slipway_error_message();
+  EXPECT_TRUE(view_->Read(nullptr) == SumsOf(values_));
+  ASSERT_EQ(slipway_unregister("sums"), SLIPWAY_OK) << slipway_error_message();
+}
+
+TEST_F(ManagedMemory, IsReadAndWrittenByAParameterServerAfterTheDefaultStream) {
+  const auto of_root = RandomBytes(SLIPWAY_FLOAT32, kKindsCount, 11);
+  if (Rank() == 0) values_ = of_root;
+  Fill(nullptr);
+  const slipway_tensor tensor{"weight", SLIPWAY_FLOAT32, 1, &kKindsCount, data()};
+  ASSERT_EQ(slipway_server_create("weights", &tensor, 1, 0.1, 0), SLIPWAY_OK) << slipway_error_message();
+  for (const bool queued : {false, true}) {
+    if (queued) Fill(nullptr);
+    ASSERT_EQ(slipway_server_pull("weights"), SLIPWAY_OK) << slipway_error_message();
+    EXPECT_EQ(std::memcmp(data(), of_root.data(), of_root.size()), 0) << queued;
+    EXPECT_TRUE(view_->Read(nullptr) == of_root) << queued;
+  }
+  ASSERT_EQ(slipway_server_free("weights"), SLIPWAY_OK) << slipway_error_message();
+}
+
+/// Of a team in CPU memory.
+using MemoryOfAGpu = OnDevice;
+
+TEST_F(MemoryOfAGpu, IsNoDataToSubmitFromOrAt) {
+  std::vector<float> here(kKindsCount);
+  RegisterSums(here.data());
+  GpuBuffer there(kKindsCount * sizeof(float));
+  constexpr auto kText = "the data lies in the memory of a GPU: copy it to the CPU's memory first";
+  ExpectRefused(slipway_submit_from("sums", 0, there.data()), SLIPWAY_ERROR_DEVICE_MEMORY, kText);
+  ExpectRefused(slipway_submit_at("sums", 0, there.data()), SLIPWAY_ERROR_DEVICE_MEMORY, kText);
+  ASSERT_EQ(slipway_wait("sums"), SLIPWAY_OK) << slipway_error_message();  // none was submitted so far
+  ASSERT_EQ(slipway_unregister("sums"), SLIPWAY_OK) << slipway_error_message();
+}
+
 /// Of several ranks.
 class GpusOfANode : public OnDevice {
  protected:
@@ -252,6 +295,21 @@ TEST_F(Captures, ByAnotherThreadDoNotDisturbAnExchange) {
       EXPECT_TRUE(buffer.Read(stream.handle()) == SumsOf(values));
     }
   }
+}
+
+TEST_F(Captures, ByAnotherThreadDoNotDisturbATeamOrAnAllocation) {
+  GpuBuffer buffer(kKindsCount * sizeof(float));
+  fake_gpu_capture_elsewhere(1);
+  RegisterSums(buffer.data());
+  for (const char* way : {"staged", "auto"}) {
+    const auto settings = std::string(R"({"gpu_exchange": ")") + way + "\"}";
+    EXPECT_EQ(slipway_configure_team("sums", settings.c_str()), SLIPWAY_OK) << slipway_error_message();
+  }
+  EXPECT_EQ(slipway_unregister("sums"), SLIPWAY_OK) << slipway_error_message();
+  void* memory = nullptr;
+  EXPECT_EQ(slipway_alloc_on_device(1 << 20, 0, &memory), SLIPWAY_OK) << slipway_error_message();
+  EXPECT_EQ(slipway_free(memory), SLIPWAY_OK) << slipway_error_message();
+  fake_gpu_capture_elsewhere(0);
 }
 
 }  // namespace

@@ -1,5 +1,7 @@
 // Tensors in the memory of a GPU: ranks that are late, operations that begin before the last one has ended.
 
+#include <sys/resource.h>
+
 #include <chrono>
 #include <string>
 #include <thread>
@@ -9,6 +11,8 @@
 
 namespace slipway::test {
 namespace {
+
+using namespace fake_gpu;  // the entries that the program calls
 
 /// One tensor, exchanged as a sum.
 class LoneTensor {
@@ -117,6 +121,58 @@ TEST_F(OrderOnDevice, AnAllreduceIsRightOnAllRanksWhereOneIsLate) {
     sums.SumOnGpu();
     EXPECT_TRUE(sums.AreRight());
   }
+}
+
+/// A core that goes idle comes back slower than it went.
+class WaitForAGpu : public OnDevice {
+ protected:
+  static constexpr std::int64_t kCount = 1'000'000;
+
+  /// How often the program's thread slept while one step waited for a GPU that is slow.
+  long SleepsIn(const char* settings) {
+    GpuBuffer buffer(kCount * sizeof(float));
+    GpuStream stream;
+    const slipway_tensor tensor{"slow", SLIPWAY_FLOAT32, 1, &kCount, buffer.data()};
+    EXPECT_EQ(slipway_register("slow", &tensor, 1, 0), SLIPWAY_OK) << slipway_error_message();
+    EXPECT_EQ(slipway_configure_team("slow", settings), SLIPWAY_OK) << slipway_error_message();
+    const std::vector<char> values(kCount * sizeof(float));
+    buffer.Fill(values.data(), stream.handle());
+    EXPECT_EQ(cuStreamSynchronize(stream.handle()), kSuccess);
+    EXPECT_EQ(slipway_barrier(SLIPWAY_ALL), SLIPWAY_OK);
+    const auto before = Sleeps();
+    EXPECT_EQ(slipway_wait_on_stream("slow", stream.handle()), SLIPWAY_OK) << slipway_error_message();
+    const auto slept = Sleeps() - before;
+    EXPECT_EQ(cuStreamSynchronize(stream.handle()), kSuccess);
+    EXPECT_EQ(slipway_unregister("slow"), SLIPWAY_OK) << slipway_error_message();
+    return slept;
+  }
+  void TearDown() override {
+    OnDevice::TearDown();
+    Gpu::DelayKernels({});
+    fake_gpu_set_order(FAKE_GPU_LAZY, 0);
+  }
+
+ private:
+  static long Sleeps() {
+    rusage usage{};
+    EXPECT_EQ(::getrusage(RUSAGE_THREAD, &usage), 0);
+    return usage.ru_nvcsw;
+  }
+};
+
+constexpr long kFewSleeps = 50;  ///< a thread that sleeps between its looks does so more than a hundred times
+
+TEST_F(WaitForAGpu, StaysAwakeForACopy) {
+  if (Ranks() > 1) GTEST_SKIP() << "the team's thread waits, too, and may sleep";
+  fake_gpu_use_bandwidth(0.25);  // 16 ms
+  EXPECT_LT(SleepsIn(R"({"clip_norm": 1, "bucket_bytes": 1000000000})"), kFewSleeps);
+}
+
+TEST_F(WaitForAGpu, StaysAwakeForSums) {
+  if (Ranks() != 2 || std::thread::hardware_concurrency() < 2) GTEST_SKIP() << "in a crowd, threads sleep";
+  fake_gpu_use_bandwidth(0);
+  Gpu::DelayKernels(std::chrono::milliseconds(16));
+  EXPECT_LT(SleepsIn(R"({"gpu_exchange": "direct"})"), kFewSleeps);
 }
 
 /// They take the same memory of the CPU one after the other.

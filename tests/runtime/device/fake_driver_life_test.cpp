@@ -333,6 +333,7 @@ TEST_F(FakeDriver, ServesManyThreads) {
 }
 
 constexpr const char* kHandleVariable = "SLIPWAY_TEST_IPC_HANDLE";
+constexpr const char* kEventVariable = "SLIPWAY_TEST_IPC_EVENT";
 
 std::string Hex(const IpcHandle& handle) {
   constexpr char kDigits[] = "0123456789abcdef";
@@ -352,14 +353,18 @@ IpcHandle HandleOf(const std::string& hex) {
   return handle;
 }
 
-/// One test in two processes: the parent exports memory that holds 11; the child reads that and writes 12.
+/// One test in two processes.
 class FakeDriverProcesses : public FakeDriver {
  protected:
-  static int RunChild(const IpcHandle& handle) {
+  /// `event`: null: none.
+  static int RunChild(const IpcHandle& handle, const IpcHandle* event = nullptr) {
+    const auto filter =
+        std::string("--gtest_filter=") + (event != nullptr ? "*.WaitForEachOthersEvents" : "*.ShareMemoryByHandle");
     const auto child = ::fork();
     if (child == 0) {
       ::setenv(kHandleVariable, Hex(handle).c_str(), 1);
-      ::execl("/proc/self/exe", "child", "--gtest_filter=FakeDriverProcesses.ShareMemoryByHandle", nullptr);
+      if (event != nullptr) ::setenv(kEventVariable, Hex(*event).c_str(), 1);
+      ::execl("/proc/self/exe", "child", filter.c_str(), nullptr);
       ::_exit(127);
     }
     int status = 0;
@@ -382,8 +387,24 @@ class FakeDriverProcesses : public FakeDriver {
     EXPECT_EQ(cuIpcCloseMemHandle(pointer), kSuccess);
     EXPECT_EQ(cuIpcCloseMemHandle(pointer), kInvalidValue);
   }
+  /// Leaves the event open.
+  static void BeChildThatWaits(const IpcHandle& handle, const IpcHandle& of_event) {
+    DevicePointer pointer = 0;
+    EventHandle event = nullptr;
+    ASSERT_EQ(cuIpcOpenMemHandle_v2(&pointer, handle, 1), kSuccess);
+    ASSERT_EQ(cuIpcOpenEventHandle(&event, of_event), kSuccess);
+    EXPECT_EQ(cuEventRecord(event, nullptr), kNotSupported);
+    const auto stream = NewStream();
+    int* host = Pinned(1);
+    Follow(stream, event);
+    EXPECT_EQ(cuMemcpyDtoHAsync_v2(host, pointer, kInt, stream), kSuccess);
+    EXPECT_EQ(cuStreamSynchronize(stream), kSuccess);
+    EXPECT_EQ(*host, 21);
+    EXPECT_EQ(cuEventQuery(event), kSuccess);
+  }
 };
 
+/// The parent exports memory that holds 11; the child reads that and writes 12.
 TEST_F(FakeDriverProcesses, ShareMemoryByHandle) {
   if (const char* hex = std::getenv(kHandleVariable)) return BeChild(HandleOf(hex));
   const auto device = Holding({11});
@@ -393,6 +414,31 @@ TEST_F(FakeDriverProcesses, ShareMemoryByHandle) {
   EXPECT_EQ(cuIpcOpenMemHandle_v2(&own, handle, 1), kInvalidContext);
   EXPECT_EQ(RunChild(handle), 0);
   EXPECT_EQ(Read(device, 1), std::vector<int>{12});
+}
+
+/// The parent has queued a copy and a record, and calls the driver no more: the child's wait makes them run.
+TEST_F(FakeDriverProcesses, WaitForEachOthersEvents) {
+  if (const char* hex = std::getenv(kEventVariable)) {
+    return BeChildThatWaits(HandleOf(std::getenv(kHandleVariable)), HandleOf(hex));
+  }
+  const auto device = Holding({11});
+  const auto event = NewEvent(kEventDisableTiming | kEventInterprocess);
+  const auto stream = NewStream();
+  EXPECT_EQ(cuMemcpyHtoDAsync_v2(device, Pinned(1, 21), kInt, stream), kSuccess);
+  Record(event, stream);
+  IpcHandle memory{};
+  IpcHandle of_event{};
+  EXPECT_EQ(cuIpcGetMemHandle(&memory, device), kSuccess);
+  ASSERT_EQ(cuIpcGetEventHandle(&of_event, event), kSuccess);
+  EventHandle own = nullptr;
+  EXPECT_EQ(cuIpcOpenEventHandle(&own, of_event), kInvalidContext);
+  EXPECT_EQ(cuIpcGetEventHandle(&of_event, NewEvent()), kInvalidValue);
+  ASSERT_EQ(cuIpcGetEventHandle(&of_event, event), kSuccess);
+  EXPECT_EQ(fake_gpu_pending(), 2u);
+  EXPECT_EQ(RunChild(memory, &of_event), 0);
+  EXPECT_EQ(fake_gpu_pending(), 0u);
+  EXPECT_EQ(cuEventDestroy_v2(event), kSuccess);
+  EXPECT_EQ(fake_gpu_violation_count(FAKE_GPU_FREED_IN_USE), 1u) << "the child has it open";
 }
 
 }  // namespace

@@ -26,9 +26,12 @@ class GpuChange : public OnDevice {
         slipway_allreduce_on_stream(there.data(), kCount, SLIPWAY_FLOAT32, SLIPWAY_SUM, group_, stream.handle());
     EXPECT_EQ(result, expected) << slipway_error_message();
     message_ = slipway_error_message();
+    if (expected != SLIPWAY_OK) return false;
     EXPECT_EQ(slipway_allreduce(here.data(), kCount, SLIPWAY_FLOAT32, SLIPWAY_SUM, SLIPWAY_ALL), SLIPWAY_OK);
     return there.Read(stream.handle()) == here;
   }
+
+  int group() const { return group_; }
 
   std::string message_;
 
@@ -55,6 +58,22 @@ TEST_F(GpuChange, OfOneRankIsAnErrorOnAll) {
             std::string::npos)
       << message_;
   EXPECT_TRUE(SumOn(0)) << "the ranks can go on";
+}
+
+/// Also in the first allreduce, before the ranks know each other's GPUs.
+TEST_F(GpuChange, FromMemoryOfTheCpuOfOneRankIsAnErrorOnAll) {
+  if (Ranks() == 1) GTEST_SKIP() << "a lone rank exchanges nothing";
+  for (int turn = 0; turn < 2; ++turn) {
+    if (Rank() == 0) {
+      std::vector<float> here(kCount);
+      ExpectRefused(slipway_allreduce(here.data(), kCount, SLIPWAY_FLOAT32, SLIPWAY_SUM, group()),
+                    SLIPWAY_ERROR_MISMATCH, "in GPU memory on all ranks, or on none");
+    } else {
+      SumOn(0, SLIPWAY_ERROR_MISMATCH);
+      EXPECT_NE(message_.find("in GPU memory on all ranks, or on none"), std::string::npos) << message_;
+    }
+    EXPECT_TRUE(SumOn(0)) << "the ranks can go on";
+  }
 }
 
 }  // namespace

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <atomic>
 #include <cmath>
+#include <cstdlib>
 #include <random>
+#include <string_view>
 #include <thread>
 
 #include "runtime/reduction/reduction.h"
@@ -118,6 +120,11 @@ std::vector<char> GpuView::Read(void* stream) {
 GpuStream::GpuStream() { EXPECT_EQ(cuStreamCreate(&handle_, kStreamNonBlocking), kSuccess); }
 
 GpuStream::~GpuStream() { cuStreamDestroy_v2(handle_); }
+
+bool ByEvents() {
+  const char* waits = std::getenv("SLIPWAY_GPU_WAIT");
+  return waits != nullptr && std::string_view(waits) == "events";
+}
 
 std::vector<char> RandomBytes(slipway_dtype dtype, std::int64_t count, unsigned seed) {
   std::mt19937 random(seed);

@@ -79,6 +79,9 @@ class GpuStream {
   void* handle_ = nullptr;
 };
 
+/// Whether GPUs of several ranks wait for each other by events in this process.
+bool ByEvents();
+
 /// Numbers of a few binary digits: a sum of some is exact.
 std::vector<char> RandomBytes(slipway_dtype dtype, std::int64_t count, unsigned seed);
 

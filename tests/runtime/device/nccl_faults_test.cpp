@@ -53,6 +53,13 @@ TEST_F(NcclJob, AutoDoesWithoutASample) {
       << team.dump();
 }
 
+TEST_F(NcclJob, NoRankFreesASampleThatAnotherHasMapped) {
+  Begin({{"deterministic", false}});
+  if (rank_ == 1) fake_gpu_delay_closes(200);
+  ASSERT_EQ(Register(), SLIPWAY_OK) << slipway_error_message();
+  EXPECT_EQ(Gpu::Violations(), "");
+}
+
 /// While they are in it: they must not go on without the rank.
 TEST_F(NcclJob, AnErrorInASampleIsThatOfTheOthers) {
   together_ = false;
@@ -189,6 +196,28 @@ TEST_F(NcclJob, ARankThatDiesIsNamed) {
   EXPECT_NE(message.find("rank 1"), std::string::npos) << message;
   EXPECT_NE(message.find("is dead"), std::string::npos) << message;
   EXPECT_EQ(fake_nccl_calls("ncclCommAbort"), 1u);
+}
+
+/// The same on two nodes of two ranks, which NCCL connects within each: also the other node is told.
+TEST_F(NcclJob, ARankThatDiesIsNamedOnAllNodes) {
+  together_ = false;
+  fake_gpu_use_bandwidth(0);
+  fake_nccl_delay(4, 20);  // between all ranks it is slower
+  Begin({{"gpu_exchange", "nccl"}});
+  ASSERT_EQ(Register(), SLIPWAY_OK) << slipway_error_message();
+  if (rank_ == 1) {
+    fake_nccl_hang();
+    std::thread([] {
+      std::this_thread::sleep_for(std::chrono::milliseconds(300));
+      ::_exit(0);
+    }).detach();
+  }
+  const auto scattered = fake_nccl_calls("ncclReduceScatter");
+  EXPECT_EQ(slipway_gradients("net"), SLIPWAY_ERROR_STALLED);
+  const std::string message = slipway_error_message();
+  EXPECT_GT(fake_nccl_calls("ncclReduceScatter"), scattered) << "not within nodes";
+  EXPECT_NE(message.find("rank 1"), std::string::npos) << message;
+  EXPECT_EQ(slipway_gradients("net"), SLIPWAY_ERROR_STATE);
 }
 
 }  // namespace

@@ -12,6 +12,7 @@ class Bug:
     file: str
     old: str
     new: str
+    variables: tuple = ()  # of the environment, with their values
 
 
 STREAM = "runtime/device/stream.cpp"
@@ -24,6 +25,8 @@ MPI_RANKS = "runtime/exchange/mpi_ranks.cpp"
 MPI = "runtime/exchange/mpi_tensors.cpp"
 CALLS = "runtime/group/blocking_calls.cpp"
 DIRECT = "runtime/exchange/direct_tensors.cpp"
+STEP_EVENTS = "runtime/exchange/step_events.cpp"
+SHARED_EVENTS = "runtime/exchange/shared_events.cpp"
 NCCL_RANKS = "runtime/exchange/nccl_ranks.cpp"
 NCCL = "runtime/exchange/nccl_tensors.cpp"
 BOUNCE = "runtime/exchange/direct_bounce.cpp"
@@ -37,8 +40,11 @@ WITHOUT_LONG_MESSAGES = "-*.ALong*"
 TEAMS = "-*Allreduce*"
 TESTS = {STREAM: WITHOUT_LONG_MESSAGES, KERNEL: WITHOUT_LONG_MESSAGES, BENCH: WITHOUT_LONG_MESSAGES,
          CPU: WITHOUT_LONG_MESSAGES, IMAGES: TEAMS, ARRIVALS: TEAMS,
+         STEP_EVENTS: TEAMS, SHARED_EVENTS: TEAMS,
          JOINED: TEAMS, MPI_RANKS: TEAMS, MPI: TEAMS, CALLS: TEAMS, DIRECT: TEAMS, NCCL_RANKS: TEAMS, NCCL: TEAMS,
          TEAM_DEVICE: TEAMS, TEAM: TEAMS}
+
+BY_EVENTS = (("SLIPWAY_GPU_WAIT", "events"),)
 
 BUGS = [
     # Streams and what several operations share.
@@ -55,7 +61,7 @@ BUGS = [
         "      auto bench = std::move(*fits);\n      free_.erase(fits);\n      return bench;\n",
         "      return std::unique_ptr<Workbench>(fits->get());\n"),
     Bug("bench_is_too_small", BENCH, "bench->place == place && bench->bytes >= bytes", "bench->place == place"),
-    Bug("kernel_on_default_stream", KERNEL, "0, stream.handle(), parameters", "0, nullptr, parameters"),
+    Bug("kernel_on_default_stream", KERNEL, "stream.handle(), parameters", "nullptr, parameters"),
 
     # A team's tensors through the CPU.
     Bug("fetch_ignores_program_stream", IMAGES, "  made_.HoldBack(to_cpu_.handle());\n", ""),
@@ -82,21 +88,54 @@ BUGS = [
 
     # A team's tensors that the GPUs combine.
     Bug("direct_sums_before_others_have_values", DIRECT,
-        "  group.channel()->Meet(call);  // the values of all ranks are there\n", ""),
+        "  group.channel()->Meet(call);  // all have their values, or have recorded their events\n",
+        ""),
     Bug("direct_returns_before_others_have_summed", DIRECT,
-        "  group.channel()->Meet(call);  // the sums of all ranks are there\n", ""),
-    Bug("direct_ignores_its_kernel", DIRECT, "    AwaitPoint(done());\n", ""),
-    Bug("direct_records_before_its_kernel", DIRECT,
-        "    kernel_.Launch(table, call.reduction.dtype, op_ == SLIPWAY_MEAN ? ranks_ : 1, sums());\n"
-        "    done().Record(sums().handle());\n",
-        "    done().Record(sums().handle());\n"
-        "    kernel_.Launch(table, call.reduction.dtype, op_ == SLIPWAY_MEAN ? ranks_ : 1, sums());\n"),
-    Bug("direct_records_default_stream", DIRECT, "done().Record(sums().handle());", "done().Record(nullptr);"),
+        "  group.channel()->Meet(last);  // all have their sums, or have recorded their events\n", ""),
+    Bug("direct_ignores_its_kernel", DIRECT, "      AwaitPoint(done(), group.communicator().waiter());\n", ""),
+    Bug("direct_ends_a_step_before_its_last_kernel", DIRECT,
+        "  kernel_.Launch(table, call.reduction.dtype, op_ == SLIPWAY_MEAN ? ranks_ : 1, sums());\n"
+        "  if (bucket + 1 == buckets_.size()) EndStep(call, group);\n",
+        "  if (bucket + 1 == buckets_.size()) EndStep(call, group);\n"
+        "  kernel_.Launch(table, call.reduction.dtype, op_ == SLIPWAY_MEAN ? ranks_ : 1, sums());\n"),
+    Bug("direct_ends_a_step_at_its_first_bucket", DIRECT,
+        "if (bucket + 1 == buckets_.size()) EndStep(call, group);", "if (bucket == 0) EndStep(call, group);"),
+    Bug("direct_records_default_stream", DIRECT,
+        "      done().Record(sums().handle());\n", "      done().Record(nullptr);\n"),
     Bug("arrivals_ignore_program_stream", ARRIVALS, "free_.back().Record(stream);", "free_.back().Record(nullptr);"),
     Bug("value_taken_before_it_arrived", ARRIVALS, "    if (!next.made.Reached()) return std::nullopt;\n", ""),
     Bug("arrivals_use_an_event_twice", ARRIVALS,
         "  free_.pop_back();\n",
         "  free_.pop_back();\n  if (coming_.size() > 1) free_.push_back(std::move(coming_.front().made));\n"),
+
+    # The same, where GPUs wait for each other by events.
+    Bug("events_sums_do_not_wait_for_values", STEP_EVENTS, "  events_->HoldBack(bucket, sums);\n", "", BY_EVENTS),
+    Bug("events_program_does_not_wait_for_sums", STEP_EVENTS, "  events_->HoldBack(sums(), stream);\n", "", BY_EVENTS),
+    Bug("events_release_is_forgotten", DIRECT, "  events_->Release(stream);\n", "", BY_EVENTS),
+    Bug("events_wait_for_own_gpu_only", SHARED_EVENTS,
+        "Of(rank, event).HoldBack(stream);", "own_[event].HoldBack(stream);", BY_EVENTS),
+    Bug("events_sums_recorded_before_the_last_kernel", DIRECT,
+        "  kernel_.Launch(table, call.reduction.dtype, op_ == SLIPWAY_MEAN ? ranks_ : 1, sums());\n"
+        "  if (bucket + 1 == buckets_.size()) EndStep(call, group);\n",
+        "  if (bucket + 1 == buckets_.size()) EndStep(call, group);\n"
+        "  kernel_.Launch(table, call.reduction.dtype, op_ == SLIPWAY_MEAN ? ranks_ : 1, sums());\n", BY_EVENTS),
+    Bug("events_values_recorded_on_default_stream", STEP_EVENTS,
+        "return event.Record(stream);", "return event.Record(nullptr);", BY_EVENTS),
+    Bug("events_forget_the_first_of_several_streams", STEP_EVENTS,
+        "  event.HoldBack(join_.handle());\n", "", BY_EVENTS),
+    Bug("events_forget_the_last_of_several_streams", STEP_EVENTS,
+        "  point_.HoldBack(join_.handle());\n", "", BY_EVENTS),
+    Bug("events_first_meeting_is_left_out", DIRECT,
+        "  group.channel()->Meet(call);  // all have their values, or have recorded their events\n",
+        "", BY_EVENTS),
+    Bug("events_last_meeting_is_left_out", DIRECT,
+        "  group.channel()->Meet(last);  // all have their sums, or have recorded their events\n", "",
+        BY_EVENTS),
+    Bug("events_are_destroyed_while_others_have_them", SHARED_EVENTS,
+        "  for (auto& event : own_) KeptEvents::The().Keep(place_, std::move(event));\n", "  own_.clear();\n",
+        BY_EVENTS),
+    Bug("events_wait_without_stream_ends_early", DIRECT,
+        "  events_->Await(group_.communicator());\n", "", BY_EVENTS),
 
     # A team's tensors that MPI combines.
     Bug("mpi_packs_without_waiting", MPI, "    to += bytes;\n  }\n  AwaitCopies();\n", "    to += bytes;\n  }\n"),
@@ -125,17 +164,22 @@ BUGS = [
     # Allreduce by the GPUs.
     Bug("bounce_ignores_program_stream", BOUNCE, "  made_.HoldBack(stream_.handle());\n", ""),
     Bug("bounce_meets_before_its_copy", BOUNCE,
-        "  point_.Record(stream_.handle());\n  AwaitPoint(point_);\n}\n\n/// The values of all", "}\n\n/// The values of all"),
+        "  point_.Record(stream_.handle());\n  AwaitPoint(point_, group.communicator().waiter());\n}\n\n"
+        "/// The values of all",
+        "}\n\n/// The values of all"),
     Bug("bounce_meets_before_the_program_is_done", BOUNCE,
-        "  AwaitPoint(point_);\n  channel.Meet(call, where);\n", "  channel.Meet(call, where);\n"),
+        "  AwaitPoint(point_, group.communicator().waiter());\n  channel.Meet(call, where);\n",
+        "  channel.Meet(call, where);\n"),
     Bug("bounce_takes_its_block_for_the_others_place", BOUNCE,
         "    if (found != nullptr) spread.at[static_cast<std::size_t>(rank)] = found;\n", ""),
     Bug("bounce_records_before_its_kernel", BOUNCE,
         "                 stream_);\n  point_.Record(stream_.handle());\n", "                 stream_);\n"),
     Bug("bounce_ignores_its_kernel", BOUNCE,
-        "  AwaitPoint(point_);\n  group.channel()->Meet(call);\n  const auto", "  group.channel()->Meet(call);\n  const auto"),
+        "  AwaitPoint(point_, group.communicator().waiter());\n  group.channel()->Meet(call);\n  const auto",
+        "  group.channel()->Meet(call);\n  const auto"),
     Bug("bounce_copies_back_before_others_have_summed", BOUNCE,
-        "  AwaitPoint(point_);\n  group.channel()->Meet(call);\n  const auto", "  AwaitPoint(point_);\n  const auto"),
+        "  AwaitPoint(point_, group.communicator().waiter());\n  group.channel()->Meet(call);\n  const auto",
+        "  AwaitPoint(point_, group.communicator().waiter());\n  const auto"),
     Bug("bounce_forgets_program_stream", BOUNCE, "  point_.HoldBack(stream);\n", ""),
     Bug("bounce_reuses_point_of_its_kernel", BOUNCE,
         "  point_.Record(stream_.handle());\n  point_.HoldBack(stream);\n", "  point_.HoldBack(stream);\n"),
@@ -150,7 +194,7 @@ BUGS = [
         "bench_.stored[Slot(part)].HoldBack", "bench_.stored[Slot(part + 1)].HoldBack"),
     Bug("parts_share_a_slot", PARTS, "% Workbench::kSlots; }", "% (Workbench::kSlots - 1); }"),
     Bug("part_combined_before_it_arrived", PARTS,
-        "    AwaitPoint(bench_.arrived[Slot(part)]);\n", ""),
+        "    AwaitPoint(bench_.arrived[Slot(part)], group_.communicator().waiter());\n", ""),
     Bug("part_stored_event_of_other_stream", PARTS,
         "bench_.stored[Slot(part)].Record(bench_.to_device.handle());",
         "bench_.stored[Slot(part)].Record(bench_.to_cpu.handle());"),

@@ -32,7 +32,7 @@ PROGRAM = "runtime_device_tests"
 MOST_MISSED = 2
 LIMIT_S = 240
 BATCH = 8  # bugs that are compiled together; ranks that wait for each other need the cores for themselves
-VIOLATION = re.compile("(out of bounds|host race|race|freed in use|no context|wrong context|stale handle): (cu|fake_)")
+VIOLATION = re.compile("(out of bounds|host race|race|freed in use|freed while mapped|no context|wrong context|stale handle): (cu|fake_)")
 
 
 @dataclasses.dataclass
@@ -100,12 +100,13 @@ class Build:
         subprocess.run(command, cwd=self.folder, check=True)
         return folder / self.soname
 
-    def test(self, library, tests="*"):
-        """Runs the tests with the library; ends at the first failure."""
+    def test(self, library, tests="*", variables=()):
+        """Runs the tests with the library and these variables; ends at the first failure."""
         at = len(self.run) - 1
         command = [*self.run[:at], "env", f"LD_PRELOAD={library}", self.run[at], f"--gtest_filter={tests}"]
         environment = dict(os.environ, GTEST_BREAK_ON_FAILURE="1", GTEST_COLOR="no",
-                           OMPI_MCA_btl_vader_backing_directory=str(library.parent))
+                           OMPI_MCA_btl_vader_backing_directory=str(library.parent),
+                           **dict(variables))
         start = time.monotonic()
         log = library.parent / "output.txt"
         with log.open("wb") as out:
@@ -136,12 +137,14 @@ def cause_of(code, output):
     return "difference" if "Failure" in output or re.search(r"^rank \d+: .*_test\.cpp:\d+", output, re.M) else "crash"
 
 
-def control(build, files):
-    """The tests with all files as they are."""
+def control(build, files, variables):
+    """The tests with all files as they are, with each of the variables."""
     folder = build.work / "control"
     folder.mkdir()
     objects = [build.compile(file, (ROOT / file).read_text(), folder) for file in files]
-    return build.test(build.library(objects, folder))
+    library = build.library(objects, folder)
+    results = [build.test(library, variables=each) for each in variables]
+    return next((result for result in results if result.cause), results[0])
 
 
 def plant(build, bug):
@@ -159,7 +162,7 @@ def try_all(build, bugs):
         with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
             libraries = list(pool.map(lambda bug: plant(build, bug), batch))
         for bug, library in zip(batch, libraries):
-            result = build.test(library, ordering_bugs.TESTS.get(bug.file, "*"))
+            result = build.test(library, ordering_bugs.TESTS.get(bug.file, "*"), bug.variables)
             library.unlink()
             if not result.cause:
                 missed.append(bug.name)
@@ -184,7 +187,7 @@ def main():
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     with tempfile.TemporaryDirectory(prefix="planted-bugs-", ignore_cleanup_errors=True) as work:
         build = Build(asked.build.resolve(), pathlib.Path(work))
-        unchanged = control(build, sorted({bug.file for bug in bugs}))
+        unchanged = control(build, sorted({bug.file for bug in bugs}), {bug.variables for bug in bugs})
         if unchanged.cause:
             print((build.work / "control" / "output.txt").read_text())
             sys.exit(f"the tests fail without a bug: {unchanged.cause} in {unchanged.test}")

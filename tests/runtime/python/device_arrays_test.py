@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from slipway import _arrays
-from slipway.errors import DeviceMemoryError
+from slipway.errors import DeviceMemoryError, NotSupportedError
 
 DRIVER = ctypes.CDLL(os.environ["SLIPWAY_FAKE_DRIVER"], mode=ctypes.RTLD_GLOBAL)
 COUNT = 1000
@@ -51,11 +51,13 @@ class DeviceArray:
 
 
 def read(array):
+    """As its library does: on the stream that it names, else on one that waits for no other."""
     interface = array.__cuda_array_interface__
     values = np.empty(interface["shape"], interface["typestr"])
-    call("cuCtxSynchronize")
-    call("cuMemcpyDtoH_v2", values.ctypes.data_as(ctypes.c_void_p), ctypes.c_uint64(interface["data"][0]),
-         ctypes.c_size_t(values.nbytes))
+    stream = ctypes.c_void_p(interface.get("stream") or new_stream())
+    call("cuMemcpyDtoHAsync_v2", values.ctypes.data_as(ctypes.c_void_p), ctypes.c_uint64(interface["data"][0]),
+         ctypes.c_size_t(values.nbytes), stream)
+    call("cuStreamSynchronize", stream)
     return values
 
 
@@ -116,6 +118,41 @@ def test_an_array_of_dlpack_is_summed_in_place(job):
     assert np.all(array.get() == sum(range(job.size())))
     with pytest.raises(DeviceMemoryError, match="DLPack's type 7"):
         job.allreduce(DlpackArray(array, device_type=7))
+
+
+@pytest.mark.parametrize("device_type", [2, 10, 13])
+def test_dlpack_has_several_kinds_of_gpu_memory(job, device_type):
+    array = DeviceArray(np.full(COUNT, job.rank(), np.float32))
+    job.allreduce(DlpackArray(array, device_type), "sum")
+    assert np.all(array.get() == sum(range(job.size())))
+
+
+@pytest.mark.parametrize("device_type", [1, 3, 11])
+def test_dlpack_has_several_kinds_of_cpu_memory(job, device_type):
+    values = np.full(COUNT, job.rank(), np.float32)
+    pinned = types.SimpleNamespace(shape=values.shape, __cuda_array_interface__={
+        "data": (values.__array_interface__["data"][0], False)})
+    job.allreduce(DlpackArray(pinned, device_type), "sum")
+    assert np.all(values == sum(range(job.size())))
+
+
+@pytest.mark.parametrize("count", [COUNT, 100_000])  # by the CPU, and by the GPUs themselves
+def test_what_names_no_stream_has_the_result_when_the_call_returns(job, count):
+    array = DeviceArray(np.zeros(count, np.float32))
+    team = job.Team("no stream", [array])
+    for step in range(5):
+        array.set(np.full(count, job.rank() + step, np.float32))
+        job.allreduce(array, "mean")
+        assert np.all(array.get() == mean_of_ranks(job) + step)
+        array.set(np.full(count, job.rank() + step, np.float32))
+        team.gradients()
+        assert np.all(array.get() == mean_of_ranks(job) + step)
+    team.unregister()
+
+
+def test_gradients_of_a_library_whose_arrays_cannot_be_copied_are_refused(job):
+    with pytest.raises(NotSupportedError, match="make a slipway.Team of the arrays"):
+        job.gradients([DeviceArray(np.ones(3, np.float32))])
 
 
 def test_gathered_rows_are_new_memory_of_the_gpu(job):

@@ -2,12 +2,15 @@
 
 import contextlib
 import threading
+from types import SimpleNamespace
 
 import pytest
 import torch
 
 import slipway.compat.horovod.torch as hvd
-from slipway.errors import ArgumentError, MismatchError, NotSupportedError, StateError
+from slipway.compat.horovod import _operations
+from slipway.compat.horovod._streams import AskersStreams
+from slipway.errors import ArgumentError, DeviceMemoryError, MismatchError, NotSupportedError, StateError
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -279,6 +282,11 @@ def test_ranks_with_less_data_join():
     assert hvd.allreduce(torch.ones(1), op=hvd.Sum).item() == hvd.size()
 
 
+def test_zeros_of_a_joined_rank_are_where_the_tensors_of_the_others_are():
+    with pytest.raises(DeviceMemoryError, match="the tensor is on meta"):
+        _operations.joined_actions["allreduce"]([("torch.float32", (3,), "meta")], hvd.Sum)
+
+
 def test_what_cannot_be_done_while_a_rank_has_joined_is_an_error_on_all():
     several()
     with pytest.raises(MismatchError, match="broadcast.*cannot be done when a rank has called join"):
@@ -427,3 +435,21 @@ def test_operations_work_on_the_stream_of_the_thread_that_asks(monkeypatch):
     monkeypatch.setattr(torch.cuda, "current_stream", lambda device=None: later)
     assert hvd.synchronize(handle).tolist() == ranks().tolist()
     assert told == [("works on", asked_on, "slipway-operations"), ("waits for", asked_on)]
+
+
+def test_the_stream_is_that_of_the_gpu_which_a_tensor_is_on(monkeypatch):
+    """Not that of the current one. There is no GPU here: what torch would be asked."""
+    used = []
+
+    @contextlib.contextmanager
+    def working_on(stream):
+        used.append(stream)
+        yield
+
+    monkeypatch.setattr(torch.cuda, "is_initialized", lambda: True)
+    monkeypatch.setattr(torch.cuda, "current_stream", lambda device=None: f"stream of {device}")
+    monkeypatch.setattr(torch.cuda, "stream", working_on)
+    tensors = [SimpleNamespace(is_cuda=True, device=device) for device in ("cuda:1", "cuda:2", "cuda:1")]
+    AskersStreams([torch.zeros(1), *tensors]).carry_out(lambda: used.append("work"))
+    AskersStreams([torch.zeros(1)]).carry_out(lambda: used.append("work"))
+    assert used == ["stream of cuda:1", "stream of cuda:2", "work", "stream of None", "work"]

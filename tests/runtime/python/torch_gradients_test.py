@@ -202,3 +202,68 @@ def test_a_tensor_of_a_team_that_has_moved_is_an_error(job, move, shared):
     del team, tensors
     gc.collect()
     assert block() is None
+
+
+def scale_in_place(model):
+    for parameter in model.parameters():
+        parameter.grad.mul_(0.5)
+
+
+def clip(model):
+    torch.nn.utils.clip_grad_norm_(model.parameters(), 1e-6)
+
+
+def replace_by_product(model):
+    for parameter in model.parameters():
+        parameter.grad = parameter.grad * 0.5
+
+
+def clear_by_model(model):
+    model.zero_grad(set_to_none=True)
+
+
+def change_one(model):
+    model[1].weight.grad[0, 0] = 1.0
+
+
+CHANGES = [scale_in_place, clip, replace_by_product, clear_by_model, change_one]
+
+
+@pytest.mark.parametrize("batches", [True, False])
+@pytest.mark.parametrize("clear", [True, False])
+@pytest.mark.parametrize("change", CHANGES)
+def test_gradients_that_change_between_backward_and_step_are_an_error(job, monkeypatch, change, clear, batches):
+    monkeypatch.setattr(distributed, "_travels_in_batches", lambda device: batches)
+    model = model_of()
+    optimizer = wrapped(model)
+    for step in range(3):
+        optimizer.zero_grad(clear)
+        loss_of(model, step, job.rank()).backward()
+        change(model)
+        with pytest.raises(job.StateError, match=r"gradient of '\d.(weight|bias)' was changed .* call synchronize\(\) first"):
+            optimizer.step()
+        optimizer.zero_grad(clear)
+        loss_of(model, step, job.rank()).backward()
+        optimizer.synchronize()
+        change(model)
+        optimizer.step()
+    optimizer.close()
+
+
+@pytest.mark.parametrize("settings", [{"backward_passes_per_step": 2}, {"accumulate": 2}, {"compression": "bf16"},
+                                      {"mode": "delayed", "lag": 1, "sync_first": 0}, {"sparse_as_dense": True}])
+@pytest.mark.parametrize("batches", [True, False])
+@pytest.mark.parametrize("clear", [True, False])
+def test_what_the_exchange_itself_writes_is_no_change(job, monkeypatch, settings, batches, clear):
+    monkeypatch.setattr(distributed, "_travels_in_batches", lambda device: batches)
+    table, layer = torch.nn.Embedding(4, WIDTH, sparse="sparse_as_dense" in settings), torch.nn.Linear(WIDTH, WIDTH)
+    model = torch.nn.Sequential(table, layer)
+    optimizer = distributed.DistributedOptimizer(torch.optim.SGD(model.parameters(), lr=0.1), **settings)
+    for step in range(4):
+        optimizer.zero_grad(clear)
+        with optimizer.no_sync():
+            model(torch.tensor([1, step])).sum().backward()
+        for _ in range(settings.get("backward_passes_per_step", 1)):
+            model(torch.tensor([1, step])).sum().backward()
+        optimizer.step()
+    optimizer.close()

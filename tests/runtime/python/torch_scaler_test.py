@@ -7,6 +7,7 @@ import torch
 
 import slipway.torch as distributed
 from slipway.torch import GradScaler
+from slipway.torch_training.scaler import _unscale
 
 ddp = torch.nn.parallel.DistributedDataParallel
 
@@ -122,6 +123,18 @@ def test_a_scale_that_is_too_large_is_found_by_halving_it(job, way):
     training.close()
 
 
+@pytest.mark.parametrize("bad", [None, torch.float32, torch.float64, torch.bfloat16])
+@pytest.mark.parametrize("scale", [4.0, 0.25])
+def test_gradients_of_each_dtype_are_divided_and_tested(bad, scale):
+    dtypes = (torch.float32, torch.float64, torch.bfloat16)
+    gradients = [torch.full((count,), 2.0, dtype=dtype) for dtype in dtypes for count in (0, 1, 5)]
+    for gradient in gradients:
+        if gradient.dtype == bad and len(gradient) == 5:
+            gradient[3] = math.inf
+    assert _unscale(gradients, scale).tolist() == [0.0 if bad is None else 1.0]
+    assert all(each[:1].tolist() == len(each[:1]) * [2.0 / scale] for each in gradients)
+
+
 def test_the_values_of_sparse_gradients_are_unscaled(job):
     table, scaler = torch.nn.Embedding(4, 2, sparse=True), GradScaler(init_scale=4.0)
     scaler.scale(table(torch.tensor([1, 1])).sum()).backward()
@@ -223,12 +236,3 @@ def test_its_state_is_that_of_torch(job):
     assert [each.tolist() for each in losses] == [[8.0], [8.0, 8.0]]
     assert GradScaler().scale(torch.ones((), dtype=torch.float16)) == 2.0**16
     training.close()
-
-
-def test_a_fused_optimizer_gets_its_gradients_unscaled_by_the_scaler_of_torch(job):
-    """torch asks for this attribute, and would then leave unscaling to an optimizer that does not hear of the scale."""
-    optimizer = sgd(model_of())
-    optimizer._step_supports_amp_scaling = True
-    wrapped = distributed.DistributedOptimizer(optimizer)
-    assert not wrapped._step_supports_amp_scaling
-    wrapped.close()

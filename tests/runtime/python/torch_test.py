@@ -84,7 +84,7 @@ def test_gradients_lie_in_the_shared_block_one_after_the_other(job):
         loss_of(model, mine(job, batch_of(0))).backward()
         optimizer.step()
         at = optimizer._flat.data_ptr()
-        for parameter in reversed(list(model.parameters())):
+        for parameter in model.parameters():
             assert parameter.grad.data_ptr() == at
             at += -(-parameter.numel() * 4 // 64) * 64
     optimizer.close()
@@ -162,6 +162,7 @@ def test_gradients_of_a_gpu_are_handed_over_together(job, in_batches, clear):
     for step in range(STEPS):
         optimizer.zero_grad(clear)
         loss_of(model, mine(job, batch_of(step))).backward()
+        assert in_batches == (step + 1) * [4]  # when backward has made the last one
         optimizer.step()
     assert in_batches == STEPS * [4]
     assert torch.allclose(weights(model), train_alone(), atol=1e-5)

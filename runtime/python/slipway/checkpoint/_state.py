@@ -152,7 +152,7 @@ def _restore_random(state):
 def fill(shared, stream):
     """The skeleton of a checkpoint with its tensors."""
     places = sorted(_skeletons.placeholders(shared), key=lambda place: place.index)
-    return _skeletons.put_in(shared, [stream.tensor(place.shape, place.dtype) for place in places])
+    return _skeletons.put_in(shared, [place.laid_out(stream.tensor(place.shape, place.dtype)) for place in places])
 
 
 def _require(name, shared, folder):

@@ -1,4 +1,4 @@
-"""torch.distributed backend "slipway": scripts of DistributedDataParallel run on libslipway with one word changed.
+"""torch.distributed backend "slipway": scripts of DistributedDataParallel run on libslipway with two lines changed.
 
     import slipway.torch                                    # registers the backend
     torch.distributed.init_process_group("slipway")

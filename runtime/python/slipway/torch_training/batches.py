@@ -46,6 +46,7 @@ class Batch:
         if self._indices and stream != self._stream:
             self.hand_over()
         self._stream = stream
+        slot.note(slot.parameter.grad)
         self._indices.append(index)
         self._slots.append(slot)
         self._bytes += slot.view.numel() * slot.view.element_size()
@@ -59,7 +60,7 @@ class Batch:
         stream, indices, slots = self._stream, self._indices, self._slots
         self._forget()
         try:
-            self._move([slot for slot in slots if not slot.holds(slot.parameter.grad)], stream)
+            self._move([slot for slot in slots if not slot.holds(slot.given)], stream)
         except RuntimeError:
             for slot in slots:
                 slot.require_like()
@@ -70,6 +71,6 @@ class Batch:
     def _move(slots, stream):
         with torch.no_grad(), _on(stream):
             if slots:
-                _copy([slot.view for slot in slots], [slot.parameter.grad for slot in slots])
+                _copy([slot.view for slot in slots], [slot.given for slot in slots])
         for slot in slots:
             slot.give()

@@ -63,7 +63,7 @@ class GradientMemory:
     def begin(self):
         """Backward has begun, in this thread."""
         _sweep()
-        for slot in reversed(self._slots):
+        for slot in self._slots:  # torch takes first what is lent last
             if not slot.submitted and slot.is_unused():
                 _lend(slot.view)
         self._set(True)

@@ -1,6 +1,7 @@
 """Loss scaling for training in float16: the calls of torch.cuda.amp.GradScaler, on all devices, and of one mind."""
 
 import enum
+import functools
 import itertools
 
 import torch
@@ -28,17 +29,91 @@ def _gradients_of(optimizer):
         yield parameter.grad._values() if parameter.grad.is_sparse else parameter.grad
 
 
+@functools.cache
+def _has_kernel(device_type, dtype):
+    """Whether torch divides and tests many gradients by one kernel there: on CPUs since 2.3."""
+    if dtype not in (torch.float32, torch.float64):
+        return False
+    try:
+        found = torch.zeros(1, device=device_type)
+        torch._amp_foreach_non_finite_check_and_unscale_([found.to(dtype)], found, found)
+    except (AttributeError, RuntimeError):
+        return False
+    return True
+
+
+def _unscale_each(gradients, factor):
+    """Returns 1 when some value is not finite, else 0, as a tensor."""
+    largest = []
+    for gradient in gradients:
+        gradient.mul_(factor)
+        largest.append(torch.linalg.vector_norm(gradient, float("inf")).float())
+    return 1 - torch.stack(largest).isfinite().all().float().view(1)
+
+
+def _unscale_together(gradients, factor):
+    """The same, of one device and dtype."""
+    device = gradients[0].device
+    found = torch.zeros(1, device=device)
+    torch._amp_foreach_non_finite_check_and_unscale_(gradients, found, torch.full((1,), factor, device=device))
+    return found
+
+
 @torch.no_grad()
 def _unscale(gradients, scale):
     """Divides, in place; returns 1 when some value is not finite, else 0, as a tensor."""
-    largest = []
+    kinds = {}
     for gradient in gradients:
         if gradient.numel():
-            gradient.mul_(1.0 / scale)
-            largest.append(torch.linalg.vector_norm(gradient, float("inf")).float())
-    if not largest:
+            kinds.setdefault((gradient.device, gradient.dtype), []).append(gradient)
+    found = []
+    for (device, dtype), some in kinds.items():
+        # The kernel tests what it divides: with a scale below 1 only the quotient may be infinite.
+        together = scale >= 1 and _has_kernel(device.type, dtype)
+        found.append((_unscale_together if together else _unscale_each)(some, 1.0 / scale))
+    if not found:
         return torch.zeros(1)
-    return 1 - torch.stack([each.to(largest[0].device) for each in largest]).isfinite().all().float().view(1)
+    return torch.stack([each.to(found[0].device) for each in found]).max().view(1)
+
+
+def _synchronize(optimizer):
+    """Exchanges the gradients of a DistributedOptimizer, unless that was done. Collective."""
+    settings = optimizer.exchange_settings()
+    if settings.get("mode") == "delayed":
+        raise NotSupportedError("GradScaler: gradients of mode 'delayed' were made with an earlier scale; use mode 'sync', or "
+                                "bfloat16 without a scaler")
+    if settings.get("clip_norm"):
+        raise NotSupportedError("GradScaler: clip_norm clips scaled gradients; clip by torch.nn.utils.clip_grad_norm_ between "
+                                "unscale_() and step()")
+    try:
+        if not optimizer.exchanged:
+            optimizer.synchronize()
+    except NotFiniteError:  # on all ranks
+        return _Verdict.OVERFLOW
+    return _Verdict.FINITE if optimizer.delivered else _Verdict.UNDELIVERED
+
+
+def unscale_for_torch(optimizer, scaler):
+    """For torch's own GradScaler, which hands itself to step() of a DistributedOptimizer: exchanges, then unscales.
+
+    Returns whether the step is to be taken, the same on all ranks. Collective.
+    Errors: StateError: unscale_() was called before the exchange. NotSupportedError: mode "delayed", clip_norm, accumulate.
+    """
+    state = scaler._per_optimizer_states[id(optimizer)]
+    unscaled = state["stage"].name == "UNSCALED"  # torch's OptState has READY, UNSCALED and STEPPED
+    too_early = unscaled and not optimizer.exchanged
+    verdict = _synchronize(optimizer)
+    if too_early:
+        raise StateError("GradScaler.unscale_ of torch was called while gradients were exchanged: call "
+                         "optimizer.synchronize() first, or use slipway.torch.GradScaler")
+    if verdict is _Verdict.UNDELIVERED:
+        raise NotSupportedError("torch's GradScaler would change the scale while gradients accumulate; use "
+                                "slipway.torch.GradScaler")
+    if verdict is _Verdict.OVERFLOW:
+        state["found_inf_per_device"] = {"exchange": torch.ones(())}
+    elif not unscaled:
+        scaler.unscale_(optimizer)
+    return not any(found.item() for found in state["found_inf_per_device"].values())
 
 
 class GradScaler:
@@ -83,28 +158,13 @@ class GradScaler:
         if id(optimizer) in self._verdicts:
             raise StateError("GradScaler.unscale_ or step was called before for this optimizer; call update() after step()")
         synchronized = hasattr(optimizer, "exchange_settings")
-        verdict = self._synchronize(optimizer) if synchronized else _Verdict.FINITE
+        verdict = _synchronize(optimizer) if synchronized else _Verdict.FINITE
         if verdict is _Verdict.FINITE:
             found = _unscale(_gradients_of(optimizer), self._scale)
             if not synchronized:
                 Ranks(self._group).allreduce(found, "max")
             verdict = _Verdict.OVERFLOW if found.item() else _Verdict.FINITE
         self._verdicts[id(optimizer)] = verdict
-
-    def _synchronize(self, optimizer):
-        settings = optimizer.exchange_settings()
-        if settings.get("mode") == "delayed":
-            raise NotSupportedError("GradScaler: gradients of mode 'delayed' were made with an earlier scale; use mode 'sync', "
-                                    "or bfloat16 without a scaler")
-        if settings.get("clip_norm"):
-            raise NotSupportedError("GradScaler: clip_norm clips scaled gradients; clip by torch.nn.utils.clip_grad_norm_ "
-                                    "between unscale_() and step()")
-        try:
-            if not optimizer.exchanged:
-                optimizer.synchronize()
-        except NotFiniteError:  # on all ranks
-            return _Verdict.OVERFLOW
-        return _Verdict.FINITE if optimizer.delivered else _Verdict.UNDELIVERED
 
     def step(self, optimizer, *arguments):
         """unscale_(), unless it was called, and the step of the optimizer, unless a gradient is not finite. Collective."""

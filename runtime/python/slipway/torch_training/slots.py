@@ -12,10 +12,14 @@ import torch
 
 from slipway.errors import DeviceMemoryError, NotSupportedError, StateError
 from slipway.memory import Block
-from slipway.torch_backend.exchange import is_dense
 from slipway.torch_training import gradient_memory
+from slipway.torch_training.layouts import has_strides, order_in_memory, strides_of_gradient
 
 _ALIGNMENT = 64  # what torch asks of memory for a tensor
+
+_MOVED = "was moved to other memory between backward and step(): call share_memory() before backward"
+_CHANGED = ("was changed between backward and step(), while it was exchanged: call synchronize() first, also before "
+            "unscale_() of torch's GradScaler")
 
 
 def _references_without_tensors():
@@ -40,7 +44,10 @@ class Slot:
         self.view = view
         self._address = view.data_ptr()
         self._array = array  # None on a GPU, and for a parameter without elements
-        self._given = None  # the gradient of this step, once it was submitted
+        self._order = order_in_memory(view)
+        self.given = None  # the gradient of this step, once backward has made it, ...
+        self._version = 0  # ... how many changes of it torch had counted then, ...
+        self._changed = False  # ... and whether the program had changed it when a copy took its place
         self._elsewhere = None  # if not the view is exchanged in this step: a tensor that nobody else has, its address
         self.passes = 0  # backward passes since the last exchange
         self.submitted = False
@@ -55,18 +62,42 @@ class Slot:
     def holds(self, gradient):
         """Whether a gradient lies where the exchange expects that of this slot, and torch did not make it there."""
         return (is_plain(gradient) and gradient.data_ptr() == self._address and gradient.dtype == self.view.dtype
-                and is_dense(gradient) and not gradient_memory.is_lent(self._address))
+                and self._is_laid_out(gradient) and not gradient_memory.is_lent(self._address))
+
+    def in_memory(self, tensor=None):
+        """The view, or a tensor with its strides, in the order of memory: row-major, as the exchange has it."""
+        tensor = self.view if tensor is None else tensor
+        return tensor if self._order is None else tensor.permute(self._order)
+
+    def _is_laid_out(self, gradient):
+        return has_strides(gradient, self.view.stride()) and not gradient.is_conj() and not gradient.is_neg()
+
+    def _is_ready(self, gradient):
+        """Whether the library can take it as it is."""
+        return (is_plain(gradient) and gradient.is_cpu and self._is_laid_out(gradient)
+                and not gradient.requires_grad)
 
     def is_unused(self):
         """Whether no tensor of hand_out() is left. On a GPU that is not known, and counts as true."""
         return self._array is None or sys.getrefcount(self._array) == _WITHOUT_TENSORS
 
     def hand_out(self):
-        """A new tensor in the memory of the view, for the program."""
+        """A new tensor in the memory of the view, for the program. torch counts changes of it alone."""
         if self._array is None:
-            return self.view.detach()
+            return self.view.data
         flat = torch.frombuffer(self._array, dtype=self.view.dtype)
-        return flat if self.view.dim() == 1 else flat.view(self.view.shape)
+        return flat if self.view.dim() == 1 else flat.as_strided(self.view.shape, self.view.stride())
+
+    def note(self, gradient):
+        """The program must not change this gradient until end_step()."""
+        self.given, self._version = gradient, gradient._version
+
+    def _is_changed(self):
+        """Whether the program has written to what was noted, or put another gradient in its stead."""
+        given, now = self.given, self.parameter.grad
+        if given is None or now is given:
+            return given is not None and given._version != self._version
+        return now is None or now.data_ptr() != given.data_ptr() or given._version != self._version
 
     def submit(self, team, index, sparse_as_dense):
         """Submits the gradient, with one copy at most. Errors: StateError: the parameter was converted or moved."""
@@ -78,11 +109,11 @@ class Slot:
 
     def _submit(self, team, index, sparse_as_dense):
         gradient = self.parameter.grad
-        ready = _is_ready(gradient)
+        ready = self._is_ready(gradient)
         lent = ready and gradient_memory.is_lent(gradient.data_ptr())
         if ready and not lent and gradient.data_ptr() == self._address:
             team.submit(index)
-            self._given = gradient
+            self.note(gradient)
         elif lent and gradient_memory.is_alone(gradient):
             self._submit_at(team, index, gradient)
         elif self.is_unused() and gradient_memory.take(self._address):
@@ -94,13 +125,14 @@ class Slot:
     def _submit_at(self, team, index, gradient):
         """Submits it where it lies. The program may give its tensor other memory meanwhile."""
         alias = gradient.detach()
-        team.submit_at(index, alias)
-        self._given, self._elsewhere = gradient, (alias, alias.data_ptr())
+        team.submit_at(index, self.in_memory(alias))
+        self._elsewhere = alias, alias.data_ptr()
+        self.note(gradient)
 
     def _copy(self, team, index, gradient, ready, sparse_as_dense):
         """The library copies past the caches, in one thread; where torch has several for it, those are faster."""
         if ready and torch.get_num_threads() == 1:
-            team.submit_from(index, gradient)
+            team.submit_from(index, self.in_memory(gradient))
             self.give()
         else:
             self._fill(self.view, gradient, sparse_as_dense)
@@ -109,7 +141,9 @@ class Slot:
 
     def give(self):
         """Makes what lies in the view the gradient."""
-        self._given = self.parameter.grad = self.hand_out()
+        self._changed = self._is_changed()
+        self.parameter.grad = self.hand_out()
+        self.note(self.parameter.grad)
 
     def _fill(self, target, gradient, sparse_as_dense):
         with torch.no_grad():
@@ -125,18 +159,19 @@ class Slot:
         return target
 
     def end_step(self):
-        """Makes what was exchanged the gradient. False: the program has moved it to other memory meanwhile."""
-        given, (alias, address) = self._given, self._elsewhere or (None, self._address)
-        self._given = self._elsewhere = None
-        self.passes, self.submitted = 0, False
+        """Makes what was exchanged the gradient. Returns what the program did meanwhile that it must not, or None."""
+        given, (alias, address) = self.given, self._elsewhere or (None, self._address)
+        changed = self._changed or self._is_changed()
+        self.given = self._elsewhere = None
+        self.passes, self.submitted, self._changed = 0, False, False
         there = given is not None and self.parameter.grad is given and given.data_ptr() == address
-        if alias is not None:
-            if not there:
-                self.parameter.grad = alias
-            return alias.data_ptr() == address
-        if not there and not self.holds(self.parameter.grad):
+        if alias is not None and not there:
+            self.parameter.grad = alias
+        elif not there and not self.holds(self.parameter.grad):
             self.parameter.grad = self.hand_out()
-        return True
+        if alias is not None and alias.data_ptr() != address:
+            return _MOVED
+        return _CHANGED if changed else None
 
     def clear(self, set_to_none):
         """The gradient, of whichever memory."""
@@ -150,11 +185,6 @@ class Slot:
 def is_plain(gradient):
     """Whether a gradient is there, and is not sparse."""
     return gradient is not None and gradient.layout == torch.strided
-
-
-def _is_ready(gradient):
-    """Whether the library can take it as it is."""
-    return is_plain(gradient) and gradient.is_cpu and is_dense(gradient) and not gradient.requires_grad
 
 
 def _description(tensor):
@@ -183,8 +213,9 @@ def _bytes(tensor):
 
 
 def _view(flat, offset, parameter):
-    """The bytes from `offset` as a tensor like `parameter`."""
-    return flat[offset:offset + _bytes(parameter)].view(parameter.dtype).view(parameter.shape)
+    """The bytes from `offset` as a tensor like the gradient of `parameter`."""
+    part = flat[offset:offset + _bytes(parameter)].view(parameter.dtype)
+    return part.as_strided(parameter.shape, strides_of_gradient(parameter))
 
 
 def _device_of(named):

@@ -59,11 +59,17 @@ export function stepsPanel() {
     const shown = ranks.length > MOST_RANKS ? [...ranks].sort((a, b) => b.compute_s - a.compute_s).slice(0, MOST_RANKS) : ranks;
     body.replaceChildren(...shown.map((rank) => rankBar(rank, longest, late.has(rank))));
     const names = [...late].map((rank) => `rank ${rank.rank} (${rank.host ?? 'unknown host'})`);
-    element.note([`Mean of ${number(run.steps.steps)} steps of team ${run.steps.team ?? 'default'}.`,
+    element.note([`Mean of ${number(run.steps.steps)} steps of team ${run.steps.team ?? 'default'}.`, wayOf(run.steps),
       names.length ? `Slower than the others: ${names.slice(0, 5).join(', ')}${names.length > 5 ? ' and more' : ''}.` : 'No rank is a straggler.',
       ranks.length > MOST_RANKS ? `The ${MOST_RANKS} ranks with the longest computation are shown.` : ''].join(' '));
     return true;
   }};
+}
+
+/** Who adds up its tensors; '' where they lie in CPU memory. */
+function wayOf({way, without_direct: why}) {
+  if (!way || way === 'cpu' || way === 'none') return '';
+  return `GPU memory is exchanged by way ${way}${why ? `: ${why}` : ''}.`;
 }
 
 /** Ranks that compute (or read) clearly longer than the median: the others wait for them. */

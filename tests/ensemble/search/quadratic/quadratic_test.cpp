@@ -169,7 +169,13 @@ TEST(QuadraticSampler, BearsDegenerateResults) {
     const auto sampler = MakeSampler({"quadratic", 1}, space);
     TrialTable table;
     for (TrialNumber trial = 0; trial < 60; ++trial) {
-      table.Add(Row(trial, *sampler->Ask(trial, table)));
+      const auto point = sampler->Ask(trial, table);
+      ASSERT_TRUE(point) << trial;
+      for (const auto& [name, domain, when] : space.parameters()) {
+        const auto* value = Find(*point, name);
+        EXPECT_TRUE(value == nullptr || Contains(domain, *value)) << name;
+      }
+      table.Add(Row(trial, *point));
       table.Edit(trial).state = TrialState::kComplete;
       table.Edit(trial).objective = result(trial);
     }

@@ -41,13 +41,17 @@ TEST_F(Remotes, AreReadFromTheSettings) {
 
 TEST_F(Remotes, HaveDefaults) {
   const auto remote = Find("far", "remotes: {far: {}}\ntiers: {x: 'dir:/x'}\n");
+  EXPECT_TRUE(remote.is_in_settings);
   EXPECT_EQ(remote.destination, "far");
   EXPECT_EQ(remote.root, "slipway");
   EXPECT_EQ(remote.program, "slipway");
 }
 
 TEST_F(Remotes, AnUnknownNameIsAHost) {
-  EXPECT_EQ(Find("me@host", "remotes: {far: {ssh: login}}\n").destination, "me@host");
+  const auto host = Find("me@host", "remotes: {far: {ssh: login}}\n");
+  EXPECT_EQ(host.destination, "me@host");
+  EXPECT_FALSE(host.is_in_settings);
+  EXPECT_EQ(host.others, std::vector<std::string>{"far"});
   EXPECT_EQ(FindRemote("host", "/nowhere/config.yaml").destination, "host");
   EXPECT_EQ(FindRemote("host", {}).destination, "host");
 }

@@ -81,7 +81,7 @@ TEST_F(BatchPlan, FillsTheJobFromTheSpecAndTheSite) {
       "  memory_per_rank: 1GiB\n"
       "  time_limit: 90s\n"
       "  env: {OMP_NUM_THREADS: \"8\"}\n"
-      "  slurm: {partition: regular, licenses: scratch, exclusive: true, extra: [--hold]}\n"
+      "  slurm: {partition: regular, licenses: scratch, gpu_type: a100, exclusive: true, extra: [--hold]}\n"
       "resilience: {on_node_failure: exclude}\n",
       "launch: {modules: [pytorch], slurm: {account: m1234, partition: debug, qos: low, requeue: false}}\n");
   EXPECT_EQ(job.name, "small");
@@ -92,7 +92,7 @@ TEST_F(BatchPlan, FillsTheJobFromTheSpecAndTheSite) {
   EXPECT_EQ(job.licenses, "scratch");
   EXPECT_EQ(job.tasks(), 8);
   EXPECT_EQ(job.cpus_per_rank, 8);
-  EXPECT_EQ(job.gpus_per_rank, 1);
+  EXPECT_EQ(GpusPerNode(job), "a100:2");
   EXPECT_EQ(job.memory_per_node, Bytes{std::uint64_t{2} << 30});
   EXPECT_EQ(job.time_limit_minutes, 2);
   EXPECT_FALSE(job.requeue);
@@ -268,6 +268,13 @@ TEST_F(BatchPlan, SaysWhichOptionsMakeItGoThroughSbatch) {
   EXPECT_THAT(DescribePlan(PlanOf("launch: {slurm: {extra: [--nice=3, --wckey=k]}}\n")),
               HasSubstr("\nsubmit: job.sh, with sbatch, which alone reads --nice=3 --wckey=k\n"));
   EXPECT_THAT(DescribePlan(PlanOf("")), HasSubstr("\nsubmit: job.sh\n"));
+}
+
+TEST_F(BatchPlan, DoesNotPromiseThatOtherJobsStayAway) {
+  EXPECT_THAT(DescribePlan(PlanOf("launch: {ranks_per_node: 2}\n")),
+              HasSubstr("\n  on  cores of its own for each rank, if no other job can use them\n"));
+  EXPECT_THAT(DescribePlan(PlanOf("launch: {ranks_per_node: 2, bind: cores}\n")),
+              HasSubstr("\n  on  cores of its own for each rank\n"));
 }
 
 TEST_F(BatchPlan, UsesAPersistentBuffer) {

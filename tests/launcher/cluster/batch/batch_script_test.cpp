@@ -108,6 +108,14 @@ TEST(BatchScript, ChecksModulesAsItLoadsThem) {
   EXPECT_EQ(status("[ \"$2\" = 'a b' ]"), (ExitStatus{3, 0}));
 }
 
+TEST(BatchScript, AsksForGpusOfAType) {
+  auto job = SmallJob();
+  job.gpu_type = "1g.10gb";
+  EXPECT_THAT(RenderBatchScript(job), Not(HasSubstr("gpu")));
+  job.gpus_per_rank = 1;
+  EXPECT_THAT(RenderBatchScript(job), HasSubstr("#SBATCH --gpus-per-node=1g.10gb:2\n"));
+}
+
 TEST(BatchScript, AsksForEverything) {
   auto job = SmallJob();
   job.account = "m1234";
@@ -240,6 +248,12 @@ TEST(BatchScript, PassesOnOnlyOptionsThatItDoesNotSetItself) {
   EXPECT_THAT(WhyNotAnOption("-N4"), HasSubstr("the long form"));
   EXPECT_THAT(WhyNotAnOption("--nodes=3"), HasSubstr("'launch.nodes'"));
   EXPECT_THAT(WhyNotAnOption("--part=debug"), HasSubstr("'launch.slurm.partition'"));
+  for (const auto* gpus : {"--gres=gpu:a100:2", "--gres=lustre:1,gpu", "--gpus=2", "--gpus-per-task=1",
+                           "--gpus-per-node=2", "--gpus-per-socket=1", "--tres-per-node=gres/gpu:1"}) {
+    EXPECT_THAT(WhyNotAnOption(gpus), HasSubstr("'launch.gpus_per_rank' and 'launch.slurm.gpu_type'")) << gpus;
+  }
+  EXPECT_EQ(WhyNotAnOption("--gres=lustre:1") + WhyNotAnOption("--gpu-freq=low") + WhyNotAnOption("--gres-flags=x"),
+            "");
   EXPECT_THAT(WhyNotAnOption("--wrap=reboot"), HasSubstr("by Slipway itself"));
   EXPECT_THAT(WhyNotAnOption("--hold\n#SBATCH --nodes=99"), HasSubstr("a line break"));
   EXPECT_THAT(WhyNotAnOption("--hold --nodes=99"), HasSubstr("no option of sbatch"));

@@ -38,7 +38,56 @@ TEST(NodeDevices, EndWhereAListNamesNone) {
   for (const char* none : {"", "-1", "NoDevFiles", ",0", "a b"}) EXPECT_EQ(Named(none).count(), 0) << none;
   EXPECT_EQ(Describe(Named("-1")), "none");
   EXPECT_THAT(Named("0,1,-1,2").names(), ElementsAre("0", "1"));
-  EXPECT_THAT(Named("0,1,0,2").names(), ElementsAre("0", "1")) << "the third would be the first once more";
+  EXPECT_THAT(Named("0,1,a b,2").names(), ElementsAre("0", "1"));
+}
+
+TEST(NodeDevices, AreNamedAsCudaReadsTheList) {
+  EXPECT_THAT(Named(" 0, 1 ,\t2").names(), ElementsAre("0", "1", "2"));
+  EXPECT_THAT(VariablesFor(Named("3, 1")), ElementsAre(Pair("CUDA_VISIBLE_DEVICES", "3,1")));
+  EXPECT_THAT(Named("MIG-6bc1, GPU-8932").names(), ElementsAre("MIG-6bc1", "GPU-8932"));
+  for (const char* twice : {"0,0", "0,1, 0", "GPU-8932,GPU-8932"}) EXPECT_EQ(Named(twice).count(), 0) << twice;
+  EXPECT_EQ(Named("0,-1,0").count(), 1) << "the list has ended before";
+}
+
+NodeDevices NamedOnAmd(const std::vector<std::pair<std::string, std::string>>& variables) {
+  Environment environment;
+  for (const auto& [name, value] : variables) environment.Set(name, value);
+  return DevicesNamedIn(environment, DeviceNumbers::kInsideRocr);
+}
+
+TEST(NodeDevicesOfAmd, AreCountedFromZeroByWhatSelectsInsideOfRocr) {
+  const auto devices = NamedOnAmd({{"ROCR_VISIBLE_DEVICES", "4,5,6"}, {"CUDA_VISIBLE_DEVICES", "0,1,2"}});
+  EXPECT_THAT(devices.names(), ElementsAre("4", "5", "6"));
+  EXPECT_THAT(VariablesFor(devices.Part(1, 2)),
+              ElementsAre(Pair("ROCR_VISIBLE_DEVICES", "5,6"), Pair("CUDA_VISIBLE_DEVICES", "0,1")));
+  EXPECT_THAT(VariablesFor(devices.Called({"6"})),
+              ElementsAre(Pair("ROCR_VISIBLE_DEVICES", "6"), Pair("CUDA_VISIBLE_DEVICES", "0")));
+  EXPECT_THAT(ShareOut(NamedOnAmd({{"ROCR_VISIBLE_DEVICES", "4,5"}}), 2)[1],
+              ElementsAre(Pair("ROCR_VISIBLE_DEVICES", "5")));
+}
+
+TEST(NodeDevicesOfAmd, AreThoseThatHipSelects) {
+  EXPECT_THAT(NamedOnAmd({{"ROCR_VISIBLE_DEVICES", "4,5,6"}, {"HIP_VISIBLE_DEVICES", "2,0"}}).names(),
+              ElementsAre("6", "4"));
+  EXPECT_THAT(NamedOnAmd({{"ROCR_VISIBLE_DEVICES", "4,5,6"},
+                          {"HIP_VISIBLE_DEVICES", "1"},
+                          {"CUDA_VISIBLE_DEVICES", "0,1"},
+                          {"GPU_DEVICE_ORDINAL", "0"}})
+                  .names(),
+              ElementsAre("5"))
+      << "it reads CUDA's only without its own";
+  EXPECT_EQ(NamedOnAmd({{"ROCR_VISIBLE_DEVICES", "4,5"}, {"HIP_VISIBLE_DEVICES", "4"}}).count(), 0);
+}
+
+TEST(NodeDevicesOfAmd, AreRocrsWhereSlurmWroteItsListIntoAll) {
+  const auto devices = NamedOnAmd({{"ROCR_VISIBLE_DEVICES", "2,3"}, {"CUDA_VISIBLE_DEVICES", "2,3"}});
+  EXPECT_THAT(VariablesFor(devices.Part(1, 1)),
+              ElementsAre(Pair("ROCR_VISIBLE_DEVICES", "3"), Pair("CUDA_VISIBLE_DEVICES", "0")));
+}
+
+TEST(NodeDevicesOfAmd, AreNamedByHipAloneWithoutRocr) {
+  EXPECT_THAT(ShareOut(NamedOnAmd({{"HIP_VISIBLE_DEVICES", "2,5"}}), 2)[1],
+              ElementsAre(Pair("HIP_VISIBLE_DEVICES", "5")));
 }
 
 TEST(NodeDevices, AreSharedOutInRunsOfTheirOrder) {
@@ -87,6 +136,14 @@ TEST_F(DevicesOfSystemTest, AreAmdsWhereItsDriverForComputingIs) {
   EXPECT_EQ(Found().count(), 0);
   Put("dev/kfd");
   EXPECT_THAT(VariablesFor(Found()), ElementsAre(Pair("ROCR_VISIBLE_DEVICES", "0,1")));
+}
+
+TEST_F(DevicesOfSystemTest, AreCountedInsideOfRocrWhereOnlyAmdsDriverIs) {
+  EXPECT_EQ(DeviceNumbersOfSystem(root_.path()), DeviceNumbers::kOfNode);
+  Put("dev/kfd");
+  EXPECT_EQ(DeviceNumbersOfSystem(root_.path()), DeviceNumbers::kInsideRocr);
+  Put("dev/nvidia0");
+  EXPECT_EQ(DeviceNumbersOfSystem(root_.path()), DeviceNumbers::kOfNode);
 }
 
 TEST_F(DevicesOfSystemTest, AreIntelsWhereTheyAreNoDisplay) {

@@ -13,6 +13,7 @@
 #include "core/files.h"
 #include "core/process.h"
 #include "launcher/ranks/local/lone_rank.h"
+#include "launcher/ranks/nodes/node_frame.h"
 #include "launcher/ranks/nodes/supervisor_on_node.h"
 #include "tests/support/temp_directory.h"
 
@@ -20,6 +21,17 @@ namespace slipway::launcher {
 namespace {
 
 namespace fs = std::filesystem;
+
+TEST(FactsOfANode, KeepHowItsGpuVariablesCount) {
+  Environment environment;
+  environment.Set("ROCR_VISIBLE_DEVICES", "4,5").Set("CUDA_VISIBLE_DEVICES", "0,1");
+  for (const auto numbers : {DeviceNumbers::kOfNode, DeviceNumbers::kInsideRocr}) {
+    const auto devices = DevicesNamedIn(environment, numbers).Part(1, 1);
+    const auto seen = ParseFacts(TextOf(NodeFacts{"n1", {0, 1}, true, devices})).devices;
+    EXPECT_EQ(seen.names(), devices.names());
+    EXPECT_EQ(VariablesFor(seen), VariablesFor(devices));
+  }
+}
 
 /// Agents on this machine, each with a folder of its own for its listeners, as if it were a node.
 class AgentsHere : public testing::Test {

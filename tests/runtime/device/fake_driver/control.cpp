@@ -88,6 +88,11 @@ void fake_gpu_spoil_peers(int on) {
   Control("fake_gpu_spoil_peers", [&](Driver& driver, Lock&) { driver.peers_are_spoiled = on != 0; });
 }
 
+void fake_gpu_delay_closes(unsigned milliseconds) {
+  Control("fake_gpu_delay_closes",
+          [&](Driver& driver, Lock&) { driver.delay_of_closes = std::chrono::milliseconds(milliseconds); });
+}
+
 void fake_gpu_fail_call(const char* entry, std::uint64_t nth, int code) {
   Control("fake_gpu_fail_call", [&](Driver& driver, Lock&) { driver.ledger.FailCall(entry, nth, code); });
 }

@@ -73,6 +73,7 @@ void Driver::Reset(Lock& lock) {
   ledger = Ledger();
   executor.Restore();
   initialized = captured_elsewhere = allocates_in_pools = peers_are_spoiled = false;
+  delay_of_closes = {};
   other_bytes_.clear();
   ReadEnvironment(lock);
 }

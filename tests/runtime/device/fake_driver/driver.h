@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <list>
 #include <map>
 #include <memory>
@@ -69,6 +70,7 @@ class Driver {
   bool captured_elsewhere = false;
   bool allocates_in_pools = false;
   bool peers_are_spoiled = false;
+  std::chrono::milliseconds delay_of_closes{0};
   std::map<Device, std::shared_ptr<Context>> primary;
   std::map<std::string, Kernel, std::less<>> kernels;
 

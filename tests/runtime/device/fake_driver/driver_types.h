@@ -127,6 +127,8 @@ enum PointerAttribute : int {
   X(cuIpcGetMemHandle, IpcHandle* handle, DevicePointer pointer)                                                  \
   X(cuIpcOpenMemHandle_v2, DevicePointer* pointer, IpcHandle handle, unsigned flags)                              \
   X(cuIpcCloseMemHandle, DevicePointer pointer)                                                                   \
+  X(cuIpcGetEventHandle, IpcHandle* handle, EventHandle event)                                                    \
+  X(cuIpcOpenEventHandle, EventHandle* event, IpcHandle handle)                                                   \
   X(cuModuleLoadData, ModuleHandle* module, const void* image)                                                    \
   X(cuModuleUnload, ModuleHandle module)                                                                          \
   X(cuModuleGetFunction, FunctionHandle* function, ModuleHandle module, const char* name)                         \

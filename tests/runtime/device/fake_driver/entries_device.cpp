@@ -55,6 +55,7 @@ const std::map<int, int> kAttributes = {
     {76, 0},    //
     {83, 1},    // managed memory
     {91, 1},    // registered memory has the host's address on the device
+    {125, 1},   // events of several processes
 };
 constexpr int kAttributePciBus = 33;
 constexpr int kAttributesEnd = 160;

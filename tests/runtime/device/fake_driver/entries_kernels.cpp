@@ -6,6 +6,9 @@
 namespace slipway::fake_gpu {
 namespace {
 
+/// The limit of a grid's y and z.
+constexpr unsigned kMostAcross = 65535;
+
 /// Copies of a kernel's parameters, made at the launch.
 class Parameters {
  public:
@@ -63,6 +66,7 @@ Code cuLaunchKernel(FunctionHandle function, unsigned grid_x, unsigned grid_y, u
     for (const auto size : {grid_x, grid_y, grid_z, block_x, block_y, block_z}) {
       if (size == 0) throw Refusal{kInvalidValue};
     }
+    if (grid_y > kMostAcross || grid_z > kMostAcross) throw Refusal{kInvalidValue};
     const auto known = call.driver.Own(call.driver.functions, function, "the function", call.context());
     const auto stream = call.driver.WorkStream(handle, call.context());
     const auto& kernel = known->kernel;

@@ -1,4 +1,5 @@
 #include <cstring>
+#include <thread>
 
 #include "tests/runtime/device/fake_driver/driver.h"
 #include "tests/runtime/device/fake_driver/driver_api.h"
@@ -103,7 +104,11 @@ Code cuMemFree_v2(DevicePointer pointer) {
     if (pointer == 0) return;
     call.driver.memory.Starting(pointer, false);
     call.driver.WaitForContext(call.lock, call.context());
-    call.driver.memory.Forget(call.driver.memory.Starting(pointer, false));
+    const auto& freed = call.driver.memory.Starting(pointer, false);
+    if (freed.IsMappedElsewhere()) {
+      call.driver.ledger.Report(FAKE_GPU_FREED_WHILE_MAPPED, "another process has the memory open");
+    }
+    call.driver.memory.Forget(freed);
   });
 }
 
@@ -185,6 +190,7 @@ Code cuIpcCloseMemHandle(DevicePointer pointer) {
   return Enter("cuIpcCloseMemHandle", Needs::kContext, [&](const Call& call) {
     auto& imported = call.driver.memory.Starting(pointer, true);
     if (--imported.opened > 0) return;
+    std::this_thread::sleep_for(call.driver.delay_of_closes);
     call.driver.WaitForContext(call.lock, call.context());
     call.driver.memory.Forget(imported);
   });

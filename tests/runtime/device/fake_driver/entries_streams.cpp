@@ -37,6 +37,23 @@ void CountIfLegacy(const Call& call, const Stream& stream) {
   }
 }
 
+/// For the last record that another process has made so far.
+void WaitElsewhere(const Call& call, Stream& stream, const std::shared_ptr<SharedEvent>& event) {
+  const auto wait = std::make_shared<Operation>();
+  wait->shared = event;
+  wait->record = event->last();
+  wait->waits_elsewhere = true;
+  if (wait->record > 0) call.driver.Queue(call.lock, stream, wait);
+}
+
+/// The answer to a question about it.
+void AskElsewhere(SharedEvent& event) {
+  const auto last = event.last();
+  if (event.Reached(last)) return;
+  event.Want(last);
+  throw Refusal{kNotReady};
+}
+
 Code Elapsed(const char* entry, float* milliseconds, EventHandle start, EventHandle end) {
   return Enter(entry, Needs::kContext, [&](const Call& call) {
     const auto first = call.driver.Known(call.driver.events, start, "the event");
@@ -90,6 +107,7 @@ Code cuStreamWaitEvent(StreamHandle handle, EventHandle event, unsigned flags) {
     if (flags > 1) throw Refusal{kInvalidValue};
     const auto known = call.driver.Known(call.driver.events, event, "the event");
     const auto stream = call.driver.WorkStream(handle, call.context());
+    if (known->shared && known->shared->imported()) return WaitElsewhere(call, *stream, known->shared);
     if (known->recorded) call.driver.Queue(call.lock, *stream, std::make_shared<Operation>(), known->recorded);
   });
 }
@@ -130,7 +148,9 @@ Code cuEventCreate(EventHandle* event, unsigned flags) {
   return Enter("cuEventCreate", Needs::kContext, [&](const Call& call) {
     const bool shared_with_timing = (flags & kEventInterprocess) != 0 && (flags & kEventDisableTiming) == 0;
     if (event == nullptr || flags > 7 || shared_with_timing) throw Refusal{kInvalidValue};
-    *event = call.driver.events.Add(std::make_shared<Event>(Event{call.context(), flags, nullptr}));
+    const auto made = std::make_shared<Event>(Event{call.context(), flags, nullptr, nullptr});
+    if ((flags & kEventInterprocess) != 0) made->shared = SharedEvent::Create();
+    *event = call.driver.events.Add(made);
   });
 }
 
@@ -138,13 +158,21 @@ Code cuEventRecord(EventHandle event, StreamHandle handle) {
   return Enter("cuEventRecord", Needs::kContext, [&](const Call& call) {
     const auto known = call.driver.Own(call.driver.events, event, "the event", call.context());
     const auto stream = call.driver.WorkStream(handle, call.context());
-    known->recorded = call.driver.Queue(call.lock, *stream, std::make_shared<Operation>());
+    auto record = std::make_shared<Operation>();
+    record->shared = known->shared;
+    if (record->shared) {
+      if (record->shared->imported()) throw Refusal{kNotSupported};
+      record->record = record->shared->Record();
+    }
+    known->recorded = call.driver.Queue(call.lock, *stream, std::move(record));
   });
 }
 
 Code cuEventQuery(EventHandle event) {
   return Enter("cuEventQuery", Needs::kDevice, [&](const Call& call) {
-    Ask(call, CapturedBy(*call.driver.Known(call.driver.events, event, "the event")));
+    const auto known = call.driver.Known(call.driver.events, event, "the event");
+    if (known->shared && known->shared->imported()) return AskElsewhere(*known->shared);
+    Ask(call, CapturedBy(*known));
   });
 }
 
@@ -156,8 +184,28 @@ Code cuEventSynchronize(EventHandle event) {
 
 Code cuEventDestroy_v2(EventHandle event) {
   return Enter("cuEventDestroy_v2", Needs::kContext, [&](const Call& call) {
-    call.driver.Known(call.driver.events, event, "the event");
+    const auto known = call.driver.Known(call.driver.events, event, "the event");
+    if (known->shared && known->shared->OpenElsewhere()) {
+      call.driver.ledger.Report(FAKE_GPU_FREED_IN_USE, "another process has the event open");
+    }
     call.driver.events.Remove(event);
+  });
+}
+
+Code cuIpcGetEventHandle(IpcHandle* handle, EventHandle event) {
+  return Enter("cuIpcGetEventHandle", Needs::kContext, [&](const Call& call) {
+    const auto known = call.driver.Own(call.driver.events, event, "the event", call.context());
+    if (handle == nullptr || !known->shared || known->shared->imported()) throw Refusal{kInvalidValue};
+    *handle = known->shared->Export();
+  });
+}
+
+Code cuIpcOpenEventHandle(EventHandle* event, IpcHandle handle) {
+  return Enter("cuIpcOpenEventHandle", Needs::kContext, [&](const Call& call) {
+    if (event == nullptr) throw Refusal{kInvalidValue};
+    const unsigned flags = kEventDisableTiming | kEventInterprocess;
+    *event = call.driver.events.Add(
+        std::make_shared<Event>(Event{call.context(), flags, nullptr, SharedEvent::Open(handle)}));
   });
 }
 

@@ -2,6 +2,7 @@
 
 #include <set>
 #include <thread>
+#include <utility>
 
 namespace slipway::fake_gpu {
 namespace {
@@ -12,6 +13,8 @@ using std::chrono::steady_clock;
 /// each of these operations waits.
 constexpr auto kPatience = std::chrono::milliseconds(2);
 constexpr auto kAdvance = std::chrono::microseconds(100);
+/// Between two looks at other processes.
+constexpr auto kLookElsewhere = std::chrono::microseconds(50);
 
 thread_local OperationPtr running_here;
 
@@ -72,6 +75,9 @@ void Executor::Queue(Lock& lock, const OperationPtr& operation) {
   pending_.push_back(operation);
   log_.Add(operation);
   if (operation->engine == Engine::kHostFunction) StartThreads();
+  if (operation->shared && !std::exchange(elsewhere_started_, true)) {
+    std::thread([this] { ElsewhereLoop(); }).detach();
+  }
   if (is_virtual_) {
     watch_.Queue(*operation, pending_);
     RunWhatIsReady(lock);
@@ -103,7 +109,9 @@ OperationPtr Executor::Choose(const Operations& wanted, Needed needed) {
 void Executor::Want(const Operations& wanted) {
   const auto needed = NeededBy(wanted);
   for (const auto& operation : pending_) {
-    if (needed.count(operation.get()) > 0) operation->wanted = true;
+    if (needed.count(operation.get()) == 0) continue;
+    operation->wanted = true;
+    if (operation->waits_elsewhere) operation->shared->Want(operation->record);
   }
   changed_.notify_all();
 }
@@ -161,6 +169,7 @@ void Executor::Finish(const OperationPtr& operation) {
   operation->state = Operation::State::kDone;
   operation->after.clear();
   operation->work = nullptr;
+  if (operation->shared && !operation->waits_elsewhere) operation->shared->Reach(operation->record);
   std::erase(pending_, operation);
   ledger_.Trace(operation->name);
   ledger_.Count(FAKE_GPU_OPERATIONS);
@@ -294,6 +303,36 @@ void Executor::HostFunctionLoop() {
       changed_.wait_until(lock, due);
     }
   }
+}
+
+/// Other processes wait without a call of this one, and what they have done shows in no call either.
+void Executor::ElsewhereLoop() {
+  Lock lock(mutex_);
+  for (;;) {
+    if (std::none_of(pending_.begin(), pending_.end(), [](const auto& operation) { return operation->shared; })) {
+      changed_.wait(lock);
+      continue;
+    }
+    if (is_virtual_) {
+      AdvanceForOthers(lock);
+    } else {
+      SettleMarkers();
+    }
+    changed_.notify_all();
+    changed_.wait_for(lock, kLookElsewhere);
+  }
+}
+
+/// In virtual time: what a process waits for, and no more, unless work runs as soon as it can.
+void Executor::AdvanceForOthers(Lock& lock) {
+  if (order_ == FAKE_GPU_EAGER) RunWhatIsReady(lock);
+  const auto asked = std::find_if(pending_.begin(), pending_.end(), [](const auto& operation) {
+    return operation->shared && !operation->waits_elsewhere && operation->shared->Wanted(operation->record);
+  });
+  if (asked == pending_.end()) return;
+  const Operations record{*asked};
+  Want(record);
+  while (const auto next = Choose(record, Needed::kOnly)) Run(lock, next);
 }
 
 /// The device goes on by itself: the host may wait for a host function without a call.

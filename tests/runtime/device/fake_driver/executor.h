@@ -18,7 +18,8 @@ using Lock = std::unique_lock<std::mutex>;
 using Time = std::chrono::steady_clock::time_point;
 
 /// Runs queued operations, each after those in its `after`. Virtual time: inside Wait, Poll, Queue and Step, in an
-/// order that the seed chooses. Threads: one for each engine, two for kernels. Host functions have a thread in both.
+/// order that the seed chooses. Threads: one for each engine, two for kernels. Host functions have a thread in both,
+/// and so has work that other processes wait for, or that waits for them.
 ///
 /// All members need the driver's lock; work itself runs without it.
 class Executor {
@@ -70,6 +71,8 @@ class Executor {
   void StartThreads();
   void EngineLoop(Engine engine);
   void HostFunctionLoop();
+  void ElsewhereLoop();
+  void AdvanceForOthers(Lock& lock);
   OperationPtr NextHostFunction() const;
   void AdvanceTowards(Lock& lock, OperationPtr host_function);
   OperationPtr NextOf(Engine engine) const;
@@ -98,6 +101,7 @@ class Executor {
   std::chrono::milliseconds patience_{};
   bool host_thread_started_ = false;
   bool engines_started_ = false;
+  bool elsewhere_started_ = false;
 };
 
 /// The operation that this thread runs, or null.

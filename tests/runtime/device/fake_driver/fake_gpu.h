@@ -32,7 +32,10 @@
 ///   work relies on stream 0 from a non-blocking stream     FAKE_GPU_RACE, any order
 ///   an event is recorded again before a wait for it        FAKE_GPU_RACE, any order
 ///   pinned memory is given back with copies queued         FAKE_GPU_FREED_IN_USE, any order
+///   an event is destroyed that another process has open    FAKE_GPU_FREED_IN_USE
+///   a stream does not wait for another process's event     wrong data, lazy
 ///   memory comes back to a pool before its work has ended  FAKE_GPU_RACE or FAKE_GPU_HOST_RACE at the next use
+///   memory is freed that another process has mapped        FAKE_GPU_FREED_WHILE_MAPPED; fake_gpu_delay_closes
 ///   a cache knows memory by its address only               the next allocation of that size has this address
 ///   a buffer is read that nothing has written              kFakeGpuFresh is read
 ///   a copy is longer than its buffer                       FAKE_GPU_OUT_OF_BOUNDS and CUDA_ERROR_INVALID_VALUE
@@ -47,11 +50,15 @@
 /// To test a program: run it in lazy order, in eager order and with some seeds in random order. Compare its results,
 /// expect no violation, and expect the counters. fake_gpu_trace tells the order in which the work ran.
 ///
-/// Stricter than CUDA: work on a stream of another context is refused, copies included.
+/// Events of several processes. A wait for another process's event runs after the record has run there: the other
+/// process runs what precedes it, and in lazy order no more. So work that runs too early shows in the results.
+///
+/// Stricter than CUDA: work on a stream of another context is refused, copies included. An event of another process
+/// can be asked and waited for by a stream, no more; it must not be destroyed before all others have closed it.
 /// Not modelled: stream capture (see fake_gpu_set_capturing), the order of memory pools, arrays, textures,
-/// peers (all say that they reach each other), IPC events, cuStreamWaitValue, kernels that touch host memory, host code
-/// that learns of device work by reading memory, races between processes, priorities, the depth of queues, the time of
-/// kernels, use in a child after fork. Threads have no poison, no fresh byte and no check of what the host touches.
+/// peers (all say that they reach each other), cuStreamWaitValue, kernels that touch host memory, host code that learns
+/// of device work by reading memory, races between processes, priorities, the depth of queues, the time of kernels, use
+/// in a child after fork. Threads have no poison, no fresh byte and no check of what the host touches.
 /// They run two kernels, and one copy each way, at the same time.
 ///
 /// Environment, read at load and at fake_gpu_reset:
@@ -84,12 +91,13 @@ enum fake_gpu_violation {
   FAKE_GPU_OUT_OF_BOUNDS = 0,          // a copy, set or kernel leaves its allocation or its registered range
   FAKE_GPU_RACE = 1,                   // two operations touch the same bytes, one writes, nothing orders them
   FAKE_GPU_HOST_RACE = 2,              // the host touched bytes of a copy that had not run
-  FAKE_GPU_FREED_IN_USE = 3,           // host memory was freed or unregistered with copies queued
+  FAKE_GPU_FREED_IN_USE = 3,           // host memory was freed with copies queued, or an event that is open elsewhere
   FAKE_GPU_NO_CONTEXT = 4,             // a call in a thread without a current context
   FAKE_GPU_WRONG_CONTEXT = 5,          // a stream, event or function of another context
   FAKE_GPU_STALE_HANDLE = 6,           // a handle or an address that was destroyed, freed or never made
   FAKE_GPU_CALL_IN_HOST_FUNCTION = 7,  // a driver call inside of a host function
-  FAKE_GPU_VIOLATIONS = 8,             // the count of kinds
+  FAKE_GPU_FREED_WHILE_MAPPED = 8,     // memory was freed that another process has opened
+  FAKE_GPU_VIOLATIONS = 9,             // the count of kinds
 };
 
 enum fake_gpu_counter {
@@ -143,6 +151,8 @@ void fake_gpu_allocate_in_pools(int on);
 /// While `on`, kernels find other bytes where memory of another process is mapped, and what they write there is lost:
 /// as with an IOMMU that changes the addresses between GPUs.
 void fake_gpu_spoil_peers(int on);
+/// Each cuIpcCloseMemHandle takes so long in addition: another process that does not wait for it is found.
+void fake_gpu_delay_closes(unsigned milliseconds);
 
 /// The n-th call of the entry from now (1: the next one) returns the code and does nothing else. Codes 700 to 719 and
 /// 999 lose the device, as below.

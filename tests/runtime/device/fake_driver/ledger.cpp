@@ -4,8 +4,9 @@ namespace slipway::fake_gpu {
 namespace {
 
 constexpr std::array<std::string_view, FAKE_GPU_VIOLATIONS> kKinds = {
-    "out of bounds", "race",          "host race",    "freed in use",
-    "no context",    "wrong context", "stale handle", "call in host function"};
+    "out of bounds",     "race",          "host race",    "freed in use",
+    "no context",        "wrong context", "stale handle", "call in host function",
+    "freed while mapped"};
 
 constexpr std::size_t kMostTrace = 1 << 20;
 

@@ -1,6 +1,7 @@
 #include "tests/runtime/device/fake_driver/memory.h"
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -70,6 +71,7 @@ Allocation Allocation::Import(const IpcHandle& handle) {
   struct stat status {};
   if (!made.file_ || ::fstat(made.file_.get(), &status) != 0) throw Refusal{kInvalidHandle};
   if (status.st_dev != exported.system_device || status.st_ino != exported.inode) throw Refusal{kInvalidHandle};
+  if (::flock(made.file_.get(), LOCK_SH) != 0) throw Refusal{kUnknown};  // IsMappedElsewhere() sees it
   made.Map(Reserve(made.bytes_));
   return made;
 }
@@ -111,6 +113,12 @@ IpcHandle Allocation::Export() const {
   IpcHandle handle{};
   std::memcpy(&handle, &exported, sizeof exported);
   return handle;
+}
+
+bool Allocation::IsMappedElsewhere() const {
+  if (::flock(file_.get(), LOCK_EX | LOCK_NB) != 0) return true;
+  ::flock(file_.get(), LOCK_UN);
+  return false;
 }
 
 void Memory::SetDevices(int count, std::size_t bytes_each) {

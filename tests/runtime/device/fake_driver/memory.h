@@ -42,6 +42,8 @@ class Allocation {
   ~Allocation();
 
   IpcHandle Export() const;
+  /// Whether another process has imported it.
+  bool IsMappedElsewhere() const;
   Range range() const { return Range::Of(address_, bytes_); }
   char* shadow(Address at) const { return shadow_ + (at - address_); }
   Origin origin() const { return origin_; }

@@ -10,6 +10,7 @@
 
 #include "tests/runtime/device/fake_driver/clock.h"
 #include "tests/runtime/device/fake_driver/memory.h"
+#include "tests/runtime/device/fake_driver/shared_event.h"
 
 namespace slipway::fake_gpu {
 
@@ -44,12 +45,15 @@ struct Operation {
   bool wanted = false;  // a host call waits for it
   std::optional<std::uint64_t> source_hash;
   bool poisoned = false;
+  std::shared_ptr<SharedEvent> shared;  // of a record that other processes see, or a wait for one of theirs
+  std::uint64_t record = 0;             // its number
+  bool waits_elsewhere = false;         // a wait
   std::chrono::steady_clock::time_point queued;
   std::chrono::steady_clock::time_point finished;
 
   bool done() const { return state == State::kDone; }
   bool ready() const {
-    return state == State::kQueued &&
+    return state == State::kQueued && (!waits_elsewhere || shared->Reached(record)) &&
            std::all_of(after.begin(), after.end(), [](const auto& op) { return op->done(); });
   }
 };

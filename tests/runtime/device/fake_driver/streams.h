@@ -33,7 +33,8 @@ using StreamPtr = std::shared_ptr<Stream>;
 struct Event {
   Context& context;
   unsigned flags = 0;
-  OperationPtr recorded;  // null: never recorded
+  OperationPtr recorded;                // null: never recorded
+  std::shared_ptr<SharedEvent> shared;  // null: of this process alone
 };
 
 /// The primary context of a device.

@@ -22,6 +22,8 @@ extern "C" {
 void fake_nccl_fail_call(const char* entry, int code);
 /// From now on operations never end, until the communicator is aborted.
 void fake_nccl_hang(void);
+/// Operations of communicators of so many ranks take so long in addition.
+void fake_nccl_delay(int ranks, unsigned milliseconds);
 /// What communicators answer from now on when they are asked for their state.
 void fake_nccl_set_state(int code);
 std::uint64_t fake_nccl_calls(const char* entry);

@@ -1,6 +1,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -53,6 +54,8 @@ std::mutex mutex;
 std::map<std::string, int> planned;
 std::map<std::string, std::uint64_t> calls;
 std::atomic<bool> hangs = false;
+std::atomic<int> delayed_ranks = 0;
+std::atomic<unsigned> delay_ms = 0;
 std::atomic<int> state_of_all = kSuccess;
 
 struct Communicator;
@@ -136,6 +139,7 @@ std::vector<char> ResultOf(const Operation& operation) {
 void CarryOut(const Operation& operation) {
   while (hangs && !*operation.aborted) std::this_thread::yield();
   auto& world = *operation.world;
+  if (world.ranks() == delayed_ranks) std::this_thread::sleep_for(std::chrono::milliseconds(delay_ms));
   const auto sent = operation.bytes(operation.sent());
   const void* from = fake_gpu_shadow(operation.send, sent, FAKE_GPU_READ);
   if (sent > World::kSlotBytes || from == nullptr) std::abort();
@@ -247,6 +251,10 @@ void fake_nccl_fail_call(const char* entry, int code) {
   planned[entry] = code;
 }
 void fake_nccl_hang() { hangs = true; }
+void fake_nccl_delay(int ranks, unsigned milliseconds) {
+  delay_ms = milliseconds;
+  delayed_ranks = ranks;
+}
 void fake_nccl_set_state(int code) { state_of_all = code; }
 std::uint64_t fake_nccl_calls(const char* entry) {
   const std::lock_guard lock(mutex);

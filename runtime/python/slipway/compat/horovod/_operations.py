@@ -11,7 +11,7 @@ import slipway
 from slipway import collectives
 from slipway.compat.horovod import _order
 from slipway.compat.horovod._job import global_process_set, members, operations
-from slipway.compat.horovod._streams import AskersStream
+from slipway.compat.horovod._streams import AskersStreams
 from slipway.errors import ArgumentError, StalledError
 from slipway.torch import broadcast_tensors
 
@@ -83,13 +83,13 @@ def named(operation, name, rest=""):
     return " ".join(part for part in (operation, f"'{name}'" if name else "", rest) if part)
 
 
-def ask(text, work, process_set=global_process_set, zeros=None, name=None):
+def ask(text, work, process_set=global_process_set, zeros=None, name=None, tensors=()):
     """Puts an operation on the ranks of `process_set` into the queue. `work` gets their group. Returns a handle.
 
-    `name`: what no other operation in flight may be called.
+    `name`: what no other operation in flight may be called. `tensors`: those that it works with.
     """
     group = members(process_set)
-    stream = AskersStream()
+    streams = AskersStreams(tensors)
 
     def checked():
         try:
@@ -100,19 +100,19 @@ def ask(text, work, process_set=global_process_set, zeros=None, name=None):
             # A rank in join() listens to all ranks, and cannot hear what some of them do among themselves.
             raise StalledError(f"{text} on {process_set}: {error}. A rank that has called join cannot take part, "
                                "nor be asked") from error
-        return stream.carry_out(work, group)
+        return streams.carry_out(work, group)
 
     handle = operations().ask(checked, name)
-    _streams[handle] = stream
+    _streams[handle] = streams
     return handle
 
 
-def ask_named(operation, name, rest, work, process_set=global_process_set, zeros=None):
+def ask_named(operation, name, rest, work, process_set=global_process_set, zeros=None, tensors=()):
     """ask() for an operation that the program may have given a name."""
     unique = None
     if name:
         unique = f"{operation} '{name}'" + ("" if process_set is global_process_set else f" on {process_set}")
-    return ask(named(operation, name, rest), work, process_set, zeros, unique)
+    return ask(named(operation, name, rest), work, process_set, zeros, unique, tensors)
 
 
 def poll(handle):
@@ -152,7 +152,7 @@ def _reduce_in_place(tensor, op, prescale_factor, postscale_factor, group):
 def _ask_reduction(tensors, finish, name, op, prescale_factor, postscale_factor, process_set):
     """Reduces `tensors` in place; the handle's result is finish()."""
     tensors = [tensor.detach() for tensor in tensors]
-    what = [(str(tensor.dtype), tuple(tensor.shape)) for tensor in tensors]
+    what = [(str(tensor.dtype), tuple(tensor.shape), tensor.device.type) for tensor in tensors]
     rest = f"{op.name} of {', '.join(map(described, tensors))}, scaled by {prescale_factor} and {postscale_factor}"
 
     def work(group):
@@ -160,12 +160,14 @@ def _ask_reduction(tensors, finish, name, op, prescale_factor, postscale_factor,
             _reduce_in_place(tensor, op, prescale_factor, postscale_factor, group)
         return finish()
 
-    return ask_named("allreduce", name, rest, work, process_set, ("allreduce", what, int(op)))
+    return ask_named("allreduce", name, rest, work, process_set, ("allreduce", what, int(op)), tensors)
 
 
 def _zeros_for_allreduce(what, op):
-    for dtype, shape in what:
-        _reduce_in_place(torch.zeros(shape, dtype=getattr(torch, dtype[len("torch."):])), ReduceOp(op), 1.0, 1.0, None)
+    """On the kind of device that the others' tensors are on: ranks with GPUs combine in another way."""
+    for dtype, shape, device in what:
+        zeros = torch.zeros(shape, dtype=getattr(torch, dtype[len("torch."):]), device=device)
+        _reduce_in_place(zeros, ReduceOp(op), 1.0, 1.0, None)
 
 
 def grouped_allreduce_async_(tensors, average=None, name=None, op=None, prescale_factor=1.0, postscale_factor=1.0,
@@ -218,7 +220,8 @@ def grouped_allgather_async(tensors, name=None, process_set=global_process_set, 
         results = [collectives.allgather(tensor, group) for tensor in mine]
         return results[0] if single else results
 
-    return ask_named("allgather", name, f"of {len(mine)} tensors" if len(mine) > 1 else "", work, process_set)
+    return ask_named("allgather", name, f"of {len(mine)} tensors" if len(mine) > 1 else "", work, process_set,
+                     tensors=mine)
 
 
 def root_in(process_set, root_rank):
@@ -236,7 +239,8 @@ def broadcast_async_(tensor, root_rank, name=None, process_set=global_process_se
         broadcast_tensors({"tensor": target}, root, group)
         return tensor
 
-    return ask_named("broadcast", name, f"of {described(target)} from {root_rank}", work, process_set)
+    return ask_named("broadcast", name, f"of {described(target)} from {root_rank}", work, process_set,
+                     tensors=[target])
 
 
 def broadcast_(tensor, root_rank, name=None, process_set=global_process_set):
@@ -270,7 +274,7 @@ def grouped_reducescatter_async(tensors, name=None, op=None, process_set=global_
         return results[0] if single else results
 
     rest = f"{op.name} of {', '.join(map(described, mine))}"
-    return ask_named("reducescatter", name, rest, work, process_set)
+    return ask_named("reducescatter", name, rest, work, process_set, tensors=mine)
 
 
 def splits_of(tensor, splits, process_set):
@@ -291,7 +295,7 @@ def alltoall_async(tensor, splits=None, name=None, process_set=global_process_se
         received, received_rows = collectives.alltoall(mine, rows, group)
         return received if splits is None else (received, torch.tensor(received_rows, dtype=torch.int32))
 
-    return ask_named("alltoall", name, "", work, process_set)
+    return ask_named("alltoall", name, "", work, process_set, tensors=[mine])
 
 
 def barrier(process_set=global_process_set):
@@ -305,6 +309,11 @@ joined_actions = {"allreduce": _zeros_for_allreduce, "barrier": collectives.barr
 def join(device=-1):
     """For a rank that has no more data: adds zeros to the allreduces of the others until all have joined.
 
-    Returns the rank that came last. Broadcast, gather and the like cannot be done meanwhile.
+    Returns the rank that came last. Broadcast, gather and the like cannot be done meanwhile. `device`: the GPU that the
+    zeros are made on where those of the others are on GPUs; -1: the current one.
     """
-    return operations().run(lambda: _order.join(slipway.rank(), joined_actions))
+    with torch.cuda.device(device if torch.cuda.is_available() else -1):  # which changes nothing
+        streams = AskersStreams()
+    last = operations().run(lambda: streams.carry_out(_order.join, slipway.rank(), joined_actions))
+    streams.join()
+    return last

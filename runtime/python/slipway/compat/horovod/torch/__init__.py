@@ -85,7 +85,8 @@ def broadcast_parameters(params, root_rank=0, process_set=global_process_set):
     params = dict(params)
     root = root_in(process_set, root_rank)
     synchronize(ask(f"broadcast_parameters from {root_rank}",
-                    lambda group: slipway_torch.broadcast_parameters(params, root, group), process_set))
+                    lambda group: slipway_torch.broadcast_parameters(params, root, group), process_set,
+                    tensors=[value for value in params.values() if isinstance(value, torch.Tensor)]))
 
 
 def broadcast_optimizer_state(optimizer, root_rank=0, model=None, process_set=global_process_set):
@@ -161,4 +162,5 @@ class DistributedOptimizer(slipway_torch.DistributedOptimizer):
 
     def _wait(self):
         wait = super()._wait
-        return synchronize(ask(f"step of {self.team.name}", lambda group: wait(), zeros=(self.team.name,)))
+        return synchronize(ask(f"step of {self.team.name}", lambda group: wait(), zeros=(self.team.name,),
+                               tensors=[self._flat]))

@@ -1,0 +1,67 @@
+#include "runtime/exchange/step_events.h"
+
+#include <algorithm>
+#include <cassert>
+#include <utility>
+
+#include "runtime/exchange/shares.h"
+#include "runtime/group/agreement.h"
+
+namespace slipway::runtime {
+
+std::unique_ptr<StepEvents> StepEvents::Make(const DevicePlace& place, std::size_t buckets, Communicator& ranks) {
+  auto events = SharedEvents::Share(place, buckets + 1, ranks);
+  if (events == nullptr) return nullptr;
+  std::unique_ptr<StepEvents> made;
+  OnAllRanks(ranks, [&] { made.reset(new StepEvents(place, buckets, std::move(events))); });
+  return made;
+}
+
+StepEvents::StepEvents(const DevicePlace& place, std::size_t buckets, std::unique_ptr<SharedEvents> events)
+    : place_(place), events_(std::move(events)), makers_(buckets), point_(place), join_(place) {}
+
+/// An event has one stream: where several make values of a bucket, a stream of our own waits for them.
+void StepEvents::Made(std::size_t bucket, StreamHandle stream) {
+  auto& maker = makers_[bucket];
+  auto& event = events_->Own(bucket);
+  if (!maker.stream) maker = {stream, false};
+  if (!maker.several && maker.stream == stream) return event.Record(stream);
+  maker.several = true;
+  event.HoldBack(join_.handle());
+  point_.Record(stream);
+  point_.HoldBack(join_.handle());
+  event.Record(join_.handle());
+}
+
+void StepEvents::AwaitValues(std::size_t bucket, StreamHandle sums) {
+  assert(is_released_);
+  makers_[bucket] = {};
+  events_->HoldBack(bucket, sums);
+}
+
+void StepEvents::Summed(StreamHandle sums_stream) {
+  is_released_ = false;
+  events_->Own(sums()).Record(sums_stream);
+}
+
+void StepEvents::Release(StreamHandle stream) {
+  is_released_ = true;
+  events_->HoldBack(sums(), stream);
+  auto released = std::ranges::find(released_, stream, &Released::stream);
+  if (released == released_.end()) {
+    released_.push_back({stream, DeviceEvent(place_)});
+    released = released_.end() - 1;
+  }
+  released->waited.Record(stream);
+}
+
+void StepEvents::Await(Communicator& ranks) {
+  is_released_ = true;
+  for (std::size_t rank = 0; rank < events_->ranks(); ++rank) {
+    const auto& event = events_->Of(rank, sums());
+    ranks.waiter().Until([&] { return event.Reached(); }, [&] { return std::vector{ranks.job_ranks()[rank]}; });
+  }
+  for (const auto& each : released_) AwaitPoint(each.waited, ranks.waiter());
+}
+
+}  // namespace slipway::runtime

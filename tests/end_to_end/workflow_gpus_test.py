@@ -1,0 +1,111 @@
+"""GPUs of this machine, shared out to the steps of a workflow. There need be none: what names them is a variable."""
+
+import json
+
+import pytest
+
+from gpus_test import VARIABLES
+from workflow_test import Flow, wait_for
+
+SEARCH = {"objective": {"metric": "objective"}, "trials": 4, "sampler": "random", "space": {"x": {"uniform": [0, 1]}}}
+
+
+class GpuFlow(Flow):
+    def gpus(self, names):
+        self.environment["CUDA_VISIBLE_DEVICES"] = names
+
+    def step_of(self, script, ensemble=None, gpus_per_rank=1):
+        """An experiment whose trials, or whose only rank, run `script`."""
+        spec = {"launch": {"workdir": "spec", "gpus_per_rank": gpus_per_rank},
+                "train": {"command": ["sh", "-c", f"{script}; echo FoM: 1"],
+                          "metrics": {"from": "stdout", "pattern": r"FoM: (?<objective>\S+)"}}}
+        if ensemble is not None:
+            spec["ensemble"] = {**SEARCH, **ensemble}
+        return {"experiment": spec}
+
+    def write_steps(self, **steps):
+        self.write(json.dumps({"name": "flow", "steps": steps}))
+
+    def seen(self, name="seen"):
+        return (self.folder / name).read_text().split()
+
+
+@pytest.fixture
+def flow(tmp_path):
+    flow = GpuFlow(tmp_path)
+    for name in VARIABLES:
+        flow.environment.pop(name, None)
+    flow.gpus("0")
+    return flow
+
+
+SEE = 'echo "$CUDA_VISIBLE_DEVICES" >> seen'
+
+
+def test_an_ensemble_runs_one_trial_at_a_time_unless_it_says_otherwise(flow):
+    flow.write_steps(search=flow.step_of(SEE, {}))
+    document = flow.json("run", "flow.yaml")
+    assert flow.states(document) == {"search": "done"} and flow.seen() == ["0"] * 4
+
+
+def test_an_ensemble_takes_no_more_gpus_than_there_are(flow):
+    flow.gpus("0,1")
+    flow.write_steps(search=flow.step_of(f"{SEE}; sleep 0.2", {"parallel": 4}))
+    document = flow.json("run", "flow.yaml")
+    assert flow.states(document) == {"search": "done"} and set(flow.seen()) == {"0", "1"}
+    flow.write_steps(search=flow.step_of(SEE, {"parallel": "auto"}, gpus_per_rank=2))
+    assert flow.states(flow.json("run", "flow.yaml")) == {"search": "done"} and flow.seen()[-1] == "0,1"
+
+
+def test_an_ensemble_without_gpus_for_one_trial_fails(flow):
+    flow.write_steps(search=flow.step_of("true", {"parallel": 2}, gpus_per_rank=2))
+    step, = flow.json("run", "flow.yaml", status=1)["steps"]
+    assert "it needs 2 GPUs, and this machine has 1 (CUDA_VISIBLE_DEVICES=0)" in step["reason"]
+
+
+def test_two_ensembles_of_one_trial_at_a_time_run_side_by_side(flow):
+    flow.gpus("0,1")
+    both = "touch {}; n=0; while [ ! -e {} ] && [ $n -lt 500 ]; do sleep 0.02; n=$((n+1)); done; [ -e {} ]"
+    flow.write_steps(one=flow.step_of(both.format("one", "two", "two"), {}),
+                     two=flow.step_of(both.format("two", "one", "one"), {}))
+    assert flow.states(flow.json("run", "flow.yaml")) == {"one": "done", "two": "done"}
+
+
+def test_steps_see_all_gpus_where_no_step_asks_for_one(flow):
+    flow.gpus("0,1")
+    flow.write_steps(run=flow.step_of(SEE, gpus_per_rank=0), command={"command": ["sh", "-c", SEE]})
+    flow.slipway("run", "flow.yaml")
+    assert flow.seen() == ["0,1", "0,1"] and "GPU" not in flow.said
+
+
+def test_a_run_without_gpus_beside_steps_with_some_is_warned_of(flow):
+    see = 'echo "[$CUDA_VISIBLE_DEVICES]" >> seen'
+    trainer = flow.step_of(see)
+    del trainer["experiment"]["launch"]["gpus_per_rank"]
+    other = {"command": ["true"], "resources": {"gpus": 1}}
+    flow.write_steps(trainer=trainer, other=other)
+    warning = "'trainer' sees no GPU: other steps ask for GPUs, and it does not; set launch.gpus_per_rank there"
+    for command in ("plan", "run"):
+        flow.slipway(command, "flow.yaml")
+        assert flow.said.count(warning) == 1, flow.said
+    assert flow.seen() == ["[]"]
+    flow.environment["CUDA_VISIBLE_DEVICES"] = ""
+    flow.slipway("plan", "flow.yaml")
+    assert "sees no GPU" not in flow.said
+
+
+def test_steps_are_given_the_gpus_that_other_runs_leave(flow):
+    flow.gpus("0,1")
+    hold = f"{SEE}; while [ ! -e end ]; do sleep 0.02; done"
+    other = GpuFlow(flow.folder)
+    other.environment = flow.environment
+    other.write(json.dumps({"name": "other", "steps": {
+        "step": {"command": ["sh", "-c", hold], "resources": {"gpus": 1}}}}), name="other.yaml")
+    holder = other.start("run", "other.yaml")
+    wait_for((flow.folder / "seen").exists)
+    flow.write_steps(command={"command": ["sh", "-c", SEE], "resources": {"gpus": 1}},
+                     run={**flow.step_of(SEE), "after": ["command"]})
+    flow.slipway("run", "flow.yaml")
+    (flow.folder / "end").touch()
+    assert holder.wait(timeout=60) == 0
+    assert flow.seen() == ["0", "1", "1"]

@@ -1,0 +1,119 @@
+// GPUs of a node that add up: what a job is told of them, and when one fails while they wait for each other by events.
+// One test for each process, on two ranks.
+
+#include <unistd.h>
+
+#include <cstdlib>
+#include <string>
+
+#include "tests/runtime/device/gpu_job.h"
+#include "tests/support/rank_of_launcher.h"
+
+namespace slipway::test {
+namespace {
+
+using namespace fake_gpu;  // the entries that the program calls
+
+class DirectJob : public GpuJob {
+ protected:
+  DirectJob() { ::setenv("SLIPWAY_NCCL", "/nonexistent/libnccl.so.2", 1); }  // not one of this machine
+  void ExpectStaged(const Json& gradients, const std::string& why) {
+    Begin(gradients);
+    ASSERT_EQ(Register(), SLIPWAY_OK) << slipway_error_message();
+    ASSERT_EQ(slipway_gradients("net"), SLIPWAY_OK) << slipway_error_message();
+    const auto team = ReportAfterEnd();
+    if (rank_ != 0) return;
+    EXPECT_EQ(team["way"], "staged") << team.dump();
+    EXPECT_EQ(team["without_direct"], why) << team.dump();
+  }
+};
+
+TEST_F(DirectJob, TheReportNamesTheSettingThatStagesATeam) { ExpectStaged({{"clip_norm", 1}}, "clip_norm is set"); }
+
+TEST_F(DirectJob, TheReportNamesAGpuThatStagesATeam) {
+  if (RankOfLauncher() == 1) fake_gpu_fail_call("cuModuleLoadData", 1, kNotSupported);
+  ExpectStaged(Json::object(), "a GPU or its driver cannot run the kernel of the sums");
+}
+
+TEST_F(DirectJob, TheReportSaysThatTheCpuWaits) {
+  Begin(Json::object());
+  ASSERT_EQ(Register(), SLIPWAY_OK) << slipway_error_message();
+  const auto team = ReportAfterEnd();
+  if (rank_ != 0) return;
+  EXPECT_EQ(team["waits"], "cpu") << team.dump();
+  EXPECT_FALSE(team.contains("without_direct")) << team.dump();
+}
+
+class EventsJob : public GpuJob {
+ protected:
+  EventsJob() {
+    ::setenv("SLIPWAY_NCCL", "/nonexistent/libnccl.so.2", 1);  // not one of this machine
+    ::setenv("SLIPWAY_GPU_WAIT", "events", 1);
+    fake_gpu_set_order(FAKE_GPU_LAZY, 0);
+  }
+  void BeginWithATeam() {
+    Begin(Json::object());
+    ASSERT_EQ(Register(), SLIPWAY_OK) << slipway_error_message();
+  }
+  /// Of a rank whose streams wait for one that has left. Slipway ends well; to free memory would wait for ever.
+  static void EndAlone() {
+    End();
+    fake_gpu_lose_device(kUnknown);
+  }
+};
+
+TEST_F(EventsJob, TheReportSaysWhoWaits) {
+  BeginWithATeam();
+  ASSERT_EQ(slipway_gradients("net"), SLIPWAY_OK) << slipway_error_message();
+  const auto team = ReportAfterEnd();
+  if (rank_ != 0) return;
+  EXPECT_EQ(team["way"], "direct") << team.dump();
+  EXPECT_EQ(team["waits"], "events") << team.dump();
+}
+
+TEST_F(EventsJob, AllRanksHaveToAskForThem) {
+  if (RankOfLauncher() == 1) ::setenv("SLIPWAY_GPU_WAIT", "cpu", 1);
+  BeginWithATeam();
+  ASSERT_EQ(slipway_gradients("net"), SLIPWAY_OK) << slipway_error_message();
+  const auto team = ReportAfterEnd();
+  if (rank_ != 0) return;
+  EXPECT_EQ(team["waits"], "cpu") << team.dump();
+}
+
+TEST_F(EventsJob, AnUnknownWordIsRefused) {
+  ::setenv("SLIPWAY_GPU_WAIT", "gpu", 1);
+  EXPECT_EQ(slipway_init("{}"), SLIPWAY_ERROR_ARGUMENT);
+  EXPECT_NE(std::string(slipway_error_message()).find("SLIPWAY_GPU_WAIT is 'gpu', not cpu or events"),
+            std::string::npos)
+      << slipway_error_message();
+}
+
+/// Between two calls: the step has ended for the CPU.
+TEST_F(EventsJob, SumsThatFailLaterShowBeforeACheckpoint) {
+  together_ = false;
+  BeginWithATeam();
+  if (rank_ == 1) fake_gpu_fail_operation(1, kLaunchFailed);
+  ASSERT_EQ(slipway_wait_on_stream("net", nullptr), SLIPWAY_OK) << slipway_error_message();
+  MPI_Barrier(MPI_COMM_WORLD);  // no GPU has begun so far
+  char path[4096];
+  EXPECT_EQ(slipway_checkpoint_begin(1, path, sizeof path), rank_ == 1 ? SLIPWAY_ERROR_DEVICE : SLIPWAY_ERROR_STALLED);
+  const std::string message = slipway_error_message();
+  EXPECT_NE(message.find(rank_ == 1 ? "CUDA_ERROR_LAUNCH_FAILED" : "rank 1"), std::string::npos) << message;
+  EXPECT_EQ(slipway_gradients("net"), SLIPWAY_ERROR_STATE);
+  EndAlone();
+}
+
+/// Its events are recorded, and no stream will reach them.
+TEST_F(EventsJob, ARankThatDiesIsNamed) {
+  together_ = false;
+  BeginWithATeam();
+  ASSERT_EQ(slipway_wait_on_stream("net", nullptr), SLIPWAY_OK) << slipway_error_message();
+  if (rank_ == 1) ::_exit(0);
+  EXPECT_EQ(slipway_wait_on_stream("net", nullptr), SLIPWAY_ERROR_STALLED);
+  const std::string message = slipway_error_message();
+  EXPECT_NE(message.find("rank 1"), std::string::npos) << message;
+  EndAlone();
+}
+
+}  // namespace
+}  // namespace slipway::test
