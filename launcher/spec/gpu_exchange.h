@@ -8,7 +8,7 @@
 
 namespace slipway::launcher {
 
-/// The fields whose values need the CPU between the ranks, as Team::IsPlain of the runtime knows them: `auto` is then
+/// The fields whose values need the CPU between the ranks, as Team::WhyNotPlain of the runtime knows them: `auto` is then
 /// staged. Pure.
 std::vector<std::string> FieldsForTheCpu(const Spec& spec);
 

@@ -47,12 +47,16 @@ SLIPWAY_CHECK(Driver::Direct, cuModuleLoadData);
 SLIPWAY_CHECK(Driver::Direct, cuModuleUnload);
 SLIPWAY_CHECK(Driver::Direct, cuModuleGetFunction);
 SLIPWAY_CHECK(Driver::Direct, cuLaunchKernel);
+SLIPWAY_CHECK(Driver::SharedEvents, cuDeviceGetAttribute);
+SLIPWAY_CHECK(Driver::SharedEvents, cuIpcGetEventHandle);
+SLIPWAY_CHECK(Driver::SharedEvents, cuIpcOpenEventHandle);
 
 static_assert(kContext == CU_POINTER_ATTRIBUTE_CONTEXT && kMemoryType == CU_POINTER_ATTRIBUTE_MEMORY_TYPE);
 static_assert(kIsManaged == CU_POINTER_ATTRIBUTE_IS_MANAGED && kDevice == CU_MEMORYTYPE_DEVICE);
 static_assert(kDeviceOrdinal == CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL);
 static_assert(kRangeStart == CU_POINTER_ATTRIBUTE_RANGE_START_ADDR);
-static_assert(kEventWithoutTimes == CU_EVENT_DISABLE_TIMING && kStreamByItself == CU_STREAM_NON_BLOCKING);
+static_assert(kEventWithoutTimes == CU_EVENT_DISABLE_TIMING && kEventForNode == CU_EVENT_INTERPROCESS);
+static_assert(kStreamByItself == CU_STREAM_NON_BLOCKING);
 static_assert(kPinnedForAllContexts == CU_MEMHOSTREGISTER_PORTABLE && kNotReady == CUDA_ERROR_NOT_READY);
 static_assert(kCapturedForOthers == CUDA_ERROR_STREAM_CAPTURE_IMPLICIT);
 static_assert(kOwnCapturesOnly == CU_STREAM_CAPTURE_MODE_THREAD_LOCAL);
