@@ -429,7 +429,7 @@ SpecSelection SelectionOf(const Arguments& arguments) {
 namespace {
 
 /// Nothing: it is no whole number of 0 or more.
-std::optional<std::int64_t> NumberIn(const std::string& word) {
+std::optional<std::int64_t> TrialNumberIn(const std::string& word) {
   std::int64_t number = 0;
   const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), number);
   return error == std::errc() && end == word.data() + word.size() && number >= 0 ? std::optional(number) : std::nullopt;
@@ -445,8 +445,8 @@ void AddRunSelector(CLI::App* command, std::string& run) {
 }
 
 std::int64_t TakeTrial(TrialOfRun& words) {
-  if (!NumberIn(words.trial)) std::swap(words.trial, words.run);
-  if (const auto number = NumberIn(words.trial)) return *number;
+  if (!TrialNumberIn(words.trial)) std::swap(words.trial, words.run);
+  if (const auto number = TrialNumberIn(words.trial)) return *number;
   throw Error(ErrorKind::kUsage, fmt::format("neither '{}' nor '{}' is the number of a trial", words.run, words.trial),
               "write for example: slipway trials show 7 last");
 }
