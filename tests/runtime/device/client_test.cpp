@@ -9,26 +9,26 @@
 namespace slipway::test {
 namespace {
 
-constexpr std::int64_t kCount = 40'000;
+constexpr std::int64_t kFloats = 40'000;
 
 std::vector<char> CombinedByCpu(client::Session& session, std::vector<char> values, slipway_op op) {
-  session.Allreduce(values.data(), kCount, SLIPWAY_FLOAT32, op);
+  session.Allreduce(values.data(), kFloats, SLIPWAY_FLOAT32, op);
   return values;
 }
 
 TEST(ClientOnDevice, ExchangesInTheOrderOfAStream) {
   const Gpu gpu;
   client::Session session;
-  auto first = session.AllocOnDevice(kCount * sizeof(float), 0);
+  auto first = session.AllocOnDevice(kFloats * sizeof(float), 0);
   const auto memory = std::move(first);
-  GpuView view(memory.data(), kCount * sizeof(float));
+  GpuView view(memory.data(), kFloats * sizeof(float));
   GpuStream stream;
-  const auto values = RandomBytes(SLIPWAY_FLOAT32, kCount, 5 + static_cast<unsigned>(session.rank()));
+  const auto values = RandomBytes(SLIPWAY_FLOAT32, kFloats, 5 + static_cast<unsigned>(session.rank()));
   view.Fill(values.data(), stream.handle());
-  session.Allreduce(memory.data(), kCount, SLIPWAY_FLOAT32, SLIPWAY_SUM, stream.handle());
+  session.Allreduce(memory.data(), kFloats, SLIPWAY_FLOAT32, SLIPWAY_SUM, stream.handle());
   EXPECT_TRUE(view.Read(stream.handle()) == CombinedByCpu(session, values, SLIPWAY_SUM));
 
-  session.Register("net", std::vector<client::Tensor>{{"w", {kCount}, memory.floats()}});
+  session.Register("net", std::vector<client::Tensor>{{"w", {kFloats}, memory.floats()}});
   for (const bool together : {false, true}) {
     view.Fill(values.data(), stream.handle());
     if (together) {

@@ -11,7 +11,7 @@ namespace {
 
 using namespace fake_gpu;  // the entries that the program calls
 
-constexpr std::int64_t kCount = 40'000;  ///< 160 kB: by the GPUs where these can
+constexpr std::int64_t kShared = 40'000;  ///< 160 kB: by the GPUs where these can
 
 /// Of several ranks. What rank 1 closes takes long, so that a rank that does not wait for it frees before.
 class MapsOfOthers : public OnDevice {
@@ -19,11 +19,11 @@ class MapsOfOthers : public OnDevice {
   void SetUp() override {
     if (Ranks() == 1) GTEST_SKIP() << "a lone rank maps nothing";
     if (Rank() == 1) fake_gpu_delay_closes(50);
-    memory_ = std::make_unique<GpuBuffer>(kCount * sizeof(float));
-    values_ = RandomBytes(SLIPWAY_FLOAT32, kCount, Seed(1, 0));
+    memory_ = std::make_unique<GpuBuffer>(kShared * sizeof(float));
+    values_ = RandomBytes(SLIPWAY_FLOAT32, kShared, Seed(1, 0));
     memory_->Fill(values_.data(), nullptr);
     sums_ = values_;
-    EXPECT_EQ(slipway_allreduce(sums_.data(), kCount, SLIPWAY_FLOAT32, SLIPWAY_SUM, SLIPWAY_ALL), SLIPWAY_OK);
+    EXPECT_EQ(slipway_allreduce(sums_.data(), kShared, SLIPWAY_FLOAT32, SLIPWAY_SUM, SLIPWAY_ALL), SLIPWAY_OK);
   }
   void TearDown() override {
     fake_gpu_delay_closes(0);
@@ -37,7 +37,7 @@ class MapsOfOthers : public OnDevice {
   /// Plans that were not used up fail nothing later.
   static void EndPlans() { fake_gpu_fail_call("cuMemAlloc_v2", 0, 0); }
   int Register() {
-    const slipway_tensor tensor{"a", SLIPWAY_FLOAT32, 1, &kCount, memory_->data()};
+    const slipway_tensor tensor{"a", SLIPWAY_FLOAT32, 1, &kShared, memory_->data()};
     return slipway_register("net", &tensor, 1, 0);
   }
   static int Configure(const std::string& way) {
@@ -69,7 +69,7 @@ TEST_F(MapsOfOthers, ARefusedTeamLeavesNone) {
     ExpectRefused(result, SLIPWAY_ERROR_OUT_OF_MEMORY, "rank 1: cuMemAlloc failed");
     EXPECT_EQ(Gpu::Violations(), "") << nth;
     Unregister();
-    memory_ = std::make_unique<GpuBuffer>(kCount * sizeof(float));
+    memory_ = std::make_unique<GpuBuffer>(kShared * sizeof(float));
   }
 }
 
@@ -79,9 +79,9 @@ TEST_F(MapsOfOthers, AnAllreduceThatAFailingGpuRefusesLeavesNone) {
   int group = 0;
   ASSERT_EQ(slipway_group_create(ranks.data(), Ranks(), &group), SLIPWAY_OK) << slipway_error_message();
   RefuseMemory(2, kInvalidValue);  // the first is the block
-  ExpectRefused(slipway_allreduce(memory_->data(), kCount, SLIPWAY_FLOAT32, SLIPWAY_SUM, group), SLIPWAY_ERROR_DEVICE,
+  ExpectRefused(slipway_allreduce(memory_->data(), kShared, SLIPWAY_FLOAT32, SLIPWAY_SUM, group), SLIPWAY_ERROR_DEVICE,
                 "rank 1: cuMemAlloc failed");
-  ASSERT_EQ(slipway_allreduce(memory_->data(), kCount, SLIPWAY_FLOAT32, SLIPWAY_SUM, group), SLIPWAY_OK)
+  ASSERT_EQ(slipway_allreduce(memory_->data(), kShared, SLIPWAY_FLOAT32, SLIPWAY_SUM, group), SLIPWAY_OK)
       << slipway_error_message();
   EXPECT_TRUE(memory_->Read(nullptr) == sums_);
   ASSERT_EQ(slipway_group_free(group), SLIPWAY_OK) << slipway_error_message();
@@ -93,7 +93,7 @@ TEST_F(MapsOfOthers, AnAllreduceDoesWithoutMemoryForTheTrial) {
   int group = 0;
   ASSERT_EQ(slipway_group_create(ranks.data(), Ranks(), &group), SLIPWAY_OK) << slipway_error_message();
   RefuseMemory(2);
-  ASSERT_EQ(slipway_allreduce(memory_->data(), kCount, SLIPWAY_FLOAT32, SLIPWAY_SUM, group), SLIPWAY_OK)
+  ASSERT_EQ(slipway_allreduce(memory_->data(), kShared, SLIPWAY_FLOAT32, SLIPWAY_SUM, group), SLIPWAY_OK)
       << slipway_error_message();
   EXPECT_TRUE(memory_->Read(nullptr) == sums_);
   ASSERT_EQ(slipway_group_free(group), SLIPWAY_OK) << slipway_error_message();
@@ -116,7 +116,7 @@ TEST_F(MapsOfOthers, ATeamDoesWithoutMemoryForTheTrialAndTheTables) {
 
 TEST_F(MapsOfOthers, AKernelThatHadNoMemoryOnceIsLoadedLater) {
   const UsingGpu second(1);
-  memory_ = std::make_unique<GpuBuffer>(kCount * sizeof(float));
+  memory_ = std::make_unique<GpuBuffer>(kShared * sizeof(float));
   fake_gpu_fail_call("cuModuleLoadData", 1, kOutOfMemory);
   for (const bool first : {true, false}) {
     ASSERT_EQ(Register(), SLIPWAY_OK) << slipway_error_message();

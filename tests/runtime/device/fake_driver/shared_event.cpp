@@ -15,8 +15,8 @@
 namespace slipway::fake_gpu {
 namespace {
 
-constexpr std::size_t kBytes = 4096;
-constexpr std::uint64_t kMagic = 0x736c69706576656e;
+constexpr std::size_t kEventBytes = 4096;
+constexpr std::uint64_t kEventMagic = 0x736c69706576656e;
 
 struct ExportedEvent {
   std::uint64_t magic;
@@ -43,7 +43,7 @@ struct SharedEvent::Page {
 };
 
 SharedEvent::SharedEvent(UniqueFd file, bool imported) : file_(std::move(file)), imported_(imported) {
-  void* page = ::mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_SHARED, file_.get(), 0);
+  void* page = ::mmap(nullptr, kEventBytes, PROT_READ | PROT_WRITE, MAP_SHARED, file_.get(), 0);
   if (page == MAP_FAILED) throw Refusal{kOutOfMemory};
   page_ = static_cast<Page*>(page);
   if (imported_) ++page_->opened;
@@ -51,19 +51,19 @@ SharedEvent::SharedEvent(UniqueFd file, bool imported) : file_(std::move(file)),
 
 SharedEvent::~SharedEvent() {
   if (imported_) --page_->opened;
-  ::munmap(page_, kBytes);
+  ::munmap(page_, kEventBytes);
 }
 
 std::shared_ptr<SharedEvent> SharedEvent::Create() {
   UniqueFd file(::memfd_create("fake_gpu_event", MFD_CLOEXEC));
-  if (!file || ::ftruncate(file.get(), static_cast<off_t>(kBytes)) != 0) throw Refusal{kOutOfMemory};
+  if (!file || ::ftruncate(file.get(), static_cast<off_t>(kEventBytes)) != 0) throw Refusal{kOutOfMemory};
   return std::shared_ptr<SharedEvent>(new SharedEvent(std::move(file), false));
 }
 
 std::shared_ptr<SharedEvent> SharedEvent::Open(const IpcHandle& handle) {
   ExportedEvent exported;
   std::memcpy(&exported, &handle, sizeof exported);
-  if (exported.magic != kMagic) throw Refusal{kInvalidValue};
+  if (exported.magic != kEventMagic) throw Refusal{kInvalidValue};
   if (exported.process == ::getpid()) throw Refusal{kInvalidContext};
   const auto path = "/proc/" + std::to_string(exported.process) + "/fd/" + std::to_string(exported.file);
   UniqueFd file(::open(path.c_str(), O_RDWR | O_CLOEXEC));
@@ -76,7 +76,7 @@ std::shared_ptr<SharedEvent> SharedEvent::Open(const IpcHandle& handle) {
 IpcHandle SharedEvent::Export() const {
   struct stat status {};
   if (::fstat(file_.get(), &status) != 0) throw Refusal{kUnknown};
-  const ExportedEvent exported{kMagic, ::getpid(), file_.get(), status.st_dev, status.st_ino};
+  const ExportedEvent exported{kEventMagic, ::getpid(), file_.get(), status.st_dev, status.st_ino};
   IpcHandle handle{};
   std::memcpy(&handle, &exported, sizeof exported);
   return handle;
