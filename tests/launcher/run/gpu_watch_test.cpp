@@ -22,7 +22,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-constexpr auto kFirst = "GPU-aaaaaaaa-0000-0000-0000-000000000000";
+constexpr auto kWatchedGpu = "GPU-aaaaaaaa-0000-0000-0000-000000000000";
 
 class WatchedGpus : public testing::Test {
  protected:
@@ -63,7 +63,7 @@ TEST_F(WatchedGpus, KeepPeakAndMeanOverSeveralManagers) {
   Record({"0", "1"});
   const auto gpus = ReadGpuRecord(files_.gpus);
   ASSERT_EQ(gpus.size(), 2u);
-  EXPECT_EQ(gpus[0].gpu, kFirst);
+  EXPECT_EQ(gpus[0].gpu, kWatchedGpu);
   EXPECT_EQ(gpus[0].memory_peak_bytes, 75'000'000'000u);
   EXPECT_EQ(gpus[0].memory_used_bytes, 10'000'000'000u);
   EXPECT_EQ(UseOf(gpus).memory_peak_bytes, 75'000'000'000u);
