@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from slipway import _arrays
-from slipway.errors import DeviceMemoryError, NotSupportedError
+from slipway.errors import DeviceMemoryError, MismatchError, NotSupportedError
 
 DRIVER = ctypes.CDLL(os.environ["SLIPWAY_FAKE_DRIVER"], mode=ctypes.RTLD_GLOBAL)
 COUNT = 1000
@@ -148,6 +148,19 @@ def test_what_names_no_stream_has_the_result_when_the_call_returns(job, count):
         team.gradients()
         assert np.all(array.get() == mean_of_ranks(job) + step)
     team.unregister()
+
+
+def test_an_array_of_the_cpu_on_one_rank_alone_is_an_error_on_all(job):
+    if job.size() == 1:
+        pytest.skip("a lone rank exchanges nothing")
+    group = job.group_create(range(job.size()))
+    values = np.full(100_000, job.rank(), np.float32)
+    with pytest.raises(MismatchError, match="in GPU memory on all ranks, or on none"):
+        job.allreduce(values if job.rank() == 0 else DeviceArray(values), group=group)
+    array = DeviceArray(values)
+    job.allreduce(array, group=group)
+    assert np.all(array.get() == sum(range(job.size())))
+    group.free()
 
 
 def test_gradients_of_a_library_whose_arrays_cannot_be_copied_are_refused(job):
