@@ -33,14 +33,6 @@ void CheckExtra(Report& report, const Draft& draft) {
   }
 }
 
-void WarnOfUnusedType(Report& report, const Draft& draft) {
-  const auto type = draft.slurm_only.find("launch.slurm.gpu_type");
-  if (type == draft.slurm_only.end() || !draft.Has("launch.gpus_per_rank")) return;
-  if (draft.At("launch.gpus_per_rank") == 0) {
-    report.Warn(type->second, "launch.slurm.gpu_type requests no GPU without launch.gpus_per_rank");
-  }
-}
-
 /// What the directives cannot hold, found with a buffer of the least size: how large it will be is not known yet.
 void CheckBuffer(Report& report, const Draft& draft) {
   const std::string path = "launch.slurm.burst_buffer";
@@ -75,7 +67,6 @@ void CheckSlurm(Report& report, const Draft& draft) {
   CheckTexts(report, draft);
   CheckExtra(report, draft);
   CheckBuffer(report, draft);
-  WarnOfUnusedType(report, draft);
   WarnOfOtherEngine(report, draft);
 }
 
