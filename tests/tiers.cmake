@@ -33,6 +33,7 @@ endfunction()
 # MPI: 1 and 3 ranks of the default MPI, and one suite of the other.
 full("^runtime_(mpi|collectives)_tests\\.[2456789]$" "1 and 3 ranks of each suite are in the default tier")
 full("^runtime_mpi_tests\\.(on_pretended_nodes|without_shared_memory)\\.4$" "three ranks are in the default tier")
+full("^runtime_device_tests\\.on_pretended_nodes$" "long messages between nodes; three ranks of one node are in the default tier")
 full("^runtime_device_tests(\\.events)?\\.schedules$" "10,000 schedules; 60 of them are in the default tier")
 full("^runtime_device_bugs$" "compiles a library and runs the tests of the exchange for each of some sixty bugs")
 full("^runtime_(mpi|life)_tests_mpich\\." "runtime_collectives_tests_mpich stands for MPICH; its waits never yield")

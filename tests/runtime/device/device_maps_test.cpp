@@ -115,6 +115,7 @@ TEST_F(MapsOfOthers, ATeamDoesWithoutMemoryForTheTrialAndTheTables) {
 }
 
 TEST_F(MapsOfOthers, AKernelThatHadNoMemoryOnceIsLoadedLater) {
+  memory_.reset();  // in its own context, which has a copy to it queued
   const UsingGpu second(1);
   memory_ = std::make_unique<GpuBuffer>(kShared * sizeof(float));
   fake_gpu_fail_call("cuModuleLoadData", 1, kOutOfMemory);
