@@ -103,8 +103,8 @@ TEST_F(StepsInSlurm, HaveNotFailedWhileTheirRecordIsNotVisibleYet) {
 TEST_F(StepsInSlurm, AreSeenWithTheirRunByOneRequest) {
   const auto look = LookAtWorkflow(folder_, View());
   const auto rows = StepRowsOf(folder_, look);
-  EXPECT_EQ(look.state.phase, Phase::kRunning);
-  EXPECT_EQ(rows.at(0).record.state, kRunning);
+  EXPECT_EQ(look.state.phase, Phase::kQueued);
+  EXPECT_EQ(rows.at(0).record.state, kReady) << "its job runs, and has not written that the step does";
   EXPECT_EQ(ReadFile(Asked()), "asked\n");
 }
 

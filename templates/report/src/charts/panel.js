@@ -13,7 +13,7 @@ export function panel({title, note, controls = [], body, wide = false, data, sur
   const element = h('div', {class: wide ? 'panel wide' : 'panel', role: 'group', 'aria-label': title},
     h('header', null, h('h3', null, title), h('div', {class: 'controls'}, controls), h('div', {class: 'tools'}, tools)),
     words, body, data && dataTable(title, data));
-  return Object.assign(element, {note: (text) => { words.textContent = text; words.hidden = !text; }});
+  return Object.assign(element, {note: (text) => { fill(words, text); words.hidden = !text; }});
 }
 
 function saveButton(surface, title) {
