@@ -67,7 +67,7 @@ TEST_F(GpuChange, FromMemoryOfTheCpuOfOneRankIsAnErrorOnAll) {
     int result = SLIPWAY_ERROR_MISMATCH;  // else SumOn() says so
     if (Rank() == 0) {
       std::vector<float> here(kCount);
-      result = slipway_allreduce(here.data(), kCount, SLIPWAY_FLOAT32, SLIPWAY_SUM, group());
+      result = slipway_allreduce_on_stream(here.data(), kCount, SLIPWAY_FLOAT32, SLIPWAY_SUM, group(), nullptr);
     } else {
       SumOn(0, SLIPWAY_ERROR_MISMATCH);
     }
