@@ -38,6 +38,7 @@ full("^runtime_device_tests(\\.events)?\\.schedules$" "10,000 schedules; 60 of t
 full("^runtime_device_bugs$" "compiles a library and runs the tests of the exchange for each of some sixty bugs")
 full("^runtime_(mpi|life)_tests_mpich\\." "runtime_collectives_tests_mpich stands for MPICH; its waits never yield")
 slow("^runtime_python\\.torch_backend_(reductions|works|ddp)_test\\.2$" 60 "importing torch on two ranks takes half of it")
+slow("^runtime_python\\.checkpoint_programs_test$" 60 "starts programs of two and three ranks again and again, each with torch")
 full("^runtime_python\\.torch_backend_" "each rank imports torch; three files are in the default tier")
 full("^runtime_python(_mpich)?\\..*\\.[24]$" "1 and 3 ranks of each file are in the default tier")
 slow("^runtime_python\\.(torch|horovod)_test\\.3$" 60 "importing torch on three ranks takes half of it")
