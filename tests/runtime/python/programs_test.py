@@ -145,11 +145,11 @@ def test_the_benchmark_measures_all_sides_on_the_shapes_of_resnet_50():
     assert all(row["median_ms"] > 0 for row in result["rows"])
 
 
-@pytest.mark.parametrize("stub, error", [("raise ImportError('there is none')", "cannot import torch: there is none"),
+@pytest.mark.parametrize("torch, error", [("raise ImportError('there is none')", "cannot import torch: there is none"),
                                          ("import types; cuda = types.SimpleNamespace(is_available=lambda: False)",
                                           "torch sees no GPU")])
-def test_the_benchmark_of_gpus_starts_no_ranks_where_there_is_none(tmp_path, stub, error):
-    (tmp_path / "torch.py").write_text(stub + "\n")
+def test_the_benchmark_of_gpus_starts_no_ranks_where_there_is_none(tmp_path, torch, error):
+    (tmp_path / "torch.py").write_text(torch + "\n")
     done = subprocess.run([sys.executable, HERE.parents[2] / "bench/gpu/gpu_bench.py"], capture_output=True, text=True,
                           timeout=50, env={**os.environ, "PYTHONPATH": str(tmp_path), "PATH": "/nowhere"})
     assert done.returncode == 1
