@@ -17,13 +17,11 @@ std::unique_ptr<DirectBounce> DirectBounce::Make(const DevicePlace& place, Group
   std::unique_ptr<DirectBounce> bounce;
   OnAllRanks(communicator, [&] { bounce = MakeOwnPart(place, group); });
   if (!OnEveryRank(communicator, bounce != nullptr)) return nullptr;
-  try {
+  const auto share = [&] {
     UnmapOnError(
         communicator, [&] { bounce->Close(); }, [&] { bounce->Share(group); });
-  } catch (const RuntimeError& error) {
-    if (!MeansNoMemory(error)) throw;
-    return nullptr;
-  }
+  };
+  if (!FitsIntoGpus(share)) return nullptr;
   if (bounce->blocks_ != nullptr) return bounce;
   communicator.Barrier();  // no rank frees what another one has mapped
   return nullptr;

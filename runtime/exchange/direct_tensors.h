@@ -36,8 +36,8 @@ class DirectTensors : public CombinedTensors {
 
   ~DirectTensors() override;
   void SetBuckets(std::span<const BucketPlan> plans) override;
-  /// Errors: DeviceError, and those of NodeChannel.
   void Fetch(std::span<const int> tensors, StreamHandle stream) override;
+  /// Errors: DeviceError, and those of NodeChannel.
   void Combine(std::size_t bucket, Group& group) override;
   void Release(StreamHandle stream) override;
   void AwaitSums() override;

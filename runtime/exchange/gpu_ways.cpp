@@ -26,13 +26,11 @@ constexpr int kRounds = 5;
 
 using Way = CombineWay;
 
-std::unique_ptr<CombinedTensors> MakeWithoutBuckets(Way way, const DevicePlace& place,
-                                                    std::span<const TensorInfo> tensors, const TeamSettings& settings,
-                                                    Group& group) {
-  const auto op = settings.op;
+std::unique_ptr<CombinedTensors> MakeByLibrary(Way way, const DevicePlace& place, std::span<const TensorInfo> tensors,
+                                               slipway_op op, Group& group) {
   switch (way) {
-    case Way::kStaged: return nullptr;
-    case Way::kDirect: return DirectTensors::Make(place, tensors, op, group, settings.gpu_waits).tensors;
+    case Way::kStaged:
+    case Way::kDirect: return nullptr;
     case Way::kNccl: return NcclTensors::Make(place, tensors, op, group);
     case Way::kNcclInNodes: return NodeNcclTensors::Make(place, tensors, op, group);
     case Way::kMpi: return MpiTensors::Make(place, tensors, op, group);
@@ -49,37 +47,31 @@ void End(std::unique_ptr<CombinedTensors> combined, Group& group) {
 
 void SetBuckets(CombinedTensors& made, std::int64_t bytes) { made.SetBuckets(PlanBuckets(made.values(), bytes)); }
 
-/// Null: not by GPUs, or this cannot be. Collective. Errors: those of NCCL's and MPI's ways; of a GPU that has no
-/// memory left, or fails.
+/// With its buckets. Collective. Errors: a GPU that has no memory left, or fails.
+MadeDirect MakeDirect(const DevicePlace& place, std::span<const TensorInfo> tensors, const TeamSettings& settings,
+                      std::int64_t bucket_bytes, Group& group) {
+  MadeDirect made;
+  UnmapOnError(
+      group.communicator(), [&] { made.tensors.reset(); },
+      [&] {
+        made = DirectTensors::Make(place, tensors, settings.op, group, settings.gpu_waits);
+        if (made.tensors != nullptr) SetBuckets(*made.tensors, bucket_bytes);
+      });
+  return made;
+}
+
+/// Null: not by GPUs, or this cannot be. Collective. Errors: those of MakeDirect(), and of NCCL's and MPI's ways.
 std::unique_ptr<CombinedTensors> Make(Way way, const DevicePlace& place, std::span<const TensorInfo> tensors,
                                       const TeamSettings& settings, std::int64_t bucket_bytes, Group& group) {
-  std::unique_ptr<CombinedTensors> made;
-  const auto make = [&] {
-    made = MakeWithoutBuckets(way, place, tensors, settings, group);
-    if (made != nullptr) SetBuckets(*made, bucket_bytes);
-  };
-  if (way == Way::kDirect) {
-    UnmapOnError(
-        group.communicator(), [&] { made.reset(); }, make);
-  } else {
-    make();
-  }
+  if (way == Way::kDirect) return MakeDirect(place, tensors, settings, bucket_bytes, group).tensors;
+  auto made = MakeByLibrary(way, place, tensors, settings.op, group);
+  if (made != nullptr) SetBuckets(*made, bucket_bytes);
   return made;
 }
 
 /// The same of the team's tensors.
 std::unique_ptr<CombinedTensors> Make(Way way, const GpuTask& task, Group& group) {
   return Make(way, task.place, task.tensors, task.settings, task.bucket_bytes, group);
-}
-
-/// Null also where a GPU has no memory left for it.
-std::unique_ptr<CombinedTensors> MakeIfItFits(Way way, const GpuTask& task, Group& group) try {
-  return Make(way, task, group);
-} catch (const PartedError&) {
-  throw;
-} catch (const RuntimeError& error) {
-  if (!MeansNoMemory(error)) throw;
-  return nullptr;
 }
 
 /// A message on the GPU that stands for a bucket of the team.
@@ -192,36 +184,21 @@ bool MayHaveOtherBits(const GpuTask& task, const Group& group) {
          });
 }
 
-/// Or why not. Collective. Errors: a GPU that has no memory left, or fails.
+/// Or why not. Collective. Errors: those of MakeDirect().
 GpuWay TryDirect(const GpuTask& task, Group& group) {
   GpuWay tried;
   tried.without_direct = task.not_plain;
   if (task.not_plain) return tried;
-  UnmapOnError(
-      group.communicator(), [&] { tried.tensors.reset(); },
-      [&] {
-        auto made = DirectTensors::Make(task.place, task.tensors, task.settings.op, group, task.settings.gpu_waits);
-        tried.tensors = std::move(made.tensors);
-        tried.without_direct = made.without;
-        if (tried.tensors != nullptr) SetBuckets(*tried.tensors, task.bucket_bytes);
-      });
+  auto made = MakeDirect(task.place, task.tensors, task.settings, task.bucket_bytes, group);
+  tried.tensors = std::move(made.tensors);
+  tried.without_direct = made.without;
   return tried;
 }
 
-/// The CPU has memory where a GPU has none left.
-GpuWay DirectIfItFits(const GpuTask& task, Group& group) try {
-  return TryDirect(task, group);
-} catch (const PartedError&) {
-  throw;
-} catch (const RuntimeError& error) {
-  if (!MeansNoMemory(error)) throw;
-  GpuWay none;
-  none.without_direct = WithoutDirect::kFull;
-  return none;
-}
-
 GpuWay Automatic(const GpuTask& task, Group& group) {
-  GpuWay chosen = DirectIfItFits(task, group);
+  GpuWay chosen;
+  const bool fits = FitsIntoGpus([&] { chosen = TryDirect(task, group); });
+  if (!fits) chosen.without_direct = WithoutDirect::kFull;
   if (!MayHaveOtherBits(task, group)) return chosen;
   const auto usual = chosen.tensors != nullptr ? Way::kDirect : Way::kStaged;
   constexpr std::array kByMpi = {Way::kMpi};
@@ -236,7 +213,8 @@ GpuWay Automatic(const GpuTask& task, Group& group) {
   const auto way = candidates.Fastest();
   chosen.measured = std::move(candidates.times);
   if (way == usual) return chosen;
-  auto faster = MakeIfItFits(way, task, group);
+  std::unique_ptr<CombinedTensors> faster;
+  FitsIntoGpus([&] { faster = Make(way, task, group); });
   if (faster != nullptr) End(std::exchange(chosen.tensors, std::move(faster)), group);
   return chosen;
 }

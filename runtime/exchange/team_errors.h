@@ -18,8 +18,20 @@ std::exception_ptr ErrorOf(Action action) {
   }
 }
 
-/// An error of all ranks after which they can do without what it was about: a GPU has no memory left.
-inline bool MeansNoMemory(const RuntimeError& error) { return error.status() == SLIPWAY_ERROR_OUT_OF_MEMORY; }
+/// Runs `action`, which throws on all ranks or on none. False where a GPU has no memory left for it: the ranks can do
+/// without. Errors: all others.
+template <class Action>
+bool FitsIntoGpus(Action action) {
+  try {
+    action();
+    return true;
+  } catch (const PartedError&) {
+    throw;
+  } catch (const RuntimeError& error) {
+    if (error.status() != SLIPWAY_ERROR_OUT_OF_MEMORY) throw;
+    return false;
+  }
+}
 
 /// Runs `action`; an error of the device leaves the other ranks in the exchange, so it becomes a PartedError.
 template <class Action>
