@@ -204,12 +204,6 @@ void SlurmClient::Signal(const JobIdentity& job, int signal, SignalTarget target
   Ask(request);
 }
 
-void SlurmClient::Requeue(const JobIdentity& job, AfterRequeue after) const {
-  auto request = RequestFor(SlurmAsk::kRequeue, job);
-  request["hold"] = after == AfterRequeue::kHeld;
-  Ask(request);
-}
-
-void SlurmClient::Release(const JobIdentity& job) const { Ask(RequestFor(SlurmAsk::kRelease, job)); }
+void SlurmClient::Requeue(const JobIdentity& job) const { Ask(RequestFor(SlurmAsk::kRequeue, job)); }
 
 }  // namespace slipway::launcher

@@ -17,7 +17,6 @@
 namespace slipway::launcher {
 
 enum class StageOut { kAsAsked, kSkip };
-enum class AfterRequeue { kQueued, kHeld };
 
 struct SlurmClientOptions {
   std::filesystem::path helper;  ///< default: that of this installation
@@ -69,9 +68,7 @@ class SlurmClient {
   void Cancel(const JobIdentity& job, StageOut stage_out = StageOut::kAsAsked) const;
   void Signal(const JobIdentity& job, int signal, SignalTarget target) const;
   /// Ends it if it runs, and puts it back into the queue under the same number.
-  void Requeue(const JobIdentity& job, AfterRequeue after = AfterRequeue::kQueued) const;
-  /// Releases a job that its owner held, or that a failed burst buffer has held.
-  void Release(const JobIdentity& job) const;
+  void Requeue(const JobIdentity& job) const;
 
  private:
   Json Ask(const Json& request, std::chrono::milliseconds deadline) const;

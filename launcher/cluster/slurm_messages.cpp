@@ -11,12 +11,18 @@
 namespace slipway::launcher {
 
 WordTable<SlurmAsk> WordsOf(SlurmAsk) {
-  static constexpr Word<SlurmAsk> kWords[] = {
-      {SlurmAsk::kPing, "ping"},         {SlurmAsk::kCluster, "cluster"}, {SlurmAsk::kSubmit, "submit"},
-      {SlurmAsk::kEstimate, "estimate"}, {SlurmAsk::kJobs, "jobs"},       {SlurmAsk::kPast, "past"},
-      {SlurmAsk::kFind, "find"},         {SlurmAsk::kCancel, "cancel"},   {SlurmAsk::kSignal, "signal"},
-      {SlurmAsk::kRequeue, "requeue"},   {SlurmAsk::kRelease, "release"}, {SlurmAsk::kPartitions, "partitions"},
-      {SlurmAsk::kNodes, "nodes"}};
+  static constexpr Word<SlurmAsk> kWords[] = {{SlurmAsk::kPing, "ping"},
+                                              {SlurmAsk::kCluster, "cluster"},
+                                              {SlurmAsk::kSubmit, "submit"},
+                                              {SlurmAsk::kEstimate, "estimate"},
+                                              {SlurmAsk::kJobs, "jobs"},
+                                              {SlurmAsk::kPast, "past"},
+                                              {SlurmAsk::kFind, "find"},
+                                              {SlurmAsk::kCancel, "cancel"},
+                                              {SlurmAsk::kSignal, "signal"},
+                                              {SlurmAsk::kRequeue, "requeue"},
+                                              {SlurmAsk::kPartitions, "partitions"},
+                                              {SlurmAsk::kNodes, "nodes"}};
   return kWords;
 }
 

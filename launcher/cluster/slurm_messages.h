@@ -30,7 +30,6 @@ enum class SlurmAsk {
   kCancel,
   kSignal,
   kRequeue,
-  kRelease,
   kPartitions,
   kNodes
 };

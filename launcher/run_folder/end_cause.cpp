@@ -100,10 +100,6 @@ WordTable<CancelledWhile> WordsOf(CancelledWhile) {
   return kWords;
 }
 
-std::string_view KindOf(const EndCause& ended) {
-  return std::visit([](const auto& kind) { return kind.kKind; }, ended);
-}
-
 std::optional<int> RankOf(const EndCause& ended) {
   const auto rank = [](const auto& kind) -> std::optional<int> {
     if constexpr (requires { kind.rank; }) return kind.rank;

@@ -56,18 +56,4 @@ GraphOrder OrderOf(const std::vector<std::vector<StepIndex>>& needs) {
   return result;
 }
 
-std::vector<bool> Downstream(const std::vector<std::vector<StepIndex>>& dependants,
-                             const std::vector<StepIndex>& from) {
-  std::vector<bool> reached(dependants.size(), false);
-  auto open = from;
-  while (!open.empty()) {
-    const auto step = open.back();
-    open.pop_back();
-    if (reached[step]) continue;
-    reached[step] = true;
-    open.insert(open.end(), dependants[step].begin(), dependants[step].end());
-  }
-  return reached;
-}
-
 }  // namespace slipway::launcher

@@ -18,7 +18,4 @@ GraphOrder OrderOf(const std::vector<std::vector<StepIndex>>& needs);
 /// For each step those that need it.
 std::vector<std::vector<StepIndex>> Inverse(const std::vector<std::vector<StepIndex>>& needs);
 
-/// The steps that depend on `from`, directly or not, and `from` itself.
-std::vector<bool> Downstream(const std::vector<std::vector<StepIndex>>& dependants, const std::vector<StepIndex>& from);
-
 }  // namespace slipway::launcher

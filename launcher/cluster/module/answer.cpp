@@ -110,21 +110,8 @@ Json AnswerSignal(const Json& request) {
 
 Json AnswerRequeue(const Json& request) {
   auto job = CheckedJob(request);
-  const auto flags = request.at("hold").get<bool>() ? JOB_REQUEUE_HOLD : 0;
-  RequireAll(fmt::format("putting job {} back into the queue", job), [&](job_array_resp_msg_t** answers) {
-    return slurm_requeue2(job.data(), static_cast<std::uint32_t>(flags), answers);
-  });
-  return Json::object();
-}
-
-Json AnswerRelease(const Json& request) {
-  job_desc_msg_t change;
-  slurm_init_job_desc_msg(&change);
-  auto job = CheckedJob(request);
-  change.job_id_str = job.data();
-  change.priority = INFINITE;
-  RequireAll(fmt::format("releasing job {}", job),
-             [&](job_array_resp_msg_t** answers) { return slurm_update_job2(&change, answers); });
+  RequireAll(fmt::format("putting job {} back into the queue", job),
+             [&](job_array_resp_msg_t** answers) { return slurm_requeue2(job.data(), 0, answers); });
   return Json::object();
 }
 
@@ -140,7 +127,6 @@ Json Answer(SlurmAsk ask, const Json& request) {
     case SlurmAsk::kCancel: return AnswerCancel(request);
     case SlurmAsk::kSignal: return AnswerSignal(request);
     case SlurmAsk::kRequeue: return AnswerRequeue(request);
-    case SlurmAsk::kRelease: return AnswerRelease(request);
     case SlurmAsk::kPartitions: return List(LoadPartitions());
     case SlurmAsk::kNodes: break;
   }

@@ -122,14 +122,4 @@ std::optional<std::map<std::string, std::string>> Pattern::Groups(std::string_vi
   return texts;
 }
 
-std::map<std::string, double> Pattern::Match(std::string_view line) const {
-  std::map<std::string, double> values;
-  const auto groups = Groups(line);
-  if (!groups) return values;
-  for (const auto& [name, text] : *groups) {
-    if (const auto value = NumberIn(text)) values[name] = *value;
-  }
-  return values;
-}
-
 }  // namespace slipway::launcher

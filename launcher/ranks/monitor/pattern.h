@@ -33,8 +33,6 @@ class Pattern {
 
   /// Name -> text of every named group that took part; nothing when the line does not match.
   std::optional<std::map<std::string, std::string>> Groups(std::string_view line) const;
-  /// Name -> number for every named group that matched a number; empty when the line does not match.
-  std::map<std::string, double> Match(std::string_view line) const;
 
  private:
   struct Compiled;

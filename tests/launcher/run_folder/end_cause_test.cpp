@@ -33,14 +33,13 @@ std::string ErrorOfReading(const Json& json) {
 TEST(EndCause, IsReadAsItWasWritten) {
   for (const auto& ended : test::EveryCause()) {
     const auto json = Json::parse(ToJson(ended).dump());
-    EXPECT_EQ(json["kind"], KindOf(ended));
     EXPECT_EQ(EndCauseFromJson(json), ended) << json;
   }
 }
 
 TEST(EndCause, OfEveryKindIsTested) {
-  std::set<std::string_view> kinds;
-  for (const auto& ended : test::EveryCause()) kinds.insert(KindOf(ended));
+  std::set<Json> kinds;
+  for (const auto& ended : test::EveryCause()) kinds.insert(ToJson(ended)["kind"]);
   EXPECT_EQ(kinds.size(), std::variant_size_v<EndCause>) << "and no two kinds share a word";
 }
 

@@ -20,9 +20,5 @@ TEST(Graph, FindsOneCycleAndOrdersTheRest) {
   EXPECT_THAT(OrderOf({{}, {0}}).cycle, IsEmpty());
 }
 
-TEST(Graph, DownstreamIsEverythingThatDepends) {
-  EXPECT_THAT(Downstream({{1}, {2}, {}, {2}}, {1}), ElementsAre(false, true, true, false));
-}
-
 }  // namespace
 }  // namespace slipway::launcher

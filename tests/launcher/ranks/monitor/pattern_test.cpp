@@ -13,21 +13,26 @@ namespace {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
-using testing::IsEmpty;
+using testing::Optional;
 using testing::Pair;
 
-TEST(Pattern, FindsNumbersByName) {
+TEST(Pattern, FindsTextsByName) {
   const Pattern pattern("loss=(?<loss>\\S+) acc=(?<accuracy>\\S+)");
-  EXPECT_THAT(pattern.Match("step 3 loss=0.5 acc=9e-1"), ElementsAre(Pair("accuracy", 0.9), Pair("loss", 0.5)));
-  EXPECT_THAT(pattern.Match("nothing here"), IsEmpty());
-  EXPECT_THAT(pattern.Match("loss=abc acc=1"), ElementsAre(Pair("accuracy", 1)));
-  EXPECT_THAT(pattern.Match("loss=1 acc=2 \xff\xfe"), testing::SizeIs(2));
+  EXPECT_THAT(pattern.Groups("step 3 loss=0.5 acc=9e-1"),
+              Optional(ElementsAre(Pair("accuracy", "9e-1"), Pair("loss", "0.5"))));
+  EXPECT_EQ(pattern.Groups("nothing here"), std::nullopt);
+  EXPECT_THAT(pattern.Groups("loss=1 acc=2 \xff\xfe"), Optional(testing::SizeIs(2)));
+}
+
+TEST(Pattern, TakesWholeTextsAsNumbers) {
+  EXPECT_EQ(NumberIn("9e-1"), 0.9);
+  EXPECT_EQ(NumberIn("abc"), std::nullopt);
 }
 
 TEST(Pattern, GivesUpSoonOnAMadPattern) {
   const Pattern pattern("(?<x>(a+)+)$");
   const auto started = SystemClock().Steady();
-  EXPECT_THAT(pattern.Match(std::string(5000, 'a') + "b"), IsEmpty());
+  EXPECT_EQ(pattern.Groups(std::string(5000, 'a') + "b"), std::nullopt);
   EXPECT_LT(SystemClock().Steady() - started, std::chrono::seconds(5));
 }
 
