@@ -72,7 +72,7 @@ DirectTensors::DirectTensors(const DevicePlace& place, std::span<const TensorInf
 
 /// The sums end before the mapping of the memory does.
 DirectTensors::~DirectTensors() {
-  WithoutErrors(place(), [this](const Driver&) { sums().Synchronize(); });
+  FreeOnDevice(place(), [this](const Driver&) { sums().Synchronize(); });
 }
 
 /// What this rank's GPU adds up.

@@ -53,6 +53,8 @@ class StepEvents {
   };
   StepEvents(const DevicePlace& place, std::size_t buckets, std::unique_ptr<SharedEvents> events);
   std::size_t sums() const { return makers_.size(); }  ///< the event behind those of the buckets
+  bool HasValuesOf(std::size_t rank) const;
+  std::vector<int> Missing(std::size_t rank, const Communicator& ranks) const;
 
   DevicePlace place_;
   std::unique_ptr<SharedEvents> events_;
