@@ -147,6 +147,12 @@ void DirectTensors::Release(StreamHandle stream) {
   events_->Release(stream);
 }
 
+bool DirectTensors::IsAtWork() const {
+  if (events_ == nullptr) return false;
+  const InContext here(place());
+  return events_->Summing();
+}
+
 void DirectTensors::AwaitSums() {
   if (events_ == nullptr) return;
   const InContext here(place());

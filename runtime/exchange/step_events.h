@@ -36,6 +36,8 @@ class StepEvents {
   void Summed(StreamHandle sums);
   /// Later work of `stream` finds the sums of all ranks.
   void Release(StreamHandle stream);
+  /// Whether this rank's GPU has not made its sums of the last step yet.
+  bool Summing() const { return !events_->Own(sums()).Reached(); }
   /// Returns when the sums of the last step are there, and no stream of this rank waits for them any more.
   /// Errors: also RuntimeError(STALLED) when a rank is dead.
   void Await(Communicator& ranks);

@@ -45,6 +45,8 @@ TEST_F(DirectJob, TheReportSaysThatTheCpuWaits) {
   EXPECT_FALSE(team.contains("without_direct")) << team.dump();
 }
 
+TEST_F(DirectJob, TheTraceShowsTheSums) { ExpectSumsInTheTrace(); }
+
 class EventsJob : public GpuJob {
  protected:
   EventsJob() {
@@ -71,6 +73,8 @@ TEST_F(EventsJob, TheReportSaysWhoWaits) {
   EXPECT_EQ(team["way"], "direct") << team.dump();
   EXPECT_EQ(team["waits"], "events") << team.dump();
 }
+
+TEST_F(EventsJob, TheTraceShowsTheSums) { ExpectSumsInTheTrace(); }
 
 TEST_F(EventsJob, AllRanksHaveToAskForThem) {
   if (RankOfLauncher() == 1) ::setenv("SLIPWAY_GPU_WAIT", "cpu", 1);
