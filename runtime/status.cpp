@@ -1,5 +1,6 @@
 #include "runtime/status.h"
 
+#include <atomic>
 #include <new>
 #include <system_error>
 
@@ -7,6 +8,15 @@
 #include "core/memory_left.h"
 
 namespace slipway::runtime {
+namespace {
+
+std::atomic<bool> has_given_up = false;
+
+}  // namespace
+
+void NoteGivingUp() noexcept { has_given_up = true; }
+
+bool HasGivenUp() noexcept { return has_given_up; }
 
 slipway_status StatusOf(const std::exception& error) {
   if (const auto* own = dynamic_cast<const RuntimeError*>(&error)) return own->status();

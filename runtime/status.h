@@ -24,6 +24,11 @@ class PartedError : public RuntimeError {
   explicit PartedError(const RuntimeError& error) : RuntimeError(error) {}
 };
 
+/// This rank no longer waits for the others, and its process is to end. What it has given a GPU may wait for one of
+/// them for ever. So nothing that a GPU may still use is freed from now on: the driver would wait, too. Any thread.
+void NoteGivingUp() noexcept;
+bool HasGivenUp() noexcept;
+
 /// The code for any exception: its own, IO for what core and the file system throw, out of memory, or internal.
 slipway_status StatusOf(const std::exception& error);
 

@@ -73,6 +73,7 @@ int AllreduceOf(const char* function, const Elements& elements, int group, Strea
       return current.device_allreduces().Allreduce(*place, data, count, reduction, members, stream);
     }
     AwaitManaged(data, stream);
+    current.device_allreduces().RequireCpuMemoryOnAll(count, reduction, members);
     const Piece piece{static_cast<char*>(data), count};
     Allreduce({{&piece, 1}, reduction, 0, nullptr}, members);
   });

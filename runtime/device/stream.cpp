@@ -86,7 +86,7 @@ DeviceEvent::DeviceEvent(const DevicePlace& place, const IpcHandle& handle) : pl
 
 DeviceEvent::~DeviceEvent() {
   if (handle_ == nullptr) return;
-  WithoutErrors(place_, [this](const Driver& driver) { driver.cuEventDestroy(handle_); });
+  FreeOnDevice(place_, [this](const Driver& driver) { driver.cuEventDestroy(handle_); });
 }
 
 IpcHandle DeviceEvent::Handle() const {
@@ -135,7 +135,7 @@ DeviceStream::DeviceStream(const DevicePlace& place) : place_(place) {
 }
 
 DeviceStream::~DeviceStream() {
-  WithoutErrors(place_, [this](const Driver& driver) {
+  FreeOnDevice(place_, [this](const Driver& driver) {
     driver.cuStreamSynchronize(handle_);
     driver.cuStreamDestroy(handle_);
   });
@@ -165,7 +165,7 @@ DeviceBlock::DeviceBlock(const DevicePlace& place, std::size_t bytes) : place_(p
 
 DeviceBlock::~DeviceBlock() {
   if (memory_ == 0) return;
-  WithoutErrors(place_, [this](const Driver& driver) { driver.memory()->cuMemFree(memory_); });
+  FreeOnDevice(place_, [this](const Driver& driver) { driver.memory()->cuMemFree(memory_); });
 }
 
 PinnedRange::PinnedRange(const DevicePlace& place, void* memory, std::size_t bytes) : place_(place) {
@@ -186,7 +186,7 @@ PinnedRange::PinnedRange(const DevicePlace& place, void* memory, std::size_t byt
 
 PinnedRange::~PinnedRange() {
   if (memory_ == nullptr) return;
-  WithoutErrors(place_, [this](const Driver& driver) { driver.cuMemHostUnregister(memory_); });
+  FreeOnDevice(place_, [this](const Driver& driver) { driver.cuMemHostUnregister(memory_); });
 }
 
 }  // namespace slipway::runtime

@@ -1,6 +1,7 @@
 /// Streams, events and pinned memory of a device, which free themselves.
 ///
-/// Errors of all that follow: DeviceError. Destructors ignore errors: a lost device has nothing to free.
+/// Errors of all that follow: DeviceError. Destructors ignore errors: a lost device has nothing to free. After
+/// HasGivenUp() they do nothing.
 #pragma once
 
 #include <cstddef>
@@ -8,6 +9,7 @@
 #include <vector>
 
 #include "runtime/device/device_memory.h"
+#include "runtime/status.h"
 
 namespace slipway::runtime {
 
@@ -59,6 +61,12 @@ void WithoutErrors(const DevicePlace& place, Action action) {
   } catch (const DeviceError&) {
     return;  // the device is lost
   }
+}
+
+/// For destructors that free what a GPU may still use, or wait for it. Does nothing after HasGivenUp().
+template <class Action>
+void FreeOnDevice(const DevicePlace& place, Action action) {
+  if (!HasGivenUp()) WithoutErrors(place, action);
 }
 
 /// Whose streams wait for an event.

@@ -101,6 +101,14 @@ std::unique_ptr<GroupAllreduce> DeviceAllreduces::MakeByGpus(const DevicePlace& 
   return made != nullptr ? std::move(made) : DirectBounce::Make(place, group);
 }
 
+/// Whether the GPUs combine a message that lies in their memory, if they can. The same on all ranks.
+bool DeviceAllreduces::IsForGpus(std::int64_t count, const Reduction& reduction, const Group& group) const {
+  const bool between_nodes = way_ == GpuExchange::kNccl || way_ == GpuExchange::kMpi;
+  if (group.alone() || way_ == GpuExchange::kStaged || !(group.on_one_node() || between_nodes)) return false;
+  return count * static_cast<std::int64_t>(SizeOf(reduction.dtype)) > kSmallBytes &&
+         Nccl::Knows(reduction.dtype, reduction.op);
+}
+
 /// With the lock held.
 std::list<DeviceAllreduces::OfGroup>::iterator DeviceAllreduces::Find(const Group& group) {
   return std::ranges::find(groups_, &group, &OfGroup::group);
@@ -114,7 +122,7 @@ DeviceAllreduces::OfGroup& DeviceAllreduces::Known(const DevicePlace& place, con
     if (known != groups_.end()) return *known;
   }
   // Ranks that bring memory of the CPU are met here, not in the middle of what ranks with GPUs make together.
-  if (group.on_one_node()) group.Meet(call);
+  group.Meet(call);
   OfGroup fresh{&group, MakeByGpus(place, group), {place}};
   const std::lock_guard lock(mutex_);
   return groups_.emplace_back(std::move(fresh));
@@ -144,19 +152,25 @@ void DeviceAllreduces::Close() {
 void DeviceAllreduces::Allreduce(const DevicePlace& place, void* data, std::int64_t count, const Reduction& reduction,
                                  Group& group, StreamHandle stream) {
   if (group.alone() || count == 0) return;
-  const bool large = count * static_cast<std::int64_t>(SizeOf(reduction.dtype)) > kSmallBytes;
-  if (way_ != GpuExchange::kStaged && large && Nccl::Knows(reduction.dtype, reduction.op)) {
-    auto& known = Known(place, {Call::Kind::kAllreduce, reduction, count, 0, kFirstGpu}, group);
-    if (known.by_gpus != nullptr && known.by_gpus->Takes(reduction)) {
-      const auto number = NumberOf(place, known.places);
-      if (number == kFirstGpu) {
-        return Parting([&] { known.by_gpus->Allreduce(static_cast<char*>(data), count, reduction, group, stream); });
-      }
-      group.Meet({Call::Kind::kAllreduce, reduction, count, 0, number});
-      return Parting([&] { AllreduceThroughCpu(place, data, count, reduction, group, stream, benches_); });
-    }
+  const auto through_cpu = [&] { AllreduceThroughCpu(place, data, count, reduction, group, stream, benches_); };
+  if (!IsForGpus(count, reduction, group)) return through_cpu();
+  const Call call{Call::Kind::kAllreduce, reduction, count, 0, kFirstGpu};
+  auto& known = Known(place, call, group);
+  if (known.by_gpus == nullptr || !known.by_gpus->Takes(reduction)) {
+    if (!group.on_one_node()) group.Meet(call);  // see RequireCpuMemoryOnAll()
+    return through_cpu();
   }
-  AllreduceThroughCpu(place, data, count, reduction, group, stream, benches_);
+  const auto number = NumberOf(place, known.places);
+  if (number == kFirstGpu) {
+    return Parting([&] { known.by_gpus->Allreduce(static_cast<char*>(data), count, reduction, group, stream); });
+  }
+  group.Meet({Call::Kind::kAllreduce, reduction, count, 0, number});
+  Parting(through_cpu);
+}
+
+void DeviceAllreduces::RequireCpuMemoryOnAll(std::int64_t count, const Reduction& reduction, Group& group) const {
+  if (group.on_one_node() || !IsForGpus(count, reduction, group)) return;
+  group.Meet({Call::Kind::kAllreduce, reduction, count});
 }
 
 std::int64_t BytesOfBench(std::int64_t count, const Reduction& reduction, const Group& group) {

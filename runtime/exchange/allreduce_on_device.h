@@ -36,12 +36,19 @@ class DeviceAllreduces {
   /// of `stream` finds the result. Collective.
   ///
   /// Way:    sums and means of floats by NCCL or MPI where that is asked for, or by the GPUs where these reach each
-  ///         other (DirectBounce). Else AllreduceThroughCpu(), also on another GPU than that of the first allreduce.
+  ///         other (DirectBounce). Else AllreduceThroughCpu(), also on another GPU than that of the first allreduce;
+  ///         between nodes the memory of some ranks may then be that of the CPU.
   /// Memory: 32 MiB of the GPU, where it has them; else four parts of 2 MiB, or the whole message.
   /// Errors: as Allreduce(); DeviceError before the ranks meet, and PartedError from then on; MISMATCH on all ranks
-  ///         where only some have changed their GPU, and within a node where only some have brought memory of a GPU.
+  ///         where only some have changed their GPU. The same within a node, and between nodes with NCCL and MPI,
+  ///         where only some have brought memory of a GPU.
   void Allreduce(const DevicePlace& place, void* data, std::int64_t count, const Reduction& reduction, Group& group,
                  StreamHandle stream);
+  /// Before the CPU combines memory of its own. Compares with ranks whose memory may be on GPUs, where nothing after it
+  /// does: between nodes, with kNccl and kMpi. Collective.
+  /// Cost:   there, for a large message, an allgather of 16 bytes; else none.
+  /// Errors: MISMATCH on all ranks; STALLED.
+  void RequireCpuMemoryOnAll(std::int64_t count, const Reduction& reduction, Group& group) const;
   /// kStaged: the GPUs never combine themselves; kNccl and kMpi: by these where they can be used. The same on all
   /// ranks.
   void Use(GpuExchange way) { way_ = way; }
@@ -56,6 +63,7 @@ class DeviceAllreduces {
     std::unique_ptr<GroupAllreduce> by_gpus;  ///< null: not possible
     std::vector<DevicePlace> places;          ///< of this rank's memory so far; the first is that of `by_gpus`
   };
+  bool IsForGpus(std::int64_t count, const Reduction& reduction, const Group& group) const;
   OfGroup& Known(const DevicePlace& place, const Call& call, Group& group);
   std::list<OfGroup>::iterator Find(const Group& group);
   std::unique_ptr<GroupAllreduce> MakeByGpus(const DevicePlace& place, Group& group) const;

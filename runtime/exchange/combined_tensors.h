@@ -27,6 +27,7 @@ class CombinedTensors : public DeviceTensors {
   std::optional<int> TakeArrived() override { return arrivals_.Take(); }
   void Store(std::span<const int>) override {}
   void Release(StreamHandle) override {}
+  bool IsAtWork() const override { return false; }
 
   /// Once, before the first Combine(). The same on all ranks. Collective.
   /// Errors: RuntimeError on all ranks, as of a GPU that has no memory left.

@@ -165,4 +165,9 @@ void DeviceImages::Release(StreamHandle stream) {
   released_ = true;
 }
 
+bool DeviceImages::IsAtWork() const {
+  const InContext here(place_);
+  return !stored_.Reached();
+}
+
 }  // namespace slipway::runtime

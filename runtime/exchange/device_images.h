@@ -44,6 +44,7 @@ class DeviceImages : public DeviceTensors {
   std::optional<int> TakeArrived() override { return arrivals_.Take(); }
   void Store(std::span<const int> images) override;
   void Release(StreamHandle stream) override;
+  bool IsAtWork() const override;
 
  private:
   /// An image and where its values lie on the device, or several without a gap.

@@ -30,6 +30,9 @@ class DeviceTensors {
   virtual void Store(std::span<const int> values) = 0;
   /// Later work of `stream` finds all that was stored.
   virtual void Release(StreamHandle stream) = 0;
+  /// After Release(): whether the GPU still has to do some of what it was given: copies to it, or sums. False where the
+  /// exchange has waited for it. Not beside Release(). Cost: a call to the driver at most.
+  virtual bool IsAtWork() const = 0;
 };
 
 }  // namespace slipway::runtime

@@ -72,7 +72,7 @@ DirectTensors::DirectTensors(const DevicePlace& place, std::span<const TensorInf
 
 /// The sums end before the mapping of the memory does.
 DirectTensors::~DirectTensors() {
-  WithoutErrors(place(), [this](const Driver&) { sums().Synchronize(); });
+  FreeOnDevice(place(), [this](const Driver&) { sums().Synchronize(); });
 }
 
 /// What this rank's GPU adds up.
@@ -145,6 +145,12 @@ void DirectTensors::Release(StreamHandle stream) {
   if (events_ == nullptr) return;
   const InContext here(place());
   events_->Release(stream);
+}
+
+bool DirectTensors::IsAtWork() const {
+  if (events_ == nullptr) return false;
+  const InContext here(place());
+  return events_->Summing();
 }
 
 void DirectTensors::AwaitSums() {

@@ -40,6 +40,7 @@ class DirectTensors : public CombinedTensors {
   /// Errors: DeviceError, and those of NodeChannel.
   void Combine(std::size_t bucket, Group& group) override;
   void Release(StreamHandle stream) override;
+  bool IsAtWork() const override;
   void AwaitSums() override;
   CombineWay way() const override { return CombineWay::kDirect; }
   bool MapsMemory() const override { return true; }

@@ -5,9 +5,11 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdio>
+#include <optional>
 #include <string>
 
 #include "runtime/exchange/shares.h"
+#include "runtime/exchange/team_errors.h"
 #include "runtime/group/agreement.h"
 
 namespace slipway::runtime {
@@ -57,6 +59,18 @@ void Warn(const std::string& bus, int rank) {
       stderr);
 }
 
+/// By the events of all ranks: the watch names one whose GPU does not get there, where the driver would wait for ever.
+void AwaitSums(StepEvents& events, const DevicePlace& place, const DeviceStream& stream, Communicator& ranks) {
+  OnAllRanks(ranks, [&] {
+    const InContext here(place);
+    events.Release(stream.handle());
+  });
+  Parting([&] {
+    const InContext here(place);
+    events.Await(ranks);
+  });
+}
+
 }  // namespace
 
 bool PeerSumsAreRight(const DevicePlace& place, const std::vector<char*>& blocks, DeviceStream& stream, Group& group,
@@ -70,21 +84,22 @@ bool PeerSumsAreRight(const DevicePlace& place, const std::vector<char*>& blocks
     if (events != nullptr) return events->Made(0, stream.handle());
     stream.Synchronize();
   });
+  std::optional<SumTable> table;  // to free it waits for this GPU, which may wait for those of other ranks
   OnAllRanks(communicator, [&] {
     const auto share = ShareOf(kCount, group.size(), group.rank());
     SumPart part{share.count, blocks};
     for (auto& address : part.at) address += BytesOf(share.first, sizeof(float));
-    const SumTable table(place, {&part, 1}, stream);
+    table.emplace(place, std::span(&part, 1), stream);
     const InContext here(place);
     if (events != nullptr) events->AwaitValues(0, stream.handle());
-    SumKernel::Of(place)->Launch(table, SLIPWAY_FLOAT32, 1, stream);
+    SumKernel::Of(place)->Launch(*table, SLIPWAY_FLOAT32, 1, stream);
     if (events != nullptr) return events->Summed(stream.handle());
     stream.Synchronize();
   });
+  if (events != nullptr) AwaitSums(*events, place, stream, communicator);
   Finding own_finding;
   OnAllRanks(communicator, [&] {
     const InContext here(place);
-    if (events != nullptr) events->Release(stream.handle());
     stream.CopyToCpu(values.data(), own, kPeerTrialBytes);
     stream.Synchronize();
     own_finding = FindingOf(values, place, group.size());

@@ -11,7 +11,7 @@ constexpr unsigned kWithPeers = 1;  // CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS
 
 PoolMaps::~PoolMaps() {
   if (mapped_.empty()) return;
-  WithoutErrors(place_, [this](const Driver& driver) {
+  FreeOnDevice(place_, [this](const Driver& driver) {
     for (const char* each : mapped_) driver.direct()->cuIpcCloseMemHandle(AddressOf(each));
   });
 }

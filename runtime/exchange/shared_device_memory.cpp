@@ -74,7 +74,7 @@ char* SharedDeviceMemory::Map(int rank, const Range& range) {
 
 SharedDeviceMemory::~SharedDeviceMemory() {
   if (maps_.empty()) return;
-  WithoutErrors(place_, [this](const Driver& driver) {
+  FreeOnDevice(place_, [this](const Driver& driver) {
     for (const auto& [key, address] : maps_) driver.direct()->cuIpcCloseMemHandle(address);
   });
 }

@@ -55,11 +55,28 @@ void StepEvents::Release(StreamHandle stream) {
   released->waited.Record(stream);
 }
 
+bool StepEvents::HasValuesOf(std::size_t rank) const {
+  for (std::size_t bucket = 0; bucket < sums(); ++bucket) {
+    if (!events_->Of(rank, bucket).Reached()) return false;
+  }
+  return true;
+}
+
+/// Ranks of the job that the sums of `rank` wait for: its own, if all have their values.
+std::vector<int> StepEvents::Missing(std::size_t rank, const Communicator& ranks) const {
+  std::vector<int> missing;
+  for (std::size_t other = 0; other < events_->ranks(); ++other) {
+    if (!HasValuesOf(other)) missing.push_back(ranks.job_ranks()[other]);
+  }
+  if (missing.empty()) missing.push_back(ranks.job_ranks()[rank]);
+  return missing;
+}
+
 void StepEvents::Await(Communicator& ranks) {
   is_released_ = true;
   for (std::size_t rank = 0; rank < events_->ranks(); ++rank) {
     const auto& event = events_->Of(rank, sums());
-    ranks.waiter().Until([&] { return event.Reached(); }, [&] { return std::vector{ranks.job_ranks()[rank]}; });
+    ranks.waiter().Until([&] { return event.Reached(); }, [&] { return Missing(rank, ranks); });
   }
   for (const auto& each : released_) AwaitPoint(each.waited, ranks.waiter());
 }

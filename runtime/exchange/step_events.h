@@ -36,6 +36,8 @@ class StepEvents {
   void Summed(StreamHandle sums);
   /// Later work of `stream` finds the sums of all ranks.
   void Release(StreamHandle stream);
+  /// Whether this rank's GPU has not made its sums of the last step yet.
+  bool Summing() const { return !events_->Own(sums()).Reached(); }
   /// Returns when the sums of the last step are there, and no stream of this rank waits for them any more.
   /// Errors: also RuntimeError(STALLED) when a rank is dead.
   void Await(Communicator& ranks);
@@ -53,6 +55,8 @@ class StepEvents {
   };
   StepEvents(const DevicePlace& place, std::size_t buckets, std::unique_ptr<SharedEvents> events);
   std::size_t sums() const { return makers_.size(); }  ///< the event behind those of the buckets
+  bool HasValuesOf(std::size_t rank) const;
+  std::vector<int> Missing(std::size_t rank, const Communicator& ranks) const;
 
   DevicePlace place_;
   std::unique_ptr<SharedEvents> events_;

@@ -83,9 +83,9 @@ void Team::Build() {
     buckets_.emplace_back(plan, values_, settings, slots_, static_cast<std::uint32_t>(buckets_.size() + 1), *group_);
   }
   LetTensorsMove();
-  std::size_t bytes = 0;
-  for (const auto& tensor : parts_.tensors) bytes += tensor.bytes();
-  streams_ = OutgrowsTheCache(bytes);
+  bytes_ = 0;
+  for (const auto& tensor : parts_.tensors) bytes_ += tensor.bytes();
+  streams_ = OutgrowsTheCache(bytes_);
   submitted_.assign(parts_.tensors.size(), 0);
   waiting_.assign(buckets_.size(), 0);
   if (progress_ == Progress::kThread && !group_->alone()) thread_ = std::thread([this] { Run(); });
@@ -331,9 +331,9 @@ void Team::ExchangeNext(std::unique_lock<std::mutex>& lock, Waiter::Manner manne
   const auto start = StepClock::now();
   const auto failure = ErrorOf([&] {
     group_->communicator().waiter().SetManner(manner);
-    if (combined_ != nullptr) return Parting([&] { combined_->Combine(index, *group_); });
+    if (combined_ != nullptr) return CombineOnDevice(index, number);
     bucket.Exchange(slot, *group_);
-    if (store) Parting([&] { device_->Store(bucket.plan().tensors); });
+    if (store) StoreOnDevice(bucket.plan().tensors, number);
   });
   trace_.AddExchange(start, StepClock::now(), number, manner == Waiter::Manner::kBackground);
   lock.lock();
@@ -379,7 +379,7 @@ void Team::Run() {
   std::unique_lock lock(mutex_);
   while (true) {
     changed_.wait(lock,
-                  [&] { return stop_ || ((HasWork() || Fetching()) && !failure_ && turn_ == ExchangeTurn::kFree); });
+                  [&] { return stop_ || ((HasWork() || Polling()) && !failure_ && turn_ == ExchangeTurn::kFree); });
     if (stop_) return;
     if (HasWork()) {
       turn_ = Next(turn_, TurnEvent::kThreadBegins);

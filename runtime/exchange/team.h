@@ -136,9 +136,13 @@ class Team {
   bool HasWork() const;
   void WakeThread();
   bool Fetching() const { return device_ != nullptr && device_->Fetching(); }
+  bool Polling() const { return Fetching() || trace_.AwaitsGpu(); }
   void FetchFromDevice(std::span<const int> tensors, StreamHandle stream);
   void OnDevice(const std::function<void()>& action);
   void CountArrived();
+  void CombineOnDevice(std::size_t bucket, std::int64_t step);
+  void StoreOnDevice(std::span<const int> values, std::int64_t step);
+  void TraceEndOfGpuWork();
   void AwaitArrival(std::unique_lock<std::mutex>& lock, Waiter::Manner manner, int looks);
   bool StaysAwakeUntilArrival(std::unique_lock<std::mutex>& lock, std::size_t before);
   void AwaitArrivals(std::unique_lock<std::mutex>& lock);
@@ -186,7 +190,8 @@ class Team {
   std::vector<int> bucket_of_;                              ///< by value; -1: empty
   std::unique_ptr<PieceBoard> board_;                       ///< for tensors that are submitted elsewhere
   std::vector<BucketExchange> buckets_;
-  bool streams_ = false;  ///< the tensors are more than the core's cache holds
+  std::size_t bytes_ = 0;  ///< of the tensors
+  bool streams_ = false;   ///< the tensors are more than the core's cache holds
   int slots_ = 0;
   Schedule schedule_;
 

@@ -191,9 +191,11 @@ void Team::Return(bool stored, StreamHandle stream) {
   if (!untouched_) return;
   const std::lock_guard lock(mutex_);
   OnDevice([&] {
-    if (device_ != nullptr && !stored) device_->Store(AllIndices(values_.size()));
+    if (device_ != nullptr && !stored) StoreOnDevice(AllIndices(values_.size()), step_);
     if (device_ != nullptr) device_->Release(stream);
     untouched_->HoldBack(stream);
+    trace_.GpuHasAll();
+    TraceEndOfGpuWork();
   });
   if (failure_) std::rethrow_exception(failure_);
 }
@@ -212,17 +214,35 @@ void Team::AwaitResult() {
 void Team::CountArrived() {
   OnDevice([&] {
     while (const auto value = device_->TakeArrived()) Count(*value);
+    TraceEndOfGpuWork();
   });
   if (!first_copy_ || Fetching() || combined_ != nullptr) return;
-  trace_.AddCopies(*first_copy_, StepTrace::Clock::now(), step_);
+  trace_.AddCopies(*first_copy_, StepTrace::Clock::now(), step_, static_cast<std::int64_t>(bytes_));
   first_copy_.reset();
+}
+
+/// NCCL and MPI are waited for, so that the time of an exchange has their work.
+void Team::CombineOnDevice(std::size_t bucket, std::int64_t step) {
+  if (combined_->way() == CombineWay::kDirect) trace_.BeginGpuWork(step);
+  Parting([&] { combined_->Combine(bucket, *group_); });
+}
+
+void Team::StoreOnDevice(std::span<const int> values, std::int64_t step) {
+  trace_.BeginGpuWork(step);
+  Parting([&] { device_->Store(values); });
+}
+
+/// With the lock held. Errors: DeviceError.
+void Team::TraceEndOfGpuWork() {
+  if (!trace_.AwaitsGpu() || device_->IsAtWork()) return;
+  trace_.EndGpuWork(combined_ != nullptr ? "sums" : "copies to the GPU", static_cast<std::int64_t>(bytes_));
 }
 
 /// Returns after one look, or a bucket is ready. `looks`: how often there was nothing so far.
 void Team::AwaitArrival(std::unique_lock<std::mutex>& lock, Waiter::Manner manner, int looks) {
   const auto before = ready_;
   CountArrived();
-  if (failure_ || ready_ != before || !Fetching()) return;
+  if (failure_ || ready_ != before || !Polling()) return;
   lock.unlock();
   if (manner == Waiter::Manner::kForeground && looks < kLooksAwake) {
     for (int i = 0; i < kPausesBetweenLooks; ++i) Pause();

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <numeric>
+#include <utility>
 
 namespace slipway::runtime {
 namespace {
@@ -43,9 +44,9 @@ struct RankTimes {
 }  // namespace
 
 void StepTrace::Keep(const char* name, const char* category, Clock::time_point start, Clock::time_point end,
-                     std::int64_t step, int thread) {
+                     std::int64_t step, int thread, std::int64_t bytes) {
   if (!settings_.chrome || spans_.size() >= kMostSpans) return;
-  spans_.push_back({name, category, step, UnixMicroseconds(start), Microseconds(end - start), thread});
+  spans_.push_back({name, category, step, UnixMicroseconds(start), Microseconds(end - start), thread, bytes});
 }
 
 void StepTrace::AddExchange(Clock::time_point start, Clock::time_point end, std::int64_t step, bool in_background) {
@@ -54,9 +55,38 @@ void StepTrace::AddExchange(Clock::time_point start, Clock::time_point end, std:
   Keep("exchange", "exchange", start, end, step, in_background ? 1 : 0);
 }
 
-void StepTrace::AddCopies(Clock::time_point start, Clock::time_point end, std::int64_t step) {
+void StepTrace::AddCopies(Clock::time_point start, Clock::time_point end, std::int64_t step, std::int64_t bytes) {
   const std::lock_guard lock(mutex_);
-  Keep("copies from the GPU", "copies", start, end, step, kCopiesThread);
+  Keep("copies from the GPU", "copies", start, end, step, kCopiesThread, bytes);
+}
+
+void StepTrace::BeginGpuWork(std::int64_t step) {
+  if (!settings_.chrome) return;
+  const std::lock_guard lock(mutex_);
+  gpu_has_all_ = false;
+  if (gpu_start_) return;
+  gpu_start_ = Clock::now();
+  gpu_step_ = step;
+}
+
+void StepTrace::GpuHasAll() {
+  if (!settings_.chrome) return;
+  const std::lock_guard lock(mutex_);
+  gpu_has_all_ = gpu_start_.has_value();
+}
+
+bool StepTrace::AwaitsGpu() const {
+  if (!settings_.chrome) return false;
+  const std::lock_guard lock(mutex_);
+  return gpu_has_all_;
+}
+
+void StepTrace::EndGpuWork(const char* name, std::int64_t bytes) {
+  const auto now = Clock::now();
+  const std::lock_guard lock(mutex_);
+  if (!std::exchange(gpu_has_all_, false)) return;
+  Keep(name, "gpu", *gpu_start_, now, gpu_step_, kGpuThread, bytes);
+  gpu_start_.reset();
 }
 
 void StepTrace::AddInput(Clock::time_point start, Clock::time_point end) {

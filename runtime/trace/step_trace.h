@@ -1,9 +1,10 @@
-/// Where the time of each step goes: computing, input, waiting for the exchange, exchanging.
+/// Where the time of each step goes: computing, input, waiting for the exchange, exchanging, copies and sums of GPUs.
 #pragma once
 
 #include <chrono>
 #include <cstdint>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -25,9 +26,12 @@ struct Span {
   std::int64_t step = 0;
   std::int64_t start_us = 0;  ///< since 1970
   std::int64_t duration_us = 0;
-  int thread = 0;  ///< 0: the program, 1: the progress thread, 2: input, kCopiesThread
+  int thread = 0;          ///< 0: the program, 1: the progress thread, 2: input, kCopiesThread, kGpuThread
+  std::int64_t bytes = 0;  ///< 0: unknown
 };
-inline constexpr int kCopiesThread = 3;  ///< of ranks with a GPU
+// Of ranks with a GPU.
+inline constexpr int kCopiesThread = 3;  ///< copies from the GPU
+inline constexpr int kGpuThread = 4;     ///< what it does after that; it may overlap copies of the same step
 
 class StepTrace {
  public:
@@ -38,7 +42,19 @@ class StepTrace {
   /// Time that the exchange took, in either thread. Any thread.
   void AddExchange(Clock::time_point start, Clock::time_point end, std::int64_t step, bool in_background);
   /// Time from the first copy of a step from a GPU to the last one, the waits for the program's stream included.
-  void AddCopies(Clock::time_point start, Clock::time_point end, std::int64_t step);
+  void AddCopies(Clock::time_point start, Clock::time_point end, std::int64_t step, std::int64_t bytes);
+
+  // Work of a GPU whose end no call waits for: copies to it, or its sums. Only for a Chrome trace. Any thread.
+
+  /// It is given the first of a step. Where the end of an earlier step has not been seen, that one's span goes on.
+  void BeginGpuWork(std::int64_t step);
+  /// It has been given all of the step.
+  void GpuHasAll();
+  /// Whether the end is to be looked for.
+  bool AwaitsGpu() const;
+  /// The end has been seen now. `bytes`: of the step.
+  void EndGpuWork(const char* name, std::int64_t bytes);
+
   /// Time that the program waited for input.
   void AddInput(Clock::time_point start, Clock::time_point end);
   /// A step ends: the program has waited in it since `wait_start`. True when a line is due.
@@ -59,11 +75,11 @@ class StepTrace {
     double input = 0;
   };
   void Keep(const char* name, const char* category, Clock::time_point start, Clock::time_point end, std::int64_t step,
-            int thread);
+            int thread, std::int64_t bytes = 0);
 
   std::string team_;
   TraceSettings settings_;
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   Clock::time_point last_end_ = Clock::now();
   Times current_;
   Times total_;
@@ -72,6 +88,9 @@ class StepTrace {
   double wait_since_line_ = 0;
   double busy_since_line_ = 0;  ///< not waiting: computing and input
   std::vector<Span> spans_;
+  std::optional<Clock::time_point> gpu_start_;  ///< of work whose end has not been seen
+  std::int64_t gpu_step_ = 0;
+  bool gpu_has_all_ = false;
 };
 
 }  // namespace slipway::runtime

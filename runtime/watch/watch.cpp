@@ -250,6 +250,7 @@ void Watch::GiveUp(const JobView& view, const Waiting& waiting, const std::vecto
 
 void Watch::GiveUp(std::string_view kind, const std::string& message, Json ranks) {
   own_->gave_up = OwnActivity();  // before others can see that this process is gone
+  NoteGivingUp();
   ReportOnce(kind, message, std::move(ranks));
   throw PartedError(SLIPWAY_ERROR_STALLED, message);
 }

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cstdlib>
 #include <fstream>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <string>
@@ -60,7 +61,7 @@ class Faults : public testing::Test {
   GpuBuffer buffer_;
 };
 
-/// The timeline of the job has a row for copies.
+/// The timeline of the job has a row for copies, and one for those back, which no call waits for.
 TEST_F(Faults, NothingFailsAndTheTraceShowsTheCopies) {
   EXPECT_EQ(slipway_gradients("net"), SLIPWAY_OK) << slipway_error_message();
   End();
@@ -68,11 +69,17 @@ TEST_F(Faults, NothingFailsAndTheTraceShowsTheCopies) {
   if (rank_ != 0) return;
   std::ifstream file(folder_.path() / "trace.json");
   const auto trace = Json::parse(file);
-  std::set<int> ranks;
+  std::map<std::string, std::set<int>> ranks;
   for (const auto& event : trace["traceEvents"]) {
-    if (event["name"] == "copies from the GPU") ranks.insert(event["pid"].get<int>());
+    const std::string name = event["name"];
+    if (!name.starts_with("copies ")) continue;
+    ranks[name].insert(event["pid"].get<int>());
+    EXPECT_EQ(event["args"]["bytes"], 4 * sizeof(float)) << event.dump();
+    EXPECT_EQ(event["tid"], name == "copies from the GPU" ? 3 : 4) << event.dump();
   }
-  EXPECT_EQ(ranks, (std::set<int>{0, 1})) << trace.dump();
+  const std::set<int> both{0, 1};
+  const std::map<std::string, std::set<int>> expected{{"copies from the GPU", both}, {"copies to the GPU", both}};
+  EXPECT_EQ(ranks, expected) << trace.dump();
 }
 
 TEST_F(Faults, ACopyToTheCpuFails) {

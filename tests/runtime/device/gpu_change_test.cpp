@@ -1,5 +1,7 @@
 // Ranks that bring memory of another GPU than before.
 
+#include <cstdlib>
+
 #include "tests/runtime/device/gpu_program.h"
 
 namespace slipway::test {
@@ -73,6 +75,22 @@ TEST_F(GpuChange, FromMemoryOfTheCpuOfOneRankIsAnErrorOnAll) {
     }
     ExpectRefused(result, SLIPWAY_ERROR_MISMATCH, "in GPU memory on all ranks, or on none");
     EXPECT_TRUE(SumOn(0)) << "the ranks can go on";
+  }
+}
+
+/// There the CPU combines, wherever the values come from.
+TEST_F(GpuChange, BetweenNodesSomeMayBringMemoryOfTheCpu) {
+  if (std::getenv("SLIPWAY_RANKS_PER_NODE") == nullptr) GTEST_SKIP() << "the GPUs of a node combine";
+  for (int turn = 0; turn < 2; ++turn) {
+    auto here = RandomBytes(SLIPWAY_FLOAT32, kCount, Seed(turn, 4));
+    auto sums = here;
+    GpuBuffer there(here.size());
+    there.Fill(here.data(), nullptr);
+    void* const data = Rank() == 0 ? here.data() : there.data();
+    ASSERT_EQ(slipway_allreduce(data, kCount, SLIPWAY_FLOAT32, SLIPWAY_SUM, group()), SLIPWAY_OK)
+        << slipway_error_message();
+    ASSERT_EQ(slipway_allreduce(sums.data(), kCount, SLIPWAY_FLOAT32, SLIPWAY_SUM, SLIPWAY_ALL), SLIPWAY_OK);
+    EXPECT_TRUE((Rank() == 0 ? here : there.Read(nullptr)) == sums) << "turn " << turn;
   }
 }
 

@@ -3,6 +3,7 @@
 
 #include <unistd.h>
 
+#include <chrono>
 #include <cstdlib>
 #include <string>
 
@@ -44,6 +45,8 @@ TEST_F(DirectJob, TheReportSaysThatTheCpuWaits) {
   EXPECT_FALSE(team.contains("without_direct")) << team.dump();
 }
 
+TEST_F(DirectJob, TheTraceShowsTheSums) { ExpectSumsInTheTrace(); }
+
 class EventsJob : public GpuJob {
  protected:
   EventsJob() {
@@ -70,6 +73,8 @@ TEST_F(EventsJob, TheReportSaysWhoWaits) {
   EXPECT_EQ(team["way"], "direct") << team.dump();
   EXPECT_EQ(team["waits"], "events") << team.dump();
 }
+
+TEST_F(EventsJob, TheTraceShowsTheSums) { ExpectSumsInTheTrace(); }
 
 TEST_F(EventsJob, AllRanksHaveToAskForThem) {
   if (RankOfLauncher() == 1) ::setenv("SLIPWAY_GPU_WAIT", "cpu", 1);
@@ -113,6 +118,35 @@ TEST_F(EventsJob, ARankThatDiesIsNamed) {
   const std::string message = slipway_error_message();
   EXPECT_NE(message.find("rank 1"), std::string::npos) << message;
   EndAlone();
+}
+
+/// While the GPUs try sums, before the team has any.
+class FirstSums : public EventsJob {
+ protected:
+  void ExpectRank1IsNamed(const std::string& as) {
+    together_ = false;
+    Begin(Json::object());
+    EXPECT_EQ(Register(), SLIPWAY_ERROR_STALLED);
+    const std::string message = slipway_error_message();
+    EXPECT_NE(message.find("rank 1"), std::string::npos) << message;
+    EXPECT_NE(message.find(as), std::string::npos) << message;
+    EndAlone();
+  }
+};
+
+TEST_F(FirstSums, OfARankThatDiesNameIt) {
+  constexpr std::size_t kParameters[] = {sizeof(DevicePointer), sizeof(int), sizeof(float), sizeof(double)};
+  if (RankOfLauncher() == 1) {
+    fake_gpu_register_kernel(
+        "slipway_sum_float32", [](const fake_gpu_launch*, void**) { ::_exit(0); }, kParameters, 4);
+  }
+  ExpectRank1IsNamed("is dead");
+}
+
+TEST_F(FirstSums, OfAGpuThatHangsNameItsRank) {
+  fake_gpu_use_bandwidth(0);  // kernels run beside the program
+  if (RankOfLauncher() == 1) Gpu::DelayKernels(std::chrono::seconds(40));
+  ExpectRank1IsNamed("slipway_register");
 }
 
 }  // namespace

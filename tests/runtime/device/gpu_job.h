@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -28,8 +29,8 @@ class GpuJob : public testing::Test {
   }
 
   /// With these `gradients`, and in a moment a stall.
-  void Begin(const Json& gradients) {
-    const Json config{{"resilience", {{"stall_after_s", 3}}}, {"gradients", gradients}};
+  void Begin(const Json& gradients, const Json& trace = Json::object()) {
+    const Json config{{"resilience", {{"stall_after_s", 3}}}, {"gradients", gradients}, {"trace", trace}};
     ASSERT_EQ(slipway_init(config.dump().c_str()), SLIPWAY_OK) << slipway_error_message();
     rank_ = slipway_rank();
   }
@@ -49,6 +50,23 @@ class GpuJob : public testing::Test {
     auto team = report["teams"][0];
     team["bits"] = report["bits"];
     return team;
+  }
+  /// The sums of the GPUs are in the timeline, of each of the two ranks.
+  void ExpectSumsInTheTrace() {
+    Begin(Json::object(), {{"chrome", true}});
+    ASSERT_EQ(Register(), SLIPWAY_OK) << slipway_error_message();
+    for (int step = 0; step < 2; ++step) {
+      ASSERT_EQ(slipway_gradients("net"), SLIPWAY_OK) << slipway_error_message();
+    }
+    End();
+    if (rank_ != 0) return;
+    std::ifstream file(folder_.path() / "trace.json");
+    const auto trace = Json::parse(file);
+    std::set<int> ranks;
+    for (const auto& event : trace["traceEvents"]) {
+      if (event["name"] == "sums" && event["tid"] == 4) ranks.insert(event["pid"].get<int>());
+    }
+    EXPECT_EQ(ranks, (std::set<int>{0, 1})) << trace.dump();
   }
   void ExpectRefusal(slipway_status status, const std::string& text) {
     EXPECT_EQ(Register(), status);

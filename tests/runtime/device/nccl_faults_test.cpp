@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "tests/runtime/device/fake_nccl/fake_nccl.h"
 #include "tests/runtime/device/gpu_job.h"
@@ -97,6 +98,27 @@ TEST_F(NcclJob, AllreducesGoByNccl) {
     EXPECT_TRUE(there.Read(stream.handle()) == here) << "op " << op;
   }
   EXPECT_EQ(Gpu::Violations(), "");
+}
+
+/// Ranks of several nodes share no memory in which they would meet: NCCL would wait for one that does not come.
+TEST_F(NcclJob, MemoryOfTheCpuIsRefusedBetweenNodes) {
+  Begin({{"gpu_exchange", "nccl"}});
+  GpuBuffer there(kCount * sizeof(float));
+  std::vector<float> here(kCount);
+  there.Fill(here.data(), nullptr);
+  const auto sum = [](void* data) {
+    return slipway_allreduce(data, kCount, SLIPWAY_FLOAT32, SLIPWAY_SUM, SLIPWAY_ALL);
+  };
+  for (int turn = 0; turn < 2; ++turn) {
+    EXPECT_EQ(sum(rank_ == 1 ? here.data() : there.data()), SLIPWAY_ERROR_MISMATCH);
+    const std::string message = slipway_error_message();
+    EXPECT_NE(message.find("rank 1 calls an allreduce of 100000 float32 (sum), but rank 0 an allreduce of 100000 "
+                           "float32 (sum, its GPU number 1): the data lies in GPU memory on all ranks, or on none"),
+              std::string::npos)
+        << message;
+    ASSERT_EQ(sum(there.data()), SLIPWAY_OK) << slipway_error_message();
+    ASSERT_EQ(sum(here.data()), SLIPWAY_OK) << slipway_error_message();
+  }
 }
 
 /// It has nothing to exchange.

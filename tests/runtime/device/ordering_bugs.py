@@ -232,14 +232,14 @@ BUGS = [
         "if (device_ != nullptr) device_->Release(stream);",
         "if (device_ != nullptr && !stored) device_->Release(stream);"),
     Bug("release_before_the_last_store", TEAM_DEVICE,
-        "    if (device_ != nullptr && !stored) device_->Store(AllIndices(values_.size()));\n"
+        "    if (device_ != nullptr && !stored) StoreOnDevice(AllIndices(values_.size()), step_);\n"
         "    if (device_ != nullptr) device_->Release(stream);\n",
         "    if (device_ != nullptr) device_->Release(stream);\n"
-        "    if (device_ != nullptr && !stored) device_->Store(AllIndices(values_.size()));\n"),
+        "    if (device_ != nullptr && !stored) StoreOnDevice(AllIndices(values_.size()), step_);\n"),
     Bug("delivers_before_values_arrived", TEAM, "    AwaitArrivals(lock);\n", ""),
     Bug("stores_a_bucket_before_its_exchange", TEAM,
         "    bucket.Exchange(slot, *group_);\n"
-        "    if (store) Parting([&] { device_->Store(bucket.plan().tensors); });\n",
-        "    if (store) Parting([&] { device_->Store(bucket.plan().tensors); });\n"
+        "    if (store) StoreOnDevice(bucket.plan().tensors, number);\n",
+        "    if (store) StoreOnDevice(bucket.plan().tensors, number);\n"
         "    bucket.Exchange(slot, *group_);\n"),
 ]
