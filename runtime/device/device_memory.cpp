@@ -8,24 +8,23 @@
 namespace slipway::runtime {
 namespace {
 
-// CU_POINTER_ATTRIBUTE_* and CU_MEMORYTYPE_DEVICE of cuda.h; HIP has the same numbers since ROCm 6.
+// CU_POINTER_ATTRIBUTE_* of cuda.h; HIP has the same numbers.
 constexpr int kContext = 1;
 constexpr int kMemoryType = 2;
 constexpr int kIsManaged = 8;
 constexpr int kDeviceOrdinal = 9;
 constexpr int kRangeStart = 11;
-constexpr unsigned kDevice = 2;
 
 /// The driver answers with an error for memory that it does not know: the processor's own.
 template <class Answer>
 std::optional<Answer> Ask(const Driver& driver, int attribute, const void* data) {
   Answer answer{};
-  if (driver.cuPointerGetAttribute(&answer, attribute, AddressOf(data)) != 0) return std::nullopt;
-  return answer;
+  const int code = driver.Try([&] { return driver.cuPointerGetAttribute(&answer, attribute, AddressOf(data)); });
+  return code == 0 ? std::optional(answer) : std::nullopt;
 }
 
 bool IsDeviceMemory(const Driver& driver, const void* data) {
-  return Ask<unsigned>(driver, kMemoryType, data) == kDevice &&
+  return Ask<unsigned>(driver, kMemoryType, data) == driver.device_memory_type() &&
          Ask<unsigned>(driver, kIsManaged, data).value_or(0) == 0;
 }
 

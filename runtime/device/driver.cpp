@@ -12,7 +12,9 @@ namespace slipway::runtime {
 namespace {
 
 constexpr const char* kCuda = "libcuda.so.1";
-constexpr std::array kHip = {"libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so"};
+constexpr std::array kHip = {"libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so.5", "libamdhip64.so"};
+/// ROCm 6 changed numbers of types of memory, and brought this function.
+constexpr const char* kSinceRocm6 = "hipGetDevicePropertiesR0600";
 constexpr int kSuccess = 0;
 constexpr int kOutOfMemory = 2;  // CUDA_ERROR_OUT_OF_MEMORY
 
@@ -37,13 +39,21 @@ bool Has(void* library, const char* symbol, Function*& function) {
 }  // namespace
 
 /// False when nothing can be asked of it at all.
+bool Driver::TakeQuestions(void* library) {
+  if (!is_hip_) return Has(library, "cuPointerGetAttribute", cuPointerGetAttribute);
+  is_before_rocm_6_ = ::dlsym(library, kSinceRocm6) == nullptr;
+  if (is_before_rocm_6_) missing_ = kSinceRocm6;
+  return Has(library, "hipPointerGetAttribute", cuPointerGetAttribute) &&
+         Has(library, "hipPeekAtLastError", hip_.hipPeekAtLastError) &&
+         Has(library, "hipGetLastError", hip_.hipGetLastError);
+}
+
 bool Driver::Take(void* library) {
+  if (!TakeQuestions(library)) return false;
   const auto take = [&](const char* of_cuda, const char* of_hip, auto*& function) {
     const char* symbol = is_hip_ ? of_hip : of_cuda;
     if (!Has(library, symbol, function) && missing_ == nullptr) missing_ = symbol;
   };
-  const char* ask = is_hip_ ? "hipPointerGetAttribute" : "cuPointerGetAttribute";
-  if (!Has(library, ask, cuPointerGetAttribute)) return false;
   if (is_hip_) {
     take("", "hipGetErrorName", hip_.hipGetErrorName);
     take("", "hipGetDevice", hip_.hipGetDevice);
@@ -78,9 +88,9 @@ void Driver::RequireComplete() const {
   if (missing_ == nullptr) return;
   throw RuntimeError(
       SLIPWAY_ERROR_DEVICE,
-      fmt::format("the driver of the GPU has no function {}: it is too old; update the driver, or copy the "
-                  "tensors to the CPU's memory first",
-                  missing_));
+      fmt::format("the driver of the GPU has no function {}: it is too old; {}, or copy the tensors to the CPU's "
+                  "memory first",
+                  missing_, is_hip_ ? "use ROCm 6 or later" : "update the driver"));
 }
 
 bool Driver::TakeMemory(void* library) {

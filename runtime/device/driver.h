@@ -38,7 +38,8 @@ class DeviceError : public RuntimeError {
 /// The library of the driver that the program has loaded. Never loaded by us: a pointer to device memory proves that
 /// the program has a driver, so without one nothing is spent.
 ///
-/// Source: CUDA Driver API; HIP Runtime API of ROCm 6. Declared here, so that neither a header nor a library is needed.
+/// Source: CUDA Driver API; HIP Runtime API of ROCm 6 and 7. Declared here, so that neither a header nor a library is
+/// needed.
 class Driver {
  public:
   /// Null while the program has loaded no driver. Any thread.
@@ -52,6 +53,18 @@ class Driver {
   void Check(int code, const char* call) const;
   /// "CUDA_ERROR_ILLEGAL_ADDRESS (700)".
   std::string NameOf(int code) const;
+  /// The code of a call whose error the caller does without. HIP keeps an error for the program, which may take it for
+  /// that of its own next kernel: so it is taken back, unless there was one before. CUDA's driver keeps none.
+  /// Cost: with HIP, a look at a variable of the thread.
+  template <class Call>
+  int Try(Call call) const {
+    const bool without_error = is_hip_ && hip_.hipPeekAtLastError() == 0;
+    const int code = call();
+    if (without_error && code != 0) hip_.hipGetLastError();
+    return code;
+  }
+  /// What the driver answers for the type of memory that only the device reaches.
+  unsigned device_memory_type() const { return is_before_rocm_6_ ? 1 : 2; }
 
   // The functions, with the names of CUDA's. Each returns a CUresult, or a hipError_t.
 
@@ -84,6 +97,8 @@ class Driver {
     const char* (*hipGetErrorName)(int code) = nullptr;
     int (*hipGetDevice)(int* device) = nullptr;
     int (*hipSetDevice)(int device) = nullptr;
+    int (*hipPeekAtLastError)() = nullptr;
+    int (*hipGetLastError)() = nullptr;
   };
   /// One of the two.
   const Cuda* cuda() const { return is_hip_ ? nullptr : &cuda_; }
@@ -130,11 +145,13 @@ class Driver {
   Driver() = default;
   static const Driver* Find();
   bool Take(void* library);
+  bool TakeQuestions(void* library);
   bool TakeMemory(void* library);
   bool TakeDirect(void* library);
   bool TakeSharedEvents(void* library);
 
   bool is_hip_ = false;
+  bool is_before_rocm_6_ = false;
   Cuda cuda_;
   Hip hip_;
   const char* missing_ = nullptr;

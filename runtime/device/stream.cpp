@@ -9,7 +9,7 @@
 namespace slipway::runtime {
 namespace {
 
-// Flags of cuda.h.
+// Flags and codes of cuda.h; HIP has the same.
 constexpr unsigned kEventWithoutTimes = 2;     // CU_EVENT_DISABLE_TIMING
 constexpr unsigned kEventForNode = 4;          // CU_EVENT_INTERPROCESS
 constexpr unsigned kStreamByItself = 1;        // CU_STREAM_NON_BLOCKING
@@ -50,7 +50,7 @@ void RequireNotCaptured(const DevicePlace& place, StreamHandle stream) {
   if (ask == nullptr) return;
   const InContext here(place);
   int status = 0;
-  const int code = ask(stream, &status);
+  const int code = place.driver->Try([&] { return ask(stream, &status); });
   if (code != kCapturedForOthers && (code != 0 || status == 0)) return;
   throw RuntimeError(SLIPWAY_ERROR_STATE,
                      "the stream is being captured into a graph, and an exchange is no part of one: call this before "
@@ -170,7 +170,8 @@ DeviceBlock::~DeviceBlock() {
 
 PinnedRange::PinnedRange(const DevicePlace& place, void* memory, std::size_t bytes) : place_(place) {
   const InContext here(place_);
-  const int code = place_.driver->cuMemHostRegister(memory, bytes, kPinnedForAllContexts);
+  const auto& driver = *place.driver;
+  const int code = driver.Try([&] { return driver.cuMemHostRegister(memory, bytes, kPinnedForAllContexts); });
   if (code == 0) {
     memory_ = memory;
     return;
@@ -179,7 +180,7 @@ PinnedRange::PinnedRange(const DevicePlace& place, void* memory, std::size_t byt
   if (warned.exchange(true)) return;
   std::fputs(fmt::format("slipway: warning: {} bytes cannot be pinned for the GPU: {}: copies to and from the GPU are "
                          "slower; raise the limit of locked memory (ulimit -l)\n",
-                         bytes, place_.driver->NameOf(code))
+                         bytes, driver.NameOf(code))
                  .c_str(),
              stderr);
 }

@@ -24,6 +24,7 @@ MadeDirect DirectTensors::Make(const DevicePlace& place, std::span<const TensorI
   if (op != SLIPWAY_SUM && op != SLIPWAY_MEAN) return {nullptr, WithoutDirect::kOperation};
   if (!floats) return {nullptr, WithoutDirect::kDtype};
   if (!group.on_one_node()) return {nullptr, WithoutDirect::kNodes};
+  if (!OnEveryRank(group.communicator(), place.driver->hip() == nullptr)) return {nullptr, WithoutDirect::kAmd};
   auto made = MakeUntried(place, tensors, op, group, waits);
   if (made.tensors != nullptr && made.tensors->TriesSums()) return made;
   if (made.tensors != nullptr) made = {nullptr, WithoutDirect::kWrongSums};

@@ -137,7 +137,7 @@ void NodeNcclTensors::ScatterSums(const JoinedBucket& bucket) {
   ranks_->ReduceScatter(travel_->block.data(), share, reduction, sums().handle());
   const char* own = travel_->block.data() + BytesOf(share * ranks_->rank(), element);
   sums().CopyToCpu(travel_->image.data(), own, BytesOf(share, element));
-  AwaitSums();
+  AwaitWork();
 }
 
 /// The shares of all ranks of the node go to the tensors.
@@ -154,10 +154,10 @@ void NodeNcclTensors::GatherResult(const JoinedBucket& bucket) {
     sums().CopyOnDevice(piece.data, from, BytesOf(piece.count, element));
     from += BytesOf(piece.count, element);
   }
-  AwaitSums();
+  AwaitWork();
 }
 
-void NodeNcclTensors::AwaitSums() {
+void NodeNcclTensors::AwaitWork() {
   done().Record(sums().handle());
   ranks_->Await(done());
 }

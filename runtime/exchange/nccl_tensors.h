@@ -64,7 +64,7 @@ class NodeNcclTensors : public CombinedTensors {
   std::int64_t ShareOf(const JoinedBucket& bucket) const;
   void ScatterSums(const JoinedBucket& bucket);
   void GatherResult(const JoinedBucket& bucket);
-  void AwaitSums();
+  void AwaitWork();
 
   slipway_op op_;
   Group& group_;

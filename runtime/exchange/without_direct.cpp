@@ -13,6 +13,7 @@ const char* WordsOf(WithoutDirect why) {
     case WithoutDirect::kOperation: return "op is neither sum nor mean";
     case WithoutDirect::kDtype: return "a tensor is not of floats";
     case WithoutDirect::kNodes: return "the ranks are on several nodes";
+    case WithoutDirect::kAmd: return "AMD's GPUs cannot run the kernel of the sums, which is PTX";
     case WithoutDirect::kMemory: return "a rank cannot open the tensors of another one by CUDA IPC";
     case WithoutDirect::kKernel: return "a GPU or its driver cannot run the kernel of the sums";
     case WithoutDirect::kWrongSums: return "the GPUs give wrong sums of each other's memory";

@@ -13,6 +13,7 @@ enum class WithoutDirect {
   kOperation,
   kDtype,
   kNodes,
+  kAmd,
   kMemory,
   kKernel,
   kWrongSums,

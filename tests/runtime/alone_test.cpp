@@ -283,29 +283,75 @@ TEST_F(Alone, ADriverThatIsTooOldIsNamedWithWhatItLacks) {
   ExpectError(slipway_register("t", &weight, 1, 0), SLIPWAY_ERROR_DEVICE, "update the driver");
 }
 
+/// A program that uses HIP, in a process where no other test has loaded a driver.
+class AloneOnAmd : public Alone {
+ protected:
+  void Load(const char* library) {
+    for (const char* other : {"libcuda.so.1", "libamdhip64.so.5", "libamdhip64.so"}) {
+      if (::dlopen(other, RTLD_LAZY | RTLD_NOLOAD) != nullptr) GTEST_SKIP() << "another test has loaded a driver";
+    }
+    driver_ = ::dlopen(library, RTLD_NOW | RTLD_LOCAL);
+    ASSERT_NE(driver_, nullptr) << ::dlerror();
+    Call("hipInit", 0U);
+    Call("hipMalloc", &memory_, sizeof(float[2]));
+  }
+  template <class... Arguments>
+  int Ask(const char* name, Arguments... arguments) {
+    const auto function = reinterpret_cast<int (*)(Arguments...)>(::dlsym(driver_, name));
+    EXPECT_NE(function, nullptr) << name;
+    return function(arguments...);
+  }
+  template <class... Arguments>
+  void Call(const char* name, Arguments... arguments) {
+    EXPECT_EQ(Ask(name, arguments...), 0) << name;
+  }
+
+  void* driver_ = nullptr;
+  void* memory_ = nullptr;  ///< of two floats
+};
+
 /// The same exchange by the functions of HIP.
-TEST_F(Alone, MemoryOfAnAmdGpuIsExchangedThroughTheCpu) {
-  if (::dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD) != nullptr) GTEST_SKIP() << "another test has loaded CUDA";
-  void* driver = ::dlopen(SLIPWAY_FAKE_HIP, RTLD_NOW | RTLD_LOCAL);
-  ASSERT_NE(driver, nullptr) << ::dlerror();
-  const auto call = [&](const char* name, auto... arguments) {
-    const auto function = reinterpret_cast<int (*)(decltype(arguments)...)>(::dlsym(driver, name));
-    ASSERT_NE(function, nullptr) << name;
-    ASSERT_EQ(function(arguments...), 0) << name;
-  };
+TEST_F(AloneOnAmd, MemoryOfAGpuIsExchangedThroughTheCpu) {
+  ASSERT_NO_FATAL_FAILURE(Load(SLIPWAY_FAKE_HIP));
+  if (IsSkipped()) return;
   float values[] = {3, 4};
-  void* memory = nullptr;
-  call("hipInit", 0U);
-  call("hipMalloc", &memory, sizeof values);
-  call("hipMemcpyHtoD", memory, static_cast<const void*>(values), sizeof values);
+  Call("hipMemcpyHtoD", memory_, static_cast<const void*>(values), sizeof values);
   const std::int64_t shape[] = {2};
-  const slipway_tensor weight{"weight", SLIPWAY_FLOAT32, 1, shape, memory};
+  const slipway_tensor weight{"weight", SLIPWAY_FLOAT32, 1, shape, memory_};
   ASSERT_EQ(slipway_register("amd", &weight, 1, 0), SLIPWAY_OK) << slipway_error_message();
   ASSERT_EQ(slipway_configure_team("amd", R"({"clip_norm": 1})"), SLIPWAY_OK) << slipway_error_message();
   ASSERT_EQ(slipway_gradients("amd"), SLIPWAY_OK) << slipway_error_message();
-  call("hipMemcpyDtoH", static_cast<void*>(values), memory, sizeof values);
+  Call("hipMemcpyDtoH", static_cast<void*>(values), memory_, sizeof values);
   EXPECT_FLOAT_EQ(values[0], 0.6F);
   EXPECT_FLOAT_EQ(values[1], 0.8F);
+}
+
+/// HIP keeps an error for the program, which asks for it after a kernel of its own.
+TEST_F(AloneOnAmd, AnExchangeOfCpuMemoryLeavesNoErrorToTheProgram) {
+  ASSERT_NO_FATAL_FAILURE(Load(SLIPWAY_FAKE_HIP));
+  if (IsSkipped()) return;
+  constexpr int kInvalidDevice = 101;
+  float here[2] = {1, 2};
+  const std::int64_t shape[] = {2};
+  const slipway_tensor weight{"weight", SLIPWAY_FLOAT32, 1, shape, here};
+  EXPECT_EQ(slipway_allreduce(here, 2, SLIPWAY_FLOAT32, SLIPWAY_SUM, SLIPWAY_ALL), SLIPWAY_OK);
+  EXPECT_EQ(slipway_broadcast(&weight, 1, 0, SLIPWAY_ALL), SLIPWAY_OK) << slipway_error_message();
+  EXPECT_EQ(slipway_register("cpu", &weight, 1, 0), SLIPWAY_OK) << slipway_error_message();
+  Call("hipPeekAtLastError");
+  EXPECT_EQ(Ask("hipSetDevice", 99), kInvalidDevice);
+  EXPECT_EQ(slipway_broadcast(&weight, 1, 0, SLIPWAY_ALL), SLIPWAY_OK) << slipway_error_message();
+  EXPECT_NE(Ask("hipPeekAtLastError"), 0) << "the program's own error is gone";
+}
+
+/// Its numbers for the types of memory are others.
+TEST_F(AloneOnAmd, ARocmBefore6IsRefused) {
+  ASSERT_NO_FATAL_FAILURE(Load(SLIPWAY_FAKE_OLD_HIP));
+  if (IsSkipped()) return;
+  ExpectError(slipway_allreduce(static_cast<float*>(memory_), 2, SLIPWAY_FLOAT32, SLIPWAY_SUM, SLIPWAY_ALL),
+              SLIPWAY_ERROR_DEVICE, "has no function hipGetDevicePropertiesR0600: it is too old; use ROCm 6 or later");
+  float here[2] = {1, 2};
+  EXPECT_EQ(slipway_allreduce(here, 2, SLIPWAY_FLOAT32, SLIPWAY_SUM, SLIPWAY_ALL), SLIPWAY_OK)
+      << slipway_error_message();
 }
 
 TEST_F(Alone, AnErrorIsForgottenByTheNextCallAndSeenByItsThreadOnly) {

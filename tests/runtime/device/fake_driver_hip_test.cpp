@@ -64,8 +64,25 @@ TEST_F(FakeHip, AnswersWhatAPointerIs) {
   EXPECT_EQ(attributes.type, kHipDeviceMemory);
   EXPECT_EQ(attributes.device, 1);
   EXPECT_EQ(attributes.is_managed, 0);
-  EXPECT_EQ(attributes_of(&attributes, &attributes), kInvalidValue);
+  EXPECT_EQ(attributes_of(&attributes, &attributes), kSuccess);
+  EXPECT_EQ(attributes.type, kHipUnregisteredMemory);
   ASSERT_EQ(Get<decltype(hipSetDevice)>("hipSetDevice")(0), kSuccess);
+}
+
+/// Other than the driver of CUDA.
+TEST_F(FakeHip, KeepsAnErrorUntilItIsTaken) {
+  ASSERT_NE(library_, nullptr) << ::dlerror();
+  Get<decltype(fake_gpu_reset)>("fake_gpu_reset")();
+  const auto peek = Get<decltype(hipPeekAtLastError)>("hipPeekAtLastError");
+  const auto take = Get<decltype(hipGetLastError)>("hipGetLastError");
+  int value = 0;
+  EXPECT_EQ(peek(), kSuccess);
+  EXPECT_NE(Get<decltype(hipPointerGetAttribute)>("hipPointerGetAttribute")(&value, kAttributeMemoryType, &value),
+            kSuccess);
+  EXPECT_EQ(Get<decltype(hipGetDevice)>("hipGetDevice")(&value), kSuccess);
+  EXPECT_EQ(peek(), kInvalidValue);
+  EXPECT_EQ(take(), kInvalidValue);
+  EXPECT_EQ(take(), kSuccess);
 }
 
 TEST_F(FakeHip, SaysThatThereIsNoDevice) {

@@ -36,6 +36,17 @@ TEST_F(DirectJob, TheReportNamesAGpuThatStagesATeam) {
   ExpectStaged(Json::object(), "a GPU or its driver cannot run the kernel of the sums");
 }
 
+TEST_F(DirectJob, TheReportSaysThatAmdGpusStageATeam) {
+  if (!IsHip()) GTEST_SKIP() << "these GPUs run the kernel";
+  ExpectStaged(Json::object(), "AMD's GPUs cannot run the kernel of the sums, which is PTX");
+}
+
+TEST_F(DirectJob, IsRefusedOnAmdGpus) {
+  if (!IsHip()) GTEST_SKIP() << "these GPUs run the kernel";
+  Begin({{"gpu_exchange", "direct"}});
+  ExpectRefusal(SLIPWAY_ERROR_ARGUMENT, "but AMD's GPUs cannot run the kernel of the sums, which is PTX; set");
+}
+
 TEST_F(DirectJob, TheReportSaysThatTheCpuWaits) {
   Begin(Json::object());
   ASSERT_EQ(Register(), SLIPWAY_OK) << slipway_error_message();

@@ -55,6 +55,7 @@ void fake_gpu_mpi_die() { slipway::fake_gpu_mpi::dies = true; }
 std::uint64_t fake_gpu_mpi_calls() { return slipway::fake_gpu_mpi::calls; }
 
 int MPIX_Query_cuda_support() { return slipway::fake_gpu_mpi::answer; }
+int MPIX_Query_rocm_support() { return slipway::fake_gpu_mpi::answer; }
 
 int MPI_Allreduce(const void* send, void* receive, int count, MPI_Datatype type, MPI_Op op, MPI_Comm communicator) {
   using namespace slipway::fake_gpu_mpi;

@@ -10,6 +10,8 @@
 
 #include "runtime/reduction/reduction.h"
 
+extern "C" [[gnu::weak]] int hipSetDevice(int device);  // null: the fake driver has CUDA's names alone
+
 namespace slipway::test {
 namespace {
 
@@ -73,13 +75,24 @@ std::string Gpu::Violations() {
   return text;
 }
 
+bool IsHip() { return hipSetDevice != nullptr; }
+
+/// HIP makes the context of a thread's device current in each of its calls.
 UsingGpu::UsingGpu(int device) {
+  if (IsHip()) {
+    EXPECT_EQ(hipSetDevice(device), kSuccess);
+    return;
+  }
   void* context = nullptr;
   EXPECT_EQ(cuDevicePrimaryCtxRetain(&context, device), kSuccess);
   EXPECT_EQ(cuCtxPushCurrent_v2(context), kSuccess);
 }
 
 UsingGpu::~UsingGpu() {
+  if (IsHip()) {
+    hipSetDevice(0);
+    return;
+  }
   void* popped = nullptr;
   cuCtxPopCurrent_v2(&popped);
 }

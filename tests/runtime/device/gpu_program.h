@@ -79,6 +79,9 @@ class GpuStream {
   void* handle_ = nullptr;
 };
 
+/// Whether the fake driver has HIP's names, as for AMD's GPUs: libslipway uses these then.
+bool IsHip();
+
 /// Whether GPUs of several ranks wait for each other by events in this process.
 bool ByEvents();
 

@@ -13,7 +13,14 @@ class Bug:
     old: str
     new: str
     variables: tuple = ()  # of the environment, with their values
+    test: str = "runtime_device_tests.2"  # of ctest, which has to catch it
+    tests: str = ""  # of its program; empty: those of TESTS, or of the test itself
 
+
+# Ranks on two pretended nodes, and jobs that fail.
+IN_NODES = "runtime_nccl_tests.4"
+HANG = "runtime_gpu_faults_tests.nccl.AHangIsEndedByForce"
+NCCL_ERROR = "runtime_gpu_faults_tests.nccl.AnAsynchronousErrorEndsTheTeam"
 
 STREAM = "runtime/device/stream.cpp"
 KERNEL = "runtime/device/sum_kernel.cpp"
@@ -45,6 +52,7 @@ TESTS = {STREAM: WITHOUT_LONG_MESSAGES, KERNEL: WITHOUT_LONG_MESSAGES, BENCH: WI
          TEAM_DEVICE: TEAMS, TEAM: TEAMS}
 
 BY_EVENTS = (("SLIPWAY_GPU_WAIT", "events"),)
+NODES = "NcclInNodes.*"
 
 BUGS = [
     # Streams and what several operations share.
@@ -158,8 +166,56 @@ BUGS = [
         "  done().Record(sums().handle());\n  ranks_->AllReduce(pieces, call.reduction, sums().handle());\n"),
     Bug("nccl_ignores_its_sums", NCCL_RANKS, "    if (point.Reached()) return true;\n", "    return true;\n"),
     Bug("nccl_takes_begun_for_launched", NCCL_RANKS, "    if (code == Nccl::kInProgress) Settle(call);\n", ""),
+    Bug("nccl_pieces_without_a_group", NCCL_RANKS,
+        "    int code = nccl_.ncclGroupStart();\n", "    int code = Nccl::kSuccess;\n", tests="Nccl.*"),
+    Bug("nccl_group_is_not_ended", NCCL_RANKS,
+        "    const int ended = nccl_.ncclGroupEnd();\n", "    const int ended = code;\n", tests="Nccl.*"),
+    Bug("nccl_hang_is_not_aborted", NCCL_RANKS,
+        "  } catch (...) {  // the watch, or the device\n    Abort();\n    throw;\n",
+        "  } catch (...) {  // the watch, or the device\n    throw;\n", test=HANG),
+    Bug("nccl_error_is_not_aborted", NCCL_RANKS,
+        "    Abort();\n    const auto end = Clock::now() + kTimeToName;\n",
+        "    const auto end = Clock::now() + kTimeToName;\n", test=NCCL_ERROR),
     Bug("joins_what_has_a_gap_elsewhere", JOINED,
         "    here = static_cast<char>(here & of_all[i]);\n", "    here = static_cast<char>(here | of_all[i]);\n"),
+
+    # The same within nodes, with the CPU between them.
+    Bug("nodes_scatter_before_values_arrived", ARRIVALS,
+        "    if (!next.made.Reached()) return std::nullopt;\n", "", test=IN_NODES, tests=NODES),
+    Bug("nodes_scatter_before_it_packs", NCCL,
+        "    to += BytesOf(piece.count, element);\n  }\n"
+        "  ranks_->ReduceScatter(travel_->block.data(), share, reduction, sums().handle());\n",
+        "    if (to == travel_->block.data()) {\n"
+        "      ranks_->ReduceScatter(travel_->block.data(), share, reduction, sums().handle());\n    }\n"
+        "    to += BytesOf(piece.count, element);\n  }\n", test=IN_NODES, tests=NODES),
+    Bug("nodes_scatter_on_default_stream", NCCL,
+        "ranks_->ReduceScatter(travel_->block.data(), share, reduction, sums().handle());",
+        "ranks_->ReduceScatter(travel_->block.data(), share, reduction, nullptr);", test=IN_NODES, tests=NODES),
+    Bug("nodes_scatter_to_the_first_share", NCCL_RANKS,
+        "  char* own = data + BytesOf(share * rank(), SizeOf(reduction.dtype));\n", "  char* own = data;\n",
+        test=IN_NODES, tests=NODES),
+    Bug("nodes_take_the_first_share", NCCL,
+        "  const char* own = travel_->block.data() + BytesOf(share * ranks_->rank(), element);\n",
+        "  const char* own = travel_->block.data();\n", test=IN_NODES, tests=NODES),
+    Bug("nodes_use_a_share_before_its_copy", NCCL,
+        "  sums().CopyToCpu(travel_->image.data(), own, BytesOf(share, element));\n  AwaitWork();\n",
+        "  sums().CopyToCpu(travel_->image.data(), own, BytesOf(share, element));\n", test=IN_NODES, tests=NODES),
+    Bug("nodes_record_default_stream", NCCL,
+        "void NodeNcclTensors::AwaitWork() {\n  done().Record(sums().handle());\n",
+        "void NodeNcclTensors::AwaitWork() {\n  done().Record(nullptr);\n", test=IN_NODES, tests=NODES),
+    Bug("nodes_gather_before_the_copy_back", NCCL,
+        "  sums().CopyToDevice(own, travel_->image.data(), BytesOf(share, element));\n"
+        "  ranks_->AllGather(travel_->block.data(), share, reduction.dtype, sums().handle());\n",
+        "  ranks_->AllGather(travel_->block.data(), share, reduction.dtype, sums().handle());\n"
+        "  sums().CopyToDevice(own, travel_->image.data(), BytesOf(share, element));\n", test=IN_NODES, tests=NODES),
+    Bug("nodes_gather_on_default_stream", NCCL,
+        "ranks_->AllGather(travel_->block.data(), share, reduction.dtype, sums().handle());",
+        "ranks_->AllGather(travel_->block.data(), share, reduction.dtype, nullptr);", test=IN_NODES, tests=NODES),
+    Bug("nodes_return_before_the_sums_are_there", NCCL,
+        "    from += BytesOf(piece.count, element);\n  }\n  AwaitWork();\n",
+        "    from += BytesOf(piece.count, element);\n  }\n", test=IN_NODES, tests=NODES),
+    Bug("nodes_block_holds_one_share", NCCL,
+        "place(), most * ranks_->size(), most, group_", "place(), most, most, group_", test=IN_NODES, tests=NODES),
 
     # Allreduce by the GPUs.
     Bug("bounce_ignores_program_stream", BOUNCE, "  made_.HoldBack(stream_.handle());\n", ""),

@@ -1,19 +1,21 @@
 #!/usr/bin/python3
-"""Plants ordering bugs in the exchange of GPU tensors and expects runtime_device_tests to catch them.
+"""Plants ordering bugs in the exchange of GPU tensors and expects the tests to catch them.
 
     planted_bugs.py BUILD [--only NAME ...]
 
-BUILD is a build folder of Ninja in which runtime_device_tests is up to date, such as build/dev: an optimised build may
-have inlined the code that is changed. ordering_bugs.py is the list.
-For each bug: compiles the changed file with the flags of the build, links it into a second libslipway, and runs the
-tests with that library on two ranks. A failure, a crash and a hang count as caught. The same without a change has to
-pass first. Exit code 1: an entry does not fit the source, the tests fail without a bug, or more than MOST_MISSED bugs
-were missed.
+BUILD is a build folder of Ninja in which the programs of the tests are up to date, such as build/dev: an optimised
+build may have inlined the code that is changed. ordering_bugs.py is the list. A bug names the test of ctest that has to
+catch it, most of them runtime_device_tests.2.
+For each bug: compiles the changed file with the flags of the build, and links it into a second libslipway, with which
+the test runs. A program without libslipway, which has its parts inside, is linked again. A failure, a crash and a hang
+count as caught. The same without a change has to pass first. Exit code 1: an entry does not fit the source, the tests
+fail without a bug, or more than MOST_MISSED bugs were missed.
 """
 
 import argparse
 import concurrent.futures
 import dataclasses
+import functools
 import json
 import os
 import pathlib
@@ -28,11 +30,11 @@ import time
 import ordering_bugs
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
-PROGRAM = "runtime_device_tests"
 MOST_MISSED = 2
 LIMIT_S = 240
 BATCH = 8  # bugs that are compiled together; ranks that wait for each other need the cores for themselves
-VIOLATION = re.compile("(out of bounds|host race|race|freed in use|freed while mapped|no context|wrong context|stale handle): (cu|fake_)")
+VIOLATION = re.compile("(out of bounds|host race|race|freed in use|freed while mapped|no context|wrong context"
+                       "|stale handle): (cu|fake_)")
 
 
 @dataclasses.dataclass
@@ -51,25 +53,69 @@ def source_of(bug):
     return text.replace(bug.old, bug.new)
 
 
+@dataclasses.dataclass(frozen=True)
+class Test:
+    """What ctest runs."""
+    name: str
+    command: tuple
+    program: int  # where the program is in the command
+    variables: tuple
+
+
+@dataclasses.dataclass(frozen=True)
+class Product:
+    """What a changed object was linked into."""
+    path: pathlib.Path
+    preloaded: bool  # a library; else the program itself
+
+
+@dataclasses.dataclass(frozen=True)
+class Run:
+    """A test, or some of the tests of its program, with variables of the environment."""
+    test: str
+    filter: str
+    variables: tuple
+
+
+def run_of(bug):
+    return Run(bug.test, bug.tests or ordering_bugs.TESTS.get(bug.file, ""), bug.variables)
+
+
+def program_of(test):
+    return test.split(".")[0]
+
+
 class Build:
     """How the build folder compiles, links and runs."""
 
     def __init__(self, folder, work):
         self.folder, self.work = folder, work
-        commands = subprocess.run(["ninja", "-t", "commands", f"tests/{PROGRAM}"], cwd=folder, check=True,
-                                  capture_output=True, text=True).stdout.splitlines()
-        self.link = next(line for line in commands if "-Wl,-soname,libslipway.so" in line).split(" && ")[1]
-        self.soname = re.search(r"-soname,(\S+)", self.link)[1]
         self.compilations = self._compilations()
-        listed = subprocess.run(["ctest", "--show-only=json-v1", "-R", rf"^{PROGRAM}\.2$"], cwd=folder, check=True,
-                                capture_output=True, text=True).stdout
-        self.run = json.loads(listed)["tests"][0]["command"]
 
     def _compilations(self):
         """Source or unity source -> command, of the library of the default MPI."""
         entries = json.loads((self.folder / "compile_commands.json").read_text())
         ours = re.compile(r"-o runtime/CMakeFiles/slipway_runtime_(parts|base)\.dir/")
         return {entry["file"]: entry["command"] for entry in entries if ours.search(entry["command"])}
+
+    @functools.cache
+    def _link_of(self, program):
+        """The command that links libslipway for this program, or the program itself; and whether it is the library."""
+        lines = subprocess.run(["ninja", "-t", "commands", f"tests/{program}"], cwd=self.folder, check=True,
+                               capture_output=True, text=True).stdout.splitlines()
+        library = next((line for line in lines if "-Wl,-soname,libslipway.so" in line), None)
+        return (library or lines[-1]).split(" && ")[1], library is not None
+
+    @functools.cache
+    def _test(self, name):
+        listed = subprocess.run(["ctest", "--show-only=json-v1", "-R", f"^{re.escape(name)}$"], cwd=self.folder,
+                                check=True, capture_output=True, text=True).stdout
+        found = json.loads(listed)["tests"][0]
+        properties = {each["name"]: each["value"] for each in found["properties"]}
+        command = tuple(found["command"])
+        program = next(at for at, part in enumerate(command) if part.endswith(f"/tests/{program_of(name)}"))
+        variables = tuple(tuple(each.split("=", 1)) for each in properties.get("ENVIRONMENT", []))
+        return Test(name, command, program, variables)
 
     def _command_for(self, file):
         path = str(ROOT / file)
@@ -91,30 +137,34 @@ class Build:
         subprocess.run(command, cwd=self.folder, check=True)
         return source.with_name(source.name + ".o")
 
-    def library(self, objects, folder):
-        """The library with these objects before its own."""
-        command = shlex.split(self.link)
+    def link(self, objects, program, folder):
+        """What the program runs with these objects before the build's own."""
+        text, is_library = self._link_of(program)
+        command = shlex.split(text)
         output = command.index("-o") + 1
-        command[output] = str(folder / self.soname)
+        path = folder / (re.search(r"-soname,(\S+)", text)[1] if is_library else program)
+        command[output] = str(path)
         command[output + 1:output + 1] = [*map(str, objects), "-Wl,--allow-multiple-definition"]
         subprocess.run(command, cwd=self.folder, check=True)
-        return folder / self.soname
+        return Product(path, is_library)
 
-    def test(self, library, tests="*", variables=()):
-        """Runs the tests with the library and these variables; ends at the first failure."""
-        at = len(self.run) - 1
-        command = [*self.run[:at], "env", f"LD_PRELOAD={library}", self.run[at], f"--gtest_filter={tests}"]
+    def run(self, product, run):
+        """Runs a test with what was linked; ends at the first failure."""
+        test, folder = self._test(run.test), product.path.parent
+        before, (program, *rest) = test.command[:test.program], test.command[test.program:]
+        started = ["env", f"LD_PRELOAD={product.path}", program] if product.preloaded else [str(product.path)]
+        command = [*before, *started, *rest, *([f"--gtest_filter={run.filter}"] if run.filter else [])]
         environment = dict(os.environ, GTEST_BREAK_ON_FAILURE="1", GTEST_COLOR="no",
-                           OMPI_MCA_btl_vader_backing_directory=str(library.parent),
-                           **dict(variables))
+                           OMPI_MCA_btl_vader_backing_directory=str(folder),
+                           **dict(test.variables), **dict(run.variables))
         start = time.monotonic()
-        log = library.parent / "output.txt"
+        log = folder / "output.txt"
         with log.open("wb") as out:
-            code = run_for(LIMIT_S, command, cwd=library.parent, env=environment, stdout=out, stderr=subprocess.STDOUT)
+            code = run_for(LIMIT_S, command, cwd=folder, env=environment, stdout=out, stderr=subprocess.STDOUT)
         output = log.read_text(errors="replace")
         cause = cause_of(code, output)
         begun = re.findall(r"\[ RUN      \] (\S+)", output)
-        return Result(cause, begun[-1] if cause and begun else "", time.monotonic() - start)
+        return Result(cause, (begun[-1] if begun else run.test) if cause else "", time.monotonic() - start)
 
 
 def run_for(seconds, command, **options):
@@ -137,20 +187,25 @@ def cause_of(code, output):
     return "difference" if "Failure" in output or re.search(r"^rank \d+: .*_test\.cpp:\d+", output, re.M) else "crash"
 
 
-def control(build, files, variables):
-    """The tests with all files as they are, with each of the variables."""
+def control(build, bugs):
+    """The tests with all files as they are. The first failure with its output, or nothing."""
     folder = build.work / "control"
     folder.mkdir()
+    files = sorted({bug.file for bug in bugs})
     objects = [build.compile(file, (ROOT / file).read_text(), folder) for file in files]
-    library = build.library(objects, folder)
-    results = [build.test(library, variables=each) for each in variables]
-    return next((result for result in results if result.cause), results[0])
+    runs = {Run(bug.test, "", bug.variables) for bug in bugs}
+    products = {program: build.link(objects, program, folder) for program in {program_of(run.test) for run in runs}}
+    for run in sorted(runs, key=str):
+        result = build.run(products[program_of(run.test)], run)
+        if result.cause:
+            return result, (folder / "output.txt").read_text(errors="replace")
+    return None
 
 
 def plant(build, bug):
     folder = build.work / bug.name
     folder.mkdir()
-    return build.library([build.compile(bug.file, source_of(bug), folder)], folder)
+    return build.link([build.compile(bug.file, source_of(bug), folder)], program_of(bug.test), folder)
 
 
 def try_all(build, bugs):
@@ -160,10 +215,10 @@ def try_all(build, bugs):
     for first in range(0, len(bugs), BATCH):
         batch = bugs[first:first + BATCH]
         with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-            libraries = list(pool.map(lambda bug: plant(build, bug), batch))
-        for bug, library in zip(batch, libraries):
-            result = build.test(library, ordering_bugs.TESTS.get(bug.file, "*"), bug.variables)
-            library.unlink()
+            products = list(pool.map(lambda bug: plant(build, bug), batch))
+        for bug, product in zip(batch, products):
+            result = build.run(product, run_of(bug))
+            product.path.unlink()
             if not result.cause:
                 missed.append(bug.name)
             print(f"{bug.name:44} {result.cause or 'MISSED':14} {result.seconds:7.1f}  {result.test}", flush=True)
@@ -187,10 +242,10 @@ def main():
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     with tempfile.TemporaryDirectory(prefix="planted-bugs-", ignore_cleanup_errors=True) as work:
         build = Build(asked.build.resolve(), pathlib.Path(work))
-        unchanged = control(build, sorted({bug.file for bug in bugs}), {bug.variables for bug in bugs})
-        if unchanged.cause:
-            print((build.work / "control" / "output.txt").read_text())
-            sys.exit(f"the tests fail without a bug: {unchanged.cause} in {unchanged.test}")
+        if failed := control(build, bugs):
+            result, output = failed
+            print(output)
+            sys.exit(f"the tests fail without a bug: {result.cause} in {result.test}")
         missed = try_all(build, bugs)
     print(f"{len(bugs) - len(missed)} of {len(bugs)} caught")
     sys.exit(1 if len(missed) > (MOST_MISSED if asked.only is None else 0) else 0)

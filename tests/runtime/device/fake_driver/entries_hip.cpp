@@ -1,3 +1,7 @@
+#include <dlfcn.h>
+
+#include <utility>
+
 #include "tests/runtime/device/fake_driver/driver.h"
 #include "tests/runtime/device/fake_driver/driver_api.h"
 #include "tests/runtime/device/fake_driver/hip_api.h"
@@ -6,6 +10,13 @@ namespace slipway::fake_gpu {
 namespace {
 
 thread_local Device device_here = 0;
+thread_local Code last_error = kSuccess;
+
+/// As ROCm 7 keeps it: until the program takes it.
+Code Keep(Code code) {
+  if (code != kSuccess && code != kNotReady) last_error = code;
+  return code;
+}
 
 /// Makes the context of this thread's device current, as HIP does in each call.
 Code UseDevice() {
@@ -22,8 +33,16 @@ Code UseDevice() {
 /// The CUDA entry, with a context.
 template <class... Parameters, class... Arguments>
 Code On(Code (*entry)(Parameters...), Arguments... arguments) {
-  if (const auto code = UseDevice(); code != kSuccess) return code;
-  return entry(arguments...);
+  if (const auto code = UseDevice(); code != kSuccess) return Keep(code);
+  return Keep(entry(arguments...));
+}
+
+/// A library of ROCm 5 has no such entry (old_hip.map).
+bool IsBeforeRocm6() {
+  Dl_info own{};
+  if (::dladdr(reinterpret_cast<const void*>(&UseDevice), &own) == 0) return false;
+  void* library = ::dlopen(own.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
+  return library != nullptr && ::dlsym(library, "hipGetDevicePropertiesR0600") == nullptr;
 }
 
 DevicePointer Number(const void* pointer) { return reinterpret_cast<DevicePointer>(pointer); }
@@ -48,10 +67,14 @@ Code hipGetDevice(int* device) { return On(cuCtxGetDevice, device); }
 Code hipSetDevice(int device) {
   int count = 0;
   if (const auto code = On(cuDeviceGetCount, &count); code != kSuccess) return code;
-  if (device < 0 || device >= count) return kInvalidDevice;
+  if (device < 0 || device >= count) return Keep(kInvalidDevice);
   device_here = device;
-  return kSuccess;
+  return Keep(UseDevice());
 }
+
+Code hipGetDevicePropertiesR0600(void*, int) { return Keep(kNotSupported); }
+Code hipPeekAtLastError() { return last_error; }
+Code hipGetLastError() { return std::exchange(last_error, kSuccess); }
 
 Code hipDeviceGetName(char* name, int size, Device device) { return On(cuDeviceGetName, name, size, device); }
 Code hipDeviceGetPCIBusId(char* text, int size, Device device) { return On(cuDeviceGetPCIBusId, text, size, device); }
@@ -75,7 +98,10 @@ Code hipHostRegister(void* pointer, std::size_t bytes, unsigned flags) {
 Code hipHostUnregister(void* pointer) { return On(cuMemHostUnregister, pointer); }
 
 Code hipPointerGetAttribute(void* answer, int attribute, void* pointer) {
-  return On(cuPointerGetAttribute, answer, attribute, Number(pointer));
+  const auto code = On(cuPointerGetAttribute, answer, attribute, Number(pointer));
+  // Before ROCm 6 memory of the CPU was 0, and of the device 1.
+  if (code == kSuccess && attribute == kAttributeMemoryType && IsBeforeRocm6()) --*static_cast<unsigned*>(answer);
+  return code;
 }
 
 Code hipPointerGetAttributes(HipPointerAttributes* attributes, const void* pointer) {
@@ -83,8 +109,11 @@ Code hipPointerGetAttributes(HipPointerAttributes* attributes, const void* point
   unsigned type = 0;
   unsigned char managed = 0;
   *attributes = {};
-  const auto code = On(cuPointerGetAttribute, &type, int{kAttributeMemoryType}, Number(pointer));
-  if (code != kSuccess) return code;
+  if (const auto code = UseDevice(); code != kSuccess) return Keep(code);
+  if (cuPointerGetAttribute(&type, kAttributeMemoryType, Number(pointer)) != kSuccess) {
+    attributes->device = kHipNoDevice;
+    return kSuccess;
+  }
   cuPointerGetAttribute(&managed, kAttributeIsManaged, Number(pointer));
   cuPointerGetAttribute(&attributes->device, kAttributeDeviceOrdinal, Number(pointer));
   const auto unmanaged = type == kDeviceMemory ? kHipDeviceMemory : kHipHostMemory;

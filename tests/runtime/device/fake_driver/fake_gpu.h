@@ -5,7 +5,7 @@
 /// A test opens it with dlopen, or links it; a port that opens libcuda.so.1 with RTLD_NOLOAD then finds it.
 /// The functions below are exported next to the driver's entries (driver_api.h). tests/fake_old_driver in the build
 /// tree has the library of an old driver: it lacks cuStreamWaitEvent and cuLaunchHostFunc. tests/fake_hip has the same
-/// device under the names of HIP (hip_api.h).
+/// device under the names of HIP (hip_api.h), tests/fake_hip_for_programs under both names, as libamdhip64.so.6.
 ///
 /// Memory. A device address faults on the host: it is a mapping without access. Copies and kernels use a second mapping
 /// of the same memory, the shadow. Fresh device memory holds kFakeGpuFresh. Bounds are those of the allocation. A freed

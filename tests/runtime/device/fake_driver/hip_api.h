@@ -1,16 +1,23 @@
 #pragma once
 
 /// The same device under the names of AMD's HIP, as ROCm 6 has them: own declarations. The library is libamdhip64.so.
+/// tests/fake_old_hip has one of ROCm 5, which says other numbers for the types of memory.
 ///
 /// HIP has no contexts in the hands of the program: each thread has a current device, at first 0, and the library makes
-/// its context. Error codes are CUDA's. The controls of fake_gpu.h know each entry by the CUDA entry that it stands
-/// for.
+/// its context. Error codes are CUDA's, with CUDA's names. As in ROCm 7, each thread keeps the last error until
+/// hipGetLastError takes it. The controls of fake_gpu.h know each entry by the CUDA entry that it stands for.
 
 #include "tests/runtime/device/fake_driver/driver_types.h"
 
 namespace slipway::fake_gpu {
 
-enum HipMemoryType : int { kHipHostMemory = 1, kHipDeviceMemory = 2, kHipManagedMemory = 3 };
+enum HipMemoryType : int {
+  kHipUnregisteredMemory = 0,
+  kHipHostMemory = 1,
+  kHipDeviceMemory = 2,
+  kHipManagedMemory = 3
+};
+inline constexpr Device kHipNoDevice = -2;
 
 struct HipPointerAttributes {
   HipMemoryType type;
@@ -28,6 +35,9 @@ struct HipPointerAttributes {
   X(hipGetDeviceCount, int* count)                                                                     \
   X(hipGetDevice, int* device)                                                                         \
   X(hipSetDevice, int device)                                                                          \
+  X(hipGetDevicePropertiesR0600, void* properties, int device)                                         \
+  X(hipPeekAtLastError)                                                                                \
+  X(hipGetLastError)                                                                                   \
   X(hipDeviceGetName, char* name, int size, Device device)                                             \
   X(hipDeviceGetPCIBusId, char* text, int size, Device device)                                         \
   X(hipDeviceSynchronize)                                                                              \

@@ -1,6 +1,7 @@
 #pragma once
 
-/// Control of the fake NCCL: a library named libnccl.so.2, for tests, over the fake driver (fake_gpu.h).
+/// Control of the fake NCCL: a library named libnccl.so.2, for tests, over the fake driver (fake_gpu.h). As the fake
+/// RCCL it is named librccl.so.1, over the fake driver with HIP's names.
 ///
 /// Ranks are processes of one machine: they meet in a file of /dev/shm. An operation is a kernel of the fake driver,
 /// which waits for the other ranks' kernels. Sums are made from the last rank to the first, and rounded each time.
