@@ -20,8 +20,15 @@ struct AllreduceMessage {
   std::uint32_t tag = 0;
   const SharedView* view = nullptr;
   MovingPieces* moving = nullptr;
+  std::int64_t whole = 0;  ///< of a part: elements of the message, which chooses the algorithm; 0: this is all of it
 };
 void Allreduce(const AllreduceMessage& message, Group& group);
+
+/// How a message of `count` elements may be exchanged in parts of about `bytes` bytes, with the bits of the whole: each
+/// element stays in its slice of the algorithm, so it is combined in the same order. Parts are longer where messages of
+/// that length would take longer for their number. One part where the order cannot be known (MPI's own algorithms).
+/// The same on all ranks.
+MessageParts PartsOf(std::int64_t count, const Reduction& reduction, std::int64_t bytes, Group& group);
 
 /// The same for one piece, by a named algorithm whatever the table says.
 void AllreduceBy(const Choice& choice, const AllreduceMessage& message, Group& group);
