@@ -173,21 +173,6 @@ Choice Choose(std::int64_t count, const Reduction& reduction, const Group& group
   return Fitting(group.selection().table.Select(bytes, {group.selection().canonical, narrow}), reduction);
 }
 
-/// Slices of a message: within each, all elements are combined in the same order. Empty: that is not known.
-std::vector<Slice> SlicesOfOneOrder(Algorithm algorithm, std::int64_t count, int members) {
-  switch (algorithm) {
-    case Algorithm::kMpi: return {};
-    case Algorithm::kRing: return SlicesOf(count, members);
-    case Algorithm::kTorus: return TorusSlices(count, members);
-    // In the order of the members, or in that of a tree over them, wherever an element is.
-    case Algorithm::kShared:
-    case Algorithm::kPairwise:
-    case Algorithm::kRecursiveDoubling:
-    case Algorithm::kRabenseifner: break;
-  }
-  return {{0, count}};
-}
-
 /// Bytes of a part for each member. Of a shorter one, the many small messages of a ring would cost more time than is
 /// gained by copies that go on beside them.
 constexpr std::int64_t kLeastShare = 256 * 1024;
@@ -216,6 +201,20 @@ void Allreduce(const AllreduceMessage& message, Group& group) {
   if (group.alone() || CountOf(message.pieces) == 0) return;
   const auto whole = std::max(message.whole, CountOf(message.pieces));
   AllreduceBy(Choose(whole, message.reduction, group), message, group);
+}
+
+std::vector<Slice> SlicesOfOneOrder(Algorithm algorithm, std::int64_t count, int members) {
+  switch (algorithm) {
+    case Algorithm::kMpi: return {};
+    case Algorithm::kRing: return SlicesOf(count, members);
+    case Algorithm::kTorus: return TorusSlices(count, members);
+    // In the order of the members, or in that of a tree over them, wherever an element is.
+    case Algorithm::kShared:
+    case Algorithm::kPairwise:
+    case Algorithm::kRecursiveDoubling:
+    case Algorithm::kRabenseifner: break;
+  }
+  return {{0, count}};
 }
 
 MessageParts PartsOf(std::int64_t count, const Reduction& reduction, std::int64_t bytes, Group& group) {
