@@ -97,6 +97,9 @@ void NumberValues(DealtBuckets& dealt, std::size_t tensors) {
   }
 }
 
+/// Fewer overlap little. Then small tensors that fill a bucket are better copied together.
+constexpr std::int64_t kLeastParts = 3;
+
 }  // namespace
 
 DealtBuckets DealBuckets(std::span<const BucketPlan> plans, std::span<const TensorInfo> tensors,
@@ -104,7 +107,7 @@ DealtBuckets DealBuckets(std::span<const BucketPlan> plans, std::span<const Tens
   DealtBuckets dealt{{}, {}, bytes};
   for (const auto& plan : plans) {
     const auto parts = PartsOf(plan.count, ReductionOf(plan, settings), bytes, group);
-    if (parts.size() == 1) {
+    if (parts.size() < kLeastParts) {
       dealt.plans.push_back(plan);
       continue;
     }

@@ -38,8 +38,8 @@ struct DealtBuckets {
   std::int64_t part_bytes = 0;  ///< of the images of the shortest part that is not the last of its bucket
 };
 
-/// Deals buckets of tensors on a GPU into parts of about `bytes` bytes (PartsOf): results keep their bits. The same on
-/// all ranks.
+/// Deals buckets of tensors on a GPU that give three parts of about `bytes` bytes or more (PartsOf): results keep their
+/// bits. The same on all ranks.
 DealtBuckets DealBuckets(std::span<const BucketPlan> plans, std::span<const TensorInfo> tensors,
                          const TeamSettings& settings, std::int64_t bytes, Group& group);
 
