@@ -64,8 +64,7 @@ class PartByPart {
   void Combine(std::int64_t part) {
     AwaitPoint(bench_.arrived[Slot(part)], group_.communicator().waiter());
     const Piece piece{InSlot(part), parts_.CountOf(part)};
-    Allreduce({.pieces = {&piece, 1}, .reduction = reduction_, .whole = parts_.size() > 1 ? count_ : 0},
-              group_);
+    Allreduce({.pieces = {&piece, 1}, .reduction = reduction_, .whole = parts_.size() > 1 ? count_ : 0}, group_);
   }
   void Store(std::int64_t part) {
     ForEachCopy(part, [this](char* in_slot, char* on_device, std::size_t bytes) {

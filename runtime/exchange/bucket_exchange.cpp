@@ -141,10 +141,7 @@ std::vector<BucketPlan> PlanBuckets(std::span<const TensorInfo> tensors, std::in
 
 BucketExchange::BucketExchange(const BucketPlan& plan, std::span<const TensorInfo> tensors,
                                const TeamSettings& settings, int slots, std::uint32_t tag, Group& group)
-    : plan_(plan),
-      reduction_(ReductionOf(plan, settings)),
-      narrow_(TravelsNarrow(plan, settings)),
-      tag_(tag) {
+    : plan_(plan), reduction_(ReductionOf(plan, settings)), narrow_(TravelsNarrow(plan, settings)), tag_(tag) {
   for (const int index : plan.tensors) {
     const auto& tensor = tensors[static_cast<std::size_t>(index)];
     if (plan.whole > 0 && !tensors_.empty()) {

@@ -174,9 +174,7 @@ bool Team::SplitsTensors() const {
 }
 
 /// Whether buckets may be dealt into parts: check sums, norms and the gradients of a checkpoint stay what they are.
-bool Team::DealsBuckets() const {
-  return !parts_.sums && parts_.settings.clip_norm == 0 && parts_.settings.lag == 0;
-}
+bool Team::DealsBuckets() const { return !parts_.sums && parts_.settings.clip_norm == 0 && parts_.settings.lag == 0; }
 
 /// Whether a bucket of this step may go back to the device as soon as it is exchanged: nothing changes it afterwards.
 bool Team::StoresAtOnce() const {

@@ -154,8 +154,8 @@ TEST_P(StagedInParts, APartGoesBackBeforeTheLastOneComes) {
   const std::vector<TensorInfo> tensors = {{"t", SLIPWAY_FLOAT32, {kCount}, there.data()}};
   const auto dealt = DealBuckets(PlanBuckets(tensors, kBytes), tensors, settings, kBytes, test_.group);
   ASSERT_GT(dealt.plans.size(), 5u);
-  DeviceImages images(*PlaceOf(there.data()), tensors, {.largest = 0, .together = dealt.part_bytes},
-                      test_.memory.pool, dealt.images);
+  DeviceImages images(*PlaceOf(there.data()), tensors, {.largest = 0, .together = dealt.part_bytes}, test_.memory.pool,
+                      dealt.images);
   const auto values = OrderSensitiveBytes(kCount, Seed(7, 0));
   there.Fill(values.data(), stream.handle());
   EXPECT_EQ(fake_gpu::cuStreamSynchronize(stream.handle()), fake_gpu::kSuccess);
