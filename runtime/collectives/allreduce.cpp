@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "runtime/collectives/between_ranks.h"
@@ -106,12 +107,18 @@ void AllreduceByMpi(void* data, std::int64_t count, const Reduction& reduction, 
 }
 
 SharedMessage ForNode(const AllreduceMessage& message, const Group& group, SharedWay way = SharedWay::kByRule) {
-  return {message.pieces, message.reduction, message.tag, group.size(), message.view, way, message.moving};
+  return {message.pieces, message.reduction, message.tag, group.size(), message.view, way,
+          message.moving, message.whole};
+}
+
+/// Parts of messages of different lengths are equally long, and must not meet either.
+std::uint32_t SignatureOf(const Reduction& reduction, std::int64_t whole) {
+  const auto own = static_cast<std::uint32_t>(reduction.dtype) * 16 + static_cast<std::uint32_t>(reduction.op) + 1;
+  return own + static_cast<std::uint32_t>(static_cast<std::uint64_t>(whole) * 0x9e3779b97f4a7c15u >> 32);
 }
 
 void BetweenRanks(Algorithm algorithm, void* data, std::int64_t count, const Reduction& reduction, Group& group,
                   PointToPoint& members) {
-  members.SetSignature(static_cast<std::uint32_t>(reduction.dtype) * 16 + static_cast<std::uint32_t>(reduction.op) + 1);
   switch (algorithm) {
     case Algorithm::kRecursiveDoubling: return AllreduceByRecursiveDoubling(data, count, reduction, members);
     case Algorithm::kRing: return AllreduceByRing(data, count, reduction, members);
@@ -145,6 +152,7 @@ void Hierarchical(Algorithm algorithm, const AllreduceMessage& message, Group& g
   if (group.topology().local_rank == 0) {
     auto sum = message.reduction;
     if (sum.op == SLIPWAY_MEAN) sum.op = SLIPWAY_SUM;
+    group.leaders().SetSignature(SignatureOf(sum, message.whole));
     AsOneBuffer(message, [&](char* data, std::int64_t count) {
       BetweenRanks(algorithm, data, count, sum, group, group.leaders());
       Finish(message.reduction, data, count, group.size());
@@ -159,10 +167,22 @@ Choice Fitting(const Choice& choice, const Reduction& reduction) {
   return {Algorithm::kPairwise, false};
 }
 
-Choice Choose(const AllreduceMessage& message, Group& group) {
-  const auto bytes = CountOf(message.pieces) * static_cast<std::int64_t>(SizeOf(message.reduction.dtype));
-  const bool narrow = SizeOf(message.reduction.dtype) == 2;
-  return group.selection().table.Select(bytes, {group.selection().canonical, narrow});
+Choice Choose(std::int64_t count, const Reduction& reduction, const Group& group) {
+  const auto bytes = count * static_cast<std::int64_t>(SizeOf(reduction.dtype));
+  const bool narrow = SizeOf(reduction.dtype) == 2;
+  return Fitting(group.selection().table.Select(bytes, {group.selection().canonical, narrow}), reduction);
+}
+
+/// Bytes of a part for each member. Of a shorter one, the many small messages of a ring would cost more time than is
+/// gained by copies that go on beside them.
+constexpr std::int64_t kLeastShare = 256 * 1024;
+
+/// Between nodes: all but an eighth of the copies go on beside the exchange, and its messages are eight times as many.
+constexpr std::int64_t kMostParts = 8;
+
+/// Those whose messages are the shorter the more members there are.
+bool DividesByMembers(Algorithm algorithm) {
+  return algorithm != Algorithm::kShared && algorithm != Algorithm::kRecursiveDoubling;
 }
 
 }  // namespace
@@ -174,6 +194,7 @@ void AllreduceBy(const Choice& asked, const AllreduceMessage& message, Group& gr
     return SharedAllreduce(*group.channel(), ForNode(message, group, choice.way), group.memory().pool);
   }
   if (choice.hierarchical && group.channel() != nullptr) return Hierarchical(choice.algorithm, message, group);
+  group.members().SetSignature(SignatureOf(message.reduction, message.whole));
   AsOneBuffer(message, [&](char* data, std::int64_t count) {
     BetweenRanks(choice.algorithm, data, count, message.reduction, group, group.members());
   });
@@ -181,7 +202,35 @@ void AllreduceBy(const Choice& asked, const AllreduceMessage& message, Group& gr
 
 void Allreduce(const AllreduceMessage& message, Group& group) {
   if (group.alone() || CountOf(message.pieces) == 0) return;
-  AllreduceBy(Choose(message, group), message, group);
+  const auto whole = std::max(message.whole, CountOf(message.pieces));
+  AllreduceBy(Choose(whole, message.reduction, group), message, group);
+}
+
+std::vector<Slice> SlicesOfOneOrder(Algorithm algorithm, std::int64_t count, int members) {
+  switch (algorithm) {
+    case Algorithm::kMpi: return {};
+    case Algorithm::kRing: return SlicesOf(count, members);
+    case Algorithm::kTorus: return TorusSlices(count, members);
+    // In the order of the members, or in that of a tree over them, wherever an element is.
+    case Algorithm::kShared:
+    case Algorithm::kPairwise:
+    case Algorithm::kRecursiveDoubling:
+    case Algorithm::kRabenseifner: break;
+  }
+  return {{0, count}};
+}
+
+MessageParts PartsOf(std::int64_t count, const Reduction& reduction, std::int64_t bytes, Group& group) {
+  const auto choice = Choose(count, reduction, group);
+  const bool in_node = choice.algorithm == Algorithm::kShared && group.on_one_node();
+  const bool by_leaders = choice.hierarchical && group.channel() != nullptr;
+  const int members = by_leaders ? group.topology().nodes() : group.size();
+  auto slices = SlicesOfOneOrder(choice.algorithm, count, members);
+  if (slices.empty()) return {std::vector<Slice>{{0, count}}, count};
+  const auto element = static_cast<std::int64_t>(SizeOf(reduction.dtype));
+  if (!in_node) bytes = std::max(bytes, count * element / kMostParts);
+  if (!in_node && DividesByMembers(choice.algorithm)) bytes = std::max(bytes, members * kLeastShare);
+  return {std::move(slices), bytes / element};
 }
 
 }  // namespace slipway::runtime

@@ -1,6 +1,9 @@
 /// Allreduce: one message, by the algorithm that the group's table names for its size.
 #pragma once
 
+#include <cstdint>
+#include <vector>
+
 #include "runtime/collectives/pieces.h"
 #include "runtime/collectives/shared_memory.h"
 #include "runtime/group/group.h"
@@ -20,8 +23,19 @@ struct AllreduceMessage {
   std::uint32_t tag = 0;
   const SharedView* view = nullptr;
   MovingPieces* moving = nullptr;
+  std::int64_t whole = 0;  ///< of a part: elements of the message, which chooses the algorithm; 0: this is all of it
 };
 void Allreduce(const AllreduceMessage& message, Group& group);
+
+/// Slices of a message: within each, all elements are combined in the same order of the members. Empty: that is not
+/// known.
+std::vector<Slice> SlicesOfOneOrder(Algorithm algorithm, std::int64_t count, int members);
+
+/// How a message of `count` elements may be exchanged in parts of about `bytes` bytes, with the bits of the whole: each
+/// element stays in its slice of the algorithm, so it is combined in the same order. Parts are longer where messages of
+/// that length would take longer for their number. One part where the order cannot be known (MPI's own algorithms).
+/// The same on all ranks.
+MessageParts PartsOf(std::int64_t count, const Reduction& reduction, std::int64_t bytes, Group& group);
 
 /// The same for one piece, by a named algorithm whatever the table says.
 void AllreduceBy(const Choice& choice, const AllreduceMessage& message, Group& group);

@@ -8,7 +8,9 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
+#include "runtime/collectives/pieces.h"
 #include "runtime/group/point_to_point.h"
 #include "runtime/reduction/reduction.h"
 
@@ -31,6 +33,9 @@ void AllreduceByRabenseifner(void* data, std::int64_t count, const Reduction& re
 /// P = a x b: reduce-scatter along rows of b, ring allreduce along columns of a, allgather along rows. A prime P is one
 /// row. Steps: 2(b-1) + 2(a-1). Sent: 2N(b-1)/b + 2(N/b)(a-1)/a. Source: Mikami et al. 2018 (2-D torus).
 void AllreduceByTorus(void* data, std::int64_t count, const Reduction& reduction, PointToPoint& members);
+
+/// The slices of a message that end at the members, one behind the other.
+std::vector<Slice> TorusSlices(std::int64_t count, int members);
 
 /// Every member receives its slice from all others, combines them in the order of the members, and sends the result to
 /// all. The bits depend on P alone. 16-bit floats are rounded once.

@@ -73,6 +73,27 @@ void ForEachPart(Pieces pieces, Slice slice, Action action) {
   }
 }
 
+/// How a message is dealt into parts that go one after the other. Each part has its share of every slice: so what is
+/// cut into as many slices again finds each element in the slice that it has in the whole message.
+class MessageParts {
+ public:
+  /// `slices`: of a whole message, each 0 or 1 elements longer than the shortest. About `most` elements in each part.
+  MessageParts(std::vector<Slice> slices, std::int64_t most);
+
+  std::int64_t size() const { return size_; }
+  /// Slices of the whole message, neighbours joined.
+  std::vector<Slice> Of(std::int64_t part) const;
+  std::int64_t CountOf(std::int64_t part) const;
+  /// Elements of the longest part.
+  std::int64_t longest() const { return longest_; }
+
+ private:
+  std::vector<Slice> slices_;
+  std::int64_t share_ = 0;  ///< elements of each slice in each part but the last, which takes the rest
+  std::int64_t size_ = 1;
+  std::int64_t longest_ = 0;
+};
+
 /// Copies `slice` of the message to consecutive memory, and back.
 void Gather(Pieces pieces, Slice slice, std::size_t element, char* to);
 void Scatter(Pieces pieces, Slice slice, std::size_t element, const char* from);

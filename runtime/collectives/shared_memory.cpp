@@ -21,6 +21,12 @@ std::size_t PieceBytes(SharedWay way, const NodeChannel& channel) {
   return way == SharedWay::kCopies128K ? channel.slot_bytes() : channel.usual_piece();
 }
 
+/// Parts come from GPUs: they never meet a rank that brings the whole message at once, from memory of the CPU.
+Call CallOf(const SharedMessage& message, Call::Kind kind) {
+  if (message.whole > 0) return {kind, message.reduction, message.whole, message.tag, 1};
+  return {kind, message.reduction, CountOf(message.pieces), message.tag};
+}
+
 /// One message on its way through a channel.
 class SharedOperation {
  public:
@@ -30,7 +36,7 @@ class SharedOperation {
         pool_(pool),
         element_(SizeOf(message.reduction.dtype)),
         count_(CountOf(message.pieces)),
-        call_{kind, message.reduction, count_, message.tag} {
+        call_(CallOf(message, kind)) {
     const bool asks = message.view == nullptr && message.pieces.size() == 1 && !small();
     const auto& first = message.pieces.front();
     // All ranks decide by what they read of each other.

@@ -19,6 +19,7 @@ struct SharedMessage {
   const SharedView* view = nullptr;  ///< when known
   SharedWay way = SharedWay::kByRule;
   MovingPieces* moving = nullptr;  ///< with a view: pieces may lie elsewhere than there
+  std::int64_t whole = 0;          ///< of a part: elements of the message, compared between the ranks; 0: it is no part
 };
 
 /// Allreduce in place, by one of four ways. All give the same bits:

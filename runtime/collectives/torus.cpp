@@ -7,6 +7,18 @@
 
 namespace slipway::runtime {
 
+std::vector<Slice> TorusSlices(std::int64_t count, int members) {
+  const auto [rows, columns] = SidesOf(members);
+  std::vector<Slice> slices;
+  for (const auto& held : SlicesOf(count, columns)) {
+    for (auto slice : SlicesOf(held.count, rows)) {
+      slice.first += held.first;
+      slices.push_back(slice);
+    }
+  }
+  return slices;
+}
+
 void AllreduceByTorus(void* data, std::int64_t count, const Reduction& reduction, PointToPoint& members) {
   const auto [rows, columns] = SidesOf(members.size());
   const int row_of = members.rank() / columns;

@@ -17,15 +17,15 @@ constexpr std::int64_t kSmallBytes = 64 << 10;  ///< up to here a copy costs les
 /// One allreduce, part by part. A part has a slot of the bench from its copy to the CPU to that back.
 class PartByPart {
  public:
-  PartByPart(char* data, std::int64_t count, const Reduction& reduction, std::int64_t part, Group& group,
+  PartByPart(char* data, std::int64_t count, const Reduction& reduction, const MessageParts& parts, Group& group,
              Workbench& bench)
-      : data_(data), count_(count), reduction_(reduction), part_(part), group_(group), bench_(bench) {}
+      : data_(data), count_(count), reduction_(reduction), parts_(parts), group_(group), bench_(bench) {}
 
   void CarryOut(StreamHandle stream) {
     bench_.made.Record(stream);
     bench_.made.HoldBack(bench_.to_cpu.handle());
     bench_.done.HoldBack(bench_.to_cpu.handle());  // an earlier operation may still read the slots
-    const auto parts = (count_ + part_ - 1) / part_;
+    const auto parts = parts_.size();
     const auto ahead = std::min<std::int64_t>(parts, Workbench::kSlots);
     for (std::int64_t part = 0; part < ahead; ++part) Fetch(part);
     for (std::int64_t part = 0; part < parts; ++part) {
@@ -41,40 +41,45 @@ class PartByPart {
 
  private:
   static std::size_t Slot(std::int64_t part) { return static_cast<std::size_t>(part) % Workbench::kSlots; }
-  std::int64_t CountOfPart(std::int64_t part) const { return std::min(part_, count_ - part * part_); }
   std::size_t Bytes(std::int64_t elements) const {
     return static_cast<std::size_t>(elements) * SizeOf(reduction_.dtype);
   }
-  char* InSlot(std::int64_t part) { return bench_.memory.data() + Slot(part) * Bytes(part_); }
-  char* OnDevice(std::int64_t part) { return data_ + Bytes(part * part_); }
+  char* InSlot(std::int64_t part) { return bench_.memory.data() + Slot(part) * Bytes(parts_.longest()); }
+  /// Calls `copy(in_slot, on_device, bytes)` for what lies together on the device.
+  template <class Copy>
+  void ForEachCopy(std::int64_t part, Copy copy) {
+    char* in_slot = InSlot(part);
+    for (const auto& slice : parts_.Of(part)) {
+      copy(in_slot, data_ + Bytes(slice.first), Bytes(slice.count));
+      in_slot += Bytes(slice.count);
+    }
+  }
 
   void Fetch(std::int64_t part) {
-    bench_.to_cpu.CopyToCpu(InSlot(part), OnDevice(part), Bytes(CountOfPart(part)));
+    ForEachCopy(part, [this](char* in_slot, char* on_device, std::size_t bytes) {
+      bench_.to_cpu.CopyToCpu(in_slot, on_device, bytes);
+    });
     bench_.arrived[Slot(part)].Record(bench_.to_cpu.handle());
   }
   void Combine(std::int64_t part) {
     AwaitPoint(bench_.arrived[Slot(part)], group_.communicator().waiter());
-    const Piece piece{InSlot(part), CountOfPart(part)};
-    Allreduce({{&piece, 1}, reduction_, 0, nullptr}, group_);
+    const Piece piece{InSlot(part), parts_.CountOf(part)};
+    Allreduce({.pieces = {&piece, 1}, .reduction = reduction_, .whole = parts_.size() > 1 ? count_ : 0}, group_);
   }
   void Store(std::int64_t part) {
-    bench_.to_device.CopyToDevice(OnDevice(part), InSlot(part), Bytes(CountOfPart(part)));
+    ForEachCopy(part, [this](char* in_slot, char* on_device, std::size_t bytes) {
+      bench_.to_device.CopyToDevice(on_device, in_slot, bytes);
+    });
     bench_.stored[Slot(part)].Record(bench_.to_device.handle());
   }
 
   char* data_;
   std::int64_t count_;
   Reduction reduction_;
-  std::int64_t part_;  ///< elements
+  const MessageParts& parts_;
   Group& group_;
   Workbench& bench_;
 };
-
-/// Elements of each part but the last.
-std::int64_t CountOfParts(std::int64_t count, const Reduction& reduction, const Group& group) {
-  const auto element = static_cast<std::int64_t>(SizeOf(reduction.dtype));
-  return SplitsFreely(group, count * element) ? std::min(count, kPartBytes / element) : count;
-}
 
 /// Call::gpu of a place, which is remembered.
 std::uint8_t NumberOf(const DevicePlace& place, std::vector<DevicePlace>& places) {
@@ -173,18 +178,18 @@ void DeviceAllreduces::RequireCpuMemoryOnAll(std::int64_t count, const Reduction
   group.Meet({Call::Kind::kAllreduce, reduction, count});
 }
 
-std::int64_t BytesOfBench(std::int64_t count, const Reduction& reduction, const Group& group) {
-  const auto part = CountOfParts(count, reduction, group);
-  const auto slots = std::min<std::int64_t>(Workbench::kSlots, (count + part - 1) / part);
-  return slots * part * static_cast<std::int64_t>(SizeOf(reduction.dtype));
+std::int64_t BytesOfBench(std::int64_t count, const Reduction& reduction, Group& group) {
+  const auto parts = PartsOf(count, reduction, kPartBytes, group);
+  const auto slots = std::min<std::int64_t>(Workbench::kSlots, parts.size());
+  return slots * parts.longest() * static_cast<std::int64_t>(SizeOf(reduction.dtype));
 }
 
 void AllreduceThroughCpu(const DevicePlace& place, void* data, std::int64_t count, const Reduction& reduction,
                          Group& group, StreamHandle stream, Workbenches& benches) {
   Workbenches::Lease bench(benches, place, BytesOfBench(count, reduction, group));
   const InContext here(place);
-  const auto part = CountOfParts(count, reduction, group);
-  Parting([&] { PartByPart(static_cast<char*>(data), count, reduction, part, group, *bench).CarryOut(stream); });
+  const auto parts = PartsOf(count, reduction, kPartBytes, group);
+  Parting([&] { PartByPart(static_cast<char*>(data), count, reduction, parts, group, *bench).CarryOut(stream); });
 }
 
 }  // namespace slipway::runtime

@@ -19,13 +19,13 @@ namespace slipway::runtime {
 bool SplitsFreely(const Group& group, std::int64_t bytes);
 
 /// Combines `count` elements on a device through the CPU's memory, in place: while one part is combined, the next ones
-/// come and earlier ones go back. Later work of `stream` finds the result. Collective.
+/// come and earlier ones go back (PartsOf). Later work of `stream` finds the result. Collective.
 /// Errors: as Allreduce(); DeviceError before the ranks meet, and PartedError from then on.
 void AllreduceThroughCpu(const DevicePlace& place, void* data, std::int64_t count, const Reduction& reduction,
                          Group& group, StreamHandle stream, Workbenches& benches);
 
 /// How much of the bench's memory that takes.
-std::int64_t BytesOfBench(std::int64_t count, const Reduction& reduction, const Group& group);
+std::int64_t BytesOfBench(std::int64_t count, const Reduction& reduction, Group& group);
 
 /// The allreduces of a process, with what they keep from one to the next. Any thread, one for each group.
 class DeviceAllreduces {
@@ -37,8 +37,8 @@ class DeviceAllreduces {
   ///
   /// Way:    sums and means of floats by NCCL or MPI where that is asked for, or by the GPUs where these reach each
   ///         other (DirectBounce). Else AllreduceThroughCpu(), also on another GPU than that of the first allreduce;
-  ///         between nodes the memory of some ranks may then be that of the CPU.
-  /// Memory: 32 MiB of the GPU, where it has them; else four parts of 2 MiB, or the whole message.
+  ///         between nodes the memory of some ranks may then be that of the CPU, for a message of one part.
+  /// Memory: 32 MiB of the GPU, where it has them; else four parts (PartsOf), or the whole message.
   /// Errors: as Allreduce(); DeviceError before the ranks meet, and PartedError from then on; MISMATCH on all ranks
   ///         where only some have changed their GPU. The same within a node, and between nodes with NCCL and MPI,
   ///         where only some have brought memory of a GPU.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <map>
+#include <numeric>
 
 #include "runtime/reduction/reduction.h"
 
@@ -36,7 +37,89 @@ std::vector<char> JoinedEverywhere(std::vector<char> joined, Communicator& ranks
   return joined;
 }
 
+/// 16-bit floats on the wire in place of float32.
+bool TravelsNarrow(const BucketPlan& plan, const TeamSettings& settings) {
+  return settings.wire && plan.dtype == SLIPWAY_FLOAT32;
+}
+
+/// How a bucket travels.
+Reduction ReductionOf(const BucketPlan& plan, const TeamSettings& settings) {
+  return {TravelsNarrow(plan, settings) ? *settings.wire : plan.dtype, settings.op};
+}
+
+/// A part of a bucket. Its values are indices of `dealt`, to which its images are added.
+BucketPlan DealPart(const BucketPlan& plan, std::span<const TensorInfo> tensors, std::span<const Slice> slices,
+                    DealtImages& dealt) {
+  constexpr std::int64_t kLine = 64;
+  BucketPlan part{.dtype = plan.dtype, .tensors = {}, .whole = plan.count};
+  std::vector<Piece> pieces;
+  for (const int index : plan.tensors) pieces.push_back({nullptr, tensors[static_cast<std::size_t>(index)].count()});
+  dealt.bytes = (dealt.bytes + kLine - 1) / kLine * kLine;
+  for (const auto& slice : slices) {
+    ForEachPart(pieces, slice, [&](const Part& in) {
+      part.tensors.push_back(static_cast<int>(dealt.images.size()));
+      part.count += in.count;
+      dealt.images.push_back({plan.tensors[in.piece], {in.offset, in.count}, dealt.bytes});
+      dealt.bytes += static_cast<std::int64_t>(BytesOf(in.count, SizeOf(plan.dtype)));
+    });
+  }
+  return part;
+}
+
+/// Brings the images into their order, and numbers the values of the plans as DeviceImages does.
+void NumberValues(DealtBuckets& dealt, std::size_t tensors) {
+  auto& images = dealt.images.images;
+  std::vector<int> sorted(images.size());
+  std::iota(sorted.begin(), sorted.end(), 0);
+  std::ranges::sort(sorted, {}, [&](int image) {
+    const auto& at = images[static_cast<std::size_t>(image)];
+    return std::pair(at.tensor, at.elements.first);
+  });
+  std::vector<DealtImages::Image> in_order;
+  std::vector<int> of_image(images.size());
+  std::vector<int> of_tensor(tensors);
+  int next = 0;
+  for (std::size_t tensor = 0; tensor < tensors; ++tensor) {
+    of_tensor[tensor] = next;
+    const auto before = in_order.size();
+    while (in_order.size() < images.size()) {
+      const auto image = static_cast<std::size_t>(sorted[in_order.size()]);
+      if (images[image].tensor != static_cast<int>(tensor)) break;
+      of_image[image] = next++;
+      in_order.push_back(images[image]);
+    }
+    if (in_order.size() == before) ++next;
+  }
+  images = std::move(in_order);
+  for (auto& plan : dealt.plans) {
+    const auto& numbers = plan.whole > 0 ? of_image : of_tensor;
+    for (int& value : plan.tensors) value = numbers[static_cast<std::size_t>(value)];
+  }
+}
+
+/// Fewer overlap little. Then small tensors that fill a bucket are better copied together.
+constexpr std::int64_t kLeastParts = 3;
+
 }  // namespace
+
+DealtBuckets DealBuckets(std::span<const BucketPlan> plans, std::span<const TensorInfo> tensors,
+                         const TeamSettings& settings, std::int64_t bytes, Group& group) {
+  DealtBuckets dealt{{}, {}, bytes};
+  for (const auto& plan : plans) {
+    const auto parts = PartsOf(plan.count, ReductionOf(plan, settings), bytes, group);
+    if (parts.size() < kLeastParts) {
+      dealt.plans.push_back(plan);
+      continue;
+    }
+    for (std::int64_t part = 0; part < parts.size(); ++part) {
+      dealt.plans.push_back(DealPart(plan, tensors, parts.Of(part), dealt.images));
+    }
+    const auto part_bytes = static_cast<std::int64_t>(BytesOf(parts.CountOf(0), SizeOf(plan.dtype)));
+    dealt.part_bytes = std::min(dealt.part_bytes, part_bytes);
+  }
+  NumberValues(dealt, tensors.size());
+  return dealt;
+}
 
 std::vector<BucketPlan> PlanBuckets(std::span<const TensorInfo> tensors, std::int64_t bytes) {
   std::vector<BucketPlan> closed;
@@ -58,15 +141,15 @@ std::vector<BucketPlan> PlanBuckets(std::span<const TensorInfo> tensors, std::in
 
 BucketExchange::BucketExchange(const BucketPlan& plan, std::span<const TensorInfo> tensors,
                                const TeamSettings& settings, int slots, std::uint32_t tag, Group& group)
-    : plan_(plan),
-      reduction_{plan.dtype, settings.op},
-      narrow_(settings.wire && plan.dtype == SLIPWAY_FLOAT32),
-      tag_(tag) {
+    : plan_(plan), reduction_(ReductionOf(plan, settings)), narrow_(TravelsNarrow(plan, settings)), tag_(tag) {
   for (const int index : plan.tensors) {
     const auto& tensor = tensors[static_cast<std::size_t>(index)];
-    tensors_.push_back({static_cast<char*>(tensor.data), tensor.count()});
+    if (plan.whole > 0 && !tensors_.empty()) {
+      tensors_.back().count += tensor.count();
+    } else {
+      tensors_.push_back({static_cast<char*>(tensor.data), tensor.count()});
+    }
   }
-  if (narrow_) reduction_.dtype = *settings.wire;
   if (!narrow_) view_ = ViewOf(tensors_, element(), group);
   const int traveling = slots + (narrow_ ? 1 : 0);
   const auto bytes = plan.count * static_cast<std::int64_t>(SizeOf(reduction_.dtype));
@@ -128,11 +211,12 @@ std::span<char> BucketExchange::SlotBytes(int slot) {
 
 void BucketExchange::Exchange(std::optional<int> slot, Group& group) {
   if (!slot && !narrow_) {
-    return Allreduce({tensors_, reduction_, tag_, view_ ? &*view_ : nullptr, moving_ ? &*moving_ : nullptr}, group);
+    return Allreduce(
+        {tensors_, reduction_, tag_, view_ ? &*view_ : nullptr, moving_ ? &*moving_ : nullptr, plan_.whole}, group);
   }
   const auto& travel = travels_[static_cast<std::size_t>(slot.value_or(static_cast<int>(travels_.size()) - 1))];
   if (!slot) Pack(travel.memory.data());
-  Allreduce({travel.piece, reduction_, tag_, travel.view ? &*travel.view : nullptr}, group);
+  Allreduce({travel.piece, reduction_, tag_, travel.view ? &*travel.view : nullptr, nullptr, plan_.whole}, group);
   if (!slot) Unpack(travel.memory.data(), false);
 }
 

@@ -10,6 +10,7 @@
 
 #include "runtime/collectives/allreduce.h"
 #include "runtime/device/device_memory.h"
+#include "runtime/exchange/device_images.h"
 #include "runtime/exchange/settings.h"
 #include "runtime/exchange/tensors.h"
 #include "runtime/memory/pool_memory.h"
@@ -23,11 +24,24 @@ struct BucketPlan {
   slipway_dtype dtype = SLIPWAY_FLOAT32;
   std::vector<int> tensors;
   std::int64_t count = 0;  ///< elements
+  std::int64_t whole = 0;  ///< of a part: elements of its bucket. Its values lie one behind the other. 0: no part
 };
 
 /// The last tensors come first, as backward passes make them; each bucket is closed when it holds `bytes` or more.
 /// A pure function of the list, so that all ranks agree. Empty tensors are left out.
 std::vector<BucketPlan> PlanBuckets(std::span<const TensorInfo> tensors, std::int64_t bytes);
+
+/// Buckets of images. Large ones are dealt into parts, which are exchanged as buckets of their own.
+struct DealtBuckets {
+  std::vector<BucketPlan> plans;  ///< of values: the images of `images`, and one for each other tensor
+  DealtImages images;
+  std::int64_t part_bytes = 0;  ///< of the images of the shortest part that is not the last of its bucket
+};
+
+/// Deals buckets of tensors on a GPU that give three parts of about `bytes` bytes or more (PartsOf): results keep their
+/// bits. The same on all ranks.
+DealtBuckets DealBuckets(std::span<const BucketPlan> plans, std::span<const TensorInfo> tensors,
+                         const TeamSettings& settings, std::int64_t bytes, Group& group);
 
 class BucketExchange {
  public:

@@ -24,6 +24,22 @@ std::int64_t ImageCount(const TensorInfo& tensor, std::int64_t largest) {
   return largest > 0 ? std::max<std::int64_t>(1, largest / element) : std::max<std::int64_t>(1, tensor.count());
 }
 
+std::span<const DealtImages::Image> ImagesOf(int tensor, const DealtImages& dealt) {
+  const auto found = std::ranges::equal_range(dealt.images, tensor, {}, &DealtImages::Image::tensor);
+  return {found.begin(), found.end()};
+}
+
+/// The tensors, those that are dealt as empty ones.
+std::vector<TensorInfo> WithoutDealt(std::span<const TensorInfo> tensors, const DealtImages& dealt) {
+  std::vector<TensorInfo> others(tensors.begin(), tensors.end());
+  for (const auto& image : dealt.images) others[static_cast<std::size_t>(image.tensor)].shape = {0};
+  return others;
+}
+
+std::int64_t BytesOfBlock(std::span<const TensorInfo> tensors, const DealtImages& dealt) {
+  return Aligned(dealt.bytes) + BytesOfImages(WithoutDealt(tensors, dealt));
+}
+
 }  // namespace
 
 std::optional<DevicePlace> PlaceOf(std::span<const TensorInfo> tensors) {
@@ -71,20 +87,25 @@ std::vector<int> PlaceImages(const Driver& driver, std::span<TensorInfo> tensors
 }
 
 DeviceImages::DeviceImages(const DevicePlace& place, std::span<const TensorInfo> tensors, const Sizes& sizes,
-                           SharedPool& pool)
+                           SharedPool& pool, const DealtImages& dealt)
     : place_(place),
       together_(sizes.together),
-      memory_(pool, BytesOfImages(tensors)),
-      pinned_(place, memory_.data(), static_cast<std::size_t>(BytesOfImages(tensors))),
+      memory_(pool, BytesOfBlock(tensors, dealt)),
+      pinned_(place, memory_.data(), static_cast<std::size_t>(BytesOfBlock(tensors, dealt))),
       made_(place),
       stored_(place),
       arrivals_(place),
       to_cpu_(place),
       to_device_(place) {
-  std::vector<TensorInfo> whole(tensors.begin(), tensors.end());
-  const auto regions = PlaceImages(*place.driver, whole, memory_.data());
+  auto whole = WithoutDealt(tensors, dealt);
+  const auto regions = PlaceImages(*place.driver, whole, memory_.data() + Aligned(dealt.bytes));
   for (std::size_t i = 0; i < whole.size(); ++i) {
-    AddImages(tensors[i], {static_cast<char*>(whole[i].data), nullptr, 0, regions[i]}, sizes.largest);
+    const auto own = ImagesOf(static_cast<int>(i), dealt);
+    if (own.empty()) {
+      AddImages(tensors[i], {static_cast<char*>(whole[i].data), nullptr, 0, regions[i]}, sizes.largest);
+    } else {
+      AddDealt(tensors[i], own);
+    }
   }
   first_image_.push_back(static_cast<int>(images_.size()));
 }
@@ -104,6 +125,25 @@ void DeviceImages::AddImages(const TensorInfo& tensor, Range range, std::int64_t
     range.on_device += range.bytes;
     first += most;
   } while (first < tensor.count());
+  // Backward from the last one, as buckets are filled.
+  for (int image = static_cast<int>(images_.size()) - 1; image >= first_image_.back(); --image) {
+    in_order_.push_back(image);
+  }
+}
+
+/// Neighbours in the block are none on the device: each has a region of its own.
+void DeviceImages::AddDealt(const TensorInfo& tensor, std::span<const DealtImages::Image> images) {
+  first_image_.push_back(static_cast<int>(images_.size()));
+  for (const auto& image : images) {
+    const int index = static_cast<int>(images_.size());
+    char* data = memory_.data() + image.at;
+    images_.push_back({tensor.name, tensor.dtype, {image.elements.count}, data});
+    ranges_.push_back({data, static_cast<char*>(tensor.data) + BytesOf(image.elements.first, SizeOf(tensor.dtype)),
+                       images_.back().bytes(), -index});
+    in_order_.push_back(index);
+  }
+  std::ranges::sort(in_order_.begin() + first_image_.back(), in_order_.end(), {},
+                    [this](int image) { return ranges_[static_cast<std::size_t>(image)].image; });
 }
 
 void DeviceImages::Fetch(std::span<const int> tensors, StreamHandle stream) {
@@ -115,8 +155,8 @@ void DeviceImages::Fetch(std::span<const int> tensors, StreamHandle stream) {
   std::size_t bytes = 0;
   for (const int tensor : tensors) {
     const auto index = static_cast<std::size_t>(tensor);
-    // Backward from the last one, as buckets are filled.
-    for (int image = first_image_[index + 1] - 1; image >= first_image_[index]; --image) {
+    for (int next = first_image_[index]; next < first_image_[index + 1]; ++next) {
+      const int image = in_order_[static_cast<std::size_t>(next)];
       together.push_back(image);
       bytes += ranges_[static_cast<std::size_t>(image)].bytes;
       if (static_cast<std::int64_t>(bytes) < together_) continue;

@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "runtime/collectives/pieces.h"
 #include "runtime/device/stream.h"
 #include "runtime/exchange/arrivals.h"
 #include "runtime/exchange/device_tensors.h"
@@ -24,6 +25,17 @@ std::int64_t BytesOfImages(std::span<const TensorInfo> tensors);
 /// those.
 std::vector<int> PlaceImages(const Driver& driver, std::span<TensorInfo> tensors, char* block);
 
+/// Images of the tensors of buckets that go in parts.
+struct DealtImages {
+  struct Image {
+    int tensor = 0;
+    Slice elements;
+    std::int64_t at = 0;  ///< bytes from the start of all
+  };
+  std::vector<Image> images;  ///< by tensor, and by element; of other tensors none
+  std::int64_t bytes = 0;
+};
+
 /// Images in one block of pinned memory, which the node's ranks can reach. Copies to the CPU wait, by an event, for the
 /// stream that makes the tensors, and for the last Release(). The program's stream waits, by an event, for the
 /// copies back.
@@ -36,7 +48,9 @@ class DeviceImages : public DeviceTensors {
     std::int64_t together = 0;  ///< from here on, what was fetched counts as arrived without the rest
   };
   /// Errors: also those of the pool.
-  DeviceImages(const DevicePlace& place, std::span<const TensorInfo> tensors, const Sizes& sizes, SharedPool& pool);
+  /// Images in `dealt` are fetched in the order in which they lie there.
+  DeviceImages(const DevicePlace& place, std::span<const TensorInfo> tensors, const Sizes& sizes, SharedPool& pool,
+               const DealtImages& dealt = {});
 
   const std::vector<TensorInfo>& values() const override { return images_; }
   void Fetch(std::span<const int> tensors, StreamHandle stream) override;
@@ -56,6 +70,7 @@ class DeviceImages : public DeviceTensors {
   };
   /// `range`: where the tensor's images begin.
   void AddImages(const TensorInfo& tensor, Range range, std::int64_t largest);
+  void AddDealt(const TensorInfo& tensor, std::span<const DealtImages::Image> images);
   template <class Copy>
   void ForEachCopy(std::span<const int> images, Copy copy) const;
   void FetchTogether(std::span<const int> images);
@@ -65,6 +80,7 @@ class DeviceImages : public DeviceTensors {
   std::vector<TensorInfo> images_;
   std::vector<Range> ranges_;     ///< by image
   std::vector<int> first_image_;  ///< by tensor, and one behind the last
+  std::vector<int> in_order_;     ///< images by tensor, as they are fetched
   PoolMemory memory_;
   PinnedRange pinned_;
   DeviceEvent made_;       ///< the program's stream, at Fetch()

@@ -75,7 +75,7 @@ void Team::Build() {
   slots_ = settings.lag > 0 ? settings.lag + 1 : 0;
   buckets_.clear();
   FindValues();
-  const auto plans = PlanBuckets(values_, BucketBytes());
+  const auto plans = Plans();
   bucket_of_.assign(values_.size(), -1);
   for (const auto& plan : plans) {
     for (const int tensor : plan.tensors)

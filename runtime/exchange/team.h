@@ -151,6 +151,8 @@ class Team {
   bool KeepsSums() const;
   std::optional<WithoutDirect> WhyNotPlain() const;
   bool SplitsTensors() const;
+  bool DealsBuckets() const;
+  std::vector<BucketPlan> Plans() const;
   void FindValues();
   void MakeDeviceTensors(const DevicePlace& place);
   const char* Way() const;
@@ -186,6 +188,7 @@ class Team {
   std::optional<StepTrace::Clock::time_point> first_copy_;  ///< of those that are under way
   CombinedTensors* combined_ = nullptr;                     ///< the same, when the GPUs combine; null: the CPU does
   GpuWay way_;                                              ///< how that was chosen; its tensors are in `device_`
+  std::vector<BucketPlan> dealt_;                           ///< of images, some in parts; empty: PlanBuckets() plans
   std::vector<TensorInfo> values_;                          ///< what is exchanged: the tensors, or their images
   std::vector<int> bucket_of_;                              ///< by value; -1: empty
   std::unique_ptr<PieceBoard> board_;                       ///< for tensors that are submitted elsewhere

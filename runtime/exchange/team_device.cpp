@@ -50,6 +50,7 @@ void Team::FindValues() {
   device_.reset();
   untouched_.reset();
   way_ = {};
+  dealt_.clear();
   values_.clear();
   const auto place = PlaceOf(parts_.tensors);
   OnAllRanks(group_->communicator(), [&] { places_ = place ? std::vector{*place} : ManagedPlacesOf(parts_.tensors); });
@@ -75,10 +76,19 @@ void Team::MakeDeviceTensors(const DevicePlace& place) {
   }
   OnAllRanks(group_->communicator(), [&] {
     const auto part = std::max(parts_.settings.bucket_bytes, kLeastPart);
-    const DeviceImages::Sizes sizes{.largest = SplitsTensors() ? part : 0, .together = part};
-    device_ = std::make_unique<DeviceImages>(place, parts_.tensors, sizes, group_->memory().pool);
+    DeviceImages::Sizes sizes{.largest = SplitsTensors() ? part : 0, .together = part};
+    DealtBuckets dealt;
+    if (sizes.largest == 0 && DealsBuckets()) {
+      dealt = DealBuckets(PlanBuckets(parts_.tensors, BucketBytes()), parts_.tensors, parts_.settings, part, *group_);
+      sizes.together = dealt.part_bytes;
+    }
+    device_ = std::make_unique<DeviceImages>(place, parts_.tensors, sizes, group_->memory().pool, dealt.images);
+    dealt_ = std::move(dealt.plans);
   });
 }
+
+/// What values are exchanged together.
+std::vector<BucketPlan> Team::Plans() const { return dealt_.empty() ? PlanBuckets(values_, BucketBytes()) : dealt_; }
 
 /// The default of exchanges through the CPU is none of those between GPUs.
 std::int64_t Team::CombinedBucketBytes() const {
@@ -162,6 +172,9 @@ bool Team::SplitsTensors() const {
   for (const auto& tensor : parts_.tensors) largest += tensor.bytes();
   return !parts_.sums && SplitsFreely(*group_, static_cast<std::int64_t>(largest));
 }
+
+/// Whether buckets may be dealt into parts: check sums, norms and the gradients of a checkpoint stay what they are.
+bool Team::DealsBuckets() const { return !parts_.sums && parts_.settings.clip_norm == 0 && parts_.settings.lag == 0; }
 
 /// Whether a bucket of this step may go back to the device as soon as it is exchanged: nothing changes it afterwards.
 bool Team::StoresAtOnce() const {

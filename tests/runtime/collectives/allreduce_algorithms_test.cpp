@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cmath>
 #include <cstring>
+#include <functional>
 #include <limits>
 #include <random>
 #include <thread>
@@ -164,6 +165,58 @@ TEST_P(Algorithms, GiveTheExactMeanOfIntegers) {
   };
   ExpectExactMeans<std::int32_t>(average(SLIPWAY_INT32));
   ExpectExactMeans<std::int64_t>(average(SLIPWAY_INT64));
+}
+
+/// The parts of a message, each exchanged by itself.
+std::vector<float> InParts(const std::vector<float>& values, const MessageParts& parts,
+                           const std::function<void(const AllreduceMessage&)>& allreduce) {
+  auto result = values;
+  const Piece all{reinterpret_cast<char*>(result.data()), static_cast<std::int64_t>(result.size())};
+  for (std::int64_t part = 0; part < parts.size(); ++part) {
+    std::vector<Piece> pieces;
+    for (const auto& slice : parts.Of(part)) pieces.push_back({all.data + BytesOf(slice.first, 4), slice.count});
+    allreduce({.pieces = pieces, .reduction = {SLIPWAY_FLOAT32, SLIPWAY_MEAN}, .whole = all.count});
+  }
+  return result;
+}
+
+/// As memory of GPUs travels.
+TEST_P(Algorithms, GiveTheSameBitsInParts) {
+  const int members = choice_.hierarchical ? test_.group.topology().nodes() : Ranks();
+  for (const std::size_t size : {1u, 7u, 1031u, 20011u}) {
+    const auto slices = SlicesOfOneOrder(choice_.algorithm, static_cast<std::int64_t>(size), members);
+    if (slices.empty()) GTEST_SKIP() << "nothing is known of its order";
+    const auto values = OrderSensitiveValues(size);
+    auto whole = values;
+    const Piece piece{reinterpret_cast<char*>(whole.data()), static_cast<std::int64_t>(size)};
+    AllreduceBy(choice_, {.pieces = {&piece, 1}, .reduction = {SLIPWAY_FLOAT32, SLIPWAY_MEAN}}, test_.group);
+    const MessageParts parts(slices, 3000);
+    if (size == 20011) {
+      EXPECT_GT(parts.size(), 5);
+    }
+    const auto result =
+        InParts(values, parts, [this](const AllreduceMessage& part) { AllreduceBy(choice_, part, test_.group); });
+    EXPECT_EQ(std::memcmp(result.data(), whole.data(), size * sizeof(float)), 0) << size;
+  }
+}
+
+/// Their parts are equally long.
+TEST(Parts, OfDifferentMessagesDoNotMeet) {
+  if (Ranks() != 2) GTEST_SKIP() << "a third rank would wait for those that have left";
+  for (const char* name : {"ring", "shared"}) {
+    TestGroup test;
+    float values[100] = {};
+    const Piece piece{reinterpret_cast<char*>(values), 100};
+    try {
+      AllreduceBy(*ChoiceOf(name),
+                  {.pieces = {&piece, 1}, .reduction = {SLIPWAY_FLOAT32, SLIPWAY_SUM}, .whole = 1000 + Rank()},
+                  test.group);
+      ADD_FAILURE() << name << " takes them for the same";
+    } catch (const RuntimeError& error) {
+      EXPECT_EQ(error.status(), SLIPWAY_ERROR_MISMATCH) << error.what();
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(All, Algorithms,

@@ -192,5 +192,23 @@ TEST_F(FaultsOfAnAllreduce, ACopyThatFailsOnOneRankPartsTheRanks) {
   ExpectParted(kSmall, SLIPWAY_ERROR_DEVICE);
 }
 
+/// Rank 1 of two nodes of two ranks, when one part has been combined. Its own node is told who; the other one at least
+/// that nothing comes.
+TEST_F(FaultsOfAnAllreduce, ACopyThatFailsBetweenPartsEndsTheRanksOfAllNodes) {
+  constexpr std::int64_t kLong = 3'300'007;
+  GpuBuffer memory(kLong * sizeof(float));
+  const std::vector<char> zeros(kLong * sizeof(float));
+  memory.Fill(zeros.data(), nullptr);
+  const auto stored = fake_gpu_calls("cuMemcpyHtoDAsync_v2");
+  if (rank_ == 1) fake_gpu_fail_call("cuMemcpyDtoHAsync_v2", 9, kInvalidValue);  // four parts begin with two each
+  const int result = slipway_allreduce(memory.data(), kLong, SLIPWAY_FLOAT32, SLIPWAY_MAX, SLIPWAY_ALL);
+  const std::string message = slipway_error_message();
+  EXPECT_EQ(result, rank_ == 1 ? SLIPWAY_ERROR_DEVICE : SLIPWAY_ERROR_STALLED) << message;
+  EXPECT_GT(fake_gpu_calls("cuMemcpyHtoDAsync_v2"), stored) << "no part has been combined";
+  if (rank_ == 0) {
+    EXPECT_NE(message.find("rank 1"), std::string::npos) << message;
+  }
+}
+
 }  // namespace
 }  // namespace slipway::test

@@ -1,0 +1,183 @@
+// Memory of GPUs that goes through the CPU in parts, on several pretended nodes: the bits of the CPU, and copies back
+// before the last copy in.
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <memory>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "runtime/collectives/allreduce.h"
+#include "runtime/exchange/allreduce_on_device.h"
+#include "runtime/exchange/team.h"
+#include "tests/runtime/collectives/groups.h"
+#include "tests/runtime/device/gpu_program.h"
+
+namespace slipway::test {
+namespace {
+
+using namespace runtime;
+
+constexpr fake_gpu_order kOrders[] = {FAKE_GPU_LAZY, FAKE_GPU_EAGER, FAKE_GPU_RANDOM};
+
+/// Numbers of very different sizes: their float sum depends on the order.
+std::vector<char> OrderSensitiveBytes(std::int64_t count, unsigned seed) {
+  std::mt19937 random(seed);
+  std::vector<char> bytes(static_cast<std::size_t>(count) * sizeof(float));
+  for (std::size_t at = 0; at < bytes.size(); at += sizeof(float)) {
+    const auto number = random();
+    const float value = std::ldexp(static_cast<float>(number % 8191) - 4095, static_cast<int>(number >> 13) % 40 - 20);
+    std::memcpy(bytes.data() + at, &value, sizeof value);
+  }
+  return bytes;
+}
+
+/// The operations that the fake driver has run, one a line.
+std::string OperationsSoFar() {
+  std::string text(fake_gpu_trace(nullptr, 0) + 1, '\0');
+  fake_gpu_trace(text.data(), text.size());
+  text.pop_back();
+  return text;
+}
+
+/// Whether a copy to the GPU has run before the last one from it.
+bool HaveRunAtOnce(const std::string& operations) {
+  return operations.find("cuMemcpyHtoDAsync") < operations.rfind("cuMemcpyDtoHAsync");
+}
+
+/// An algorithm, and the ranks on each pretended node.
+struct Nodes {
+  const char* algorithm;
+  int per_node;
+};
+
+class StagedInParts : public OnDevice, public testing::WithParamInterface<Nodes> {
+ protected:
+  StagedInParts() : test_(GetParam().per_node), benches_(test_.memory.pool) { UseAlgorithm(test_.group); }
+  void TearDown() override {
+    OnDevice::TearDown();
+    fake_gpu_set_order(FAKE_GPU_LAZY, 0);
+  }
+
+  static void UseAlgorithm(Group& group) {
+    group.SetSelection({AlgorithmTable::Default(group.placement()).With(GetParam().algorithm), false});
+  }
+  std::unique_ptr<Group> FreshGroup() {
+    auto group = std::make_unique<Group>(Communicator::OfJob(MPI_COMM_WORLD, test_.waiter()),
+                                         PretendedTopology(GetParam().per_node), test_.memory);
+    UseAlgorithm(*group);
+    return group;
+  }
+  std::vector<char> OnCpu(std::vector<char> values, const Reduction& reduction) {
+    const Piece piece{values.data(), static_cast<std::int64_t>(values.size() / SizeOf(reduction.dtype))};
+    Allreduce({.pieces = {&piece, 1}, .reduction = reduction}, test_.group);
+    return values;
+  }
+
+  TestGroup test_;
+  Workbenches benches_;
+};
+
+INSTANTIATE_TEST_SUITE_P(Algorithms, StagedInParts,
+                         testing::Values(Nodes{"hierarchical_ring", 2}, Nodes{"ring", 1}, Nodes{"torus", 1},
+                                         Nodes{"rabenseifner", 2}, Nodes{"hierarchical_pairwise", 2}),
+                         [](const auto& each) { return std::string(each.param.algorithm); });
+
+/// More parts than there are slots, which nothing divides.
+TEST_P(StagedInParts, AnAllreduceHasTheBitsOfTheCpu) {
+  constexpr std::int64_t kCount = 3'300'007;
+  constexpr Reduction kMean{SLIPWAY_FLOAT32, SLIPWAY_MEAN};
+  GpuBuffer there(kCount * sizeof(float));
+  GpuStream stream;
+  for (const auto order : kOrders) {
+    fake_gpu_set_order(order, 5);
+    const auto values = OrderSensitiveBytes(kCount, Seed(6, order));
+    there.Fill(values.data(), stream.handle());
+    EXPECT_EQ(fake_gpu::cuStreamSynchronize(stream.handle()), fake_gpu::kSuccess);
+    const auto before = OperationsSoFar().size();
+    AllreduceThroughCpu(*PlaceOf(there.data()), there.data(), kCount, kMean, test_.group, stream.handle(), benches_);
+    EXPECT_EQ(fake_gpu::cuStreamSynchronize(stream.handle()), fake_gpu::kSuccess);
+    EXPECT_TRUE(HaveRunAtOnce(OperationsSoFar().substr(before))) << "order " << order;
+    EXPECT_TRUE(there.Read(stream.handle()) == OnCpu(values, kMean)) << "order " << order;
+  }
+}
+
+/// A large tensor between two small ones, which share a bucket with it on one side.
+TEST_P(StagedInParts, ATeamHasTheBitsOfTheCpu) {
+  const std::vector<std::int64_t> sizes = {1001, 1'900'007, 7003};
+  for (const bool narrow : {false, true}) {
+    TeamSettings settings;
+    settings.bucket_bytes = 1 << 20;
+    settings.gpu_exchange = GpuExchange::kStaged;
+    if (narrow) settings.wire = SLIPWAY_BFLOAT16;
+    std::vector<std::unique_ptr<GpuBuffer>> there;
+    std::vector<std::vector<char>> here;
+    std::vector<TensorInfo> on_gpu;
+    std::vector<TensorInfo> on_cpu;
+    for (const auto size : sizes) {
+      there.push_back(std::make_unique<GpuBuffer>(static_cast<std::size_t>(size) * sizeof(float)));
+      here.emplace_back(static_cast<std::size_t>(size) * sizeof(float));
+      on_gpu.push_back({"t", SLIPWAY_FLOAT32, {size}, there.back()->data()});
+      on_cpu.push_back({"t", SLIPWAY_FLOAT32, {size}, here.back().data()});
+    }
+    Team gpu({"gpu", on_gpu, 0, settings}, FreshGroup(), Progress::kThread, test_.watch, {});
+    Team cpu({"cpu", on_cpu, 0, settings}, FreshGroup(), Progress::kCaller, test_.watch, {});
+    GpuStream stream;
+    for (const auto order : kOrders) {
+      fake_gpu_set_order(order, 9);
+      for (std::size_t i = 0; i < sizes.size(); ++i) {
+        const auto values = OrderSensitiveBytes(sizes[i], Seed(order, static_cast<int>(i)));
+        std::memcpy(here[i].data(), values.data(), values.size());
+        there[i]->Fill(values.data(), stream.handle());
+      }
+      const auto copies = fake_gpu_calls("cuMemcpyHtoDAsync_v2");
+      gpu.Wait(stream.handle());
+      EXPECT_GT(fake_gpu_calls("cuMemcpyHtoDAsync_v2") - copies, sizes.size()) << "the large one in one part";
+      cpu.Wait();
+      for (std::size_t i = 0; i < sizes.size(); ++i) {
+        EXPECT_TRUE(there[i]->Read(stream.handle()) == here[i]) << "tensor " << i << ", order " << order << narrow;
+      }
+    }
+  }
+}
+
+/// What a team does, one step after the other: a part arrives and goes back while the rest has not come.
+TEST_P(StagedInParts, APartGoesBackBeforeTheLastOneComes) {
+  constexpr std::int64_t kCount = 1'900'007;
+  constexpr std::int64_t kBytes = 1 << 20;
+  GpuBuffer there(kCount * sizeof(float));
+  GpuStream stream;
+  TeamSettings settings;
+  settings.op = SLIPWAY_SUM;
+  const std::vector<TensorInfo> tensors = {{"t", SLIPWAY_FLOAT32, {kCount}, there.data()}};
+  const auto dealt = DealBuckets(PlanBuckets(tensors, kBytes), tensors, settings, kBytes, test_.group);
+  ASSERT_GT(dealt.plans.size(), 5u);
+  DeviceImages images(*PlaceOf(there.data()), tensors, {.largest = 0, .together = dealt.part_bytes}, test_.memory.pool,
+                      dealt.images);
+  const auto values = OrderSensitiveBytes(kCount, Seed(7, 0));
+  there.Fill(values.data(), stream.handle());
+  EXPECT_EQ(fake_gpu::cuStreamSynchronize(stream.handle()), fake_gpu::kSuccess);
+  fake_gpu_set_order(FAKE_GPU_LAZY, 0);
+  const auto before = OperationsSoFar().size();
+  const int tensor = 0;
+  images.Fetch({&tensor, 1}, stream.handle());
+  std::vector<char> is_here(images.values().size());
+  std::uint32_t tag = 0;
+  for (const auto& plan : dealt.plans) {
+    const auto has_come = [&](int value) { return is_here[static_cast<std::size_t>(value)] != 0; };
+    while (!std::ranges::all_of(plan.tensors, has_come)) {
+      if (const auto value = images.TakeArrived()) is_here[static_cast<std::size_t>(*value)] = 1;
+    }
+    BucketExchange(plan, images.values(), settings, 0, ++tag, test_.group).Exchange(std::nullopt, test_.group);
+    images.Store(plan.tensors);
+    images.Release(stream.handle());
+    EXPECT_EQ(fake_gpu::cuStreamSynchronize(stream.handle()), fake_gpu::kSuccess);
+  }
+  EXPECT_TRUE(HaveRunAtOnce(OperationsSoFar().substr(before)));
+  EXPECT_TRUE(there.Read(stream.handle()) == OnCpu(values, {SLIPWAY_FLOAT32, SLIPWAY_SUM}));
+}
+
+}  // namespace
+}  // namespace slipway::test
