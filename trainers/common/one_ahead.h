@@ -11,7 +11,8 @@ namespace trainers {
 ///
 /// `Copies` has the types Batch and Copy, and
 ///   Copy Begin(const Batch& batch)   begins to copy `batch`, whose memory stays as it is until End()
-///   Batch End(Copy& copy)            waits for the copy; gives the batch on the device. May be called again if it threw
+///   Batch End(Copy& copy)            waits for the copy; gives the batch on the device. May be called again if it
+///   threw
 template <class Copies>
 class OneAhead {
  public:

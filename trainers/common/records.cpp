@@ -93,9 +93,8 @@ auto WithPath(const std::filesystem::path& path, const Action& action) try {
 std::vector<at::Tensor> MemoryFor(at::Device device, const std::filesystem::path& path, const BatchOptions& options,
                                   const Task& task) {
   if (device.is_cpu()) return {};
-  return WithPath(path, [&] {
-    return PinnedMemory(options.prefetch + 1, BatchReader::BytesOf(path, options), task.name());
-  });
+  return WithPath(path,
+                  [&] { return PinnedMemory(options.prefetch + 1, BatchReader::BytesOf(path, options), task.name()); });
 }
 
 }  // namespace
@@ -158,7 +157,8 @@ std::optional<TensorBatch> Records::NextOnHost() {
   shape.insert(shape.begin(), static_cast<std::int64_t>(batch->valid_count));
   const auto records = batch->records.first(batch->valid_count);
   TensorBatch tensors{TensorOf(batch->fields[0], batch->valid_count).view(shape),
-                      TensorOf(batch->fields[1], batch->valid_count), {records.begin(), records.end()}};
+                      TensorOf(batch->fields[1], batch->valid_count),
+                      {records.begin(), records.end()}};
   CheckLabels(tensors);
   if (in_order_ && on_corrupt_ == OnCorrupt::kSkip) return WithoutStandIns(tensors);
   return tensors;

@@ -93,7 +93,7 @@ class Records {
   std::vector<at::Tensor> memory_;  ///< of the reader, pinned; empty: it has its own
   slipway::staging::BatchReader reader_;
   std::unique_ptr<OneAhead<Copies>> ahead_;  ///< copies from the reader's memory; null on the CPU
-  std::uint64_t next_number_ = 0;       ///< in-order reading: the next record has this number or a larger one
+  std::uint64_t next_number_ = 0;            ///< in-order reading: the next record has this number or a larger one
   std::uint64_t skipped_before_ = 0;
   std::size_t met_before_ = 0;
 };
