@@ -9,9 +9,9 @@ namespace trainers {
 
 /// As one_ahead() of slipway.data.device in Python. Errors come in the turn of their batch, as without a device.
 ///
-/// `Copies` has the types Batch and Copy, and
-///   Copy Begin(const Batch& batch)   begins to copy `batch`, whose memory stays as it is until End()
-///   Batch End(Copy& copy)            waits for the copy; gives the batch on the device, or throws each time
+/// `Copies` has the types Batch and Copy, and two functions:
+/// - `Copy Begin(const Batch& batch)` begins to copy. The memory of `batch` stays as it is until End().
+/// - `Batch End(Copy& copy)` waits for the copy. It gives the batch on the device, or throws each time.
 template <class Copies>
 class OneAhead {
  public:
