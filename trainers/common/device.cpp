@@ -1,5 +1,6 @@
 #include "trainers/common/device.h"
 
+#include <c10/core/impl/VirtualGuardImpl.h>
 #include <torch/cuda.h>
 
 #include "trainers/common/usage_error.h"
@@ -12,11 +13,14 @@ at::Device DeviceOf(const std::string& word, int local_rank) {
   if (word == "cpu") return at::kCPU;
   if (torch::cuda::is_available()) {
     const auto gpus = static_cast<int>(torch::cuda::device_count());
-    return {at::kCUDA, static_cast<at::DeviceIndex>(local_rank % gpus)};
+    const at::Device device(at::kCUDA, static_cast<at::DeviceIndex>(local_rank % gpus));
+    c10::impl::VirtualGuardImpl(device.type()).setDevice(device);
+    return device;
   }
   if (word == "auto") return at::kCPU;
   throw UsageError(
-      "--device cuda: torch sees no GPU: ask for one with launch.gpus_per_rank, use a torch that is built with CUDA, or "
+      "--device cuda: torch sees no GPU: ask for one with launch.gpus_per_rank, use a torch that is built with CUDA, "
+      "or "
       "leave the option out");
 }
 

@@ -7,7 +7,8 @@
 
 namespace trainers {
 
-/// By `device`: auto (a GPU if libtorch sees one), cpu or cuda. Of several GPUs the ranks of a node take turns.
+/// By `device`: auto (a GPU if libtorch sees one), cpu or cuda. Of several GPUs the ranks of a node take turns; this
+/// rank's is libtorch's current one then, so that nothing is allocated on another rank's.
 /// Errors: UsageError when libtorch sees no GPU and `device` is cuda or `precision` fp16.
 at::Device ChosenDevice(const Arguments& arguments, int local_rank);
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <stdexcept>
+#include <utility>
 
 #include "core/error.h"
 #include "trainers/common/usage_error.h"
@@ -78,26 +79,36 @@ DatasetPlace Find(const std::string& name) try {
   throw UsageError(error.message());
 }
 
-/// Options that do not fit the files are refused on every rank.
-BatchReader OpenReader(const std::filesystem::path& path, const BatchOptions& options) try {
-  return BatchReader::Open(path, options);
+/// Options that do not fit the files are refused on every rank. Errors: those of the reader.
+template <class Action>
+auto WithPath(const std::filesystem::path& path, const Action& action) try {
+  return action();
 } catch (const slipway::Error& error) {
   if (error.kind() != slipway::ErrorKind::kUsage) throw;
   throw UsageError(
       fmt::format("'{}': {}; --help shows the options that say what the data holds", path.string(), error.message()));
 }
 
+/// What the reader decodes into; nothing: memory of its own.
+std::vector<at::Tensor> MemoryFor(at::Device device, const std::filesystem::path& path, const BatchOptions& options,
+                                  const Task& task) {
+  if (device.is_cpu()) return {};
+  return WithPath(path,
+                  [&] { return PinnedMemory(options.prefetch + 1, BatchReader::BytesOf(path, options), task.name()); });
+}
+
 }  // namespace
 
 Records::Records(const Task& task, const DatasetPlace& place, const BatchOptions& options, at::Device device)
     : task_(task),
-      device_(device),
       on_corrupt_(options.on_corrupt),
       in_order_(options.order == RecordOrder::kInOrder),
       data_seed_(place.defaults.seed),
       remainder_(options.remainder),
       records_per_pass_(options.batch * static_cast<std::uint64_t>(options.world)),
-      reader_(OpenReader(place.path, options)) {}
+      memory_(MemoryFor(device, place.path, options, task)),
+      reader_(WithPath(place.path, [&] { return BatchReader::Open(place.path, options, SlotsOf(memory_)); })),
+      ahead_(device.is_cpu() ? nullptr : std::make_unique<OneAhead<Copies>>(Copies(device))) {}
 
 Records Records::ForTraining(const Task& task, const Settings& settings, const Arguments& arguments,
                              const BatchPlace& batch, const Session& session) {
@@ -126,23 +137,31 @@ Records Records::ForTest(const Task& task, const BatchPlace& batch, const Sessio
 }
 
 void Records::Begin(std::int64_t epoch, std::int64_t pass) {
+  if (ahead_) ahead_->Drop();
   next_number_ = 0;
   const auto passes_done = static_cast<std::uint64_t>(std::min(pass, passes()));
   reader_.Seek({static_cast<std::uint64_t>(epoch), passes_done * records_per_pass_});
 }
 
 std::optional<TensorBatch> Records::Next() {
+  const auto on_host = [this] { return NextOnHost(); };
+  return ahead_ ? ahead_->Next(on_host) : on_host();
+}
+
+std::optional<TensorBatch> Records::NextOnHost() {
   slipway_input_begin();
   const auto* batch = reader_.Next();
   slipway_input_end();
   if (batch == nullptr) return {};
   auto shape = task_.InputShape();
   shape.insert(shape.begin(), static_cast<std::int64_t>(batch->valid_count));
+  const auto records = batch->records.first(batch->valid_count);
   TensorBatch tensors{TensorOf(batch->fields[0], batch->valid_count).view(shape),
-                      TensorOf(batch->fields[1], batch->valid_count), batch->records.first(batch->valid_count)};
+                      TensorOf(batch->fields[1], batch->valid_count),
+                      {records.begin(), records.end()}};
   CheckLabels(tensors);
-  if (in_order_ && on_corrupt_ == OnCorrupt::kSkip) tensors = WithoutStandIns(tensors);
-  return TensorBatch{tensors.input.to(device_), tensors.target.to(device_), tensors.records};
+  if (in_order_ && on_corrupt_ == OnCorrupt::kSkip) return WithoutStandIns(tensors);
+  return tensors;
 }
 
 /// Removes stand-ins, so that an evaluation counts every record once. A record that stands in for a damaged one comes
@@ -150,16 +169,16 @@ std::optional<TensorBatch> Records::Next() {
 /// number than all before.
 TensorBatch Records::WithoutStandIns(const TensorBatch& batch) {
   std::vector<std::int64_t> rows;
-  numbers_.clear();
+  std::vector<std::uint64_t> numbers;
   for (std::size_t i = 0; i < batch.records.size(); ++i) {
     if (batch.records[i] < next_number_) continue;
     rows.push_back(static_cast<std::int64_t>(i));
-    numbers_.push_back(batch.records[i]);
+    numbers.push_back(batch.records[i]);
     next_number_ = batch.records[i] + 1;
   }
   if (rows.size() == batch.records.size()) return batch;
   const auto kept = at::tensor(rows, at::kLong);
-  return {batch.input.index_select(0, kept), batch.target.index_select(0, kept), numbers_};
+  return {batch.input.index_select(0, kept), batch.target.index_select(0, kept), std::move(numbers)};
 }
 
 std::optional<Skipped> Records::TakeSkipped() {

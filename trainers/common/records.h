@@ -4,23 +4,19 @@
 #include <ATen/ATen.h>
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "runtime/slipway.hpp"
 #include "staging/reader/batches.h"
+#include "trainers/common/device_batches.h"
+#include "trainers/common/one_ahead.h"
 #include "trainers/common/settings.h"
 #include "trainers/common/task.h"
 
 namespace trainers {
-
-/// On the CPU it points into the reader's memory: valid until the next batch is asked for.
-struct TensorBatch {
-  at::Tensor input;
-  at::Tensor target;
-  std::span<const std::uint64_t> records;
-};
 
 /// The batches of each rank.
 struct BatchPlace {
@@ -35,7 +31,8 @@ struct Skipped {
 };
 
 /// One rank's share of a set, on the device that computes. The spec says what becomes of damaged records:
-/// data.NAME.on_corrupt.
+/// data.NAME.on_corrupt. On a GPU the reader decodes into pinned memory, and each batch is copied while the program
+/// computes with the one before; the GPU holds two.
 class Records {
  public:
   /// Shuffled by the argument `seed` and data.train.seed. data.train.remainder says what becomes of records that do not
@@ -84,18 +81,19 @@ class Records {
   Records(const Task& task, const slipway::staging::DatasetPlace& place, const slipway::staging::BatchOptions& options,
           at::Device device);
   void CheckLabels(const TensorBatch& batch) const;
+  std::optional<TensorBatch> NextOnHost();
   TensorBatch WithoutStandIns(const TensorBatch& batch);
 
   const Task& task_;
-  at::Device device_;
   slipway::staging::OnCorrupt on_corrupt_;
   bool in_order_;
   std::uint64_t data_seed_;
   slipway::staging::Remainder remainder_;
   std::uint64_t records_per_pass_;
+  std::vector<at::Tensor> memory_;  ///< of the reader, pinned; empty: it has its own
   slipway::staging::BatchReader reader_;
-  std::vector<std::uint64_t> numbers_;  ///< of a batch without those that stood in for others
-  std::uint64_t next_number_ = 0;       ///< in-order reading: the next record has this number or a larger one
+  std::unique_ptr<OneAhead<Copies>> ahead_;  ///< copies from the reader's memory; null on the CPU
+  std::uint64_t next_number_ = 0;            ///< in-order reading: the next record has this number or a larger one
   std::uint64_t skipped_before_ = 0;
   std::size_t met_before_ = 0;
 };

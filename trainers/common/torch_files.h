@@ -9,7 +9,8 @@
 
 namespace trainers {
 
-/// torch::load onto `device`, whatever it was saved from; std::runtime_error naming the file for whatever it finds wrong with it.
+/// torch::load onto `device`, whatever it was saved from. Errors: std::runtime_error naming the file, for whatever is
+/// wrong with it.
 template <class Target>
 void LoadFile(Target& target, const std::filesystem::path& file, at::Device device = at::kCPU) try {
   torch::load(target, file.string(), device);

@@ -181,6 +181,17 @@ def test_a_loop_that_is_left_waits_for_the_copy_that_is_on_its_way(folder):
     assert copies.order[4:] == ["finish"]
 
 
+def test_an_error_comes_in_the_turn_of_its_batch():
+    def failing():
+        yield from ((mark, {"label": torch.tensor([mark])}) for mark in range(3))
+        raise OSError("a damaged record")
+    given = []
+    with pytest.raises(OSError, match="a damaged record"):
+        for mark, values in device.one_ahead(failing(), LateCopies()):
+            given.append((mark, values["label"].item()))
+    assert given == [(0, 0), (1, 1), (2, 2)]
+
+
 def test_without_batches_nothing_is_copied():
     copies = LateCopies()
     assert list(device.one_ahead(iter(()), copies)) == [] and copies.order == []

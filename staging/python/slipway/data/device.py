@@ -60,17 +60,27 @@ class Copies:
 
 def one_ahead(batches, copies):
     """Of (mark, values) gives (mark, values on the device), each copied while the caller computes with the one before.
-    Values of `batches` need be valid only until the next are taken."""
-    before, copy = None, None
+    Values of `batches` need be valid only until the next are taken. An error comes in the turn of its batch."""
+    before, copy, error = None, None, None
+    batches = iter(batches)
     try:
-        for mark, values in batches:
-            copy = copies.begin(values)
+        while True:
+            try:
+                mark, values = next(batches)
+                copy = copies.begin(values)
+            except StopIteration:
+                break
+            except Exception as raised:
+                error = raised
+                break
             if before is not None:
                 yield before[0], copies.take(before[1])
             copies.finish(copy)
             before = mark, copy
         if before is not None:
             yield before[0], copies.take(before[1])
+        if error is not None:
+            raise error
     finally:
         if copy is not None:
             copies.finish(copy)
