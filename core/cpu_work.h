@@ -1,8 +1,8 @@
 /// What an exchange of gradients does besides adding up. Each needs the CPU between the ranks, so GPUs do not add up in
 /// their own memory.
 ///
-/// This is the only list. `plan` and `validate` apply it to a spec (launcher/spec/gpu_exchange.cpp), the ranks to a team
-/// (runtime/exchange/cpu_work.h). A new entry does not compile before both sides decide it.
+/// This is the only list. `plan` and `validate` apply it to a spec (launcher/spec/gpu_exchange.cpp), the ranks to a
+/// team (runtime/exchange/cpu_work.h). A new entry does not compile before both sides decide it.
 #pragma once
 
 #include <array>
