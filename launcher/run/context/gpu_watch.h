@@ -67,7 +67,7 @@ std::chrono::seconds BetweenGpuLines(int nodes);
 /// A slipway-gpus that the agent of a node has started.
 struct GpusOfNode {
   std::string node;
-  UniqueFd stream;                ///< its lines; about 420 bytes for each GPU in one
+  UniqueFd stream;                ///< its lines; about 400 bytes for each GPU in one
   std::function<bool()> is_lost;  ///< the node is; then the end of its lines is no news
 };
 
