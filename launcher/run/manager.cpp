@@ -222,8 +222,8 @@ class Manager {
                        .commit = [this](std::string_view event) { Commit(event); }};
     const bool is_ensemble = plan_.spec().ensemble && !trial_;
     std::optional<DeviceRecorder> devices;
-    if (RanksRunHere()) {
-      devices.emplace(loop_, DeviceFiles{folder_.energy_file(), folder_.gpus_file()}, GpusOfRun(plan_.spec()),
+    if (!trials_are_jobs_) {
+      devices.emplace(loop_, DeviceFiles{folder_.energy_file(), folder_.gpus_file()}, WhatToMeasure(),
                       [this](const std::string& reason) { WarnOf(reason); });
     }
     auto result = is_ensemble ? CarryOutEnsemble(context) : CarryOutSingleRun(context);
@@ -266,7 +266,11 @@ class Manager {
     NoteEvent(folder_, output_, "warning", Json{{"reason", reason}});
   }
 
-  bool RanksRunHere() const { return !trials_are_jobs_ && (!allocation_ || allocation_->HasThisNode()); }
+  /// Agents measure the GPUs of their nodes, also of the manager's.
+  DevicesToMeasure WhatToMeasure() {
+    if (!allocation_) return {.gpus = GpusOfRun(plan_.spec())};
+    return {.nodes = MeasureGpusOfNodes(plan_.spec(), allocation_->nodes()), .processors = allocation_->HasThisNode()};
+  }
 
   /// Whether the time limit ended the run: Slurm warned before it, or has reached it and ends everything.
   bool IsCutByTimeLimit(const RunResult& result) const {

@@ -3,17 +3,32 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "core/cpu_work.h"
+
 namespace slipway::launcher {
+namespace {
+
+/// The program chooses `op`. With `accumulate` it counts as the mean, which is the default.
+bool Asks(const Spec& spec, CpuWork work) {
+  const auto& gradients = spec.gradients;
+  switch (work) {
+    case CpuWork::kDelay: return gradients.mode == GradientMode::kDelayed;
+    case CpuWork::kClipNorm: return gradients.clip_norm.has_value();
+    case CpuWork::kCheckFinite: return gradients.check_finite;
+    case CpuWork::kCompress: return gradients.compress != Compression::kNone;
+    case CpuWork::kAccumulate: return gradients.accumulate > 1;
+    case CpuWork::kCheckSums: return spec.trace.sums > 0;
+  }
+  return false;
+}
+
+}  // namespace
 
 std::vector<std::string> FieldsForTheCpu(const Spec& spec) {
-  const auto& gradients = spec.gradients;
   std::vector<std::string> fields;
-  if (gradients.mode == GradientMode::kDelayed) fields.emplace_back("mode: delayed");
-  if (gradients.clip_norm) fields.emplace_back("clip_norm");
-  if (gradients.check_finite) fields.emplace_back("check_finite");
-  if (gradients.compress != Compression::kNone) fields.emplace_back("compress");
-  if (gradients.accumulate > 1) fields.emplace_back("accumulate");
-  if (spec.trace.sums > 0) fields.emplace_back("trace.sums");
+  for (const auto& entry : kCpuWork) {
+    if (Asks(spec, entry.work)) fields.emplace_back(entry.field);
+  }
   return fields;
 }
 

@@ -8,8 +8,7 @@
 
 namespace slipway::launcher {
 
-/// The fields whose values need the CPU between the ranks, as Team::WhyNotPlain of the runtime knows them: `auto` is then
-/// staged. Pure.
+/// The fields whose values need the CPU between the ranks (core/cpu_work.h): `auto` is then staged. Pure.
 std::vector<std::string> FieldsForTheCpu(const Spec& spec);
 
 /// Why ranks refuse to exchange tensors in GPU memory by `way`; empty: they do not. Whether the GPUs reach each other

@@ -2,6 +2,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <map>
 
 #include "core/units.h"
 #include "launcher/watch/draw_parts.h"
@@ -151,20 +152,64 @@ std::string RanksText(const Model& model) {
   return text;
 }
 
-/// "41.2 GB of 80 GB, 93 % busy"; of a run that has ended its peak and mean.
-std::string GpuText(const MeasuredGpu& gpu, bool ended) {
+std::string UseText(const char* before, std::optional<std::uint64_t> used, std::uint64_t of, std::optional<double> busy,
+                    const char* after) {
   std::vector<std::string> words;
-  const auto used = ended ? gpu.memory_peak_bytes : gpu.memory_used_bytes;
-  if (used) {
-    words.push_back(fmt::format("{}{} of {}", ended ? "at most " : "", FormatBytes({*used}),
-                                FormatBytes({gpu.memory_bytes.value_or(0)})));
-  }
-  const auto busy = ended ? gpu.mean_utilisation : gpu.utilisation;
-  if (busy) words.push_back(fmt::format("{:.0f} % busy{}", 100 * *busy, ended ? " on average" : ""));
+  if (used) words.push_back(fmt::format("{}{} of {}", before, FormatBytes({*used}), FormatBytes({of})));
+  if (busy) words.push_back(fmt::format("{:.0f} % busy{}", 100 * *busy, after));
   return words.empty() ? "does not answer" : fmt::format("{}", fmt::join(words, ", "));
 }
 
+/// "41.2 GB of 80 GB, 93 % busy"; of a run that has ended its peak and mean.
+std::string GpuText(const MeasuredGpu& gpu, bool ended) {
+  const auto of = gpu.memory_bytes.value_or(0);
+  return ended ? UseText("at most ", gpu.memory_peak_bytes, of, gpu.mean_utilisation, " on average")
+               : UseText("", gpu.memory_used_bytes, of, gpu.utilisation, "");
+}
+
+using Gpus = std::vector<MeasuredGpu>;
+
+/// The mean of those that answer, at the last look.
+std::optional<double> BusyNow(const Gpus& gpus) {
+  double sum = 0;
+  int count = 0;
+  for (const auto& gpu : gpus) {
+    if (gpu.utilisation) sum += *gpu.utilisation, ++count;
+  }
+  return count > 0 ? std::optional(sum / count) : std::nullopt;
+}
+
+std::optional<double> BusyOf(const Gpus& gpus, bool ended) { return ended ? UseOf(gpus).utilisation : BusyNow(gpus); }
+
+/// "up to 41.2 GB of 80 GB, 93 % busy": the memory of the GPU that uses most, and the mean of all.
+std::string GpusText(const Gpus& gpus, bool ended) {
+  std::optional<std::uint64_t> used;
+  std::uint64_t of = 0;
+  for (const auto& gpu : gpus) {
+    used = std::max(used, ended ? gpu.memory_peak_bytes : gpu.memory_used_bytes);
+    of = std::max(of, gpu.memory_bytes.value_or(0));
+  }
+  return UseText(ended ? "at most " : "up to ", used, of, BusyOf(gpus, ended), ended ? " on average" : "");
+}
+
+/// A line for each node, or one for all of them and one for the node that waits most.
+void AddNodesOfGpus(Lines& lines, const std::map<std::string, Gpus>& nodes, const Gpus& all, bool ended) {
+  if (nodes.size() <= kMostGpuLines) {
+    for (const auto& [node, gpus] : nodes) {
+      lines.Add("gpus", fmt::format("{}  {}: {}", node, gpus.size(), GpusText(gpus, ended)));
+    }
+    return;
+  }
+  lines.Add("gpus", fmt::format("{} on {} nodes: {}", all.size(), nodes.size(), GpusText(all, ended)));
+  const auto busy = [&](const auto& node) { return BusyOf(node.second, ended).value_or(2); };  // 2: unknown
+  const auto least = std::ranges::min_element(nodes, {}, busy);
+  if (BusyOf(least->second, ended)) lines.Add("least busy", least->first + "  " + GpusText(least->second, ended));
+}
+
 void AddGpus(Lines& lines, const RunView& run) {
+  std::map<std::string, Gpus> nodes;
+  for (const auto& gpu : run.gpus) nodes[gpu.host].push_back(gpu);
+  if (nodes.size() > 1) return AddNodesOfGpus(lines, nodes, run.gpus, HasEnded(run.phase));
   const auto shown = std::min(run.gpus.size(), kMostGpuLines);
   for (std::size_t i = 0; i < shown; ++i)
     lines.Add(fmt::format("gpu {}", i), GpuText(run.gpus[i], HasEnded(run.phase)));

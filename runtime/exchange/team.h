@@ -148,7 +148,6 @@ class Team {
   void AwaitArrivals(std::unique_lock<std::mutex>& lock);
   std::int64_t BucketBytes() const;
   std::int64_t CombinedBucketBytes() const;
-  bool KeepsSums() const;
   std::optional<WithoutDirect> WhyNotPlain() const;
   bool SplitsTensors() const;
   bool DealsBuckets() const;

@@ -10,6 +10,7 @@
 
 #include "runtime/device/nccl.h"
 #include "runtime/exchange/allreduce_on_device.h"
+#include "runtime/exchange/cpu_work.h"
 #include "runtime/exchange/team.h"
 #include "runtime/exchange/team_errors.h"
 #include "runtime/group/agreement.h"
@@ -148,22 +149,10 @@ void Team::CloseDevices() {
   device_.reset();
 }
 
-/// Whether nothing changes what the exchange of a synchronous step has given.
-bool Team::KeepsSums() const {
-  const auto& settings = parts_.settings;
-  return settings.clip_norm == 0 && (settings.accumulate == 1 || settings.op != SLIPWAY_MEAN);
-}
-
 /// Nothing where nobody but the exchange itself has to see the values.
 std::optional<WithoutDirect> Team::WhyNotPlain() const {
-  const auto& settings = parts_.settings;
-  if (settings.lag > 0) return WithoutDirect::kDelayed;
-  if (settings.clip_norm > 0) return WithoutDirect::kClipNorm;
-  if (settings.check_finite) return WithoutDirect::kCheckFinite;
-  if (settings.wire) return WithoutDirect::kCompress;
-  if (!KeepsSums()) return WithoutDirect::kAccumulate;
-  if (parts_.sums) return WithoutDirect::kCheckSums;
-  return std::nullopt;
+  const auto work = FirstCpuWork(parts_.settings, parts_.sums != nullptr);
+  return work ? std::optional(WithoutDirectFor(*work)) : std::nullopt;
 }
 
 /// Whether tensors may be divided: bits and check sums stay what they are.
@@ -178,7 +167,7 @@ bool Team::DealsBuckets() const { return !parts_.sums && parts_.settings.clip_no
 
 /// Whether a bucket of this step may go back to the device as soon as it is exchanged: nothing changes it afterwards.
 bool Team::StoresAtOnce() const {
-  return device_ != nullptr && current_ && !current_->slot && pending_.empty() && KeepsSums();
+  return device_ != nullptr && current_ && !current_->slot && pending_.empty() && KeepsSums(parts_.settings);
 }
 
 /// An error of the device ends the team: the other ranks are in the exchange. With the lock held.

@@ -2,14 +2,26 @@
 
 namespace slipway::runtime {
 
+WithoutDirect WithoutDirectFor(CpuWork work) {
+  switch (work) {
+    case CpuWork::kDelay: return WithoutDirect::kDelayed;
+    case CpuWork::kClipNorm: return WithoutDirect::kClipNorm;
+    case CpuWork::kCheckFinite: return WithoutDirect::kCheckFinite;
+    case CpuWork::kCompress: return WithoutDirect::kCompress;
+    case CpuWork::kAccumulate: return WithoutDirect::kAccumulate;
+    case CpuWork::kCheckSums: return WithoutDirect::kCheckSums;
+  }
+  return WithoutDirect::kDelayed;
+}
+
 const char* WordsOf(WithoutDirect why) {
   switch (why) {
-    case WithoutDirect::kDelayed: return "mode is delayed";
-    case WithoutDirect::kClipNorm: return "clip_norm is set";
-    case WithoutDirect::kCheckFinite: return "check_finite is set";
-    case WithoutDirect::kCompress: return "compress is set";
-    case WithoutDirect::kAccumulate: return "accumulate is set, and op is mean";
-    case WithoutDirect::kCheckSums: return "trace.sums is set";
+    case WithoutDirect::kDelayed: return ReasonOf(CpuWork::kDelay);
+    case WithoutDirect::kClipNorm: return ReasonOf(CpuWork::kClipNorm);
+    case WithoutDirect::kCheckFinite: return ReasonOf(CpuWork::kCheckFinite);
+    case WithoutDirect::kCompress: return ReasonOf(CpuWork::kCompress);
+    case WithoutDirect::kAccumulate: return ReasonOf(CpuWork::kAccumulate);
+    case WithoutDirect::kCheckSums: return ReasonOf(CpuWork::kCheckSums);
     case WithoutDirect::kOperation: return "op is neither sum nor mean";
     case WithoutDirect::kDtype: return "a tensor is not of floats";
     case WithoutDirect::kNodes: return "the ranks are on several nodes";

@@ -1,6 +1,8 @@
 /// Why the GPUs of a node do not combine a team's tensors themselves.
 #pragma once
 
+#include "core/cpu_work.h"
+
 namespace slipway::runtime {
 
 enum class WithoutDirect {
@@ -20,6 +22,8 @@ enum class WithoutDirect {
   kFull,
 };
 
+/// That the CPU has to do this work.
+WithoutDirect WithoutDirectFor(CpuWork work);
 /// For comm.json and messages: "clip_norm is set".
 const char* WordsOf(WithoutDirect why);
 

@@ -3,7 +3,9 @@
 
 import collections
 import json
+import os
 import pathlib
+import shutil
 import sys
 
 import nodes_test
@@ -114,6 +116,19 @@ class Gpus(Trials):
         self.assertEqual(self.bed.wait_for_end(job), "COMPLETED")
         places = collections.Counter((node, gpus) for _, node, gpus in self.seen())
         self.assertEqual(places, {(node, gpu): 1 for node in ("n1", "n2") for gpu in "0123"})
+
+    def test_of_all_nodes_are_measured_under_the_names_of_their_nodes(self):
+        """NVML is a stand-in with two GPUs: tests/support/fake_nvml.cpp. The trials wait for the record."""
+        library = shutil.copytree(os.environ["SLIPWAY_FAKE_NVML"], self.place / "nvml")
+        record = f"{self.place}/runs/*/gpus.json"
+        recorded = f"grep -qsw n1 {record} && grep -qsw n2 {record}"
+        self.write_trials(f"until {recorded}; do sleep 0.1; done; echo FoM: 1", 2, 2, nodes=2)
+        job = self.bed.submit(f"#!/bin/sh\nexport LD_LIBRARY_PATH={library}\n"
+                              f"cd {self.place} && {self.program} run exp.yaml\n", "-N2", "--gpus-per-node=4")
+        self.assertEqual(self.bed.wait_for_end(job), "COMPLETED")
+        gpus = json.loads(self.slipway("status", "--json").stdout)["gpus"]
+        self.assertEqual({(gpu["host"], gpu["gpu"][:8]) for gpu in gpus},
+                         {(node, gpu) for node in ("n1", "n2") for gpu in ("GPU-aaaa", "GPU-bbbb")})
 
     def test_more_than_a_node_has_is_refused_before_anything_is_submitted(self):
         self.write_trials("echo FoM: 1", 8, 8)

@@ -43,27 +43,33 @@ bool AwaitReadable(int fd, std::chrono::nanoseconds limit) {
 }  // namespace
 
 /// It inherits no stream: one that is blocked would keep a pipe open whose reader waits for the end.
-GpuHelper::GpuHelper(const std::vector<std::string>& arguments) {
-  auto input = NewPipe();
-  auto output = NewPipe();
+GpuHelperProcess::GpuHelperProcess(const std::vector<std::string>& arguments, int input, int output) {
   const auto nowhere = OpenFile("/dev/null", O_WRONLY);
   SpawnOptions options;
   options.argv = {HelperProgram("slipway-gpus")};
   options.argv.insert(options.argv.end(), arguments.begin(), arguments.end());
   options.working_directory = "/";
-  options.stdin_fd = input.out.get();
-  options.stdout_fd = output.in.get();
+  options.stdin_fd = input;
+  options.stdout_fd = output;
   options.stderr_fd = log::IsOn(log::Level::kInfo) ? -1 : nowhere.get();
   process_ = ChildProcess::Spawn(options);
-  input_ = std::move(input.in);
-  output_ = std::move(output.out);
-  CheckErrno(::fcntl(output_.get(), F_SETFL, O_NONBLOCK), "cannot set up a pipe");
 }
 
-GpuHelper::~GpuHelper() {
+GpuHelperProcess::~GpuHelperProcess() {
   if (process_->TryWait()) return;
   process_->Signal(SIGKILL);
   if (!process_->WaitFor(kEndPatience)) process_->Release();
+}
+
+std::optional<ExitStatus> GpuHelperProcess::Status() { return process_->WaitFor(kEndPatience); }
+
+GpuHelper::GpuHelper(const std::vector<std::string>& arguments) {
+  auto input = NewPipe();
+  auto output = NewPipe();
+  process_.emplace(arguments, input.out.get(), output.in.get());
+  input_ = std::move(input.in);
+  output_ = std::move(output.out);
+  CheckErrno(::fcntl(output_.get(), F_SETFL, O_NONBLOCK), "cannot set up a pipe");
 }
 
 void GpuHelper::ReadAll() {
@@ -95,8 +101,6 @@ std::optional<std::string> GpuHelper::Finish(std::chrono::nanoseconds limit) {
   }
   return last;
 }
-
-std::optional<ExitStatus> GpuHelper::Status() { return process_->WaitFor(kEndPatience); }
 
 std::vector<std::string> NamesOfGpus() try {
   if (!HasNvml()) return {};

@@ -4,6 +4,8 @@
 /// else.
 #pragma once
 
+#include <signal.h>
+
 #include <chrono>
 #include <optional>
 #include <string>
@@ -14,14 +16,32 @@
 
 namespace slipway::launcher {
 
-class GpuHelper {
+/// The process alone, for who passes on what it says.
+class GpuHelperProcess {
  public:
   /// `arguments`: launcher/run/context/helper/slipway_gpus.cpp. Errors: SystemError, when it cannot be started.
-  explicit GpuHelper(const std::vector<std::string>& arguments);
-  GpuHelper(const GpuHelper&) = delete;
-  GpuHelper& operator=(const GpuHelper&) = delete;
+  GpuHelperProcess(const std::vector<std::string>& arguments, int input, int output);
+  GpuHelperProcess(const GpuHelperProcess&) = delete;
+  GpuHelperProcess& operator=(const GpuHelperProcess&) = delete;
   /// Kills it, and does not wait for its end.
-  ~GpuHelper();
+  ~GpuHelperProcess();
+
+  /// Becomes readable when it ends.
+  int pidfd() const { return process_->pidfd(); }
+  void Kill() { process_->Signal(SIGKILL); }
+  /// How it ended; nothing while it runs.
+  std::optional<ExitStatus> TryStatus() { return process_->TryWait(); }
+  /// The same. Waits some milliseconds for the end.
+  std::optional<ExitStatus> Status();
+
+ private:
+  std::optional<ChildProcess> process_;
+};
+
+class GpuHelper {
+ public:
+  /// As of a GpuHelperProcess.
+  explicit GpuHelper(const std::vector<std::string>& arguments);
 
   /// Readable with an answer, and at the end of its output.
   int fd() const { return output_.get(); }
@@ -32,12 +52,12 @@ class GpuHelper {
   /// Requests its last answer, and waits at most `limit` for the end of its output. Returns the last whole line.
   std::optional<std::string> Finish(std::chrono::nanoseconds limit);
   /// How it ended, after the end of its output; nothing while it runs.
-  std::optional<ExitStatus> Status();
+  std::optional<ExitStatus> Status() { return process_->Status(); }
 
  private:
   void ReadAll();
 
-  std::optional<ChildProcess> process_;
+  std::optional<GpuHelperProcess> process_;
   UniqueFd input_;  ///< its end requests the last answer
   UniqueFd output_;
   LineBuffer lines_;

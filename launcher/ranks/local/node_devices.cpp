@@ -186,11 +186,13 @@ NodeDevices DevicesOfSystem(const fs::path& root) {
   return {};
 }
 
+bool NamesDevices(const Environment& environment) {
+  return std::ranges::any_of(kDeviceVariables, [&](const auto& name) { return environment.Get(name).has_value(); });
+}
+
 NodeDevices DevicesOfThisNode() {
   const auto environment = Environment::Inherited();
-  const auto is_set = [&](const char* variable) { return environment.Get(variable).has_value(); };
-  return std::ranges::any_of(kDeviceVariables, is_set) ? DevicesNamedIn(environment, DeviceNumbersOfSystem())
-                                                       : DevicesOfSystem();
+  return NamesDevices(environment) ? DevicesNamedIn(environment, DeviceNumbersOfSystem()) : DevicesOfSystem();
 }
 
 std::string Describe(const NodeDevices& devices) {

@@ -29,8 +29,8 @@ struct DeviceList {
 };
 
 struct NodeDevices {
-  std::vector<DeviceList> lists;  ///< equally long: the n-th of each is the n-th device
-  std::string from = {};          ///< the source of the names: "CUDA_VISIBLE_DEVICES=0,1", "/dev/nvidia*"
+  std::vector<DeviceList> lists;          ///< equally long: the n-th of each is the n-th device
+  std::string from = {};                  ///< the source of the names: "CUDA_VISIBLE_DEVICES=0,1", "/dev/nvidia*"
   std::vector<std::string> counted = {};  ///< variables that count these devices from 0: the others of kInsideRocr
 
   int count() const { return lists.empty() ? 0 : static_cast<int>(lists.front().names.size()); }
@@ -62,6 +62,9 @@ DeviceNumbers DeviceNumbersOfSystem(const std::filesystem::path& root = "/");
 
 /// The devices below `root` that this process may use, by number: NVIDIA's, else AMD's, else Intel's discrete ones.
 NodeDevices DevicesOfSystem(const std::filesystem::path& root = "/");
+
+/// Whether one of the variables is set.
+bool NamesDevices(const Environment& environment);
 
 /// The devices of this process: from the variables if one is set, else from the system.
 NodeDevices DevicesOfThisNode();

@@ -8,6 +8,8 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <iterator>
+#include <sstream>
 
 #include "core/error.h"
 #include "core/lines.h"
@@ -53,13 +55,15 @@ Agent::Agent(EventLoop& loop, NodeConnection connection, std::filesystem::path s
       }) {
   loop_.OnSignals({SIGTERM, SIGINT, SIGHUP}, [this](int) { leaving_ = true; });
   const auto [cores, own] = CoresOfThisNode();
-  link_.Send(NodeFrame::kJoin, 0, TextOf(NodeFacts{NodeName(), cores, own, DevicesOfThisNode()}));
+  link_.Send(NodeFrame::kJoin, 0,
+             TextOf(NodeFacts{NodeName(), cores, own, DevicesOfThisNode(), NamesDevices(Environment::Inherited())}));
 }
 
 void Agent::Run() {
   while (!leaving_) loop_.RunOnce();
   listeners_.clear();
   monitors_.clear();
+  while (!gpu_meters_.empty()) ForgetGpuMeter(gpu_meters_.begin()->first);
   streams_.CloseAll();
   AwaitPrograms();
 }
@@ -70,13 +74,14 @@ void Agent::Take(const NodeMessage& message) {
     case NodeFrame::kShut: listeners_.erase(message.payload); return;
     case NodeFrame::kSupervise: return OpenSupervisor(message.stream);
     case NodeFrame::kWatch: return OpenMonitor(message.stream, message.payload);
+    case NodeFrame::kMeasure: return OpenGpuMeter(message.stream, message.payload);
     case NodeFrame::kEndGroup: {
       pid_t group = 0;
       if (ParseNumber(message.payload, group) && group > 1) ::kill(-group, SIGKILL);
       return;
     }
     case NodeFrame::kData: return streams_.TakeData(message.stream, message.payload);
-    case NodeFrame::kClose: return streams_.TakeClose(message.stream);
+    case NodeFrame::kClose: KillGpuMeter(message.stream); return streams_.TakeClose(message.stream);
     default: return;
   }
 }
@@ -117,6 +122,38 @@ void Agent::OpenMonitor(std::uint32_t stream, const std::string& name) try {
 } catch (const Error& error) {
   std::fprintf(stderr, "slipway-agent: %s\n", error.what());
   link_.Send(NodeFrame::kClose, stream);
+}
+
+/// The agent only passes on what the helper says: a driver that blocks it blocks nothing here.
+void Agent::OpenGpuMeter(std::uint32_t stream, const std::string& arguments) try {
+  auto pair = MakeSocketPair();
+  std::istringstream words(arguments);
+  const std::vector<std::string> list(std::istream_iterator<std::string>(words), {});
+  const auto& meter = gpu_meters_.try_emplace(stream, list, pair.theirs.get()).first->second;
+  loop_.OnReadable(meter.process.pidfd(), [this, stream] { ForgetGpuMeter(stream); });
+  streams_.Add(stream, std::move(pair.ours));
+} catch (const Error& error) {
+  std::fprintf(stderr, "slipway-agent: %s\n", error.what());
+  link_.Send(NodeFrame::kClose, stream);
+}
+
+/// Its end comes later, if the driver blocks it.
+void Agent::KillGpuMeter(std::uint32_t stream) {
+  const auto meter = gpu_meters_.find(stream);
+  if (meter == gpu_meters_.end()) return;
+  meter->second.is_wanted = false;
+  meter->second.process.Kill();
+}
+
+/// What it has said is in its stream.
+void Agent::ForgetGpuMeter(std::uint32_t stream) {
+  auto& meter = gpu_meters_.at(stream);
+  loop_.Forget(meter.process.pidfd());
+  const auto status = meter.process.TryStatus();
+  if (meter.is_wanted && status && !status->Success()) {
+    std::fprintf(stderr, "slipway-agent: slipway-gpus ended: %s\n", status->Describe().c_str());
+  }
+  gpu_meters_.erase(stream);
 }
 
 void Agent::ForgetEnded() {

@@ -8,6 +8,7 @@
 
 #include "core/event_loop.h"
 #include "core/process.h"
+#include "launcher/ranks/local/gpu_helper.h"
 #include "launcher/ranks/local/listener.h"
 #include "launcher/ranks/nodes/node_link.h"
 #include "launcher/ranks/nodes/node_monitor.h"
@@ -31,11 +32,20 @@ class Agent {
   void Run();
 
  private:
+  struct GpuMeter {
+    GpuMeter(const std::vector<std::string>& arguments, int socket) : process(arguments, socket, socket) {}
+    GpuHelperProcess process;
+    bool is_wanted = true;  ///< the manager has not closed its stream
+  };
+
   void Take(const NodeMessage& message);
   void OpenListener(const std::string& name);
   void TakeArrival(const std::string& listener, UniqueFd socket);
   void OpenSupervisor(std::uint32_t stream);
   void OpenMonitor(std::uint32_t stream, const std::string& name);
+  void OpenGpuMeter(std::uint32_t stream, const std::string& arguments);
+  void KillGpuMeter(std::uint32_t stream);
+  void ForgetGpuMeter(std::uint32_t stream);
   void ForgetEnded();
   void AwaitPrograms();
 
@@ -46,7 +56,8 @@ class Agent {
   std::map<std::string, std::unique_ptr<Listener>> listeners_;
   std::vector<ChildProcess> supervisors_;
   std::vector<std::unique_ptr<NodeMonitor>> monitors_;
-  std::vector<UniqueFd> visitors_;  ///< the processes that have come through listeners, as pidfds
+  std::map<std::uint32_t, GpuMeter> gpu_meters_;  ///< by their stream
+  std::vector<UniqueFd> visitors_;                ///< the processes that have come through listeners, as pidfds
   NodeLink link_;
   Streams streams_;
 };

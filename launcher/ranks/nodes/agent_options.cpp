@@ -8,6 +8,7 @@
 
 #include "core/error.h"
 #include "core/install.h"
+#include "launcher/ranks/nodes/protocol.h"
 
 namespace slipway::launcher {
 namespace {
@@ -83,7 +84,8 @@ AgentOptions ParseAgentCommand(const std::vector<std::string>& words) {
 
 staging::Introduction IntroductionOf(const AgentOptions& options, std::uint32_t from, std::uint32_t to) {
   return {from, to, static_cast<std::uint32_t>(options.nodes) + 1,
-          staging::DigestOf("agents of a run, version 1: " + options.run), staging::RandomDigest()};
+          staging::DigestOf(fmt::format("agents of a run, version {}: {}", kNodeProtocol, options.run)),
+          staging::RandomDigest()};
 }
 
 }  // namespace slipway::launcher

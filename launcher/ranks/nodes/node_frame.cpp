@@ -26,7 +26,8 @@ Digest ProofOf(const GroupKey& key, std::uint64_t number, std::string_view field
 }
 
 bool IsKind(std::uint8_t value) {
-  return value >= static_cast<std::uint8_t>(NodeFrame::kJoin) && value <= static_cast<std::uint8_t>(NodeFrame::kWatch);
+  return value >= static_cast<std::uint8_t>(NodeFrame::kJoin) &&
+         value <= static_cast<std::uint8_t>(NodeFrame::kMeasure);
 }
 
 std::vector<int> Cores(const std::string& list) {
@@ -68,6 +69,7 @@ std::string TextOf(const NodeFacts& facts) {
       fmt::format("{} {} {}", facts.name, facts.own_cores ? kOwnCores : kSharedCores, fmt::join(facts.cores, ","));
   for (const auto& [name, value] : VariablesFor(facts.devices)) text += fmt::format(" {}={}", name, value);
   if (!facts.devices.counted.empty()) text += fmt::format(" {}", kCountsInsideRocr);
+  if (facts.names_devices) text += fmt::format(" {}", kNamedGpus);
   return text;
 }
 
@@ -83,6 +85,8 @@ NodeFacts ParseFacts(const std::string& text) {
     const auto sign = word.find('=');
     if (word == kCountsInsideRocr) {
       numbers = DeviceNumbers::kInsideRocr;
+    } else if (word == kNamedGpus) {
+      facts.names_devices = true;
     } else if (sign == std::string::npos) {
       facts.cores = Cores(word);
     } else {

@@ -58,6 +58,7 @@ struct NodeFacts {
   std::vector<int> cores;  ///< neighbours side by side
   bool own_cores = true;   ///< no other job runs on them
   NodeDevices devices = {};
+  bool names_devices = false;  ///< the environment of the agent names them; else they are those of the system
 };
 std::string TextOf(const NodeFacts& facts);
 /// Accepts any text; leaves out what it cannot read.

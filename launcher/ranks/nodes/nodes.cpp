@@ -373,6 +373,10 @@ UniqueFd Nodes::OpenMonitor(int node, const std::filesystem::path& path) {
   return service_->Start(node, NodeFrame::kWatch, path.filename());
 }
 
+UniqueFd Nodes::OpenGpuMeter(int node, const std::vector<std::string>& arguments) {
+  return service_->Start(node, NodeFrame::kMeasure, fmt::format("{}", fmt::join(arguments, " ")));
+}
+
 void Nodes::KillGroup(int node, pid_t group) { service_->Tell(node, NodeFrame::kEndGroup, std::to_string(group)); }
 
 std::unique_ptr<ShimListener> Nodes::OpenShimListener(EventLoop& loop, std::vector<int> nodes,

@@ -61,6 +61,9 @@ class Nodes {
   /// Starts a monitor of the status tables that ranks on that node send to `path`. The socket ends when the monitor or
   /// the node is gone.
   UniqueFd OpenMonitor(int node, const std::filesystem::path& path);
+  /// Starts a slipway-gpus with these arguments on that node. The socket gives its lines, and ends with it or with the
+  /// node. Anything sent requests its last line; its end kills it.
+  UniqueFd OpenGpuMeter(int node, const std::vector<std::string>& arguments);
   void KillGroup(int node, pid_t group);
   /// For shims on these nodes. This object must outlive it.
   std::unique_ptr<ShimListener> OpenShimListener(EventLoop& loop, std::vector<int> nodes,

@@ -5,13 +5,17 @@
 ///
 /// ```
 ///   agent -> manager    join       first: NODE_NAME, whether the job owns its cores there ("own", "shared"),
-///                                  the cores ("0,1,2"), and its GPUs ("CUDA_VISIBLE_DEVICES=0,1")
+///                                  the cores ("0,1,2"), its GPUs ("CUDA_VISIBLE_DEVICES=0,1"), and whether the
+///                                  environment names them ("named-gpus")
 ///                       arrived    a program has connected to the listener NAME; it is the other end of this stream
 ///   manager -> agent    open       a socket NAME, to which programs of this node may connect
 ///                       shut       closes that socket
 ///                       supervise  starts a slipway-supervisor, which is the other end of this stream
 ///                       watch      a socket NAME, to which ranks of this node send their status tables; its monitor
 ///                                  is the other end of this stream (watch_protocol.h)
+///                       measure    starts a slipway-gpus with these arguments, separated by spaces; it is the other
+///                                  end of this stream (launcher/run/context/helper/slipway_gpus.cpp). The end of the
+///                                  stream kills it
 ///                       end group  SIGKILL to the process group GROUP, whose shim was killed
 ///   both                data       the next bytes of a stream
 ///                       close      a stream has ended
@@ -46,13 +50,19 @@ enum class NodeFrame : std::uint8_t {
   kData = 7,
   kClose = 8,
   kAlive = 9,
-  kWatch = 10
+  kWatch = 10,
+  kMeasure = 11
 };
+
+/// Part of what both sides prove in their handshake. Each change of the protocol gets a new number, so an agent and a
+/// manager of different versions refuse each other.
+inline constexpr int kNodeProtocol = 2;
 
 inline constexpr char kOwnCores[] = "own";
 inline constexpr char kSharedCores[] = "shared";
 /// The GPU variables of the node are those of AMD: DeviceNumbers::kInsideRocr.
 inline constexpr char kCountsInsideRocr[] = "inside-rocr";
+inline constexpr char kNamedGpus[] = "named-gpus";
 
 /// The sender splits longer payloads.
 inline constexpr std::size_t kLongestNodePayload = 256 * 1024;

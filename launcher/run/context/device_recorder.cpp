@@ -2,7 +2,8 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <iterator>
+#include <map>
+#include <utility>
 
 #include "core/error.h"
 #include "core/log.h"
@@ -13,7 +14,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr auto kBetweenEnergyWrites = std::chrono::seconds(30);
-constexpr auto kBetweenGpuWrites = std::chrono::seconds(5);  // people look at them
 
 /// Another place is for tests.
 fs::path PowercapRoot() {
@@ -29,31 +29,58 @@ auto Earlier(Read read, const fs::path& file) -> decltype(read(file)) try {
   return {};
 }
 
-void AddTo(std::vector<MeasuredDevice>& devices, MeasuredDevice device) {
-  const auto is_it = [&](const auto& each) { return each.host == device.host && each.device == device.device; };
-  const auto found = std::ranges::find_if(devices, is_it);
-  if (found == devices.end()) return devices.push_back(std::move(device));
-  found->joules += device.joules;
+const std::string& DeviceOf(const MeasuredDevice& device) { return device.device; }
+const std::string& DeviceOf(const MeasuredGpu& gpu) { return gpu.gpu; }
+
+void AddLater(MeasuredDevice& sum, MeasuredDevice later) { sum.joules += later.joules; }
+void AddLater(MeasuredGpu& sum, MeasuredGpu later) {
+  AddEarlier(later, sum);
+  sum = std::move(later);
 }
 
-void AddTo(std::vector<MeasuredGpu>& gpus, MeasuredGpu gpu) {
-  const auto is_it = [&](const auto& each) { return each.host == gpu.host && each.gpu == gpu.gpu; };
-  const auto found = std::ranges::find_if(gpus, is_it);
-  if (found == gpus.end()) return gpus.push_back(std::move(gpu));
-  AddEarlier(gpu, *found);
-  *found = std::move(gpu);
+/// One record for each device of each host, in the order in which they came. A large run has thousands.
+template <class Record>
+class Records {
+ public:
+  explicit Records(std::vector<Record> earlier) {
+    for (auto& record : earlier) Add(std::move(record));
+  }
+  void Add(Record record) {
+    const auto [at, is_new] = places_.try_emplace({record.host, DeviceOf(record)}, records_.size());
+    is_new ? records_.push_back(std::move(record)) : AddLater(records_[at->second], std::move(record));
+  }
+  void Add(const std::vector<Record>& records) {
+    for (const auto& record : records) Add(record);
+  }
+  const std::vector<Record>& all() const { return records_; }
+
+ private:
+  std::vector<Record> records_;
+  std::map<std::pair<std::string, std::string>, std::size_t> places_;
+};
+
+/// A line later than two in a row is one too late.
+GpuPatience PatienceFor(std::chrono::seconds between_lines) {
+  GpuPatience patience;
+  patience.next = 2 * between_lines + std::chrono::seconds(10);
+  patience.first = std::max(patience.first, patience.next);
+  return patience;
 }
 
 }  // namespace
 
-DeviceRecorder::DeviceRecorder(EventLoop& loop, DeviceFiles files, const GpusToMeasure& gpus, GpuWatch::Report report)
+DeviceRecorder::DeviceRecorder(EventLoop& loop, DeviceFiles files, DevicesToMeasure devices,
+                               const GpuWatch::Report& report)
     : loop_(loop),
       files_(std::move(files)),
-      meter_(PowercapRoot()),
-      gpus_(loop, gpus, std::move(report)),
+      meter_(devices.processors ? std::optional<EnergyMeter>(PowercapRoot()) : std::nullopt),
+      gpus_(loop, devices.gpus, report),
+      between_gpu_writes_(BetweenGpuLines(static_cast<int>(devices.nodes.size()))),
+      nodes_(loop, std::move(devices.nodes), report, PatienceFor(between_gpu_writes_)),
       energy_written_(SystemClock().Steady()),
       gpus_written_(energy_written_) {
-  if (meter_.empty() && gpus.names.empty()) return;
+  const bool has_processors = meter_ && !meter_->empty();
+  if (!has_processors && devices.gpus.names.empty() && nodes_.empty()) return;
   energy_before_ = Earlier(ReadEnergyRecord, files_.energy);
   gpus_before_ = Earlier(ReadGpuRecord, files_.gpus);
   Continue();
@@ -63,12 +90,13 @@ DeviceRecorder::~DeviceRecorder() {
   if (!timer_) return;
   loop_.Cancel(*timer_);
   gpus_.Finish();
+  nodes_.Finish();
   SampleAndWriteEnergy();
   WriteGpus();
 }
 
 void DeviceRecorder::Continue() {
-  timer_ = loop_.After(kBetweenGpuWrites, [this] {
+  timer_ = loop_.After(between_gpu_writes_, [this] {
     WriteIfDue();
     Continue();
   });
@@ -77,26 +105,30 @@ void DeviceRecorder::Continue() {
 void DeviceRecorder::WriteIfDue() {
   const auto now = SystemClock().Steady();
   if (now - energy_written_ >= kBetweenEnergyWrites) SampleAndWriteEnergy();
-  if (now - gpus_written_ >= kBetweenGpuWrites) WriteGpus();
+  if (now - gpus_written_ >= between_gpu_writes_) WriteGpus();
 }
 
 /// The run matters more than a file that cannot be written.
 void DeviceRecorder::SampleAndWriteEnergy() try {
   energy_written_ = SystemClock().Steady();
-  meter_.Sample();
-  auto devices = energy_before_;
-  for (auto& device : meter_.Devices()) AddTo(devices, std::move(device));
-  for (const auto& device : gpus_.sums().energies) AddTo(devices, device);
-  if (!devices.empty()) WriteEnergyRecord(files_.energy, devices);
+  Records<MeasuredDevice> devices(energy_before_);
+  if (meter_) {
+    meter_->Sample();
+    devices.Add(meter_->Devices());
+  }
+  devices.Add(gpus_.sums().energies);
+  devices.Add(nodes_.sums().energies);
+  if (!devices.all().empty()) WriteEnergyRecord(files_.energy, devices.all());
 } catch (const std::exception& error) {
   log::Warn("the energy is not recorded: {}", error.what());
 }
 
 void DeviceRecorder::WriteGpus() try {
   gpus_written_ = SystemClock().Steady();
-  auto gpus = gpus_before_;
-  for (const auto& gpu : gpus_.sums().uses) AddTo(gpus, gpu);
-  if (!gpus.empty()) WriteGpuRecord(files_.gpus, gpus);
+  Records<MeasuredGpu> gpus(gpus_before_);
+  gpus.Add(gpus_.sums().uses);
+  gpus.Add(nodes_.sums().uses);
+  if (!gpus.all().empty()) WriteGpuRecord(files_.gpus, gpus.all());
 } catch (const std::exception& error) {
   log::Warn("memory and utilisation of GPUs are not recorded: {}", error.what());
 }

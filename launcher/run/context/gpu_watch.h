@@ -1,4 +1,4 @@
-/// What slipway-gpus measures, for a manager that must not wait for it.
+/// What slipway-gpus measures here and on other nodes, for a manager that must not wait for it.
 #pragma once
 
 #include <chrono>
@@ -6,9 +6,12 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "core/clock.h"
 #include "core/event_loop.h"
+#include "core/lines.h"
+#include "core/unique_handle.h"
 #include "launcher/ranks/local/gpu_helper.h"
 #include "launcher/run/context/gpu_meter.h"
 
@@ -51,6 +54,63 @@ class GpuWatch {
   std::unique_ptr<GpuHelper> helper_;
   bool has_answered_ = false;
   SteadyTime heard_;
+  std::optional<EventLoop::TimerId> timer_;
+};
+
+/// The arguments of a slipway-gpus that gives a line each `between_lines`.
+std::vector<std::string> GpuArguments(const GpusToMeasure& gpus, std::chrono::seconds between_lines);
+
+/// The time between two lines of a node, and between two writes of what many nodes measure. Of up to 166 nodes 5 s, of
+/// 1,000 nodes 30 s, at most 60 s: a manager of any size reads at most 34 lines a second below 2,000 nodes.
+std::chrono::seconds BetweenGpuLines(int nodes);
+
+/// A slipway-gpus that the agent of a node has started.
+struct GpusOfNode {
+  std::string node;
+  UniqueFd stream;                ///< its lines; about 400 bytes for each GPU in one
+  std::function<bool()> is_lost;  ///< the node is; then the end of its lines is no news
+};
+
+/// What the GPUs of other nodes take and do. The driver of a node may block its slipway-gpus: then that node is given
+/// up, and the others go on.
+class NodesGpuWatch {
+ public:
+  /// `patience.next`: longer than the time between two lines. `report` is called once for all nodes that end together.
+  NodesGpuWatch(EventLoop& loop, std::vector<GpusOfNode> nodes, GpuWatch::Report report, GpuPatience patience);
+  NodesGpuWatch(const NodesGpuWatch&) = delete;
+  NodesGpuWatch& operator=(const NodesGpuWatch&) = delete;
+  ~NodesGpuWatch();
+
+  bool empty() const { return nodes_.empty(); }
+  /// As last answered, node by node.
+  GpuSums sums() const;
+  /// Requests a last line of each node, and waits at most a second for all.
+  void Finish();
+
+ private:
+  struct Node {
+    std::string name;
+    UniqueFd stream;
+    std::function<bool()> is_lost;
+    LineBuffer lines;
+    GpuSums sums;
+    SteadyTime heard;
+    bool has_answered = false;
+  };
+  void Read(Node& node);
+  void Take(Node& node, std::string_view line);
+  void Leave(Node& node);
+  void Check();
+  void CheckLater();
+  void ReportEnded();
+  bool AwaitLines(SteadyTime deadline);
+
+  EventLoop& loop_;
+  GpuWatch::Report report_;
+  GpuPatience patience_;
+  std::vector<Node> nodes_;
+  std::vector<std::string> ended_;  ///< nodes not reported yet
+  bool is_finishing_ = false;       ///< an end is no news any more
   std::optional<EventLoop::TimerId> timer_;
 };
 

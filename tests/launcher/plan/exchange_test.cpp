@@ -11,6 +11,8 @@
 #include "core/error.h"
 #include "core/files.h"
 #include "core/install.h"
+#include "launcher/spec/gpu_exchange.h"
+#include "runtime/exchange/cpu_work.h"
 #include "runtime/selection/measured_ways.h"
 #include "tests/support/temp_directory.h"
 
@@ -185,6 +187,46 @@ TEST_F(Exchange, SaysWhatBecomesOfGpuMemory) {
   spec_.gradients.clip_norm = 1;
   spec_.trace.sums = 5;
   EXPECT_EQ(said(), "staged, because of clip_norm, trace.sums");
+}
+
+/// A spec and a team whose CPU has this work and no other.
+struct BothSides {
+  Spec spec;
+  runtime::TeamSettings settings;
+  bool check_sums = false;
+};
+
+BothSides With(CpuWork work) {
+  BothSides both;
+  auto& gradients = both.spec.gradients;
+  switch (work) {
+    case CpuWork::kDelay: gradients.mode = GradientMode::kDelayed, both.settings.lag = 1; break;
+    case CpuWork::kClipNorm: gradients.clip_norm = both.settings.clip_norm = 1; break;
+    case CpuWork::kCheckFinite: gradients.check_finite = both.settings.check_finite = true; break;
+    case CpuWork::kCompress:
+      gradients.compress = Compression::kBf16, both.settings.wire = SLIPWAY_BFLOAT16;
+      break;
+    case CpuWork::kAccumulate: gradients.accumulate = both.settings.accumulate = 2; break;
+    case CpuWork::kCheckSums: both.spec.trace.sums = 5, both.check_sums = true; break;
+  }
+  return both;
+}
+
+TEST(WorkOfTheCpu, IsTheSameForThePlanAndForTheRanks) {
+  for (const auto& entry : kCpuWork) {
+    const auto both = With(entry.work);
+    EXPECT_THAT(FieldsForTheCpu(both.spec), ElementsAre(entry.field));
+    EXPECT_EQ(runtime::FirstCpuWork(both.settings, both.check_sums), entry.work) << entry.field;
+    EXPECT_STREQ(ReasonOf(entry.work), entry.reason);
+  }
+  EXPECT_THAT(FieldsForTheCpu(Spec()), IsEmpty());
+  EXPECT_FALSE(runtime::FirstCpuWork({}, false));
+}
+
+TEST(WorkOfTheCpu, LeavesSumsOverSeveralPassesToTheRanks) {
+  auto both = With(CpuWork::kAccumulate);
+  both.settings.op = SLIPWAY_SUM;
+  EXPECT_FALSE(runtime::FirstCpuWork(both.settings, false));
 }
 
 TEST_F(Exchange, OfOneRankIsNone) {

@@ -1,15 +1,26 @@
-// slipway-gpus and its reader. NVML is a stand-in (tests/support/fake_nvml.cpp).
+// slipway-gpus and its readers, here and through agents. NVML is a stand-in (tests/support/fake_nvml.cpp).
 
 #include <dlfcn.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
+#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <nlohmann/json.hpp>
 
 #include "core/files.h"
 #include "core/json.h"
+#include "core/process.h"
+#include "launcher/ranks/nodes/nodes.h"
+#include "launcher/ranks/nodes/socket_pair.h"
 #include "launcher/run/context/device_recorder.h"
 #include "launcher/run/context/gpus_of_run.h"
 #include "launcher/spec/spec.h"
@@ -41,7 +52,7 @@ class WatchedGpus : public testing::Test {
     return [this](const std::string& reason) { reports_.push_back(reason); };
   }
   void Record(const std::vector<std::string>& names) {
-    const DeviceRecorder recorder(loop_, files_, {names}, Reports());
+    const DeviceRecorder recorder(loop_, files_, {.gpus = {names}}, Reports());
     const auto end = SystemClock().Steady() + std::chrono::milliseconds(200);
     while (SystemClock().Steady() < end) loop_.RunOnce(std::chrono::milliseconds(10));
   }
@@ -119,6 +130,237 @@ TEST_F(WatchedGpus, HaveNamesForTheRecordOfTheMachine) {
   EXPECT_THAT(NamesOfGpus(), ElementsAre("NVIDIA Stand-in 80GB", "NVIDIA Stand-in 80GB"));
 }
 
+// ---- other nodes
+
+GpuSums SumsOf(const std::string& gpu, double joules) {
+  GpuSums sums;
+  sums.energies = {{"host", DeviceKind::kGpu, gpu, joules}};
+  sums.uses.resize(1);
+  sums.uses[0].host = "host";
+  sums.uses[0].gpu = gpu;
+  sums.uses[0].memory_peak_bytes = 5;
+  return sums;
+}
+
+/// Nodes whose lines the test writes.
+class LinesOfNodes : public WatchedGpus {
+ protected:
+  GpusOfNode Node(const std::string& name) {
+    auto pair = MakeSocketPair();
+    ends_.push_back(std::move(pair.theirs));
+    return {name, std::move(pair.ours), [this, name] { return name == lost_; }};
+  }
+  std::vector<GpusOfNode> TwoNodes() {
+    std::vector<GpusOfNode> nodes;
+    nodes.push_back(Node("n0"));
+    nodes.push_back(Node("n1"));
+    return nodes;
+  }
+  void Say(std::size_t node, const GpuSums& sums) {
+    const auto line = WriteFields(sums).dump() + "\n";
+    ASSERT_EQ(::send(ends_.at(node).get(), line.data(), line.size(), MSG_NOSIGNAL), static_cast<ssize_t>(line.size()));
+  }
+
+  std::vector<UniqueFd> ends_;
+  std::string lost_;
+};
+
+constexpr GpuPatience kLong{std::chrono::minutes(1), std::chrono::minutes(1)};
+constexpr GpuPatience kShortAtFirst{std::chrono::milliseconds(200), std::chrono::minutes(1)};
+constexpr GpuPatience kOftenChecked{std::chrono::minutes(1), std::chrono::milliseconds(200)};
+
+TEST_F(LinesOfNodes, AreRecordedUnderTheNameOfTheirNode) {
+  {
+    const DeviceRecorder recorder(loop_, files_, {.nodes = TwoNodes(), .processors = false}, Reports());
+    for (const std::size_t node : {0u, 1u}) Say(node, SumsOf(kWatchedGpu, 3));
+    ends_.clear();
+  }
+  const auto gpus = ReadGpuRecord(files_.gpus);
+  ASSERT_EQ(gpus.size(), 2u);
+  EXPECT_EQ(gpus[0].host, "n0");
+  EXPECT_EQ(gpus[1].host, "n1");
+  EXPECT_EQ(gpus[1].gpu, kWatchedGpu);
+  EXPECT_EQ(SumOf(ReadEnergyRecord(files_.energy)).gpu_j, 6);
+  EXPECT_THAT(reports_, IsEmpty());
+}
+
+TEST_F(LinesOfNodes, MayBeMissingWithoutHarmToOthers) {
+  const NodesGpuWatch watch(loop_, TwoNodes(), Reports(), kShortAtFirst);
+  Say(0, SumsOf(kWatchedGpu, 3));
+  AwaitReport();
+  EXPECT_THAT(reports_, ElementsAre(AllOf(HasSubstr("GPUs of n1 are measured no more"), HasSubstr("not answered"))));
+  ASSERT_EQ(watch.sums().uses.size(), 1u);
+  EXPECT_EQ(watch.sums().uses[0].host, "n0");
+  char byte = 0;
+  EXPECT_EQ(::recv(ends_[1].get(), &byte, 1, 0), 0) << "its agent hears that it is given up";
+}
+
+TEST_F(LinesOfNodes, MayEndWithTheirNode) {
+  lost_ = "n1";
+  const NodesGpuWatch watch(loop_, TwoNodes(), Reports(), kOftenChecked);
+  ends_.clear();
+  AwaitReport();
+  EXPECT_THAT(reports_, ElementsAre(AllOf(HasSubstr("GPUs of n0 are measured no more"), HasSubstr("agents.log"))));
+}
+
+TEST_F(LinesOfNodes, AreRequestedOnceMoreInTheEnd) {
+  std::vector<GpusOfNode> nodes;
+  nodes.push_back(Node("n0"));
+  NodesGpuWatch watch(loop_, std::move(nodes), Reports(), kLong);
+  Say(0, SumsOf(kWatchedGpu, 7));
+  ::shutdown(ends_[0].get(), SHUT_WR);
+  watch.Finish();
+  EXPECT_EQ(watch.sums().energies.at(0).joules, 7);
+  char byte = 0;
+  EXPECT_EQ(::recv(ends_[0].get(), &byte, 1, 0), 1);
+  EXPECT_THAT(reports_, IsEmpty());
+}
+
+TEST(LinesOfGpus, AreFewerTheMoreNodesThereAre) {
+  EXPECT_EQ(BetweenGpuLines(1), std::chrono::seconds(5));
+  EXPECT_EQ(BetweenGpuLines(166), std::chrono::seconds(5));
+  EXPECT_EQ(BetweenGpuLines(1000), std::chrono::seconds(30));
+  EXPECT_EQ(BetweenGpuLines(9000), std::chrono::seconds(60));
+}
+
+TEST(LinesOfGpus, AreShort) {
+  GpuSums sums;
+  MeasuredGpu gpu;
+  gpu.host = "nid001234";
+  gpu.gpu = kWatchedGpu;
+  gpu.name = "NVIDIA A100-SXM4-80GB";
+  gpu.memory_bytes = gpu.memory_used_bytes = gpu.memory_peak_bytes = 85'899'345'920;
+  gpu.utilisation = 0.93;
+  gpu.mean_utilisation = 1.0 / 3;
+  gpu.measured_s = 86'400.123456789;
+  sums.energies.assign(8, {gpu.host, DeviceKind::kGpu, gpu.gpu, 12'345'678.901});
+  sums.uses.assign(8, gpu);
+  EXPECT_LT(WriteFields(sums).dump().size(), 8u * 450);
+}
+
+/// Agents on this machine, as if each were a node with the GPUs of the stand-in.
+class GpusOfAgents : public WatchedGpus {
+ protected:
+  GpusOfAgents() {
+    Nodes::Options options;
+    options.count = 2;
+    options.run = folder_.path() / "run";
+    options.key_folder = folder_.path();
+    options.host = "localhost";
+    nodes_ = std::make_unique<Nodes>(options);
+    spec_.launch.gpus_per_rank = 1;
+  }
+  ~GpusOfAgents() override {
+    nodes_.reset();
+    for (auto& agent : agents_) agent.WaitFor(std::chrono::seconds(20));
+  }
+  /// `words` of FAKE_NVML on node 1.
+  void StartAgents(const char* words) {
+    for (int node = 0; node < nodes_->count(); ++node) {
+      auto own = nodes_->agents();
+      own.sockets = folder_.path() / std::to_string(node);
+      SpawnOptions options;
+      options.argv = AgentCommand(own);
+      options.environment = Environment::Inherited();
+      options.environment->Set("SLURM_NODEID", std::to_string(node))
+          .Set("SLURMD_NODENAME", "n" + std::to_string(node))
+          .Set("SLURM_CPUS_ON_NODE", "1")
+          .Set("CUDA_VISIBLE_DEVICES", "0,1")
+          .Set("FAKE_NVML", node == 1 ? words : "");
+      agents_.push_back(ChildProcess::Spawn(options));
+    }
+    ASSERT_TRUE(nodes_->AwaitJoined(std::chrono::seconds(20))) << nodes_->Missing();
+  }
+  template <class Condition>
+  bool RunUntil(Condition condition) {
+    const auto end = SystemClock().Steady() + std::chrono::seconds(20);
+    while (!condition() && SystemClock().Steady() < end) loop_.RunOnce(std::chrono::milliseconds(20));
+    return condition();
+  }
+  /// A process that the agent of the node has started; 0 when there is none.
+  pid_t ChildOf(int node) const {
+    const auto parent = agents_.at(static_cast<std::size_t>(node)).pid();
+    for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
+      std::string text;
+      std::getline(std::ifstream(entry.path() / "stat"), text);
+      const auto after_name = text.rfind(") ");
+      if (after_name == std::string::npos) continue;
+      char state = 0;
+      int of = 0;
+      if (std::sscanf(text.c_str() + after_name + 2, "%c %d", &state, &of) == 2 && of == parent) {
+        return std::atoi(entry.path().filename().c_str());
+      }
+    }
+    return 0;
+  }
+
+  static bool UsesNvml(pid_t process) {
+    std::ifstream maps(std::filesystem::path("/proc") / std::to_string(process) / "maps");
+    const std::string text(std::istreambuf_iterator<char>(maps), {});
+    return text.find("nvidia-ml") != std::string::npos;
+  }
+  /// Only what is measured on node 1.
+  std::vector<GpusOfNode> SecondNode() {
+    auto nodes = MeasureGpusOfNodes(spec_, *nodes_);
+    nodes.erase(nodes.begin());
+    return nodes;
+  }
+
+  Spec spec_;
+  std::unique_ptr<Nodes> nodes_;
+  std::vector<ChildProcess> agents_;
+};
+
+TEST_F(GpusOfAgents, AreMeasuredOnEachNode) {
+  StartAgents("full");
+  NodesGpuWatch watch(loop_, MeasureGpusOfNodes(spec_, *nodes_), Reports(), kLong);
+  ASSERT_TRUE(RunUntil([&] { return watch.sums().uses.size() == 2; }));
+  watch.Finish();
+  const auto sums = watch.sums();
+  EXPECT_EQ(sums.uses[0].host, "n0");
+  EXPECT_EQ(sums.uses[0].memory_used_bytes, 10'000'000'000u);
+  EXPECT_EQ(sums.uses[1].host, "n1");
+  EXPECT_EQ(sums.uses[1].memory_used_bytes, 75'000'000'000u);
+  EXPECT_EQ(sums.energies.at(1).joules, 2.5) << "the last line has what the counter counted since the first";
+  EXPECT_TRUE(RunUntil([&] { return ChildOf(0) == 0 && ChildOf(1) == 0; }));
+  EXPECT_THAT(reports_, IsEmpty());
+}
+
+TEST_F(GpusOfAgents, AreGivenUpWhenTheDriverOfTheirNodeHangs) {
+  StartAgents("hangs");
+  const NodesGpuWatch watch(loop_, SecondNode(), Reports(), kShortAtFirst);
+  ASSERT_TRUE(RunUntil([&] { return !reports_.empty(); }));
+  EXPECT_THAT(reports_, ElementsAre(HasSubstr("GPUs of n1")));
+  EXPECT_TRUE(RunUntil([&] { return ChildOf(1) == 0; })) << "its slipway-gpus is killed";
+  EXPECT_EQ(nodes_->TroubleOf(1), "");
+}
+
+TEST_F(GpusOfAgents, AreGivenUpWhenTheLibraryCrashes) {
+  StartAgents("crashes");
+  const NodesGpuWatch watch(loop_, SecondNode(), Reports(), kOftenChecked);
+  ASSERT_TRUE(RunUntil([&] { return !reports_.empty(); }));
+  EXPECT_THAT(reports_, ElementsAre(AllOf(HasSubstr("GPUs of n1"), HasSubstr("slipway-gpus ended there"))));
+  EXPECT_EQ(nodes_->TroubleOf(1), "");
+}
+
+TEST_F(GpusOfAgents, AreLeftAloneWithoutADriver) {
+  StartAgents("driver_gone");
+  const NodesGpuWatch watch(loop_, MeasureGpusOfNodes(spec_, *nodes_), Reports(), kLong);
+  ASSERT_TRUE(RunUntil([&] { return watch.sums().uses.size() == 1 && ChildOf(1) == 0; }));
+  EXPECT_EQ(watch.sums().uses[0].host, "n0");
+  EXPECT_THAT(reports_, IsEmpty());
+}
+
+TEST_F(GpusOfAgents, LeaveNoProcessBehindWhenTheAgentIsKilled) {
+  StartAgents("hangs");
+  const auto meters = MeasureGpusOfNodes(spec_, *nodes_);
+  ASSERT_TRUE(RunUntil([&] { return UsesNvml(ChildOf(1)); }));
+  const UniqueFd child(static_cast<int>(::syscall(SYS_pidfd_open, ChildOf(1), 0)));
+  agents_[1].Signal(SIGKILL);
+  pollfd watch{child.get(), POLLIN, 0};
+  EXPECT_EQ(::poll(&watch, 1, 20'000), 1);
+}
+
 class GivenGpus : public testing::Test {
  protected:
   GivenGpus() { ::setenv("CUDA_VISIBLE_DEVICES", "4,5,6,7", 1); }
@@ -141,6 +383,18 @@ TEST_F(GivenGpus, AreThoseOfTheEnvironmentWithoutAField) {
   EXPECT_THAT(GpusHere().names, ElementsAre("4", "5", "6", "7"));
   ::setenv("CUDA_VISIBLE_DEVICES", "", 1);
   EXPECT_THAT(GpusHere().names, IsEmpty());
+}
+
+TEST_F(GivenGpus, OfAnotherNodeAreThoseOfItsAgent) {
+  const NodeDevices four{{{"CUDA_VISIBLE_DEVICES", {"0", "1", "2", "3"}}}};
+  const NodeDevices amd{{{"ROCR_VISIBLE_DEVICES", {"0", "1"}}}};
+  EXPECT_THAT(GpusOfRun(spec_, four, true).names, ElementsAre("0", "1", "2", "3"));
+  EXPECT_THAT(GpusOfRun(spec_, four, false).names, IsEmpty());
+  EXPECT_EQ(GpusOfRun(spec_, four.Part(0, 1), false).what, GpuMeasures::kUse);
+  spec_.launch.gpus_per_rank = 1;
+  spec_.launch.ranks_per_node = 2;
+  EXPECT_THAT(GpusOfRun(spec_, four, false).names, ElementsAre("0", "1"));
+  EXPECT_THAT(GpusOfRun(spec_, amd, true).names, IsEmpty()) << "NVML knows GPUs of NVIDIA only";
 }
 
 TEST_F(GivenGpus, AreTheOnlyOneOfTheNodeWhereNothingNamesAny) {

@@ -70,6 +70,37 @@ TEST(WatchScreen, SumsUpTheGpusThatHaveNoLine) {
   EXPECT_THAT(text, Not(HasSubstr("gpu 4")));
 }
 
+/// Two GPUs on each node; those of "n2" are idle.
+RunView RunOnNodes(int nodes) {
+  auto run = SmallSingle();
+  for (int node = 1; node <= nodes; ++node) {
+    for (const double use : {0.4, 0.6}) {
+      auto gpu = HalfUsed();
+      gpu.host = "n" + std::to_string(node);
+      gpu.utilisation = node == 2 ? 0 : use;
+      run.gpus.push_back(gpu);
+    }
+  }
+  run.gpus[1].memory_used_bytes = 50'000'000'000;
+  return run;
+}
+
+TEST(WatchScreen, ShowsGpusNodeByNode) {
+  auto run = RunOnNodes(2);
+  const auto text = TextOf(ModelOf(run));
+  EXPECT_THAT(text, HasSubstr("gpus        n1  2: up to 50.0 GB of 80.0 GB, 50 % busy"));
+  EXPECT_THAT(text, HasSubstr("gpus        n2  2: up to 41.2 GB of 80.0 GB, 0 % busy"));
+  run.phase = Phase::kSucceeded;
+  EXPECT_THAT(TextOf(ModelOf(run)), HasSubstr("n2  2: at most 71.0 GB of 80.0 GB, 50 % busy on average"));
+}
+
+TEST(WatchScreen, SumsUpTheGpusOfManyNodes) {
+  const auto text = TextOf(ModelOf(RunOnNodes(1000)));
+  EXPECT_THAT(text, HasSubstr("gpus        2000 on 1000 nodes: up to 50.0 GB of 80.0 GB, 50 % busy"));
+  EXPECT_THAT(text, HasSubstr("least busy  n2  up to 41.2 GB of 80.0 GB, 0 % busy"));
+  EXPECT_THAT(text, Not(HasSubstr("n3")));
+}
+
 TEST(WatchScreen, ShowsAnEnsemble) {
   const auto text = TextOf(ModelOf(SmallEnsemble()));
   EXPECT_THAT(text, HasSubstr("running 2  complete 2  failed 1"));

@@ -1,18 +1,23 @@
 /// slipway-gpus: asks NVML for the launcher (launcher/ranks/local/gpu_helper.h). The driver may block it for minutes.
 ///
-/// slipway-gpus names                the names of all GPUs: a list in one line of JSON
-/// slipway-gpus energy-use NAME...   each second a line of JSON (GpuSums), and a last one when the input ends; NAMEs as
-///                                   in CUDA_VISIBLE_DEVICES
-/// slipway-gpus use NAME...          the same without energy
-/// Without a GPU to measure, the first line is the last one.
+/// slipway-gpus names                       the names of all GPUs: a list in one line of JSON
+/// slipway-gpus energy-use SECONDS NAME...  looks each second; a line of JSON (GpuSums) at once, one each SECONDS, and
+/// a
+///                                          last one when the input ends or says anything; NAMEs as in
+///                                          CUDA_VISIBLE_DEVICES
+/// slipway-gpus use SECONDS NAME...         the same without energy
+/// Without a GPU to measure, the first line is the last one. It ends with the process that has started it.
 
 #include <poll.h>
+#include <signal.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
 #include "core/json_fields.h"
+#include "core/lines.h"
 #include "launcher/ranks/local/nvml.h"
 #include "launcher/run/context/gpu_meter.h"
 
@@ -34,23 +39,24 @@ void PrintNames() {
   Print(names);
 }
 
-/// Nobody writes into it.
+/// What is written into it requests the end, too: a stream through an agent ends in both directions at once.
 bool InputEndsIn(int millis) {
   pollfd watch{STDIN_FILENO, POLLIN, 0};
   return ::poll(&watch, 1, millis) > 0;
 }
 
-void Measure(const GpusToMeasure& gpus) {
+void Measure(const GpusToMeasure& gpus, int seconds_between_lines) {
   GpuMeter meter(gpus);
   Print(WriteFields(meter.Sums()));
   if (meter.empty()) return;
   auto sampled = SystemClock().Steady();
+  int looks = 0;
   while (!InputEndsIn(kMillisBetweenLooks)) {
     const auto now = SystemClock().Steady();
     const bool is_due = now - sampled >= kBetweenSamples;
     is_due ? meter.Sample() : meter.Look();
     if (is_due) sampled = now;
-    Print(WriteFields(meter.Sums()));
+    if (++looks % seconds_between_lines == 0) Print(WriteFields(meter.Sums()));
   }
   meter.Sample();
   Print(WriteFields(meter.Sums()));
@@ -63,15 +69,18 @@ int CarryOut(const std::vector<std::string>& words) {
     return 0;
   }
   const auto what = FromWord<GpuMeasures>(words[0]);
-  if (!what) return 2;
-  Measure({{words.begin() + 1, words.end()}, *what});
+  int seconds = 0;
+  if (!what || words.size() < 2 || !ParseNumber(std::string_view(words[1]), seconds) || seconds < 1) return 2;
+  Measure({{words.begin() + 2, words.end()}, *what}, seconds);
   return 0;
 }
 
 }  // namespace
 }  // namespace slipway::launcher
 
+/// A driver that blocks it would keep it from seeing the end of its input.
 int main(int argc, char** argv) try {
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   return slipway::launcher::CarryOut({argv + 1, argv + argc});
 } catch (const std::exception& error) {
   std::fprintf(stderr, "slipway-gpus: %s\n", error.what());

@@ -47,5 +47,10 @@ TEST(AgentOptions, AgentsOfAnotherRunAreToldApart) {
   EXPECT_NE(IntroductionOf(Example(), 0, 4).nonce, IntroductionOf(Example(), 0, 4).nonce);
 }
 
+TEST(AgentOptions, AgentsOfAnEarlierProtocolAreToldApart) {
+  const auto first = staging::DigestOf("agents of a run, version 1: " + Example().run);
+  EXPECT_NE(IntroductionOf(Example(), 0, 4).plan, first);
+}
+
 }  // namespace
 }  // namespace slipway::launcher

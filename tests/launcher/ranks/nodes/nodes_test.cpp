@@ -33,6 +33,14 @@ TEST(FactsOfANode, KeepHowItsGpuVariablesCount) {
   }
 }
 
+TEST(FactsOfANode, KeepWhetherTheEnvironmentNamesItsGpus) {
+  for (const bool named : {false, true}) {
+    const auto seen = ParseFacts(TextOf(NodeFacts{"n1", {0, 1}, true, {}, named}));
+    EXPECT_EQ(seen.names_devices, named);
+    EXPECT_EQ(seen.cores.size(), 2u);
+  }
+}
+
 /// Agents on this machine, each with a folder of its own for its listeners, as if it were a node.
 class AgentsHere : public testing::Test {
  protected:
