@@ -60,8 +60,8 @@ class GpuWatch {
 /// The arguments of a slipway-gpus that gives a line each `between_lines`.
 std::vector<std::string> GpuArguments(const GpusToMeasure& gpus, std::chrono::seconds between_lines);
 
-/// The time between two lines of a node, and between two writes of what many nodes measure. Of up to 166 nodes 5 s, of
-/// 1,000 nodes 30 s, at most 60 s: a manager of any size reads at most 34 lines a second below 2,000 nodes.
+/// The time between two lines of a node, and between two writes of what they say: 30 ms for each node, from 5 s to 60
+/// s. So a manager reads at most 34 lines a second, up to 2,000 nodes.
 std::chrono::seconds BetweenGpuLines(int nodes);
 
 /// A slipway-gpus that the agent of a node has started.

@@ -203,9 +203,7 @@ BothSides With(CpuWork work) {
     case CpuWork::kDelay: gradients.mode = GradientMode::kDelayed, both.settings.lag = 1; break;
     case CpuWork::kClipNorm: gradients.clip_norm = both.settings.clip_norm = 1; break;
     case CpuWork::kCheckFinite: gradients.check_finite = both.settings.check_finite = true; break;
-    case CpuWork::kCompress:
-      gradients.compress = Compression::kBf16, both.settings.wire = SLIPWAY_BFLOAT16;
-      break;
+    case CpuWork::kCompress: gradients.compress = Compression::kBf16, both.settings.wire = SLIPWAY_BFLOAT16; break;
     case CpuWork::kAccumulate: gradients.accumulate = both.settings.accumulate = 2; break;
     case CpuWork::kCheckSums: both.spec.trace.sums = 5, both.check_sums = true; break;
   }
