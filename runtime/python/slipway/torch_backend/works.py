@@ -130,6 +130,33 @@ class Work(TorchWork):
     _source_rank = source_rank
 
 
+class Together(Work):
+    """Operations that were asked for as one, each of which is carried out by itself."""
+
+    def __init__(self, works, what):
+        self._works = works
+        super().__init__([work.result() for work in works], what)
+
+    def wait(self, timeout=None):
+        for work in self._works:
+            work.wait(timeout)
+        self._done.set()
+        self._is_asked_for()
+        return True
+
+    def get_future(self):
+        return torch.futures.collect_all([work.get_future() for work in self._works]).then(lambda _: self._result)
+
+    def is_completed(self):
+        return all(work.is_completed() for work in self._works)
+
+    def is_success(self):
+        return all(work.is_success() for work in self._works)
+
+    def exception(self):
+        return next((work.exception() for work in self._works if work.exception() is not None), None)
+
+
 class _Callers:
     """Those who ask for operations: the program, or the callbacks of one operation."""
 
