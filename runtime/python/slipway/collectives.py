@@ -23,7 +23,7 @@ class Group:
         self.ranks = ranks
 
     def rank(self):
-        """This rank in the group, or -1 when it is outside. Errors: StateError: this process is not in the job. Local."""
+        """This rank in the group, or -1 outside of it. Errors: StateError: this process is not in the job. Local."""
         return _job.in_job(_calls.ask("slipway_group_rank", self.number))
 
     def size(self):

@@ -353,8 +353,8 @@ def broadcast_parameters(parameters, root=0, group=None):
 
 
 def broadcast_tensors(tensors, root=0, group=None):
-    """broadcast() for a dict of tensors, which need not be contiguous. One call for each device of a rank: where a model
-    lies on several GPUs, all ranks divide it alike."""
+    """broadcast() for a dict of tensors, which need not be contiguous. One call for each device of a rank: where a
+    model lies on several GPUs, all ranks divide it alike."""
     travelling = {name: dense(tensor) for name, tensor in tensors.items()}
     for place in sorted({_place_of(tensor) for tensor in travelling.values()}):
         some = {name: tensor for name, tensor in travelling.items() if _place_of(tensor) == place}

@@ -123,9 +123,10 @@ def test_a_library_without_our_functions_is_an_error():
 
 
 @pytest.mark.parametrize("call", [
-    slipway.rank, slipway.size, slipway.local_rank, slipway.ALL.rank, slipway.ALL.size, lambda: slipway.allgather(b"1"),
-    lambda: slipway.alltoall(b"1"), lambda: slipway.reduce_scatter(array("f", [1])), lambda: slipway.broadcast(bytearray(1)),
-    lambda: slipway.broadcast_object(1), lambda: slipway.allgather_object(1)])
+    slipway.rank, slipway.size, slipway.local_rank, slipway.ALL.rank, slipway.ALL.size,
+    lambda: slipway.allgather(b"1"), lambda: slipway.alltoall(b"1"), lambda: slipway.broadcast(bytearray(1)),
+    lambda: slipway.reduce_scatter(array("f", [1])), lambda: slipway.broadcast_object(1),
+    lambda: slipway.allgather_object(1)])
 def test_a_place_in_the_job_before_init_is_an_error_with_a_next_step(call):
     assert not slipway.initialized()
     with pytest.raises(slipway.StateError, match=r"not in the job; call slipway.init\(\) first"):

@@ -43,13 +43,6 @@ def _one(tensors, call):
     return tensors[0]
 
 
-def _require_cpu(tensor, call):
-    if tensor.device.type != "cpu":
-        raise DeviceMemoryError(f"{call}: the tensor is on {tensor.device}, and single messages are of CPU memory; "
-                                "move it with .cpu()")
-    return tensor
-
-
 def _option(options, name, default):
     """A field of an options object of torch, or the value itself, which short forms of the calls pass."""
     if options is None:
@@ -110,12 +103,10 @@ class SlipwayProcessGroup(TorchProcessGroup):
 
     def _ask(self, call, result, carry_out, used=None):
         """`used`: all tensors of the operation, if these are more than the result."""
-        self._sequence += 1
         used = result if used is None else used
-        device = device_of(used)
-        if device is None:
-            return self._noted(self._queue.ask(Work(result, call), carry_out))
-        work = DeviceWork(result, call, used, self._streams.of(device))
+        device = device_of(call, used)
+        self._sequence += 1
+        work = Work(result, call) if device is None else DeviceWork(result, call, used, self._streams.of(device))
         return self._noted(self._queue.ask(work, work.carried_out_on_stream(carry_out)))
 
     def _noted(self, work):
@@ -345,17 +336,18 @@ class SlipwayProcessGroup(TorchProcessGroup):
     # Messages.
 
     def send(self, tensors, dst_rank, tag=0):
-        """Through a TCP connection between the two processes, not in order with collectives."""
-        tensor = _require_cpu(_one(tensors, "send"), "send")
+        """Through a TCP connection between the two processes, not in order with collectives. wait() returns when the
+        tensor is sent; the current stream may then change it."""
+        tensor = _one(tensors, "send")
         return self._noted(self._members.send(tensor, dst_rank, tag, self._timeout))
 
     def recv(self, tensors, src_rank, tag=0):
         """The message that send() of the other rank made, in order for each tag."""
-        tensor = _require_cpu(_one(tensors, "recv"), "recv")
+        tensor = _one(tensors, "recv")
         return self._noted(self._members.receive(tensor, src_rank, tag, self._timeout))
 
     def recv_anysource(self, tensors, tag=0):
-        tensor = _require_cpu(_one(tensors, "recv"), "recv")
+        tensor = _one(tensors, "recv")
         return self._noted(self._members.receive(tensor, None, tag, self._timeout))
 
     # Several calls as one.

@@ -53,6 +53,10 @@ class Work(TorchWork):
         self.asked_by = None  # of an OperationQueue; None: it is in none
         _keep(self)
 
+    def carried_out_on_stream(self, carry_out):
+        """What a thread does for it: in CPU memory just that."""
+        return carry_out
+
     def finish(self, error=None, source=None):
         """Called once, by the thread that carried it out. Runs the callbacks of the future."""
         with self._lock:
