@@ -119,6 +119,9 @@ def _of_torch(tensor, bytes_too):
         raise DeviceMemoryError(f"the tensor is on {tensor.device}; hand over tensor.cpu()")
     if not tensor.is_contiguous():
         _refuse_strides("torch", tensor.shape)
+    if tensor.is_conj() or tensor.is_neg():
+        raise ArgumentError("the tensor is a view that torch conjugates or negates when it is read; hand over "
+                            "tensor.resolve_conj().resolve_neg()")
     code, shape = _code_of(str(tensor.dtype)[len("torch."):], tensor.element_size(), tensor.shape, bytes_too)
     return Memory(tensor.data_ptr(), shape, code, tensor, stream_of(tensor))
 

@@ -7,7 +7,7 @@ import sys
 import threading
 
 from slipway import _calls, _library
-from slipway.errors import SlipwayError
+from slipway.errors import SlipwayError, StateError
 
 
 class _Place:
@@ -54,18 +54,26 @@ def initialized():
 
 
 def rank():
-    """This rank in the job, 0-based; -1 before init."""
-    return _calls.ask("slipway_rank")
+    """This rank in the job, 0-based. Errors: StateError: this process is not in the job. Local."""
+    return in_job(_calls.ask("slipway_rank"))
 
 
 def size():
-    """Ranks in the job; -1 before init."""
-    return _calls.ask("slipway_size")
+    """Ranks in the job. Errors: as rank(). Local."""
+    return in_job(_calls.ask("slipway_size"))
 
 
 def local_rank():
-    """This rank among those on the same node; -1 before init."""
-    return _calls.ask("slipway_local_rank")
+    """This rank among those on the same node, 0-based. Errors: as rank(). Local."""
+    return in_job(_calls.ask("slipway_local_rank"))
+
+
+def in_job(answer):
+    """`answer` of the library, if this process is in the job: outside of it the library says -1."""
+    if answer < 0 and not initialized():
+        raise StateError("this process is not in the job; call slipway.init() first, and this not after "
+                         "slipway.finalize()")
+    return answer
 
 
 def ends_well():

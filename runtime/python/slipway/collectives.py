@@ -7,7 +7,7 @@ a copy. Arrays on a GPU are taken as the program's current stream leaves them, a
 import array as buffers
 import ctypes
 
-from slipway import _calls
+from slipway import _calls, _job
 from slipway._arrays import DTYPES, UINT8, Memory, elements, finished, memory_of, new_like, settled, tensor_list
 from slipway.errors import ArgumentError, MismatchError
 
@@ -23,11 +23,12 @@ class Group:
         self.ranks = ranks
 
     def rank(self):
-        """This rank in the group, or -1 when it is outside."""
-        return _calls.ask("slipway_group_rank", self.number)
+        """This rank in the group, or -1 outside of it. Errors: StateError: this process is not in the job. Local."""
+        return _job.in_job(_calls.ask("slipway_group_rank", self.number))
 
     def size(self):
-        return _calls.ask("slipway_group_size", self.number)
+        """Ranks in the group. Errors: as rank(). Local."""
+        return _job.in_job(_calls.ask("slipway_group_size", self.number))
 
     def free(self):
         """Collective over all ranks of the job."""
@@ -100,11 +101,11 @@ def barrier(group=None):
 
 
 def rank_in(group):
-    return _calls.ask("slipway_group_rank", _number(group))
+    return (ALL if group is None else group).rank()
 
 
 def size_of(group):
-    return _calls.ask("slipway_group_size", _number(group))
+    return (ALL if group is None else group).size()
 
 
 def even_split(rows, parts):

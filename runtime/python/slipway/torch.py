@@ -21,6 +21,7 @@ import torch
 from slipway import _job, _skeletons, collectives, objects, torch_backend
 from slipway.errors import ArgumentError, NotSupportedError, StateError
 from slipway.teams import Team
+from slipway.torch_backend.exchange import dense
 from slipway.torch_training.batch_norm import SyncBatchNorm
 from slipway.torch_training.batches import Batch
 from slipway.torch_training.gradient_memory import GradientMemory, is_lent
@@ -352,14 +353,19 @@ def broadcast_parameters(parameters, root=0, group=None):
 
 
 def broadcast_tensors(tensors, root=0, group=None):
-    """broadcast() for a dict of tensors, which need not be contiguous."""
-    dense = {name: tensor.contiguous() for name, tensor in tensors.items()}
-    for kind in sorted({tensor.device.type for tensor in dense.values()}):
-        some = {name: tensor for name, tensor in dense.items() if tensor.device.type == kind}
+    """broadcast() for a dict of tensors, which need not be contiguous. One call for each device of a rank: where a
+    model lies on several GPUs, all ranks divide it alike."""
+    travelling = {name: dense(tensor) for name, tensor in tensors.items()}
+    for place in sorted({_place_of(tensor) for tensor in travelling.values()}):
+        some = {name: tensor for name, tensor in travelling.items() if _place_of(tensor) == place}
         collectives.broadcast(some, root, group)
     for name, tensor in tensors.items():
-        if dense[name] is not tensor:
-            tensor.copy_(dense[name])
+        if travelling[name] is not tensor:
+            tensor.copy_(travelling[name])
+
+
+def _place_of(tensor):
+    return tensor.device.type, tensor.device.index or 0
 
 
 def broadcast_optimizer_state(optimizer, root=0, group=None):

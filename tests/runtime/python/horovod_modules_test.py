@@ -22,6 +22,9 @@ def test_small_helpers():
     assert hvd.split_list(list(range(7)), 3) == [[0, 1, 2], [3, 4], [5, 6]]
     assert hvd.split_list([1], 3) == [[1], [], []]
     assert not hvd.gpu_available("horovod.torch")
+    with pytest.MonkeyPatch.context() as with_gpu:
+        with_gpu.setattr(torch.cuda, "is_available", lambda: True)
+        assert hvd.gpu_available("horovod.torch") and not hvd.gpu_available("horovod.mxnet")
     hvd.check_extension("horovod.torch", "HOROVOD_WITH_PYTORCH", __file__, "mpi_lib_v2")
     with pytest.raises(ImportError, match="horovod.mxnet is not there"):
         hvd.check_extension("horovod.mxnet", "HOROVOD_WITH_MXNET", __file__)

@@ -16,8 +16,11 @@ from slipway.errors import ArgumentError, DeviceMemoryError, MismatchError, NotS
 @pytest.fixture(scope="module", autouse=True)
 def initialized():
     assert not hvd.is_initialized()
-    with pytest.raises(StateError, match="hvd.init"):
-        hvd.rank()
+    calls = (hvd.rank, hvd.size, hvd.local_rank, hvd.local_size, hvd.cross_rank, hvd.cross_size, hvd.is_homogeneous,
+             hvd.global_process_set.rank, hvd.global_process_set.included)
+    for call, error in [(call, error) for call in calls for error in (ValueError, StateError)]:
+        with pytest.raises(error, match=r"call hvd.init\(\)"):
+            call()
     hvd.init()
     hvd.init()
     assert hvd.is_initialized()

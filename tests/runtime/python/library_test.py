@@ -3,6 +3,7 @@
 import os
 import pathlib
 import re
+from array import array
 
 import pytest
 
@@ -119,6 +120,24 @@ def test_a_file_that_is_no_library_is_an_error_that_says_so(tmp_path):
 def test_a_library_without_our_functions_is_an_error():
     with pytest.raises(LibraryError, match="older than this Python package"):
         _library._declare(__import__("ctypes").CDLL(None), "an old library")
+
+
+@pytest.mark.parametrize("call", [
+    slipway.rank, slipway.size, slipway.local_rank, slipway.ALL.rank, slipway.ALL.size,
+    lambda: slipway.allgather(b"1"), lambda: slipway.alltoall(b"1"), lambda: slipway.broadcast(bytearray(1)),
+    lambda: slipway.reduce_scatter(array("f", [1])), lambda: slipway.broadcast_object(1),
+    lambda: slipway.allgather_object(1)])
+def test_a_place_in_the_job_before_init_is_an_error_with_a_next_step(call):
+    assert not slipway.initialized()
+    with pytest.raises(slipway.StateError, match=r"not in the job; call slipway.init\(\) first"):
+        call()
+
+
+def test_a_place_in_the_job_before_init_of_the_cray_module_names_its_init():
+    import slipway.compat.cray as mc
+    for call in (mc.get_rank, mc.get_nranks):
+        with pytest.raises(slipway.StateError, match=r"not in the job; call init_mpi\(\) first"):
+            call()
 
 
 def test_the_installed_layout_holds_every_module():

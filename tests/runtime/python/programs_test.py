@@ -117,6 +117,7 @@ def test_arrays_in_shared_memory_outlive_the_job():
     done = start(PROGRAMS / "after_finalize.py")
     assert done.returncode == 0, done.stderr
     assert done.stdout.count("sum 100000.0 slipway_barrier: ") == 2
+    assert done.stdout.count("sum 100000.0 this process is not in the job") == 2
 
 
 def test_a_fork_of_a_rank_is_not_in_the_job():

@@ -190,6 +190,37 @@ def test_batches_of_messages(gloo):
     assert received[0] == (rank - 1) % size
 
 
+def test_a_batch_of_messages_does_not_hold_up_collectives(gloo):
+    if dist.get_world_size() < 2 or dist.get_rank() > 1:
+        dist.all_reduce(torch.ones(3))
+        return
+    received = torch.empty(3)
+    operation = [dist.P2POp(dist.isend, torch.ones(3), 1), dist.P2POp(dist.irecv, received, 0)][dist.get_rank()]
+    if dist.get_rank() == 0:  # sends after the collective that rank 1 asks for behind its receive
+        dist.all_reduce(torch.ones(3))
+    works = dist.batch_isend_irecv([operation])
+    if dist.get_rank() == 1:
+        dist.all_reduce(torch.ones(3))
+    for work in works:
+        work.wait()
+    assert dist.get_rank() == 0 or received.tolist() == [1, 1, 1]
+
+
+def test_coalesced_messages_are_one_work(gloo):
+    """As newer versions of torch make a batch of them."""
+    size, rank = dist.get_world_size(), dist.get_rank()
+    if size < 2:
+        pytest.skip("messages need two ranks")
+    group, received = group_of_all(), torch.empty(3)
+    group._start_coalescing(torch.device("cpu"))
+    dist.isend(torch.full((3,), float(rank)), (rank + 1) % size)
+    dist.irecv(received, (rank - 1) % size)
+    work = group._end_coalescing(torch.device("cpu"))
+    assert work.get_future().wait()[1][0] is received
+    assert work.wait() and work.is_completed() and work.is_success() and work.exception() is None
+    assert received.tolist() == [(rank - 1) % size] * 3
+
+
 def test_a_monitored_barrier_names_who_does_not_come(gloo):
     size, rank = dist.get_world_size(), dist.get_rank()
     group_of_all().monitored_barrier(LONG)

@@ -121,3 +121,28 @@ def test_orders_in_memory():
     assert is_gapless(torch.zeros(2, 3).t()) and is_gapless(torch.zeros(())) and is_gapless(torch.zeros(0, 3))
     assert is_gapless(torch.zeros(6).as_strided((1, 6), (99, 1)))
     assert not is_gapless(torch.zeros(1).expand(3)) and not is_gapless(torch.zeros(4, 4)[:, :2])
+
+
+def test_tensors_that_torch_conjugates_when_it_reads_them(job):
+    """Their bytes are not what they hold."""
+    tensor = torch.full((3,), complex(1, job.rank() + 1))
+    lazily = tensor.conj() if job.rank() == 0 else tensor
+    distributed.broadcast_parameters({"lazily": lazily})
+    assert lazily.tolist() == [complex(1, -1)] * 3
+    negated = tensor[:1].conj().imag
+    assert negated.is_contiguous() and negated.is_neg()
+    for wrong in (tensor.conj(), negated):
+        with pytest.raises(job.ArgumentError, match="hand over tensor.resolve_conj"):
+            job.broadcast(wrong)
+
+
+def test_parameters_on_several_gpus_are_broadcast_gpu_by_gpu(monkeypatch):
+    """There is no GPU here: what the library would be given."""
+    class Placed(torch.Tensor):
+        device = property(lambda self: torch.device("cuda", int(self.sum())))
+
+    given = []
+    monkeypatch.setattr(distributed.collectives, "broadcast", lambda some, root, group: given.append(list(some)))
+    tensors = {name: torch.full((1,), place).as_subclass(Placed) for name, place in (("a", 3), ("b", 1), ("c", 3))}
+    distributed.broadcast_parameters({**tensors, "d": torch.ones(1)})
+    assert given == [["d"], ["b"], ["a", "c"]]

@@ -6,27 +6,29 @@ call; the stream that is current at wait() waits, by an event, for the result.
 
 import torch
 
+from slipway.errors import DeviceMemoryError
+from slipway.torch_backend.exchange import dense
 from slipway.torch_backend.works import Work
 
 
-def device_of(tensors):
-    """The GPU of the first tensor in a nested list, or None: all lie in CPU memory."""
+def memories_of(tensors):
+    """The strided tensors of a nested list. torch lends a stream the memory of no other layout."""
     for tensor in tensors:
         if isinstance(tensor, (list, tuple)):
-            found = device_of(tensor)
-            if found is not None:
-                return found
-        elif tensor.device.type == "cuda":
-            return tensor.device
-    return None
-
-
-def _flattened(tensors):
-    for tensor in tensors:
-        if isinstance(tensor, (list, tuple)):
-            yield from _flattened(tensor)
+            yield from memories_of(tensor)
+        elif tensor.layout == torch.sparse_coo:
+            yield from (tensor._indices(), tensor._values())
         else:
             yield tensor
+
+
+def device_of(call, tensors):
+    """The GPU of the tensors in a nested list, or None: all lie in CPU memory. Errors: DeviceMemoryError: two GPUs."""
+    devices = list(dict.fromkeys(tensor.device for tensor in memories_of(tensors) if tensor.device.type == "cuda"))
+    if len(devices) > 1:
+        raise DeviceMemoryError(f"{call}: one tensor is on {devices[0]} and another one on {devices[1]}; a call takes "
+                                "tensors of one GPU, move them with .to(device)")
+    return devices[0] if devices else None
 
 
 class DeviceStreams:
@@ -42,7 +44,7 @@ class DeviceStreams:
 
 
 class DeviceWork(Work):
-    """`used`: all tensors of the operation."""
+    """`used`: all tensors of the operation. The events know all that the GPU had to do at the call, and for it."""
 
     def __init__(self, result, what, used, stream, limit=None):
         super().__init__(result, what, limit)
@@ -50,7 +52,7 @@ class DeviceWork(Work):
         self._made = torch.cuda.Event()
         self._made.record(torch.cuda.current_stream(stream.device))
         self._ready = torch.cuda.Event()
-        for tensor in _flattened(used):
+        for tensor in memories_of(used):
             if tensor.device.type == "cuda":
                 tensor.record_stream(stream)  # its memory is not given away before the stream is done with it
 
@@ -63,9 +65,18 @@ class DeviceWork(Work):
                 self._ready.record(self._stream)
         return on_stream
 
+    def await_gpu(self):
+        """Returns when the GPU has done what carry_out gave it."""
+        self._ready.synchronize()
+
     def wait(self, timeout=None):
         super().wait(timeout)
-        torch.cuda.current_stream(self._stream.device).wait_event(self._ready)
+        current = torch.cuda.current_stream(self._stream.device)
+        current.wait_event(self._ready)
+        for tensor in self._result:
+            if getattr(tensor, "layout", None) == torch.sparse_coo:  # what it holds now was made on the other stream
+                for memory in memories_of([tensor]):
+                    memory.record_stream(current)
         return True
 
     def _new_future(self):
@@ -75,3 +86,34 @@ class DeviceWork(Work):
         """With the tensors: torch notes how far the stream is only for the devices of what the future holds."""
         with torch.cuda.stream(self._stream):
             promise.set_result(self._result)
+
+
+def _pinned_like(tensor):
+    """Dense memory of the CPU. Copies between it and a GPU stop neither the GPU nor the program."""
+    return torch.empty(tensor.shape, dtype=tensor.dtype, pin_memory=True)
+
+
+class Departure:
+    """A tensor of a GPU on its way to the CPU, on the stream of `work`."""
+
+    def __init__(self, tensor, work):
+        self._work = work
+        self._copy = _pinned_like(tensor)
+
+        def copy():
+            with torch.no_grad():
+                self._copy.copy_(dense(tensor), non_blocking=True)
+        work.carried_out_on_stream(copy)()
+
+    def arrived(self):
+        """Waits for the copy; returns it. Any thread."""
+        self._work.await_gpu()
+        return self._copy
+
+
+def store(tensor, fill):
+    """Copies what `fill` writes to memory of the CPU to a tensor of a GPU, on the current stream. Does not wait."""
+    came = _pinned_like(tensor)
+    fill(came)
+    with torch.no_grad():
+        tensor.copy_(came, non_blocking=True)

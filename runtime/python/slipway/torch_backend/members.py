@@ -118,7 +118,7 @@ class Members:
 
     def send(self, tensor, to, tag, timeout):
         messages.require_other("send", to, self._rank, self._size)
-        work = messages.work_for(f"send to {self.name_of(to)}", tensor, timeout)
+        work = messages.work_to_send(f"send to {self.name_of(to)}", tensor, timeout)
         self._messenger.send(self._id, self._rank, to, tag, tensor, work)
         return work
 
@@ -126,7 +126,7 @@ class Members:
         if source is not None:
             messages.require_other("recv", source, self._rank, self._size)
         said = "recv from any rank" if source is None else f"recv from {self.name_of(source)}"
-        work = messages.work_for(said, tensor, timeout)
+        work = messages.work_to_receive(said, tensor, timeout)
         self._messenger.receive(self._id, source, tag, tensor, work)
         return work
 

@@ -1,7 +1,8 @@
 """Messages between two ranks: TCP connections between the processes, made when they are first needed.
 
 The library has collectives only. A message is read as soon as it comes, and kept by the receiver until it is asked for:
-so send() never waits for recv(). A connection that ends names the rank at its other end.
+so send() never waits for recv(). A connection that ends names the rank at its other end. Tensors on a GPU travel
+through pinned memory of the CPU.
 """
 
 import collections
@@ -15,6 +16,7 @@ import threading
 import torch
 
 from slipway.errors import ArgumentError, MismatchError, StalledError
+from slipway.torch_backend.device import Departure, DeviceStreams, DeviceWork, device_of, store
 from slipway.torch_backend.exchange import dense, is_dense
 from slipway.torch_backend.works import Work
 
@@ -29,6 +31,10 @@ def _bytes_of(tensor):
     if size == 0:
         return memoryview(bytearray())
     return memoryview((ctypes.c_uint8 * size).from_address(tensor.data_ptr())).cast("B")
+
+
+def _held(tensor):
+    return lambda: tensor
 
 
 def _read(connection, buffer):
@@ -55,17 +61,32 @@ class _Receive:
         self.tensor, self.source, self.work = tensor, source, work
 
     def fill(self, source, data):
+        """In the thread that has read the message, or in that of the program. An error is the work's."""
+        try:
+            self._require_fits(source, data)
+            self.work.carried_out_on_stream(lambda: self._put(data))()
+        except BaseException as error:
+            self.work.finish(error)
+            return
+        self.work.finish(source=source)
+
+    def _require_fits(self, source, data):
         size = self.tensor.numel() * self.tensor.element_size()
         if len(data) != size:
-            self.work.finish(MismatchError(f"{self.work.what}: rank {source} of the group sent {len(data)} bytes, and "
-                                           f"the tensor has {size}; use the same shape and dtype on both"))
+            raise MismatchError(f"{self.work.what}: rank {source} of the group sent {len(data)} bytes, and the tensor "
+                                f"has {size}; use the same shape and dtype on both")
+
+    def _put(self, data):
+        def fill(memory):
+            _bytes_of(memory)[:] = data
+        if isinstance(self.work, DeviceWork):
+            store(self.tensor, fill)
             return
         target = self.tensor if is_dense(self.tensor) else torch.empty(self.tensor.shape, dtype=self.tensor.dtype)
-        _bytes_of(target)[:] = data
+        fill(target)
         if target is not self.tensor:
             with torch.no_grad():
                 self.tensor.copy_(target)
-        self.work.finish(source=source)
 
 
 class _Mailbox:
@@ -119,8 +140,9 @@ class _Way:
         self._connection = None
         threading.Thread(target=self._serve, name=f"slipway-to-{peer.job_rank}", daemon=True).start()
 
-    def send(self, header, tensor, work):
-        self._asked.put((header, tensor, work))
+    def send(self, header, arrived, work):
+        """`arrived()` gives the tensor, when it has come to the CPU's memory."""
+        self._asked.put((header, arrived, work))
 
     def _serve(self):
         try:
@@ -134,17 +156,18 @@ class _Way:
         while True:
             self._send_one(*self._asked.get())
 
-    def _send_one(self, header, tensor, work):
+    def _send_one(self, header, arrived, work):
         try:
             if self.lost is not None:
                 raise self.lost
+            tensor = arrived()
             self._connection.sendall(header)
             self._connection.sendall(_bytes_of(tensor))
             work.finish()
         except OSError as error:
             self._lose(f"{self.peer.name} has closed its connection ({error}); see its log")
             work.finish(self.lost)
-        except StalledError as error:
+        except RuntimeError as error:  # of the peer, or of the GPU
             work.finish(error)
 
     def _watch(self):
@@ -180,9 +203,14 @@ class Messenger:
         self._groups[number] = peers
 
     def send(self, group, own, to, tag, tensor, work):
-        travelling = dense(tensor)
-        header = _HEADER.pack(group, own, tag, travelling.numel() * travelling.element_size())
-        self._way_to(self._groups[group][to]).send(header, travelling, work)
+        """An error is the work's."""
+        header = _HEADER.pack(group, own, tag, tensor.numel() * tensor.element_size())
+        try:
+            arrived = Departure(tensor, work).arrived if isinstance(work, DeviceWork) else _held(dense(tensor))
+        except RuntimeError as error:
+            work.finish(error)
+            return
+        self._way_to(self._groups[group][to]).send(header, arrived, work)
 
     def receive(self, group, source, tag, tensor, work):
         self._mailbox.receive((group, tag), _Receive(tensor, source, work))
@@ -238,5 +266,20 @@ def require_other(call, rank, own, size):
                             f"{own}")
 
 
-def work_for(call, tensor, timeout):
-    return Work([tensor], call, timeout.total_seconds())
+# Copies of messages that leave do not wait for those that come.
+_leaving, _coming = DeviceStreams(), DeviceStreams()
+
+
+def _work(call, tensor, timeout, streams):
+    device, limit = device_of(call, [tensor]), timeout.total_seconds()
+    if device is None:
+        return Work([tensor], call, limit)
+    return DeviceWork([tensor], call, [tensor], streams.of(device), limit)
+
+
+def work_to_send(call, tensor, timeout):
+    return _work(call, tensor, timeout, _leaving)
+
+
+def work_to_receive(call, tensor, timeout):
+    return _work(call, tensor, timeout, _coming)

@@ -16,7 +16,7 @@ from slipway.torch_backend.buckets import called_by_backward
 from slipway.torch_backend.device import DeviceStreams, DeviceWork, device_of
 from slipway.torch_backend.exchange import Exchange, dense, is_dense
 from slipway.torch_backend.reductions import Reduction
-from slipway.torch_backend.works import OperationQueue, Work
+from slipway.torch_backend.works import OperationQueue, Together, Work
 
 NAME = "slipway"
 
@@ -41,13 +41,6 @@ def _one(tensors, call):
         raise ArgumentError(f"{call}: {len(tensors)} tensors, where one for each rank is needed; call it for each")
     _require_dense(tensors[0], call)
     return tensors[0]
-
-
-def _require_cpu(tensor, call):
-    if tensor.device.type != "cpu":
-        raise DeviceMemoryError(f"{call}: the tensor is on {tensor.device}, and single messages are of CPU memory; "
-                                "move it with .cpu()")
-    return tensor
 
 
 def _option(options, name, default):
@@ -110,12 +103,10 @@ class SlipwayProcessGroup(TorchProcessGroup):
 
     def _ask(self, call, result, carry_out, used=None):
         """`used`: all tensors of the operation, if these are more than the result."""
-        self._sequence += 1
         used = result if used is None else used
-        device = device_of(used)
-        if device is None:
-            return self._noted(self._queue.ask(Work(result, call), carry_out))
-        work = DeviceWork(result, call, used, self._streams.of(device))
+        device = device_of(call, used)
+        self._sequence += 1
+        work = Work(result, call) if device is None else DeviceWork(result, call, used, self._streams.of(device))
         return self._noted(self._queue.ask(work, work.carried_out_on_stream(carry_out)))
 
     def _noted(self, work):
@@ -345,17 +336,18 @@ class SlipwayProcessGroup(TorchProcessGroup):
     # Messages.
 
     def send(self, tensors, dst_rank, tag=0):
-        """Through a TCP connection between the two processes, not in order with collectives."""
-        tensor = _require_cpu(_one(tensors, "send"), "send")
+        """Through a TCP connection between the two processes, not in order with collectives. wait() returns when the
+        tensor is sent; the current stream may then change it."""
+        tensor = _one(tensors, "send")
         return self._noted(self._members.send(tensor, dst_rank, tag, self._timeout))
 
     def recv(self, tensors, src_rank, tag=0):
         """The message that send() of the other rank made, in order for each tag."""
-        tensor = _require_cpu(_one(tensors, "recv"), "recv")
+        tensor = _one(tensors, "recv")
         return self._noted(self._members.receive(tensor, src_rank, tag, self._timeout))
 
     def recv_anysource(self, tensors, tag=0):
-        tensor = _require_cpu(_one(tensors, "recv"), "recv")
+        tensor = _one(tensors, "recv")
         return self._noted(self._members.receive(tensor, None, tag, self._timeout))
 
     # Several calls as one.
@@ -372,6 +364,8 @@ class SlipwayProcessGroup(TorchProcessGroup):
 
     def _end_coalescing(self, *_):
         works, self._coalesced = self._coalesced or [], None
+        if works and all(work.asked_by is None for work in works):  # messages, which are in no order with collectives
+            return Together(works, "coalesced messages")
         return self._joined("coalesced operations", [work.result() for work in works], works)
 
     # Life.

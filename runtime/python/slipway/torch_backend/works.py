@@ -53,6 +53,10 @@ class Work(TorchWork):
         self.asked_by = None  # of an OperationQueue; None: it is in none
         _keep(self)
 
+    def carried_out_on_stream(self, carry_out):
+        """What a thread does for it: in CPU memory just that."""
+        return carry_out
+
     def finish(self, error=None, source=None):
         """Called once, by the thread that carried it out. Runs the callbacks of the future."""
         with self._lock:
@@ -128,6 +132,33 @@ class Work(TorchWork):
         return self._source
 
     _source_rank = source_rank
+
+
+class Together(Work):
+    """Operations that were asked for as one, each of which is carried out by itself."""
+
+    def __init__(self, works, what):
+        self._works = works
+        super().__init__([work.result() for work in works], what)
+
+    def wait(self, timeout=None):
+        for work in self._works:
+            work.wait(timeout)
+        self._done.set()
+        self._is_asked_for()
+        return True
+
+    def get_future(self):
+        return torch.futures.collect_all([work.get_future() for work in self._works]).then(lambda _: self._result)
+
+    def is_completed(self):
+        return all(work.is_completed() for work in self._works)
+
+    def is_success(self):
+        return all(work.is_success() for work in self._works)
+
+    def exception(self):
+        return next((work.exception() for work in self._works if work.exception() is not None), None)
 
 
 class _Callers:

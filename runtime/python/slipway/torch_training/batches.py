@@ -8,7 +8,8 @@ import contextlib
 
 import torch
 
-# At the speed of the link between CPU and GPU, so many bytes take about as long as the calls for one gradient.
+# At the speed of the link between CPU and GPU, so many bytes take about as long as the calls for one gradient. Buckets
+# do not end here: those of `direct`, of 32 MiB, are made of many batches, and wait for the last.
 MOST_BYTES = 1 << 20
 
 

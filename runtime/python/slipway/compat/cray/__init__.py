@@ -114,10 +114,14 @@ def config_team(team=0, transition_alg=0, ksteps=0, max_steps=0, verbosity=0, pe
 
 
 def get_rank():
+    """This rank, 0-based. Errors: StateError: before init_mpi() and init(). Local."""
+    _require_job()
     return slipway.rank()
 
 
 def get_nranks():
+    """Ranks of the job. Errors: as get_rank(). Local."""
+    _require_job()
     return slipway.size()
 
 
@@ -167,6 +171,11 @@ def finalize():
     _forget()
     if slipway.initialized():
         slipway.finalize()
+
+
+def _require_job():
+    if not slipway.initialized():
+        raise StateError("this process is not in the job; call init_mpi() first")
 
 
 def _team(number):

@@ -11,6 +11,10 @@ from slipway.compat.horovod._queue import OperationQueue
 from slipway.errors import ArgumentError, NotSupportedError, StateError
 
 
+class NotInitializedError(StateError, ValueError):
+    """A call before hvd.init() or after hvd.shutdown(): a ValueError, as in Horovod."""
+
+
 class ProcessSet:
     """Some ranks of the job. It can be used after init(process_sets=[...]) or add_process_set."""
 
@@ -23,11 +27,12 @@ class ProcessSet:
         return len(self.ranks)
 
     def rank(self):
-        """This rank in the set, or -1."""
-        return self.ranks.index(slipway.rank()) if self.included() else -1
+        """This rank in the set, or -1. Errors: NotInitializedError."""
+        return self.ranks.index(rank()) if self.included() else -1
 
     def included(self):
-        return slipway.rank() in self.ranks
+        """Whether this rank is in the set. Errors: NotInitializedError."""
+        return rank() in self.ranks
 
     def __repr__(self):
         return f"ProcessSet(process_set_id={self.process_set_id}, ranks={self.ranks})"
@@ -87,25 +92,23 @@ def is_initialized():
 def operations():
     """The queue of this rank's operations."""
     if _State.queue is None:
-        raise StateError("Horovod has not been initialized; call hvd.init()")
+        raise NotInitializedError("Horovod has not been initialized; call hvd.init()")
     return _State.queue
 
 
-def _joined(value):
-    operations()
-    return value
-
-
 def rank():
-    return _joined(slipway.rank())
+    operations()
+    return slipway.rank()
 
 
 def size():
-    return _joined(slipway.size())
+    operations()
+    return slipway.size()
 
 
 def local_rank():
-    return _joined(slipway.local_rank())
+    operations()
+    return slipway.local_rank()
 
 
 def _of_my(place):

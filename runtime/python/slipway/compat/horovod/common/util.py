@@ -1,5 +1,7 @@
 """In place of horovod.common.util: what scripts ask of it."""
 
+import sys
+
 from slipway.errors import ArgumentError, NotSupportedModuleError
 
 
@@ -10,8 +12,9 @@ def check_extension(ext_name, *_, **__):
 
 
 def gpu_available(ext_base_name, verbose=False):
-    """Only CPU memory is exchanged."""
-    return False
+    """Whether torch sees a GPU: tensors there are exchanged."""
+    torch = sys.modules.get("torch")
+    return ext_base_name == "horovod.torch" and torch is not None and torch.cuda.is_available()
 
 
 def num_rank_is_power_2(num_rank):

@@ -1,0 +1,135 @@
+"""The backend "slipway" of torch.distributed on tensors that torch takes for those of a GPU: the checks that also run
+on a real one, and what is refused."""
+
+import pathlib
+import sys
+from types import SimpleNamespace
+
+import pytest
+import torch
+import torch.distributed as dist
+
+import gpu_tensors
+from slipway.torch_backend import device
+from slipway.torch_backend.device import DeviceWork, memories_of
+
+sys.path.append(str(pathlib.Path(__file__).parents[2] / "gpu"))
+import faces_on_gpu as faces  # noqa: E402
+
+
+def late(values):
+    """As on a real GPU: the tensor holds other values until the stream has copied these."""
+    tensor = gpu_tensors.on_gpu(torch.zeros_like(values))
+    return tensor.copy_(gpu_tensors.pinned(values), non_blocking=True)
+
+
+@pytest.fixture(autouse=True)
+def gpu(gloo, monkeypatch):
+    gpu_tensors.install(monkeypatch)
+    monkeypatch.setattr(faces, "DEVICE", gpu_tensors.GPU)
+    monkeypatch.setattr(faces, "late", late)
+    yield
+    assert gpu_tensors.violations() == ""
+
+
+@pytest.mark.parametrize("check", faces.OPERATIONS, ids=lambda check: check.__name__)
+def test_on_the_default_stream(check):
+    check()
+
+
+@pytest.mark.parametrize("check", faces.OPERATIONS, ids=lambda check: check.__name__)
+def test_on_another_stream(check):
+    with gpu_tensors.stream(gpu_tensors.Stream()):
+        check()
+
+
+def others():
+    size, rank = dist.get_world_size(), dist.get_rank()
+    if size < 2:
+        pytest.skip("messages need two ranks")
+    return (rank + 1) % size, (rank - 1) % size
+
+
+def test_another_stream_may_wait_for_a_message():
+    right, left = others()
+    received = faces.empty((1000,), torch.float32)
+    send = dist.isend(faces.mine(torch.float32, (1000,)), right)
+    work = dist.irecv(received, left)
+    with gpu_tensors.stream(gpu_tensors.Stream()):
+        work.wait()
+        faces.same([received], [faces.of_rank(left, torch.float32, (1000,))])
+    send.wait()
+
+
+def test_a_message_goes_between_a_gpu_and_a_cpu():
+    right, left = others()
+    received = torch.empty(5)
+    work = dist.isend(faces.mine(torch.float32, (5,)), right)
+    dist.recv(received, left)
+    work.wait()
+    assert torch.equal(received, faces.of_rank(left, torch.float32, (5,)))
+
+
+def test_a_message_of_another_size_is_an_error():
+    right, left = others()
+    work = dist.isend(faces.mine(torch.float32, (3,)), right, tag=99)
+    with pytest.raises(RuntimeError, match="sent 12 bytes, and the tensor has 20; use the same shape"):
+        dist.recv(faces.empty((5,), torch.float32), left, tag=99)
+    work.wait()
+
+
+def test_a_copy_that_the_gpu_refuses_is_the_error_of_the_work(monkeypatch):
+    right, left = others()
+
+    def refuse(*_):
+        raise RuntimeError("CUDA error: out of memory")
+    with monkeypatch.context() as patched:
+        patched.setattr(device, "_pinned_like", refuse)
+        work = dist.isend(faces.mine(torch.float32, (3,)), right, tag=98)
+        with pytest.raises(RuntimeError, match="out of memory"):
+            work.wait()
+        dist.send(torch.ones(3), right, tag=97)
+        with pytest.raises(RuntimeError, match="out of memory"):
+            dist.recv(faces.empty((3,), torch.float32), left, tag=97)
+    dist.barrier()
+
+
+def test_tensors_of_two_gpus_in_one_call_are_refused():
+    first, second = (SimpleNamespace(layout=torch.strided, device=torch.device("cuda", index)) for index in range(2))
+    with pytest.raises(RuntimeError, match="all_gather: one tensor is on cuda:0 and another one on cuda:1; a call"):
+        device.device_of("all_gather", [[first, second], torch.ones(1)])
+    assert device.device_of("all_gather", [[torch.ones(1)], second]) == second.device
+    assert device.device_of("barrier", []) is None
+
+
+def test_the_memory_of_a_sparse_tensor_is_lent_to_the_stream():
+    """torch lends no sparse tensor. What the sum leaves in it was made on the stream of the group."""
+    told = []
+
+    class Part(SimpleNamespace):
+        layout, device = torch.strided, gpu_tensors.GPU
+
+        def record_stream(self, stream):
+            told.append((self.name, stream))
+
+    tensor = SimpleNamespace(layout=torch.sparse_coo, device=gpu_tensors.GPU, _indices=lambda: Part(name="indices"),
+                             _values=lambda: Part(name="values"))
+    group = gpu_tensors.Stream()
+    work = DeviceWork([tensor], "allreduce", [tensor], group)
+    assert told == [("indices", group), ("values", group)]
+    work.carried_out_on_stream(told.clear)()
+    work.finish()
+    work.wait()
+    assert told == [("indices", gpu_tensors.current_stream()), ("values", gpu_tensors.current_stream())]
+    of_torch = torch.eye(3).to_sparse()
+    assert [part.shape for part in memories_of([of_torch])] == [(2, 3), (3,)]
+
+
+def test_all_memory_that_an_operation_uses_is_lent_to_its_stream():
+    sent = faces.mine(torch.float32, (3,))
+    outputs = [faces.empty((3,), torch.float32) for _ in range(dist.get_world_size())]
+    gpu_tensors.lent.clear()
+    dist.all_gather(outputs, sent)
+    assert [address for address, _ in gpu_tensors.lent] == [tensor.data_ptr() for tensor in (*outputs, sent)]
+    assert len({stream for _, stream in gpu_tensors.lent}) == 1
+    assert gpu_tensors.lent[0][1] is not gpu_tensors.current_stream()
