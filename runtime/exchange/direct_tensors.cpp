@@ -50,12 +50,13 @@ bool DirectTensors::TriesSums() {
   OnAllRanks(group_.communicator(), [&] { block = std::make_unique<DeviceBlock>(place(), kPeerTrialBytes); });
   void* const own = block->data();
   auto blocks = SharedDeviceMemory::Share(place(), {&own, 1}, group_.communicator());
-  const auto events = asked_ == GpuWaits::kEvents ? StepEvents::Make(place(), 1, group_.communicator()) : nullptr;
-  if (events == nullptr) asked_ = GpuWaits::kCpu;
   bool right = false;
-  UnmapOnError(
-      group_.communicator(), [&] { blocks.reset(); },
-      [&] { right = blocks != nullptr && PeerSumsAreRight(place(), blocks->Of(0), sums(), group_, events.get()); });
+  const auto add_up = [&] {
+    const auto events = asked_ == GpuWaits::kEvents ? StepEvents::Make(place(), 1, group_.communicator()) : nullptr;
+    if (events == nullptr) asked_ = GpuWaits::kCpu;
+    right = blocks != nullptr && PeerSumsAreRight(place(), blocks->Of(0), sums(), group_, events.get());
+  };
+  UnmapOnError(group_.communicator(), [&] { blocks.reset(); }, add_up);
   blocks.reset();
   group_.communicator().Barrier();  // no rank frees what another one has mapped
   return right;

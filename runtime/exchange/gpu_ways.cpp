@@ -142,6 +142,16 @@ class Sample {
   TensorInfo tensor_;
 };
 
+/// Empty, or the error that `action` ends with on all ranks. Errors: PartedError.
+std::string WhyNot(const std::function<void()>& action) try {
+  action();
+  return "";
+} catch (const PartedError&) {
+  throw;
+} catch (const RuntimeError& error) {
+  return error.what();
+}
+
 /// Those of NCCL for this group.
 std::vector<Way> NcclWays(const Group& group) {
   if (NodeNcclTensors::Suits(group)) return {Way::kNcclInNodes, Way::kNccl};
@@ -162,13 +172,8 @@ struct Candidates {
     std::ranges::move(measured, std::back_inserter(times));
   }
   /// The same; empty, or why they cannot be used.
-  std::string Try(std::span<const Way> more, const GpuTask& task, Group& group) try {
-    Measure(more, task, group);
-    return "";
-  } catch (const PartedError&) {
-    throw;
-  } catch (const RuntimeError& error) {
-    return error.what();
+  std::string Try(std::span<const Way> more, const GpuTask& task, Group& group) {
+    return WhyNot([&] { Measure(more, task, group); });
   }
   Way Fastest() const {
     const auto best = std::ranges::min_element(times, {}, &MeasuredWay::milliseconds);
@@ -213,9 +218,11 @@ GpuWay Automatic(const GpuTask& task, Group& group) {
   const auto way = candidates.Fastest();
   chosen.measured = std::move(candidates.times);
   if (way == usual) return chosen;
-  std::unique_ptr<CombinedTensors> faster;
-  FitsIntoGpus([&] { faster = Make(way, task, group); });
-  if (faster != nullptr) End(std::exchange(chosen.tensors, std::move(faster)), group);
+  auto& without = way == Way::kMpi ? chosen.without_mpi : chosen.without_nccl;
+  without = WhyNot([&] {
+    auto faster = Make(way, task, group);
+    if (faster != nullptr) End(std::exchange(chosen.tensors, std::move(faster)), group);
+  });
   return chosen;
 }
 

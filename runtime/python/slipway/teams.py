@@ -37,7 +37,7 @@ class Team:
             self._indices[array_name] = index
         tensors, kept = tensor_list([(array_name, _alias(array)) for array_name, array in pairs])
         self._memories = [memory for memory, _, _ in kept]
-        self._unordered = next((memory for memory in self._memories if memory.names_no_stream), None)
+        self._unordered = next((memory for memory in self._memories if memory.address and memory.names_no_stream), None)
         self._movable = {index: (array, self._memories[index].address) for index, array in enumerate(self.arrays)
                          if is_torch(array)}
         _calls.call("slipway_register", self._text, tensors, len(kept), total_steps)

@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <chrono>
 #include <cstdlib>
 #include <string>
 #include <thread>
@@ -15,6 +16,7 @@ namespace {
 
 using namespace fake_gpu;  // the entries that the program calls
 
+constexpr int kUnhandledCudaError = 1;
 constexpr int kRemoteError = 6;
 
 class NcclJob : public GpuJob {};
@@ -53,6 +55,22 @@ TEST_F(NcclJob, AutoDoesWithoutASample) {
   EXPECT_EQ(team["way"], "direct");
   EXPECT_NE(team["without_nccl"].get<std::string>().find("rank 1: cuStreamCreate failed"), std::string::npos)
       << team.dump();
+}
+
+/// It was faster, and then there is no memory for a second communicator.
+TEST_F(NcclJob, AutoKeepsTheUsualWayWhereTheFasterOneFails) {
+  Begin({{"deterministic", false}});
+  Gpu::DelayKernels(std::chrono::milliseconds(50));  // those of direct sums
+  if (rank_ == 1) fake_nccl_fail_call("ncclCommInitRankConfig", 2, kUnhandledCudaError);
+  ASSERT_EQ(Register(), SLIPWAY_OK) << slipway_error_message();
+  Gpu::DelayKernels(std::chrono::milliseconds(0));
+  ASSERT_EQ(slipway_gradients("net"), SLIPWAY_OK) << slipway_error_message();
+  EXPECT_EQ(Gpu::Violations(), "");
+  const auto team = ReportAfterEnd();
+  if (rank_ != 0) return;
+  EXPECT_EQ(team["way"], "direct");
+  EXPECT_LT(team["measured_ms"]["nccl"], team["measured_ms"]["direct"]);
+  EXPECT_NE(team["without_nccl"].get<std::string>().find("ncclCommInitRankConfig"), std::string::npos) << team.dump();
 }
 
 TEST_F(NcclJob, NoRankFreesASampleThatAnotherHasMapped) {

@@ -127,10 +127,10 @@ TEST_F(Nccl, AnErrorAtTheStartIsThatOfAllRanks) {
   GpuBuffer buffer(16);
   const slipway_tensor tensor{"bias", SLIPWAY_FLOAT32, 1, shape, buffer.data()};
   ASSERT_EQ(slipway_register("refused", &tensor, 1, 0), SLIPWAY_OK) << slipway_error_message();
-  if (Rank() == 0) fake_nccl_fail_call("ncclCommInitRankConfig", kSystemError);
+  if (Rank() == 0) fake_nccl_fail_call("ncclCommInitRankConfig", 1, kSystemError);
   ExpectRefused(slipway_configure_team("refused", R"({"gpu_exchange": "nccl"})"), SLIPWAY_ERROR_DEVICE,
                 "ncclCommInitRankConfig failed: unhandled system error (ncclResult_t 2)");
-  if (Rank() == 0) fake_nccl_fail_call("ncclGetUniqueId", kSystemError);
+  if (Rank() == 0) fake_nccl_fail_call("ncclGetUniqueId", 1, kSystemError);
   ExpectRefused(slipway_configure_team("refused", R"({"gpu_exchange": "nccl"})"), SLIPWAY_ERROR_DEVICE,
                 "ncclGetUniqueId failed");
   ASSERT_EQ(slipway_configure_team("refused", R"({"gpu_exchange": "nccl"})"), SLIPWAY_OK) << slipway_error_message();

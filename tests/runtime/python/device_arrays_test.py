@@ -150,6 +150,18 @@ def test_what_names_no_stream_has_the_result_when_the_call_returns(job, count):
     team.unregister()
 
 
+def test_an_empty_array_does_not_hide_that_the_others_name_no_stream(job):
+    empty = types.SimpleNamespace(shape=(0,), __cuda_array_interface__={
+        "shape": (0,), "typestr": "<f4", "data": (0, False), "version": 3})
+    array = DeviceArray(np.zeros(COUNT, np.float32))
+    team = job.Team("empty first", [empty, array])
+    for step in range(5):
+        array.set(np.full(COUNT, job.rank() + step, np.float32))
+        team.gradients()
+        assert np.all(array.get() == mean_of_ranks(job) + step)
+    team.unregister()
+
+
 def test_an_array_of_the_cpu_on_one_rank_alone_is_an_error_on_all(job):
     if job.size() == 1:
         pytest.skip("a lone rank exchanges nothing")

@@ -19,8 +19,8 @@
 
 extern "C" {
 
-/// The next call of this entry returns the code and does nothing else.
-void fake_nccl_fail_call(const char* entry, int code);
+/// The n-th call of this entry from now (1: the next one) returns the code and does nothing else.
+void fake_nccl_fail_call(const char* entry, std::uint64_t nth, int code);
 /// From now on operations never end, until the communicator is aborted.
 void fake_nccl_hang(void);
 /// Operations of communicators of so many ranks take so long in addition.

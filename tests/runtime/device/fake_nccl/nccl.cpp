@@ -51,7 +51,11 @@ constexpr int kLooksUntilLaunched = 2;
 constexpr const char* kKernel = "fake_nccl_operation";
 
 std::mutex mutex;
-std::map<std::string, int> planned;
+struct PlannedError {
+  std::uint64_t calls_until = 0;
+  int code = 0;
+};
+std::map<std::string, PlannedError> planned;
 std::map<std::string, std::uint64_t> calls;
 std::atomic<bool> hangs = false;
 std::atomic<int> delayed_ranks = 0;
@@ -98,8 +102,8 @@ int Enter(const char* entry) {
   const std::lock_guard lock(mutex);
   ++calls[entry];
   const auto plan = planned.find(entry);
-  if (plan == planned.end()) return kSuccess;
-  const int code = plan->second;
+  if (plan == planned.end() || --plan->second.calls_until > 0) return kSuccess;
+  const int code = plan->second.code;
   planned.erase(plan);
   return code;
 }
@@ -246,9 +250,9 @@ using namespace slipway::fake_nccl;  // the entries below are its face
 #pragma GCC visibility push(default)
 extern "C" {
 
-void fake_nccl_fail_call(const char* entry, int code) {
+void fake_nccl_fail_call(const char* entry, std::uint64_t nth, int code) {
   const std::lock_guard lock(mutex);
-  planned[entry] = code;
+  planned[entry] = {nth, code};
 }
 void fake_nccl_hang() { hangs = true; }
 void fake_nccl_delay(int ranks, unsigned milliseconds) {
