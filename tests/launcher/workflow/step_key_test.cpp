@@ -40,7 +40,7 @@ std::vector<bool> AffectedBy(StepIndex edited, const std::vector<std::vector<Ste
   affected[edited] = true;
   for (StepIndex step = edited; step < dependants.size(); ++step) {
     if (!affected[step]) continue;
-    for (const auto dependant : dependants[step]) affected[dependant] = true;
+    for (const auto next : dependants[step]) affected[next] = true;
   }
   return affected;
 }
