@@ -166,7 +166,9 @@ TEST_F(OnDevice, TheFirstBucketDoesNotWaitForTheOthers) {
   for (int step = 0; step < 2; ++step) {
     const Calls before;
     ASSERT_EQ(slipway_gradients("two"), SLIPWAY_OK) << slipway_error_message();
-    EXPECT_EQ(Since(before).records, 4u) << "not: the program's stream, each of the two, the copies back";
+    const auto records = Since(before).records;
+    if (step == 0) continue;  // the first one also makes things
+    EXPECT_EQ(records, 4u) << "not: the program's stream, each of the two, the copies back";
   }
   EXPECT_EQ(slipway_unregister("two"), SLIPWAY_OK) << slipway_error_message();
 }
