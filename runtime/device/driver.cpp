@@ -8,10 +8,12 @@
 #include <atomic>
 #include <mutex>
 
+#include "runtime/device/loaded_library.h"
+
 namespace slipway::runtime {
 namespace {
 
-constexpr const char* kCuda = "libcuda.so.1";
+constexpr std::array kCuda = {"libcuda.so.1"};
 constexpr std::array kHip = {"libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so.5", "libamdhip64.so"};
 /// ROCm 6 changed numbers of types of memory, and brought this function.
 constexpr const char* kSinceRocm6 = "hipGetDevicePropertiesR0600";
@@ -126,12 +128,9 @@ bool Driver::TakeSharedEvents(void* library) {
 /// Of CUDA where the program has loaded both.
 const Driver* Driver::Find() {
   static Driver driver;
-  const auto loaded = [](const char* name) { return ::dlopen(name, RTLD_LAZY | RTLD_NOLOAD); };  // kept: it must stay
-  void* library = loaded(kCuda);
+  void* library = OpenLoaded(kCuda);  // kept: it must stay
   driver.is_hip_ = library == nullptr;
-  for (const char* name : kHip) {
-    if (library == nullptr) library = loaded(name);
-  }
+  if (library == nullptr) library = OpenLoaded(kHip);
   return library != nullptr && driver.Take(library) ? &driver : nullptr;
 }
 

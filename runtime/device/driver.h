@@ -36,14 +36,15 @@ class DeviceError : public RuntimeError {
 };
 
 /// The library of the driver that the program has loaded. Never loaded by us: a pointer to device memory proves that
-/// the program has a driver, so without one nothing is spent.
+/// the program has a driver, so without one no file is looked for.
 ///
 /// Source: CUDA Driver API; HIP Runtime API of ROCm 6 and 7. Declared here, so that neither a header nor a library is
 /// needed.
 class Driver {
  public:
   /// Null while the program has loaded no driver. Any thread.
-  /// Cost:   a look at a counter of the loader until a driver is there; then nothing.
+  /// Cost:   until a driver is there, a look at a counter of the loader, and at the names of the loaded libraries where
+  ///         it has changed; then nothing.
   static const Driver* Loaded();
   /// Errors: RuntimeError(DEVICE) for a driver that lacks a function, naming it. Before it only cuPointerGetAttribute
   /// may be called.

@@ -9,6 +9,8 @@
 #include <memory>
 #include <mutex>
 
+#include "runtime/device/loaded_library.h"
+
 namespace slipway::runtime {
 namespace {
 
@@ -24,8 +26,6 @@ std::string TextOfVersion(int version) {
   return fmt::format("{}.{}.{}", version / major_unit, version % major_unit / 100, version % 100);
 }
 
-void* AlreadyLoaded(const char* name) { return ::dlopen(name, RTLD_LAZY | RTLD_NOLOAD); }
-
 void* LibraryFor(const Driver& driver) {
   const char* path = std::getenv("SLIPWAY_NCCL");
   if (path != nullptr && *path != '\0') {
@@ -36,7 +36,7 @@ void* LibraryFor(const Driver& driver) {
   const char* name = amd ? "librccl.so.1" : "libnccl.so.2";
   // A PyTorch that was linked with NCCL statically has its functions inside.
   for (const char* loaded : {name, amd ? "libtorch_hip.so" : "libtorch_cuda.so"}) {
-    void* library = AlreadyLoaded(loaded);
+    void* library = OpenLoaded({&loaded, 1});
     if (library != nullptr && ::dlsym(library, "ncclGetVersion") != nullptr) return library;
   }
   void* process = ::dlopen(nullptr, RTLD_LAZY);

@@ -253,9 +253,10 @@ void Team::CheckFinite(int value) {
   first_bad_ = std::min(first_bad_, static_cast<std::size_t>(value));
 }
 
+/// From the last to the first, as buckets are filled: so the first bucket comes first from a device.
 std::vector<int> Team::NotSubmitted() const {
   std::vector<int> left;
-  for (std::size_t i = 0; i < submitted_.size(); ++i) {
+  for (std::size_t i = submitted_.size(); i-- > 0;) {
     if (submitted_[i] == 0) left.push_back(static_cast<int>(i));
   }
   return left;

@@ -149,8 +149,8 @@ class Team {
   std::int64_t BucketBytes() const;
   std::int64_t CombinedBucketBytes() const;
   std::optional<WithoutDirect> WhyNotPlain() const;
+  bool MayDivide() const;
   bool SplitsTensors() const;
-  bool DealsBuckets() const;
   std::vector<BucketPlan> Plans() const;
   void FindValues();
   void MakeDeviceTensors(const DevicePlace& place);

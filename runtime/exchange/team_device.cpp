@@ -77,9 +77,9 @@ void Team::MakeDeviceTensors(const DevicePlace& place) {
   }
   OnAllRanks(group_->communicator(), [&] {
     const auto part = std::max(parts_.settings.bucket_bytes, kLeastPart);
-    DeviceImages::Sizes sizes{.largest = SplitsTensors() ? part : 0, .together = part};
+    DeviceImages::Sizes sizes{.largest = MayDivide() && SplitsTensors() ? part : 0, .together = part};
     DealtBuckets dealt;
-    if (sizes.largest == 0 && DealsBuckets()) {
+    if (sizes.largest == 0 && MayDivide()) {
       dealt = DealBuckets(PlanBuckets(parts_.tensors, BucketBytes()), parts_.tensors, parts_.settings, part, *group_);
       sizes.together = dealt.part_bytes;
     }
@@ -155,15 +155,15 @@ std::optional<WithoutDirect> Team::WhyNotPlain() const {
   return work ? std::optional(WithoutDirectFor(*work)) : std::nullopt;
 }
 
-/// Whether tensors may be divided: bits and check sums stay what they are.
+/// Whether tensors may travel in parts: check sums, norms and the gradients of a checkpoint would have other bits.
+bool Team::MayDivide() const { return !parts_.sums && parts_.settings.clip_norm == 0 && parts_.settings.lag == 0; }
+
+/// Whether tensors are divided: that leaves the bits of their sums as they are.
 bool Team::SplitsTensors() const {
   std::size_t largest = static_cast<std::size_t>(parts_.settings.bucket_bytes);
   for (const auto& tensor : parts_.tensors) largest += tensor.bytes();
-  return !parts_.sums && SplitsFreely(*group_, static_cast<std::int64_t>(largest));
+  return SplitsFreely(*group_, static_cast<std::int64_t>(largest));
 }
-
-/// Whether buckets may be dealt into parts: check sums, norms and the gradients of a checkpoint stay what they are.
-bool Team::DealsBuckets() const { return !parts_.sums && parts_.settings.clip_norm == 0 && parts_.settings.lag == 0; }
 
 /// Whether a bucket of this step may go back to the device as soon as it is exchanged: nothing changes it afterwards.
 bool Team::StoresAtOnce() const {

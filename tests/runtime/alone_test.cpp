@@ -159,6 +159,28 @@ TEST_F(Alone, MemoryOfAGpuNeedsADriver) {
   ExpectError(slipway_alloc_on_device(8, 0, &memory), SLIPWAY_ERROR_DEVICE, "has loaded no driver of a GPU");
 }
 
+/// Neither at the first exchange nor when the loader has loaded another library. Its log says what it looks for.
+TEST_F(Outside, WithoutADriverNoFileOfOneIsLookedFor) {
+  if (::dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD) != nullptr) GTEST_SKIP() << "another test has loaded CUDA";
+  test::TempDirectory folder;
+  const auto log = (folder / "loader").string();
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::setenv("LD_DEBUG", "libs", 1);
+    ::setenv("LD_DEBUG_OUTPUT", log.c_str(), 1);
+    ::execl("/proc/self/exe", "alone", "--gtest_filter=Alone.AReductionLeavesTheValues", nullptr);
+    ::_exit(127);
+  }
+  int status = -1;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+  const auto searches = ReadFile(log + "." + std::to_string(child));
+  EXPECT_NE(searches.find("find library=libc.so.6"), std::string::npos) << "no log of the loader: " << searches;
+  for (const char* name : {"libcuda", "libamdhip64", "libnccl", "librccl"}) {
+    EXPECT_EQ(searches.find(name), std::string::npos) << name << " is looked for: " << searches;
+  }
+}
+
 TEST_F(Alone, EveryCallWorks) {
   test::TempDirectory folder;
   slipway_finalize();

@@ -5,6 +5,7 @@
 #include <numeric>
 #include <ostream>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tests/runtime/device/gpu_program.h"
@@ -148,6 +149,50 @@ TEST_P(ManySmall, AreRefusedTogether) {
   EXPECT_EQ(slipway_submit_many_on_stream("many", nullptr, 0, nullptr), SLIPWAY_OK) << slipway_error_message();
   Step(true);  // none was submitted so far
   EXPECT_EQ(slipway_unregister("many"), SLIPWAY_OK) << slipway_error_message();
+}
+
+/// Buckets are filled from the last tensor. So what fills the first one is not fetched together with the rest.
+TEST_F(OnDevice, TheFirstBucketDoesNotWaitForTheOthers) {
+  if (Ranks() == 1) GTEST_SKIP() << "a lone rank exchanges nothing";
+  constexpr std::int64_t kFew = 100;
+  constexpr std::int64_t kBucket = 5000;
+  GpuBuffer few(kFew * sizeof(float));
+  GpuBuffer bucket(kBucket * sizeof(float));
+  const slipway_tensor tensors[] = {{"few", SLIPWAY_FLOAT32, 1, &kFew, few.data()},
+                                    {"bucket", SLIPWAY_FLOAT32, 1, &kBucket, bucket.data()}};
+  ASSERT_EQ(slipway_register("two", tensors, 2, 0), SLIPWAY_OK) << slipway_error_message();
+  ASSERT_EQ(slipway_configure_team("two", R"({"gpu_exchange": "staged", "bucket_bytes": 20000})"), SLIPWAY_OK)
+      << slipway_error_message();
+  for (int step = 0; step < 2; ++step) {
+    const Calls before;
+    ASSERT_EQ(slipway_gradients("two"), SLIPWAY_OK) << slipway_error_message();
+    const auto records = Since(before).records;
+    if (step == 0) continue;  // the first one also makes things
+    EXPECT_EQ(records, 4u) << "not: the program's stream, each of the two, the copies back";
+  }
+  EXPECT_EQ(slipway_unregister("two"), SLIPWAY_OK) << slipway_error_message();
+}
+
+/// After the first one of a length: by the GPUs, and by the CPU in one part and in several.
+TEST_F(OnDevice, AnAllreduceNeverStopsTheGpu) {
+  for (const auto& [op, count] :
+       {std::pair(SLIPWAY_SUM, 400'000), std::pair(SLIPWAY_MAX, 3000), std::pair(SLIPWAY_MAX, 3'000'007)}) {
+    auto here = RandomBytes(SLIPWAY_FLOAT32, count, Seed(1, 2));
+    GpuBuffer there(here.size());
+    GpuStream stream;
+    for (int turn = 0; turn < 3; ++turn) {
+      there.Fill(here.data(), stream.handle());
+      const auto before = StopsOfTheGpu();
+      ASSERT_EQ(slipway_allreduce_on_stream(there.data(), count, SLIPWAY_FLOAT32, op, SLIPWAY_ALL, stream.handle()),
+                SLIPWAY_OK)
+          << slipway_error_message();
+      if (turn > 0) {
+        EXPECT_EQ(StopsOfTheGpu(), before) << "op " << op << " of " << count;
+      }
+    }
+    ASSERT_EQ(slipway_allreduce(here.data(), count, SLIPWAY_FLOAT32, op, SLIPWAY_ALL), SLIPWAY_OK);
+    EXPECT_TRUE(there.Read(stream.handle()) == here) << "op " << op << " of " << count;
+  }
 }
 
 /// On several nodes it is one message. To pin it costs more than to copy it.

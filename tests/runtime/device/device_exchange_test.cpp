@@ -1,84 +1,21 @@
 // Tensors in the memory of a GPU: the bits that the CPU gives, in every order that a GPU may work in.
 
-#include <unistd.h>
-
-#include <algorithm>
-#include <cstdlib>
-#include <memory>
-#include <numeric>
+#include <cstring>
+#include <limits>
+#include <ostream>
 #include <random>
-#include <sstream>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "runtime/reduction/reduction.h"
 #include "tests/runtime/device/gpu_program.h"
+#include "tests/runtime/device/twin_teams.h"
 
 namespace slipway::test {
 namespace {
 
 using namespace fake_gpu;  // the entries that the program calls
-
-/// Tensors of one team, in CPU memory and on the GPU with the same values.
-class TwinTeams {
- public:
-  TwinTeams(const std::string& name, std::vector<std::int64_t> sizes, const std::string& settings,
-            slipway_dtype dtype = SLIPWAY_FLOAT32, std::int64_t total_steps = 0)
-      : name_(name), sizes_(std::move(sizes)), dtype_(dtype), total_steps_(total_steps) {
-    std::vector<slipway_tensor> here;
-    std::vector<slipway_tensor> there;
-    for (std::size_t i = 0; i < sizes_.size(); ++i) {
-      names_.push_back("t" + std::to_string(i));
-      cpu_.emplace_back(Bytes(i));
-      gpu_.push_back(std::make_unique<GpuBuffer>(Bytes(i)));
-    }
-    for (std::size_t i = 0; i < sizes_.size(); ++i) {
-      here.push_back({names_[i].c_str(), dtype, 1, &sizes_[i], cpu_[i].data()});
-      there.push_back({names_[i].c_str(), dtype, 1, &sizes_[i], gpu_[i]->data()});
-    }
-    Register(cpu(), here, settings);
-    Register(on_gpu(), there, settings);
-  }
-  ~TwinTeams() {
-    EXPECT_EQ(slipway_unregister(cpu().c_str()), SLIPWAY_OK) << slipway_error_message();
-    EXPECT_EQ(slipway_unregister(on_gpu().c_str()), SLIPWAY_OK) << slipway_error_message();
-  }
-  TwinTeams(const TwinTeams&) = delete;
-  TwinTeams& operator=(const TwinTeams&) = delete;
-
-  std::string cpu() const { return name_ + " cpu"; }
-  std::string on_gpu() const { return name_ + " gpu"; }
-  int tensors() const { return static_cast<int>(sizes_.size()); }
-
-  void Fill(int tensor, unsigned seed, void* stream) {
-    const auto i = static_cast<std::size_t>(tensor);
-    std::ranges::copy(RandomBytes(dtype_, sizes_[i], seed), cpu_[i].begin());
-    gpu_[i]->Fill(cpu_[i].data(), stream);
-  }
-  /// The tensors that differ, with the violations so far.
-  std::string Differences(void* stream) {
-    std::string different;
-    for (std::size_t i = 0; i < sizes_.size(); ++i) {
-      if (gpu_[i]->Read(stream) != cpu_[i]) different += names_[i] + " ";
-    }
-    return different.empty() ? different : different + Gpu::Violations();
-  }
-
- private:
-  std::size_t Bytes(std::size_t i) const { return static_cast<std::size_t>(sizes_[i]) * runtime::SizeOf(dtype_); }
-  void Register(const std::string& name, const std::vector<slipway_tensor>& tensors, const std::string& settings) {
-    EXPECT_EQ(slipway_register(name.c_str(), tensors.data(), static_cast<int>(tensors.size()), total_steps_),
-              SLIPWAY_OK)
-        << slipway_error_message();
-    EXPECT_EQ(slipway_configure_team(name.c_str(), settings.c_str()), SLIPWAY_OK) << slipway_error_message();
-  }
-
-  std::string name_;
-  std::vector<std::int64_t> sizes_;
-  slipway_dtype dtype_;
-  std::int64_t total_steps_;
-  std::vector<std::string> names_;
-  std::vector<std::vector<char>> cpu_;
-  std::vector<std::unique_ptr<GpuBuffer>> gpu_;
-};
 
 TEST_F(OnDevice, AnAllreduceHasTheBitsOfTheCpu) {
   for (const auto dtype :
@@ -277,20 +214,95 @@ TEST_F(OnDevice, AStepNeverStopsTheGpu) {
   for (const char* settings : {R"({"gpu_exchange": "staged", "bucket_bytes": 20000})", R"({"bucket_bytes": 20000})"}) {
     TwinTeams teams("hot", {7, 30000, 2500}, settings);
     GpuStream stream;
-    const auto sum = [] {
-      return fake_gpu_count(FAKE_GPU_DEVICE_SYNCHRONISATIONS) + fake_gpu_count(FAKE_GPU_PAGEABLE_COPIES) +
-             fake_gpu_count(FAKE_GPU_SLOW_CALLS_UNDER_WORK) + fake_gpu_calls("cuMemHostRegister_v2") +
-             fake_gpu_calls("cuStreamSynchronize") + fake_gpu_calls("cuMemAlloc_v2");
-    };
     for (int step = 0; step < 3; ++step) {
       for (int tensor = 0; tensor < teams.tensors(); ++tensor) teams.Fill(tensor, Seed(step, tensor), stream.handle());
-      const auto before = sum();
+      const auto before = StopsOfTheGpu();
       ASSERT_EQ(slipway_submit_on_stream(teams.on_gpu().c_str(), 1, stream.handle()), SLIPWAY_OK);
       ASSERT_EQ(slipway_wait_on_stream(teams.on_gpu().c_str(), stream.handle()), SLIPWAY_OK) << slipway_error_message();
-      EXPECT_EQ(sum(), before) << settings;
+      EXPECT_EQ(StopsOfTheGpu(), before) << settings;
       ASSERT_EQ(slipway_gradients(teams.cpu().c_str()), SLIPWAY_OK);
       EXPECT_EQ(teams.Differences(stream.handle()), "") << settings;
     }
+  }
+}
+
+/// Numbers with all the digits of a float: sums of their squares depend on how they are divided.
+std::vector<char> ManyDigits(std::int64_t count, unsigned seed) {
+  std::mt19937 random(seed);
+  std::vector<char> bytes(static_cast<std::size_t>(count) * sizeof(float));
+  for (std::size_t at = 0; at < bytes.size(); at += sizeof(float)) {
+    const float value = static_cast<float>(random() >> 8) / 16'777'216 - 0.5F;
+    std::memcpy(bytes.data() + at, &value, sizeof value);
+  }
+  return bytes;
+}
+
+void StepOf(TwinTeams& teams, unsigned seed, void* stream) {
+  for (int tensor = 0; tensor < teams.tensors(); ++tensor) {
+    teams.Fill(tensor, ManyDigits(teams.CountOf(tensor), seed + 50 * static_cast<unsigned>(tensor)), stream);
+  }
+  ASSERT_EQ(slipway_gradients(teams.cpu().c_str()), SLIPWAY_OK) << slipway_error_message();
+  ASSERT_EQ(slipway_wait_on_stream(teams.on_gpu().c_str(), stream), SLIPWAY_OK) << slipway_error_message();
+  EXPECT_EQ(teams.Differences(stream), "");
+}
+
+/// A tensor of several buckets, which travels in parts where nothing looks at the whole.
+const std::vector<std::int64_t> kWithALargeOne = {7, 30000, 0, 1, 2500, 9001};
+
+TEST_F(OnDevice, ANormHasTheBitsOfTheCpu) {
+  TwinTeams teams("norms", kWithALargeOne, R"({"bucket_bytes": 20000, "clip_norm": 3})");
+  GpuStream stream;
+  for (int step = 0; step < 7; ++step) {
+    StepOf(teams, Seed(step, 0), stream.handle());
+    double here = 0;
+    double there = 0;
+    ASSERT_EQ(slipway_gradient_norm(teams.cpu().c_str(), &here), SLIPWAY_OK) << slipway_error_message();
+    ASSERT_EQ(slipway_gradient_norm(teams.on_gpu().c_str(), &there), SLIPWAY_OK) << slipway_error_message();
+    EXPECT_GT(here, 3);
+    EXPECT_EQ(here, there) << "step " << step;
+  }
+}
+
+std::vector<char> StateOf(const std::string& team) {
+  std::size_t size = 0;
+  EXPECT_EQ(slipway_state_save(team.c_str(), nullptr, &size), SLIPWAY_OK) << slipway_error_message();
+  std::vector<char> state(size);
+  EXPECT_EQ(slipway_state_save(team.c_str(), state.data(), &size), SLIPWAY_OK) << slipway_error_message();
+  return state;
+}
+
+/// So a job may go on without GPUs, and with them.
+TEST_F(OnDevice, DelayedGradientsOfACheckpointAreThoseOfTheCpu) {
+  constexpr auto kDelayed = R"({"mode": "delayed", "lag": 2, "bucket_bytes": 20000})";
+  GpuStream stream;
+  std::vector<char> state;
+  {
+    TwinTeams teams("before", kWithALargeOne, kDelayed);
+    for (int step = 0; step < 4; ++step) StepOf(teams, Seed(step, 0), stream.handle());
+    state = StateOf(teams.on_gpu());
+    EXPECT_GT(state.size(), 2 * sizeof(float[41'509])) << "no gradients of two steps";
+    EXPECT_TRUE(state == StateOf(teams.cpu()));
+  }
+  TwinTeams teams("after", kWithALargeOne, kDelayed);
+  for (const auto& team : {teams.on_gpu(), teams.cpu()}) {
+    ASSERT_EQ(slipway_state_load(team.c_str(), state.data(), state.size()), SLIPWAY_OK) << slipway_error_message();
+  }
+  for (int step = 4; step < 8; ++step) {
+    StepOf(teams, Seed(step, 0), stream.handle());
+    int delivered = 0;
+    EXPECT_EQ(slipway_delivered(teams.on_gpu().c_str(), &delivered), SLIPWAY_OK);
+    EXPECT_EQ(delivered, 1) << "step " << step;
+  }
+}
+
+/// The program adds up the passes itself, so nothing but the exchange changes the values.
+TEST_F(OnDevice, PassesAreSummedWhereTheGpusCombine) {
+  TwinTeams teams("passes", {7, 30000, 2500}, R"({"accumulate": 2, "op": "sum", "gpu_exchange": "direct"})");
+  GpuStream stream;
+  for (int pass = 0; pass < 6; ++pass) {
+    const auto kernels = fake_gpu_calls("cuLaunchKernel");
+    StepOf(teams, Seed(pass, 0), stream.handle());
+    EXPECT_EQ(fake_gpu_calls("cuLaunchKernel") - kernels, pass % 2 == 1 && Ranks() > 1 ? 1u : 0u) << "pass " << pass;
   }
 }
 
@@ -308,6 +320,25 @@ TEST_F(OnDevice, ATensorThatIsNotFiniteIsNamed) {
   buffer.Fill(values, nullptr);
   EXPECT_EQ(slipway_gradients("finite"), SLIPWAY_OK) << slipway_error_message();
   EXPECT_EQ(slipway_unregister("finite"), SLIPWAY_OK);
+}
+
+TEST_F(OnDevice, ATensorThatDoesNotFitThe16BitsItTravelsInIsNamed) {
+  const std::int64_t shape[] = {4};
+  float values[] = {1, 2, 3, 4};
+  GpuBuffer buffer(sizeof values);
+  const slipway_tensor tensor{"bias", SLIPWAY_FLOAT32, 1, shape, buffer.data()};
+  ASSERT_EQ(slipway_register("narrow", &tensor, 1, 0), SLIPWAY_OK) << slipway_error_message();
+  ASSERT_EQ(slipway_configure_team("narrow", R"({"compress": "fp16", "check_finite": true})"), SLIPWAY_OK)
+      << slipway_error_message();
+  if (Rank() == Ranks() - 1) values[2] = 70'000;  // 65504 is the largest
+  buffer.Fill(values, nullptr);
+  ExpectRefused(slipway_gradients("narrow"), SLIPWAY_ERROR_NOT_FINITE,
+                "tensor 'bias' of team 'narrow' holds NaN or infinity, or more than 16 bits can hold, on rank " +
+                    std::to_string(Ranks() - 1));
+  values[2] = 3;
+  buffer.Fill(values, nullptr);
+  EXPECT_EQ(slipway_gradients("narrow"), SLIPWAY_OK) << slipway_error_message();
+  EXPECT_EQ(slipway_unregister("narrow"), SLIPWAY_OK);
 }
 
 /// Only of one rank: the others must not go on without it.
@@ -363,68 +394,6 @@ TEST_F(OnDevice, WhereADriverHasNoMemoryLeftATeamIsRefusedOnAllRanks) {
   buffer.Fill(values, nullptr);
   EXPECT_EQ(slipway_gradients("unpinned"), SLIPWAY_OK) << slipway_error_message();
   EXPECT_EQ(slipway_unregister("unpinned"), SLIPWAY_OK);
-}
-
-/// What a schedule is made of.
-struct Schedule {
-  explicit Schedule(unsigned seed) : random(seed) {}
-  std::size_t Below(std::size_t bound) { return random() % bound; }
-
-  std::mt19937 random;
-};
-
-/// mpi_main.cpp ends a test after a minute: here each schedule.
-constexpr unsigned kSecondsOfSchedule = 60;
-
-/// SLIPWAY_TEST_SCHEDULES: how many; the full tier takes 10,000.
-TEST_F(OnDevice, RandomSchedulesGiveTheBitsOfTheCpu) {
-  const char* asked = std::getenv("SLIPWAY_TEST_SCHEDULES");
-  const int schedules = asked != nullptr ? std::atoi(asked) : 60;
-  // The quotient of a mean needs the kernel of the sums.
-  const std::string by_mpi = IsHip() ? R"("gpu_exchange": "mpi", "op": "sum")" : R"("gpu_exchange": "mpi")";
-  const std::vector<std::string> settings = {R"("clip_norm": 4)",
-                                             R"("check_finite": true)",
-                                             R"("accumulate": 2)",
-                                             R"("mode": "delayed", "lag": 1)",
-                                             R"("compress": "fp16")",
-                                             R"("op": "sum")",
-                                             R"("gpu_exchange": "staged")",
-                                             R"("gpu_exchange": "auto")",
-                                             by_mpi};
-  for (int number = 0; number < schedules; ++number) {
-    ::alarm(kSecondsOfSchedule);
-    Schedule of_job(static_cast<unsigned>(number));                 // the same on all ranks
-    Schedule own(static_cast<unsigned>(number * 64 + Rank() + 1));  // the GPU's and the program's
-    fake_gpu_set_order(static_cast<fake_gpu_order>(own.Below(3)), own.random());
-    std::vector<std::int64_t> sizes(1 + of_job.Below(5));
-    for (auto& size : sizes) size = static_cast<std::int64_t>(of_job.Below(3000));
-    std::ostringstream text;
-    text << R"({"bucket_bytes": )" << 1000 + of_job.Below(11000) << ", " << settings[of_job.Below(settings.size())]
-         << "}";
-    TwinTeams teams("random", sizes, text.str());
-    GpuStream streams[3];
-    std::vector<int> tensors(sizes.size());
-    std::iota(tensors.begin(), tensors.end(), 0);
-    for (int step = 0; step < 3; ++step) {
-      std::shuffle(tensors.begin(), tensors.end(), own.random);
-      void* last = streams[own.Below(3)].handle();
-      for (const int tensor : tensors) {
-        const bool submitted = own.Below(2) == 0;
-        void* stream = submitted ? streams[own.Below(3)].handle() : last;
-        teams.Fill(tensor, Seed(step, tensor), stream);
-        if (own.Below(4) == 0) fake_gpu_step();
-        if (submitted) {
-          ASSERT_EQ(slipway_submit_on_stream(teams.on_gpu().c_str(), tensor, stream), SLIPWAY_OK)
-              << slipway_error_message();
-        }
-      }
-      ASSERT_EQ(slipway_wait_on_stream(teams.on_gpu().c_str(), last), SLIPWAY_OK) << slipway_error_message();
-      ASSERT_EQ(slipway_gradients(teams.cpu().c_str()), SLIPWAY_OK) << slipway_error_message();
-      ASSERT_EQ(teams.Differences(last), "") << "schedule " << number << ", step " << step << ", " << text.str();
-      for (auto& stream : streams) cuStreamSynchronize(stream.handle());
-    }
-    ASSERT_EQ(Gpu::Violations(), "") << "schedule " << number << ", " << text.str();
-  }
 }
 
 }  // namespace

@@ -75,6 +75,13 @@ std::string Gpu::Violations() {
   return text;
 }
 
+std::uint64_t StopsOfTheGpu() {
+  return fake_gpu_count(FAKE_GPU_DEVICE_SYNCHRONISATIONS) + fake_gpu_count(FAKE_GPU_PAGEABLE_COPIES) +
+         fake_gpu_count(FAKE_GPU_SLOW_CALLS_UNDER_WORK) + fake_gpu_calls("cuCtxSynchronize") +
+         fake_gpu_calls("cuStreamSynchronize") + fake_gpu_calls("cuMemHostRegister_v2") +
+         fake_gpu_calls("cuMemAlloc_v2");
+}
+
 bool IsHip() { return hipSetDevice != nullptr; }
 
 /// HIP makes the context of a thread's device current in each of its calls.

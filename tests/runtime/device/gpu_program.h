@@ -79,6 +79,10 @@ class GpuStream {
   void* handle_ = nullptr;
 };
 
+/// How often the GPU or the program has been stopped so far: by a wait for all work of the GPU or of a stream, memory
+/// that is allocated or pinned, and copies from or to memory that is not pinned.
+std::uint64_t StopsOfTheGpu();
+
 /// Whether the fake driver has HIP's names, as for AMD's GPUs: libslipway uses these then.
 bool IsHip();
 

@@ -85,7 +85,7 @@ BUGS = [
         "  arrivals_.Add(images, to_cpu_.handle());\n  if (!images.empty()) return;\n"),
     Bug("copies_join_what_does_not_meet", IMAGES,
         "if (joined && together.image + together.bytes == range.image) {", "if (joined) {"),
-    Bug("copies_join_regions", IMAGES, "range.region == together.region", "range.region >= together.region"),
+    Bug("copies_join_regions", IMAGES, "range.region == together.region", "range.region <= together.region"),
     Bug("store_on_fetching_stream", IMAGES, "to_device_.CopyToDevice(", "to_cpu_.CopyToDevice("),
     Bug("release_forgets_program_stream", IMAGES, "  stored_.HoldBack(stream);\n", ""),
     Bug("release_records_fetching_stream", IMAGES,
