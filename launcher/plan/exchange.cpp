@@ -193,8 +193,13 @@ Json ToJson(const ExchangePlan& exchange, const GradientsSpec& gradients) {
 
 std::vector<std::string> ChangesOfBits(const Json& stored, const ExchangePlan& now) {
   const auto before = stored.is_object() ? stored.value("bits", Json()) : Json();
-  if (!before.is_object() || before.value("hash", Json()) == HashOf(now.bits)) return {};
+  if (!before.is_object()) return {};
   std::vector<std::string> changes;
+  if (now.has_gpus && AddsInOwnOrder(now.gpu.way)) {
+    changes.push_back(fmt::format("gpu_exchange was {}, now \"{}\"", stored.value("gpu_exchange", Json()).dump(),
+                                  WordOf(now.gpu.way)));
+  }
+  if (before.value("hash", Json()) == HashOf(now.bits)) return changes;
   const auto present = ToJson(now.bits);
   for (const auto& [name, value] : present.items()) {
     const auto old = before.value(name, Json());

@@ -285,6 +285,15 @@ TEST_F(Exchange, TellsWhatChangesTheBits) {
               ElementsAre(R"(algorithms was "shared:0-max", now "ring:0-max")"));
 }
 
+TEST_F(Exchange, TellsThatALibraryAddsUpNow) {
+  spec_.launch.gpus_per_rank = 1;
+  const auto stored = ToJson(PlanExchange(spec_), spec_.gradients);
+  ::setenv("SLIPWAY_GPU_EXCHANGE", "nccl", 1);
+  EXPECT_THAT(ChangesOfBits(stored, PlanExchange(spec_)), ElementsAre(R"(gpu_exchange was "auto", now "nccl")"));
+  spec_.launch.gpus_per_rank = 0;
+  EXPECT_THAT(ChangesOfBits(stored, PlanExchange(spec_)), IsEmpty()) << "tensors are in CPU memory";
+}
+
 TEST_F(Exchange, PromisesNoBitsWithoutDeterminism) {
   spec_.gradients.deterministic = Determinism::kOff;
   const auto stored = ToJson(PlanExchange(spec_), spec_.gradients);
