@@ -36,6 +36,7 @@ class Exchange : public testing::Test {
       ::unsetenv(name);
     }
     spec_.launch.ranks_per_node = 4;
+    spec_.launch.slurm.gpu_type = "a100";  // whatever is on this node
   }
 
   std::filesystem::path Write(const std::string& name, const std::string& content) const {
