@@ -1,7 +1,6 @@
 #include "launcher/plan/exchange.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -11,7 +10,6 @@
 #include "core/files.h"
 #include "core/install.h"
 #include "launcher/plan/training_command.h"
-#include "launcher/spec/gpu_exchange.h"
 #include "launcher/spec/load.h"
 #include "runtime/selection/measured_ways.h"
 
@@ -104,40 +102,26 @@ AlgorithmTable UsableTable(const ExchangePlan& exchange, const GradientsSpec& gr
   return exchange.table.Usable({canonical, gradients.compress != Compression::kNone});
 }
 
-bool PromisesBits(const GradientsSpec& gradients) {
-  return gradients.deterministic != Determinism::kOff && !AddsInOwnOrder(gradients.gpu_exchange);
+bool PromisesBits(const ExchangePlan& exchange, const GradientsSpec& gradients) {
+  return gradients.deterministic != Determinism::kOff && !AddsInOwnOrder(exchange.gpu.way);
 }
 
-std::string AutomaticGpuExchange(const Spec& spec, const Placement& placement) {
-  if (const auto fields = FieldsForTheCpu(spec); !fields.empty()) {
-    return fmt::format("staged, because of {}", fmt::join(fields, ", "));
-  }
-  if (spec.gradients.deterministic == Determinism::kOff) return "the fastest way, measured at the start";
-  if (placement.nodes > 1) return "staged: the ranks are on several nodes";
-  return "direct where GPUs reach each other, else staged";
+std::string DescribeAutomatic(const GpuExchangePlan& gpu) {
+  if (!gpu.staged.empty()) return "staged, " + gpu.staged;
+  if (!gpu.measured) return "direct where NVIDIA GPUs reach each other, else staged";
+  return fmt::format("the fastest way{}, measured at the start{}", gpu.maker == GpuMaker::kAmd ? " but direct" : "",
+                     gpu.in_nodes ? "; nccl_in_nodes is one of them" : "");
 }
 
-std::string GpuExchangeOf(const Spec& spec, const Placement& placement) {
-  if (spec.launch.gpus_per_rank == 0) return "";
-  const auto forced = FromWord<GpuExchangeWay>(Variable("SLIPWAY_GPU_EXCHANGE"));
-  const auto way = forced.value_or(spec.gradients.gpu_exchange);
-  if (way == GpuExchangeWay::kAuto) return AutomaticGpuExchange(spec, placement);
-  const auto why = WhyRefusedOnGpus(spec, way);
-  return fmt::format("{}, as {} says{}{}", WordOf(way), forced ? "SLIPWAY_GPU_EXCHANGE" : "gpu_exchange",
-                     why.empty() ? "" : "; an error: ", why);
-}
-
-std::string WordsFor(const GradientsSpec& gradients) {
+std::string WordsFor(const ExchangePlan& exchange, const GradientsSpec& gradients) {
   std::string text(WordOf(gradients.mode));
   if (gradients.mode == GradientMode::kDelayed) {
     text += fmt::format(" by {} step{}", gradients.lag, gradients.lag == 1 ? "" : "s");
   }
   if (gradients.compress != Compression::kNone) text += fmt::format(", {} on the wire", WordOf(gradients.compress));
   text += fmt::format(", buckets of {}", FormatBytes(gradients.bucket));
-  if (gradients.gpu_exchange != GpuExchangeWay::kAuto) {
-    text += fmt::format(", GPU memory {}", WordOf(gradients.gpu_exchange));
-  }
-  if (!PromisesBits(gradients)) return text;
+  if (exchange.gpu.way != GpuExchangeWay::kAuto) text += fmt::format(", GPU memory {}", WordOf(exchange.gpu.way));
+  if (!PromisesBits(exchange, gradients)) return text;
   return text + (gradients.deterministic == Determinism::kOn ? ", the same bits in every run"
                                                              : ", the same bits wherever the ranks are");
 }
@@ -151,26 +135,43 @@ ExchangePlan PlanExchange(const Spec& spec) {
   exchange.table = TableFor(exchange, spec.gradients);
   exchange.ways = WaysFile();
   exchange.measured = MeasuredWays(exchange);
-  exchange.gpu_memory = GpuExchangeOf(spec, exchange.placement);
+  exchange.has_gpus = spec.launch.gpus_per_rank > 0;
+  exchange.gpu = PlanGpuExchange(spec, {.nodes = exchange.placement.nodes,
+                                        .maker = MakerOfGpus(spec.launch),
+                                        .variable = FromWord<GpuExchangeWay>(Variable("SLIPWAY_GPU_EXCHANGE"))});
   exchange.bits = BasisOfBits(exchange.table, spec.launch.ranks(), RanksPerNode(spec.launch),
                               spec.gradients.deterministic == Determinism::kCanonical,
                               static_cast<std::int64_t>(spec.gradients.bucket.count), Version());
   return exchange;
 }
 
+int NodesOfRanks(const LaunchSpec& launch) { return PlacementOf(launch).nodes; }
+
+std::string Describe(const GpuExchangePlan& gpu) {
+  if (gpu.way == GpuExchangeWay::kAuto) return DescribeAutomatic(gpu);
+  const bool two = gpu.way == GpuExchangeWay::kNccl && gpu.in_nodes;
+  return fmt::format("{}{}, as {} says{}{}", WordOf(gpu.way),
+                     two ? " or nccl_in_nodes, the faster one at the start" : "",
+                     gpu.by_variable ? "SLIPWAY_GPU_EXCHANGE" : "gpu_exchange",
+                     gpu.refused.empty() ? "" : "; an error: ", gpu.refused);
+}
+
 std::string Describe(const ExchangePlan& exchange, const GradientsSpec& gradients) {
   const auto ranks = exchange.placement.ranks;
   const auto nodes = exchange.placement.nodes;
   if (ranks == 1) return "exchange: none, there is one rank\n";
-  auto text =
-      fmt::format("exchange: {} ranks on {} node{}, {}\n", ranks, nodes, nodes == 1 ? "" : "s", WordsFor(gradients));
+  auto text = fmt::format("exchange: {} ranks on {} node{}, {}\n", ranks, nodes, nodes == 1 ? "" : "s",
+                          WordsFor(exchange, gradients));
   const auto usable = UsableTable(exchange, gradients);
   for (const auto& range : usable.ranges()) text += fmt::format("  {:<22} {}\n", SizesOf(range), NameOf(range.choice));
   if (usable != exchange.table) {
     text += fmt::format("  {:<22} {}\n", "the table says", exchange.table.ToText());
   }
   if (!exchange.measured.empty()) text += fmt::format("  {:<22} {}\n", "shared, as measured", exchange.measured);
-  if (!exchange.gpu_memory.empty()) text += fmt::format("  {:<22} {}\n", "GPU memory", exchange.gpu_memory);
+  if (exchange.has_gpus) {
+    text += fmt::format("  {:<22} {}\n", "GPU memory", Describe(exchange.gpu));
+    text += fmt::format("  {:<22} {}\n", "bits of its sums", MeaningOf(exchange.gpu.bits));
+  }
   if (!exchange.tuned.empty()) text += fmt::format("  {:<22} {}\n", "tuned by", exchange.tuned.string());
   return text;
 }
@@ -185,14 +186,20 @@ Json ToJson(const ExchangePlan& exchange, const GradientsSpec& gradients) {
               {"ranges", RangesOf(UsableTable(exchange, gradients))},
               {"ways", exchange.measured.empty() ? Json() : Json(exchange.measured)},
               {"tuned_by", exchange.tuned.empty() ? Json() : Json(exchange.tuned.string())},
-              {"gpu_exchange", WordOf(gradients.gpu_exchange)},
-              {"bits", PromisesBits(gradients) ? ToJson(exchange.bits) : Json()}};
+              {"gpu_exchange", WordOf(exchange.gpu.way)},
+              {"gpu_bits", exchange.has_gpus ? Json(WordOf(exchange.gpu.bits)) : Json()},
+              {"bits", PromisesBits(exchange, gradients) ? ToJson(exchange.bits) : Json()}};
 }
 
 std::vector<std::string> ChangesOfBits(const Json& stored, const ExchangePlan& now) {
   const auto before = stored.is_object() ? stored.value("bits", Json()) : Json();
-  if (!before.is_object() || before.value("hash", Json()) == HashOf(now.bits)) return {};
+  if (!before.is_object()) return {};
   std::vector<std::string> changes;
+  if (now.has_gpus && AddsInOwnOrder(now.gpu.way)) {
+    changes.push_back(fmt::format("gpu_exchange was {}, now \"{}\"", stored.value("gpu_exchange", Json()).dump(),
+                                  WordOf(now.gpu.way)));
+  }
+  if (before.value("hash", Json()) == HashOf(now.bits)) return changes;
   const auto present = ToJson(now.bits);
   for (const auto& [name, value] : present.items()) {
     const auto old = before.value(name, Json());

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/json.h"
+#include "launcher/spec/gpu_exchange.h"
 #include "launcher/spec/spec.h"
 #include "runtime/selection/algorithm_table.h"
 #include "runtime/selection/bits.h"
@@ -19,7 +20,8 @@ struct ExchangePlan {
   runtime::BitsBasis bits;
   std::filesystem::path ways;  ///< absolute; where ranks keep which way of shared memory is fastest, or empty
   std::string measured;        ///< what that file has for a node like this one, in the table's syntax, or empty
-  std::string gpu_memory;      ///< how tensors there are exchanged; empty: ranks have no GPUs of their own
+  GpuExchangePlan gpu;         ///< of tensors in GPU memory
+  bool has_gpus = false;       ///< ranks have GPUs of their own
 };
 
 /// The plan that the ranks will follow. Later entries override earlier ones:
@@ -35,6 +37,11 @@ struct ExchangePlan {
 /// Errors: Error(kUsage) naming the wrong file or variable; SystemError for a file that cannot be read.
 ExchangePlan PlanExchange(const Spec& spec);
 
+/// The number of nodes that the ranks see. SLIPWAY_RANKS_PER_NODE makes smaller ones.
+int NodesOfRanks(const LaunchSpec& launch);
+
+/// How tensors in GPU memory are exchanged, for `slipway plan`.
+std::string Describe(const GpuExchangePlan& gpu);
 /// For `slipway plan`.
 std::string Describe(const ExchangePlan& exchange, const GradientsSpec& gradients);
 /// The member `exchange` of plan.json.

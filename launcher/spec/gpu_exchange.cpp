@@ -3,7 +3,11 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
+#include <cctype>
+
 #include "core/cpu_work.h"
+#include "launcher/ranks/local/node_devices.h"
 
 namespace slipway::launcher {
 namespace {
@@ -22,7 +26,50 @@ bool Asks(const Spec& spec, CpuWork work) {
   return false;
 }
 
+constexpr const char* kNotForAmd = "the kernel of the sums is PTX, which AMD's GPUs cannot run";
+
+bool IsOfAmd(std::string type) {
+  std::ranges::transform(type, type.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  const bool instinct = type.size() > 2 && type.starts_with("mi") && std::isdigit(static_cast<unsigned char>(type[2]));
+  return instinct || type.find("amd") != std::string::npos;
+}
+
+/// Why `auto` is staged; empty: the GPUs decide.
+std::string WhyStaged(const Spec& spec, const GpuSurroundings& surroundings) {
+  if (const auto fields = FieldsForTheCpu(spec); !fields.empty()) {
+    return fmt::format("because of {}", fmt::join(fields, ", "));
+  }
+  if (spec.gradients.deterministic == Determinism::kOff) return "";
+  if (surroundings.nodes > 1) return "because the ranks are on several nodes";
+  return surroundings.maker == GpuMaker::kAmd ? fmt::format("because {}", kNotForAmd) : "";
+}
+
+std::string WhyRefused(const Spec& spec, GpuExchangeWay way, GpuMaker maker) {
+  const bool by_kernel = way == GpuExchangeWay::kDirect && maker == GpuMaker::kAmd;
+  return by_kernel ? fmt::format("direct refuses these GPUs: {}", kNotForAmd) : WhyRefusedOnGpus(spec, way);
+}
+
+GpuBits BitsOf(GpuExchangeWay way, bool measured) {
+  switch (way) {
+    case GpuExchangeWay::kNccl: return GpuBits::kLibrary;
+    case GpuExchangeWay::kMpi: return GpuBits::kMpi;
+    case GpuExchangeWay::kAuto: return measured ? GpuBits::kMeasured : GpuBits::kCpu;
+    case GpuExchangeWay::kStaged:
+    case GpuExchangeWay::kDirect: break;
+  }
+  return GpuBits::kCpu;
+}
+
 }  // namespace
+
+WordTable<GpuBits> WordsOf(GpuBits) {
+  static constexpr Word<GpuBits> kWords[] = {
+      {GpuBits::kCpu, "cpu", "those of the exchange in CPU memory"},
+      {GpuBits::kLibrary, "library", "the same on all ranks; not promised across versions of NCCL and links"},
+      {GpuBits::kMpi, "mpi", "they depend on the MPI"},
+      {GpuBits::kMeasured, "measured", "not promised: they depend on the way that is the fastest"}};
+  return kWords;
+}
 
 std::vector<std::string> FieldsForTheCpu(const Spec& spec) {
   std::vector<std::string> fields;
@@ -39,6 +86,29 @@ std::string WhyRefusedOnGpus(const Spec& spec, GpuExchangeWay way) {
   }
   const bool on_nodes = way == GpuExchangeWay::kDirect && spec.launch.nodes_per_job > 1;
   return on_nodes ? "direct refuses tensors in GPU memory of ranks on several nodes" : "";
+}
+
+GpuMaker MakerOfGpus(const LaunchSpec& launch, const std::filesystem::path& root) {
+  const auto& type = launch.slurm.gpu_type;
+  const bool amd = type.empty() ? DeviceNumbersOfSystem(root) == DeviceNumbers::kInsideRocr : IsOfAmd(type);
+  return amd ? GpuMaker::kAmd : GpuMaker::kUnknown;
+}
+
+GpuExchangePlan PlanGpuExchange(const Spec& spec, const GpuSurroundings& surroundings) {
+  const auto& [nodes, maker, variable] = surroundings;
+  GpuExchangePlan plan;
+  plan.way = variable.value_or(spec.gradients.gpu_exchange);
+  plan.by_variable = variable.has_value();
+  plan.maker = maker;
+  plan.in_nodes = nodes > 1 && spec.launch.ranks() > nodes;
+  if (plan.way == GpuExchangeWay::kAuto) {
+    plan.staged = WhyStaged(spec, surroundings);
+    plan.measured = plan.staged.empty() && spec.gradients.deterministic == Determinism::kOff;
+  } else {
+    plan.refused = WhyRefused(spec, plan.way, maker);
+  }
+  plan.bits = BitsOf(plan.way, plan.measured);
+  return plan;
 }
 
 }  // namespace slipway::launcher

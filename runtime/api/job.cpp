@@ -140,6 +140,20 @@ void Job::RequireSameSettings() {
   RequireSameCall(fmt::format("settings {} and algorithms {}{}", settings_.shared, selection.table.ToText(),
                               selection.canonical ? ", canonical" : ""),
                   {}, communicator());
+  RequireSameGpuExchange();
+}
+
+/// The configuration is the same: only the variable can make a difference.
+void Job::RequireSameGpuExchange() {
+  const std::string own = WordOf(settings_.gradients.gpu_exchange);
+  const auto first = communicator().BroadcastText(own, 0);
+  OnAllRanks(communicator(), [&] {
+    if (own == first) return;
+    throw RuntimeError(SLIPWAY_ERROR_MISMATCH,
+                       fmt::format("exchanges GPU memory by '{}', but rank 0 by '{}': SLIPWAY_GPU_EXCHANGE differs "
+                                   "between ranks; set it to one value on all nodes, or unset it",
+                                   own, first));
+  });
 }
 
 void Job::Join() {

@@ -97,6 +97,7 @@ class Job {
   void Join();
   void JoinWatch();
   void RequireSameSettings();
+  void RequireSameGpuExchange();
   void Configure(const char* config);
   SelectionSettings Selection(const Placement& placement) const;
   AlgorithmTable TableWith(std::string_view ways, const Placement& placement) const;

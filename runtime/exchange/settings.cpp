@@ -41,7 +41,16 @@ StepShare ShareFrom(const std::string& name, const Json& value) {
 }
 
 template <class Value>
-Value OneOf(const std::string& name, const Json& value, std::initializer_list<std::pair<const char*, Value>> words) {
+using Words = std::initializer_list<std::pair<const char*, Value>>;
+
+constexpr Words<GpuExchange> kGpuExchanges = {{"auto", GpuExchange::kAuto},
+                                              {"staged", GpuExchange::kStaged},
+                                              {"direct", GpuExchange::kDirect},
+                                              {"nccl", GpuExchange::kNccl},
+                                              {"mpi", GpuExchange::kMpi}};
+
+template <class Value>
+Value OneOf(const std::string& name, const Json& value, Words<Value> words) {
   std::string expected = "one of";
   for (const auto& [word, meaning] : words) {
     if (value == word) return meaning;
@@ -76,14 +85,7 @@ void Apply(TeamSettings& settings, const std::string& name, const Json& value, b
   if (name == "clip_norm") settings.clip_norm = NormFrom(name, value);
   if (name == "check_finite") settings.check_finite = BoolFrom(name, value);
   if (name == "bucket_bytes") settings.bucket_bytes = IntegerFrom(name, value, 1);
-  if (name == "gpu_exchange") {
-    settings.gpu_exchange = OneOf<GpuExchange>(name, value,
-                                               {{"auto", GpuExchange::kAuto},
-                                                {"staged", GpuExchange::kStaged},
-                                                {"direct", GpuExchange::kDirect},
-                                                {"nccl", GpuExchange::kNccl},
-                                                {"mpi", GpuExchange::kMpi}});
-  }
+  if (name == "gpu_exchange") settings.gpu_exchange = OneOf(name, value, kGpuExchanges);
   if (name == "op") settings.op = OneOf<slipway_op>(name, value, {{"mean", SLIPWAY_MEAN}, {"sum", SLIPWAY_SUM}});
 }
 
@@ -96,6 +98,13 @@ std::int64_t StepShare::Of(std::int64_t total, const char* name) const {
                        fmt::format("{} is a share of all steps: pass their number to slipway_register", name));
   }
   return static_cast<std::int64_t>(std::llround(*share * static_cast<double>(total)));
+}
+
+const char* WordOf(GpuExchange exchange) {
+  for (const auto& [word, meaning] : kGpuExchanges) {
+    if (meaning == exchange) return word;
+  }
+  return "";
 }
 
 const char* WordOf(GpuWaits waits) { return waits == GpuWaits::kEvents ? "events" : "cpu"; }

@@ -31,6 +31,8 @@ enum class GpuExchange {
   kNccl,    ///< NCCL, or it is an error
   kMpi,     ///< an MPI that takes memory of GPUs, or it is an error
 };
+/// "auto" and so on.
+const char* WordOf(GpuExchange exchange);
 
 /// Where the GPUs of a node combine: who waits for a GPU before another one goes on.
 enum class GpuWaits {

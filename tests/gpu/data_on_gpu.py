@@ -5,7 +5,7 @@
     data_on_gpu.py batches FOLDER    batches on the GPU are those of the reader, also beside a busy GPU; one rank
     data_on_gpu.py compare CPU CUDA  two files of metrics: both trainings come to the same loss
 
-Without a GPU it says so and ends with status 77, which means skipped.
+Without a GPU or PyTorch it says so and ends with status 77, which means skipped.
 """
 
 import json

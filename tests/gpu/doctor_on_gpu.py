@@ -1,7 +1,7 @@
 """doctor_on_gpu.py SLIPWAY: what `slipway doctor` says of a real GPU, with the NCCL of PyTorch where it has one.
 
-Ends with status 1 when the GPU section is not as it must be on a machine with a GPU that works. Without a GPU it says
-so and ends with status 77, which means skipped.
+Ends with status 1 when the GPU section is not as it must be on a machine with a GPU that works. Without a GPU or
+PyTorch it says so and ends with status 77, which means skipped.
 """
 
 import json
@@ -11,9 +11,13 @@ import re
 import subprocess
 import sys
 
-import torch
-
 SKIPPED = 77
+try:
+    import torch
+except ImportError as error:
+    print(f"skipped: {error}")
+    sys.exit(SKIPPED)
+
 MUST_BE_OK = ("gpu driver", "gpu 0", "gpu 0 copies", "nccl", "gpu exchange")
 
 

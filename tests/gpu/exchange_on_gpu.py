@@ -1,6 +1,6 @@
 """exchange_on_gpu.py RANKS: on a machine with a GPU, what is exchanged there has the bits that the CPU gives.
 
-Starts itself by mpirun. Without a GPU it says so and ends with status 77, which means skipped.
+Starts itself by mpirun. Without a GPU or PyTorch it says so and ends with status 77, which means skipped.
 """
 
 import json
@@ -11,10 +11,14 @@ import sys
 import tempfile
 
 import slipway
-import slipway.torch
-import torch
 
 SKIPPED = 77
+try:
+    import torch
+except ImportError as error:
+    print(f"skipped: {error}")
+    sys.exit(SKIPPED)
+import slipway.torch
 
 SETTINGS = [{}, {"clip_norm": 0.5}, {"check_finite": True}, {"accumulate": 2}, {"compress": "bf16"},
             {"compress": "fp16"}, {"mode": "delayed", "lag": 1}, {"mode": "delayed", "lag": 2, "sync_first": 2},

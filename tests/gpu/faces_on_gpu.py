@@ -1,8 +1,8 @@
 """faces_on_gpu.py [--device cpu] [RANKS]: tensors of a GPU by the backend "slipway" of torch.distributed, and by the
 modules in place of Horovod's and Cray's.
 
-With RANKS it starts itself by mpirun; without, a launcher has started it. Without a GPU it says so and ends with
-status 77, which means skipped. On the CPU it shows that the script itself is right.
+With RANKS it starts itself by mpirun; without, a launcher has started it. Without a GPU or PyTorch it says
+so and ends with status 77, which means skipped. On the CPU it shows that the script itself is right.
 """
 
 import argparse
@@ -12,11 +12,16 @@ import shutil
 import sys
 
 import slipway
-import slipway.torch
-import torch
-import torch.distributed as dist
 
 SKIPPED = 77
+try:
+    import torch
+except ImportError as error:
+    print(f"skipped: {error}")
+    sys.exit(SKIPPED)
+import slipway.torch
+import torch.distributed as dist
+
 REDUCED = (torch.float32, torch.float16, torch.bfloat16, torch.int64, torch.uint8)
 MOVED = (torch.float32, torch.bfloat16, torch.bool, torch.complex64)
 # Nothing, one row, what the library moves in one call, and what it moves in several.

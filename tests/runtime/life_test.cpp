@@ -200,6 +200,24 @@ TEST(Life, SettingsThatDifferBetweenRanksAreRefusedOnAll) {
   EXPECT_TRUE(Finalized());
 }
 
+TEST(Life, AVariableThatDiffersBetweenRanksIsRefusedOnAll) {
+  const bool other = test::RankOfLauncher() == 1;
+  ::setenv("SLIPWAY_GPU_EXCHANGE", other ? "nccl" : "staged", 1);
+  EXPECT_EQ(slipway_init("{}"), SLIPWAY_ERROR_MISMATCH);
+  const std::string message = slipway_error_message();
+  EXPECT_EQ(message.find("slipway_init: rank 1: exchanges GPU memory by 'nccl', but rank 0 by 'staged'"), 0u)
+      << message;
+  EXPECT_NE(message.find("SLIPWAY_GPU_EXCHANGE differs between ranks"), std::string::npos) << message;
+  EXPECT_TRUE(Finalized());
+}
+
+TEST(Life, AVariableThatSaysWhatTheSettingsSayChangesNothing) {
+  if (test::RankOfLauncher() == 1) ::setenv("SLIPWAY_GPU_EXCHANGE", "staged", 1);
+  ASSERT_EQ(slipway_init(R"({"gradients": {"gpu_exchange": "staged"}})"), SLIPWAY_OK) << slipway_error_message();
+  ExpectSumOfOnes();
+  EXPECT_EQ(slipway_finalize(), SLIPWAY_OK);
+}
+
 TEST(Life, OfAForkedChildIsOutsideOfTheJob) {
   ASSERT_EQ(slipway_init(nullptr), SLIPWAY_OK) << slipway_error_message();
   const pid_t child = ::fork();

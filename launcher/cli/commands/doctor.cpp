@@ -6,6 +6,7 @@
 
 #include "launcher/cli/commands/plan.h"
 #include "launcher/cli/doctor/checks.h"
+#include "launcher/plan/exchange.h"
 
 namespace slipway::launcher {
 namespace {
@@ -47,7 +48,8 @@ std::vector<Check> ChecksFor(const DoctorOptions& options, const Session& sessio
   request.asked = spec.launch.engine;
   request.start = spec.launch.slurm.start;
   request.mpi = spec.launch.mpi;
-  request.gpu_exchange = spec.gradients.gpu_exchange;
+  request.experiment = spec;
+  request.nodes = NodesOfRanks(spec.launch);
   request.try_srun = options.try_srun;
   auto checks = MachineChecks(request);
   if (!options.selection.spec.empty()) {

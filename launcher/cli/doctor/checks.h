@@ -19,7 +19,8 @@ struct DoctorRequest {
   EngineChoice asked = EngineChoice::kAuto;
   StartChoice start = StartChoice::kAuto;
   std::optional<Mpi> mpi = {};
-  GpuExchangeWay gpu_exchange = GpuExchangeWay::kAuto;
+  Spec experiment = {};  ///< for tensors in GPU memory; the default one where none is named
+  int nodes = 1;         ///< that its ranks see
 };
 
 /// The checks of the machine. The caller adds those of an experiment.

@@ -12,6 +12,7 @@
 #include "launcher/ranks/local/nvml.h"
 #include "runtime/device/nccl.h"
 #include "runtime/device/sum_kernel.h"
+#include "runtime/exchange/settings.h"
 
 namespace slipway::launcher {
 namespace {
@@ -114,15 +115,18 @@ void LookAtGpus(const CudaDriver& cuda, GpuExchangeFacts& facts) try {
 }
 
 /// As the exchange reads it.
-void ReadSetting(GpuExchangeWay in_spec, GpuExchangeFacts& facts) try {
-  auto setting = Environment::Inherited().Get(facts.asked_by).value_or("");
+void ReadSetting(const Spec& spec, GpuSurroundings surroundings, GpuExchangeFacts& facts) try {
+  facts.planned.maker = surroundings.maker;
+  const auto setting = Environment::Inherited().Get(facts.asked_by).value_or("");
   facts.ask_less = "unset " + facts.asked_by;
   if (setting.empty()) {
     facts.asked_by = "gradients.gpu_exchange";
     facts.ask_less = "set gradients.gpu_exchange: auto";
-    setting = WordOf(in_spec);
+  } else {
+    runtime::WithChanges({}, Json{{"gpu_exchange", setting}});
+    surroundings.variable = FromWord<GpuExchangeWay>(setting);
   }
-  facts.asked = runtime::WithChanges({}, Json{{"gpu_exchange", setting}}).gpu_exchange;
+  facts.planned = PlanGpuExchange(spec, surroundings);
 } catch (const runtime::RuntimeError& error) {
   facts.wrong_setting = error.what();
 }
@@ -218,8 +222,12 @@ std::optional<Obstacle> ObstacleOf(const GpuExchangeFacts& facts) {
 }
 
 Finding JudgeAskedNccl(const GpuExchangeFacts& facts) {
-  constexpr const char* kBy = "ranks with a GPU each exchange GPU memory by NCCL";
-  if (facts.nccl) return Ok(kGpuExchange, fmt::format("{} {}: {} says so", kBy, *facts.nccl, facts.asked_by));
+  constexpr const char* kBy = "ranks with a GPU each exchange GPU memory by";
+  if (facts.planned.maker == GpuMaker::kAmd) {
+    return Ok(kGpuExchange,
+              fmt::format("{} RCCL: {} says so; a job without it ends with an error", kBy, facts.asked_by));
+  }
+  if (facts.nccl) return Ok(kGpuExchange, fmt::format("{} NCCL {}: {} says so", kBy, *facts.nccl, facts.asked_by));
   return Fail(kGpuExchange, fmt::format("{} is nccl: {}", facts.asked_by, facts.no_nccl),
               facts.ask_less + ", or name the library in SLIPWAY_NCCL");
 }
@@ -230,17 +238,41 @@ Finding JudgeAskedMpi(const GpuExchangeFacts& facts) {
                                       facts.asked_by));
 }
 
-Finding JudgeExchange(const GpuExchangeFacts& facts) {
-  constexpr const char* kStagedText = "ranks of one node exchange GPU memory through pinned memory (staged)";
-  if (!facts.wrong_setting.empty()) return Fail(kGpuExchange, facts.wrong_setting, facts.ask_less);
-  if (facts.asked == runtime::GpuExchange::kStaged) {
-    return Ok(kGpuExchange, fmt::format("{}: {} says so", kStagedText, facts.asked_by));
+constexpr const char* kStagedText = "ranks of one node exchange GPU memory through pinned memory (staged)";
+
+/// Where `auto` does not depend on the GPUs.
+std::optional<Finding> JudgeAutomatic(const GpuExchangePlan& planned) {
+  if (!planned.staged.empty()) {
+    return Ok(kGpuExchange,
+              fmt::format("ranks exchange GPU memory through pinned memory (staged), {}", planned.staged));
   }
-  if (facts.asked == runtime::GpuExchange::kNccl) return JudgeAskedNccl(facts);
-  if (facts.asked == runtime::GpuExchange::kMpi) return JudgeAskedMpi(facts);
+  if (!planned.measured) return {};
+  return Ok(kGpuExchange, "ranks exchange GPU memory by the fastest way, measured at the start");
+}
+
+/// What the settings decide, whatever the GPUs are.
+std::optional<Finding> JudgeSettings(const GpuExchangeFacts& facts) {
+  if (!facts.wrong_setting.empty()) return Fail(kGpuExchange, facts.wrong_setting, facts.ask_less);
+  const auto& planned = facts.planned;
+  if (!planned.refused.empty()) {
+    return Fail(kGpuExchange, fmt::format("{} is {}: {}", facts.asked_by, WordOf(planned.way), planned.refused),
+                facts.ask_less);
+  }
+  switch (planned.way) {
+    case GpuExchangeWay::kAuto: return JudgeAutomatic(planned);
+    case GpuExchangeWay::kStaged: return Ok(kGpuExchange, fmt::format("{}: {} says so", kStagedText, facts.asked_by));
+    case GpuExchangeWay::kNccl: return JudgeAskedNccl(facts);
+    case GpuExchangeWay::kMpi: return JudgeAskedMpi(facts);
+    case GpuExchangeWay::kDirect: break;
+  }
+  return {};
+}
+
+Finding JudgeExchange(const GpuExchangeFacts& facts) {
+  if (auto decided = JudgeSettings(facts)) return *decided;
   const auto obstacle = ObstacleOf(facts);
   if (!obstacle) return Ok(kGpuExchange, "ranks of one node exchange GPU memory by the GPUs (direct)");
-  if (facts.asked == runtime::GpuExchange::kDirect) {
+  if (facts.planned.way == GpuExchangeWay::kDirect) {
     return Fail(kGpuExchange,
                 fmt::format("ranks cannot exchange GPU memory by the GPUs (direct), as {} says: {}", facts.asked_by,
                             obstacle->reason),
@@ -257,10 +289,13 @@ void AddGpuFindings(const GpuFacts& gpu, int number, bool measured, Findings& fi
 
 }  // namespace
 
-GpuExchangeFacts ProbeGpuExchange(GpuExchangeWay in_spec) {
+GpuExchangeFacts ProbeGpuExchange(const Spec& spec, int nodes, const std::filesystem::path& root) {
   GpuExchangeFacts facts;
   const auto cuda = CudaDriver::Open();
-  if (!cuda) return facts;
+  if (!cuda) {
+    ReadSetting(spec, {.nodes = nodes, .maker = MakerOfGpus(spec.launch, root), .variable = {}}, facts);
+    return facts;
+  }
   facts.has_driver = true;
   if (const int code = cuda->Init(); code != 0) {
     facts.no_start = Refusal{code, cuda->NameOf(code)};
@@ -270,13 +305,14 @@ GpuExchangeFacts ProbeGpuExchange(GpuExchangeWay in_spec) {
     facts.no_start = Refusal{kCudaNoDevice, cuda->NameOf(kCudaNoDevice)};
     return facts;
   }
-  ReadSetting(in_spec, facts);
+  ReadSetting(spec, {.nodes = nodes, .maker = GpuMaker::kUnknown, .variable = {}}, facts);
   facts.version = cuda->Version();
   LookAtGpus(*cuda, facts);
   return facts;
 }
 
 Findings Judge(const GpuExchangeFacts& facts) {
+  if (!facts.has_driver && facts.planned.maker == GpuMaker::kAmd) return {JudgeExchange(facts)};
   if (!facts.has_driver) return {Ok(kGpuExchange, "no NVIDIA driver: GPU memory is not used")};
   if (facts.no_start) return {JudgeNoStart(*facts.no_start)};
   if (!facts.too_old.empty()) {

@@ -1,6 +1,7 @@
 /// Check "gpu exchange": the GPUs of this node, and how ranks would exchange what lies in their memory.
 #pragma once
 
+#include <filesystem>
 #include <optional>
 #include <string>
 #include <utility>
@@ -8,8 +9,8 @@
 
 #include "launcher/cli/doctor/cuda_driver.h"
 #include "launcher/cli/doctor/finding.h"
+#include "launcher/spec/gpu_exchange.h"
 #include "launcher/spec/spec.h"
-#include "runtime/exchange/settings.h"
 
 namespace slipway::launcher {
 
@@ -41,7 +42,7 @@ struct GpuFacts {
 };
 
 struct GpuExchangeFacts {
-  runtime::GpuExchange asked = runtime::GpuExchange::kAuto;
+  GpuExchangePlan planned;  ///< from the settings, as `plan` says it
   std::string asked_by = "SLIPWAY_GPU_EXCHANGE";
   std::string ask_less;       ///< how to take that setting back
   std::string wrong_setting;  ///< why it cannot be read; empty: it can
@@ -57,8 +58,9 @@ struct GpuExchangeFacts {
 };
 
 /// Cost: without a driver almost nothing. Else a context on each GPU, up to a second each, and copies of 64 MiB, below
-/// 0.2 s. The contexts end with the process. `in_spec`: used unless SLIPWAY_GPU_EXCHANGE is set, as in a run.
-GpuExchangeFacts ProbeGpuExchange(GpuExchangeWay in_spec = GpuExchangeWay::kAuto);
+/// 0.2 s. The contexts end with the process. `spec`: of an experiment whose ranks see `nodes` nodes. Where there is no
+/// NVIDIA driver, AMD's is looked for below `root`.
+GpuExchangeFacts ProbeGpuExchange(const Spec& spec = {}, int nodes = 1, const std::filesystem::path& root = "/");
 /// Pure.
 Findings Judge(const GpuExchangeFacts& facts);
 

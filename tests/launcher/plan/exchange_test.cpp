@@ -36,6 +36,7 @@ class Exchange : public testing::Test {
       ::unsetenv(name);
     }
     spec_.launch.ranks_per_node = 4;
+    spec_.launch.slurm.gpu_type = "a100";  // whatever is on this node
   }
 
   std::filesystem::path Write(const std::string& name, const std::string& content) const {
@@ -167,13 +168,14 @@ TEST_F(Exchange, ShowsWhatCanonicalBitsAndSixteenBitsNeed) {
 }
 
 TEST_F(Exchange, SaysWhatBecomesOfGpuMemory) {
-  const auto said = [&] { return PlanExchange(spec_).gpu_memory; };
-  EXPECT_EQ(said(), "") << "the ranks have no GPUs of their own";
+  const auto said = [&] { return Describe(PlanExchange(spec_).gpu); };
+  EXPECT_THAT(Describe(PlanExchange(spec_), spec_.gradients), Not(HasSubstr("GPU memory")));
   spec_.launch.gpus_per_rank = 1;
   EXPECT_THAT(Describe(PlanExchange(spec_), spec_.gradients),
-              HasSubstr("\n  GPU memory             direct where GPUs reach each other, else staged\n"));
+              HasSubstr("\n  GPU memory             direct where NVIDIA GPUs reach each other, else staged\n"
+                        "  bits of its sums       those of the exchange in CPU memory\n"));
   spec_.launch.nodes = spec_.launch.nodes_per_job = 2;
-  EXPECT_EQ(said(), "staged: the ranks are on several nodes");
+  EXPECT_EQ(said(), "staged, because the ranks are on several nodes");
   spec_.gradients.gpu_exchange = GpuExchangeWay::kDirect;
   EXPECT_EQ(said(),
             "direct, as gpu_exchange says; an error: direct refuses tensors in GPU memory of ranks on several "
@@ -183,10 +185,48 @@ TEST_F(Exchange, SaysWhatBecomesOfGpuMemory) {
   ::unsetenv("SLIPWAY_GPU_EXCHANGE");
   spec_.gradients.gpu_exchange = GpuExchangeWay::kAuto;
   spec_.gradients.deterministic = Determinism::kOff;
+  EXPECT_EQ(said(), "the fastest way, measured at the start; nccl_in_nodes is one of them");
+  spec_.launch.ranks_per_node = 1;
   EXPECT_EQ(said(), "the fastest way, measured at the start");
   spec_.gradients.clip_norm = 1;
   spec_.trace.sums = 5;
   EXPECT_EQ(said(), "staged, because of clip_norm, trace.sums");
+}
+
+TEST_F(Exchange, SaysWhatBecomesOfTheMemoryOfAmdsGpus) {
+  const auto said = [&] { return Describe(PlanExchange(spec_).gpu); };
+  spec_.launch.gpus_per_rank = 1;
+  spec_.launch.slurm.gpu_type = "mi250";
+  EXPECT_EQ(said(), "staged, because the kernel of the sums is PTX, which AMD's GPUs cannot run");
+  spec_.gradients.deterministic = Determinism::kOff;
+  EXPECT_EQ(said(), "the fastest way but direct, measured at the start");
+  spec_.gradients.gpu_exchange = GpuExchangeWay::kDirect;
+  EXPECT_THAT(said(), HasSubstr("an error: direct refuses these GPUs: the kernel of the sums is PTX"));
+}
+
+TEST_F(Exchange, KnowsAmdsGpusByTypeAndDriver) {
+  const auto maker = [&](const char* type) {
+    LaunchSpec launch;
+    launch.slurm.gpu_type = type;
+    return MakerOfGpus(launch, directory_.path());
+  };
+  for (const char* type : {"mi250", "MI300X", "amd_instinct"}) EXPECT_EQ(maker(type), GpuMaker::kAmd) << type;
+  Write("dev/kfd", "");
+  for (const char* type : {"a100", "mig-1g.5gb", "mi"}) EXPECT_EQ(maker(type), GpuMaker::kUnknown) << type;
+  EXPECT_EQ(maker(""), GpuMaker::kAmd);
+  Write("dev/nvidia0", "");
+  EXPECT_EQ(maker(""), GpuMaker::kUnknown);
+}
+
+TEST_F(Exchange, SaysThatNcclMayAddUpWithinNodes) {
+  const auto said = [&] { return Describe(PlanExchange(spec_).gpu); };
+  spec_.launch.gpus_per_rank = 1;
+  spec_.gradients.gpu_exchange = GpuExchangeWay::kNccl;
+  EXPECT_EQ(said(), "nccl, as gpu_exchange says");
+  spec_.launch.nodes = spec_.launch.nodes_per_job = 2;
+  EXPECT_EQ(said(), "nccl or nccl_in_nodes, the faster one at the start, as gpu_exchange says");
+  spec_.launch.ranks_per_node = 1;
+  EXPECT_EQ(said(), "nccl, as gpu_exchange says");
 }
 
 /// A spec and a team whose CPU has this work and no other.
@@ -246,6 +286,15 @@ TEST_F(Exchange, TellsWhatChangesTheBits) {
               ElementsAre(R"(algorithms was "shared:0-max", now "ring:0-max")"));
 }
 
+TEST_F(Exchange, TellsThatALibraryAddsUpNow) {
+  spec_.launch.gpus_per_rank = 1;
+  const auto stored = ToJson(PlanExchange(spec_), spec_.gradients);
+  ::setenv("SLIPWAY_GPU_EXCHANGE", "nccl", 1);
+  EXPECT_THAT(ChangesOfBits(stored, PlanExchange(spec_)), ElementsAre(R"(gpu_exchange was "auto", now "nccl")"));
+  spec_.launch.gpus_per_rank = 0;
+  EXPECT_THAT(ChangesOfBits(stored, PlanExchange(spec_)), IsEmpty()) << "tensors are in CPU memory";
+}
+
 TEST_F(Exchange, PromisesNoBitsWithoutDeterminism) {
   spec_.gradients.deterministic = Determinism::kOff;
   const auto stored = ToJson(PlanExchange(spec_), spec_.gradients);
@@ -263,6 +312,41 @@ TEST_F(Exchange, PromisesNoBitsOfNcclAndMpi) {
     EXPECT_EQ(ToJson(plan, spec_.gradients)["gpu_exchange"], word);
     EXPECT_THAT(Describe(plan, spec_.gradients), HasSubstr("buckets of 4.19 MB, GPU memory " + word + "\n"));
   }
+}
+
+TEST_F(Exchange, PromisesTheBitsOfTheWayThatTheVariableChooses) {
+  spec_.launch.gpus_per_rank = 1;
+  ::setenv("SLIPWAY_GPU_EXCHANGE", "nccl", 1);
+  auto plan = PlanExchange(spec_);
+  EXPECT_THAT(Describe(plan, spec_.gradients), Not(HasSubstr("the same bits")));
+  EXPECT_TRUE(ToJson(plan, spec_.gradients)["bits"].is_null());
+  EXPECT_EQ(ToJson(plan, spec_.gradients)["gpu_exchange"], "nccl");
+  spec_.gradients.gpu_exchange = GpuExchangeWay::kNccl;
+  ::setenv("SLIPWAY_GPU_EXCHANGE", "staged", 1);
+  plan = PlanExchange(spec_);
+  EXPECT_THAT(Describe(plan, spec_.gradients), HasSubstr("the same bits in every run"));
+  EXPECT_TRUE(ToJson(plan, spec_.gradients)["bits"].is_object());
+  EXPECT_EQ(ToJson(plan, spec_.gradients)["gpu_exchange"], "staged");
+}
+
+TEST_F(Exchange, SaysWhatBitsSumsInGpuMemoryHave) {
+  const auto bits = [&] { return ToJson(PlanExchange(spec_), spec_.gradients)["gpu_bits"]; };
+  EXPECT_TRUE(bits().is_null()) << "the ranks have no GPUs of their own";
+  spec_.launch.gpus_per_rank = 1;
+  for (const auto& [way, word] :
+       {std::pair(GpuExchangeWay::kAuto, "cpu"), std::pair(GpuExchangeWay::kStaged, "cpu"),
+        std::pair(GpuExchangeWay::kDirect, "cpu"), std::pair(GpuExchangeWay::kNccl, "library"),
+        std::pair(GpuExchangeWay::kMpi, "mpi")}) {
+    spec_.gradients.gpu_exchange = way;
+    EXPECT_EQ(bits(), word);
+  }
+  EXPECT_THAT(Describe(PlanExchange(spec_), spec_.gradients),
+              HasSubstr("bits of its sums       they depend on the MPI"));
+  spec_.gradients.gpu_exchange = GpuExchangeWay::kAuto;
+  spec_.gradients.deterministic = Determinism::kOff;
+  EXPECT_EQ(bits(), "measured");
+  spec_.gradients.clip_norm = 1;
+  EXPECT_EQ(bits(), "cpu");
 }
 
 TEST_F(Exchange, InCanonicalOrderDependsOnNoAlgorithm) {

@@ -87,23 +87,29 @@ TEST_F(Doctor, IsInOrderWithoutMpiAndSlurmAndSaysWhatToInstall) {
 /// With stand-ins for the driver, NVML and NCCL; the driver does not know the exchange's kernel. Its GPU 0 is NVML's
 /// GPU 1, as where the fastest GPU is not the first on the bus.
 TEST_F(Doctor, LooksAtTheGpus) {
+  WriteFile(directory_ / "exp.yaml",
+            "name: x\nlaunch: {engine: local}\ntrain: {command: [\"true\"]}\ngradients: {clip_norm: 1}\n");
   std::string libraries;
   for (const std::filesystem::path library : {SLIPWAY_FAKE_DRIVER, SLIPWAY_FAKE_NVML, SLIPWAY_FAKE_NCCL}) {
     libraries += library.parent_path().string() + ":";
   }
   environment_.Set("LD_LIBRARY_PATH", libraries).Set("FAKE_NVML", "first_busy").Set("CUDA_VISIBLE_DEVICES", "0,1");
-  const auto document = Json::parse(Run({"--json"}).output);
-  std::map<std::string, std::string> texts;
-  for (const auto& check : document["checks"]) {
-    if (check["check"] != "gpu exchange") continue;
-    for (const auto& finding : check["findings"]) texts[finding["about"]] = finding["text"];
-  }
+  const auto looked_at = [&](const std::vector<std::string>& words) {
+    std::map<std::string, std::string> texts;
+    for (const auto& check : Json::parse(Run(words).output)["checks"]) {
+      if (check["check"] != "gpu exchange") continue;
+      for (const auto& finding : check["findings"]) texts[finding["about"]] = finding["text"];
+    }
+    return texts;
+  };
+  auto texts = looked_at({"--json"});
   EXPECT_EQ(texts["gpu driver"], "CUDA 12.4, 2 GPUs");
   EXPECT_EQ(texts["gpu 0"], "Slipway fake GPU 0, 1.07 GB of 1.07 GB free");
   EXPECT_EQ(texts["gpu 1"], "Slipway fake GPU 1, 1.07 GB of 1.07 GB free, 2 processes on it");
   EXPECT_THAT(texts["gpu 1 copies"], HasSubstr("pinned memory: "));
   EXPECT_EQ(texts["nccl"], "2.28.9: gpu_exchange nccl can be used by ranks with a GPU each");
   EXPECT_THAT(texts["gpu exchange"], HasSubstr("through pinned memory (staged): "));
+  EXPECT_THAT(looked_at({"exp.yaml", "--json"})["gpu exchange"], HasSubstr("(staged), because of clip_norm"));
 }
 
 TEST_F(Doctor, TriesSrunOnlyInAnAllocation) {

@@ -10,9 +10,11 @@
 #include <cstdlib>
 #include <functional>
 
+#include "core/files.h"
 #include "launcher/cli/doctor/check.h"
 #include "tests/launcher/cli/doctor/about.h"
 #include "tests/runtime/device/fake_driver/fake_gpu.h"
+#include "tests/support/temp_directory.h"
 
 namespace slipway::launcher {
 namespace {
@@ -193,7 +195,9 @@ TEST(DoctorGpus, ExchangeAsTheSpecSaysUnlessTheVariableIsSet) {
                             library.SetDevices(1);
                             library.RegisterKernels();
                             ::setenv("SLIPWAY_GPU_EXCHANGE", variable, 1);
-                            return Judge(ProbeGpuExchange(GpuExchangeWay::kStaged));
+                            Spec spec;
+                            spec.gradients.gpu_exchange = GpuExchangeWay::kStaged;
+                            return Judge(ProbeGpuExchange(spec));
                           }})
                      .findings,
                  "gpu exchange");
@@ -218,6 +222,39 @@ TEST(DoctorGpus, ExchangeAsTheSettingSays) {
 
 TEST(DoctorGpus, AreOneLineWithoutADriver) {
   EXPECT_EQ(Judge(GpuExchangeFacts{}), Findings{Ok("gpu exchange", "no NVIDIA driver: GPU memory is not used")});
+}
+
+/// What stands in the line of the exchange.
+Finding ExchangeOf(const GpuExchangeFacts& facts) { return About(Judge(facts), "gpu exchange"); }
+
+TEST(DoctorGpus, OfAmdExchangeStagedWithoutCuda) {
+  GpuExchangeFacts facts;
+  facts.planned = PlanGpuExchange({}, {.nodes = 1, .maker = GpuMaker::kAmd, .variable = {}});
+  EXPECT_EQ(ExchangeOf(facts),
+            Ok("gpu exchange",
+               "ranks exchange GPU memory through pinned memory (staged), because the kernel of the sums is PTX, which "
+               "AMD's GPUs cannot run"));
+  Spec spec;
+  spec.gradients.gpu_exchange = GpuExchangeWay::kNccl;
+  facts.planned = PlanGpuExchange(spec, {.nodes = 1, .maker = GpuMaker::kAmd, .variable = {}});
+  EXPECT_EQ(ExchangeOf(facts).grade, Grade::kOk);
+  EXPECT_THAT(ExchangeOf(facts).text, HasSubstr("exchange GPU memory by RCCL"));
+  spec.gradients.gpu_exchange = GpuExchangeWay::kDirect;
+  facts.planned = PlanGpuExchange(spec, {.nodes = 1, .maker = GpuMaker::kAmd, .variable = {}});
+  EXPECT_EQ(ExchangeOf(facts).grade, Grade::kFail);
+  EXPECT_THAT(ExchangeOf(facts).text, HasSubstr("is direct: direct refuses these GPUs"));
+}
+
+TEST(DoctorGpus, OfAmdAreKnownByTheirDriver) {
+  if (CudaDriver::Open()) GTEST_SKIP() << "NVIDIA's driver is here";
+  const test::TempDirectory root;
+  EXPECT_THAT(ExchangeOf(ProbeGpuExchange({}, 1, root.path())).text, HasSubstr("GPU memory is not used"));
+  MakeDirectories(root / "dev");
+  WriteFile(root / "dev/kfd", "");
+  EXPECT_THAT(ExchangeOf(ProbeGpuExchange({}, 1, root.path())).text, HasSubstr("(staged), because"));
+  ::setenv("SLIPWAY_GPU_EXCHANGE", "fast", 1);
+  EXPECT_EQ(ExchangeOf(ProbeGpuExchange({}, 1, root.path())).grade, Grade::kFail);
+  ::unsetenv("SLIPWAY_GPU_EXCHANGE");
 }
 
 GpuExchangeFacts OneGpu() {
@@ -251,6 +288,29 @@ TEST(DoctorGpus, ThatAreFullOrSlowWarn) {
   EXPECT_THAT(About(findings, "gpu 0").text, HasSubstr("2 processes on it"));
   EXPECT_EQ(About(findings, "gpu 0 copies").grade, Grade::kWarn);
   EXPECT_THAT(About(findings, "gpu 0 copies").text, HasSubstr("which is slow"));
+}
+
+/// As `plan` says it.
+TEST(DoctorGpus, ExchangeAsTheExperimentLetsThem) {
+  auto facts = OneGpu();
+  const auto text = [&](const Spec& spec, int nodes) {
+    facts.planned = PlanGpuExchange(spec, {.nodes = nodes, .maker = GpuMaker::kUnknown, .variable = {}});
+    return ExchangeOf(facts).text;
+  };
+  constexpr auto kStaged = "ranks exchange GPU memory through pinned memory (staged), ";
+  Spec spec;
+  EXPECT_THAT(text(spec, 1), HasSubstr("by the GPUs (direct)"));
+  EXPECT_EQ(text(spec, 2), kStaged + std::string("because the ranks are on several nodes"));
+  spec.gradients.clip_norm = 1;
+  spec.gradients.mode = GradientMode::kDelayed;
+  EXPECT_EQ(text(spec, 1), kStaged + std::string("because of mode: delayed, clip_norm"));
+  EXPECT_EQ(ExchangeOf(facts).grade, Grade::kOk);
+  spec.gradients.gpu_exchange = GpuExchangeWay::kDirect;
+  EXPECT_THAT(text(spec, 1), HasSubstr("direct refuses tensors in GPU memory with mode: delayed, clip_norm"));
+  EXPECT_EQ(ExchangeOf(facts).grade, Grade::kFail);
+  spec = {};
+  spec.gradients.deterministic = Determinism::kOff;
+  EXPECT_THAT(text(spec, 2), HasSubstr("by the fastest way, measured at the start"));
 }
 
 TEST(DoctorGpus, OfADriverThatCannotShareExchangeStaged) {
