@@ -313,15 +313,25 @@ TEST_F(OrderOnDevice, ABroadcastComesInTheOrderOfItsStream) {
   }
 }
 
-/// The program's streams are late, and each has a result on its way.
-TEST_F(OrderOnDevice, ResultsOfManyStreamsMayBeOnTheirWay) {
-  const UnevenShares shares(Kind::kAllgather);
-  std::vector<std::unique_ptr<OnOwnStream>> many;
-  for (unsigned i = 0; i < 7; ++i) many.push_back(std::make_unique<OnOwnStream>(shares));
-  for (int turn = 0; turn < 2; ++turn) {
-    for (std::size_t i = 0; i < many.size(); ++i) many[i]->CarryOut(Seed(9 + turn, static_cast<int>(i)));
-    for (auto& each : many) EXPECT_TRUE(each->IsRight()) << turn;
+/// More than the library keeps memory for: then it waits for the oldest one.
+TEST_F(OrderOnDevice, ResultsOfManyStreamsAreOnTheirWay) {
+  constexpr std::int64_t kCount = 3000;
+  struct OfStream {
+    GpuStream stream;
+    GpuBuffer buffer{kCount * sizeof(float)};
+    std::vector<char> of_root;
+  };
+  std::vector<std::unique_ptr<OfStream>> all;
+  for (unsigned i = 0; i < 10; ++i) {
+    auto& each = *all.emplace_back(std::make_unique<OfStream>());
+    each.of_root = RandomBytes(SLIPWAY_FLOAT32, kCount, 30 + i);
+    const auto own = Rank() == 0 ? each.of_root : RandomBytes(SLIPWAY_FLOAT32, kCount, Seed(9, static_cast<int>(i)));
+    each.buffer.Fill(own.data(), each.stream.handle());
+    const slipway_tensor tensor{"copies", SLIPWAY_FLOAT32, 1, &kCount, each.buffer.data()};
+    ASSERT_EQ(slipway_broadcast_on_stream(&tensor, 1, 0, SLIPWAY_ALL, each.stream.handle()), SLIPWAY_OK)
+        << slipway_error_message();
   }
+  for (const auto& each : all) EXPECT_EQ(each->buffer.Read(each->stream.handle()), each->of_root);
 }
 
 }  // namespace
