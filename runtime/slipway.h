@@ -181,6 +181,14 @@ SLIPWAY_API int slipway_free(void* memory);
  */
 SLIPWAY_API int slipway_broadcast(const slipway_tensor* tensors, int count, int root, int group);
 /**
+ * The same, of tensors in GPU memory, after what `stream` was given so far; later work of `stream` finds the result.
+ * They travel through CPU memory. The root waits for the copies there. No rank waits for the copies back, with these
+ * exceptions: four earlier results are still on their way, or one of more than 64 MiB; this result has more than
+ * 512 MiB. While `stream` is captured into a graph: SLIPWAY_ERROR_STATE on all ranks. Since 0.1.0. Collective.
+ */
+SLIPWAY_API int slipway_broadcast_on_stream(const slipway_tensor* tensors, int count, int root, int group,
+                                            void* stream);
+/**
  * Combines `count` elements over all ranks of the group, in place, the same bits on every rank. 16-bit floats are added
  * in float32, but by NCCL. Collective.
  */
@@ -196,17 +204,31 @@ SLIPWAY_API int slipway_allreduce_on_stream(void* data, int64_t count, slipway_d
 SLIPWAY_API int slipway_reduce_scatter(const void* send, void* receive, const int64_t* counts, slipway_dtype dtype,
                                        slipway_op op, int group);
 /**
+ * The same, of GPU memory, after what `stream` was given so far; later work of `stream` finds the result. The data travel
+ * through CPU memory. The call waits for the copy of `send`, which `stream` may then change. It waits for the copy to
+ * `receive` only where slipway_broadcast_on_stream would. While `stream` is captured into a graph: SLIPWAY_ERROR_STATE,
+ * and nothing is sent. Since 0.1.0. Collective.
+ */
+SLIPWAY_API int slipway_reduce_scatter_on_stream(const void* send, void* receive, const int64_t* counts,
+                                                 slipway_dtype dtype, slipway_op op, int group, void* stream);
+/**
  * Concatenates the `counts[r]` elements of each rank r, in rank order. `counts` has one entry for each rank and is the
  * same everywhere. `receive` must not overlap `send`. Collective.
  */
 SLIPWAY_API int slipway_allgather(const void* send, void* receive, const int64_t* counts, slipway_dtype dtype,
                                   int group);
+/** The same, of GPU memory, as slipway_reduce_scatter_on_stream. Since 0.1.0. Collective. */
+SLIPWAY_API int slipway_allgather_on_stream(const void* send, void* receive, const int64_t* counts, slipway_dtype dtype,
+                                            int group, void* stream);
 /**
  * Sends the r-th piece of `send`, `send_counts[r]` elements, to rank r, and receives `receive_counts[r]` from it.
  * `receive` must not overlap `send`. Collective.
  */
 SLIPWAY_API int slipway_alltoall(const void* send, const int64_t* send_counts, void* receive,
                                  const int64_t* receive_counts, slipway_dtype dtype, int group);
+/** The same, of GPU memory, as slipway_reduce_scatter_on_stream. Since 0.1.0. Collective. */
+SLIPWAY_API int slipway_alltoall_on_stream(const void* send, const int64_t* send_counts, void* receive,
+                                           const int64_t* receive_counts, slipway_dtype dtype, int group, void* stream);
 /** Returns when every rank of the group has called it. Collective. */
 SLIPWAY_API int slipway_barrier(int group);
 

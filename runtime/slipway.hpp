@@ -103,6 +103,11 @@ class Session {
     const auto list = AsC(tensors);
     Check(slipway_broadcast(list.data(), static_cast<int>(list.size()), root, SLIPWAY_ALL));
   }
+  /// Later work of `stream` finds the result. Collective.
+  void Broadcast(std::span<const Tensor> tensors, int root, Stream stream) {
+    const auto list = AsC(tensors);
+    Check(slipway_broadcast_on_stream(list.data(), static_cast<int>(list.size()), root, SLIPWAY_ALL, stream));
+  }
   void CheckMatch(std::span<const Tensor> tensors) {
     const auto list = AsC(tensors);
     Check(slipway_check_match(list.data(), static_cast<int>(list.size())));
@@ -111,6 +116,24 @@ class Session {
   void Allreduce(void* data, std::int64_t count, slipway_dtype dtype, slipway_op op, Stream stream = nullptr,
                  int group = SLIPWAY_ALL) {
     Check(slipway_allreduce_on_stream(data, count, dtype, op, group, stream));
+  }
+  /// Of `send`, combined over all ranks, rank r gets `counts[r]` elements; one count for each rank of the group. In
+  /// memory of the CPU or of a GPU, where later work of `stream` finds the result. Collective.
+  void ReduceScatter(const void* send, void* receive, std::span<const std::int64_t> counts, slipway_dtype dtype,
+                     slipway_op op, Stream stream = nullptr, int group = SLIPWAY_ALL) {
+    Check(slipway_reduce_scatter_on_stream(send, receive, counts.data(), dtype, op, group, stream));
+  }
+  /// The `counts[r]` elements of each rank r, one behind the other. Memory and stream as ReduceScatter(). Collective.
+  void Allgather(const void* send, void* receive, std::span<const std::int64_t> counts, slipway_dtype dtype,
+                 Stream stream = nullptr, int group = SLIPWAY_ALL) {
+    Check(slipway_allgather_on_stream(send, receive, counts.data(), dtype, group, stream));
+  }
+  /// Sends `sent[r]` elements to each rank r, and receives `received[r]` from it. Memory and stream as ReduceScatter().
+  /// Collective.
+  void Alltoall(const void* send, std::span<const std::int64_t> sent, void* receive,
+                std::span<const std::int64_t> received, slipway_dtype dtype, Stream stream = nullptr,
+                int group = SLIPWAY_ALL) {
+    Check(slipway_alltoall_on_stream(send, sent.data(), receive, received.data(), dtype, group, stream));
   }
   /// `device`: as the driver counts those that the process sees.
   DeviceMemory AllocOnDevice(std::int64_t bytes, int device) { return DeviceMemory(bytes, device); }

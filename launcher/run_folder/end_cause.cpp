@@ -100,6 +100,10 @@ WordTable<CancelledWhile> WordsOf(CancelledWhile) {
   return kWords;
 }
 
+std::string_view KindOf(const EndCause& ended) {
+  return std::visit([](const auto& kind) { return kind.kKind; }, ended);
+}
+
 std::optional<int> RankOf(const EndCause& ended) {
   const auto rank = [](const auto& kind) -> std::optional<int> {
     if constexpr (requires { kind.rank; }) return kind.rank;
@@ -109,13 +113,9 @@ std::optional<int> RankOf(const EndCause& ended) {
 }
 
 Json ToJson(const EndCause& ended) {
-  return std::visit(
-      [](const auto& kind) {
-        Json json{{"kind", kind.kKind}};
-        json.update(WriteFields(kind));
-        return json;
-      },
-      ended);
+  Json json{{"kind", KindOf(ended)}};
+  json.update(std::visit([](const auto& kind) { return WriteFields(kind); }, ended));
+  return json;
 }
 
 EndCause EndCauseFromJson(const Json& json) {

@@ -299,6 +299,7 @@ bool Is(const std::optional<EndCause>& ended) {
   return ended && std::holds_alternative<Kind>(*ended);
 }
 
+std::string_view KindOf(const EndCause& ended);
 /// The rank that failed first, where the cause names one.
 std::optional<int> RankOf(const EndCause& ended);
 

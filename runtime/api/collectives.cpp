@@ -79,10 +79,118 @@ int AllreduceOf(const char* function, const Elements& elements, int group, Strea
   });
 }
 
+/// What calls of the C interface that go through the CPU have in common.
+struct GroupCall {
+  const char* function = nullptr;
+  int group = SLIPWAY_ALL;
+  ImageOrder order;
+};
+
+GroupCall OnStream(const char* function, int group, StreamHandle stream) {
+  return {function, group, {stream, ResultAt::kStream}};
+}
+
 /// `count` elements of the program as the CPU reaches them.
-CpuImages ImageOf(const void* data, int64_t count, slipway_dtype dtype, ImageUse use) {
+CpuImages ImageOf(const void* data, int64_t count, slipway_dtype dtype, ImageUse use, const ImageOrder& order) {
   const auto tensor = FlatTensor("data", data, count, dtype);
-  return {{&tensor, 1}, use, CurrentJob().benches()};
+  return {{&tensor, 1}, use, order, CurrentJob().benches()};
+}
+
+int BroadcastOf(const GroupCall& call, const slipway_tensor* tensors, int count, int root) {
+  return Guard(call.function, [&] {
+    auto& current = WholeJob();
+    const Operation operation(current.watch(), Activity::kBroadcast);
+    auto& members = current.GroupOf(call.group);
+    OnAllRanks(members.communicator(),
+               [&] { RequireArgument(root >= 0 && root < members.size(), fmt::format("there is no rank {}", root)); });
+    const auto taken = TakeSameTensors(fmt::format("root {}", root), tensors, count, members.communicator());
+    const auto use = members.rank() == root ? ImageUse::kRead : ImageUse::kWrite;
+    std::optional<CpuImages> images;
+    OnAllRanks(members.communicator(), [&] { images.emplace(taken, use, call.order, current.benches()); });
+    for (const auto& tensor : images->tensors()) {
+      Broadcast(tensor.data, tensor.bytes(), root, members.members());
+    }
+    images->Return();
+  });
+}
+
+/// Where the elements of an operation lie, and how many are each rank's.
+struct Shared {
+  const void* send = nullptr;
+  void* receive = nullptr;
+  const int64_t* counts = nullptr;
+};
+
+int ReduceScatterOf(const GroupCall& call, const Shared& shared, const Reduction& reduction) {
+  return Guard(call.function, [&] {
+    auto& current = WholeJob();
+    auto& members = current.GroupOf(call.group);
+    const auto& [send, receive, counts] = shared;
+    const auto dtype = reduction.dtype;
+    const auto slices = SlicesFrom(counts, members.size(), "the counts");
+    RequireReduction(dtype, reduction.op);
+    const auto own = slices[static_cast<std::size_t>(members.rank())].count;
+    RequireData(send, TotalOf(slices), "the data to send");
+    RequireData(receive, own, "the data to receive");
+    RequireApart(send, TotalOf(slices), receive, own, dtype);
+    const Operation operation(current.watch(), Activity::kReduceScatter);
+    const auto sent = ImageOf(send, TotalOf(slices), dtype, ImageUse::kRead, call.order);
+    auto received = ImageOf(receive, own, dtype, ImageUse::kWrite, call.order);
+    PairwiseReduceScatter(sent.data(0), received.data(0), slices, reduction, members.members(), members.size());
+    received.Return();
+  });
+}
+
+int AllgatherOf(const GroupCall& call, const Shared& shared, slipway_dtype dtype) {
+  return Guard(call.function, [&] {
+    auto& current = WholeJob();
+    auto& members = current.GroupOf(call.group);
+    const auto& [send, receive, counts] = shared;
+    const auto slices = SlicesFrom(counts, members.size(), "the counts");
+    RequireArgument(SizeOf(dtype) > 0, "unknown dtype");
+    const auto own = slices[static_cast<std::size_t>(members.rank())];
+    RequireData(send, own.count, "the data to send");
+    RequireData(receive, TotalOf(slices), "the data to receive");
+    RequireApart(send, own.count, receive, TotalOf(slices), dtype);
+    const Operation operation(current.watch(), Activity::kAllgather);
+    const auto element = SizeOf(dtype);
+    const auto sent = ImageOf(send, own.count, dtype, ImageUse::kRead, call.order);
+    auto received = ImageOf(receive, TotalOf(slices), dtype, ImageUse::kWrite, call.order);
+    if (own.count > 0) {
+      std::memcpy(received.data(0) + static_cast<std::size_t>(own.first) * element, sent.data(0),
+                  static_cast<std::size_t>(own.count) * element);
+    }
+    PairwiseAllgather(received.data(0), slices, element, members.members());
+    received.Return();
+  });
+}
+
+/// The pieces of an alltoall, and how many elements each has.
+template <class Data>
+struct Pieces {
+  Data* data = nullptr;
+  const int64_t* counts = nullptr;
+};
+
+int AlltoallOf(const GroupCall& call, const Pieces<const void>& send, const Pieces<void>& receive,
+               slipway_dtype dtype) {
+  return Guard(call.function, [&] {
+    auto& current = WholeJob();
+    auto& members = current.GroupOf(call.group);
+    const auto out = SlicesFrom(send.counts, members.size(), "the counts to send");
+    const auto in = SlicesFrom(receive.counts, members.size(), "the counts to receive");
+    RequireArgument(SizeOf(dtype) > 0, "unknown dtype");
+    RequireData(send.data, TotalOf(out), "the data to send");
+    RequireData(receive.data, TotalOf(in), "the data to receive");
+    RequireApart(send.data, TotalOf(out), receive.data, TotalOf(in), dtype);
+    const auto own = static_cast<std::size_t>(members.rank());
+    RequireArgument(out[own].count == in[own].count, "a rank sends itself as much as it receives from itself");
+    const Operation operation(current.watch(), Activity::kAlltoall);
+    const auto sent = ImageOf(send.data, TotalOf(out), dtype, ImageUse::kRead, call.order);
+    auto received = ImageOf(receive.data, TotalOf(in), dtype, ImageUse::kWrite, call.order);
+    PairwiseAlltoall(sent.data(0), out, received.data(0), in, SizeOf(dtype), members.members());
+    received.Return();
+  });
 }
 
 }  // namespace
@@ -90,21 +198,11 @@ CpuImages ImageOf(const void* data, int64_t count, slipway_dtype dtype, ImageUse
 extern "C" {
 
 int slipway_broadcast(const slipway_tensor* tensors, int count, int root, int group) {
-  return Guard(__func__, [&] {
-    auto& current = WholeJob();
-    const Operation operation(current.watch(), Activity::kBroadcast);
-    auto& members = current.GroupOf(group);
-    OnAllRanks(members.communicator(),
-               [&] { RequireArgument(root >= 0 && root < members.size(), fmt::format("there is no rank {}", root)); });
-    const auto taken = TakeSameTensors(fmt::format("root {}", root), tensors, count, members.communicator());
-    const auto use = members.rank() == root ? ImageUse::kRead : ImageUse::kWrite;
-    std::optional<CpuImages> images;
-    OnAllRanks(members.communicator(), [&] { images.emplace(taken, use, current.benches()); });
-    for (const auto& tensor : images->tensors()) {
-      Broadcast(tensor.data, tensor.bytes(), root, members.members());
-    }
-    images->Return();
-  });
+  return BroadcastOf({__func__, group, {}}, tensors, count, root);
+}
+
+int slipway_broadcast_on_stream(const slipway_tensor* tensors, int count, int root, int group, void* stream) {
+  return BroadcastOf(OnStream(__func__, group, stream), tensors, count, root);
 }
 
 int slipway_allreduce(void* data, int64_t count, slipway_dtype dtype, slipway_op op, int group) {
@@ -118,65 +216,31 @@ int slipway_allreduce_on_stream(void* data, int64_t count, slipway_dtype dtype, 
 
 int slipway_reduce_scatter(const void* send, void* receive, const int64_t* counts, slipway_dtype dtype, slipway_op op,
                            int group) {
-  return Guard(__func__, [&] {
-    auto& current = WholeJob();
-    auto& members = current.GroupOf(group);
-    const auto slices = SlicesFrom(counts, members.size(), "the counts");
-    RequireReduction(dtype, op);
-    const auto own = slices[static_cast<std::size_t>(members.rank())].count;
-    RequireData(send, TotalOf(slices), "the data to send");
-    RequireData(receive, own, "the data to receive");
-    RequireApart(send, TotalOf(slices), receive, own, dtype);
-    const Operation operation(current.watch(), Activity::kReduceScatter);
-    const auto sent = ImageOf(send, TotalOf(slices), dtype, ImageUse::kRead);
-    auto received = ImageOf(receive, own, dtype, ImageUse::kWrite);
-    PairwiseReduceScatter(sent.data(0), received.data(0), slices, {dtype, op}, members.members(), members.size());
-    received.Return();
-  });
+  return ReduceScatterOf({__func__, group, {}}, {send, receive, counts}, {dtype, op});
+}
+
+int slipway_reduce_scatter_on_stream(const void* send, void* receive, const int64_t* counts, slipway_dtype dtype,
+                                     slipway_op op, int group, void* stream) {
+  return ReduceScatterOf(OnStream(__func__, group, stream), {send, receive, counts}, {dtype, op});
 }
 
 int slipway_allgather(const void* send, void* receive, const int64_t* counts, slipway_dtype dtype, int group) {
-  return Guard(__func__, [&] {
-    auto& current = WholeJob();
-    auto& members = current.GroupOf(group);
-    const auto slices = SlicesFrom(counts, members.size(), "the counts");
-    RequireArgument(SizeOf(dtype) > 0, "unknown dtype");
-    const auto own = slices[static_cast<std::size_t>(members.rank())];
-    RequireData(send, own.count, "the data to send");
-    RequireData(receive, TotalOf(slices), "the data to receive");
-    RequireApart(send, own.count, receive, TotalOf(slices), dtype);
-    const Operation operation(current.watch(), Activity::kAllgather);
-    const auto element = SizeOf(dtype);
-    const auto sent = ImageOf(send, own.count, dtype, ImageUse::kRead);
-    auto received = ImageOf(receive, TotalOf(slices), dtype, ImageUse::kWrite);
-    if (own.count > 0) {
-      std::memcpy(received.data(0) + static_cast<std::size_t>(own.first) * element, sent.data(0),
-                  static_cast<std::size_t>(own.count) * element);
-    }
-    PairwiseAllgather(received.data(0), slices, element, members.members());
-    received.Return();
-  });
+  return AllgatherOf({__func__, group, {}}, {send, receive, counts}, dtype);
+}
+
+int slipway_allgather_on_stream(const void* send, void* receive, const int64_t* counts, slipway_dtype dtype, int group,
+                                void* stream) {
+  return AllgatherOf(OnStream(__func__, group, stream), {send, receive, counts}, dtype);
 }
 
 int slipway_alltoall(const void* send, const int64_t* send_counts, void* receive, const int64_t* receive_counts,
                      slipway_dtype dtype, int group) {
-  return Guard(__func__, [&] {
-    auto& current = WholeJob();
-    auto& members = current.GroupOf(group);
-    const auto out = SlicesFrom(send_counts, members.size(), "the counts to send");
-    const auto in = SlicesFrom(receive_counts, members.size(), "the counts to receive");
-    RequireArgument(SizeOf(dtype) > 0, "unknown dtype");
-    RequireData(send, TotalOf(out), "the data to send");
-    RequireData(receive, TotalOf(in), "the data to receive");
-    RequireApart(send, TotalOf(out), receive, TotalOf(in), dtype);
-    const auto own = static_cast<std::size_t>(members.rank());
-    RequireArgument(out[own].count == in[own].count, "a rank sends itself as much as it receives from itself");
-    const Operation operation(current.watch(), Activity::kAlltoall);
-    const auto sent = ImageOf(send, TotalOf(out), dtype, ImageUse::kRead);
-    auto received = ImageOf(receive, TotalOf(in), dtype, ImageUse::kWrite);
-    PairwiseAlltoall(sent.data(0), out, received.data(0), in, SizeOf(dtype), members.members());
-    received.Return();
-  });
+  return AlltoallOf({__func__, group, {}}, {send, send_counts}, {receive, receive_counts}, dtype);
+}
+
+int slipway_alltoall_on_stream(const void* send, const int64_t* send_counts, void* receive,
+                               const int64_t* receive_counts, slipway_dtype dtype, int group, void* stream) {
+  return AlltoallOf(OnStream(__func__, group, stream), {send, send_counts}, {receive, receive_counts}, dtype);
 }
 
 int slipway_barrier(int group) {
@@ -212,7 +276,7 @@ int slipway_check_match(const slipway_tensor* tensors, int count) {
     auto& communicator = current.communicator();
     const auto taken = TakeSameTensors("a comparison", tensors, count, communicator);
     std::optional<CpuImages> images;
-    OnAllRanks(communicator, [&] { images.emplace(taken, ImageUse::kRead, current.benches()); });
+    OnAllRanks(communicator, [&] { images.emplace(taken, ImageUse::kRead, ImageOrder{}, current.benches()); });
     CheckReplicas(images->tensors(), communicator);
   });
 }

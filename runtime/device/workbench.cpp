@@ -26,19 +26,33 @@ Workbench::Workbench(const DevicePlace& on, std::int64_t size, SharedPool& pool)
       to_cpu(on),
       to_device(on) {}
 
-std::unique_ptr<Workbench> Workbenches::Take(const DevicePlace& place, std::int64_t bytes) {
+std::unique_ptr<Workbench> Workbenches::Take(const DevicePlace& place, std::int64_t bytes, BenchStart start) {
   {
     const std::lock_guard lock(mutex_);
-    const auto fits =
-        std::ranges::find_if(free_, [&](const auto& bench) { return bench->place == place && bench->bytes >= bytes; });
-    if (fits != free_.end()) {
-      auto bench = std::move(*fits);
-      free_.erase(fits);
-      return bench;
-    }
+    if (auto kept = TakeKept(place, bytes, start)) return kept;
   }
   const auto rounded = std::bit_ceil(static_cast<std::uint64_t>(std::max<std::int64_t>(bytes, 1)));
   return std::make_unique<Workbench>(place, bytes > kMostKept ? bytes : static_cast<std::int64_t>(rounded), pool_);
+}
+
+/// With the lock held. Null: a new one is needed.
+std::unique_ptr<Workbench> Workbenches::TakeKept(const DevicePlace& place, std::int64_t bytes, BenchStart start) {
+  const auto fits = [&](const auto& bench) { return bench->place == place && bench->bytes >= bytes; };
+  auto chosen = std::ranges::find_if(free_, fits);
+  if (chosen == free_.end()) return nullptr;
+  if (start == BenchStart::kCpu) {
+    const InContext here(place);
+    const auto idle = [&](const auto& bench) { return fits(bench) && bench->done.Reached(); };
+    const auto first_idle = std::ranges::find_if(free_, idle);
+    if (first_idle != free_.end()) {
+      chosen = first_idle;
+    } else if (bytes <= kMostKept && std::ranges::count_if(free_, fits) < kMostAtWork) {
+      return nullptr;
+    }
+  }
+  auto bench = std::move(*chosen);
+  free_.erase(chosen);
+  return bench;
 }
 
 /// Smaller ones of the same device would not be taken any more. Of large ones the last is kept: to pin its memory takes

@@ -31,17 +31,25 @@ struct Workbench {
   DeviceStream to_device;
 };
 
+/// Who uses the memory of a bench first.
+enum class BenchStart {
+  kGpu,  ///< its streams, behind Workbench::done
+  kCpu,  ///< the CPU, which must not wait for earlier copies where it need not
+};
+
 /// The benches of a process. Any thread.
 class Workbenches {
  public:
   explicit Workbenches(SharedPool& pool) : pool_(pool) {}
 
-  /// A bench for one thread, until the end of its life; then it is kept. Of large ones, the last is.
+  /// A bench for one thread, until the end of its life; then it is kept, with the copies that it still makes. Of large
+  /// ones, the last is.
   class Lease {
    public:
-    /// With `bytes` bytes of memory or more. Errors: those of a bench.
-    Lease(Workbenches& owner, const DevicePlace& place, std::int64_t bytes)
-        : owner_(owner), bench_(owner.Take(place, bytes)) {}
+    /// With `bytes` bytes of memory or more. For the CPU, one without copies under way if it is not large, and few of
+    /// them have any. Errors: those of a bench.
+    Lease(Workbenches& owner, const DevicePlace& place, std::int64_t bytes, BenchStart start = BenchStart::kGpu)
+        : owner_(owner), bench_(owner.Take(place, bytes, start)) {}
     Lease(const Lease&) = delete;
     Lease& operator=(const Lease&) = delete;
     ~Lease() { owner_.Keep(std::move(bench_)); }
@@ -56,7 +64,9 @@ class Workbenches {
  private:
   static constexpr std::int64_t kMostKept = 64 << 20;      ///< bytes of one bench; above it is large
   static constexpr std::int64_t kLargestKept = 512 << 20;  ///< bytes of the large one
-  std::unique_ptr<Workbench> Take(const DevicePlace& place, std::int64_t bytes);
+  static constexpr std::int64_t kMostAtWork = 4;           ///< with copies under way, before the CPU waits for them
+  std::unique_ptr<Workbench> Take(const DevicePlace& place, std::int64_t bytes, BenchStart start);
+  std::unique_ptr<Workbench> TakeKept(const DevicePlace& place, std::int64_t bytes, BenchStart start);
   void Keep(std::unique_ptr<Workbench> bench);
 
   SharedPool& pool_;

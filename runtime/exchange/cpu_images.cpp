@@ -8,19 +8,20 @@ TensorInfo FlatTensor(const char* name, const void* data, std::int64_t count, sl
   return {name, dtype, {count}, const_cast<void*>(data)};
 }
 
-CpuImages::CpuImages(std::span<const TensorInfo> tensors, ImageUse use, Workbenches& benches)
-    : given_(tensors.begin(), tensors.end()), images_(given_), use_(use) {
+CpuImages::CpuImages(std::span<const TensorInfo> tensors, ImageUse use, const ImageOrder& order, Workbenches& benches)
+    : given_(tensors.begin(), tensors.end()), images_(given_), use_(use), order_(order) {
   const auto place = PlaceOf(tensors);
   if (!place) {
-    for (const auto& tensor : tensors) AwaitManaged(tensor.data, nullptr);
+    for (const auto& tensor : tensors) AwaitManaged(tensor.data, order.stream);
     return;
   }
-  const BesideCaptures beside(place->driver);
-  bench_.emplace(benches, *place, BytesOfImages(tensors));
+  RequireNotCaptured(*place, order.stream);
+  beside_.emplace(place->driver);
+  bench_.emplace(benches, *place, BytesOfImages(tensors), BenchStart::kCpu);
   PlaceImages(*place->driver, images_, (*bench_)->memory.data());
   const InContext here(*place);
   (*bench_)->to_device.Synchronize();  // an earlier operation may still read the memory
-  (*bench_)->made.Record(nullptr);
+  (*bench_)->made.Record(order.stream);
   (*bench_)->made.HoldBack((*bench_)->to_device.handle());  // the program may still use what is to be written
   if (use == ImageUse::kWrite) return;
   (*bench_)->made.HoldBack((*bench_)->to_cpu.handle());
@@ -36,6 +37,8 @@ void CpuImages::Return() {
   for (std::size_t i = 0; i < given_.size(); ++i) {
     if (given_[i].bytes() > 0) (*bench_)->to_device.CopyToDevice(given_[i].data, images_[i].data, given_[i].bytes());
   }
+  (*bench_)->done.Record((*bench_)->to_device.handle());
+  if (order_.result == ResultAt::kStream) return (*bench_)->done.HoldBack(order_.stream);
   (*bench_)->to_device.Synchronize();
 }
 

@@ -13,23 +13,38 @@ namespace slipway::runtime {
 /// What an operation does with the tensors.
 enum class ImageUse { kRead, kWrite, kBoth };
 
+/// When the program finds a result on a GPU.
+enum class ResultAt {
+  kReturn,  ///< when the operation returns
+  kStream,  ///< in later work of the operation's stream
+};
+
+/// The place of an operation in what the program does on a GPU.
+struct ImageOrder {
+  StreamHandle stream = nullptr;  ///< the operation begins after what it was given so far; null: the legacy default
+  ResultAt result = ResultAt::kReturn;
+};
+
 /// The tensors themselves where they lie in CPU memory; of those on a GPU, copies in pinned memory.
 class CpuImages {
  public:
-  /// Copies what is read, after what the legacy default stream was given so far, and waits for it. Return() copies
-  /// after that, too. Of managed memory, waits for that stream.
-  /// Errors: DeviceError; RuntimeError(DEVICE_MEMORY) when the tensors lie in different places.
-  CpuImages(std::span<const TensorInfo> tensors, ImageUse use, Workbenches& benches);
+  /// Copies what is read, after what the stream was given so far, and waits for it. Return() copies after that, too.
+  /// Of managed memory, waits for the stream.
+  /// Errors: DeviceError; RuntimeError: DEVICE_MEMORY when the tensors lie in different places, STATE while the stream
+  /// is captured.
+  CpuImages(std::span<const TensorInfo> tensors, ImageUse use, const ImageOrder& order, Workbenches& benches);
 
   const std::vector<TensorInfo>& tensors() const { return images_; }
   char* data(std::size_t tensor) const { return static_cast<char*>(images_[tensor].data); }
-  /// Copies what was written back, and waits for it.
+  /// Copies what was written back, and waits for it (kReturn), or lets the stream wait.
   void Return();
 
  private:
   std::vector<TensorInfo> given_;
   std::vector<TensorInfo> images_;
   ImageUse use_;
+  ImageOrder order_;
+  std::optional<BesideCaptures> beside_;
   std::optional<Workbenches::Lease> bench_;
 };
 

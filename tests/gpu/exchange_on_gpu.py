@@ -91,6 +91,29 @@ def check_collectives():
     assert gathered[-1, 0].item() == slipway.size() - 1
 
 
+def check_streams():
+    """What a stream makes late is exchanged, and that stream goes on with the result."""
+    size, rank = slipway.size(), slipway.rank()
+    stream = torch.cuda.Stream()
+    for count in (3, 1_000_000):
+        rows = [torch.full((size, count), float(each), pin_memory=True) for each in range(size)]
+        there, root = torch.zeros(size, count, device="cuda"), torch.zeros(size, count, device="cuda")
+        torch.cuda.synchronize()
+        with torch.cuda.stream(stream):
+            torch.cuda._sleep(20_000_000)
+            there.copy_(rows[rank], non_blocking=True)
+            root.copy_(rows[rank], non_blocking=True)
+            summed = slipway.reduce_scatter(there)
+            gathered = slipway.allgather(there)
+            came, _ = slipway.alltoall(there)
+            slipway.broadcast(root, root=size - 1)
+            there.zero_()  # after the calls have taken it
+            results = [each.clone() for each in (summed, gathered, came, root)]
+            stream.synchronize()
+        wanted = [sum(rows)[:1], torch.cat(rows), torch.cat([each[:1] for each in rows]), rows[-1]]
+        assert all(same(*pair) for pair in zip(results, wanted)), count
+
+
 def check_memory():
     """Memory of the library on the GPU is zeroed, exchanged where it lies, and used again."""
     gpu = torch.cuda.current_device()
@@ -185,10 +208,11 @@ def main():
     os.environ["SLIPWAY_METRICS"] = str(folder / "metrics.jsonl")
     slipway.init()
     torch.cuda.set_device(slipway.local_rank() % torch.cuda.device_count())
-    for check in (check_collectives, check_teams, check_memory, check_nccl, check_training):
+    waits = f", SLIPWAY_GPU_WAIT={os.environ['SLIPWAY_GPU_WAIT']}" if "SLIPWAY_GPU_WAIT" in os.environ else ""
+    for check in (check_collectives, check_streams, check_teams, check_memory, check_nccl, check_training):
         check()
         if slipway.rank() == 0:
-            print(f"passed: {check.__name__} on {slipway.size()} ranks", flush=True)
+            print(f"passed: {check.__name__} on {slipway.size()} ranks{waits}", flush=True)
     alone = slipway.size() == 1
     slipway.finalize()
     if alone:

@@ -1,9 +1,11 @@
-// The way of batches to a GPU, and the choice of one, on two GPUs that are none. Nothing is computed.
+// The way of batches to a GPU, that of gradients to the exchange, and the choice of a GPU, on two GPUs that are none.
+// Nothing is computed.
 
 #include <gmock/gmock.h>
 
 #include <cstdlib>
 #include <optional>
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -15,6 +17,7 @@
 #include "tests/trainers/late_gpu.h"
 #include "trainers/common/classification.h"
 #include "trainers/common/device.h"
+#include "trainers/common/gradient_batch.h"
 #include "trainers/common/records.h"
 #include "trainers/common/usage_error.h"
 
@@ -226,6 +229,42 @@ TEST_F(GpuBatches, FailAfterAsManyAsOnTheCpu) {
     EXPECT_EQ(expected.first, 3);
     EXPECT_THAT(expected.second, HasSubstr("record 13"));
   }
+}
+
+using Calls = std::vector<std::vector<int>>;
+
+/// The calls of two backward passes over gradients of these sizes: the last parameter's comes first.
+Calls CallsOfTwoPasses(std::int64_t most_bytes, const std::vector<std::int64_t>& bytes) {
+  Calls calls;
+  GradientBatch batch(most_bytes,
+                      [&](std::span<const int> indices) { calls.emplace_back(indices.begin(), indices.end()); });
+  for (int pass = 0; pass < 2; ++pass) {
+    for (auto index = static_cast<int>(bytes.size()) - 1; index >= 0; --index) {
+      batch.Add(index, bytes[static_cast<std::size_t>(index)]);
+    }
+    batch.HandOver();
+  }
+  return calls;
+}
+
+TEST(GradientBatch, GoesToTheExchangeOnceItIsLargeAndAtTheEndOfThePass) {
+  constexpr auto kMost = GradientBatch::kMostBytesOnGpu;
+  EXPECT_EQ(CallsOfTwoPasses(kMost, {4, kMost / 2, kMost / 2, 4, 2 * kMost, 4}),
+            (Calls{{5, 4}, {3, 2, 1}, {0}, {5, 4}, {3, 2, 1}, {0}}));
+  EXPECT_EQ(CallsOfTwoPasses(kMost, {kMost, 4}), (Calls{{1, 0}, {1, 0}})) << "nothing is left at the end";
+  EXPECT_EQ(CallsOfTwoPasses(1, {4, 8}), (Calls{{1}, {0}, {1}, {0}})) << "each by itself, as on a CPU";
+}
+
+TEST(GradientBatch, ForgetsWhatTheExchangeHasRefused) {
+  int calls = 0;
+  GradientBatch batch(8, [&](std::span<const int> indices) {
+    if (++calls == 1) throw std::runtime_error("refused");
+    EXPECT_EQ(std::vector<int>(indices.begin(), indices.end()), std::vector<int>{2});
+  });
+  batch.Add(0, 4);
+  EXPECT_THROW(batch.Add(1, 4), std::runtime_error);
+  batch.Add(2, 8);
+  EXPECT_EQ(calls, 2);
 }
 
 TEST(Gpu, IsTheCurrentOneOnceItIsChosen) {

@@ -44,7 +44,11 @@ Tensor Described(const std::string& name, const at::Tensor& tensor) {
 }  // namespace
 
 Replica::Replica(const Task& task, slipway::client::Session& session, std::int64_t total_steps, at::Device device)
-    : task_(task), session_(session), model_(std::make_unique<torch::nn::Sequential>(task.MakeModel())) {
+    : task_(task),
+      session_(session),
+      model_(std::make_unique<torch::nn::Sequential>(task.MakeModel())),
+      batch_(device.is_cpu() ? 1 : GradientBatch::kMostBytesOnGpu,
+             [&session](std::span<const int> indices) { session.Submit(kTeam, indices); }) {
   (*model_)->to(device);
   LayOutGradients(device);
   for (const auto& item : (*model_)->named_buffers()) {
@@ -93,7 +97,8 @@ void Replica::SubmitWhenReady() {
   int index = 0;
   for (const auto& parameter : parameters()) {
     auto accumulator = torch::autograd::impl::grad_accumulator(parameter);
-    accumulator->add_post_hook(std::make_unique<OnGradient>([index] { Check(slipway_submit(kTeam, index)); }));
+    const auto bytes = static_cast<std::int64_t>(parameter.nbytes());
+    accumulator->add_post_hook(std::make_unique<OnGradient>([this, index, bytes] { batch_.Add(index, bytes); }));
     accumulators_.push_back(std::move(accumulator));
     ++index;
   }
@@ -114,6 +119,7 @@ void Replica::RequireGradientsInPlace() const {
 bool Replica::BackwardAndExchange(const at::Tensor& loss) {
   if (clear_) gradients_.zero_();
   loss.backward();
+  batch_.HandOver();
   Check(slipway_wait(kTeam));
   RequireGradientsInPlace();
   int delivered = 0;

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "runtime/slipway.hpp"
+#include "trainers/common/gradient_batch.h"
 #include "trainers/common/task.h"
 
 namespace torch::autograd {
@@ -20,7 +21,7 @@ struct Node;
 namespace trainers {
 
 /// The gradients lie one behind the other, on the CPU in memory that the ranks of a node share. So they are exchanged
-/// without a copy, each as soon as the backward pass has computed it.
+/// without a copy, each as soon as the backward pass has computed it; on a GPU small ones go together.
 class Replica {
  public:
   /// Takes the weights of rank 0. `total_steps` is what schedules of the exchange in per cent refer to. `device` is
@@ -74,7 +75,8 @@ class Replica {
   std::vector<slipway::client::Tensor> gradient_list_;  ///< its parts, as the runtime knows them
   std::vector<slipway::client::Tensor> weights_;
   std::vector<slipway::client::Tensor> buffers_;                      ///< float buffers: running statistics
-  std::vector<std::shared_ptr<torch::autograd::Node>> accumulators_;  ///< their hooks submit the gradients
+  GradientBatch batch_;
+  std::vector<std::shared_ptr<torch::autograd::Node>> accumulators_;  ///< their hooks add to the batch
   bool clear_ = true;                                                 ///< the gradients before the next pass
   int exceptions_ = std::uncaught_exceptions();
 };

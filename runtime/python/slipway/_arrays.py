@@ -71,11 +71,19 @@ def memory_of(array, writable=True, bytes_too=False):
 
 
 def tensor_list(named, writable=True):
-    """`named` (pairs of name and array) as an array of slipway_tensor, and what must outlive it."""
+    """`named` (pairs of name and array) as an array of slipway_tensor, and what must outlive it. Waits for GPUs."""
+    tensors, kept = tensors_of(named, writable)
+    for memory, _, _ in kept:
+        settled(memory)
+    return tensors, kept
+
+
+def tensors_of(named, writable=True):
+    """As tensor_list(), without a wait. Each entry of what is kept begins with the memory."""
     tensors = (_library.Tensor * len(named))()
     kept = []
     for tensor, (name, array) in zip(tensors, named):
-        memory = settled(memory_of(array, writable, bytes_too=True))
+        memory = memory_of(array, writable, bytes_too=True)
         shape = (ctypes.c_int64 * max(1, len(memory.shape)))(*memory.shape)
         text = str(name).encode()
         tensor.name, tensor.dtype, tensor.ndim = text, memory.dtype, len(memory.shape)
@@ -133,6 +141,20 @@ def stream_of(array):
             return 0
         return sys.modules["torch"].cuda.current_stream(array.device).cuda_stream
     return _stream_in(getattr(array, "__cuda_array_interface__", {}))
+
+
+def common_stream(memories):
+    """The stream on which the program works with all of these, or None: there are several, or one names none.
+
+    None stands for a call that orders its work with the default stream and returns with the result. The arrays are then
+    as their streams leave them now.
+    """
+    streams = {memory.stream for memory in memories}
+    if len(streams) == 1 and not any(memory.names_no_stream for memory in memories):
+        return streams.pop()
+    for memory in memories:
+        settled(memory)
+    return None
 
 
 def finished(memory, stream):

@@ -8,7 +8,8 @@ import array as buffers
 import ctypes
 
 from slipway import _calls, _job
-from slipway._arrays import DTYPES, UINT8, Memory, elements, finished, memory_of, new_like, settled, tensor_list
+from slipway._arrays import (DTYPES, UINT8, Memory, common_stream, elements, finished, memory_of, new_like,
+                             tensor_list, tensors_of)
 from slipway.errors import ArgumentError, MismatchError
 
 OPERATIONS = {"sum": 0, "mean": 1, "min": 2, "max": 3, "product": 4}
@@ -73,6 +74,15 @@ def named(arrays):
     return [(f"array {index}", array) for index, array in enumerate(arrays)]
 
 
+def _call_in_order(name, memories, *arguments):
+    """A call on `memories`: on their stream, which finds the result, or with the result when it returns."""
+    stream = common_stream(memories)
+    if stream is None:
+        _calls.call(name, *arguments)
+    else:
+        _calls.call(f"{name}_on_stream", *arguments, stream)
+
+
 def allreduce(array, op="sum", group=None):
     """Combines the array over all ranks, in place, with the same bits on every rank; returns it."""
     memory = memory_of(array)
@@ -84,8 +94,8 @@ def allreduce(array, op="sum", group=None):
 
 def broadcast(arrays, root=0, group=None):
     """Copies arrays (one, a list, or a dict by name) of rank `root` of the group to all, in place; returns them."""
-    tensors, kept = tensor_list(named(arrays), writable=rank_in(group) != root)
-    _calls.call("slipway_broadcast", tensors, len(kept), root, _number(group))
+    tensors, kept = tensors_of(named(arrays), writable=rank_in(group) != root)
+    _call_in_order("slipway_broadcast", [memory for memory, _, _ in kept], tensors, len(kept), root, _number(group))
     return arrays
 
 
@@ -122,14 +132,15 @@ def _with_rows(array, memory):
 
 def reduce_scatter(array, op="sum", rows=None, group=None):
     """Combines the array over all ranks; rank r gets its `rows[r]` rows (by default an even split) as a new array."""
-    memory = settled(memory_of(array, writable=False))
+    memory = memory_of(array, writable=False)
     total, width = _with_rows(array, memory)
     rows = even_split(total, size_of(group)) if rows is None else [int(count) for count in rows]
     if len(rows) != size_of(group) or sum(rows) != total or min(rows) < 0:
         raise ArgumentError(f"rows {rows} are not {total} rows over {size_of(group)} ranks")
     result = new_like(array, (rows[rank_in(group)],) + memory.shape[1:])
-    _calls.call("slipway_reduce_scatter", memory.address, memory_of(result).address,
-                _counts([count * width for count in rows]), memory.dtype, _operation(op), _number(group))
+    received = memory_of(result)
+    _call_in_order("slipway_reduce_scatter", [memory, received], memory.address, received.address,
+                   _counts([count * width for count in rows]), memory.dtype, _operation(op), _number(group))
     return result
 
 
@@ -161,20 +172,21 @@ def _require_same_rows(described, what):
 
 def allgather(array, group=None):
     """The arrays of all ranks one after the other along the first dimension, which may differ, as a new array."""
-    memory = settled(memory_of(array, writable=False, bytes_too=True))
+    memory = memory_of(array, writable=False, bytes_too=True)
     _, width = _with_rows(array, memory)
     described = _gather_fixed(_describe(memory), group)
     _require_same_rows(described, "allgather")
     rows = [entry[2] for entry in described]
     result = new_like(array, (sum(rows),) + tuple(array.shape[1:]) if hasattr(array, "shape") else (sum(rows),))
-    _calls.call("slipway_allgather", memory.address, memory_of(result, bytes_too=True).address,
-                _counts([count * width for count in rows]), memory.dtype, _number(group))
+    received = memory_of(result, bytes_too=True)
+    _call_in_order("slipway_allgather", [memory, received], memory.address, received.address,
+                   _counts([count * width for count in rows]), memory.dtype, _number(group))
     return result
 
 
 def alltoall(array, rows=None, group=None):
     """Sends `rows[r]` rows (by default an even split) to rank r. Returns what came, in rank order, and its rows."""
-    memory = settled(memory_of(array, writable=False, bytes_too=True))
+    memory = memory_of(array, writable=False, bytes_too=True)
     total, width = _with_rows(array, memory)
     size = size_of(group)
     rows = even_split(total, size) if rows is None else [int(count) for count in rows]
@@ -183,9 +195,9 @@ def alltoall(array, rows=None, group=None):
     _require_same_rows(_gather_fixed(_describe(memory), group), "alltoall")
     come = [sent[rank_in(group)] for sent in _gather_fixed(rows, group)]
     result = new_like(array, (sum(come),) + tuple(array.shape[1:]))
-    _calls.call("slipway_alltoall", memory.address, _counts([count * width for count in rows]),
-                memory_of(result, bytes_too=True).address, _counts([count * width for count in come]), memory.dtype,
-                _number(group))
+    received = memory_of(result, bytes_too=True)
+    _call_in_order("slipway_alltoall", [memory, received], memory.address, _counts([count * width for count in rows]),
+                   received.address, _counts([count * width for count in come]), memory.dtype, _number(group))
     return result, come
 
 

@@ -173,6 +173,17 @@ TEST_F(ManagedMemory, IsReadByOtherCollectivesAfterTheDefaultStream) {
   EXPECT_TRUE(view_->Read(nullptr) == of_root);
 }
 
+TEST_F(ManagedMemory, IsBroadcastAfterAStream) {
+  GpuStream stream;
+  const auto of_root = RandomBytes(SLIPWAY_FLOAT32, kKindsCount, 13);
+  values_ = Rank() == 0 ? of_root : RandomBytes(SLIPWAY_FLOAT32, kKindsCount, Seed(13, 0));
+  Fill(stream.handle());
+  const slipway_tensor tensor{"weight", SLIPWAY_FLOAT32, 1, &kKindsCount, data()};
+  ASSERT_EQ(slipway_broadcast_on_stream(&tensor, 1, 0, SLIPWAY_ALL, stream.handle()), SLIPWAY_OK)
+      << slipway_error_message();
+  EXPECT_TRUE(view_->Read(stream.handle()) == of_root);
+}
+
 TEST_F(ManagedMemory, IsSubmittedFromAndAtAfterTheDefaultStream) {
   std::vector<float> here(kKindsCount);
   RegisterSums(here.data());
@@ -271,11 +282,33 @@ TEST_F(Captures, OfTheStreamRefuseAnExchange) {
   ExpectRefused(slipway_allreduce_on_stream(buffer.data(), kKindsCount, SLIPWAY_FLOAT32, SLIPWAY_SUM, SLIPWAY_ALL,
                                             stream.handle()),
                 SLIPWAY_ERROR_STATE, "is being captured");
+  const std::vector<std::int64_t> counts(static_cast<std::size_t>(Ranks()), kKindsCount);
+  GpuBuffer gathered(values.size() * counts.size());
+  const auto gather = [&] {
+    return slipway_allgather_on_stream(buffer.data(), gathered.data(), counts.data(), SLIPWAY_FLOAT32, SLIPWAY_ALL,
+                                       stream.handle());
+  };
+  ExpectRefused(gather(), SLIPWAY_ERROR_STATE, "is being captured");
   fake_gpu_set_capturing(stream.handle(), 0);
+  ASSERT_EQ(gather(), SLIPWAY_OK) << slipway_error_message();
   ASSERT_EQ(slipway_submit_on_stream("sums", 0, stream.handle()), SLIPWAY_OK) << slipway_error_message();
   ASSERT_EQ(slipway_wait_on_stream("sums", stream.handle()), SLIPWAY_OK) << slipway_error_message();
   EXPECT_TRUE(buffer.Read(stream.handle()) == SumsOf(values));
   ASSERT_EQ(slipway_unregister("sums"), SLIPWAY_OK) << slipway_error_message();
+}
+
+TEST_F(Captures, OfOneRanksStreamRefuseABroadcastOnAll) {
+  GpuBuffer buffer(kKindsCount * sizeof(float));
+  GpuStream stream;
+  const auto of_root = RandomBytes(SLIPWAY_FLOAT32, kKindsCount, 12);
+  buffer.Fill(of_root.data(), stream.handle());
+  const slipway_tensor tensor{"weight", SLIPWAY_FLOAT32, 1, &kKindsCount, buffer.data()};
+  const auto broadcast = [&] { return slipway_broadcast_on_stream(&tensor, 1, 0, SLIPWAY_ALL, stream.handle()); };
+  if (Rank() == Ranks() - 1) fake_gpu_set_capturing(stream.handle(), 1);
+  ExpectRefused(broadcast(), SLIPWAY_ERROR_STATE, "is being captured");
+  fake_gpu_set_capturing(stream.handle(), 0);
+  ASSERT_EQ(broadcast(), SLIPWAY_OK) << slipway_error_message();
+  EXPECT_EQ(buffer.Read(stream.handle()), of_root);
 }
 
 /// In CUDA's default mode, which forbids other threads to ask for events.
@@ -290,6 +323,9 @@ TEST_F(Captures, ByAnotherThreadDoNotDisturbAnExchange) {
       buffer.Fill(values.data(), stream.handle());
       fake_gpu_capture_elsewhere(1);
       SumOnStream(buffer.data(), kLargeCount, stream.handle());
+      const slipway_tensor tensor{"sums", SLIPWAY_FLOAT32, 1, &kLargeCount, buffer.data()};
+      EXPECT_EQ(slipway_broadcast_on_stream(&tensor, 1, 0, SLIPWAY_ALL, stream.handle()), SLIPWAY_OK)
+          << slipway_error_message();
       for (int step = 0; step < 2; ++step) EXPECT_EQ(team.Step(Seed(5, step), SLIPWAY_SUM, stream.handle()), "") << way;
       fake_gpu_capture_elsewhere(0);
       EXPECT_TRUE(buffer.Read(stream.handle()) == SumsOf(values));

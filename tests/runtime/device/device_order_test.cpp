@@ -6,7 +6,9 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdint>
 #include <cstdlib>
+#include <memory>
 #include <numeric>
 #include <random>
 #include <span>
@@ -60,9 +62,9 @@ class Sums {
     ASSERT_EQ(slipway_allreduce(values_.data(), count_, SLIPWAY_FLOAT32, SLIPWAY_SUM, SLIPWAY_ALL), SLIPWAY_OK);
   }
   void SumOnGpu() {
-    ASSERT_EQ(slipway_allreduce_on_stream(there_.data(), count_, SLIPWAY_FLOAT32, SLIPWAY_SUM, SLIPWAY_ALL,
-                                          stream_.handle()),
-              SLIPWAY_OK)
+    ASSERT_EQ(
+        slipway_allreduce_on_stream(there_.data(), count_, SLIPWAY_FLOAT32, SLIPWAY_SUM, SLIPWAY_ALL, stream_.handle()),
+        SLIPWAY_OK)
         << slipway_error_message();
   }
   bool AreRight() { return there_.Read(stream_.handle()) == values_; }
@@ -275,6 +277,144 @@ TEST_F(OnDevice, RandomSchedulesGiveTheBitsOfTheCpu) {
     }
     ASSERT_EQ(Gpu::Violations(), "") << "schedule " << number << ", " << text.str();
   }
+}
+
+enum class Kind { kReduceScatter, kAllgather, kAlltoall };
+
+/// An operation to which each rank brings another share: floats, in memory of the CPU or of a GPU.
+class UnevenShares {
+ public:
+  explicit UnevenShares(Kind kind) : kind_(kind) {
+    for (int rank = 0; rank < Ranks(); ++rank) shares_.push_back(1000 + 300 * rank);
+    to_each_.assign(shares_.size(), own());
+  }
+  std::size_t sent() const {
+    if (kind_ == Kind::kAlltoall) return Bytes(own() * Ranks());
+    return Bytes(kind_ == Kind::kAllgather ? own() : total());
+  }
+  std::size_t received() const { return Bytes(kind_ == Kind::kReduceScatter ? own() : total()); }
+
+  int CarryOut(const void* send, void* receive, void* stream) const {
+    const auto* shares = shares_.data();
+    switch (kind_) {
+      case Kind::kReduceScatter:
+        return slipway_reduce_scatter_on_stream(send, receive, shares, SLIPWAY_FLOAT32, SLIPWAY_SUM, SLIPWAY_ALL,
+                                                stream);
+      case Kind::kAllgather:
+        return slipway_allgather_on_stream(send, receive, shares, SLIPWAY_FLOAT32, SLIPWAY_ALL, stream);
+      case Kind::kAlltoall:
+        return slipway_alltoall_on_stream(send, to_each_.data(), receive, shares, SLIPWAY_FLOAT32, SLIPWAY_ALL, stream);
+    }
+    return SLIPWAY_ERROR_INTERNAL;
+  }
+
+ private:
+  static std::size_t Bytes(std::int64_t count) { return static_cast<std::size_t>(count) * sizeof(float); }
+  std::int64_t own() const { return shares_[static_cast<std::size_t>(Rank())]; }
+  std::int64_t total() const { return std::accumulate(shares_.begin(), shares_.end(), std::int64_t{0}); }
+
+  Kind kind_;
+  std::vector<std::int64_t> shares_;   ///< by rank
+  std::vector<std::int64_t> to_each_;  ///< of an alltoall
+};
+
+/// Such an operation on a stream of its own.
+class OnOwnStream {
+ public:
+  explicit OnOwnStream(const UnevenShares& shares) : shares_(shares) {}
+
+  /// Other values are queued at once for what was sent. Returns how many bytes the GPU had got when the call returned.
+  std::uint64_t CarryOut(unsigned seed) {
+    const auto values = Random(seed);
+    EXPECT_EQ(shares_.CarryOut(values.data(), expected_.data(), nullptr), SLIPWAY_OK) << slipway_error_message();
+    send_.Fill(values.data(), stream_.handle());
+    const auto before = fake_gpu_count(FAKE_GPU_BYTES_TO_DEVICE);
+    EXPECT_EQ(shares_.CarryOut(send_.data(), receive_.data(), stream_.handle()), SLIPWAY_OK) << slipway_error_message();
+    const auto got = fake_gpu_count(FAKE_GPU_BYTES_TO_DEVICE) - before;
+    send_.Fill(Random(seed + 1).data(), stream_.handle());
+    return got;
+  }
+  bool IsRight() { return receive_.Read(stream_.handle()) == expected_; }
+
+ private:
+  std::vector<char> Random(unsigned seed) const {
+    return RandomBytes(SLIPWAY_FLOAT32, static_cast<std::int64_t>(shares_.sent() / sizeof(float)), seed);
+  }
+
+  const UnevenShares& shares_;
+  GpuStream stream_;
+  GpuBuffer send_{shares_.sent()};
+  GpuBuffer receive_{shares_.received()};
+  std::vector<char> expected_ = std::vector<char>(shares_.received());
+};
+
+class UnevenSharesOnDevice : public OrderOnDevice, public testing::WithParamInterface<Kind> {};
+std::string NameOfKind(const testing::TestParamInfo<Kind>& info) {
+  constexpr const char* kNames[] = {"reduce_scatter", "allgather", "alltoall"};
+  return kNames[static_cast<int>(info.param)];
+}
+INSTANTIATE_TEST_SUITE_P(Kinds, UnevenSharesOnDevice,
+                         testing::Values(Kind::kReduceScatter, Kind::kAllgather, Kind::kAlltoall), NameOfKind);
+
+TEST_P(UnevenSharesOnDevice, AreExchangedInTheOrderOfTheirStream) {
+  const UnevenShares shares(GetParam());
+  for (const auto order : {FAKE_GPU_LAZY, FAKE_GPU_EAGER, FAKE_GPU_RANDOM}) {
+    fake_gpu_set_order(order, 7);
+    OnOwnStream two[] = {OnOwnStream(shares), OnOwnStream(shares)};
+    for (int turn = 0; turn < 3; ++turn) {
+      const auto got = two[0].CarryOut(Seed(6, turn));
+      if (order == FAKE_GPU_LAZY) {
+        EXPECT_EQ(got, shares.sent()) << "the call has waited for its result";
+      }
+      two[1].CarryOut(Seed(7, turn));
+      for (auto& each : two) EXPECT_TRUE(each.IsRight()) << "order " << order << ", turn " << turn;
+    }
+  }
+}
+
+/// Only the root waits for its stream.
+TEST_F(OrderOnDevice, ABroadcastComesInTheOrderOfItsStream) {
+  constexpr std::int64_t kCount = 3000;
+  for (const auto order : {FAKE_GPU_LAZY, FAKE_GPU_EAGER, FAKE_GPU_RANDOM}) {
+    fake_gpu_set_order(order, 8);
+    GpuBuffer buffer(kCount * sizeof(float));
+    GpuStream stream;
+    const slipway_tensor tensor{"copies", SLIPWAY_FLOAT32, 1, &kCount, buffer.data()};
+    for (int root = 0; root < Ranks(); ++root) {
+      const auto of_root = RandomBytes(SLIPWAY_FLOAT32, kCount, 20 + static_cast<unsigned>(root));
+      const auto own = Rank() == root ? of_root : RandomBytes(SLIPWAY_FLOAT32, kCount, Seed(8, root));
+      buffer.Fill(own.data(), stream.handle());
+      const auto before = fake_gpu_count(FAKE_GPU_BYTES_TO_DEVICE);
+      ASSERT_EQ(slipway_broadcast_on_stream(&tensor, 1, root, SLIPWAY_ALL, stream.handle()), SLIPWAY_OK)
+          << slipway_error_message();
+      const auto got = fake_gpu_count(FAKE_GPU_BYTES_TO_DEVICE) - before;
+      if (order == FAKE_GPU_LAZY) {
+        EXPECT_EQ(got, Rank() == root ? own.size() : 0) << "root " << root;
+      }
+      EXPECT_EQ(buffer.Read(stream.handle()), of_root) << "order " << order << ", root " << root;
+    }
+  }
+}
+
+/// More than the library keeps memory for: then it waits for the oldest one.
+TEST_F(OrderOnDevice, ResultsOfManyStreamsAreOnTheirWay) {
+  constexpr std::int64_t kCount = 3000;
+  struct OfStream {
+    GpuStream stream;
+    GpuBuffer buffer{kCount * sizeof(float)};
+    std::vector<char> of_root;
+  };
+  std::vector<std::unique_ptr<OfStream>> all;
+  for (unsigned i = 0; i < 10; ++i) {
+    auto& each = *all.emplace_back(std::make_unique<OfStream>());
+    each.of_root = RandomBytes(SLIPWAY_FLOAT32, kCount, 30 + i);
+    const auto own = Rank() == 0 ? each.of_root : RandomBytes(SLIPWAY_FLOAT32, kCount, Seed(9, static_cast<int>(i)));
+    each.buffer.Fill(own.data(), each.stream.handle());
+    const slipway_tensor tensor{"copies", SLIPWAY_FLOAT32, 1, &kCount, each.buffer.data()};
+    ASSERT_EQ(slipway_broadcast_on_stream(&tensor, 1, 0, SLIPWAY_ALL, each.stream.handle()), SLIPWAY_OK)
+        << slipway_error_message();
+  }
+  for (const auto& each : all) EXPECT_EQ(each->buffer.Read(each->stream.handle()), each->of_root);
 }
 
 }  // namespace

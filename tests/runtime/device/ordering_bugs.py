@@ -66,8 +66,8 @@ BUGS = [
         "if (code == kNotReady) return false;", "if (code == kNotReady) return true;"),
     Bug("managed_memory_is_read_at_once", STREAM, "  AwaitStream(*place, stream);\n", ""),
     Bug("bench_for_two_operations", BENCH,
-        "      auto bench = std::move(*fits);\n      free_.erase(fits);\n      return bench;\n",
-        "      return std::unique_ptr<Workbench>(fits->get());\n"),
+        "  auto bench = std::move(*chosen);\n  free_.erase(chosen);\n  return bench;\n",
+        "  return std::unique_ptr<Workbench>(chosen->get());\n"),
     Bug("bench_is_too_small", BENCH, "bench->place == place && bench->bytes >= bytes", "bench->place == place"),
     Bug("kernel_on_default_stream", KERNEL, "stream.handle(), parameters", "nullptr, parameters"),
 
@@ -262,15 +262,18 @@ BUGS = [
     # Other collectives.
     Bug("image_ignores_earlier_operation", CPU,
         "  (*bench_)->to_device.Synchronize();  // an earlier operation may still read the memory\n", ""),
-    Bug("image_ignores_default_stream", CPU, "  (*bench_)->made.HoldBack((*bench_)->to_cpu.handle());\n", ""),
-    Bug("image_overwrites_what_default_stream_uses", CPU,
+    Bug("image_is_made_after_default_stream", CPU, "made.Record(order.stream);", "made.Record(nullptr);"),
+    Bug("image_forgets_program_stream", CPU, "return (*bench_)->done.HoldBack(order_.stream);", "return;"),
+    Bug("image_does_not_record_its_end", CPU, "  (*bench_)->done.Record((*bench_)->to_device.handle());\n", ""),
+    Bug("image_ignores_program_stream", CPU, "  (*bench_)->made.HoldBack((*bench_)->to_cpu.handle());\n", ""),
+    Bug("image_overwrites_what_the_program_uses", CPU,
         "  (*bench_)->made.HoldBack((*bench_)->to_device.handle());  // the program may still use what is to be "
         "written\n",
         ""),
     Bug("image_read_before_its_copy", CPU, "  (*bench_)->to_cpu.Synchronize();\n", ""),
     Bug("image_returned_before_its_copy", CPU, "  (*bench_)->to_device.Synchronize();\n}", "}"),
     Bug("image_of_managed_memory_is_read_at_once", CPU,
-        "    for (const auto& tensor : tensors) AwaitManaged(tensor.data, nullptr);\n", ""),
+        "    for (const auto& tensor : tensors) AwaitManaged(tensor.data, order.stream);\n", ""),
 
     # The team.
     Bug("team_reads_managed_memory_at_once", TEAM_DEVICE,

@@ -67,6 +67,21 @@ def new_stream():
     return stream.value
 
 
+def fill_later(array, values):
+    """Queued on the array's stream. The fake driver carries it out when something waits for it."""
+    source = ctypes.c_void_p()
+    call("cuMemAllocHost_v2", ctypes.byref(source), ctypes.c_size_t(values.nbytes))
+    ctypes.memmove(source, values.ctypes.data, values.nbytes)
+    interface = array.__cuda_array_interface__
+    call("cuMemcpyHtoDAsync_v2", ctypes.c_uint64(interface["data"][0]), source, ctypes.c_size_t(values.nbytes),
+         ctypes.c_void_p(interface.get("stream")))
+
+
+def bytes_copied_to_gpu():
+    DRIVER.fake_gpu_count.restype = ctypes.c_uint64
+    return DRIVER.fake_gpu_count(5)  # FAKE_GPU_BYTES_TO_DEVICE
+
+
 def mean_of_ranks(job):
     return (job.size() - 1) / 2
 
@@ -184,6 +199,34 @@ def test_gathered_rows_are_new_memory_of_the_gpu(job):
     array = DeviceArray(np.full((2, 3), job.rank(), np.float32), new_stream())
     gathered = job.allgather(array)
     assert [row[0] for row in read(gathered).tolist()] == [rank for rank in range(job.size()) for _ in range(2)]
+
+
+def test_a_broadcast_waits_for_no_stream_but_that_of_the_root(job):
+    array = DeviceArray(np.zeros(COUNT, np.float32), new_stream())
+    values = np.full(COUNT, job.rank() + 1, np.float32)
+    fill_later(array, values)
+    before = bytes_copied_to_gpu()
+    job.broadcast(array)
+    assert bytes_copied_to_gpu() - before == (0 if job.rank() else values.nbytes)
+    assert np.all(array.get() == 1)
+
+
+def test_arrays_of_several_streams_are_broadcast_when_the_call_returns(job):
+    arrays = [DeviceArray(np.zeros(COUNT, np.float32), stream) for stream in (new_stream(), new_stream(), None)]
+    for number, array in enumerate(arrays):
+        fill_later(array, np.full(COUNT, 10 * job.rank() + number, np.float32))
+    job.broadcast(arrays)
+    assert all(np.all(array.get() == number) for number, array in enumerate(arrays))
+
+
+def test_rows_are_exchanged_after_the_stream_of_their_array(job):
+    size, rank = job.size(), job.rank()
+    array = DeviceArray(np.zeros((size, 3), np.float32), new_stream())
+    fill_later(array, np.full((size, 3), rank, np.float32))
+    assert read(job.reduce_scatter(array)).tolist() == [[sum(range(size))] * 3]
+    fill_later(array, np.full((size, 3), rank + 1, np.float32))
+    came, rows = job.alltoall(array)
+    assert rows == [1] * size and read(came).tolist() == [[sender + 1] * 3 for sender in range(size)]
 
 
 def test_memory_like_that_of_an_array_is_on_its_gpu(job):

@@ -25,6 +25,13 @@ def test_small_helpers():
     with pytest.MonkeyPatch.context() as with_gpu:
         with_gpu.setattr(torch.cuda, "is_available", lambda: True)
         assert hvd.gpu_available("horovod.torch") and not hvd.gpu_available("horovod.mxnet")
+        assert hvd.cuda_built() and not hvd.rocm_built()
+        for brought in (False, True):
+            with_gpu.setattr(torch.distributed, "is_nccl_available", lambda answer=brought: answer)
+            assert hvd.nccl_built() == brought
+        with_gpu.setattr(torch.version, "hip", "6.0")
+        assert hvd.rocm_built() and not hvd.cuda_built()
+    assert not any(built() for built in (hvd.cuda_built, hvd.rocm_built, hvd.nccl_built, hvd.gloo_built))
     hvd.check_extension("horovod.torch", "HOROVOD_WITH_PYTORCH", __file__, "mpi_lib_v2")
     with pytest.raises(ImportError, match="horovod.mxnet is not there"):
         hvd.check_extension("horovod.mxnet", "HOROVOD_WITH_MXNET", __file__)

@@ -43,6 +43,16 @@ def test_on_another_stream(check):
         check()
 
 
+def test_a_broadcast_stops_no_stream(monkeypatch):
+    tensor = late(torch.full((100_000,), float(dist.get_rank() + 1)))
+    waited, synchronize = [], gpu_tensors.Stream.synchronize
+    with monkeypatch.context() as patched:
+        patched.setattr(gpu_tensors.Stream, "synchronize", lambda stream: waited.append(stream) or synchronize(stream))
+        dist.broadcast(tensor, 0)
+        assert waited == []
+    faces.same([tensor], [torch.ones(100_000)])
+
+
 def others():
     size, rank = dist.get_world_size(), dist.get_rank()
     if size < 2:

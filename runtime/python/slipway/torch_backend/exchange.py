@@ -1,4 +1,7 @@
-"""Collectives of one group on the memory of torch tensors, by the library. Each call blocks; all are collective.
+"""Collectives of one group on the memory of torch tensors, by the library. All are collective.
+
+A call returns with the result in CPU memory. On a GPU it takes the tensors as the current stream leaves them, and that
+stream finds the result.
 
 Unlike slipway.collectives these may run in several threads at once, one for each group.
 """
@@ -50,27 +53,20 @@ class Exchange:
         library = _library.library()
         _calls.check(library, getattr(library, name)(*arguments, self._number))
 
-    def _address(self, tensor):
-        """For calls that order their work with the default stream alone."""
-        stream = stream_of(tensor)
-        if stream:
-            torch.cuda.current_stream(tensor.device).synchronize()
-        return tensor.data_ptr()
+    def _call_on_stream(self, name, tensor, *arguments):
+        """In the order of the stream that is current for `tensor`, one of those of the operation."""
+        library = _library.library()
+        _calls.check(library, getattr(library, name)(*arguments, self._number, stream_of(tensor)))
 
     def place(self, tensor):
         """The program exchanges this dense tensor of the CPU again and again: it pays to move it once. Local."""
         if self._shared is not None and tensor.numel() * tensor.element_size() > _COPIED_FROM_BYTES:
             buckets.shared.place(tensor)
 
-    def _allreduce_on_device(self, tensor, op):
-        library = _library.library()
-        status = library.slipway_allreduce_on_stream(tensor.data_ptr(), tensor.numel(), DTYPES[tensor.dtype], op,
-                                                     self._number, stream_of(tensor))
-        _calls.check(library, status)
-
     def allreduce(self, tensor, op):
         if tensor.device.type != "cpu":
-            self._allreduce_on_device(tensor, op)
+            self._call_on_stream("slipway_allreduce_on_stream", tensor, tensor.data_ptr(), tensor.numel(),
+                                 DTYPES[tensor.dtype], op)
             return
         width, dtype = tensor.element_size(), DTYPES[tensor.dtype]
         if tensor.numel() * width <= _COPIED_FROM_BYTES:
@@ -94,18 +90,19 @@ class Exchange:
         ctypes.memmove(address, self._shared.address, count * width)
 
     def reduce_scatter(self, sent, received, counts, op):
-        self._call("slipway_reduce_scatter", self._address(sent), self._address(received), _counts(counts),
-                   DTYPES[sent.dtype], op)
+        self._call_on_stream("slipway_reduce_scatter_on_stream", sent, sent.data_ptr(), received.data_ptr(),
+                             _counts(counts), DTYPES[sent.dtype], op)
 
     def allgather(self, sent, received, counts):
         width = sent.element_size()
-        self._call("slipway_allgather", self._address(sent), self._address(received),
-                   _counts([n * width for n in counts]), BYTES)
+        self._call_on_stream("slipway_allgather_on_stream", sent, sent.data_ptr(), received.data_ptr(),
+                             _counts([n * width for n in counts]), BYTES)
 
     def alltoall(self, sent, sent_counts, received, received_counts):
         width = sent.element_size()
-        self._call("slipway_alltoall", self._address(sent), _counts([n * width for n in sent_counts]),
-                   self._address(received), _counts([n * width for n in received_counts]), BYTES)
+        self._call_on_stream("slipway_alltoall_on_stream", sent, sent.data_ptr(),
+                             _counts([n * width for n in sent_counts]), received.data_ptr(),
+                             _counts([n * width for n in received_counts]), BYTES)
 
     def broadcast(self, tensor, root):
         if tensor.numel() * tensor.element_size() <= _COPIED_FROM_BYTES:
@@ -127,8 +124,8 @@ class Exchange:
         shape = (ctypes.c_int64 * 1)(tensor.numel() * tensor.element_size())
         one = (_library.Tensor * 1)()
         one[0].name, one[0].dtype, one[0].ndim = b"tensor", BYTES, 1
-        one[0].shape, one[0].data = shape, self._address(tensor)
-        self._call("slipway_broadcast", one, 1, root)
+        one[0].shape, one[0].data = shape, tensor.data_ptr()
+        self._call_on_stream("slipway_broadcast_on_stream", tensor, one, 1, root)
 
     def barrier(self):
         self._call("slipway_barrier")

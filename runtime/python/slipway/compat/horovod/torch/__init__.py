@@ -77,7 +77,22 @@ def _not_built(verbose=False):
     return False
 
 
-gloo_enabled = gloo_built = nccl_built = ddl_built = ccl_built = cuda_built = rocm_built = _not_built
+gloo_enabled = gloo_built = ddl_built = ccl_built = _not_built
+
+
+def cuda_built(verbose=False):
+    """Whether tensors of a GPU of NVIDIA are exchanged here: torch sees one. The library needs no CUDA to be built."""
+    return torch.cuda.is_available() and torch.version.hip is None
+
+
+def rocm_built(verbose=False):
+    """Whether tensors of a GPU of AMD are exchanged here: torch sees one."""
+    return torch.cuda.is_available() and torch.version.hip is not None
+
+
+def nccl_built(verbose=False):
+    """Whether `gpu_exchange: nccl` finds NCCL or RCCL here: torch sees a GPU, and brings that library."""
+    return torch.cuda.is_available() and torch.distributed.is_available() and torch.distributed.is_nccl_available()
 
 
 def broadcast_parameters(params, root_rank=0, process_set=global_process_set):
