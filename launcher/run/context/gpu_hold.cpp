@@ -41,12 +41,14 @@ std::string InWords(const std::string& device) {
   return std::isdigit(static_cast<unsigned char>(device.front())) != 0 ? "GPU " + device : device;
 }
 
-/// A step that finds too few holds the others for a moment.
-std::optional<FileLock> TryHold(const fs::path& file) {
+/// A step that finds too few holds the others for a moment. Who cannot look again later tries twice.
+std::optional<FileLock> TryHold(const fs::path& file, int tries) {
   auto lock = FileLock::TryAcquire(file, LockMode::kExclusive);
-  if (lock) return lock;
-  std::this_thread::sleep_for(kPauseForLook);
-  return FileLock::TryAcquire(file, LockMode::kExclusive);
+  for (; !lock && tries > 1; --tries) {
+    std::this_thread::sleep_for(kPauseForLook);
+    lock = FileLock::TryAcquire(file, LockMode::kExclusive);
+  }
+  return lock;
 }
 
 [[noreturn]] void ThrowHeld(const std::string& held, int wanted, std::size_t free) {
@@ -78,7 +80,7 @@ GpuHold::GpuHold(const fs::path& folder, const NodeDevices& devices, int least, 
   for (const auto& name : devices.names()) {
     if (std::cmp_greater_equal(taken.size(), most)) break;
     const auto file = LockOf(folder, name);
-    if (auto lock = TryHold(file)) {
+    if (auto lock = TryHold(file, least > 0 ? 2 : 1)) {
       lock->Describe(holder);
       locks_.push_back(std::move(*lock));
       taken.push_back(name);
