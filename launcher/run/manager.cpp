@@ -24,7 +24,6 @@
 #include "launcher/run/batch/batch_run.h"
 #include "launcher/run/batch/job_of_run.h"
 #include "launcher/run/context/device_recorder.h"
-#include "launcher/run/context/gpu_hold.h"
 #include "launcher/run/context/gpus_of_run.h"
 #include "launcher/run/context/instance_log.h"
 #include "launcher/run/data/staging_session.h"
@@ -70,7 +69,7 @@ void RemoveCallFolder(const RunFolder& folder, const Plan& plan) try {
 
 class Manager {
  public:
-  Manager(const RunFolder& folder, FileLock lock, const Plan& plan, Output& output, LinePrefix prefix)
+  Manager(const RunFolder& folder, FileLock lock, const Plan& plan, Output& output, LinePrefix prefix, GpuLocks gpus)
       : folder_(folder),
         plan_(plan),
         output_(output),
@@ -80,7 +79,8 @@ class Manager {
         trial_(ReadTrialOrder(folder)),
         trials_are_jobs_(TrialsAreJobs(plan.spec())),
         interrupt_(loop_),
-        started_(SystemClock().Steady()) {}
+        started_(SystemClock().Steady()),
+        given_gpus_(std::move(gpus)) {}
 
   int CarryOut() {
     EndOrphan(state_.job);
@@ -181,7 +181,8 @@ class Manager {
 
   /// GPUs, nodes, data, and the way back for checkpoints and results.
   void PreparePlaces() {
-    if (plan_.engine == "local") gpus_ = HoldGpusFor(plan_.spec(), state_.run);  // first: it sets variables
+    // First: it sets variables.
+    if (plan_.engine == "local") gpus_ = HoldGpusFor(plan_.spec(), state_.run, std::move(given_gpus_));
     stage_out_queue_ =
         StageOutQueue::Open(folder_, plan_, loop_, output_);  // first: what an earlier manager left gets safe meanwhile
     if (plan_.spec().launch.nodes > 1) allocation_.emplace(folder_, plan_, loop_, interrupt_, output_);
@@ -424,6 +425,7 @@ class Manager {
   DirectoryWatcher files_{loop_};
   Interrupt interrupt_;
   SteadyTime started_;
+  GpuLocks given_gpus_;
   GpuHold gpus_;
   std::optional<Allocation> allocation_;
   StagingSession data_{folder_, plan_, output_, loop_, interrupt_};
@@ -440,8 +442,9 @@ class Manager {
 
 }  // namespace
 
-int ManageRun(const RunFolder& folder, FileLock lock, const Plan& plan, Output& output, LinePrefix prefix) {
-  return Manager(folder, std::move(lock), plan, output, prefix).CarryOut();
+int ManageRun(const RunFolder& folder, FileLock lock, const Plan& plan, Output& output, LinePrefix prefix,
+              GpuLocks gpus) {
+  return Manager(folder, std::move(lock), plan, output, prefix, std::move(gpus)).CarryOut();
 }
 
 }  // namespace slipway::launcher

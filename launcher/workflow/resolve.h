@@ -39,7 +39,11 @@ std::string ResolveSpec(const YamlNode& spec, const Scope& scope);
 /// Pure.
 StepResources NeedsOf(const Step& step, const NodeSize& node);
 
-/// Whether a step does. Then Slipway hands out the GPUs of a machine, and a step without any sees none. Pure.
+/// With how many of the GPUs that it `needs` a step starts while other runs hold the rest: an ensemble with those of
+/// one trial, others with all. Pure.
+int LeastGpusOf(const Step& step, const StepResources& needs);
+
+/// Whether a step takes GPUs. Then Slipway hands out the GPUs of a machine, and a step without any sees none. Pure.
 bool AsksForGpus(const Workflow& workflow);
 /// The experiments that see no GPU because other steps ask for some, except those that say so with a 0. Pure.
 std::vector<StepIndex> RunsWithoutGpus(const Workflow& workflow);

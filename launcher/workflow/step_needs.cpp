@@ -72,6 +72,13 @@ StepResources NeedsOf(const Step& step, const NodeSize& node) {
   return needs;
 }
 
+int LeastGpusOf(const Step& step, const StepResources& needs) {
+  const auto* spec = SpecOf(step);
+  const int all = needs.gpus.value_or(0);
+  if (spec == nullptr || step.resources.gpus || step.kind() != StepKind::kEnsemble) return all;
+  return std::min(all, ShareOf(*spec).gpus);
+}
+
 bool AsksForGpus(const Workflow& workflow) {
   return std::ranges::any_of(workflow.steps, [](const Step& step) { return NeedsOf(step, {}).gpus.value_or(0) > 0; });
 }

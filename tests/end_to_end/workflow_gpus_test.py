@@ -1,6 +1,9 @@
 """GPUs of this machine, shared out to the steps of a workflow. There need be none: what names them is a variable."""
 
+import contextlib
+import fcntl
 import json
+import signal
 
 import pytest
 
@@ -28,6 +31,42 @@ class GpuFlow(Flow):
 
     def seen(self, name="seen"):
         return (self.folder / name).read_text().split()
+
+    def lock_of(self, gpu):
+        """As launcher/run/context/gpu_hold.cpp names it."""
+        number = 0xcbf29ce484222325
+        for byte in gpu.encode():
+            number = (number ^ byte) * 0x100000001b3 % 2**64
+        folder = self.folder / "gpu-locks"
+        folder.mkdir(exist_ok=True)
+        return open(folder / f"gpu-{number:016x}", "a+")
+
+    @contextlib.contextmanager
+    def held(self, gpu):
+        """As another run holds it, until what this yields is called, and at most until the end."""
+        with self.lock_of(gpu) as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            lock.truncate(0)
+            lock.write("run other-1")
+            lock.flush()
+            yield lock.close
+
+    def is_free(self, gpu):
+        with self.lock_of(gpu) as lock:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                return False
+            return True
+
+    def waits(self, step, words):
+        """Whether the journal says that the step waits so."""
+        if not self.runs.exists() or not any(self.runs.glob("flow-*/workflow.jsonl")):
+            return False
+        lines = (self.run_of_flow() / "workflow.jsonl").read_text().splitlines(keepends=True)
+        entries = [json.loads(line) for line in lines if line.strip() and line.endswith("\n")]
+        return any((entry.get("step"), entry.get("state"), entry.get("reason")) == (step, "ready", words)
+                   for entry in entries)
 
 
 @pytest.fixture
@@ -109,3 +148,73 @@ def test_steps_are_given_the_gpus_that_other_runs_leave(flow):
     (flow.folder / "end").touch()
     assert holder.wait(timeout=60) == 0
     assert flow.seen() == ["0", "1", "1"]
+
+
+def test_a_run_waits_for_a_gpu_of_its_workflow_while_another_run_holds_the_rest(flow):
+    flow.gpus("0,1")
+    flow.write_steps(a=flow.step_of(SEE), b=flow.step_of(SEE))
+    with flow.held("0"):
+        assert flow.states(flow.json("run", "flow.yaml")) == {"a": "done", "b": "done"}
+    assert flow.seen() == ["1", "1"]
+    assert "b  ready: waits for 1 GPU: GPU 0 is held by run other-1" in flow.said
+
+
+def test_a_step_waits_until_another_run_frees_a_gpu(flow):
+    flow.write_steps(command={"command": ["sh", "-c", SEE], "resources": {"gpus": 1}}, run=flow.step_of(SEE))
+    with flow.held("0") as free:
+        run = flow.start("run", "flow.yaml", "--json")
+        for step in ("command", "run"):
+            wait_for(lambda: flow.waits(step, "waits for 1 GPU: GPU 0 is held by run other-1"))
+        rows = {row["name"]: row for row in flow.json("status", "last")["steps"]}
+        assert rows["run"]["state"] == "ready" and "GPU 0 is held by run other-1" in rows["run"]["reason"]
+        free()
+        out, said = run.communicate(timeout=60)
+    assert run.returncode == 0, said
+    assert flow.states(json.loads(out)) == {"command": "done", "run": "done"} and flow.seen() == ["0", "0"]
+
+
+def test_ctrl_c_ends_a_workflow_that_waits_for_a_gpu(flow):
+    flow.write_steps(run=flow.step_of(SEE))
+    with flow.held("0"):
+        run = flow.start("run", "flow.yaml")
+        wait_for(lambda: flow.waits("run", "waits for 1 GPU: GPU 0 is held by run other-1"))
+        run.send_signal(signal.SIGINT)
+        run.communicate(timeout=60)
+        assert run.returncode == 130
+    assert flow.states(flow.json("status", "last", status=130)) == {"run": "cancelled"}
+
+
+def test_an_ensemble_starts_with_the_gpus_that_other_runs_leave(flow):
+    flow.gpus("0,1")
+    flow.write_steps(search=flow.step_of(SEE, {"parallel": 2}))
+    with flow.held("0"):
+        assert flow.states(flow.json("run", "flow.yaml")) == {"search": "done"}
+    assert flow.seen() == ["1"] * 4
+
+
+def test_two_workflows_at_the_same_time_have_gpus_of_their_own(flow):
+    """Each has to see the other one at work."""
+    flow.gpus("0,1")
+    meet = "touch {0}; n=0; while [ ! -e {1} ] && [ $n -lt 1500 ]; do sleep 0.02; n=$((n+1)); done; [ -e {1} ]"
+    runs = []
+    for own, other in (("x", "y"), ("y", "x")):
+        step = flow.step_of(f"{SEE}; {meet.format(own, other)}")
+        flow.write(json.dumps({"name": own, "steps": {"step": step}}), name=f"{own}.yaml")
+        runs.append(flow.start("run", f"{own}.yaml", "--runs-dir", f"runs-{own}"))
+    for run in runs:
+        said = run.communicate(timeout=100)
+        assert run.returncode == 0, said
+    assert sorted(flow.seen()) == ["0", "1"]
+
+
+def test_a_run_keeps_its_gpu_when_its_workflow_is_killed_and_its_ranks_do_not(flow):
+    flow.write_steps(run=flow.step_of("(ls -l /proc/self/fd; env) | grep -e gpu-locks/ -e GPU_LOCK_FDS > inherited;"
+                                      " touch seen; while [ ! -e end ]; do sleep 0.02; done; touch ended"))
+    run = flow.start("run", "flow.yaml")
+    wait_for((flow.folder / "seen").exists)
+    run.kill()
+    run.communicate(timeout=60)
+    was_free, inherited = flow.is_free("0"), (flow.folder / "inherited").read_text()
+    (flow.folder / "end").touch()
+    assert not was_free and inherited == ""
+    wait_for(lambda: (flow.folder / "ended").exists() and flow.is_free("0"))

@@ -11,7 +11,7 @@ LITERAL = re.compile(r'"(SLIPWAY_[A-Z0-9_]+)"')
 PARTS = ("core/", "launcher/", "runtime/", "staging/", "ensemble/", "trainers/")
 # Between our own programs, or for tests; and an example in a comment.
 INTERNAL = {"SLIPWAY_WATCH_SOCKET", "SLIPWAY_STAGED_IN", "SLIPWAY_CRASH_AT", "SLIPWAY_POWERCAP",
-            "SLIPWAY_DATA_MY_TRAIN"}
+            "SLIPWAY_GPU_LOCK_FDS", "SLIPWAY_DATA_MY_TRAIN"}
 
 
 def check(root):

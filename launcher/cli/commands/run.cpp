@@ -174,8 +174,9 @@ void ReportOn(const RunFolder& folder, const Plan& plan, Session& session) try {
   session.output.Warn(fmt::format("{} has no report: {}", folder.id(), error.what()));
 }
 
-int ManageAndReport(const RunFolder& folder, FileLock lock, const Plan& plan, LinePrefix prefix, Session& session) {
-  const int code = ManageRun(folder, std::move(lock), plan, session.output, prefix);
+int ManageAndReport(const RunFolder& folder, FileLock lock, const Plan& plan, LinePrefix prefix, Session& session,
+                    GpuLocks gpus = {}) {
+  const int code = ManageRun(folder, std::move(lock), plan, session.output, prefix, std::move(gpus));
   ReportOn(folder, plan, session);
   return code;
 }
@@ -221,6 +222,7 @@ int Submit(const SpecSelection& selection, const WorkflowOptions& workflow, Sess
 }
 
 int Resume(const ResumeOptions& options, Session& session) {
+  auto gpus = TakeGivenGpuLocks();
   const auto folder = FindRun(session, options.run);
   if (!options.trust) RequireOwn(folder);
   if (IsWorkflowRun(folder)) return ResumeWorkflow(folder, options.overrides, options.submit_for, session);
@@ -239,7 +241,7 @@ int Resume(const ResumeOptions& options, Session& session) {
   KeepChanges(folder, plan);
   if (!submits) {
     ForgetBatchJob(folder);
-    return ManageAndReport(folder, std::move(*lock), plan, options.prefix, session);
+    return ManageAndReport(folder, std::move(*lock), plan, options.prefix, session, std::move(gpus));
   }
   lock.reset();  // the job may begin at once
   SaySubmitted(folder, SubmitBatchRun(folder, plan), session);
@@ -247,6 +249,7 @@ int Resume(const ResumeOptions& options, Session& session) {
 }
 
 int Manage(const ManageOptions& options, Session& session) {
+  auto gpus = TakeGivenGpuLocks();
   WaitForEndOfInput();
   const auto folder = RunFolder::Open(options.folder);
   if (IsWorkflowRun(folder)) return ResumeWorkflow(folder, {}, kSubmitFor, session);
@@ -257,7 +260,7 @@ int Manage(const ManageOptions& options, Session& session) {
     if (const auto state = folder.ReadState(); IsDone(folder, state)) return SayNothingToResume(folder, state, session);
     if (CancelledBeforeItsJob(folder)) return OutcomeExitCode(Phase::kCancelled);
   }
-  return ManageAndReport(folder, std::move(lock), ReplanRun(folder), LinePrefix::kRank, session);
+  return ManageAndReport(folder, std::move(lock), ReplanRun(folder), LinePrefix::kRank, session, std::move(gpus));
 }
 
 }  // namespace slipway::launcher

@@ -1,18 +1,22 @@
 #include "launcher/run/context/gpu_hold.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cctype>
 #include <cstdlib>
 #include <limits>
+#include <sstream>
 #include <thread>
 #include <utility>
 
 #include "core/environment.h"
 #include "core/error.h"
 #include "core/fnv1a.h"
+#include "core/lines.h"
 #include "core/log.h"
 #include "launcher/plan/trials_at_a_time.h"
 #include "launcher/ranks/nodes/node_turn.h"
@@ -24,6 +28,10 @@ namespace {
 
 constexpr auto kPauseForLook = std::chrono::milliseconds(5);
 
+/// Between a workflow's manager and that of a step: the numbers of the descriptors, "3,4".
+constexpr const char* kGivenLocks = "SLIPWAY_GPU_LOCK_FDS";
+constexpr int kFirstGivenLock = STDERR_FILENO + 1;
+
 fs::path LockOf(const fs::path& folder, const std::string& device) {
   return folder / fmt::format("gpu-{:016x}", Fnv1a64(device));
 }
@@ -33,22 +41,19 @@ std::string InWords(const std::string& device) {
   return std::isdigit(static_cast<unsigned char>(device.front())) != 0 ? "GPU " + device : device;
 }
 
-/// Who only looks holds a lock for a moment, too.
-std::optional<FileLock> TryHold(const fs::path& file) {
+/// A step that finds too few holds the others for a moment. Who cannot look again later tries twice.
+std::optional<FileLock> TryHold(const fs::path& file, int tries) {
   auto lock = FileLock::TryAcquire(file, LockMode::kExclusive);
-  if (lock) return lock;
-  std::this_thread::sleep_for(kPauseForLook);
-  return FileLock::TryAcquire(file, LockMode::kExclusive);
+  for (; !lock && tries > 1; --tries) {
+    std::this_thread::sleep_for(kPauseForLook);
+    lock = FileLock::TryAcquire(file, LockMode::kExclusive);
+  }
+  return lock;
 }
 
-bool IsHeld(const fs::path& folder, const std::string& device) {
-  return !FileLock::TryLook(LockOf(folder, device)).has_value();
-}
-
-[[noreturn]] void ThrowHeld(const std::vector<std::string>& held, int wanted, std::size_t free) {
+[[noreturn]] void ThrowHeld(const std::string& held, int wanted, std::size_t free) {
   throw Error(ErrorKind::kEnvironment,
-              fmt::format("{} GPU{} needed, and {} free: {}", wanted, wanted == 1 ? " is" : "s are", free,
-                          fmt::join(held, ", ")),
+              fmt::format("{} GPU{} needed, and {} free: {}", wanted, wanted == 1 ? " is" : "s are", free, held),
               "wait until that run has ended, or name other GPUs in CUDA_VISIBLE_DEVICES or its like");
 }
 
@@ -75,7 +80,7 @@ GpuHold::GpuHold(const fs::path& folder, const NodeDevices& devices, int least, 
   for (const auto& name : devices.names()) {
     if (std::cmp_greater_equal(taken.size(), most)) break;
     const auto file = LockOf(folder, name);
-    if (auto lock = TryHold(file)) {
+    if (auto lock = TryHold(file, least > 0 ? 2 : 1)) {
       lock->Describe(holder);
       locks_.push_back(std::move(*lock));
       taken.push_back(name);
@@ -83,8 +88,32 @@ GpuHold::GpuHold(const fs::path& folder, const NodeDevices& devices, int least, 
       held.push_back(fmt::format("{} is held by {}", InWords(name), ReadFileIfPresent(file).value_or("another run")));
     }
   }
-  if (std::cmp_less(taken.size(), least)) ThrowHeld(held, least, taken.size());
+  others_ = fmt::format("{}", fmt::join(held, ", "));
+  if (std::cmp_less(taken.size(), least)) ThrowHeld(others_, least, taken.size());
   devices_ = devices.Called(taken);
+}
+
+void GpuHold::HandTo(SpawnOptions& child) const {
+  if (locks_.empty()) return;
+  std::vector<int> numbers;
+  for (const auto& lock : locks_) {
+    numbers.push_back(kFirstGivenLock + static_cast<int>(child.inherited.size()));
+    child.inherited.emplace_back(lock.fd(), numbers.back());
+  }
+  if (!child.environment) child.environment = Environment::Inherited();
+  child.environment->Set(kGivenLocks, fmt::format("{}", fmt::join(numbers, ",")));
+}
+
+GpuLocks TakeGivenGpuLocks() {
+  std::istringstream numbers(Environment::Inherited().Get(kGivenLocks).value_or(""));
+  ::unsetenv(kGivenLocks);
+  GpuLocks locks;
+  for (std::string number; std::getline(numbers, number, ',');) {
+    int fd = -1;
+    if (!ParseNumber(number, fd) || fd < kFirstGivenLock || ::fcntl(fd, F_SETFD, FD_CLOEXEC) != 0) continue;
+    locks.emplace_back(fd);
+  }
+  return locks;
 }
 
 fs::path FolderOfGpuLocks() {
@@ -94,7 +123,8 @@ fs::path FolderOfGpuLocks() {
   return chosen;
 }
 
-GpuHold HoldGpusFor(const Spec& spec, const std::string& run) {
+GpuHold HoldGpusFor(const Spec& spec, const std::string& run, GpuLocks given) {
+  if (!given.empty()) return GpuHold(std::move(given));
   const int least = NeedOf(spec).gpus;
   if (least == 0 || AreGivenOut(Environment::Inherited())) return {};
   const auto devices = DevicesOfThisNode();
@@ -104,20 +134,13 @@ GpuHold HoldGpusFor(const Spec& spec, const std::string& run) {
   return hold;
 }
 
-GpuHold HoldWhatIsFree(const NodeDevices& devices, const std::string& holder) try {
-  if (devices.count() == 0 || AreGivenOut(Environment::Inherited())) return {};
-  return {FolderOfGpuLocks(), devices, 0, devices.count(), holder};
+GpuHold HoldWhatIsFree(const NodeDevices& devices, int most, const std::string& holder) try {
+  if (most == 0) return {};
+  if (AreGivenOut(Environment::Inherited())) return GpuHold(devices.Part(0, most));
+  return {FolderOfGpuLocks(), devices, 0, most, holder};
 } catch (const Error& error) {
   log::Warn("other runs may take GPUs of {}: {}", holder, error.message());
-  return {};
-}
-
-void PutHeldLast(std::vector<std::string>& names) try {
-  if (names.empty() || AreGivenOut(Environment::Inherited())) return;
-  std::ranges::stable_partition(names,
-                                [folder = FolderOfGpuLocks()](const auto& name) { return !IsHeld(folder, name); });
-} catch (const Error& error) {
-  log::Warn("GPUs of other runs are not known: {}", error.message());
+  return GpuHold(devices.Part(0, most));
 }
 
 }  // namespace slipway::launcher

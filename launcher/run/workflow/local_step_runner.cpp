@@ -45,11 +45,8 @@ std::string LocalStepRunner::WhyNever(const StepResources& resources) const {
   return fmt::format("it needs {} GPUs, and this machine has {}", gpus, Describe(machine_.devices));
 }
 
-NodeDevices LocalStepRunner::TakeDevices(int count) {
-  if (count > 0) PutHeldLast(free_devices_);
-  const std::vector<std::string> taken(free_devices_.begin(), free_devices_.begin() + count);
-  free_devices_.erase(free_devices_.begin(), free_devices_.begin() + count);
-  return machine_.devices.Called(taken);
+GpuHold LocalStepRunner::HoldGpus(int count, const std::string& holder) const {
+  return HoldWhatIsFree(machine_.devices.Called(free_devices_), count, holder);
 }
 
 /// Those of them that are free.
@@ -63,7 +60,7 @@ NodeDevices LocalStepRunner::TakeDevices(const std::vector<std::string>& names) 
   return machine_.devices.Called(taken);
 }
 
-ProcessIdentity LocalStepRunner::Start(const StepLaunch& launch) {
+ProcessIdentity LocalStepRunner::Start(const StepLaunch& launch, GpuHold gpus) {
   const auto log = OpenFile(launch.log, O_WRONLY | O_CREAT | O_APPEND);
   SpawnOptions options;
   options.argv = launch.argv;
@@ -71,12 +68,13 @@ ProcessIdentity LocalStepRunner::Start(const StepLaunch& launch) {
   options.stdout_fd = log.get();
   options.stderr_fd = log.get();
   options.environment = launch.environment;
-  const auto devices = launch.devices ? TakeDevices(*launch.devices) : TakeDevices(launch.resources.gpus.value_or(0));
+  const auto devices = TakeDevices(launch.devices.value_or(gpus.devices().names()));
   for (const auto& [name, value] : VariablesFor(devices)) options.environment->Set(name, value);
   auto names = devices.names();
-  auto gpus = launch.gpu_holder.empty() ? GpuHold() : HoldWhatIsFree(devices, launch.gpu_holder);
+  if (launch.is_run) gpus.HandTo(options);
   try {
     auto process = ChildProcess::Spawn(options);
+    if (launch.is_run) gpus = {};  // its locks end with it
     const auto identity = IdentityOf(process.pid());
     Running begun{std::move(process), launch.resources, names, std::move(gpus), launch.grace, launch.signal_manager};
     auto& running = running_.emplace(launch.step, std::move(begun)).first->second;

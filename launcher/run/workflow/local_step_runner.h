@@ -6,7 +6,6 @@
 
 #include "core/event_loop.h"
 #include "launcher/ranks/local/node_devices.h"
-#include "launcher/run/context/gpu_hold.h"
 #include "launcher/run/workflow/step_runner.h"
 
 namespace slipway::launcher {
@@ -27,7 +26,8 @@ class LocalStepRunner : public StepRunner {
 
   bool Fits(const StepResources& resources) const override;
   std::string WhyNever(const StepResources& resources) const override;
-  ProcessIdentity Start(const StepLaunch& launch) override;
+  GpuHold HoldGpus(int count, const std::string& holder) const override;
+  ProcessIdentity Start(const StepLaunch& launch, GpuHold gpus) override;
   void Stop(StepIndex step) override;
   void KillAll() override;
   /// Passes a signal on to the programs of all steps.
@@ -38,7 +38,7 @@ class LocalStepRunner : public StepRunner {
     ChildProcess process;
     StepResources resources;
     std::vector<std::string> devices;
-    GpuHold gpus;
+    GpuHold gpus;  ///< of a program that is no run
     std::chrono::seconds grace;
     std::function<bool(int signal)> signal_manager;
     std::optional<EventLoop::TimerId> limit = {};
@@ -46,7 +46,6 @@ class LocalStepRunner : public StepRunner {
     bool timed_out = false;
   };
 
-  NodeDevices TakeDevices(int count);
   NodeDevices TakeDevices(const std::vector<std::string>& names);
   static void Signal(const Running& running, int signal);
   void Look(StepIndex step);

@@ -4,6 +4,7 @@
 #include <signal.h>
 
 #include <algorithm>
+#include <iterator>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -130,7 +131,7 @@ void StepExecution::TakeUp(StepIndex index, const StepRecord& before) try {
     for (const auto& run : EndRunsOf(place.folder, before)) SignalRun(run.path(), SIGTERM);  // warns: it is elsewhere
   } else if (StillRuns(RunFolder::Open(*begun))) {
     waiting_.erase(index);
-    Start(index);
+    Start(index, {});
   }
 } catch (const Error& error) {
   output_.Warn(fmt::format("what was left of step '{}': {}", workflow_.steps[index].name, error.message()));
@@ -183,7 +184,29 @@ bool StepExecution::HasTurn(const Step& step) const {
   return std::cmp_less(running, *step.parallel);
 }
 
+/// Nothing while other runs hold what it needs: the next look tries again.
+std::optional<GpuHold> StepExecution::HoldGpus(StepIndex index, const StepResources& needs, GpusLeft& left) {
+  const auto& step = workflow_.steps[index];
+  const int least = LeastGpusOf(step, needs);
+  if (least <= left.count) {
+    auto gpus = runner_.HoldGpus(needs.gpus.value_or(0), fmt::format("step {} of run {}", step.name, folder_.id()));
+    if (gpus.devices().count() >= least) return gpus;
+    left = {gpus.devices().count(), gpus.others()};
+  }
+  NoteReady(index, fmt::format("waits for {} GPU{}: {}", least, least == 1 ? "" : "s", left.others));
+  return {};
+}
+
+/// Empty: it waits for other steps of this workflow, which needs no note of its own.
+void StepExecution::NoteReady(StepIndex index, const std::string& why) {
+  const auto& record = records_[workflow_.steps[index].name];
+  if (record.state == kReady ? record.reason == why : why.empty()) return;
+  NoteState(index, kReady, why);
+  if (!why.empty()) Announce(index);
+}
+
 void StepExecution::StartWhatFits() {
+  GpusLeft left;
   for (auto step = waiting_.begin(); step != waiting_.end() && !interrupt_.asked();) {
     const auto index = *step;
     const auto needs = NeedsHere(workflow_.steps[index]);
@@ -193,17 +216,19 @@ void StepExecution::StartWhatFits() {
     } else if (!HasTurn(workflow_.steps[index])) {
       ++step;
     } else if (runner_.Fits(needs)) {
-      step = waiting_.erase(step);
-      Start(index);
+      auto gpus = HoldGpus(index, needs, left);
+      step = gpus ? waiting_.erase(step) : std::next(step);
+      if (gpus) Start(index, std::move(*gpus));
     } else if (needs.cpus.value_or(1) == 1 && needs.gpus.value_or(0) == 0 && needs.memory.count == 0) {
       break;  // no core is free: nobody needs less
     } else {
+      NoteReady(index, {});
       ++step;
     }
   }
 }
 
-void StepExecution::Start(StepIndex index) {
+void StepExecution::Start(StepIndex index, GpuHold gpus) {
   const auto& step = workflow_.steps[index];
   auto& record = records_[step.name];
   board_.Start(index);
@@ -217,11 +242,13 @@ void StepExecution::Start(StepIndex index) {
       const auto& run = active.prepared.run_folder;
       active.prepared.launch.signal_manager = [this, run](int signal) { return SignalRun(run, signal); };
       output_.Say(fmt::format("{}  goes on in run {}", step.name, run.filename().string()));
+    } else if (active.prepared.launch.resources.gpus.value_or(0) > 0 && gpus.devices().count() == 0) {
+      return StartAgain(index);  // its run went on, and has ended just now
     }
     ++record.attempt;
     record.process = {};
     NoteState(index, kRunning, reuse_.of(index).why);  // before the start, so that no program is unknown
-    record.process = runner_.Start(active.prepared.launch);
+    record.process = runner_.Start(active.prepared.launch, std::move(gpus));
     NoteState(index, kRunning, reuse_.of(index).why);
     active_.emplace(index, std::move(active));
   } catch (const SystemError& error) {

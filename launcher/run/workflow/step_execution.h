@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <limits>
 #include <map>
 #include <optional>
 #include <set>
@@ -77,6 +78,12 @@ class StepExecution {
     std::string started;
   };
 
+  /// What other runs leave, as the last step has found that got too few.
+  struct GpusLeft {
+    int count = std::numeric_limits<int>::max();
+    std::string others = {};
+  };
+
   bool IsOwn(const StepDecision& decision);
   std::string WhySkipped(const Step& step);
   const Json& ResultOf(StepIndex step) { return store_.ValuesOf(reuse_.of(step).id); }
@@ -85,7 +92,9 @@ class StepExecution {
   void ConsiderReady();
   void TakeUp(StepIndex index, const StepRecord& before);
   bool SignalRun(const std::filesystem::path& run_folder, int signal);
-  void Start(StepIndex index);
+  void NoteReady(StepIndex index, const std::string& why);
+  std::optional<GpuHold> HoldGpus(StepIndex index, const StepResources& needs, GpusLeft& left);
+  void Start(StepIndex index, GpuHold gpus);
   void RequireInputs(StepIndex index);
   void AwaitSpace(StepIndex index, const Error& error);
   void GoOn();

@@ -51,7 +51,7 @@ class Preparer {
     launch.log = place_.log();
     launch.time_limit = step_.time_limit;
     launch.resources = order_.needs;
-    if (!step_.is_run()) launch.gpu_holder = fmt::format("step {} of run {}", step_.name, order_.run.id());
+    launch.is_run = step_.is_run();
     launch.environment = EnvironmentOfStep();
     std::visit([&](const auto& work) { PutCommand(work, prepared); }, step_.work);
     return prepared;

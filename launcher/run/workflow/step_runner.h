@@ -10,6 +10,7 @@
 
 #include "core/environment.h"
 #include "core/process.h"
+#include "launcher/run/context/gpu_hold.h"
 #include "launcher/workflow/workflow.h"
 
 namespace slipway::launcher {
@@ -29,7 +30,7 @@ struct StepLaunch {
   std::optional<Seconds> time_limit;
   std::chrono::seconds grace{5};  ///< from the request to end to SIGKILL
   StepResources resources;
-  std::string gpu_holder = {};  ///< holds its GPUs: "step a of run x"; empty: a run, whose manager takes them
+  bool is_run = false;  ///< its program is a manager, which keeps the locks of its GPUs
   /// A run goes on under a manager of its own, and the program only waits for it: its GPUs.
   std::optional<std::vector<std::string>> devices = {};
   /// The same: signals that manager. False: it cannot be reached.
@@ -50,13 +51,15 @@ class StepRunner {
   /// Called from the event loop, never from Start.
   std::function<void(const StepEnd& end)> on_end;
 
-  /// Whether the step could start now, beside those that run.
+  /// Whether the step could start now, beside those that run, if no other run held GPUs.
   virtual bool Fits(const StepResources& resources) const = 0;
+  /// Up to `count` GPUs for a step that fits, without those of other runs. `holder`: "step a of run x".
+  virtual GpuHold HoldGpus(int count, const std::string& holder) const = 0;
   /// Why the step can never start here: "it needs 2 GPUs, and this machine has none"; empty: it can.
   virtual std::string WhyNever(const StepResources& resources) const = 0;
-  /// Returns the process, for those that resume after a kill; without a pid where it is elsewhere.
-  /// Errors: SystemError when the program cannot be started.
-  virtual ProcessIdentity Start(const StepLaunch& launch) = 0;
+  /// Starts the step with GPUs of HoldGpus; a run that goes on has its own. Returns the process, for those that resume
+  /// after a kill; without a pid where it is elsewhere. Errors: SystemError when the program cannot be started.
+  virtual ProcessIdentity Start(const StepLaunch& launch, GpuHold gpus) = 0;
   /// Asks a step to end, and enforces it after its grace time.
   virtual void Stop(StepIndex step) = 0;
   /// Ends all steps at once.

@@ -1,6 +1,11 @@
 #include "launcher/run/context/gpu_hold.h"
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <cstdlib>
 
 #include "core/error.h"
 #include "tests/support/temp_directory.h"
@@ -11,6 +16,7 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::SizeIs;
 
 class HeldGpus : public testing::Test {
  protected:
@@ -19,6 +25,7 @@ class HeldGpus : public testing::Test {
     environment.Set("CUDA_VISIBLE_DEVICES", names);
     return {folder_.path(), DevicesNamedIn(environment), least, most, holder};
   }
+  std::vector<std::string> FreeOf(const std::string& names) const { return Hold(names, 0, 9).devices().names(); }
   test::TempDirectory folder_;
 };
 
@@ -45,6 +52,50 @@ TEST_F(HeldGpus, NameTheirHolderWhereTooFewAreFree) {
     EXPECT_THAT(error.message(), HasSubstr("2 GPUs are needed, and 1 free: GPU-11 is held by run twins-3"));
   }
   EXPECT_THAT(Hold("GPU-22", 1, 1).devices().names(), ElementsAre("GPU-22")) << "an error keeps none";
+}
+
+TEST_F(HeldGpus, NameTheOthersAlsoWithoutAnError) {
+  const auto first = Hold("0,2", 2, 2, "run twins-3");
+  EXPECT_EQ(Hold("0,1,2", 0, 9).others(), "GPU 0 is held by run twins-3, GPU 2 is held by run twins-3");
+}
+
+TEST_F(HeldGpus, LastAsLongAsTheChildThatGotThem) {
+  auto hold = Hold("0,1", 2, 2);
+  SpawnOptions options;
+  options.argv = {"sleep", "600"};
+  hold.HandTo(options);
+  ASSERT_TRUE(options.environment);
+  EXPECT_EQ(options.environment->Get("SLIPWAY_GPU_LOCK_FDS"), "3,4");
+  auto child = ChildProcess::Spawn(options);
+  hold = {};
+  EXPECT_THAT(FreeOf("0,1"), IsEmpty());
+  child.Signal(SIGKILL);
+  child.Wait();
+  EXPECT_THAT(FreeOf("0,1"), ElementsAre("0", "1"));
+}
+
+TEST_F(HeldGpus, AreKeptByWhoIsGivenThemAndNotByItsChildren) {
+  auto hold = Hold("0", 1, 1);
+  SpawnOptions options;
+  hold.HandTo(options);
+  const int inherited = ::dup(options.inherited.at(0).first);  // as a child finds it
+  hold = {};
+  ::setenv("SLIPWAY_GPU_LOCK_FDS", std::to_string(inherited).c_str(), 1);
+  auto given = TakeGivenGpuLocks();
+  EXPECT_EQ(std::getenv("SLIPWAY_GPU_LOCK_FDS"), nullptr);
+  ASSERT_THAT(given, SizeIs(1));
+  EXPECT_EQ(::fcntl(inherited, F_GETFD), FD_CLOEXEC);
+  {
+    const auto kept = HoldGpusFor(Spec(), "a", std::move(given));
+    EXPECT_THAT(FreeOf("0"), IsEmpty());
+  }
+  EXPECT_THAT(FreeOf("0"), ElementsAre("0"));
+}
+
+TEST_F(HeldGpus, AreNoneWhereTheVariableNamesNoOpenFile) {
+  ::setenv("SLIPWAY_GPU_LOCK_FDS", "1,x,,-4,1000000", 1);
+  EXPECT_THAT(TakeGivenGpuLocks(), IsEmpty());
+  EXPECT_NE(::fcntl(STDOUT_FILENO, F_GETFD), -1);
 }
 
 }  // namespace

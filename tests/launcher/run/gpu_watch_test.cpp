@@ -119,6 +119,33 @@ TEST_F(WatchedGpus, AreGivenUpWhenTheLibraryCrashes) {
   EXPECT_THAT(reports_, ElementsAre(HasSubstr("SIGABRT")));
 }
 
+/// As Slurm does with all processes of a job, before the last checkpoint of its ranks.
+TEST_F(WatchedGpus, AreMeasuredToTheEndAfterARequestToEnd) {
+  Be("");
+  auto pair = MakeSocketPair();
+  GpuHelperProcess helper(GpuArguments({{"0"}}, std::chrono::seconds(1)), pair.theirs.get(), pair.theirs.get());
+  pair.theirs.Reset();
+  std::string said;
+  const auto read_on = [&] {
+    char piece[4096];
+    const auto count = ::read(pair.ours.get(), piece, sizeof piece);
+    if (count > 0) said.append(piece, static_cast<std::size_t>(count));
+    return count > 0;
+  };
+  while (said.find('\n') == std::string::npos && read_on()) {
+  }
+  for (const int signal : {SIGTERM, SIGINT, SIGHUP}) {
+    ASSERT_EQ(::syscall(SYS_pidfd_send_signal, helper.pidfd(), signal, nullptr, 0), 0);
+  }
+  ::shutdown(pair.ours.get(), SHUT_WR);
+  const auto before = said.size();
+  while (read_on()) {
+  }
+  EXPECT_THAT(said.substr(before), HasSubstr("joules"));
+  const auto status = helper.Status();
+  EXPECT_TRUE(status && status->Success()) << (status ? status->Describe() : "it runs");
+}
+
 TEST_F(WatchedGpus, AreLeftAloneWithoutADriver) {
   Be("driver_gone");
   Record({"0"});

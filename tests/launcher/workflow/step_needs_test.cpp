@@ -80,6 +80,18 @@ TEST(StepNeeds, OfAnEnsembleAreOfOneTrialAtLeast) {
   EXPECT_THAT(NeedsForSearch("parallel: auto, ", 1, {2, {}, 0}), FieldsAre(1, 1));
 }
 
+int LeastFor(const std::string& step) { return LeastGpusOf(StepOf(step), NeedsOf(StepOf(step), kNode)); }
+int LeastForRun(const std::string& more) { return LeastFor(Run(more)); }
+
+TEST(StepNeeds, OfAnEnsembleStartWithTheGpusOfOneTrial) {
+  const auto search = "launch: {gpus_per_rank: 2}, ensemble: {parallel: auto, " + kSearch + "}";
+  EXPECT_EQ(LeastForRun(search), 2);
+  EXPECT_EQ(LeastForRun(search + "}, resources: {gpus: 4"), 4) << "what the step itself says counts";
+  EXPECT_EQ(LeastForRun("launch: {gpus_per_rank: 2, ranks_per_node: 2}"), 4);
+  EXPECT_EQ(LeastFor("{command: ['true'], resources: {gpus: 3}}"), 3);
+  EXPECT_EQ(LeastFor("{command: ['true']}"), 0);
+}
+
 TEST(StepNeeds, OfTrialsThatAreJobsAreOneCoreForTheirManager) {
   EXPECT_THAT(NeedsForSearch("placement: job, parallel: 3, ", 2, kNode), FieldsAre(1, 0));
 }

@@ -6,7 +6,8 @@
 ///                                          last one when the input ends or says anything; NAMEs as in
 ///                                          CUDA_VISIBLE_DEVICES
 /// slipway-gpus use SECONDS NAME...         the same without energy
-/// Without a GPU to measure, the first line is the last one. It ends with the process that has started it.
+/// Without a GPU to measure, the first line is the last one. It ends with the process that has started it, and by no
+/// other signal than SIGKILL.
 
 #include <poll.h>
 #include <signal.h>
@@ -78,9 +79,11 @@ int CarryOut(const std::vector<std::string>& words) {
 }  // namespace
 }  // namespace slipway::launcher
 
-/// A driver that blocks it would keep it from seeing the end of its input.
+/// A driver that blocks it would keep it from seeing the end of its input. Slurm sends SIGTERM to all processes of a
+/// job, whose ranks then still work on their last checkpoint: they are measured to their end.
 int main(int argc, char** argv) try {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  for (const int signal : {SIGTERM, SIGINT, SIGHUP}) ::signal(signal, SIG_IGN);
   return slipway::launcher::CarryOut({argv + 1, argv + argc});
 } catch (const std::exception& error) {
   std::fprintf(stderr, "slipway-gpus: %s\n", error.what());
