@@ -20,9 +20,10 @@ CpuImages::CpuImages(std::span<const TensorInfo> tensors, ImageUse use, const Im
   bench_.emplace(benches, *place, BytesOfImages(tensors), BenchStart::kCpu);
   PlaceImages(*place->driver, images_, (*bench_)->memory.data());
   const InContext here(*place);
-  (*bench_)->to_device.Synchronize();  // an earlier operation may still read the memory
+  if (!(*bench_)->done.Reached()) (*bench_)->to_device.Synchronize();  // an earlier operation still reads the memory
   (*bench_)->made.Record(order.stream);
-  (*bench_)->made.HoldBack((*bench_)->to_device.handle());  // the program may still use what is to be written
+  // The program may still use what is to be written.
+  if (use != ImageUse::kRead) (*bench_)->made.HoldBack((*bench_)->to_device.handle());
   if (use == ImageUse::kWrite) return;
   (*bench_)->made.HoldBack((*bench_)->to_cpu.handle());
   for (std::size_t i = 0; i < given_.size(); ++i) {
