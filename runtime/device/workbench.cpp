@@ -12,6 +12,13 @@ std::vector<DeviceEvent> EventsOf(const DevicePlace& place) {
   return events;
 }
 
+/// Whether it has no copies under way; false where the device does not say so.
+bool IsIdle(const Workbench& bench) {
+  bool idle = false;
+  WithoutErrors(bench.place, [&](const Driver&) { idle = bench.done.Reached(); });
+  return idle;
+}
+
 }  // namespace
 
 Workbench::Workbench(const DevicePlace& on, std::int64_t size, SharedPool& pool)
@@ -41,8 +48,7 @@ std::unique_ptr<Workbench> Workbenches::TakeKept(const DevicePlace& place, std::
   auto chosen = std::ranges::find_if(free_, fits);
   if (chosen == free_.end()) return nullptr;
   if (start == BenchStart::kCpu) {
-    const InContext here(place);
-    const auto idle = [&](const auto& bench) { return fits(bench) && bench->done.Reached(); };
+    const auto idle = [&](const auto& bench) { return fits(bench) && IsIdle(*bench); };
     const auto first_idle = std::ranges::find_if(free_, idle);
     if (first_idle != free_.end()) {
       chosen = first_idle;
@@ -55,15 +61,15 @@ std::unique_ptr<Workbench> Workbenches::TakeKept(const DevicePlace& place, std::
   return bench;
 }
 
-/// Smaller ones of the same device would not be taken any more. Of large ones the last is kept: to pin its memory takes
-/// longer than to copy it.
+/// Smaller ones of the same device would not be taken any more; they stay while they copy, since to free them waits for
+/// that. Of large ones the last is kept: to pin its memory takes longer than to copy it.
 void Workbenches::Keep(std::unique_ptr<Workbench> bench) {
   if (bench->bytes > kLargestKept) return;
   std::vector<std::unique_ptr<Workbench>> dropped;  // freed without the lock
   const std::lock_guard lock(mutex_);
   const auto others = std::ranges::stable_partition(free_, [&](const auto& other) {
     const bool both_large = other->bytes > kMostKept && bench->bytes > kMostKept;
-    return !both_large && (other->place != bench->place || other->bytes >= bench->bytes);
+    return !both_large && (other->place != bench->place || other->bytes >= bench->bytes || !IsIdle(*other));
   });
   std::ranges::move(others, std::back_inserter(dropped));
   free_.erase(others.begin(), others.end());
