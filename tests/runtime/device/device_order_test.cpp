@@ -363,7 +363,7 @@ TEST_P(UnevenSharesOnDevice, AreExchangedInTheOrderOfTheirStream) {
     OnOwnStream two[] = {OnOwnStream(shares), OnOwnStream(shares)};
     for (int turn = 0; turn < 3; ++turn) {
       const auto got = two[0].CarryOut(Seed(6, turn));
-      if (order == FAKE_GPU_LAZY) {
+      if (order == FAKE_GPU_LAZY && turn > 0) {  // before, memory that is too small may be freed, which waits
         EXPECT_EQ(got, shares.sent()) << "the call has waited for its result";
       }
       two[1].CarryOut(Seed(7, turn));
@@ -380,6 +380,8 @@ TEST_F(OrderOnDevice, ABroadcastComesInTheOrderOfItsStream) {
     GpuBuffer buffer(kCount * sizeof(float));
     GpuStream stream;
     const slipway_tensor tensor{"copies", SLIPWAY_FLOAT32, 1, &kCount, buffer.data()};
+    // Memory that is too small may be freed, which waits.
+    ASSERT_EQ(slipway_broadcast_on_stream(&tensor, 1, 0, SLIPWAY_ALL, stream.handle()), SLIPWAY_OK);
     for (int root = 0; root < Ranks(); ++root) {
       const auto of_root = RandomBytes(SLIPWAY_FLOAT32, kCount, 20 + static_cast<unsigned>(root));
       const auto own = Rank() == root ? of_root : RandomBytes(SLIPWAY_FLOAT32, kCount, Seed(8, root));
