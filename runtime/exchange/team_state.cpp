@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 
 #include "runtime/exchange/team.h"
@@ -13,10 +14,11 @@ namespace {
 
 constexpr std::int64_t kMostSteps = std::int64_t{1} << 60;
 /// "wstate1": of versions in which the optimizer of PyTorch had its tensors in the reverse order.
-constexpr std::uint64_t kReversedMagic = 0x31657461747377u;
+/// "wstate2": of versions in which large tensors of a GPU had their parts in the reverse order.
+constexpr std::array<std::uint64_t, 2> kReversedMagics = {0x31657461747377u, 0x32657461747377u};
 
 struct StateHeader {
-  std::uint64_t magic = 0x32657461747377u;  // "wstate2"
+  std::uint64_t magic = 0x33657461747377u;  // "wstate3"
   std::int64_t step = 0;
   std::int64_t pending = 0;
   std::int64_t bytes = 0;  ///< of one step's gradients as they travel
@@ -38,14 +40,14 @@ bool Fits(const StateHeader& header, std::size_t size, int lag, std::int64_t slo
          size == sizeof header + static_cast<std::size_t>(header.pending * slot_bytes);
 }
 
-/// Delayed gradients of an earlier version would come to the tensors of other layers. A step count alone is the same.
+/// Delayed gradients of an earlier version would come to other elements. A step count alone is the same.
 void RefuseReversed(StateHeader& header, const std::string& team) {
-  if (header.magic != kReversedMagic) return;
+  if (std::ranges::find(kReversedMagics, header.magic) == kReversedMagics.end()) return;
   if (header.pending != 0) {
     throw RuntimeError(
         SLIPWAY_ERROR_ARGUMENT,
         fmt::format("the state of team '{}' holds delayed gradients of an earlier version of Slipway, in "
-                    "another order of tensors: continue without it, or with that version",
+                    "another order: continue without it, or with that version",
                     team));
   }
   header.magic = StateHeader{}.magic;

@@ -279,9 +279,11 @@ TEST(TeamErrors, HostileStatesAreRefused) {
   Unregister("hostile");
 }
 
-/// They had the tensors of PyTorch in the reverse order.
-TEST(TeamErrors, DelayedGradientsOfAnEarlierVersionAreRefused) {
-  constexpr std::int64_t kEarlier = 0x31657461747377;
+/// They had the tensors of PyTorch in the reverse order, or the parts of those on a GPU.
+class EarlierStates : public testing::TestWithParam<std::int64_t> {};
+INSTANTIATE_TEST_SUITE_P(Versions, EarlierStates, testing::Values(0x31657461747377, 0x32657461747377));
+
+TEST_P(EarlierStates, AreRefusedWithDelayedGradients) {
   for (const std::int64_t steps : {0, 1}) {
     TeamModel model({10});
     ASSERT_EQ(model.Register("earlier", 0, R"({"mode": "delayed"})"), SLIPWAY_OK);
@@ -291,7 +293,7 @@ TEST(TeamErrors, DelayedGradientsOfAnEarlierVersionAreRefused) {
     ASSERT_EQ(slipway_state_save("earlier", words.data(), &size), SLIPWAY_OK);
     Unregister("earlier");
     ASSERT_EQ(model.Register("earlier", 0, R"({"mode": "delayed"})"), SLIPWAY_OK);
-    words[0] = kEarlier;
+    words[0] = GetParam();
     if (steps == 0) {
       EXPECT_EQ(slipway_state_load("earlier", words.data(), size), SLIPWAY_OK) << slipway_error_message();
     } else {

@@ -87,7 +87,7 @@ TEST(StepNeeds, OfAnEnsembleStartWithTheGpusOfOneTrial) {
   const auto search = "launch: {gpus_per_rank: 2}, ensemble: {parallel: auto, " + kSearch + "}";
   EXPECT_EQ(LeastForRun(search), 2);
   EXPECT_EQ(LeastForRun(search + "}, resources: {gpus: 4"), 4) << "what the step itself says counts";
-  EXPECT_EQ(LeastForRun("launch: {gpus_per_rank: 2, ranks_per_node: 2}"), 4);
+  EXPECT_EQ(LeastFor("{experiment: {train: {command: ['true']}, launch: {gpus_per_rank: 2, ranks_per_node: 2}}}"), 4);
   EXPECT_EQ(LeastFor("{command: ['true'], resources: {gpus: 3}}"), 3);
   EXPECT_EQ(LeastFor("{command: ['true']}"), 0);
 }

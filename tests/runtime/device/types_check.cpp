@@ -52,7 +52,7 @@ SLIPWAY_CHECK(Driver::SharedEvents, cuIpcGetEventHandle);
 SLIPWAY_CHECK(Driver::SharedEvents, cuIpcOpenEventHandle);
 
 static_assert(kContext == CU_POINTER_ATTRIBUTE_CONTEXT && kMemoryType == CU_POINTER_ATTRIBUTE_MEMORY_TYPE);
-static_assert(kIsManaged == CU_POINTER_ATTRIBUTE_IS_MANAGED && kDevice == CU_MEMORYTYPE_DEVICE);
+static_assert(kIsManaged == CU_POINTER_ATTRIBUTE_IS_MANAGED && Driver::kDeviceMemory == CU_MEMORYTYPE_DEVICE);
 static_assert(kDeviceOrdinal == CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL);
 static_assert(kRangeStart == CU_POINTER_ATTRIBUTE_RANGE_START_ADDR);
 static_assert(kEventWithoutTimes == CU_EVENT_DISABLE_TIMING && kEventForNode == CU_EVENT_INTERPROCESS);

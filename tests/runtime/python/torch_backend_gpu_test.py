@@ -53,6 +53,19 @@ def test_a_broadcast_stops_no_stream(monkeypatch):
     faces.same([tensor], [torch.ones(100_000)])
 
 
+@pytest.mark.parametrize("gather", [dist._all_gather_base, dist.all_to_all_single, dist._reduce_scatter_base],
+                         ids=lambda gather: gather.__name__)
+def test_the_stream_finds_a_result_of_values_from_the_cpu(gather):
+    count, size, rank = 50_000, dist.get_world_size(), dist.get_rank()
+    sent = torch.full((count if gather is dist._all_gather_base else count * size,), rank + 1.0)
+    with gpu_tensors.stream(gpu_tensors.Stream()):
+        received = late(torch.zeros(count if gather is dist._reduce_scatter_base else count * size))
+        gather(received, sent)
+        of_ranks = torch.arange(1.0, size + 1)
+        wanted = of_ranks.sum() if gather is dist._reduce_scatter_base else of_ranks.repeat_interleave(count)
+        faces.same([received], [wanted.expand(received.shape).clone()])
+
+
 def others():
     size, rank = dist.get_world_size(), dist.get_rank()
     if size < 2:

@@ -10,6 +10,7 @@ import torch
 import torch.distributed as dist
 
 from slipway.torch_backend.device import DeviceWork
+from slipway.torch_backend.works import Together, Work
 
 LONG = datetime.timedelta(seconds=30)
 
@@ -219,6 +220,15 @@ def test_coalesced_messages_are_one_work(gloo):
     assert work.get_future().wait()[1][0] is received
     assert work.wait() and work.is_completed() and work.is_success() and work.exception() is None
     assert received.tolist() == [(rank - 1) % size] * 3
+
+
+def test_the_future_of_coalesced_messages_has_their_error():
+    sent, received = works = [Work([torch.ones(1)], what) for what in ("send", "receive")]
+    future = Together(works, "both").get_future()
+    sent.finish()
+    received.finish(RuntimeError("the peer is lost"))
+    with pytest.raises(RuntimeError, match="the peer is lost"):
+        future.wait()
 
 
 def test_a_monitored_barrier_names_who_does_not_come(gloo):

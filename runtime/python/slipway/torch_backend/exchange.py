@@ -53,10 +53,11 @@ class Exchange:
         library = _library.library()
         _calls.check(library, getattr(library, name)(*arguments, self._number))
 
-    def _call_on_stream(self, name, tensor, *arguments):
-        """In the order of the stream that is current for `tensor`, one of those of the operation."""
+    def _call_on_stream(self, name, tensors, *arguments):
+        """In the order of the stream that is current for the operation's tensors. Some may be in CPU memory."""
         library = _library.library()
-        _calls.check(library, getattr(library, name)(*arguments, self._number, stream_of(tensor)))
+        on_gpu = next((tensor for tensor in tensors if tensor.device.type != "cpu"), tensors[0])
+        _calls.check(library, getattr(library, name)(*arguments, self._number, stream_of(on_gpu)))
 
     def place(self, tensor):
         """The program exchanges this dense tensor of the CPU again and again: it pays to move it once. Local."""
@@ -65,7 +66,7 @@ class Exchange:
 
     def allreduce(self, tensor, op):
         if tensor.device.type != "cpu":
-            self._call_on_stream("slipway_allreduce_on_stream", tensor, tensor.data_ptr(), tensor.numel(),
+            self._call_on_stream("slipway_allreduce_on_stream", (tensor,), tensor.data_ptr(), tensor.numel(),
                                  DTYPES[tensor.dtype], op)
             return
         width, dtype = tensor.element_size(), DTYPES[tensor.dtype]
@@ -90,17 +91,17 @@ class Exchange:
         ctypes.memmove(address, self._shared.address, count * width)
 
     def reduce_scatter(self, sent, received, counts, op):
-        self._call_on_stream("slipway_reduce_scatter_on_stream", sent, sent.data_ptr(), received.data_ptr(),
-                             _counts(counts), DTYPES[sent.dtype], op)
+        self._call_on_stream("slipway_reduce_scatter_on_stream", (sent, received), sent.data_ptr(),
+                             received.data_ptr(), _counts(counts), DTYPES[sent.dtype], op)
 
     def allgather(self, sent, received, counts):
         width = sent.element_size()
-        self._call_on_stream("slipway_allgather_on_stream", sent, sent.data_ptr(), received.data_ptr(),
-                             _counts([n * width for n in counts]), BYTES)
+        self._call_on_stream("slipway_allgather_on_stream", (sent, received), sent.data_ptr(),
+                             received.data_ptr(), _counts([n * width for n in counts]), BYTES)
 
     def alltoall(self, sent, sent_counts, received, received_counts):
         width = sent.element_size()
-        self._call_on_stream("slipway_alltoall_on_stream", sent, sent.data_ptr(),
+        self._call_on_stream("slipway_alltoall_on_stream", (sent, received), sent.data_ptr(),
                              _counts([n * width for n in sent_counts]), received.data_ptr(),
                              _counts([n * width for n in received_counts]), BYTES)
 
@@ -125,7 +126,7 @@ class Exchange:
         one = (_library.Tensor * 1)()
         one[0].name, one[0].dtype, one[0].ndim = b"tensor", BYTES, 1
         one[0].shape, one[0].data = shape, tensor.data_ptr()
-        self._call_on_stream("slipway_broadcast_on_stream", tensor, one, 1, root)
+        self._call_on_stream("slipway_broadcast_on_stream", (tensor,), one, 1, root)
 
     def barrier(self):
         self._call("slipway_barrier")

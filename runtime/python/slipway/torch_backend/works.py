@@ -149,7 +149,14 @@ class Together(Work):
         return True
 
     def get_future(self):
-        return torch.futures.collect_all([work.get_future() for work in self._works]).then(lambda _: self._result)
+        futures = [work.get_future() for work in self._works]
+
+        def result(_):
+            for future in futures:
+                future.wait()  # raises its error; orders the current stream after a message of a GPU
+            return self._result
+
+        return torch.futures.collect_all(futures).then(result)
 
     def is_completed(self):
         return all(work.is_completed() for work in self._works)
