@@ -96,7 +96,8 @@ TEST_F(Doctor, LooksAtTheGpus) {
   environment_.Set("LD_LIBRARY_PATH", libraries).Set("FAKE_NVML", "first_busy").Set("CUDA_VISIBLE_DEVICES", "0,1");
   const auto looked_at = [&](const std::vector<std::string>& words) {
     std::map<std::string, std::string> texts;
-    for (const auto& check : Json::parse(Run(words).output)["checks"]) {
+    const auto document = Json::parse(Run(words).output);
+    for (const auto& check : document["checks"]) {
       if (check["check"] != "gpu exchange") continue;
       for (const auto& finding : check["findings"]) texts[finding["about"]] = finding["text"];
     }
