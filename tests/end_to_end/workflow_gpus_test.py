@@ -3,6 +3,7 @@
 import contextlib
 import fcntl
 import json
+import os
 import signal
 
 import pytest
@@ -59,14 +60,22 @@ class GpuFlow(Flow):
                 return False
             return True
 
+    def entries(self):
+        """The whole lines of the journal."""
+        if not self.runs.exists() or not any(self.runs.glob("flow-*/workflow.jsonl")):
+            return []
+        lines = (self.run_of_flow() / "workflow.jsonl").read_text().splitlines(keepends=True)
+        return [json.loads(line) for line in lines if line.strip() and line.endswith("\n")]
+
     def waits(self, step, words):
         """Whether the journal says that the step waits so."""
-        if not self.runs.exists() or not any(self.runs.glob("flow-*/workflow.jsonl")):
-            return False
-        lines = (self.run_of_flow() / "workflow.jsonl").read_text().splitlines(keepends=True)
-        entries = [json.loads(line) for line in lines if line.strip() and line.endswith("\n")]
         return any((entry.get("step"), entry.get("state"), entry.get("reason")) == (step, "ready", words)
-                   for entry in entries)
+                   for entry in self.entries())
+
+    def processes(self, step):
+        """Those that carried out the step, in order."""
+        pids = [entry["process"]["pid"] for entry in self.entries() if entry.get("step") == step and "process" in entry]
+        return list(dict.fromkeys(pids))
 
 
 @pytest.fixture
@@ -182,6 +191,73 @@ def test_ctrl_c_ends_a_workflow_that_waits_for_a_gpu(flow):
         run.communicate(timeout=60)
         assert run.returncode == 130
     assert flow.states(flow.json("status", "last", status=130)) == {"run": "cancelled"}
+
+
+def test_steps_that_wait_are_announced_once_whoever_holds_the_gpus(flow):
+    """`two` starts in a look that comes after the change of the holder, and after the looks of the steps before it."""
+    needs_gpu = {"command": ["true"], "resources": {"gpus": 1}}
+    one = {"command": ["sh", "-c", "while [ ! -e go ]; do sleep 0.02; done"]}
+    two = {"command": ["sh", "-c", "touch two"], "after": ["one"]}
+    flow.write_steps(a=needs_gpu, b=needs_gpu, c=needs_gpu, one=one, two=two)
+    with flow.held("0") as free:
+        run = flow.start("run", "flow.yaml")
+        for step in "abc":
+            wait_for(lambda: flow.waits(step, "waits for 1 GPU: GPU 0 is held by run other-1"))
+        with flow.lock_of("0") as lock:
+            lock.truncate(0)
+            lock.write("run other-2")
+        (flow.folder / "go").touch()
+        wait_for((flow.folder / "two").exists)
+        free()
+        _, said = run.communicate(timeout=60)
+    assert run.returncode == 0, said
+    assert [entry["step"] for entry in flow.entries() if entry.get("state") == "ready"] == ["a", "b", "c"]
+    lines = [line.strip() for line in said.splitlines() if "GPU" in line]
+    assert lines == ["3 steps wait for GPUs: GPU 0 is held by run other-1"]
+
+
+def test_ctrl_c_ends_a_run_whose_waiting_process_was_killed(flow):
+    """The run itself holds the GPU that its step needs."""
+    step = flow.step_of("touch seen; while [ ! -e end ]; do sleep 0.02; done")
+    flow.write_steps(run={**step, "retries": 2})
+    manager = flow.start("run", "flow.yaml")
+    wait_for((flow.folder / "seen").exists)
+    manager.kill()
+    manager.communicate(timeout=60)
+    try:
+        resumed = flow.start("resume", "last")
+        wait_for(lambda: len(flow.processes("run")) == 2)
+        os.kill(flow.processes("run")[1], signal.SIGKILL)
+        wait_for(lambda: len(flow.processes("run")) == 3)
+        resumed.send_signal(signal.SIGINT)
+        _, said = resumed.communicate(timeout=60)
+        assert resumed.returncode == 130 and "waits for" not in said, said
+        wait_for(lambda: flow.is_free("0"))
+    finally:
+        (flow.folder / "end").touch()
+
+
+def test_a_step_keeps_no_gpu_while_its_run_goes_on_elsewhere(flow):
+    flow.write_steps(run=flow.step_of(f"[ -e go ] || exit 1; {SEE}; while [ ! -e end ]; do sleep 0.02; done"))
+    flow.slipway("run", "flow.yaml", status=1)
+    (flow.folder / "go").touch()
+    run_of_step, = (file.parent for file in flow.run_of_flow().glob("steps/run/*/state.json"))
+    try:
+        with flow.held("0") as free:
+            workflow = flow.start("resume", "last")
+            wait_for(lambda: flow.waits("run", "waits for 1 GPU: GPU 0 is held by run other-1"))
+            flow.gpus("1")
+            by_hand = flow.start("resume", str(run_of_step))
+            wait_for((flow.folder / "seen").exists)
+            free()
+        wait_for(lambda: len(flow.processes("run")) == 2)
+        was_free = flow.is_free("0")
+    finally:
+        (flow.folder / "end").touch()
+    _, said = workflow.communicate(timeout=60)
+    assert workflow.returncode == 0 and "run  goes on in run" in said, said
+    by_hand.communicate(timeout=60)
+    assert by_hand.returncode == 0 and was_free and flow.seen() == ["1"]
 
 
 def test_an_ensemble_starts_with_the_gpus_that_other_runs_leave(flow):

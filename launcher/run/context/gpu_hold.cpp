@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cctype>
 #include <cstdlib>
 #include <limits>
@@ -51,6 +52,20 @@ std::optional<FileLock> TryHold(const fs::path& file, int tries) {
   return lock;
 }
 
+/// For people only: the lock holds without its holder's name, as on a full disk.
+void DescribeIfPossible(FileLock& lock, const std::string& holder) try {
+  lock.Describe(holder);
+} catch (const Error& error) {
+  static std::atomic_flag said;
+  if (!said.test_and_set()) log::Warn("other runs cannot see that {} holds a GPU: {}", holder, error.message());
+}
+
+/// "GPU 0 is held by run a". The name may be missing: see DescribeIfPossible.
+std::string HeldBy(const std::string& device, const fs::path& lock) {
+  const auto holder = ReadFileIfPresent(lock).value_or("");
+  return fmt::format("{} is held by {}", InWords(device), holder.empty() ? "another run" : holder);
+}
+
 [[noreturn]] void ThrowHeld(const std::string& held, int wanted, std::size_t free) {
   throw Error(ErrorKind::kEnvironment,
               fmt::format("{} GPU{} needed, and {} free: {}", wanted, wanted == 1 ? " is" : "s are", free, held),
@@ -81,11 +96,11 @@ GpuHold::GpuHold(const fs::path& folder, const NodeDevices& devices, int least, 
     if (std::cmp_greater_equal(taken.size(), most)) break;
     const auto file = LockOf(folder, name);
     if (auto lock = TryHold(file, least > 0 ? 2 : 1)) {
-      lock->Describe(holder);
+      DescribeIfPossible(*lock, holder);
       locks_.push_back(std::move(*lock));
       taken.push_back(name);
     } else {
-      held.push_back(fmt::format("{} is held by {}", InWords(name), ReadFileIfPresent(file).value_or("another run")));
+      held.push_back(HeldBy(name, file));
     }
   }
   others_ = fmt::format("{}", fmt::join(held, ", "));
@@ -134,13 +149,40 @@ GpuHold HoldGpusFor(const Spec& spec, const std::string& run, GpuLocks given) {
   return hold;
 }
 
+namespace {
+
+/// False where nothing is known of it.
+bool IsSeenHeld(const fs::path& lock) try { return !FileLock::TryLook(lock); } catch (const Error&) {
+  return false;
+}
+
+/// Without locks of its own: up to `most` of the devices whose locks nobody is seen to hold.
+GpuHold TakeUnlocked(const NodeDevices& devices, int most) try {
+  const auto folder = FolderOfGpuLocks();
+  std::vector<std::string> free;
+  std::vector<std::string> held;
+  for (const auto& name : devices.names()) {
+    const auto lock = LockOf(folder, name);
+    if (IsSeenHeld(lock)) {
+      held.push_back(HeldBy(name, lock));
+    } else {
+      free.push_back(name);
+    }
+  }
+  return GpuHold(devices.Called(free).Part(0, most), fmt::format("{}", fmt::join(held, ", ")));
+} catch (const Error&) {
+  return GpuHold(devices.Part(0, most));
+}
+
+}  // namespace
+
 GpuHold HoldWhatIsFree(const NodeDevices& devices, int most, const std::string& holder) try {
   if (most == 0) return {};
   if (AreGivenOut(Environment::Inherited())) return GpuHold(devices.Part(0, most));
   return {FolderOfGpuLocks(), devices, 0, most, holder};
 } catch (const Error& error) {
   log::Warn("other runs may take GPUs of {}: {}", holder, error.message());
-  return GpuHold(devices.Part(0, most));
+  return TakeUnlocked(devices, most);
 }
 
 }  // namespace slipway::launcher

@@ -3,6 +3,7 @@
 
 #include <filesystem>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/files.h"
@@ -20,12 +21,13 @@ class GpuHold {
  public:
   GpuHold() = default;
   /// Takes the first `most` of `devices` that no other holds, with a lock on a file in `folder` for each. A killed
-  /// holder holds none. `holder`: how an error names this one.
+  /// holder holds none. `holder`: how an error names this one; "another run" where the name cannot be written.
   /// Errors: Error(kEnvironment) with fewer than `least`; it names the other holders. SystemError.
   GpuHold(const std::filesystem::path& folder, const NodeDevices& devices, int least, int most,
           const std::string& holder);
-  /// Locks none: another hands the devices out.
-  explicit GpuHold(NodeDevices devices) : devices_(std::move(devices)) {}
+  /// Locks none: another hands the devices out, or the locks cannot be had.
+  explicit GpuHold(NodeDevices devices, std::string others = {})
+      : devices_(std::move(devices)), others_(std::move(others)) {}
   /// Keeps locks whose devices are the only ones that this process sees.
   explicit GpuHold(GpuLocks given) : given_(std::move(given)) {}
 
@@ -56,7 +58,7 @@ GpuLocks TakeGivenGpuLocks();
 GpuHold HoldGpusFor(const Spec& spec, const std::string& run, GpuLocks given);
 
 /// Up to `most` of the devices for a step: those that no other run holds. All are free where a batch system or another
-/// run has given them out, and where the locks cannot be had.
+/// run has given them out. Where the locks cannot be had, those are free that no other is seen to hold.
 GpuHold HoldWhatIsFree(const NodeDevices& devices, int most, const std::string& holder);
 
 }  // namespace slipway::launcher

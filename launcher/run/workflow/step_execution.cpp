@@ -191,21 +191,55 @@ std::optional<GpuHold> StepExecution::HoldGpus(StepIndex index, const StepResour
   if (least <= left.count) {
     auto gpus = runner_.HoldGpus(needs.gpus.value_or(0), fmt::format("step {} of run {}", step.name, folder_.id()));
     if (gpus.devices().count() >= least) return gpus;
-    left = {gpus.devices().count(), gpus.others()};
+    left.count = gpus.devices().count();
+    left.others = gpus.others();
   }
-  NoteReady(index, fmt::format("waits for {} GPU{}: {}", least, least == 1 ? "" : "s", left.others));
+  NoteWait(index, fmt::format("waits for {} GPU{}: {}", least, least == 1 ? "" : "s", left.others), left);
   return {};
 }
 
-/// Empty: it waits for other steps of this workflow, which needs no note of its own.
-void StepExecution::NoteReady(StepIndex index, const std::string& why) {
-  const auto& record = records_[workflow_.steps[index].name];
-  if (record.state == kReady ? record.reason == why : why.empty()) return;
+/// Once, when the step begins to wait: each look may find other holders, for a thousand steps.
+void StepExecution::NoteWait(StepIndex index, const std::string& why, GpusLeft& left) {
+  if (records_[workflow_.steps[index].name].state == kReady) return;
   NoteState(index, kReady, why);
-  if (!why.empty()) Announce(index);
+  left.began_to_wait[left.others].push_back(index);
+}
+
+/// One line for all that wait for the same holders.
+void StepExecution::AnnounceWaits(const GpusLeft& left) {
+  for (const auto& [others, steps] : left.began_to_wait) {
+    if (steps.size() == 1) {
+      Announce(steps.front());
+    } else {
+      output_.Say(fmt::format("{} steps wait for GPUs: {}", steps.size(), others));
+    }
+  }
+}
+
+/// Whether a run that this process has begun, or waited for, goes on without it: who waited for the run was killed, or
+/// another manages it. It has its GPUs. What an earlier manager has begun is TakeUp's.
+bool StepExecution::GoesOn(StepIndex index) try {
+  const auto& step = workflow_.steps[index];
+  if (!step.is_run() || job_.id != 0 || records_[step.name].attempt == 0) return false;
+  const auto begun = BegunRun(PlaceOfStep(folder_, step), reuse_.of(index).key);
+  return begun && StillRuns(RunFolder::Open(*begun));
+} catch (const Error&) {
+  return false;  // the start says why
+}
+
+/// What goes on holds its resources: it needs no others, and comes before the steps that wait for some.
+void StepExecution::WaitForWhatGoesOn() {
+  std::vector<StepIndex> going_on;
+  std::ranges::copy_if(waiting_, std::back_inserter(going_on), [this](StepIndex index) { return GoesOn(index); });
+  for (const auto index : going_on) {
+    waiting_.erase(index);
+    Start(index, {});
+  }
 }
 
 void StepExecution::StartWhatFits() {
+  if (interrupt_.asked()) return;
+  WaitForWhatGoesOn();
   GpusLeft left;
   for (auto step = waiting_.begin(); step != waiting_.end() && !interrupt_.asked();) {
     const auto index = *step;
@@ -222,10 +256,10 @@ void StepExecution::StartWhatFits() {
     } else if (needs.cpus.value_or(1) == 1 && needs.gpus.value_or(0) == 0 && needs.memory.count == 0) {
       break;  // no core is free: nobody needs less
     } else {
-      NoteReady(index, {});
       ++step;
     }
   }
+  AnnounceWaits(left);
 }
 
 void StepExecution::Start(StepIndex index, GpuHold gpus) {
@@ -241,6 +275,7 @@ void StepExecution::Start(StepIndex index, GpuHold gpus) {
     if (active.prepared.adopted) {
       const auto& run = active.prepared.run_folder;
       active.prepared.launch.signal_manager = [this, run](int signal) { return SignalRun(run, signal); };
+      gpus = {};  // the run has its own
       output_.Say(fmt::format("{}  goes on in run {}", step.name, run.filename().string()));
     } else if (active.prepared.launch.resources.gpus.value_or(0) > 0 && gpus.devices().count() == 0) {
       return StartAgain(index);  // its run went on, and has ended just now

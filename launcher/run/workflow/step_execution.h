@@ -7,6 +7,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "core/clock.h"
 #include "core/event_loop.h"
@@ -78,10 +79,11 @@ class StepExecution {
     std::string started;
   };
 
-  /// What other runs leave, as the last step has found that got too few.
+  /// What other runs leave at one look, as the last step has found that got too few.
   struct GpusLeft {
     int count = std::numeric_limits<int>::max();
     std::string others = {};
+    std::map<std::string, std::vector<StepIndex>> began_to_wait = {};  ///< at this look, by `others`
   };
 
   bool IsOwn(const StepDecision& decision);
@@ -92,7 +94,10 @@ class StepExecution {
   void ConsiderReady();
   void TakeUp(StepIndex index, const StepRecord& before);
   bool SignalRun(const std::filesystem::path& run_folder, int signal);
-  void NoteReady(StepIndex index, const std::string& why);
+  void NoteWait(StepIndex index, const std::string& why, GpusLeft& left);
+  void AnnounceWaits(const GpusLeft& left);
+  bool GoesOn(StepIndex index);
+  void WaitForWhatGoesOn();
   std::optional<GpuHold> HoldGpus(StepIndex index, const StepResources& needs, GpusLeft& left);
   void Start(StepIndex index, GpuHold gpus);
   void RequireInputs(StepIndex index);

@@ -3,11 +3,14 @@
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <cstdlib>
 
+#include "core/documents.h"
 #include "core/error.h"
+#include "core/files.h"
 #include "tests/support/temp_directory.h"
 
 namespace slipway::launcher {
@@ -17,6 +20,26 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::SizeIs;
+
+/// Files can be made and locked, and get no text, as on a full disk.
+class NoSpace {
+ public:
+  NoSpace() : handler_(::signal(SIGXFSZ, SIG_IGN)) {
+    ::getrlimit(RLIMIT_FSIZE, &before_);
+    const rlimit none{.rlim_cur = 0, .rlim_max = before_.rlim_max};
+    ::setrlimit(RLIMIT_FSIZE, &none);
+  }
+  ~NoSpace() {
+    ::setrlimit(RLIMIT_FSIZE, &before_);
+    ::signal(SIGXFSZ, handler_);
+  }
+  NoSpace(const NoSpace&) = delete;
+  NoSpace& operator=(const NoSpace&) = delete;
+
+ private:
+  sighandler_t handler_;
+  rlimit before_{};
+};
 
 class HeldGpus : public testing::Test {
  protected:
@@ -57,6 +80,33 @@ TEST_F(HeldGpus, NameTheirHolderWhereTooFewAreFree) {
 TEST_F(HeldGpus, NameTheOthersAlsoWithoutAnError) {
   const auto first = Hold("0,2", 2, 2, "run twins-3");
   EXPECT_EQ(Hold("0,1,2", 0, 9).others(), "GPU 0 is held by run twins-3, GPU 2 is held by run twins-3");
+}
+
+TEST_F(HeldGpus, AreHeldAlsoWhereTheirHolderCannotBeWritten) {
+  const NoSpace full;
+  const auto first = Hold("0,1", 1, 1);
+  EXPECT_THAT(first.devices().names(), ElementsAre("0"));
+  const auto second = Hold("0,1", 0, 2);
+  EXPECT_THAT(second.devices().names(), ElementsAre("1"));
+  EXPECT_EQ(second.others(), "GPU 0 is held by another run");
+}
+
+TEST_F(HeldGpus, AreLeftToTheirHolderWhereOtherLocksCannotBeHad) {
+  { const auto all = Hold("0,1", 2, 2); }
+  const auto first = Hold("0", 1, 1);
+  for (const auto& lock : EntriesOf(folder_.path())) {
+    if (!FileLock::TryLook(lock)) continue;
+    std::filesystem::remove(lock);
+    std::filesystem::create_directory(lock);  // cannot be opened to write, also by root
+  }
+  ::setenv("SLIPWAY_GPU_LOCKS", folder_.path().c_str(), 1);
+  for (const auto* giver : {"SLURM_JOB_ID", "SLIPWAY_RUN_DIR"}) ::unsetenv(giver);
+  Environment environment;
+  environment.Set("CUDA_VISIBLE_DEVICES", "0,1");
+  const auto hold = HoldWhatIsFree(DevicesNamedIn(environment), 2, "run b");
+  ::unsetenv("SLIPWAY_GPU_LOCKS");
+  EXPECT_THAT(hold.devices().names(), ElementsAre("1"));
+  EXPECT_EQ(hold.others(), "GPU 0 is held by run a");
 }
 
 TEST_F(HeldGpus, LastAsLongAsTheChildThatGotThem) {
