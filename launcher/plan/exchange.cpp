@@ -9,6 +9,7 @@
 #include "core/error.h"
 #include "core/files.h"
 #include "core/install.h"
+#include "core/nearest_word.h"
 #include "launcher/plan/training_command.h"
 #include "launcher/spec/load.h"
 #include "runtime/selection/measured_ways.h"
@@ -51,6 +52,17 @@ fs::path WaysFile() {
   if (!named.empty()) return fs::absolute(named).lexically_normal();
   const auto directory = UserSettingsDirectory();
   return directory.empty() ? fs::path() : directory / "ways.json";
+}
+
+std::optional<GpuExchangeWay> GpuWayOfVariable() {
+  const auto word = Variable("SLIPWAY_GPU_EXCHANGE");
+  if (word.empty()) return {};
+  const auto way = FromWord<GpuExchangeWay>(word);
+  if (way) return way;
+  throw Error(ErrorKind::kUsage,
+              fmt::format("the environment variable SLIPWAY_GPU_EXCHANGE is '{}', no way to exchange GPU memory{}",
+                          word, SuggestWord(word, AllWords<GpuExchangeWay>())),
+              "correct it or unset it");
 }
 
 /// Of a node like this one; on a login node it may be another kind than that of the ranks.
@@ -103,7 +115,7 @@ AlgorithmTable UsableTable(const ExchangePlan& exchange, const GradientsSpec& gr
 }
 
 bool PromisesBits(const ExchangePlan& exchange, const GradientsSpec& gradients) {
-  return gradients.deterministic != Determinism::kOff && !AddsInOwnOrder(exchange.gpu.way);
+  return gradients.deterministic != Determinism::kOff && !exchange.library_adds_up;
 }
 
 std::string DescribeAutomatic(const GpuExchangePlan& gpu) {
@@ -122,8 +134,9 @@ std::string WordsFor(const ExchangePlan& exchange, const GradientsSpec& gradient
   text += fmt::format(", buckets of {}", FormatBytes(gradients.bucket));
   if (exchange.gpu.way != GpuExchangeWay::kAuto) text += fmt::format(", GPU memory {}", WordOf(exchange.gpu.way));
   if (!PromisesBits(exchange, gradients)) return text;
-  return text + (gradients.deterministic == Determinism::kOn ? ", the same bits in every run"
-                                                             : ", the same bits wherever the ranks are");
+  text += gradients.deterministic == Determinism::kOn ? ", the same bits in every run"
+                                                      : ", the same bits wherever the ranks are";
+  return AddsInOwnOrder(exchange.gpu.way) ? text + " (CPU memory only)" : text;
 }
 
 }  // namespace
@@ -136,9 +149,10 @@ ExchangePlan PlanExchange(const Spec& spec) {
   exchange.ways = WaysFile();
   exchange.measured = MeasuredWays(exchange);
   exchange.has_gpus = spec.launch.gpus_per_rank > 0;
-  exchange.gpu = PlanGpuExchange(spec, {.nodes = exchange.placement.nodes,
-                                        .maker = MakerOfGpus(spec.launch),
-                                        .variable = FromWord<GpuExchangeWay>(Variable("SLIPWAY_GPU_EXCHANGE"))});
+  exchange.gpu = PlanGpuExchange(
+      spec, {.nodes = exchange.placement.nodes, .maker = MakerOfGpus(spec.launch), .variable = GpuWayOfVariable()});
+  exchange.library_adds_up =
+      AddsInOwnOrder(exchange.gpu.way) && (exchange.has_gpus || AddsInOwnOrder(spec.gradients.gpu_exchange));
   exchange.bits = BasisOfBits(exchange.table, spec.launch.ranks(), RanksPerNode(spec.launch),
                               spec.gradients.deterministic == Determinism::kCanonical,
                               static_cast<std::int64_t>(spec.gradients.bucket.count), Version());
@@ -195,7 +209,7 @@ std::vector<std::string> ChangesOfBits(const Json& stored, const ExchangePlan& n
   const auto before = stored.is_object() ? stored.value("bits", Json()) : Json();
   if (!before.is_object()) return {};
   std::vector<std::string> changes;
-  if (now.has_gpus && AddsInOwnOrder(now.gpu.way)) {
+  if (now.library_adds_up) {
     changes.push_back(fmt::format("gpu_exchange was {}, now \"{}\"", stored.value("gpu_exchange", Json()).dump(),
                                   WordOf(now.gpu.way)));
   }

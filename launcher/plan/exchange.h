@@ -22,6 +22,9 @@ struct ExchangePlan {
   std::string measured;        ///< what that file has for a node like this one, in the table's syntax, or empty
   GpuExchangePlan gpu;         ///< of tensors in GPU memory
   bool has_gpus = false;       ///< ranks have GPUs of their own
+  /// No bits are promised: NCCL or MPI adds up, for ranks with GPUs of their own or because the experiment says so.
+  /// Where only SLIPWAY_GPU_EXCHANGE says so, ranks without GPUs keep the promise for tensors in CPU memory.
+  bool library_adds_up = false;
 };
 
 /// The plan that the ranks will follow. Later entries override earlier ones:

@@ -52,7 +52,7 @@ void TryFrame(std::uint8_t kind, std::uint32_t stream, std::string_view payload,
   NodeFrameOpener opener(NodesKey());
   opener.Add(wire);
   const auto opened = opener.Next();
-  const bool known = kind >= 1 && kind <= static_cast<std::uint8_t>(NodeFrame::kWatch);
+  const bool known = kind >= 1 && kind <= static_cast<std::uint8_t>(NodeFrame::kMeasure);
   FuzzRequire(opened.has_value() == known, "a frame of a known kind comes out, and no other");
   FuzzRequire(!opened || (opened->stream == stream && opened->payload == payload), "as it went in");
   opener.Add(wire);
@@ -101,7 +101,8 @@ void FuzzNodes(Input input) {
   TryRankStatus(text);
   const auto facts = launcher::ParseFacts(std::string(text));
   const auto again = launcher::ParseFacts(TextOf(facts));
-  FuzzRequire(again.cores == facts.cores && VariablesFor(again.devices) == VariablesFor(facts.devices),
+  FuzzRequire(again.cores == facts.cores && again.names_devices == facts.names_devices &&
+                  VariablesFor(again.devices) == VariablesFor(facts.devices),
               "what a node says of itself is understood");
 }
 

@@ -177,9 +177,10 @@ std::vector<std::string> NodesSeeds() {
   line.missing[0] = 4;
   std::string("net").copy(line.teams[0].data(), 3);
   std::vector<std::string> seeds = {join + sealer.Seal(NodeFrame::kData, 7, "hello 3 8 4711 n17\n"), "n17 0,1,12",
+                                    "n17 own 0,1 CUDA_VISIBLE_DEVICES=0,1 named-gpus",
                                     std::string(reinterpret_cast<const char*>(&line), sizeof line),
                                     ToJson(runtime::RankStatusOf(line, {"n17", 4711})).dump()};
-  for (char kind = 0; kind < 12; ++kind) seeds.push_back(std::string{kind, 3, 0, 0, 0, 5, 0} + "door-1");
+  for (char kind = 0; kind < 13; ++kind) seeds.push_back(std::string{kind, 3, 0, 0, 0, 5, 0} + "door-1");
   return seeds;
 }
 

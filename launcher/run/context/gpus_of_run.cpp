@@ -1,5 +1,10 @@
 #include "launcher/run/context/gpus_of_run.h"
 
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <iterator>
+
 #include "core/environment.h"
 #include "core/error.h"
 #include "core/log.h"
@@ -16,13 +21,37 @@ std::vector<std::string> NvidiaGpus(const NodeDevices& devices) {
   return {};
 }
 
-void MeasureGpusOf(const Spec& spec, Nodes& nodes, int node, std::vector<GpusOfNode>& measured) {
-  const auto is_lost = [&nodes, node] { return !nodes.TroubleOf(node).empty(); };
-  const auto facts = nodes.FactsOf(node);
-  const auto gpus = GpusOfRun(spec, facts.devices, facts.names_devices);
-  if (gpus.names.empty() || is_lost()) return;
-  auto lines = nodes.OpenGpuMeter(node, GpuArguments(gpus, BetweenGpuLines(nodes.count())));
-  measured.push_back({facts.name, std::move(lines), is_lost});
+struct NodeWithGpus {
+  int node;
+  std::string name;
+  GpusToMeasure gpus;
+};
+
+std::vector<NodeWithGpus> NodesWithGpus(const Spec& spec, const Nodes& nodes) {
+  std::vector<NodeWithGpus> found;
+  for (int node = 0; node < nodes.count(); ++node) {
+    const auto facts = nodes.FactsOf(node);
+    auto gpus = GpusOfRun(spec, facts.devices, facts.names_devices);
+    if (!gpus.names.empty() && nodes.TroubleOf(node).empty()) found.push_back({node, facts.name, std::move(gpus)});
+  }
+  return found;
+}
+
+GpusOfNode Measure(Nodes& nodes, const NodeWithGpus& of) {
+  auto lines = nodes.OpenGpuMeter(of.node, GpuArguments(of.gpus, BetweenGpuLines(nodes.count())));
+  return {of.name, std::move(lines), [&nodes, node = of.node] { return !nodes.TroubleOf(node).empty(); }};
+}
+
+/// How many descriptors this process may still open.
+std::int64_t DescriptorsLeft() {
+  namespace fs = std::filesystem;
+  constexpr std::int64_t kMany = 1 << 30;
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return 0;
+  std::error_code error;
+  const auto open = std::distance(fs::directory_iterator("/proc/self/fd", error), fs::directory_iterator());
+  if (error) return 0;
+  return std::min<std::int64_t>(kMany, static_cast<std::int64_t>(std::min<rlim_t>(limit.rlim_cur, kMany)) - open);
 }
 
 }  // namespace
@@ -39,15 +68,35 @@ GpusToMeasure GpusOfRun(const Spec& spec, const NodeDevices& devices, bool named
   return {{"0"}, GpuMeasures::kUse};  // NVML counts the GPUs that it may use
 }
 
-/// The run matters more than this: without descriptors, the other nodes are not measured.
-std::vector<GpusOfNode> MeasureGpusOfNodes(const Spec& spec, Nodes& nodes) {
-  std::vector<GpusOfNode> measured;
-  try {
-    for (int node = 0; node < nodes.count(); ++node) MeasureGpusOf(spec, nodes, node, measured);
-  } catch (const Error& error) {
-    log::Warn("GPUs of {} of {} nodes are measured: {}", measured.size(), nodes.count(), error.message());
+bool GpuMetersFit(const Spec& spec, int nodes, int measured, std::int64_t descriptors) {
+  constexpr std::int64_t kForOtherFiles = 64;  // logs, the trial book, watched directories, helpers
+  constexpr std::int64_t kOfNode = 4;          // the streams of its supervisor and its monitor
+  constexpr std::int64_t kOfStream = 2;        // both ends are in the manager
+  std::int64_t groups = nodes;                 // of the ranks of one job on one node
+  if (spec.ensemble && spec.ensemble->parallel) {
+    groups = std::max<std::int64_t>(groups, std::int64_t{*spec.ensemble->parallel} * spec.launch.nodes_per_job);
   }
+  const auto of_run = groups * (kOfNode + kOfStream * spec.launch.ranks_per_node) + kForOtherFiles;
+  const auto of_meters = kOfStream * measured;
+  return of_meters <= descriptors / 2 && of_meters + of_run <= descriptors;
+}
+
+/// The run matters more than this, so it gets the descriptors where they are few.
+std::vector<GpusOfNode> MeasureGpusOfNodes(const Spec& spec, Nodes& nodes) try {
+  const auto wanted = NodesWithGpus(spec, nodes);
+  if (wanted.empty()) return {};
+  const auto left = DescriptorsLeft();
+  if (!GpuMetersFit(spec, nodes.count(), static_cast<int>(wanted.size()), left)) {
+    log::Warn("GPUs of {} nodes are not measured: the manager may open only {} more files; raise ulimit -n",
+              wanted.size(), left);
+    return {};
+  }
+  std::vector<GpusOfNode> measured;
+  for (const auto& node : wanted) measured.push_back(Measure(nodes, node));
   return measured;
+} catch (const Error& error) {
+  log::Warn("GPUs of the nodes are not measured: {}", error.message());
+  return {};
 }
 
 GpusToMeasure GpusOfRun(const Spec& spec, const std::filesystem::path& root) {

@@ -1,6 +1,7 @@
 /// Which GPUs of a node are measured for a run.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <vector>
 
@@ -20,8 +21,13 @@ class Nodes;
 /// NVIDIA's are not measured. Pure.
 GpusToMeasure GpusOfRun(const Spec& spec, const NodeDevices& devices, bool named);
 
-/// Has the agents of all nodes that are not lost measure their GPUs of the run. `nodes` must outlive the result. Cost:
-/// a process and a stream for each node with such a GPU.
+/// Whether a manager that may still open `descriptors` files can measure GPUs of `measured` of its `nodes`, and has
+/// enough left for the ranks. Of an ensemble with `parallel: auto`, one trial a node counts. Pure.
+bool GpuMetersFit(const Spec& spec, int nodes, int measured, std::int64_t descriptors);
+
+/// Has the agents of all nodes that are not lost measure their GPUs of the run. `nodes` must outlive the result. Empty,
+/// after a warning, where that takes descriptors from the run or fails. Cost: a process, a stream and two descriptors
+/// for each node with such a GPU.
 std::vector<GpusOfNode> MeasureGpusOfNodes(const Spec& spec, Nodes& nodes);
 
 /// Those of this node. `root`: another one for tests.

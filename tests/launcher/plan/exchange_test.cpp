@@ -272,6 +272,14 @@ TEST_F(Exchange, OfOneRankIsNone) {
   EXPECT_EQ(Describe(PlanExchange(spec_), spec_.gradients), "exchange: none, there is one rank\n");
 }
 
+TEST_F(Exchange, RefusesAnUnknownWayOfGpuMemory) {
+  ::setenv("SLIPWAY_GPU_EXCHANGE", "drect", 1);
+  EXPECT_THAT(Refusal(), HasSubstr("SLIPWAY_GPU_EXCHANGE is 'drect'"));
+  EXPECT_THAT(Refusal(), HasSubstr("did you mean 'direct'?"));
+  ::setenv("SLIPWAY_GPU_EXCHANGE", "", 1);
+  EXPECT_EQ(Refusal(), "no error");
+}
+
 // ----------------------------------------------------------------------------------------------------------- bits
 
 TEST_F(Exchange, RemembersItsBits) {
@@ -312,6 +320,19 @@ TEST_F(Exchange, PromisesNoBitsOfNcclAndMpi) {
     EXPECT_EQ(ToJson(plan, spec_.gradients)["gpu_exchange"], word);
     EXPECT_THAT(Describe(plan, spec_.gradients), HasSubstr("buckets of 4.19 MB, GPU memory " + word + "\n"));
   }
+}
+
+TEST_F(Exchange, PromisesBitsInCpuMemoryWhereAVariableOfTheSiteChoosesALibrary) {
+  ::setenv("SLIPWAY_GPU_EXCHANGE", "nccl", 1);
+  const auto plan = PlanExchange(spec_);
+  const auto stored = ToJson(plan, spec_.gradients);
+  EXPECT_THAT(Describe(plan, spec_.gradients),
+              HasSubstr("GPU memory nccl, the same bits in every run (CPU memory only)\n"));
+  EXPECT_TRUE(stored["bits"].is_object());
+  EXPECT_THAT(ChangesOfBits(stored, plan), IsEmpty());
+  spec_.gradients.gpu_exchange = GpuExchangeWay::kNccl;
+  EXPECT_TRUE(ToJson(PlanExchange(spec_), spec_.gradients)["bits"].is_null()) << "the experiment says so, too";
+  EXPECT_THAT(ChangesOfBits(stored, PlanExchange(spec_)), ElementsAre(HasSubstr("gpu_exchange was")));
 }
 
 TEST_F(Exchange, PromisesTheBitsOfTheWayThatTheVariableChooses) {

@@ -24,6 +24,7 @@
 #include "launcher/run/context/device_recorder.h"
 #include "launcher/run/context/gpus_of_run.h"
 #include "launcher/spec/spec.h"
+#include "tests/support/few_descriptors.h"
 #include "tests/support/temp_directory.h"
 
 namespace slipway::launcher {
@@ -353,6 +354,15 @@ TEST_F(GpusOfAgents, AreMeasuredOnEachNode) {
   EXPECT_THAT(reports_, IsEmpty());
 }
 
+TEST_F(GpusOfAgents, LeaveTheDescriptorsToTheRun) {
+  StartAgents("");
+  {
+    const test::FewDescriptors few(40);
+    EXPECT_EQ(MeasureGpusOfNodes(spec_, *nodes_).size(), 0u);
+  }
+  EXPECT_EQ(MeasureGpusOfNodes(spec_, *nodes_).size(), 2u);
+}
+
 TEST_F(GpusOfAgents, AreGivenUpWhenTheDriverOfTheirNodeHangs) {
   StartAgents("hangs");
   const NodesGpuWatch watch(loop_, SecondNode(), Reports(), kShortAtFirst);
@@ -386,6 +396,18 @@ TEST_F(GpusOfAgents, LeaveNoProcessBehindWhenTheAgentIsKilled) {
   agents_[1].Signal(SIGKILL);
   pollfd watch{child.get(), POLLIN, 0};
   EXPECT_EQ(::poll(&watch, 1, 20'000), 1);
+}
+
+TEST(GpuMeters, FitOnlyBesideTheStreamsOfTheRun) {
+  Spec spec;
+  EXPECT_FALSE(GpuMetersFit(spec, 200, 200, 800)) << "supervisors, monitors and ranks need 1200";
+  EXPECT_FALSE(GpuMetersFit(spec, 200, 200, 1663));
+  EXPECT_TRUE(GpuMetersFit(spec, 200, 200, 1664));
+  spec.launch.ranks_per_node = 8;
+  EXPECT_FALSE(GpuMetersFit(spec, 200, 200, 1664));
+  EXPECT_TRUE(GpuMetersFit(spec, 200, 200, 4464));
+  spec.ensemble.emplace().parallel = 400;
+  EXPECT_FALSE(GpuMetersFit(spec, 200, 200, 4464));
 }
 
 class GivenGpus : public testing::Test {

@@ -111,6 +111,10 @@ TEST(Compare, ExpectsNothingOfEnsemblesBrokenPlansAndRandomOrders) {
   EXPECT_THAT(OfTwo(Trained("a"), random).bits[0].reasons, ElementsAre("gpu_exchange is nccl"));
   random.plan["exchange"]["gpu_exchange"] = "mpi";
   EXPECT_THAT(OfTwo(random, Trained("a")).bits[0].reasons, ElementsAre("gpu_exchange is mpi"));
+  auto promised = Trained("b");
+  promised.plan["exchange"]["gpu_exchange"] = "nccl";
+  random.plan["exchange"]["gpu_exchange"] = "auto";
+  EXPECT_THAT(OfTwo(promised, random).bits[0].reasons, ElementsAre("gradients.deterministic is false"));
   auto unrecorded = Trained("b");
   unrecorded.view.provenance = Json();
   const auto comparison = OfTwo(Trained("a"), unrecorded);
