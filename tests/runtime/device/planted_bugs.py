@@ -143,6 +143,9 @@ class Build:
         command = shlex.split(text)
         output = command.index("-o") + 1
         path = folder / (re.search(r"-soname,(\S+)", text)[1] if is_library else program)
+        if not is_library:  # it finds its libraries from another folder
+            folder_of_program = str((self.folder / command[output]).parent)
+            command = [each.replace(r"\$ORIGIN", folder_of_program) for each in command]
         command[output] = str(path)
         command[output + 1:output + 1] = [*map(str, objects), "-Wl,--allow-multiple-definition"]
         subprocess.run(command, cwd=self.folder, check=True)
