@@ -165,14 +165,14 @@ int AllgatherOf(const GroupCall& call, const Shared& shared, slipway_dtype dtype
   });
 }
 
-/// The pieces of an alltoall, and how many elements each has.
+/// The portions of an alltoall, and how many elements each has.
 template <class Data>
-struct Pieces {
+struct Portions {
   Data* data = nullptr;
   const int64_t* counts = nullptr;
 };
 
-int AlltoallOf(const GroupCall& call, const Pieces<const void>& send, const Pieces<void>& receive,
+int AlltoallOf(const GroupCall& call, const Portions<const void>& send, const Portions<void>& receive,
                slipway_dtype dtype) {
   return Guard(call.function, [&] {
     auto& current = WholeJob();

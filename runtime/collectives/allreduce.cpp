@@ -170,7 +170,7 @@ Choice Fitting(const Choice& choice, const Reduction& reduction) {
 Choice Choose(std::int64_t count, const Reduction& reduction, const Group& group) {
   const auto bytes = count * static_cast<std::int64_t>(SizeOf(reduction.dtype));
   const bool narrow = SizeOf(reduction.dtype) == 2;
-  return Fitting(group.selection().table.Select(bytes, {group.selection().canonical, narrow}), reduction);
+  return group.selection().table.Select(bytes, {group.selection().canonical, narrow});
 }
 
 /// Bytes of a part for each member. Of a shorter one, the many small messages of a ring would cost more time than is
@@ -221,7 +221,7 @@ std::vector<Slice> SlicesOfOneOrder(Algorithm algorithm, std::int64_t count, int
 }
 
 MessageParts PartsOf(std::int64_t count, const Reduction& reduction, std::int64_t bytes, Group& group) {
-  const auto choice = Choose(count, reduction, group);
+  const auto choice = Fitting(Choose(count, reduction, group), reduction);
   const bool in_node = choice.algorithm == Algorithm::kShared && group.on_one_node();
   const bool by_leaders = choice.hierarchical && group.channel() != nullptr;
   const int members = by_leaders ? group.topology().nodes() : group.size();

@@ -21,13 +21,13 @@ std::vector<void*> RangesOf(std::span<const TensorInfo> tensors) {
 MadeDirect DirectTensors::Make(const DevicePlace& place, std::span<const TensorInfo> tensors, slipway_op op,
                                Group& group, GpuWaits waits) {
   const bool floats = std::ranges::all_of(tensors, [](const auto& tensor) { return SumKernel::Knows(tensor.dtype); });
-  if (op != SLIPWAY_SUM && op != SLIPWAY_MEAN) return {nullptr, WithoutDirect::kOperation};
-  if (!floats) return {nullptr, WithoutDirect::kDtype};
-  if (!group.on_one_node()) return {nullptr, WithoutDirect::kNodes};
-  if (!OnEveryRank(group.communicator(), place.driver->hip() == nullptr)) return {nullptr, WithoutDirect::kAmd};
+  if (op != SLIPWAY_SUM && op != SLIPWAY_MEAN) return {nullptr, DirectObstacle::kOperation};
+  if (!floats) return {nullptr, DirectObstacle::kDtype};
+  if (!group.on_one_node()) return {nullptr, DirectObstacle::kNodes};
+  if (!OnEveryRank(group.communicator(), place.driver->hip() == nullptr)) return {nullptr, DirectObstacle::kAmd};
   auto made = MakeUntried(place, tensors, op, group, waits);
   if (made.tensors != nullptr && made.tensors->TriesSums()) return made;
-  if (made.tensors != nullptr) made = {nullptr, WithoutDirect::kWrongSums};
+  if (made.tensors != nullptr) made = {nullptr, DirectObstacle::kWrongSums};
   group.communicator().Barrier();  // the program may free what another rank had mapped
   return made;
 }
@@ -35,8 +35,8 @@ MadeDirect DirectTensors::Make(const DevicePlace& place, std::span<const TensorI
 MadeDirect DirectTensors::MakeUntried(const DevicePlace& place, std::span<const TensorInfo> tensors, slipway_op op,
                                       Group& group, GpuWaits waits) {
   auto memory = SharedDeviceMemory::Share(place, RangesOf(tensors), group.communicator());
-  if (memory == nullptr) return {nullptr, WithoutDirect::kMemory};
-  if (!OnEveryRank(group.communicator(), SumKernel::Of(place) != nullptr)) return {nullptr, WithoutDirect::kKernel};
+  if (memory == nullptr) return {nullptr, DirectObstacle::kMemory};
+  if (!OnEveryRank(group.communicator(), SumKernel::Of(place) != nullptr)) return {nullptr, DirectObstacle::kKernel};
   std::unique_ptr<DirectTensors> made;
   OnAllRanks(group.communicator(),
              [&] { made.reset(new DirectTensors(place, tensors, op, std::move(memory), group)); });

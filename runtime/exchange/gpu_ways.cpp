@@ -203,7 +203,7 @@ GpuWay TryDirect(const GpuTask& task, Group& group) {
 GpuWay Automatic(const GpuTask& task, Group& group) {
   GpuWay chosen;
   const bool fits = FitsIntoGpus([&] { chosen = TryDirect(task, group); });
-  if (!fits) chosen.without_direct = WithoutDirect::kFull;
+  if (!fits) chosen.without_direct = DirectObstacle::kFull;
   if (!MayHaveOtherBits(task, group)) return chosen;
   const auto usual = chosen.tensors != nullptr ? Way::kDirect : Way::kStaged;
   constexpr std::array kByMpi = {Way::kMpi};

@@ -33,8 +33,8 @@ struct GpuTask {
   DevicePlace place;
   std::span<const TensorInfo> tensors;
   const TeamSettings& settings;
-  std::optional<WithoutDirect> not_plain;  ///< who has to see the values besides the exchange itself
-  std::int64_t bucket_bytes = 0;           ///< PlanBuckets() of what GPUs combine
+  std::optional<CpuWork> not_plain;  ///< who has to see the values besides the exchange itself
+  std::int64_t bucket_bytes = 0;     ///< PlanBuckets() of what GPUs combine
   const std::string& team;
 };
 

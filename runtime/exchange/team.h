@@ -148,7 +148,7 @@ class Team {
   void AwaitArrivals(std::unique_lock<std::mutex>& lock);
   std::int64_t BucketBytes() const;
   std::int64_t CombinedBucketBytes() const;
-  std::optional<WithoutDirect> WhyNotPlain() const;
+  std::optional<CpuWork> WhyNotPlain() const;
   bool MayDivide() const;
   bool SplitsTensors() const;
   std::vector<BucketPlan> Plans() const;

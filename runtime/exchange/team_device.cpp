@@ -150,10 +150,7 @@ void Team::CloseDevices() {
 }
 
 /// Nothing where nobody but the exchange itself has to see the values.
-std::optional<WithoutDirect> Team::WhyNotPlain() const {
-  const auto work = FirstCpuWork(parts_.settings, parts_.sums != nullptr);
-  return work ? std::optional(WithoutDirectFor(*work)) : std::nullopt;
-}
+std::optional<CpuWork> Team::WhyNotPlain() const { return FirstCpuWork(parts_.settings, parts_.sums != nullptr); }
 
 /// Whether tensors may travel in parts: check sums, norms and the gradients of a checkpoint would have other bits.
 bool Team::MayDivide() const { return !parts_.sums && parts_.settings.clip_norm == 0 && parts_.settings.lag == 0; }

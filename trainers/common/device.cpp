@@ -20,8 +20,7 @@ at::Device DeviceOf(const std::string& word, int local_rank) {
   if (word == "auto") return at::kCPU;
   throw UsageError(
       "--device cuda: torch sees no GPU: ask for one with launch.gpus_per_rank, use a torch that is built with CUDA, "
-      "or "
-      "leave the option out");
+      "or leave the option out");
 }
 
 }  // namespace

@@ -2,8 +2,7 @@
 ///
 /// slipway-gpus names                       the names of all GPUs: a list in one line of JSON
 /// slipway-gpus energy-use SECONDS NAME...  looks each second; a line of JSON (GpuSums) at once, one each SECONDS, and
-/// a
-///                                          last one when the input ends or says anything; NAMEs as in
+///                                          a last one when the input ends or says anything; NAMEs as in
 ///                                          CUDA_VISIBLE_DEVICES
 /// slipway-gpus use SECONDS NAME...         the same without energy
 /// Without a GPU to measure, the first line is the last one. It ends with the process that has started it, and by no
