@@ -50,11 +50,10 @@ Reduction ReductionOf(const BucketPlan& plan, const TeamSettings& settings) {
 /// A part of a bucket. Its values are indices of `dealt`, to which its images are added.
 BucketPlan DealPart(const BucketPlan& plan, std::span<const TensorInfo> tensors, std::span<const Slice> slices,
                     DealtImages& dealt) {
-  constexpr std::int64_t kLine = 64;
   BucketPlan part{.dtype = plan.dtype, .tensors = {}, .whole = plan.count};
   std::vector<Piece> pieces;
   for (const int index : plan.tensors) pieces.push_back({nullptr, tensors[static_cast<std::size_t>(index)].count()});
-  dealt.bytes = (dealt.bytes + kLine - 1) / kLine * kLine;
+  dealt.bytes = AlignedImage(dealt.bytes);
   for (const auto& slice : slices) {
     ForEachPart(pieces, slice, [&](const Part& in) {
       part.tensors.push_back(static_cast<int>(dealt.images.size()));

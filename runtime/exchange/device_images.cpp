@@ -10,10 +10,6 @@
 namespace slipway::runtime {
 namespace {
 
-constexpr std::int64_t kAlignment = 64;
-
-std::int64_t Aligned(std::int64_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
-
 std::string TextOf(const std::optional<DevicePlace>& place) {
   return place ? fmt::format("on GPU {}", place->ordinal) : "in CPU memory";
 }
@@ -37,7 +33,7 @@ std::vector<TensorInfo> WithoutDealt(std::span<const TensorInfo> tensors, const 
 }
 
 std::int64_t BytesOfBlock(std::span<const TensorInfo> tensors, const DealtImages& dealt) {
-  return Aligned(dealt.bytes) + BytesOfImages(WithoutDealt(tensors, dealt));
+  return AlignedImage(dealt.bytes) + BytesOfImages(WithoutDealt(tensors, dealt));
 }
 
 }  // namespace
@@ -63,7 +59,7 @@ std::optional<DevicePlace> PlaceOf(std::span<const TensorInfo> tensors) {
 
 std::int64_t BytesOfImages(std::span<const TensorInfo> tensors) {
   std::int64_t bytes = 0;
-  for (const auto& tensor : tensors) bytes += Aligned(static_cast<std::int64_t>(tensor.bytes()));
+  for (const auto& tensor : tensors) bytes += AlignedImage(static_cast<std::int64_t>(tensor.bytes()));
   return bytes;
 }
 
@@ -77,7 +73,7 @@ std::vector<int> PlaceImages(const Driver& driver, std::span<TensorInfo> tensors
     const bool joined = before.data != nullptr && before.dtype == tensor.dtype &&
                         static_cast<const char*>(before.data) + before.bytes() == tensor.data &&
                         AreOfOneAllocation(driver, before.data, tensor.data);
-    if (!joined) block += Aligned(block - start) - (block - start);
+    if (!joined) block += AlignedImage(block - start) - (block - start);
     regions.push_back(joined ? region : ++region);
     tensor.data = block;
     block += tensor.bytes();
@@ -98,7 +94,7 @@ DeviceImages::DeviceImages(const DevicePlace& place, std::span<const TensorInfo>
       to_cpu_(place),
       to_device_(place) {
   auto whole = WithoutDealt(tensors, dealt);
-  const auto regions = PlaceImages(*place.driver, whole, memory_.data() + Aligned(dealt.bytes));
+  const auto regions = PlaceImages(*place.driver, whole, memory_.data() + AlignedImage(dealt.bytes));
   for (std::size_t i = 0; i < whole.size(); ++i) {
     const auto own = ImagesOf(static_cast<int>(i), dealt);
     if (own.empty()) {

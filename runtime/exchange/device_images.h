@@ -18,6 +18,9 @@ namespace slipway::runtime {
 /// Errors: RuntimeError(DEVICE_MEMORY) naming two tensors that lie in different places.
 std::optional<DevicePlace> PlaceOf(std::span<const TensorInfo> tensors);
 
+/// Where an image may begin: the first multiple of 64 bytes from here on.
+constexpr std::int64_t AlignedImage(std::int64_t bytes) { return (bytes + 63) / 64 * 64; }
+
 /// Bytes of a block for images of the tensors, at most.
 std::int64_t BytesOfImages(std::span<const TensorInfo> tensors);
 /// Makes the tensors their images in a block: aligned to 64 bytes, but those of one dtype that lie in one allocation
