@@ -4,8 +4,9 @@
 First, one tensor: an allreduce over all ranks by Slipway (as a team, as a team that travels through the CPU's memory,
 and as one call) and by torch over gloo; beside them the bound of what travels, copies of as many bytes from and to
 pinned memory, both ways at once, on all ranks at the same time. Then a training step of ResNet-50: without exchange,
-with DistributedDataParallel over gloo and over the backend "slipway", and with slipway.torch.DistributedOptimizer. All
-sides take turns; times are medians, of the slowest rank.
+with DistributedDataParallel over gloo and over the backend "slipway", and with slipway.torch.DistributedOptimizer by
+the GPU and through the CPU ("staged"); beside the last two the exchange alone. All sides take turns; times are medians,
+of the slowest rank.
 """
 
 import argparse
@@ -21,6 +22,10 @@ HERE = pathlib.Path(__file__).absolute().parent
 sys.path[:0] = [str(HERE.parent / "ddp"), str(HERE / "bench-support/ddp")]
 
 import in_ranks  # noqa: E402
+
+# A member of the document: what which step has more than one without exchange, of which exchange alone.
+OVERHEADS = (("overhead_of_exchange", "optimizer", "exchange"),
+             ("staged_overhead_of_exchange", "staged", "staged exchange"))
 
 
 def arguments_of(line):
@@ -152,14 +157,16 @@ def training(batch):
         model = torch.nn.parallel.DistributedDataParallel(model, process_group=group)
         return model, torch.optim.SGD(model.parameters(), lr=1e-3)
 
-    def optimized():
+    def optimized(**settings):
         model, optimizer = plain()
-        return model, slipway.torch.DistributedOptimizer(optimizer, model.named_parameters())
+        optimizer = slipway.torch.DistributedOptimizer(optimizer, model.named_parameters(), **settings)
+        return step_of(model, optimizer), optimizer.synchronize
 
-    model, optimizer = optimized()
-    return {"local": step_of(*plain()), "gloo": step_of(*wrapped(None)),
-            "backend": step_of(*wrapped(torch.distributed.new_group(backend="slipway"))),
-            "optimizer": step_of(model, optimizer), "exchange": optimizer.synchronize}
+    sides = {"local": step_of(*plain()), "gloo": step_of(*wrapped(None)),
+             "backend": step_of(*wrapped(torch.distributed.new_group(backend="slipway")))}
+    sides["optimizer"], sides["exchange"] = optimized()
+    sides["staged"], sides["staged exchange"] = optimized(gpu_exchange="staged")
+    return sides
 
 
 def require_gpu():
@@ -219,8 +226,8 @@ def document(arguments, seconds, steps):
     if not steps:
         return result
     medians = {side: statistics.median(taken) for side, taken in steps.items()}
-    overhead = (medians["optimizer"] - medians["local"]) / medians["exchange"]
-    return {**result, "training": rows_of(steps), "overhead_of_exchange": round(overhead, 3)}
+    overheads = {name: round((medians[side] - medians["local"]) / medians[alone], 3) for name, side, alone in OVERHEADS}
+    return {**result, "training": rows_of(steps), **overheads}
 
 
 def show(result, as_json):
@@ -232,14 +239,15 @@ def show(result, as_json):
                         ("a step of ResNet-50", result.get("training"))):
         if not rows:
             continue
-        print(f"\n{title}\n{'SIDE':<10} {'MEDIAN':>9} {'MIN':>9} {'MAX':>9}   (ms)")
+        print(f"\n{title}\n{'SIDE':<15} {'MEDIAN':>9} {'MIN':>9} {'MAX':>9}   (ms)")
         for row in rows:
-            print(f"{row['side']:<10} {row['median_ms']:>9.2f} {row['min_ms']:>9.2f} {row['max_ms']:>9.2f}")
+            print(f"{row['side']:<15} {row['median_ms']:>9.2f} {row['min_ms']:>9.2f} {row['max_ms']:>9.2f}")
     print(f"\nbound of the copies / team: {result['share_of_bound']:.3f}, "
           f"staged: {result['staged_share_of_bound']:.3f}")
     print(f"gloo / team: {result['gloo_ratio']:.2f}")
-    if "overhead_of_exchange" in result:
-        print(f"(step of the optimizer - local step) / exchange alone: {result['overhead_of_exchange']:.3f}")
+    for name, side, alone in OVERHEADS:
+        if name in result:
+            print(f"({side} - local) / {alone}: {result[name]:.3f}")
 
 
 if __name__ == "__main__":
