@@ -5,8 +5,8 @@ First, one tensor: an allreduce over all ranks by Slipway (as a team, as a team 
 and as one call) and by torch over gloo; beside them the bound of what travels, copies of as many bytes from and to
 pinned memory, both ways at once, on all ranks at the same time. Then a training step of ResNet-50: without exchange,
 with DistributedDataParallel over gloo and over the backend "slipway", and with slipway.torch.DistributedOptimizer by
-the GPU and through the CPU ("staged"); beside the last two the exchange alone. All sides take turns; times are medians,
-of the slowest rank.
+the GPU and through the CPU ("staged"); beside the last two the exchange alone. All sides take turns, a training by five
+steps; times are medians, of the slowest rank.
 """
 
 import argparse
@@ -22,6 +22,8 @@ HERE = pathlib.Path(__file__).absolute().parent
 sys.path[:0] = [str(HERE.parent / "ddp"), str(HERE / "bench-support/ddp")]
 
 import in_ranks  # noqa: E402
+
+STEPS = 5  # a training runs many in a row: the CPU then queues a step while the GPU is busy with the one before
 
 # A member of the document: what which step has more than one without exchange, of which exchange alone.
 OVERHEADS = (("overhead_of_exchange", "optimizer", "exchange"),
@@ -41,8 +43,8 @@ def arguments_of(line):
     return arguments
 
 
-def timed(action):
-    """Seconds of the slowest rank, from a common start to the end of all work on the GPU."""
+def timed(action, times):
+    """Seconds of the slowest rank for an action, from a common start of so many to the end of all work on the GPU."""
     import numpy
     import slipway
     import torch
@@ -50,9 +52,10 @@ def timed(action):
     torch.cuda.synchronize()
     slipway.barrier()
     begin = time.perf_counter()
-    action()
+    for _ in range(times):
+        action()
     torch.cuda.synchronize()
-    taken = numpy.array([time.perf_counter() - begin])
+    taken = numpy.array([(time.perf_counter() - begin) / times])
     slipway.allreduce(taken, "max")
     return float(taken[0])
 
@@ -65,12 +68,12 @@ def order_of(sides, turn):
     return [first, *rest]
 
 
-def in_turns(sides, rounds, warm_up=3):
-    """Side -> seconds of each round."""
+def in_turns(sides, rounds, times=1, warm_up=3):
+    """Side -> seconds of one action in each round, which has so many in a row."""
     seconds = {side: [] for side in sides}
     for turn in range(-warm_up, rounds):
         for side in order_of(list(sides), turn):
-            taken = timed(sides[side])
+            taken = timed(sides[side], times)
             if turn >= 0:
                 seconds[side].append(taken)
     return seconds
@@ -199,7 +202,7 @@ def run_rank(arguments):
     steps = {}
     if arguments.batch:
         trained = training(arguments.batch)
-        steps = in_turns(trained, arguments.rounds) if trained else {}
+        steps = in_turns(trained, arguments.rounds, STEPS) if trained else {}
         if not trained and slipway.rank() == 0:
             print("no torchvision: no training step", file=sys.stderr)
     if slipway.rank() == 0:

@@ -182,16 +182,16 @@ def test_large_gradients_of_a_gpu_do_not_wait_for_others(job, in_batches, monkey
 
 
 def test_streams_of_a_gpu_do_not_share_a_batch(job, in_batches, monkeypatch):
-    streams = [SimpleNamespace(cuda_stream=0, number=number) for number in range(2)]
+    streams = [16, 32]
     worked_on = []
-    monkeypatch.setattr(batches, "stream_of", lambda device: streams[0])
-    monkeypatch.setattr(batches, "_on", lambda stream: (worked_on.append(stream), contextlib.nullcontext())[1])
+    monkeypatch.setattr(batches, "stream_on", lambda device: streams[0])
+    monkeypatch.setattr(batches, "_on", lambda stream, _: (worked_on.append(stream), contextlib.nullcontext())[1])
     team = Team("streams", [torch.zeros(3), torch.zeros(3), torch.zeros(3)])
     slots = [Slot("streams", SimpleNamespace(grad=torch.full((3,), 1.0 + job.rank())), view) for view in team.arrays]
     batch = batches.Batch(team, torch.device("cpu"))
     batch.add(0, slots[0])
     batch.add(1, slots[1])
-    monkeypatch.setattr(batches, "stream_of", lambda device: streams[1])
+    monkeypatch.setattr(batches, "stream_on", lambda device: streams[1])
     batch.add(2, slots[2])
     assert in_batches == [2] and worked_on == [streams[0]]
     batch.hand_over()

@@ -8,18 +8,18 @@ import contextlib
 
 import torch
 
+from slipway._arrays import stream_on
+
 # At the speed of the link between CPU and GPU, so many bytes take about as long as the calls for one gradient. Buckets
 # do not end here: those of `direct`, of 32 MiB, are made of many batches, and wait for the last.
 MOST_BYTES = 1 << 20
 
 
-def stream_of(device):
-    """The stream on which this thread works there; None for the CPU."""
-    return torch.cuda.current_stream(device) if device.type == "cuda" else None
-
-
-def _on(stream):
-    return contextlib.nullcontext() if stream is None else torch.cuda.stream(stream)
+def _on(stream, device):
+    """For work on a stream of the device; `stream`: as stream_on() gives it."""
+    if stream == stream_on(device):
+        return contextlib.nullcontext()
+    return torch.cuda.stream(torch.cuda.ExternalStream(stream, device) if stream else torch.cuda.default_stream(device))
 
 
 def _copy(targets, sources):
@@ -39,18 +39,18 @@ class Batch:
         self._forget()
 
     def _forget(self):
-        self._stream, self._indices, self._slots, self._bytes = None, [], [], 0
+        self._stream, self._indices, self._slots, self._bytes = 0, [], [], 0
 
     def add(self, index, slot):
         """This gradient is made, once the thread's stream has done what it was given so far."""
-        stream = stream_of(self._device)
+        stream = stream_on(self._device)
         if self._indices and stream != self._stream:
             self.hand_over()
         self._stream = stream
         slot.note(slot.parameter.grad)
         self._indices.append(index)
         self._slots.append(slot)
-        self._bytes += slot.view.numel() * slot.view.element_size()
+        self._bytes += slot.bytes
         if self._bytes >= MOST_BYTES:
             self.hand_over()
 
@@ -66,12 +66,11 @@ class Batch:
             for slot in slots:
                 slot.require_like()
             raise
-        self._team.submit_many(indices, 0 if stream is None else stream.cuda_stream)
+        self._team.submit_many(indices, stream)
 
-    @staticmethod
-    def _move(slots, stream):
-        with torch.no_grad(), _on(stream):
-            if slots:
+    def _move(self, slots, stream):
+        if slots:
+            with torch.no_grad(), _on(stream, self._device):
                 _copy([slot.view for slot in slots], [slot.given for slot in slots])
         for slot in slots:
             slot.give()

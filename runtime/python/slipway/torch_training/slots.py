@@ -42,6 +42,7 @@ class Slot:
         self.name = name
         self.parameter = parameter
         self.view = view
+        self.bytes = _bytes(view)
         self._address = view.data_ptr()
         self._array = array  # None on a GPU, and for a parameter without elements
         self._order = order_in_memory(view)
@@ -142,8 +143,9 @@ class Slot:
     def give(self):
         """Makes what lies in the view the gradient."""
         self._changed = self._is_changed()
-        self.parameter.grad = self.hand_out()
-        self.note(self.parameter.grad)
+        gradient = self.hand_out()
+        self.parameter.grad = gradient
+        self.note(gradient)
 
     def _fill(self, target, gradient, sparse_as_dense):
         with torch.no_grad():
