@@ -58,7 +58,7 @@ class Trained(Flow):
         wait_for(lambda: self.states(self.json("status", "last"))["train"] == "running")
 
     def kill_waits(self, count):
-        """Kills the processes that wait for the run, each when it has begun. The first process was the run's manager."""
+        """Kills the processes that wait for the run, one after the other. Its manager was the first of the step."""
         for killed in range(count):
             wait_for(lambda: len(self.processes("train")) == killed + 2)
             os.kill(self.processes("train")[-1], signal.SIGKILL)
