@@ -15,6 +15,7 @@
 #include <cstring>
 
 #include "core/clock.h"
+#include "core/descriptor_limit.h"
 #include "core/error.h"
 #include "core/files.h"
 #include "core/json_fields.h"
@@ -135,7 +136,10 @@ ChildProcess ChildProcess::Spawn(const SpawnOptions& options) {
   char* const* environment = options.environment ? own_environment.data() : environ;
 
   pid_t pid = -1;
-  const int code = ::posix_spawnp(&pid, argv[0], &settings.actions, &settings.attributes, argv.data(), environment);
+  const int code = [&] {
+    const DescriptorLimitOfChildren limit;
+    return ::posix_spawnp(&pid, argv[0], &settings.actions, &settings.attributes, argv.data(), environment);
+  }();
   if (code != 0) {
     throw SystemError(code, fmt::format("cannot start '{}'", options.argv[0]),
                       "check the spelling, that it is executable, and that the working directory exists");

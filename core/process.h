@@ -51,7 +51,7 @@ struct SpawnOptions {
 /// A running child. The destructor ends what still runs (SIGKILL to its group) and reaps it.
 class ChildProcess {
  public:
-  /// posix_spawn; signal masks and handlers are reset in the child.
+  /// posix_spawn; signal masks and handlers are reset in the child, the soft limit of descriptors is that of the start.
   /// Errors: kEnvironment, naming the program, when it cannot be executed.
   static ChildProcess Spawn(const SpawnOptions& options);
 

@@ -10,6 +10,7 @@
 #include "core/error.h"
 #include "core/install.h"
 #include "core/units.h"
+#include "launcher/cli/choices.h"
 #include "launcher/cli/describe.h"
 #include "launcher/cli/numbers.h"
 #include "launcher/spec/spec.h"
@@ -191,7 +192,7 @@ void DescribeDataMake(CLI::App& data, Arguments& arguments) {
                           "  slipway data make imagenet-like --classes 40 --seed 7 data/pictures");
   make->add_option("kind", options.kind, "hepcnn, cosmoflow or imagenet-like")
       ->required()
-      ->check(CLI::IsMember({"hepcnn", "cosmoflow", "imagenet-like"}));
+      ->check(OneOf({"hepcnn", "cosmoflow", "imagenet-like"}));
   make->add_option("directory", options.directory, "Where train-* and test-* files will lie")->required();
   make->add_option("--train", options.train, "Training records")->check(kPositive)->capture_default_str();
   make->add_option("--test", options.test, "Test records")->check(kNotNegative)->capture_default_str();
@@ -202,7 +203,7 @@ void DescribeDataMake(CLI::App& data, Arguments& arguments) {
   make->add_option("--shards", options.shards, "Files of each set")->check(kPositive)->capture_default_str();
   make->add_option("--seed", options.seed, "Other data of the same kind")->check(kNotNegative)->capture_default_str();
   make->add_option("--format", options.format, "tfrecord or hdf5 (hepcnn hdf5, others tfrecord)")
-      ->check(CLI::IsMember({"tfrecord", "hdf5"}));
+      ->check(OneOf({"tfrecord", "hdf5"}));
   make->callback([&] { arguments.command = [&](Session& session) { return DataMake(options, session.output); }; });
 }
 
@@ -224,12 +225,12 @@ void DescribeDataMakers(CLI::App& data, Arguments& arguments) {
   convert->add_option("--labels", arguments.data_convert.labels, "idx1 file, may be gzip-compressed");
   convert->add_option("--to", arguments.data_convert.to, "tfrecord, hdf5 or webdataset")
       ->required()
-      ->check(CLI::IsMember({"tfrecord", "hdf5", "webdataset"}));
+      ->check(OneOf({"tfrecord", "hdf5", "webdataset"}));
   convert->add_option("--shards", arguments.data_convert.shards, "Number of TFRecord files or WebDataset shards")
       ->check(kPositive)
       ->capture_default_str();
   convert->add_option("--compress", arguments.data_convert.compression, "Of TFRecord files: none, gzip or zlib")
-      ->check(CLI::IsMember(AllWords<staging::Compression>()))
+      ->check(OneOf(AllWords<staging::Compression>()))
       ->capture_default_str();
   convert->add_option("destination", arguments.data_convert.destination, "Prefix of the shards, or the HDF5 file")
       ->required();
@@ -381,9 +382,7 @@ void DescribeOtherCommands(CLI::App& app, Arguments& arguments) {
 
   auto* completion = AddCommand(app, "completion", "Print a completion script for a shell",
                                 "  source <(slipway completion bash)\n  slipway completion zsh > _slipway");
-  completion->add_option("shell", arguments.completion.shell, "bash or zsh")
-      ->required()
-      ->check(CLI::IsMember({"bash", "zsh"}));
+  completion->add_option("shell", arguments.completion.shell, "bash or zsh")->required()->check(OneOf({"bash", "zsh"}));
   completion->callback([&] {
     arguments.completion.commands = CommandsOf(app);
     for (const auto& name : Benchmarks()) arguments.completion.commands.push_back({"bench " + name, {"--help"}});
@@ -416,7 +415,7 @@ void AddSpecOptions(CLI::App* command, Arguments& arguments) {
   command->add_option("spec", arguments.selection.spec, "The experiment or workflow, a YAML file")->required();
   AddOverrides(command, arguments.selection.overrides);
   command->add_option("--engine", arguments.engine, "Where to run: local, slurm or auto")
-      ->check(CLI::IsMember(AllWords<EngineChoice>()));
+      ->check(OneOf(AllWords<EngineChoice>()));
 }
 
 SpecSelection SelectionOf(const Arguments& arguments) {

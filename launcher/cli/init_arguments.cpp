@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 
 #include "launcher/cli/arguments.h"
+#include "launcher/cli/choices.h"
 #include "launcher/cli/describe.h"
 
 namespace slipway::launcher {
@@ -16,7 +17,7 @@ void DescribeInit(CLI::App& app, Arguments& arguments) {
   init->add_option("name", arguments.init.name, "The new folder, and the name of the experiment")->required();
   init->add_option("--template", arguments.init.chosen, "command, cpp, ddp or pytorch")
       ->required()
-      ->check(CLI::IsMember(ProjectTemplates()));
+      ->check(OneOf(ProjectTemplates()));
   init->callback([&] { arguments.command = [&](Session& session) { return Init(arguments.init, session); }; });
 }
 

@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 
 #include "launcher/cli/arguments.h"
+#include "launcher/cli/choices.h"
 #include "launcher/cli/describe.h"
 #include "launcher/cli/numbers.h"
 #include "launcher/spec/spec.h"
@@ -40,12 +41,12 @@ void DescribeIn(CLI::App& stage, Arguments& arguments) {
       ->take_all();
   in->add_option("--name", options.name, "Name of the dataset that the paths make (default: data)");
   in->add_option("--format", options.format, "Format of the paths' files (default: the one that all of them have)")
-      ->check(CLI::IsMember(AllWords<staging::DataFormat>()));
+      ->check(OneOf(AllWords<staging::DataFormat>()));
   AddTierOption(in, options.tiers,
                 "Where to, instead of what the spec or the site says; the first of several that fits");
   in->add_option("--verify", options.verify,
                  "off, format (while copying) or full (read again, with the checksums inside HDF5)")
-      ->check(CLI::IsMember(AllWords<Verification>()));
+      ->check(OneOf(AllWords<Verification>()));
   in->add_option("--bandwidth", options.bandwidth, "Most bytes a second to read from the sources, e.g. 500MB");
   in->add_option("--nodes", options.nodes_file,
                  "With other nodes, each byte read once: a file with HOST:PORT of each node, one a line");

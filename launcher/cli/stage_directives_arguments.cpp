@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 
 #include "launcher/cli/arguments.h"
+#include "launcher/cli/choices.h"
 #include "launcher/cli/describe.h"
 
 namespace slipway::launcher {
@@ -13,9 +14,7 @@ void DescribeStageDirectives(CLI::App& stage, Arguments& arguments) {
                              "  slipway stage directives in job.sh --buffer /flash/12/data --capacity 64GiB\n"
                              "  slipway stage directives out job.sh --buffer /flash/12/data");
   auto& options = arguments.stage_directives;
-  command->add_option("what", options.what, "check, in or out")
-      ->required()
-      ->check(CLI::IsMember({"check", "in", "out"}));
+  command->add_option("what", options.what, "check, in or out")->required()->check(OneOf({"check", "in", "out"}));
   command->add_option("script", options.script, "The job script")->required();
   command->add_option("--buffer", options.buffer, "The directory that $BB_JOB_STRIPED stands for");
   command->add_option("--capacity", options.capacity, "What may be staged into it, e.g. 64GiB");

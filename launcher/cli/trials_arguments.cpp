@@ -6,6 +6,7 @@
 #include "ensemble/analysis/selection.h"
 #include "ensemble/model/records.h"
 #include "launcher/cli/arguments.h"
+#include "launcher/cli/choices.h"
 #include "launcher/cli/commands/find_run.h"
 #include "launcher/cli/describe.h"
 #include "launcher/cli/numbers.h"
@@ -95,17 +96,17 @@ void DescribeSelect(CLI::App& trials, Arguments& arguments) {
                             "  slipway trials select last --by configuration      # its repeats, averaged, are one\n"
                             "  slipway trials select last --metric accuracy --top 4 --out ensemble.json");
   select->add_option("--by", options.by, "What a member is: trial, or configuration (the average of its repeats)")
-      ->check(CLI::IsMember({"trial", "configuration"}))
+      ->check(OneOf({"trial", "configuration"}))
       ->capture_default_str();
   select
       ->add_option("--method", options.method,
                    "greedy: the trial that improves the average most; best: by the objective")
-      ->check(CLI::IsMember(ensemble::SelectionMethodNames()))
+      ->check(OneOf(ensemble::SelectionMethodNames()))
       ->capture_default_str();
   select->add_option("--top", options.top, "Most different members (default: 25 of greedy, 3 of best)")
       ->check(kPositive);
   select->add_option("--metric", options.metric, "What to score by (default: log_loss of classes, rmse of numbers)")
-      ->check(CLI::IsMember(ensemble::SelectionMetricNames()));
+      ->check(OneOf(ensemble::SelectionMetricNames()));
   select->add_option("--candidates", options.candidates, "Choose among the best so many")
       ->check(kPositive)
       ->capture_default_str();
@@ -153,7 +154,7 @@ void DescribeRetry(CLI::App& trials, Arguments& arguments) {
   retry->add_flag("--failed", options.failed, "All failed trials of the run");
   std::vector<std::string> outcomes(ensemble::OutcomeNames().begin() + 1, ensemble::OutcomeNames().end());
   retry->add_option("--outcome", options.outcome, "All trials whose latest attempt ended like this")
-      ->check(CLI::IsMember(outcomes));
+      ->check(OneOf(outcomes));
   retry->callback([&arguments] {
     arguments.command = [&arguments](Session& session) {
       TakeWords(arguments.trials_retry_words, arguments);

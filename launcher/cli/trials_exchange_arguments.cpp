@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 
 #include "launcher/cli/arguments.h"
+#include "launcher/cli/choices.h"
 #include "launcher/cli/commands/find_run.h"
 #include "launcher/cli/describe.h"
 #include "launcher/cli/numbers.h"
@@ -20,7 +21,7 @@ void DescribeExport(CLI::App& trials, Arguments& arguments) {
   auto& options = arguments.trials_export;
   AddRunSelector(out, arguments.trials_run);
   out->add_option("--format", options.format, "csv, jsonl or optuna (an SQLite file for Optuna 3)")
-      ->check(CLI::IsMember({"csv", "jsonl", "optuna"}))
+      ->check(OneOf({"csv", "jsonl", "optuna"}))
       ->capture_default_str();
   out->add_option("-o,--out", options.out, "Write this file (default: stdout)");
   out->add_flag("--force", options.force, "Replace the file when it exists");

@@ -147,6 +147,8 @@ std::vector<SlurmPartition> SlurmClient::Partitions() const {
 
 std::vector<SlurmNode> SlurmClient::Nodes() const { return ItemsFrom<SlurmNode>(Ask(RequestFor(SlurmAsk::kNodes))); }
 
+SubmitLimits SlurmClient::LimitsOnJobs() const { return ItemFrom<SubmitLimits>(Ask(RequestFor(SlurmAsk::kLimits))); }
+
 Submission SlurmClient::Submit(const SubmitRequest& job) const {
   auto request = RequestFor(SlurmAsk::kSubmit);
   request["job"] = ToJson(job);

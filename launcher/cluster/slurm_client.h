@@ -43,6 +43,8 @@ class SlurmClient {
   SlurmCluster Cluster() const;
   std::vector<SlurmPartition> Partitions() const;
   std::vector<SlurmNode> Nodes() const;
+  /// Empty where the site keeps no accounts.
+  SubmitLimits LimitsOnJobs() const;
 
   /// After kTimeout, kHelper or kController the job may still have been submitted: search for its comment with
   /// FindJobs.

@@ -22,6 +22,7 @@ WordTable<SlurmAsk> WordsOf(SlurmAsk) {
                                               {SlurmAsk::kSignal, "signal"},
                                               {SlurmAsk::kRequeue, "requeue"},
                                               {SlurmAsk::kPartitions, "partitions"},
+                                              {SlurmAsk::kLimits, "limits"},
                                               {SlurmAsk::kNodes, "nodes"}};
   return kWords;
 }
@@ -164,6 +165,18 @@ void Visit(Visitor& visit, Struct& partition) {
   visit("root_only", partition.root_only);
 }
 
+template <class Visitor, MaybeConst<SubmitLimit> Struct>
+void Visit(Visitor& visit, Struct& limit) {
+  visit("name", limit.name);
+  visit("most", limit.most);
+}
+
+template <class Visitor, MaybeConst<SubmitLimits> Struct>
+void Visit(Visitor& visit, Struct& limits) {
+  visit("accounts", limits.accounts);
+  visit("qos", limits.qos);
+}
+
 template <class Visitor, MaybeConst<SlurmNode> Struct>
 void Visit(Visitor& visit, Struct& node) {
   visit("name", node.name);
@@ -218,6 +231,7 @@ Json ToJson(const StartEstimate& estimate) { return WriteFields(estimate); }
 Json ToJson(const SlurmJob& job) { return WriteFields(job); }
 Json ToJson(const JobIdentity& job) { return WriteFields(job); }
 Json ToJson(const SlurmPartition& partition) { return WriteFields(partition); }
+Json ToJson(const SubmitLimits& limits) { return WriteFields(limits); }
 Json ToJson(const SlurmNode& node) { return WriteFields(node); }
 Json ToJson(const SlurmCluster& cluster) { return WriteFields(cluster); }
 Json ToJson(const TroubleReport& report) { return WriteFields(report); }
@@ -228,6 +242,7 @@ void FromJson(const Json& document, StartEstimate& estimate) { ReadFields(docume
 void FromJson(const Json& document, SlurmJob& job) { ReadFields(document, job, kMessage); }
 void FromJson(const Json& document, JobIdentity& job) { ReadFields(document, job, kMessage); }
 void FromJson(const Json& document, SlurmPartition& partition) { ReadFields(document, partition, kMessage); }
+void FromJson(const Json& document, SubmitLimits& limits) { ReadFields(document, limits, kMessage); }
 void FromJson(const Json& document, SlurmNode& node) { ReadFields(document, node, kMessage); }
 void FromJson(const Json& document, SlurmCluster& cluster) { ReadFields(document, cluster, kMessage); }
 void FromJson(const Json& document, TroubleReport& report) { ReadFields(document, report, kMessage); }

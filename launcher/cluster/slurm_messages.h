@@ -31,6 +31,7 @@ enum class SlurmAsk {
   kSignal,
   kRequeue,
   kPartitions,
+  kLimits,
   kNodes
 };
 WordTable<SlurmAsk> WordsOf(SlurmAsk);
@@ -41,6 +42,7 @@ Json ToJson(const StartEstimate& estimate);
 Json ToJson(const SlurmJob& job);
 Json ToJson(const JobIdentity& job);
 Json ToJson(const SlurmPartition& partition);
+Json ToJson(const SubmitLimits& limits);
 Json ToJson(const SlurmNode& node);
 Json ToJson(const SlurmCluster& cluster);
 Json ToJson(const TroubleReport& report);
@@ -52,6 +54,7 @@ void FromJson(const Json& document, StartEstimate& estimate);
 void FromJson(const Json& document, SlurmJob& job);
 void FromJson(const Json& document, JobIdentity& job);
 void FromJson(const Json& document, SlurmPartition& partition);
+void FromJson(const Json& document, SubmitLimits& limits);
 void FromJson(const Json& document, SlurmNode& node);
 void FromJson(const Json& document, SlurmCluster& cluster);
 void FromJson(const Json& document, TroubleReport& report);

@@ -109,6 +109,20 @@ struct SlurmJob {
   bool operator==(const SlurmJob&) const = default;
 };
 
+/// How many jobs may be in the queue at once, waiting or running. Each task of an array counts.
+struct SubmitLimit {
+  std::string name;                  ///< of the account or QOS
+  std::optional<std::int64_t> most;  ///< none: unlimited
+  bool operator==(const SubmitLimit&) const = default;
+};
+
+/// For the calling user. Which of them hold for a job, the controller alone knows.
+struct SubmitLimits {
+  std::vector<SubmitLimit> accounts;  ///< one for each association of the user
+  std::vector<SubmitLimit> qos;       ///< all; of a limit for each user and one for each account the larger
+  bool operator==(const SubmitLimits&) const = default;
+};
+
 enum class PartitionState { kUp, kDown, kDrain, kInactive };
 WordTable<PartitionState> WordsOf(PartitionState);
 

@@ -3,16 +3,19 @@
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "core/clock.h"
+#include "core/descriptor_limit.h"
 #include "core/error.h"
 #include "core/files.h"
 #include "core/memory_file.h"
 #include "core/process_ids.h"
+#include "tests/support/forked_child.h"
 #include "tests/support/temp_directory.h"
 
 namespace slipway {
@@ -134,6 +137,23 @@ TEST(Child, StartsWithDefaultSignalsAndNothingBlocked) {
   sigprocmask(SIG_SETMASK, &saved, nullptr);
   // 32 and 33 belong to the C library, which ignores them in every child it spawns.
   EXPECT_EQ(captured.output, "SigBlk:\t0000000000000000\nSigIgn:\t0000000180000000\n");
+}
+
+TEST(Child, StartsWithTheSoftLimitOfDescriptorsFromBeforeItWasRaised) {
+  const auto printed = test::PrintedBy([] {
+    const auto print_own = [] {
+      rlimit own{};
+      ::getrlimit(RLIMIT_NOFILE, &own);
+      ::dprintf(STDOUT_FILENO, "own %d\n", static_cast<int>(own.rlim_cur));
+    };
+    const rlimit small{64, 128};
+    ::setrlimit(RLIMIT_NOFILE, &small);
+    RaiseDescriptorLimit();
+    print_own();
+    ::dprintf(STDOUT_FILENO, "%s", RunAndCapture(Shell("ulimit -Sn; ulimit -Hn")).output.c_str());
+    print_own();
+  });
+  EXPECT_EQ(printed.output, "own 128\n64\n128\nown 128\n");
 }
 
 TEST(Child, GetsTheDescriptorsItWasPromised) {

@@ -348,6 +348,9 @@ TEST(CommandLine, SaysWhatIsWrongWithAnOption) {
   EXPECT_THAT(said({"ls", "--jsno=x"}), HasSubstr("error: unknown option '--jsno'; did you mean '--json'?\n"));
   EXPECT_THAT(said({"--jsno"}), HasSubstr("error: unknown option '--jsno'; did you mean '--json'?\n  next: slipway -"));
   EXPECT_THAT(said({"run", "a.yaml", "b.yaml"}), HasSubstr("error: unexpected argument 'b.yaml'\n"));
+  EXPECT_EQ(said({"run", "a.yaml", "--engine", "pbs"}),
+            "error: --engine: unknown value 'pbs'; valid are 'auto', 'local', 'slurm'\n  next: slipway run --help\n");
+  EXPECT_THAT(said({"completion", "bahs"}), HasSubstr("error: shell: unknown value 'bahs'; did you mean 'bash'?\n"));
 }
 
 TEST(CommandLine, SaysWhichNumbersAreWanted) {

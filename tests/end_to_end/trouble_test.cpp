@@ -6,9 +6,11 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/mount.h>
+#include <sys/resource.h>
 
 #include <fstream>
 #include <map>
+#include <thread>
 
 #include "core/files.h"
 #include "tests/end_to_end/workplace.h"
@@ -377,6 +379,32 @@ TEST_P(SteppedClock, LeavesDurationsAndBudgetsRight) {
     EXPECT_GE(trial["duration_s"], 0.4) << trial;
     EXPECT_LE(trial["duration_s"], 60) << trial;
   }
+}
+
+rlim_t SoftDescriptorLimitOf(pid_t pid) {
+  rlimit limit{};
+  ::prlimit(pid, RLIMIT_NOFILE, nullptr, &limit);
+  return limit.rlim_cur;
+}
+
+TEST(ASmallLimitOfDescriptors, IsRaisedForTheManagerAndKeptForPrograms) {
+  Workplace place;
+  place.WriteSpec("exp.yaml", "[sh, -c, 'ulimit -Sn >limit.part; mv limit.part limit; sleep 60']");
+  rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
+  ASSERT_GT(before.rlim_max, 200u);
+  const rlimit small{200, before.rlim_max};
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &small), 0);
+  auto run = place.Start({"run", "exp.yaml"});
+  ::setrlimit(RLIMIT_NOFILE, &before);
+  place.WaitForFile(place / "limit");
+  EXPECT_EQ(ReadFile(place / "limit"), "200\n");
+  // The manager has the small limit, too, at the moment that it starts a child.
+  const auto raised = [&] { return SoftDescriptorLimitOf(run.pid()) == before.rlim_max; };
+  for (int i = 0; i < 1000 && !raised(); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  EXPECT_TRUE(raised());
+  run.Signal(SIGINT);
+  EXPECT_TRUE(run.WaitFor(std::chrono::seconds(30)));
 }
 
 }  // namespace

@@ -60,22 +60,10 @@ class GpuFlow(Flow):
                 return False
             return True
 
-    def entries(self):
-        """The whole lines of the journal."""
-        if not self.runs.exists() or not any(self.runs.glob("flow-*/workflow.jsonl")):
-            return []
-        lines = (self.run_of_flow() / "workflow.jsonl").read_text().splitlines(keepends=True)
-        return [json.loads(line) for line in lines if line.strip() and line.endswith("\n")]
-
     def waits(self, step, words):
         """Whether the journal says that the step waits so."""
         return any((entry.get("step"), entry.get("state"), entry.get("reason")) == (step, "ready", words)
                    for entry in self.entries())
-
-    def processes(self, step):
-        """Those that carried out the step, in order."""
-        pids = [entry["process"]["pid"] for entry in self.entries() if entry.get("step") == step and "process" in entry]
-        return list(dict.fromkeys(pids))
 
 
 @pytest.fixture

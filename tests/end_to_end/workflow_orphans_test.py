@@ -57,6 +57,12 @@ class Trained(Flow):
         wait_for(lambda: self.state(self.run_of_flow())["attempt"] == 2)
         wait_for(lambda: self.states(self.json("status", "last"))["train"] == "running")
 
+    def kill_waits(self, count):
+        """Kills the processes that wait for the run, one after the other. Its manager was the first of the step."""
+        for killed in range(count):
+            wait_for(lambda: len(self.processes("train")) == killed + 2)
+            os.kill(self.processes("train")[-1], signal.SIGKILL)
+
     def go(self):
         (self.folder / "go").touch()
 
@@ -86,6 +92,43 @@ def test_resume_waits_for_an_experiment_that_goes_on(flow):
     assert resumed.returncode == 0 and "train  goes on in run" in err, err
     assert flow.states(json.loads(out)) == {"train": "done"}
     assert flow.state()["manager"] == manager and flow.state()["attempt"] == 1 and len(flow.began()) == 1
+
+
+def test_a_step_has_not_failed_when_the_wait_for_its_experiment_is_killed(flow):
+    flow.experiment()
+    manager = flow.begin_and_kill()
+    resumed = flow.start("resume", "last", "--json")
+    flow.kill_waits(2)
+    wait_for(lambda: len(flow.processes("train")) == 4)
+    flow.go()
+    out, err = resumed.communicate(timeout=60)
+    assert resumed.returncode == 0, err
+    assert err.count("train  is waited for again: 'slipway wait' ended by signal 9 (SIGKILL)") == 2, err
+    assert flow.states(json.loads(out)) == {"train": "done"}
+    assert flow.state()["manager"] == manager and len(flow.began()) == 1
+
+
+def test_waits_that_are_killed_at_once_come_to_an_end(flow):
+    flow.experiment()
+    flow.begin_and_kill()
+    resumed = flow.start("resume", "last", "--json")
+    flow.kill_waits(11)
+    out, err = resumed.communicate(timeout=60)
+    assert resumed.returncode == 1 and err.count("is waited for again") == 10, err
+    assert flow.states(json.loads(out)) == {"train": "failed"} and flow.is_training()
+
+
+def test_killed_waits_are_no_retries(flow):
+    flow.experiment(["retries: 1"])
+    manager = flow.begin_and_kill()
+    resumed = flow.start("resume", "last", "--json")
+    flow.kill_waits(2)
+    wait_for(lambda: len(flow.processes("train")) == 4)
+    os.kill(manager["pid"], signal.SIGKILL)  # this is one
+    wait_for(lambda: len(flow.began()) == 2)
+    flow.go()
+    _, err = resumed.communicate(timeout=60)
+    assert resumed.returncode == 0 and err.count("failed and starts again") == 1, err
 
 
 def test_an_experiment_that_was_edited_ends_and_begins_anew(flow):

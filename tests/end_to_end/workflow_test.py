@@ -44,6 +44,18 @@ class Flow(Place):
         folder, = (entry for entry in self.runs.iterdir() if entry.name.startswith("flow-"))
         return folder
 
+    def entries(self):
+        """The whole lines of the journal."""
+        if not self.runs.exists() or not any(self.runs.glob("flow-*/workflow.jsonl")):
+            return []
+        lines = (self.run_of_flow() / "workflow.jsonl").read_text().splitlines(keepends=True)
+        return [json.loads(line) for line in lines if line.strip() and line.endswith("\n")]
+
+    def processes(self, step):
+        """Those that carried out the step, in order."""
+        pids = [entry["process"]["pid"] for entry in self.entries() if entry.get("step") == step and "process" in entry]
+        return list(dict.fromkeys(pids))
+
     def slipway_any(self, *words):
         self.start(*words).communicate(timeout=120)
 

@@ -153,6 +153,22 @@ def check_messages():
     same([outputs], [of_rank(left, torch.float32, (3,))])
 
 
+def check_coalesced():
+    """The future of messages that are one work: its waiter and its callbacks find what was received."""
+    size, rank = dist.get_world_size(), dist.get_rank()
+    if size == 1:
+        return
+    group, shape = dist.distributed_c10d._get_default_group(), (70_001,)
+    for receive in (lambda future: future.wait()[1][0].clone(),
+                    lambda future: future.then(lambda done: done.value()[1][0].clone()).wait()):
+        received = empty(shape, torch.float32)
+        group._start_coalescing(DEVICE)
+        dist.isend(mine(torch.float32, shape), (rank + 1) % size)
+        dist.irecv(received, (rank - 1) % size)
+        same([receive(group._end_coalescing(DEVICE).get_future())],
+             [of_rank((rank - 1) % size, torch.float32, shape)])
+
+
 def check_tags():
     """Messages meet by tag, in order for each, also from any rank."""
     size, rank = dist.get_world_size(), dist.get_rank()
@@ -260,7 +276,7 @@ def check_step_of_cray():
     training.check_step(cdl.DistributedOptimizer(training.sgd, verb=0))
 
 
-OPERATIONS = (check_reductions, check_copies, check_messages, check_objects, check_horovod, check_cray)
+OPERATIONS = (check_reductions, check_copies, check_messages, check_coalesced, check_objects, check_horovod, check_cray)
 STEPS = (check_step_of_horovod, check_step_of_cray)
 
 

@@ -380,6 +380,18 @@ class Accounts(Flow):
         self.assertEqual(set(self.states(self.wait()).values()), {"done"})
         self.assertEqual(self.ran(), {f"s{i}": 1 for i in range(4)})
 
+    def test_an_array_beyond_the_limit_of_the_user_ends_the_submission(self):
+        self.open_account("biology", "MaxSubmitJobs=4")
+        self.program_of_steps("")
+        self.flow({"first": ["0"], "each": {"command": ["${item}"], "foreach": [str(i) for i in range(6)],
+                                            "after": ["first"], "jobs": "array"}},
+                  defaults={"engine": "slurm", "slurm": {"account": "biology"}})
+        begun = time.monotonic()
+        refused = self.slipway("submit", "flow.yaml", "--submit-for", "300s", status=2)
+        self.assertLess(time.monotonic() - begun, 60)
+        self.assertIn("it is an array of 6 tasks, and you may have 4 jobs in the queue", refused.stderr)
+        self.assertIn("the jobs of 1 of 7 steps are submitted", refused.stderr)
+
     def test_a_job_beyond_a_limit_of_one_job_ends_the_submission(self):
         self.on_node("sacctmgr", "-i", "modify", "qos", "normal", "set", "flags=DenyOnLimit", "MaxTRESPerJob=cpu=1",
                      "MaxWall=10")

@@ -120,7 +120,7 @@ bool Replica::BackwardAndExchange(const at::Tensor& loss) {
   if (clear_) gradients_.zero_();
   loss.backward();
   batch_.HandOver();
-  Check(slipway_wait(kTeam));
+  session_.Wait(kTeam);  // on the legacy default stream, which is libtorch's: trainers compute on no other
   RequireGradientsInPlace();
   int delivered = 0;
   Check(slipway_delivered(kTeam, &delivered));

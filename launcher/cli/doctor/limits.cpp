@@ -50,11 +50,21 @@ std::optional<Bytes> SharedMemory() {
 
 std::string TextOf(const std::optional<std::uint64_t>& limit) { return limit ? std::to_string(*limit) : "no limit"; }
 
-Finding JudgeCount(const char* about, const char* option, const std::optional<std::uint64_t>& limit,
-                   std::uint64_t enough) {
+Finding JudgeCount(const char* about, const std::optional<std::uint64_t>& limit, std::uint64_t enough,
+                   const std::string& remedy) {
   if (!limit || *limit >= enough) return Ok(about, TextOf(limit));
-  return Warn(about, fmt::format("only {}: runs with many ranks or trials need more", *limit),
-              fmt::format("ulimit {} {}; the hard limit is the administrator's", option, 4 * enough));
+  return Warn(about, fmt::format("only {}: runs with many ranks or trials need more", *limit), remedy);
+}
+
+/// RaiseDescriptorLimit() has raised the soft limit.
+Finding JudgeOpenFiles(const LimitFacts& facts) {
+  return JudgeCount("open files", facts.open_files, kEnoughFiles,
+                    fmt::format("ask the administrator for a hard limit (ulimit -Hn) of {}", 4 * kEnoughFiles));
+}
+
+Finding JudgeProcesses(const LimitFacts& facts) {
+  return JudgeCount("processes", facts.processes, kEnoughProcesses,
+                    fmt::format("ulimit -u {}; the hard limit is the administrator's", 4 * kEnoughProcesses));
 }
 
 Finding JudgeShared(const LimitFacts& facts) {
@@ -92,9 +102,8 @@ LimitFacts ProbeLimits() {
 }
 
 Findings Judge(const LimitFacts& facts) {
-  return {Ok("cores", std::to_string(facts.cores)), JudgeMemory(facts), JudgeShared(facts),
-          JudgeCount("open files", "-n", facts.open_files, kEnoughFiles),
-          JudgeCount("processes", "-u", facts.processes, kEnoughProcesses)};
+  return {Ok("cores", std::to_string(facts.cores)), JudgeMemory(facts), JudgeShared(facts), JudgeOpenFiles(facts),
+          JudgeProcesses(facts)};
 }
 
 }  // namespace slipway::launcher

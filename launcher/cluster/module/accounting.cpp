@@ -2,7 +2,6 @@
 #include <slurm/slurmdb.h>
 
 #include <memory>
-#include <type_traits>
 
 #include "launcher/cluster/module/jobs.h"
 #include "launcher/cluster/module/library.h"
@@ -14,11 +13,6 @@ struct CloseConnection {
   void operator()(void* connection) const { slurmdb_connection_close(&connection); }
 };
 using Connection = std::unique_ptr<void, CloseConnection>;
-
-struct DestroyList {
-  void operator()(List list) const { slurm_list_destroy(list); }
-};
-using OwnedList = std::unique_ptr<std::remove_pointer_t<List>, DestroyList>;
 
 bool KeepsAccounting() {
   const auto* const conf = LoadedConfiguration();
@@ -84,11 +78,9 @@ std::vector<SlurmJob> PastJobsOfNumber(JobId id) {
   if (!KeepsAccounting()) return {};
   const auto records = Ask(id);
   std::vector<SlurmJob> jobs;
-  const auto iterator = slurm_list_iterator_create(records.get());
-  while (const auto* record = static_cast<const slurmdb_job_rec_t*>(slurm_list_next(iterator))) {
-    if (auto job = PastJobFrom(*record); IsFinal(job.state)) jobs.push_back(std::move(job));
-  }
-  slurm_list_iterator_destroy(iterator);
+  ForEachIn<slurmdb_job_rec_t>(records.get(), [&](const auto& record) {
+    if (auto job = PastJobFrom(record); IsFinal(job.state)) jobs.push_back(std::move(job));
+  });
   return jobs;
 }
 

@@ -128,6 +128,7 @@ Json Answer(SlurmAsk ask, const Json& request) {
     case SlurmAsk::kSignal: return AnswerSignal(request);
     case SlurmAsk::kRequeue: return AnswerRequeue(request);
     case SlurmAsk::kPartitions: return List(LoadPartitions());
+    case SlurmAsk::kLimits: return ToJson(LoadSubmitLimits());
     case SlurmAsk::kNodes: break;
   }
   return List(LoadNodes());

@@ -1,4 +1,4 @@
-/// Information from the controller about itself, its partitions and its nodes. One RPC each.
+/// Information from the controller about itself, its partitions, nodes and limits. One RPC each.
 #pragma once
 
 #include <vector>
@@ -14,5 +14,7 @@ void Connect();
 SlurmCluster LoadCluster();
 std::vector<SlurmPartition> LoadPartitions();
 std::vector<SlurmNode> LoadNodes();
+/// Of the calling user; empty where the controller keeps no accounts.
+SubmitLimits LoadSubmitLimits();
 
 }  // namespace slipway::launcher

@@ -8,6 +8,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <type_traits>
 
 #include "launcher/cluster/slurm_trouble.h"
 
@@ -45,6 +46,20 @@ SlurmMessage<Message, free> LoadFromSlurm(std::string_view during, Load load) {
   errno = 0;
   CheckSlurm(load(&message), during);
   return SlurmMessage<Message, free>(message);
+}
+
+struct DestroyList {
+  void operator()(List list) const { slurm_list_destroy(list); }
+};
+using OwnedList = std::unique_ptr<std::remove_pointer_t<List>, DestroyList>;
+
+/// Calls `act` with each record of a list of libslurm; null: an empty one.
+template <class Record, class Act>
+void ForEachIn(List list, Act act) {
+  if (list == nullptr) return;
+  auto* const iterator = slurm_list_iterator_create(list);
+  while (const auto* record = static_cast<const Record*>(slurm_list_next(iterator))) act(*record);
+  slurm_list_iterator_destroy(iterator);
 }
 
 }  // namespace slipway::launcher

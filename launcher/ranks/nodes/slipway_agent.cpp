@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "core/clock.h"
+#include "core/descriptor_limit.h"
 #include "core/error.h"
 #include "core/event_loop.h"
 #include "launcher/ranks/local/socket_folder.h"
@@ -94,6 +95,7 @@ int Main(const std::vector<std::string>& words) {
 }  // namespace slipway::launcher
 
 int main(int argc, char** argv) {
+  slipway::RaiseDescriptorLimit();
   try {
     return slipway::launcher::Main({argv, argv + argc});
   } catch (const std::exception& error) {

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <vector>
 
 #include "core/units.h"
@@ -76,6 +77,22 @@ std::string WhatIsTooMuch(const BatchJob& job, const WouldBeTaken& would_be_take
     text += (text.empty() ? "" : ", and ") + part.text;
   }
   return text.empty() ? fmt::format("{} for so long a time", SizeText(job)) : text;
+}
+
+std::optional<std::int64_t> MostTasks(const SubmitLimits& limits, const JobTerms& job) {
+  std::vector<std::optional<std::int64_t>> of_user;
+  for (const auto& account : limits.accounts) {
+    if (job.account.empty() || account.name == job.account) of_user.push_back(account.most);
+  }
+  const bool is_limited = !of_user.empty() && std::ranges::all_of(of_user, [](const auto& most) { return !!most; });
+  auto most = is_limited ? std::ranges::max(of_user) : std::nullopt;
+  bool is_certain = is_limited;
+  for (const auto& qos : limits.qos) {
+    if (!qos.most) continue;
+    most = std::max(most, qos.most);
+    is_certain = is_certain || qos.name == job.qos;
+  }
+  return is_certain ? most : std::nullopt;
 }
 
 }  // namespace slipway::launcher

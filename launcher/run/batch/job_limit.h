@@ -2,10 +2,13 @@
 /// limit that other jobs fill.
 #pragma once
 
+#include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 
 #include "launcher/cluster/batch_script.h"
+#include "launcher/cluster/slurm_types.h"
 
 namespace slipway::launcher {
 
@@ -20,5 +23,11 @@ using WouldBeTaken = std::function<bool(const BatchJob&)>;
 /// Cost:   one try where other jobs fill the limit, else up to seven; about 10 ms each.
 /// Errors: those of `would_be_taken`.
 std::string WhatIsTooMuch(const BatchJob& job, const WouldBeTaken& would_be_taken);
+
+/// The largest array that the user may submit when nothing of theirs is in the queue; nothing: not certain. Pure.
+///
+/// Rule: the QOS of the job or of the partition may replace the limit of the association. So of all limits that may
+/// hold the largest counts, if there is one for certain: that of the associations, or of the QOS that the job names.
+std::optional<std::int64_t> MostTasks(const SubmitLimits& limits, const JobTerms& job);
 
 }  // namespace slipway::launcher

@@ -104,7 +104,26 @@ void RefuseTooMuch(const SlurmClient& slurm, const BatchJob& job, const SlurmErr
       {SlurmTrouble::kJobLimit, code, fmt::format("it has {}; a smaller job would be taken", what), during});
 }
 
+/// Nothing: not certain, or Slurm does not say.
+std::optional<std::int64_t> LargestArray(const SlurmClient& slurm, const JobTerms& job) try {
+  return MostTasks(slurm.LimitsOnJobs(), job);
+} catch (const SlurmError&) {
+  return {};
+}
+
 }  // namespace
+
+void RefuseLargeArray(const SlurmClient& slurm, const BatchJob& job, std::int64_t tasks, const SlurmError& refusal) {
+  if (refusal.trouble() != SlurmTrouble::kLimit || !OptionsOnlyForSbatch(job).empty()) return;
+  const auto most = LargestArray(slurm, job);
+  if (!most || tasks <= *most) return;
+  const auto& [trouble, code, text, during] = refusal.report();
+  throw SlurmError({SlurmTrouble::kJobLimit, code,
+                    fmt::format("it is an array of {} tasks, and you may have {} job{} in the queue; with 'jobs: "
+                                "packed' several steps share a job",
+                                tasks, *most, *most == 1 ? "" : "s"),
+                    during});
+}
 
 std::vector<PartitionLimits> PartitionLimitsOf(const SlurmClient& slurm) {
   std::vector<PartitionLimits> limits;

@@ -24,6 +24,9 @@ namespace {
 using enum StepState;
 
 constexpr auto kPauseForSignal = std::chrono::milliseconds(500);
+/// Of processes that wait for a run and are killed one by one, each within kLongWait.
+constexpr int kMostKilledWaits = 10;
+constexpr auto kLongWait = std::chrono::minutes(1);
 
 /// Its manager has put the job back into the queue: the run goes on in the job's next turn.
 bool IsQueued(const std::filesystem::path& run_folder) try {
@@ -337,13 +340,29 @@ void StepExecution::Judge(const StepEnd& end) {
   if (busy && !interrupt_.asked()) return StartAgain(end.step);
   if (job_.id != 0 && step.is_run() && IsQueued(active.prepared.run_folder)) return Finish(end.step, kCancelled, {});
   if (interrupt_.asked() && !end.status.Success()) return Finish(end.step, kCancelled, {});
+  if (!interrupt_.asked() && MayWaitAgain(end)) {
+    output_.Say(fmt::format("{}  is waited for again: 'slipway wait' ended by {}", step.name, end.status.Describe()));
+    return StartAgain(end.step);
+  }
   const auto why = WhyNotKept(end);
   if (why.empty()) return Publish(end.step);
-  if (records_[step.name].attempt <= step.retries && !interrupt_.asked()) {
+  const int attempts = records_[step.name].attempt - killed_waits_[end.step].all;
+  if (attempts <= step.retries && !interrupt_.asked()) {
     output_.Say(fmt::format("{}  failed and starts again: {}", step.name, why));
     return StartAgain(end.step);
   }
   Finish(end.step, kFailed, why);
+}
+
+/// The process that waited for a run was killed, and the run goes on: the step has not ended.
+bool StepExecution::MayWaitAgain(const StepEnd& end) {
+  const auto& active = active_.at(end.step);
+  if (!active.prepared.adopted || end.status.signal == 0 || end.timed_out || !GoesOn(end.step)) return false;
+  auto& killed = killed_waits_[end.step];
+  if (SystemClock().Steady() - active.began >= kLongWait) killed.one_by_one = 0;
+  if (++killed.one_by_one > kMostKilledWaits) return false;
+  ++killed.all;
+  return true;
 }
 
 /// Empty: the step has a result.

@@ -79,6 +79,12 @@ class StepExecution {
     std::string started;
   };
 
+  /// Processes that waited for a run that goes on, and were killed.
+  struct KilledWaits {
+    int all = 0;         ///< each was followed by another one
+    int one_by_one = 0;  ///< each soon after its start
+  };
+
   /// What other runs leave at one look, as the last step has found that got too few.
   struct GpusLeft {
     int count = std::numeric_limits<int>::max();
@@ -106,6 +112,7 @@ class StepExecution {
   void RenewLater();
   void OnEnd(const StepEnd& end);
   void Judge(const StepEnd& end);
+  bool MayWaitAgain(const StepEnd& end);
   std::string WhyNotKept(const StepEnd& end) const;
   void StartAgain(StepIndex index);
   StepResult ResultToPublish(StepIndex index) const;
@@ -134,6 +141,7 @@ class StepExecution {
   LocalStepRunner runner_;
   std::set<StepIndex> waiting_;  ///< ready, until something is free for them
   std::map<StepIndex, ActiveStep> active_;
+  std::map<StepIndex, KilledWaits> killed_waits_;
   std::string first_failure_;
   bool said_full_ = false;
 };

@@ -358,8 +358,9 @@ class StepsSubmission {
     return SubmitJob(slurm_, job);
   } catch (const SubmissionInDoubt&) {
     throw;
-  } catch (const SlurmError&) {
+  } catch (const SlurmError& refusal) {
     for (const auto step : steps.steps) RemoveBatchRecord(StepFolder(folder_, NameOf(step)));
+    if (steps.form == JobForm::kArray) RefuseLargeArray(slurm_, job, std::ssize(steps.steps), refusal);
     throw;
   }
 

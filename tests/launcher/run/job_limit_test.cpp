@@ -78,5 +78,33 @@ TEST(JobLimit, OfAJobWithoutATimeLimitIsThatOfThePartition) {
   EXPECT_EQ(WhatIsTooMuch(job, site.Taken()), "the partition's default time limit");
 }
 
+JobTerms Of(const std::string& account, const std::string& qos = "") {
+  JobTerms job;
+  job.account = account;
+  job.qos = qos;
+  return job;
+}
+
+TEST(MostTasks, AreThoseOfTheAccount) {
+  const SubmitLimits limits{{{"physics", 4}, {"history", 9}, {"free", {}}}, {{"normal", {}}}};
+  EXPECT_EQ(MostTasks(limits, Of("physics")), 4);
+  EXPECT_EQ(MostTasks(limits, Of("history")), 9);
+  EXPECT_EQ(MostTasks(limits, Of("free")), std::nullopt);
+  EXPECT_EQ(MostTasks(limits, Of("other")), std::nullopt);
+  EXPECT_EQ(MostTasks(limits, Of("")), std::nullopt) << "the default account may be the one without a limit";
+  EXPECT_EQ(MostTasks({{{"physics", 4}, {"history", 9}}, {}}, Of("")), 9);
+  EXPECT_EQ(MostTasks({}, Of("physics")), std::nullopt);
+}
+
+TEST(MostTasks, AreThoseOfTheLargestQosThatMayReplaceThem) {
+  const SubmitLimits limits{{{"physics", 4}}, {{"normal", {}}, {"high", 20}, {"low", 2}}};
+  EXPECT_EQ(MostTasks(limits, Of("physics")), 20);
+  EXPECT_EQ(MostTasks(limits, Of("physics", "low")), 20) << "the partition may have the QOS 'high'";
+  const SubmitLimits of_qos{{{"physics", {}}}, {{"normal", {}}, {"low", 2}}};
+  EXPECT_EQ(MostTasks(of_qos, Of("physics", "low")), 2);
+  EXPECT_EQ(MostTasks(of_qos, Of("physics", "normal")), std::nullopt);
+  EXPECT_EQ(MostTasks(of_qos, Of("physics")), std::nullopt);
+}
+
 }  // namespace
 }  // namespace slipway::launcher

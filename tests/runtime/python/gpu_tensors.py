@@ -97,6 +97,54 @@ def stream(chosen):
         _thread.stream = before
 
 
+class Future(torch.futures.Future):
+    """As torch's with devices, of which its build for CPUs has none. It notes how far the current stream is when a
+    result comes that holds tensors of a GPU; the streams of its waiters and of its callbacks wait for that."""
+
+    def __class_getitem__(cls, _):
+        return cls
+
+    def __init__(self, *, devices=None):
+        super().__init__()
+        self._devices, self._made = devices, None
+
+    def set_result(self, result):
+        if _holds_gpu_tensor(result):
+            if not self._devices:
+                raise ValueError("Expected all data ptrs to be on a device of type cpu, got one on device cuda:0")
+            self._made = Event()
+            self._made.record(current_stream())
+        super().set_result(result)
+
+    def _order(self):
+        if self._made is not None:
+            current_stream().wait_event(self._made)
+
+    def wait(self):
+        result = super().wait()
+        self._order()
+        return result
+
+    def then(self, callback):
+        after = Future(devices=self._devices)
+
+        def call(_):
+            with stream(Stream()):
+                self._order()
+                try:
+                    after.set_result(callback(self))
+                except Exception as error:
+                    after.set_exception(error)
+        super().add_done_callback(call)
+        return after
+
+
+def _holds_gpu_tensor(result):
+    if isinstance(result, (list, tuple)):
+        return any(_holds_gpu_tensor(each) for each in result)
+    return isinstance(result, GpuTensor)
+
+
 def _host_address(tensor):
     with torch._C.DisableTorchFunction():
         return torch.Tensor.data_ptr(tensor)
@@ -234,6 +282,7 @@ def install(monkeypatch):
         return _like(made, _pinned) if pin_memory else made
 
     monkeypatch.setattr(torch, "empty", empty_anywhere)
+    monkeypatch.setattr(torch.futures, "Future", Future)
     monkeypatch.setattr(torch.cuda, "Stream", Stream)
     monkeypatch.setattr(torch.cuda, "Event", Event)
     monkeypatch.setattr(torch.cuda, "current_stream", current_stream)

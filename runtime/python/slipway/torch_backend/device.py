@@ -4,11 +4,13 @@ The thread of the group works on a stream of its own. It waits, by an event, for
 call; the stream that is current at wait() waits, by an event, for the result.
 """
 
+import contextlib
+
 import torch
 
 from slipway.errors import DeviceMemoryError
 from slipway.torch_backend.exchange import dense
-from slipway.torch_backend.works import Work
+from slipway.torch_backend.works import Together, Work
 
 
 def memories_of(tensors):
@@ -65,14 +67,22 @@ class DeviceWork(Work):
                 self._ready.record(self._stream)
         return on_stream
 
+    @property
+    def device(self):
+        return self._stream.device
+
     def await_gpu(self):
         """Returns when the GPU has done what carry_out gave it."""
         self._ready.synchronize()
 
+    def precede(self, stream):
+        """The stream waits for the result."""
+        stream.wait_event(self._ready)
+
     def wait(self, timeout=None):
         super().wait(timeout)
         current = torch.cuda.current_stream(self._stream.device)
-        current.wait_event(self._ready)
+        self.precede(current)
         for tensor in self._result:
             if getattr(tensor, "layout", None) == torch.sparse_coo:  # what it holds now was made on the other stream
                 for memory in memories_of([tensor]):
@@ -86,6 +96,35 @@ class DeviceWork(Work):
         """With the tensors: torch notes how far the stream is only for the devices of what the future holds."""
         with torch.cuda.stream(self._stream):
             promise.set_result(self._result)
+
+
+_joining = DeviceStreams()  # they wait for messages, so that futures know when all have come
+
+
+class _DeviceTogether(Together):
+    """Operations of which some are on GPUs. A stream that waits for the future waits for all of them."""
+
+    def __init__(self, works, what):
+        super().__init__(works, what)
+        self._on_gpus = [work for work in works if isinstance(work, DeviceWork)]
+
+    def _new_future(self):
+        return torch.futures.Future(devices=list(dict.fromkeys(work.device for work in self._on_gpus)))
+
+    def _fulfil(self, promise):
+        """torch notes how far the current stream of each device is: one that has waited for every operation there."""
+        with contextlib.ExitStack() as streams:
+            for work in self._on_gpus:
+                stream = _joining.of(work.device)
+                streams.enter_context(torch.cuda.stream(stream))
+                work.precede(stream)
+            promise.set_result(self._result)
+
+
+def together(works, what):
+    """One work for several, each of which is carried out by itself."""
+    on_gpu = any(isinstance(work, DeviceWork) for work in works)
+    return _DeviceTogether(works, what) if on_gpu else Together(works, what)
 
 
 def _pinned_like(tensor):

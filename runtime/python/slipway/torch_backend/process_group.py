@@ -13,10 +13,10 @@ from torch.distributed import ReduceOp
 from slipway.errors import ArgumentError, DeviceMemoryError, NotSupportedError, StalledError
 from slipway.torch_backend import sparse
 from slipway.torch_backend.buckets import called_by_backward
-from slipway.torch_backend.device import DeviceStreams, DeviceWork, device_of
+from slipway.torch_backend.device import DeviceStreams, DeviceWork, device_of, together
 from slipway.torch_backend.exchange import Exchange, dense, is_dense
 from slipway.torch_backend.reductions import Reduction
-from slipway.torch_backend.works import OperationQueue, Together, Work
+from slipway.torch_backend.works import OperationQueue, Work
 
 NAME = "slipway"
 
@@ -365,7 +365,7 @@ class SlipwayProcessGroup(TorchProcessGroup):
     def _end_coalescing(self, *_):
         works, self._coalesced = self._coalesced or [], None
         if works and all(work.asked_by is None for work in works):  # messages, which are in no order with collectives
-            return Together(works, "coalesced messages")
+            return together(works, "coalesced messages")
         return self._joined("coalesced operations", [work.result() for work in works], works)
 
     # Life.

@@ -150,13 +150,15 @@ class Together(Work):
 
     def get_future(self):
         futures = [work.get_future() for work in self._works]
+        promise = self._new_future()
+        torch.futures.collect_all(futures).add_done_callback(lambda _: self._fulfil(promise))
 
         def result(_):
             for future in futures:
-                future.wait()  # raises its error; orders the current stream after a message of a GPU
+                future.wait()  # raises its error
             return self._result
 
-        return torch.futures.collect_all(futures).then(result)
+        return promise.then(result)
 
     def is_completed(self):
         return all(work.is_completed() for work in self._works)

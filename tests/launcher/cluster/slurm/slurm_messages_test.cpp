@@ -112,6 +112,13 @@ TEST(SlurmMessages, CarryAJobWhole) {
   ExpectAllSet(ToJson(FullJob()), ToJson(SlurmJob()));
 }
 
+TEST(SlurmMessages, CarryLimitsWhole) {
+  const SubmitLimits limits{{{"physics", 4'000'000'000}, {"free", {}}}, {{"high", 20}}};
+  EXPECT_EQ(ThereAndBack(limits), limits);
+  EXPECT_EQ(ThereAndBack(SubmitLimits()), SubmitLimits());
+  ExpectAllSet(ToJson(limits), ToJson(SubmitLimits()));
+}
+
 TEST(SlurmMessages, CarryAnIdentityWhole) {
   const JobIdentity job{12, "alpha", "slipway:a", "/runs/a", 1000, 3};
   EXPECT_EQ(ThereAndBack(job), job);
