@@ -137,13 +137,18 @@ class AllreducesByEvents : public EventsJob {
   int Combine() {
     return slipway_allreduce_on_stream(there_.data(), kCount, SLIPWAY_FLOAT32, SLIPWAY_SUM, SLIPWAY_ALL, nullptr);
   }
-  /// No GPU has begun with it when this returns, and none will end it: that of rank 1 fails.
-  void BeginWithOneThatFails() {
+  /// No GPU has begun with it when this returns, and that of rank 1 will fail: in the copy to its block, the kernel or
+  /// the copy back.
+  void BeginWithOneThatFails(std::uint64_t operation) {
     together_ = false;
     Begin(Json::object());
     ASSERT_EQ(Combine(), SLIPWAY_OK) << slipway_error_message();
-    if (rank_ == 1) fake_gpu_fail_operation(1, kLaunchFailed);
+    if (rank_ == 1) fake_gpu_fail_operation(operation, kLaunchFailed);
     MPI_Barrier(MPI_COMM_WORLD);
+  }
+  static int BeginCheckpoint() {
+    char path[4096];
+    return slipway_checkpoint_begin(1, path, sizeof path);
   }
   void ExpectNamed(int result) {
     EXPECT_EQ(result, rank_ == 1 ? SLIPWAY_ERROR_DEVICE : SLIPWAY_ERROR_STALLED);
@@ -169,16 +174,21 @@ TEST_F(AllreducesByEvents, NeedAllRanksToAskForEvents) {
 }
 
 TEST_F(AllreducesByEvents, ThatFailLaterShowBeforeACheckpoint) {
-  BeginWithOneThatFails();
-  char path[4096];
-  ExpectNamed(slipway_checkpoint_begin(1, path, sizeof path));
+  BeginWithOneThatFails(1);
+  ExpectNamed(BeginCheckpoint());
   EXPECT_EQ(Combine(), SLIPWAY_ERROR_STATE);
+  EndAlone();
+}
+
+TEST_F(AllreducesByEvents, ThatFailAfterTheSumsShowBeforeACheckpoint) {
+  BeginWithOneThatFails(3);
+  ExpectNamed(BeginCheckpoint());
   EndAlone();
 }
 
 /// Where blocks are unmapped: the driver would wait for ever.
 TEST_F(AllreducesByEvents, ThatFailLaterShowAtTheEnd) {
-  BeginWithOneThatFails();
+  BeginWithOneThatFails(1);
   ExpectNamed(slipway_finalize());
   EndAlone();
 }

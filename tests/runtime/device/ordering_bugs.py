@@ -22,6 +22,7 @@ IN_NODES = "runtime_nccl_tests.4"
 HANG = "runtime_gpu_faults_tests.nccl.AHangIsEndedByForce"
 NCCL_ERROR = "runtime_gpu_faults_tests.nccl.AnAsynchronousErrorEndsTheTeam"
 LATE_AT_THE_END = "runtime_gpu_faults_tests.allreduces.ThatFailLaterShowAtTheEnd"
+COPY_AT_A_CHECKPOINT = "runtime_gpu_faults_tests.allreduces.ThatFailAfterTheSumsShowBeforeACheckpoint"
 LATE_AT_A_CHECKPOINT = "runtime_gpu_faults_tests.allreduces.ThatFailLaterShowBeforeACheckpoint"
 
 STREAM = "runtime/device/stream.cpp"
@@ -283,6 +284,8 @@ BUGS = [
         "    events_->Summed(stream_.handle());\n    Await();\n", BY_EVENTS, tests=SINGLE),
     Bug("alone_unmaps_blocks_before_the_sums", BOUNCE,
         "  Parting([&] { AwaitSums(members_.waiter()); });\n", "", test=LATE_AT_THE_END),
+    Bug("alone_checkpoint_ignores_copies_back", BOUNCE,
+        "  AwaitPoint(point_, waiter);  // copies back\n", "", test=COPY_AT_A_CHECKPOINT),
     Bug("alone_is_no_part_of_a_checkpoint", PARTS,
         "    if (known.by_gpus != nullptr) known.by_gpus->AwaitSums(waiter);\n",
         "", test=LATE_AT_A_CHECKPOINT),
