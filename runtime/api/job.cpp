@@ -16,6 +16,7 @@
 #include "core/install.h"
 #include "runtime/api/node_ways.h"
 #include "runtime/collectives/broadcast.h"
+#include "runtime/exchange/team_errors.h"
 #include "runtime/group/agreement.h"
 #include "runtime/group/launcher_variables.h"
 #include "runtime/group/share_within_node.h"
@@ -200,7 +201,7 @@ void Job::Configure(const char* config) {
   if (const auto waits = Variable("SLIPWAY_GPU_WAIT"); !waits.empty()) {
     settings_.gradients.gpu_waits = GpuWaitsFrom(waits);
   }
-  device_allreduces_.Use(settings_.gradients.gpu_exchange);
+  device_allreduces_.Use(settings_.gradients.gpu_exchange, settings_.gradients.gpu_waits);
   watch_.Configure(settings_.watch);
   checkpoints_ = std::make_unique<Checkpoints>(settings_.checkpoints);
   stop_file_ = std::make_unique<StopFile>(Variable("SLIPWAY_STOP_FILE"));
@@ -335,6 +336,7 @@ void Job::ForgetTeam(const std::string& name) {
 
 void Job::AwaitResults() {
   for (auto& [name, team] : teams_) team->AwaitResult();
+  Parting([&] { device_allreduces_.AwaitSums(communicator().waiter()); });
 }
 
 ParameterServer& Job::ServerOf(const std::string& name) {

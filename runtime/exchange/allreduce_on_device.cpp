@@ -103,7 +103,7 @@ std::unique_ptr<GroupAllreduce> DeviceAllreduces::MakeByGpus(const DevicePlace& 
   std::unique_ptr<GroupAllreduce> made;
   if (way_ == GpuExchange::kNccl) made = NcclAllreduce::Make(place, group);
   if (way_ == GpuExchange::kMpi) made = MpiAllreduce::Make(place, group);
-  return made != nullptr ? std::move(made) : DirectBounce::Make(place, group);
+  return made != nullptr ? std::move(made) : DirectBounce::Make(place, group, waits_);
 }
 
 /// Whether the GPUs combine a message that lies in their memory, if they can. The same on all ranks.
@@ -131,6 +131,13 @@ DeviceAllreduces::OfGroup& DeviceAllreduces::Known(const DevicePlace& place, con
   OfGroup fresh{&group, MakeByGpus(place, group), {place}};
   const std::lock_guard lock(mutex_);
   return groups_.emplace_back(std::move(fresh));
+}
+
+void DeviceAllreduces::AwaitSums(Waiter& waiter) {
+  const std::lock_guard lock(mutex_);
+  for (const auto& known : groups_) {
+    if (known.by_gpus != nullptr) known.by_gpus->AwaitSums(waiter);
+  }
 }
 
 void DeviceAllreduces::Forget(Group& group) {

@@ -50,8 +50,14 @@ class DeviceAllreduces {
   /// Errors: MISMATCH on all ranks; STALLED.
   void RequireCpuMemoryOnAll(std::int64_t count, const Reduction& reduction, Group& group) const;
   /// kStaged: the GPUs never combine themselves; kNccl and kMpi: by these where they can be used. The same on all
-  /// ranks.
-  void Use(GpuExchange way) { way_ = way; }
+  /// ranks. `waits`: of DirectBounce.
+  void Use(GpuExchange way, GpuWaits waits) {
+    way_ = way;
+    waits_ = waits;
+  }
+  /// Returns when the CPU finds the sums of all allreduces that have returned, too. Leaves out groups whose thread is
+  /// in the next one. Errors: DeviceError; RuntimeError(STALLED) when a rank is dead.
+  void AwaitSums(Waiter& waiter);
   /// Before the group ends. Collective over it.
   void Forget(Group& group);
   /// Before the job ends, and before a barrier: the ranks free their blocks after it.
@@ -70,6 +76,7 @@ class DeviceAllreduces {
 
   Workbenches& benches_;
   GpuExchange way_ = GpuExchange::kAuto;
+  GpuWaits waits_ = GpuWaits::kCpu;
   std::mutex mutex_;
   std::list<OfGroup> groups_;  ///< in the order of their first allreduces, which is that of all ranks
 };
