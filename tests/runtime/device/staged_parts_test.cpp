@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "runtime/collectives/allreduce.h"
-#include "runtime/exchange/allreduce_on_device.h"
+#include "runtime/exchange/allreduce_through_cpu.h"
 #include "runtime/exchange/team.h"
 #include "tests/runtime/collectives/groups.h"
 #include "tests/runtime/device/gpu_program.h"
