@@ -13,7 +13,7 @@ class Bug:
     old: str
     new: str
     variables: tuple = ()  # of the environment, with their values
-    test: str = "runtime_device_tests.2"  # of ctest, which has to catch it
+    test: str = ""  # of ctest, which has to catch it; empty: that of CAUGHT_BY
     tests: str = ""  # of its program; empty: those of TESTS, or of the test itself
 
 
@@ -37,10 +37,14 @@ SHARED_EVENTS = "runtime/exchange/shared_events.cpp"
 NCCL_RANKS = "runtime/exchange/nccl_ranks.cpp"
 NCCL = "runtime/exchange/nccl_tensors.cpp"
 BOUNCE = "runtime/exchange/direct_bounce.cpp"
-PARTS = "runtime/exchange/allreduce_on_device.cpp"
+PARTS = "runtime/exchange/allreduce_through_cpu.cpp"
 CPU = "runtime/exchange/cpu_images.cpp"
 TEAM_DEVICE = "runtime/exchange/team_device.cpp"
 TEAM = "runtime/exchange/team.cpp"
+
+# What runs. Where a way is named, messages do not go by times.
+USUAL = "runtime_device_tests.2"
+CAUGHT_BY = {BOUNCE: "runtime_device_tests.direct.2", PARTS: "runtime_device_tests.direct.2"}
 
 # Which tests run, where not all: those of long messages take seconds, and these files have no part in them.
 WITHOUT_LONG_MESSAGES = "-*.ALong*"
