@@ -193,7 +193,10 @@ SLIPWAY_API int slipway_broadcast_on_stream(const slipway_tensor* tensors, int c
  * in float32, but by NCCL. Collective.
  */
 SLIPWAY_API int slipway_allreduce(void* data, int64_t count, slipway_dtype dtype, slipway_op op, int group);
-/** The same, of GPU memory, after what `stream` was given so far; later work of `stream` finds the result. Collective. */
+/**
+ * The same, of GPU memory, after what `stream` was given so far; later work of `stream` finds the result. The calling
+ * thread does not wait for the last copies to the GPU, nor, with SLIPWAY_GPU_WAIT=events, for sums of GPUs. Collective.
+ */
 SLIPWAY_API int slipway_allreduce_on_stream(void* data, int64_t count, slipway_dtype dtype, slipway_op op, int group,
                                             void* stream);
 /**

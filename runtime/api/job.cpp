@@ -16,6 +16,7 @@
 #include "core/install.h"
 #include "runtime/api/node_ways.h"
 #include "runtime/collectives/broadcast.h"
+#include "runtime/exchange/team_errors.h"
 #include "runtime/group/agreement.h"
 #include "runtime/group/launcher_variables.h"
 #include "runtime/group/share_within_node.h"
@@ -335,6 +336,7 @@ void Job::ForgetTeam(const std::string& name) {
 
 void Job::AwaitResults() {
   for (auto& [name, team] : teams_) team->AwaitResult();
+  Parting([&] { device_allreduces_.AwaitSums(communicator().waiter()); });
 }
 
 ParameterServer& Job::ServerOf(const std::string& name) {

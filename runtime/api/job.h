@@ -78,7 +78,8 @@ class Job {
   bool HasTeam(const std::string& name) const { return teams_.contains(name); }
   void MakeTeam(TeamParts parts);
   void ForgetTeam(const std::string& name);
-  /// Of all teams: what is saved then was computed without an error of a GPU. Errors: those of Team::AwaitResult().
+  /// Of all teams and of single allreduces: what is saved then was computed without an error of a GPU.
+  /// Errors: those of Team::AwaitResult().
   void AwaitResults();
 
   ParameterServer& ServerOf(const std::string& name);

@@ -64,6 +64,11 @@ DeviceAllreduces::OfGroup& DeviceAllreduces::Known(const DevicePlace& place, con
   return groups_.emplace_back(std::move(fresh));
 }
 
+void DeviceAllreduces::AwaitSums(Waiter& waiter) {
+  const std::lock_guard lock(mutex_);
+  for (auto& known : groups_) known.ways.AwaitSums(waiter);
+}
+
 void DeviceAllreduces::Forget(Group& group) {
   std::optional<AllreduceWays> ways;
   {

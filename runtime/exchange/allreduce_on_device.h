@@ -42,6 +42,9 @@ class DeviceAllreduces {
   void RequireCpuMemoryOnAll(std::int64_t count, const Reduction& reduction, Group& group) const;
   /// Before the first allreduce. The same on all ranks.
   void Use(const TeamSettings& settings) { settings_ = settings; }
+  /// Returns when the CPU finds the sums of all allreduces that have returned, too. Leaves out groups whose thread is
+  /// in the next one. Errors: DeviceError; RuntimeError(STALLED) when a rank is dead.
+  void AwaitSums(Waiter& waiter);
   /// Before the group ends. Collective over it.
   void Forget(Group& group);
   /// Before the job ends, and before a barrier: the ranks free their blocks after it.

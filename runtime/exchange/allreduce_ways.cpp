@@ -22,9 +22,9 @@ constexpr double kMostSecondsOfTimes = 0.3;
 
 bool HasBitsOfCpu(CombineWay way) { return way == CombineWay::kStaged || way == CombineWay::kDirect; }
 
-std::unique_ptr<GroupAllreduce> MakeByGpus(CombineWay way, const DevicePlace& place, Group& group) {
+std::unique_ptr<GroupAllreduce> MakeByGpus(CombineWay way, const DevicePlace& place, GpuWaits waits, Group& group) {
   switch (way) {
-    case CombineWay::kDirect: return DirectBounce::Make(place, group);
+    case CombineWay::kDirect: return DirectBounce::Make(place, group, waits);
     case CombineWay::kNccl: return NcclAllreduce::Make(place, group);
     case CombineWay::kMpi: return MpiAllreduce::Make(place, group);
     case CombineWay::kStaged:
@@ -83,6 +83,7 @@ std::vector<AllreduceTime> MeasureAllreduces(const DevicePlace& place, std::span
     for (const auto& each : ways) {
       const auto seconds = sample.Seconds([&] {
         each.by->Allreduce(sample.data(), count, kMeasuredSum, group, sample.stream());
+        each.by->AwaitSums(group.communicator().waiter());  // the driver would wait for a dead rank for ever
         sample.AwaitGpu();
       });
       times.push_back({bytes, each.way, seconds});
@@ -101,29 +102,30 @@ AllreduceWays AllreduceWays::Choose(const DevicePlace& place, const TeamSettings
   if (settings.gpu_exchange == GpuExchange::kAuto) {
     chosen.TakeFastest(place, settings, measure, group);
   } else {
-    chosen.TakeNamed(place, settings.gpu_exchange, group);
+    chosen.TakeNamed(place, settings, group);
   }
   return chosen;
 }
 
-void AllreduceWays::TakeNamed(const DevicePlace& place, GpuExchange named, Group& group) {
+void AllreduceWays::TakeNamed(const DevicePlace& place, const TeamSettings& settings, Group& group) {
+  const auto named = settings.gpu_exchange;
   std::string why;
-  if (named == GpuExchange::kNccl) why = Make(CombineWay::kNccl, place, group);
-  if (named == GpuExchange::kMpi) why = Make(CombineWay::kMpi, place, group);
+  if (named == GpuExchange::kNccl) why = Make(CombineWay::kNccl, place, settings, group);
+  if (named == GpuExchange::kMpi) why = Make(CombineWay::kMpi, place, settings, group);
   if (!why.empty() && group.rank() == 0) {
     std::fputs(fmt::format("slipway: warning: {} does not combine memory of GPUs here: {}\n",
                            named == GpuExchange::kNccl ? "NCCL" : "MPI", why)
                    .c_str(),
                stderr);
   }
-  if (made_.empty()) Make(CombineWay::kDirect, place, group);
+  if (made_.empty()) Make(CombineWay::kDirect, place, settings, group);
   if (!made_.empty()) of_wide_ = of_narrow_ = {{kAnySize, made_.front().way}};
 }
 
 void AllreduceWays::TakeFastest(const DevicePlace& place, const TeamSettings& settings, const AllreduceTimer& measure,
                                 Group& group) {
   for (const auto way : CandidatesOf(settings, group)) {
-    auto why = Make(way, place, group);
+    auto why = Make(way, place, settings, group);
     if (!why.empty()) without_.emplace_back(way, std::move(why));
   }
   if (made_.empty()) return;
@@ -136,9 +138,9 @@ void AllreduceWays::TakeFastest(const DevicePlace& place, const TeamSettings& se
 }
 
 /// Empty, or why it cannot be. Errors: those of DirectBounce::Make(); PartedError.
-std::string AllreduceWays::Make(CombineWay way, const DevicePlace& place, Group& group) {
+std::string AllreduceWays::Make(CombineWay way, const DevicePlace& place, const TeamSettings& settings, Group& group) {
   std::unique_ptr<GroupAllreduce> by;
-  const auto make = [&] { by = MakeByGpus(way, place, group); };
+  const auto make = [&] { by = MakeByGpus(way, place, settings.gpu_waits, group); };
   std::string why;
   if (way == CombineWay::kDirect) {
     make();
@@ -174,6 +176,10 @@ GroupAllreduce* AllreduceWays::For(std::int64_t bytes, const Reduction& reductio
 }
 
 bool AllreduceWays::HaveBitsOfCpu() const { return std::ranges::all_of(made_, HasBitsOfCpu, &GpuAllreduce::way); }
+
+void AllreduceWays::AwaitSums(Waiter& waiter) {
+  for (const auto& each : made_) each.by->AwaitSums(waiter);
+}
 
 void AllreduceWays::Close() {
   for (const auto& each : made_) each.by->Close();

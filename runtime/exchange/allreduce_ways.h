@@ -57,15 +57,19 @@ class AllreduceWays {
   bool AnyByGpus() const { return !made_.empty(); }
   /// Whether all sums have the bits that the CPU gives.
   bool HaveBitsOfCpu() const;
-  /// Ends what ranks share. Collective. Only the facts may be asked for after it.
+  /// Returns when the CPU finds the sums of all allreduces that have returned, too. Errors: those of
+  /// GroupAllreduce::AwaitSums().
+  void AwaitSums(Waiter& waiter);
+  /// Ends what ranks share. Collective. Only the facts may be asked for after it. Errors: those of
+  /// GroupAllreduce::Close().
   void Close();
   /// For comm.json: the table, and what it comes from. Null where there was nothing to choose from.
   Json Facts() const;
 
  private:
-  void TakeNamed(const DevicePlace& place, GpuExchange named, Group& group);
+  void TakeNamed(const DevicePlace& place, const TeamSettings& settings, Group& group);
   void TakeFastest(const DevicePlace& place, const TeamSettings& settings, const AllreduceTimer& measure, Group& group);
-  std::string Make(CombineWay way, const DevicePlace& place, Group& group);
+  std::string Make(CombineWay way, const DevicePlace& place, const TeamSettings& settings, Group& group);
   bool Uses(CombineWay way) const;
   void EndUnused(Group& group);
 

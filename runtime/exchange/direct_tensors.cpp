@@ -158,7 +158,7 @@ bool DirectTensors::IsAtWork() const {
 void DirectTensors::AwaitSums() {
   if (events_ == nullptr) return;
   const InContext here(place());
-  events_->Await(group_.communicator());
+  events_->Await(group_.communicator().waiter());
 }
 
 }  // namespace slipway::runtime

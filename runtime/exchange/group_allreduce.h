@@ -5,6 +5,7 @@
 
 #include "runtime/device/stream.h"
 #include "runtime/group/group.h"
+#include "runtime/group/waiter.h"
 #include "runtime/reduction/reduction.h"
 
 namespace slipway::runtime {
@@ -18,7 +19,11 @@ class GroupAllreduce {
 
   virtual const DevicePlace& place() const = 0;
   /// Ends what ranks share. Collective. Nothing may be called after it.
+  /// Errors: PartedError where sums are still to come: (DEVICE), (STALLED).
   virtual void Close() = 0;
+  /// Returns when the CPU finds the sums of all allreduces that have returned, too; at once while a thread is in the
+  /// next one. Any thread, with a waiter of its own. Errors: DeviceError; RuntimeError(STALLED) when a rank is dead.
+  virtual void AwaitSums(Waiter&) {}
   /// Whether it combines like this, of sums and means of floats. The same on all ranks.
   virtual bool Takes(const Reduction&) const { return true; }
   /// As DeviceAllreduces::Allreduce(), of sums and means of floats.

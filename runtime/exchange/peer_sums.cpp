@@ -67,7 +67,7 @@ void AwaitSums(StepEvents& events, const DevicePlace& place, const DeviceStream&
   });
   Parting([&] {
     const InContext here(place);
-    events.Await(ranks);
+    events.Await(ranks.waiter());
   });
 }
 

@@ -13,12 +13,18 @@ std::unique_ptr<StepEvents> StepEvents::Make(const DevicePlace& place, std::size
   auto events = SharedEvents::Share(place, buckets + 1, ranks);
   if (events == nullptr) return nullptr;
   std::unique_ptr<StepEvents> made;
-  OnAllRanks(ranks, [&] { made.reset(new StepEvents(place, buckets, std::move(events))); });
+  OnAllRanks(ranks, [&] { made.reset(new StepEvents(place, buckets, std::move(events), ranks)); });
   return made;
 }
 
-StepEvents::StepEvents(const DevicePlace& place, std::size_t buckets, std::unique_ptr<SharedEvents> events)
-    : place_(place), events_(std::move(events)), makers_(buckets), point_(place), join_(place) {}
+StepEvents::StepEvents(const DevicePlace& place, std::size_t buckets, std::unique_ptr<SharedEvents> events,
+                       const Communicator& ranks)
+    : place_(place),
+      job_ranks_(ranks.job_ranks()),
+      events_(std::move(events)),
+      makers_(buckets),
+      point_(place),
+      join_(place) {}
 
 /// An event has one stream: where several make values of a bucket, a stream of our own waits for them.
 void StepEvents::Made(std::size_t bucket, StreamHandle stream) {
@@ -63,22 +69,22 @@ bool StepEvents::HasValuesOf(std::size_t rank) const {
 }
 
 /// Ranks of the job that the sums of `rank` wait for: its own, if all have their values.
-std::vector<int> StepEvents::Missing(std::size_t rank, const Communicator& ranks) const {
+std::vector<int> StepEvents::Missing(std::size_t rank) const {
   std::vector<int> missing;
   for (std::size_t other = 0; other < events_->ranks(); ++other) {
-    if (!HasValuesOf(other)) missing.push_back(ranks.job_ranks()[other]);
+    if (!HasValuesOf(other)) missing.push_back(job_ranks_[other]);
   }
-  if (missing.empty()) missing.push_back(ranks.job_ranks()[rank]);
+  if (missing.empty()) missing.push_back(job_ranks_[rank]);
   return missing;
 }
 
-void StepEvents::Await(Communicator& ranks) {
+void StepEvents::Await(Waiter& waiter) {
   is_released_ = true;
   for (std::size_t rank = 0; rank < events_->ranks(); ++rank) {
     const auto& event = events_->Of(rank, sums());
-    ranks.waiter().Until([&] { return event.Reached(); }, [&] { return Missing(rank, ranks); });
+    waiter.Until([&] { return event.Reached(); }, [&] { return Missing(rank); });
   }
-  for (const auto& each : released_) AwaitPoint(each.waited, ranks.waiter());
+  for (const auto& each : released_) AwaitPoint(each.waited, waiter);
 }
 
 }  // namespace slipway::runtime

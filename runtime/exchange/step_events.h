@@ -1,4 +1,4 @@
-/// How the GPUs of a node wait for each other in the steps of a team.
+/// How the GPUs of a node wait for each other in the steps of a team, and in single allreduces.
 #pragma once
 
 #include <cstddef>
@@ -38,9 +38,9 @@ class StepEvents {
   void Release(StreamHandle stream);
   /// Whether this rank's GPU has not made its sums of the last step yet.
   bool Summing() const { return !events_->Own(sums()).Reached(); }
-  /// Returns when the sums of the last step are there, and no stream of this rank waits for them any more.
-  /// Errors: also RuntimeError(STALLED) when a rank is dead.
-  void Await(Communicator& ranks);
+  /// Returns when the sums of the last step are there, and no stream of this rank waits for them any more. `waiter`:
+  /// of the calling thread. Errors: also RuntimeError(STALLED) when a rank is dead.
+  void Await(Waiter& waiter);
 
  private:
   /// A stream that waits for sums.
@@ -53,12 +53,14 @@ class StepEvents {
     std::optional<StreamHandle> stream;
     bool several = false;
   };
-  StepEvents(const DevicePlace& place, std::size_t buckets, std::unique_ptr<SharedEvents> events);
+  StepEvents(const DevicePlace& place, std::size_t buckets, std::unique_ptr<SharedEvents> events,
+             const Communicator& ranks);
   std::size_t sums() const { return makers_.size(); }  ///< the event behind those of the buckets
   bool HasValuesOf(std::size_t rank) const;
-  std::vector<int> Missing(std::size_t rank, const Communicator& ranks) const;
+  std::vector<int> Missing(std::size_t rank) const;
 
   DevicePlace place_;
+  std::vector<int> job_ranks_;  ///< by rank
   std::unique_ptr<SharedEvents> events_;
   std::vector<Maker> makers_;       ///< by bucket
   std::vector<Released> released_;  ///< one for each stream that ever waited

@@ -154,6 +154,81 @@ TEST_F(EventsJob, ARankThatDiesIsNamed) {
   EndAlone();
 }
 
+/// Single ones, of GPU memory.
+class AllreducesByEvents : public EventsJob {
+ protected:
+  AllreducesByEvents() { ::setenv("SLIPWAY_GPU_EXCHANGE", "direct", 1); }  // whatever the times are
+  int Combine() {
+    return slipway_allreduce_on_stream(there_.data(), kCount, SLIPWAY_FLOAT32, SLIPWAY_SUM, SLIPWAY_ALL, nullptr);
+  }
+  /// No GPU has begun with it when this returns, and that of rank 1 will fail: in the copy to its block, the kernel or
+  /// the copy back.
+  void BeginWithOneThatFails(std::uint64_t operation) {
+    together_ = false;
+    Begin(Json::object());
+    ASSERT_EQ(Combine(), SLIPWAY_OK) << slipway_error_message();
+    if (rank_ == 1) fake_gpu_fail_operation(operation, kLaunchFailed);
+    MPI_Barrier(MPI_COMM_WORLD);
+  }
+  static int BeginCheckpoint() {
+    char path[4096];
+    return slipway_checkpoint_begin(1, path, sizeof path);
+  }
+  void ExpectNamed(int result) {
+    EXPECT_EQ(result, rank_ == 1 ? SLIPWAY_ERROR_DEVICE : SLIPWAY_ERROR_STALLED);
+    const std::string message = slipway_error_message();
+    EXPECT_NE(message.find(rank_ == 1 ? "CUDA_ERROR_LAUNCH_FAILED" : "rank 1"), std::string::npos) << message;
+  }
+
+  GpuBuffer there_{kCount * sizeof(float)};
+};
+
+TEST_F(AllreducesByEvents, NeedAllRanksToAskForEvents) {
+  if (RankOfLauncher() == 1) ::setenv("SLIPWAY_GPU_WAIT", "cpu", 1);
+  Begin(Json::object());
+  auto here = RandomBytes(SLIPWAY_FLOAT32, kCount, 7 + static_cast<unsigned>(rank_));
+  for (int turn = 0; turn < 2; ++turn) {
+    there_.Fill(here.data(), nullptr);
+    const auto asked = fake_gpu_calls("cuEventQuery");
+    ASSERT_EQ(Combine(), SLIPWAY_OK) << slipway_error_message();
+    EXPECT_GT(fake_gpu_calls("cuEventQuery"), asked) << "no CPU has waited";
+    ASSERT_EQ(slipway_allreduce(here.data(), kCount, SLIPWAY_FLOAT32, SLIPWAY_SUM, SLIPWAY_ALL), SLIPWAY_OK);
+    EXPECT_TRUE(there_.Read(nullptr) == here) << "turn " << turn;
+  }
+}
+
+TEST_F(AllreducesByEvents, ThatFailLaterShowBeforeACheckpoint) {
+  BeginWithOneThatFails(1);
+  ExpectNamed(BeginCheckpoint());
+  EXPECT_EQ(Combine(), SLIPWAY_ERROR_STATE);
+  EndAlone();
+}
+
+TEST_F(AllreducesByEvents, ThatFailAfterTheSumsShowBeforeACheckpoint) {
+  BeginWithOneThatFails(3);
+  ExpectNamed(BeginCheckpoint());
+  EndAlone();
+}
+
+/// Where blocks are unmapped: the driver would wait for ever.
+TEST_F(AllreducesByEvents, ThatFailLaterShowAtTheEnd) {
+  BeginWithOneThatFails(1);
+  ExpectNamed(slipway_finalize());
+  EndAlone();
+}
+
+/// The stream of the other one waits for its values.
+TEST_F(AllreducesByEvents, OfARankThatDiesNameItInTheNextOne) {
+  together_ = false;
+  Begin(Json::object());
+  ASSERT_EQ(Combine(), SLIPWAY_OK) << slipway_error_message();
+  if (rank_ == 1) ::_exit(0);
+  EXPECT_EQ(Combine(), SLIPWAY_ERROR_STALLED);
+  const std::string message = slipway_error_message();
+  EXPECT_NE(message.find("rank 1"), std::string::npos) << message;
+  EndAlone();
+}
+
 /// While the GPUs try sums, before the team has any.
 class FirstSums : public EventsJob {
  protected:

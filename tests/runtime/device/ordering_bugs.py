@@ -21,6 +21,9 @@ class Bug:
 IN_NODES = "runtime_nccl_tests.4"
 HANG = "runtime_gpu_faults_tests.nccl.AHangIsEndedByForce"
 NCCL_ERROR = "runtime_gpu_faults_tests.nccl.AnAsynchronousErrorEndsTheTeam"
+LATE_AT_THE_END = "runtime_gpu_faults_tests.allreduces.ThatFailLaterShowAtTheEnd"
+COPY_AT_A_CHECKPOINT = "runtime_gpu_faults_tests.allreduces.ThatFailAfterTheSumsShowBeforeACheckpoint"
+LATE_AT_A_CHECKPOINT = "runtime_gpu_faults_tests.allreduces.ThatFailLaterShowBeforeACheckpoint"
 
 STREAM = "runtime/device/stream.cpp"
 KERNEL = "runtime/device/sum_kernel.cpp"
@@ -38,6 +41,7 @@ NCCL_RANKS = "runtime/exchange/nccl_ranks.cpp"
 NCCL = "runtime/exchange/nccl_tensors.cpp"
 BOUNCE = "runtime/exchange/direct_bounce.cpp"
 PARTS = "runtime/exchange/allreduce_through_cpu.cpp"
+WAYS = "runtime/exchange/allreduce_ways.cpp"
 CPU = "runtime/exchange/cpu_images.cpp"
 TEAM_DEVICE = "runtime/exchange/team_device.cpp"
 TEAM = "runtime/exchange/team.cpp"
@@ -57,6 +61,7 @@ TESTS = {STREAM: WITHOUT_LONG_MESSAGES, KERNEL: WITHOUT_LONG_MESSAGES, BENCH: WI
 
 BY_EVENTS = (("SLIPWAY_GPU_WAIT", "events"),)
 NODES = "NcclInNodes.*"
+SINGLE = "*ByEvents.*:-*.ALong*"
 
 BUGS = [
     # Streams and what several operations share.
@@ -147,7 +152,7 @@ BUGS = [
         "  for (auto& event : own_) KeptEvents::The().Keep(place_, std::move(event));\n", "  own_.clear();\n",
         BY_EVENTS),
     Bug("events_wait_without_stream_ends_early", DIRECT,
-        "  events_->Await(group_.communicator());\n", "", BY_EVENTS),
+        "  events_->Await(group_.communicator().waiter());\n", "", BY_EVENTS),
 
     # A team's tensors that MPI combines.
     Bug("mpi_packs_without_waiting", MPI, "    to += bytes;\n  }\n  AwaitCopies();\n", "    to += bytes;\n  }\n"),
@@ -224,25 +229,70 @@ BUGS = [
     # Allreduce by the GPUs.
     Bug("bounce_ignores_program_stream", BOUNCE, "  made_.HoldBack(stream_.handle());\n", ""),
     Bug("bounce_meets_before_its_copy", BOUNCE,
-        "  point_.Record(stream_.handle());\n  AwaitPoint(point_, group.communicator().waiter());\n}\n\n"
-        "/// The values of all",
-        "}\n\n/// The values of all"),
+        "  if (spread.bounced) CopyToBlock(data, call);\n  AnnounceValues();\n",
+        "  AnnounceValues();\n  if (spread.bounced) CopyToBlock(data, call);\n"),
     Bug("bounce_meets_before_the_program_is_done", BOUNCE,
-        "  AwaitPoint(point_, group.communicator().waiter());\n  channel.Meet(call, where);\n",
-        "  channel.Meet(call, where);\n"),
+        "  AnnounceValues();\n  channel.Meet(call, where);\n", "  channel.Meet(call, where);\n"),
     Bug("bounce_takes_its_block_for_the_others_place", BOUNCE,
         "    if (found != nullptr) spread.at[static_cast<std::size_t>(rank)] = found;\n", ""),
     Bug("bounce_records_before_its_kernel", BOUNCE,
-        "                 stream_);\n  point_.Record(stream_.handle());\n", "                 stream_);\n"),
+        "    Await();\n  }\n  group.channel()", "    AwaitPoint(point_, members_.waiter());\n  }\n  group.channel()"),
     Bug("bounce_ignores_its_kernel", BOUNCE,
-        "  AwaitPoint(point_, group.communicator().waiter());\n  group.channel()->Meet(call);\n  const auto",
-        "  group.channel()->Meet(call);\n  const auto"),
+        "    Await();\n  }\n  group.channel()", "  }\n  group.channel()"),
     Bug("bounce_copies_back_before_others_have_summed", BOUNCE,
-        "  AwaitPoint(point_, group.communicator().waiter());\n  group.channel()->Meet(call);\n  const auto",
-        "  AwaitPoint(point_, group.communicator().waiter());\n  const auto"),
+        "  group.channel()->Meet(call);\n", ""),
     Bug("bounce_forgets_program_stream", BOUNCE, "  point_.HoldBack(stream);\n", ""),
     Bug("bounce_reuses_point_of_its_kernel", BOUNCE,
         "  point_.Record(stream_.handle());\n  point_.HoldBack(stream);\n", "  point_.HoldBack(stream);\n"),
+
+    # The same, alone on the GPUs: they wait for each other by events.
+    Bug("alone_ignores_program_stream", BOUNCE, "  made_.HoldBack(stream_.handle());\n", "", BY_EVENTS,
+        tests=SINGLE),
+    Bug("alone_values_are_not_announced", BOUNCE,
+        "  if (events_ != nullptr) return events_->Made(0, stream_.handle());\n",
+        "  if (events_ != nullptr) return;\n", BY_EVENTS, tests=SINGLE),
+    Bug("alone_announces_values_before_their_copy", BOUNCE,
+        "  if (spread.bounced) CopyToBlock(data, call);\n  AnnounceValues();\n",
+        "  AnnounceValues();\n  if (spread.bounced) CopyToBlock(data, call);\n", BY_EVENTS, tests=SINGLE),
+    Bug("alone_second_copy_is_not_announced", BOUNCE,
+        "    CopyToBlock(data, call);\n    AnnounceValues();\n", "    CopyToBlock(data, call);\n", BY_EVENTS,
+        tests=SINGLE),
+    Bug("alone_sums_do_not_wait_for_values", BOUNCE,
+        "  if (events_ != nullptr) events_->AwaitValues(0, stream_.handle());\n", "", BY_EVENTS, tests=SINGLE),
+    Bug("alone_waits_for_values_after_its_kernel", BOUNCE,
+        "  if (events_ != nullptr) events_->AwaitValues(0, stream_.handle());\n"
+        "  kernel_.Launch(table, call.reduction.dtype, call.reduction.op == SLIPWAY_MEAN ? ranks_ : 1, stream_);\n",
+        "  kernel_.Launch(table, call.reduction.dtype, call.reduction.op == SLIPWAY_MEAN ? ranks_ : 1, stream_);\n"
+        "  if (events_ != nullptr) events_->AwaitValues(0, stream_.handle());\n", BY_EVENTS, tests=SINGLE),
+    Bug("alone_sums_are_not_recorded", BOUNCE, "    events_->Summed(stream_.handle());\n", "", BY_EVENTS,
+        tests=SINGLE),
+    Bug("alone_sums_recorded_before_the_kernel", BOUNCE,
+        "  kernel_.Launch(table, call.reduction.dtype, call.reduction.op == SLIPWAY_MEAN ? ranks_ : 1, stream_);\n"
+        "  EndSums(call, group);\n",
+        "  EndSums(call, group);\n"
+        "  kernel_.Launch(table, call.reduction.dtype, call.reduction.op == SLIPWAY_MEAN ? ranks_ : 1, stream_);\n",
+        BY_EVENTS, tests=SINGLE),
+    Bug("alone_last_meeting_is_left_out", BOUNCE, "  group.channel()->Meet(call);\n", "", BY_EVENTS),
+    Bug("alone_release_is_forgotten", BOUNCE,
+        "  if (events_ != nullptr) events_->Release(stream_.handle());\n", "", BY_EVENTS, tests=SINGLE),
+    Bug("alone_copies_back_before_others_have_summed", BOUNCE,
+        "  if (events_ != nullptr) events_->Release(stream_.handle());\n",
+        "  if (events_ != nullptr) events_->Release(table_copies_.handle());\n", BY_EVENTS, tests=SINGLE),
+    Bug("alone_program_is_not_held_back", BOUNCE, "  point_.HoldBack(stream);\n", "", BY_EVENTS, tests=SINGLE),
+    Bug("alone_program_waits_for_an_old_point", BOUNCE,
+        "  point_.Record(stream_.handle());\n  point_.HoldBack(stream);\n", "  point_.HoldBack(stream);\n", BY_EVENTS,
+        tests=SINGLE),
+    Bug("alone_refusal_leaves_a_copy_behind", BOUNCE,
+        "    HandBack(stream);\n    throw;\n", "    throw;\n", BY_EVENTS, tests=SINGLE),
+    Bug("alone_cpu_waits_for_its_sums", BOUNCE,
+        "    events_->Summed(stream_.handle());\n",
+        "    events_->Summed(stream_.handle());\n    Await();\n", BY_EVENTS, tests=SINGLE),
+    Bug("alone_unmaps_blocks_before_the_sums", BOUNCE,
+        "  Parting([&] { AwaitSums(members_.waiter()); });\n", "", test=LATE_AT_THE_END),
+    Bug("alone_checkpoint_ignores_copies_back", BOUNCE,
+        "  AwaitPoint(point_, waiter);  // copies back\n", "", test=COPY_AT_A_CHECKPOINT),
+    Bug("alone_is_no_part_of_a_checkpoint", WAYS,
+        "  for (const auto& each : made_) each.by->AwaitSums(waiter);\n", "", test=LATE_AT_A_CHECKPOINT),
 
     # Allreduce part by part through the CPU.
     Bug("part_ignores_program_stream", PARTS, "    bench_.made.HoldBack(bench_.to_cpu.handle());\n", ""),

@@ -2,6 +2,10 @@
 
 The thread of the group works on a stream of its own. It waits, by an event, for the stream that was current at the
 call; the stream that is current at wait() waits, by an event, for the result.
+
+wait() blocks the CPU until that thread has given the GPU all work, not until the GPU has done it. On the way the thread
+itself waits for the GPU where the CPUs combine. Where the GPUs do, it waits for them, or with SLIPWAY_GPU_WAIT=events
+for the other ranks' threads only: then what follows wait() is queued while the GPU still computes.
 """
 
 import torch
@@ -70,6 +74,7 @@ class DeviceWork(Work):
         self._ready.synchronize()
 
     def wait(self, timeout=None):
+        """Returns when the GPU has been given all work; later work of the current stream finds the result."""
         super().wait(timeout)
         current = torch.cuda.current_stream(self._stream.device)
         current.wait_event(self._ready)
