@@ -132,6 +132,7 @@ void Job::Enter(const char* config) {
   if (gradients.any_bits && !group.alone()) {
     gradients.gpu_mpi_has_worked = GpuMpiHasWorked(group, Variable("SLIPWAY_WAYS"));
   }
+  device_allreduces_.Use(gradients);
   watch_.Entered();
 }
 
@@ -201,7 +202,6 @@ void Job::Configure(const char* config) {
   if (const auto waits = Variable("SLIPWAY_GPU_WAIT"); !waits.empty()) {
     settings_.gradients.gpu_waits = GpuWaitsFrom(waits);
   }
-  device_allreduces_.Use(settings_.gradients.gpu_exchange, settings_.gradients.gpu_waits);
   watch_.Configure(settings_.watch);
   checkpoints_ = std::make_unique<Checkpoints>(settings_.checkpoints);
   stop_file_ = std::make_unique<StopFile>(Variable("SLIPWAY_STOP_FILE"));
@@ -410,8 +410,10 @@ Json Job::BitsOfJob() {
 }
 
 void Job::Report() {
-  const auto attempt = communicator().BroadcastText(settings_.attempt_folder, 0);
-  if (attempt.empty() || (teams_.empty() && past_teams_.empty())) return;
+  auto allreduces = device_allreduces_.Facts();
+  const bool exchanged = !teams_.empty() || !past_teams_.empty() || !allreduces.empty();
+  const auto attempt = communicator().BroadcastText(exchanged ? settings_.attempt_folder : "", 0);
+  if (attempt.empty()) return;
   const std::filesystem::path folder(attempt);
   Json teams = Json::array();
   for (const auto& totals : past_teams_) teams.push_back(Json::parse(totals));
@@ -420,6 +422,8 @@ void Job::Report() {
     teams.push_back(TotalsOf(*team));
     std::ranges::move(team->trace().TakeSpans(), std::back_inserter(spans));
   }
+  const bool own_bits_of_cpu = bits_of_cpu_ && device_allreduces_.HaveBitsOfCpu();
+  const bool bits_of_cpu = communicator().Min(own_bits_of_cpu ? 1 : 0) == 1;
   const auto placement = all().placement();
   Json facts{{"version", Version()},
              {"ranks", placement.ranks},
@@ -428,8 +432,9 @@ void Job::Report() {
              {"algorithms", all().selection().table.ToText()},
              {"canonical", settings_.canonical},
              {"bucket_bytes", settings_.gradients.bucket_bytes},
-             {"bits", bits_of_cpu_ ? BitsOfJob() : Json()},
+             {"bits", bits_of_cpu ? BitsOfJob() : Json()},
              {"teams", std::move(teams)}};
+  if (!allreduces.empty()) facts["gpu_allreduce"] = std::move(allreduces);
   WriteCommunicationReport(folder / "comm.json", std::move(facts), communicator());
   if (settings_.trace.chrome) WriteChromeTrace(folder / "trace.json", spans, communicator());
 }

@@ -4,25 +4,19 @@
 
 #include <algorithm>
 #include <array>
-#include <chrono>
-#include <functional>
 #include <optional>
 #include <utility>
 
-#include "runtime/exchange/allreduce_on_device.h"
 #include "runtime/exchange/direct_tensors.h"
 #include "runtime/exchange/mpi_tensors.h"
 #include "runtime/exchange/nccl_tensors.h"
 #include "runtime/exchange/team_errors.h"
-#include "runtime/group/agreement.h"
+#include "runtime/exchange/way_candidates.h"
 
 namespace slipway::runtime {
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
 constexpr std::int64_t kMostMeasured = 32 << 20;  ///< bytes
-constexpr int kRounds = 5;
 
 using Way = CombineWay;
 
@@ -78,28 +72,23 @@ std::unique_ptr<CombinedTensors> Make(Way way, const GpuTask& task, Group& group
 class Sample {
  public:
   Sample(const GpuTask& task, Group& group)
-      : task_(task), group_(group), bytes_(BytesOfMessage(task.tensors)), benches_(group.memory().pool) {
-    const auto dtype = DtypeOf(task.tensors);
-    const auto count = bytes_ / static_cast<std::int64_t>(SizeOf(dtype));
-    OnAllRanks(group.communicator(), [&] {
-      block_.emplace(task.place, static_cast<std::size_t>(bytes_));
-      stream_.emplace(task.place);
-      Workbenches::Lease(benches_, task.place, BytesOfBench(count, {dtype, task.settings.op}, group));  // it stays
-    });
-    tensor_ = {"sample", dtype, {count}, block_->data()};
-  }
+      : task_(task),
+        group_(group),
+        bytes_(BytesOfMessage(task.tensors)),
+        message_(task.place, bytes_, {DtypeOf(task.tensors), task.settings.op}, group) {}
 
-  /// The median of some rounds, of the slowest rank. Collective. Errors: those of Make(); those of a round: the others
-  /// are in it, so PartedError.
+  /// Collective. Errors: those of Make(), and of SampleMessage::Seconds().
   double Milliseconds(Way way) {
-    auto combined = Make(way, task_.place, {&tensor_, 1}, task_.settings, bytes_, group_);
-    if (combined == nullptr) return Median([this] { Staged(); });
-    const auto median = Median([&] {
+    const auto dtype = DtypeOf(task_.tensors);
+    const TensorInfo tensor{"sample", dtype, {bytes_ / static_cast<std::int64_t>(SizeOf(dtype))}, message_.data()};
+    auto combined = Make(way, task_.place, {&tensor, 1}, task_.settings, bytes_, group_);
+    if (combined == nullptr) return 1e3 * message_.SecondsThroughCpu(bytes_);
+    const auto seconds = message_.Seconds([&] {
       combined->Combine(0, group_);
       combined->AwaitSums();
     });
     End(std::move(combined), group_);
-    return median;
+    return 1e3 * seconds;
   }
 
  private:
@@ -113,44 +102,12 @@ class Sample {
     const auto most = std::min(bytes, kMostMeasured);
     return std::max<std::int64_t>(most - most % 8, 8);
   }
-  void Staged() {
-    const Reduction reduction{tensor_.dtype, task_.settings.op};
-    AllreduceThroughCpu(task_.place, tensor_.data, tensor_.count(), reduction, group_, stream_->handle(), benches_);
-    const InContext here(task_.place);
-    stream_->Synchronize();
-  }
-  double Median(const std::function<void()>& round) {
-    Parting(round);  // the first one has more to do
-    std::vector<std::uint64_t> times;
-    for (int i = 0; i < kRounds; ++i) {
-      group_.communicator().Barrier();
-      const auto start = Clock::now();
-      Parting(round);
-      const auto took = std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now() - start);
-      times.push_back(group_.communicator().Max(static_cast<std::uint64_t>(took.count())));
-    }
-    std::ranges::nth_element(times, times.begin() + kRounds / 2);
-    return static_cast<double>(times[kRounds / 2]) / 1e6;
-  }
 
   const GpuTask& task_;
   Group& group_;
   std::int64_t bytes_;
-  Workbenches benches_;
-  std::optional<DeviceBlock> block_;
-  std::optional<DeviceStream> stream_;
-  TensorInfo tensor_;
+  SampleMessage message_;
 };
-
-/// Empty, or the error that `action` ends with on all ranks. Errors: PartedError.
-std::string WhyNot(const std::function<void()>& action) try {
-  action();
-  return "";
-} catch (const PartedError&) {
-  throw;
-} catch (const RuntimeError& error) {
-  return error.what();
-}
 
 /// Those of NCCL for this group.
 std::vector<Way> NcclWays(const Group& group) {
@@ -181,11 +138,9 @@ struct Candidates {
   }
 };
 
-/// NCCL and MPI round 16-bit floats after each addition, where the exchange promises once.
 bool MayHaveOtherBits(const GpuTask& task, const Group& group) {
-  return task.settings.any_bits && !group.selection().canonical && !group.alone() &&
-         std::ranges::all_of(task.tensors, [&](const auto& tensor) {
-           return tensor.count() == 0 || tensor.dtype == SLIPWAY_FLOAT32 || tensor.dtype == SLIPWAY_FLOAT64;
+  return OtherBitsAreGood(task.settings, group) && std::ranges::all_of(task.tensors, [](const auto& tensor) {
+           return tensor.count() == 0 || IsWideFloat(tensor.dtype);
          });
 }
 

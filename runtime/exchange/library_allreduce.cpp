@@ -1,8 +1,5 @@
 #include "runtime/exchange/library_allreduce.h"
 
-#include <fmt/format.h>
-
-#include <cstdio>
 #include <utility>
 
 #include "runtime/exchange/shares.h"
@@ -12,17 +9,11 @@ namespace slipway::runtime {
 
 // NCCL.
 
-std::unique_ptr<NcclAllreduce> NcclAllreduce::Make(const DevicePlace& place, Group& group) try {
+std::unique_ptr<NcclAllreduce> NcclAllreduce::Make(const DevicePlace& place, Group& group) {
   auto ranks = NcclRanks::Connect(place, group.communicator());
   std::unique_ptr<NcclAllreduce> made;
   OnAllRanks(group.communicator(), [&] { made.reset(new NcclAllreduce(place, std::move(ranks))); });
   return made;
-} catch (const PartedError&) {
-  throw;
-} catch (const RuntimeError& error) {
-  if (group.rank() == 0)
-    std::fputs(fmt::format("slipway: warning: NCCL is not used: {}\n", error.what()).c_str(), stderr);
-  return nullptr;
 }
 
 NcclAllreduce::NcclAllreduce(const DevicePlace& place, std::unique_ptr<NcclRanks> ranks)
@@ -43,19 +34,13 @@ void NcclAllreduce::Allreduce(char* data, std::int64_t count, const Reduction& r
 
 // MPI.
 
-std::unique_ptr<MpiAllreduce> MpiAllreduce::Make(const DevicePlace& place, Group& group) try {
+std::unique_ptr<MpiAllreduce> MpiAllreduce::Make(const DevicePlace& place, Group& group) {
   auto ranks = MpiRanks::Connect(place, group.communicator());
   const auto* kernel = SumKernel::Of(place);
   if (!OnEveryRank(group.communicator(), kernel != nullptr)) kernel = nullptr;
   std::unique_ptr<MpiAllreduce> made;
   OnAllRanks(group.communicator(), [&] { made.reset(new MpiAllreduce(place, std::move(ranks), kernel)); });
   return made;
-} catch (const PartedError&) {
-  throw;
-} catch (const RuntimeError& error) {
-  if (group.rank() == 0)
-    std::fputs(fmt::format("slipway: warning: MPI is not given memory of GPUs: {}\n", error.what()).c_str(), stderr);
-  return nullptr;
 }
 
 MpiAllreduce::MpiAllreduce(const DevicePlace& place, std::unique_ptr<MpiRanks> ranks, const SumKernel* kernel)

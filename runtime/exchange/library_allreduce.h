@@ -13,7 +13,7 @@ namespace slipway::runtime {
 /// By NCCL, in place, between all ranks of a group.
 class NcclAllreduce : public GroupAllreduce {
  public:
-  /// Null on all ranks, with a warning, where NCCL cannot be used. Collective.
+  /// Collective. Errors: those of NcclRanks::Connect(); RuntimeError on all ranks, as of a GPU without memory.
   static std::unique_ptr<NcclAllreduce> Make(const DevicePlace& place, Group& group);
 
   const DevicePlace& place() const override { return place_; }
@@ -34,7 +34,7 @@ class NcclAllreduce : public GroupAllreduce {
 /// By MPI, the same.
 class MpiAllreduce : public GroupAllreduce {
  public:
-  /// Null on all ranks, with a warning, where MPI cannot be used. Collective.
+  /// Collective. Errors: those of MpiRanks::Connect(); RuntimeError on all ranks, as of a GPU without memory.
   static std::unique_ptr<MpiAllreduce> Make(const DevicePlace& place, Group& group);
 
   const DevicePlace& place() const override { return place_; }

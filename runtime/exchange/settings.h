@@ -25,7 +25,7 @@ struct StepShare {
 
 /// Who combines tensors in the memory of GPUs.
 enum class GpuExchange {
-  kAuto,    ///< the GPUs where they can, else the CPU; NCCL only where any bits are good
+  kAuto,    ///< the GPUs where they can, else the CPU, and single messages the faster one; NCCL where any bits are good
   kStaged,  ///< the CPU
   kDirect,  ///< the GPUs of a node, or it is an error
   kNccl,    ///< NCCL, or it is an error

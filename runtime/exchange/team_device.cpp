@@ -9,7 +9,7 @@
 #include <thread>
 
 #include "runtime/device/nccl.h"
-#include "runtime/exchange/allreduce_on_device.h"
+#include "runtime/exchange/allreduce_through_cpu.h"
 #include "runtime/exchange/cpu_work.h"
 #include "runtime/exchange/team.h"
 #include "runtime/exchange/team_errors.h"

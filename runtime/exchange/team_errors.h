@@ -2,6 +2,7 @@
 #pragma once
 
 #include <exception>
+#include <string>
 
 #include "runtime/device/driver.h"
 
@@ -30,6 +31,20 @@ bool FitsIntoGpus(Action action) {
   } catch (const RuntimeError& error) {
     if (error.status() != SLIPWAY_ERROR_OUT_OF_MEMORY) throw;
     return false;
+  }
+}
+
+/// Runs `action`, which throws on all ranks or on none. Why it cannot be done, where the ranks can do without; empty:
+/// it was. Errors: PartedError.
+template <class Action>
+std::string WhyNot(Action action) {
+  try {
+    action();
+    return "";
+  } catch (const PartedError&) {
+    throw;
+  } catch (const RuntimeError& error) {
+    return error.what();
   }
 }
 

@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cmath>
 #include <nlohmann/json.hpp>
 #include <vector>
 
@@ -16,21 +15,6 @@ namespace slipway::runtime {
 namespace {
 
 constexpr const char* kSchema = "slipway.ways/1";
-/// What is less faster than this is noise.
-constexpr double kClearly = 0.9;
-
-/// The winner of each size.
-std::vector<WayTime> WinnersOf(std::span<const WayTime> times) {
-  std::vector<WayTime> winners;
-  for (const auto& time : times) {
-    if (winners.empty() || winners.back().bytes != time.bytes) {
-      winners.push_back(time);
-    } else if (time.seconds < kClearly * winners.back().seconds) {
-      winners.back() = time;
-    }
-  }
-  return winners;
-}
 
 std::string NameOfWay(SharedWay way) { return NameOf({Algorithm::kShared, false, way}); }
 
@@ -67,27 +51,19 @@ bool IsTable(const std::string& text) {
   }
 }
 
-/// The last size of the way of `winner`, before that of `next`.
-std::int64_t LastOf(const WayTime& winner, const WayTime& next) {
-  const auto mean = std::sqrt(static_cast<double>(winner.bytes) * static_cast<double>(next.bytes));
-  const auto last = static_cast<std::int64_t>(mean);
-  return winner.way == SharedWay::kTogether ? std::min(last, kMostTogether) : last;
-}
-
 }  // namespace
 
 std::string FastestWays(std::span<const WayTime> times) {
-  const auto winners = WinnersOf(times);
-  if (winners.empty()) return NameOfWay(SharedWay::kByRule);
+  const auto table = FastestBySize(times);
+  if (table.empty()) return NameOfWay(SharedWay::kByRule);
   std::string text;
   std::int64_t first = 0;
-  for (std::size_t i = 0; i < winners.size(); ++i) {
-    const bool ends = i + 1 == winners.size();
-    if (!ends && winners[i].way == winners[i + 1].way) continue;
-    const auto last = ends ? AlgorithmTable::kMax : LastOf(winners[i], winners[i + 1]);
-    text += fmt::format("{}{}:{}-{}", text.empty() ? "" : ";", NameOfWay(winners[i].way), first,
-                        ends ? "max" : std::to_string(last));
-    if (!ends) first = last + 1;
+  for (const auto& [last, way] : table) {
+    const bool ends = last == kAnySize;
+    const auto until = way == SharedWay::kTogether ? std::min(last, kMostTogether) : last;
+    text +=
+        fmt::format("{}{}:{}-{}", text.empty() ? "" : ";", NameOfWay(way), first, ends ? "max" : std::to_string(until));
+    if (!ends) first = until + 1;
   }
   return text;
 }

@@ -8,22 +8,16 @@
 #include <string_view>
 
 #include "runtime/selection/algorithm_table.h"
+#include "runtime/selection/fastest_by_size.h"
 
 namespace slipway::runtime {
 
-/// How long one message took its slowest rank.
-struct WayTime {
-  std::int64_t bytes = 0;
-  SharedWay way = SharedWay::kByRule;
-  double seconds = 0;
-};
+using WayTime = TimeOfWay<SharedWay>;
 
 /// Larger messages are not combined by SharedWay::kTogether.
 inline constexpr std::int64_t kMostTogether = 4096;
 
-/// The fastest way for each range of sizes, in the syntax of AlgorithmTable. Between two measured sizes the winner
-/// changes at their geometric mean, from kTogether at kMostTogether at the latest.
-/// `times`: ordered by size; of a size the preferred way first. Another one must be a tenth faster. Empty: "shared".
+/// FastestBySize() in the syntax of AlgorithmTable. kTogether ends at kMostTogether at the latest. Empty: "shared".
 std::string FastestWays(std::span<const WayTime> times);
 
 /// The winner of the largest size; kByRule of none.

@@ -173,7 +173,8 @@ TEST_F(OnDevice, TheFirstBucketDoesNotWaitForTheOthers) {
   EXPECT_EQ(slipway_unregister("two"), SLIPWAY_OK) << slipway_error_message();
 }
 
-/// After the first one of a length: by the GPUs, and by the CPU in one part and in several.
+/// After the first one of a length: by the GPUs where they are named or faster, and by the CPU in one part and in
+/// several.
 TEST_F(OnDevice, AnAllreduceNeverStopsTheGpu) {
   for (const auto& [op, count] :
        {std::pair(SLIPWAY_SUM, 400'000), std::pair(SLIPWAY_MAX, 3000), std::pair(SLIPWAY_MAX, 3'000'007)}) {

@@ -185,6 +185,12 @@ TEST_F(FaultsOfAnAllreduce, ARankWithoutMemoryBetweenTwoMeetingsPartsTheRanks) {
   ExpectParted(kMost, SLIPWAY_ERROR_OUT_OF_MEMORY);
 }
 
+/// Others are in the same round.
+TEST_F(FaultsOfAnAllreduce, AGpuThatFailsWhileWaysAreTimedPartsTheRanks) {
+  if (rank_ == 1) fake_gpu_fail_call("cuLaunchKernel", 3, kInvalidValue);  // the GPUs try sums first
+  ExpectParted(kMost, SLIPWAY_ERROR_DEVICE);
+}
+
 TEST_F(FaultsOfAnAllreduce, ACopyThatFailsOnOneRankPartsTheRanks) {
   constexpr std::int64_t kSmall = 10'000;  // through the CPU
   ASSERT_EQ(Sum(kSmall), SLIPWAY_OK) << slipway_error_message();

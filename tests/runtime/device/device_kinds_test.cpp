@@ -14,7 +14,7 @@ namespace {
 using namespace fake_gpu;  // the entries that the program calls
 
 constexpr std::int64_t kKindsCount = 40'000;
-constexpr std::int64_t kLargeCount = 262'144;  ///< 1 MiB: by the GPUs where these can
+constexpr std::int64_t kLargeCount = 262'144;  ///< 1 MiB: large enough for the GPUs
 
 /// The sums of all ranks' values, by the CPU.
 std::vector<char> SumsOf(std::vector<char> values) {

@@ -11,7 +11,7 @@ namespace {
 
 using namespace fake_gpu;  // the entries that the program calls
 
-constexpr std::int64_t kShared = 40'000;  ///< 160 kB: by the GPUs where these can
+constexpr std::int64_t kShared = 40'000;  ///< 160 kB: large enough for the GPUs
 
 /// Of several ranks. What rank 1 closes takes long, so that a rank that does not wait for it frees before.
 class MapsOfOthers : public OnDevice {

@@ -58,6 +58,29 @@ TEST_F(DirectJob, TheReportSaysThatTheCpuWaits) {
 
 TEST_F(DirectJob, TheTraceShowsTheSums) { ExpectSumsInTheTrace(); }
 
+/// Also of a job without a team.
+TEST_F(DirectJob, TheReportHasTheWaysOfAllreduces) {
+  Begin(Json::object());
+  GpuBuffer there(kCount * sizeof(float));
+  const std::vector<char> zeros(kCount * sizeof(float));
+  there.Fill(zeros.data(), nullptr);
+  ASSERT_EQ(slipway_allreduce(there.data(), kCount, SLIPWAY_FLOAT32, SLIPWAY_SUM, SLIPWAY_ALL), SLIPWAY_OK)
+      << slipway_error_message();
+  End();
+  if (rank_ != 0) return;
+  std::ifstream file(folder_.path() / "comm.json");
+  const auto report = Json::parse(file);
+  EXPECT_EQ(report["teams"], Json::array());
+  EXPECT_FALSE(report["bits"].is_null());
+  ASSERT_EQ(report["gpu_allreduce"].size(), 1u) << report.dump();
+  const auto& group = report["gpu_allreduce"][0];
+  EXPECT_EQ(group["ranks"], 2);
+  EXPECT_TRUE(group["ways"].back()["up_to_bytes"].is_null()) << group.dump();
+  for (const char* member : {"bytes", "staged", "direct"}) {
+    EXPECT_TRUE(group["measured_ms"][0].contains(member)) << group.dump();
+  }
+}
+
 class EventsJob : public GpuJob {
  protected:
   EventsJob() {
@@ -134,6 +157,7 @@ TEST_F(EventsJob, ARankThatDiesIsNamed) {
 /// Single ones, of GPU memory.
 class AllreducesByEvents : public EventsJob {
  protected:
+  AllreducesByEvents() { ::setenv("SLIPWAY_GPU_EXCHANGE", "direct", 1); }  // whatever the times are
   int Combine() {
     return slipway_allreduce_on_stream(there_.data(), kCount, SLIPWAY_FLOAT32, SLIPWAY_SUM, SLIPWAY_ALL, nullptr);
   }

@@ -146,6 +146,11 @@ bool ByEvents() {
   return waits != nullptr && std::string_view(waits) == "events";
 }
 
+bool DirectIsNamed() {
+  const char* way = std::getenv("SLIPWAY_GPU_EXCHANGE");
+  return way != nullptr && std::string_view(way) == "direct";
+}
+
 std::vector<char> RandomBytes(slipway_dtype dtype, std::int64_t count, unsigned seed) {
   std::mt19937 random(seed);
   std::vector<float> values(static_cast<std::size_t>(count));
@@ -164,6 +169,17 @@ std::vector<char> RandomBytes(slipway_dtype dtype, std::int64_t count, unsigned 
     case SLIPWAY_FLOAT16:
     case SLIPWAY_BFLOAT16: runtime::Narrow(values.data(), bytes.data(), count, dtype); break;
     default: fill(float{});
+  }
+  return bytes;
+}
+
+std::vector<char> OrderSensitiveBytes(std::int64_t count, unsigned seed) {
+  std::mt19937 random(seed);
+  std::vector<char> bytes(static_cast<std::size_t>(count) * sizeof(float));
+  for (std::size_t at = 0; at < bytes.size(); at += sizeof(float)) {
+    const auto number = random();
+    const float value = std::ldexp(static_cast<float>(number % 8191) - 4095, static_cast<int>(number >> 13) % 40 - 20);
+    std::memcpy(bytes.data() + at, &value, sizeof value);
   }
   return bytes;
 }

@@ -89,8 +89,14 @@ bool IsHip();
 /// Whether GPUs of several ranks wait for each other by events in this process.
 bool ByEvents();
 
+/// Whether SLIPWAY_GPU_EXCHANGE names the GPUs: those of a node combine large messages then, whatever their times are.
+bool DirectIsNamed();
+
 /// Numbers of a few binary digits: a sum of some is exact.
 std::vector<char> RandomBytes(slipway_dtype dtype, std::int64_t count, unsigned seed);
+
+/// float32 numbers of very different sizes: their sum depends on the order.
+std::vector<char> OrderSensitiveBytes(std::int64_t count, unsigned seed);
 
 /// Tests that end without a violation.
 class OnDevice : public testing::Test {

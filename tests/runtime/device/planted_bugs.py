@@ -77,8 +77,12 @@ class Run:
     variables: tuple
 
 
+def test_of(bug):
+    return bug.test or ordering_bugs.CAUGHT_BY.get(bug.file, ordering_bugs.USUAL)
+
+
 def run_of(bug):
-    return Run(bug.test, bug.tests or ordering_bugs.TESTS.get(bug.file, ""), bug.variables)
+    return Run(test_of(bug), bug.tests or ordering_bugs.TESTS.get(bug.file, ""), bug.variables)
 
 
 def program_of(test):
@@ -196,7 +200,7 @@ def control(build, bugs):
     folder.mkdir()
     files = sorted({bug.file for bug in bugs})
     objects = [build.compile(file, (ROOT / file).read_text(), folder) for file in files]
-    runs = {Run(bug.test, "", bug.variables) for bug in bugs}
+    runs = {Run(test_of(bug), "", bug.variables) for bug in bugs}
     products = {program: build.link(objects, program, folder) for program in {program_of(run.test) for run in runs}}
     for run in sorted(runs, key=str):
         result = build.run(products[program_of(run.test)], run)
@@ -208,7 +212,7 @@ def control(build, bugs):
 def plant(build, bug):
     folder = build.work / bug.name
     folder.mkdir()
-    return build.link([build.compile(bug.file, source_of(bug), folder)], program_of(bug.test), folder)
+    return build.link([build.compile(bug.file, source_of(bug), folder)], program_of(test_of(bug)), folder)
 
 
 def try_all(build, bugs):

@@ -2,15 +2,13 @@
 // before the last copy in.
 
 #include <algorithm>
-#include <cmath>
 #include <cstring>
 #include <memory>
-#include <random>
 #include <string>
 #include <vector>
 
 #include "runtime/collectives/allreduce.h"
-#include "runtime/exchange/allreduce_on_device.h"
+#include "runtime/exchange/allreduce_through_cpu.h"
 #include "runtime/exchange/team.h"
 #include "tests/runtime/collectives/groups.h"
 #include "tests/runtime/device/gpu_program.h"
@@ -21,18 +19,6 @@ namespace {
 using namespace runtime;
 
 constexpr fake_gpu_order kOrders[] = {FAKE_GPU_LAZY, FAKE_GPU_EAGER, FAKE_GPU_RANDOM};
-
-/// Numbers of very different sizes: their float sum depends on the order.
-std::vector<char> OrderSensitiveBytes(std::int64_t count, unsigned seed) {
-  std::mt19937 random(seed);
-  std::vector<char> bytes(static_cast<std::size_t>(count) * sizeof(float));
-  for (std::size_t at = 0; at < bytes.size(); at += sizeof(float)) {
-    const auto number = random();
-    const float value = std::ldexp(static_cast<float>(number % 8191) - 4095, static_cast<int>(number >> 13) % 40 - 20);
-    std::memcpy(bytes.data() + at, &value, sizeof value);
-  }
-  return bytes;
-}
 
 /// The operations that the fake driver has run, one a line.
 std::string OperationsSoFar() {

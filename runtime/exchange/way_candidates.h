@@ -1,0 +1,49 @@
+/// What chooses among the ways that may combine memory of GPUs: which are candidates, and how long each takes.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+
+#include "runtime/device/workbench.h"
+#include "runtime/exchange/settings.h"
+#include "runtime/group/group.h"
+#include "runtime/reduction/reduction.h"
+
+namespace slipway::runtime {
+
+/// Whether NCCL and MPI, which add up in orders of their own, are candidates where none is named.
+bool OtherBitsAreGood(const TeamSettings& settings, const Group& group);
+/// False of 16-bit floats: NCCL and MPI round them after each addition, where the exchange promises once.
+bool IsWideFloat(slipway_dtype dtype);
+
+/// A message in memory of this rank's GPU, by which ways are timed. Its values do not matter.
+class SampleMessage {
+ public:
+  /// Of a median, with the first one, which does not count.
+  static constexpr int kRounds = 6;
+
+  /// Of up to `bytes` bytes. Collective. Errors: RuntimeError on all ranks, as of a GPU without memory.
+  SampleMessage(const DevicePlace& place, std::int64_t bytes, const Reduction& reduction, Group& group);
+
+  char* data() const { return block_->data(); }
+  StreamHandle stream() const { return stream_->handle(); }
+  /// Returns when the GPU has done what stream() was given.
+  void AwaitGpu();
+
+  /// The median of some rounds, of the slowest rank. The ranks begin each round together. Collective.
+  /// Errors: those of a round, in which the other ranks are, too: PartedError.
+  double Seconds(const std::function<void()>& round);
+  /// The same, of `bytes` bytes through the CPU.
+  double SecondsThroughCpu(std::int64_t bytes);
+
+ private:
+  DevicePlace place_;
+  Reduction reduction_;
+  Group& group_;
+  Workbenches benches_;
+  std::optional<DeviceBlock> block_;
+  std::optional<DeviceStream> stream_;
+};
+
+}  // namespace slipway::runtime

@@ -1,0 +1,297 @@
+// Who combines single messages in the memory of GPUs: what is chosen from times, and when they are measured. On one
+// node, with the bits of the CPU unless any are good.
+
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/json.h"
+#include "runtime/collectives/allreduce.h"
+#include "runtime/exchange/allreduce_on_device.h"
+#include "tests/runtime/collectives/groups.h"
+#include "tests/runtime/device/fake_nccl/fake_nccl.h"
+#include "tests/runtime/device/gpu_program.h"
+
+namespace slipway::test {
+namespace {
+
+using namespace runtime;
+using enum CombineWay;
+
+constexpr std::int64_t kCrossing = 64 << 10;
+constexpr int kUnhandledCudaError = 1;  ///< of NCCL
+
+/// The CPU is faster up to kCrossing, and `larger` above it.
+std::vector<AllreduceTime> TimesWithACrossing(CombineWay larger) {
+  return {{kCrossing / 4, kStaged, 1e-6},
+          {kCrossing / 4, larger, 2e-6},
+          {kCrossing * 4, kStaged, 2e-6},
+          {kCrossing * 4, larger, 1e-6}};
+}
+
+/// One way is the fastest for all sizes.
+std::vector<AllreduceTime> TimesWonBy(CombineWay way) {
+  if (way == kStaged) return {{kCrossing, kStaged, 1e-6}, {kCrossing, kDirect, 2e-6}};
+  return {{kCrossing, kStaged, 2e-6}, {kCrossing, way, 1e-6}};
+}
+
+TeamSettings Named(GpuExchange way) {
+  TeamSettings settings;
+  settings.gpu_exchange = way;
+  return settings;
+}
+
+TeamSettings WithAnyBits() {
+  TeamSettings settings;
+  settings.any_bits = true;
+  return settings;
+}
+
+/// Blocks of the GPU that were allocated and are not freed.
+std::int64_t BlocksOfGpu() {
+  return static_cast<std::int64_t>(fake_gpu_calls("cuMemAlloc_v2") - fake_gpu_calls("cuMemFree_v2"));
+}
+
+/// Allreduces of a group of all ranks on one node.
+class GpuAllreduces : public OnDevice {
+ protected:
+  GpuAllreduces() : benches_(test_.memory.pool) { Select(test_.group, false); }
+  void TearDown() override {
+    if (all_) all_->Forget(test_.group);
+    OnDevice::TearDown();
+  }
+
+  static void Select(Group& group, bool canonical) {
+    group.SetSelection({AlgorithmTable::Default(group.placement()), canonical});
+  }
+  void Use(AllreduceTimer measure, const TeamSettings& settings) {
+    if (all_) all_->Forget(test_.group);
+    all_.emplace(benches_, [this, measure = std::move(measure)](const DevicePlace& place,
+                                                                std::span<const GpuAllreduce> ways, Group& group) {
+      ++measurements_;
+      candidates_.clear();
+      for (const auto& each : ways) candidates_.push_back(each.way);
+      return measure(place, ways, group);
+    });
+    all_->Use(settings);
+  }
+  /// Nothing is measured: these are the times.
+  void Give(const std::vector<AllreduceTime>& times, const TeamSettings& settings = {}) {
+    Use([times](const DevicePlace&, std::span<const GpuAllreduce>, Group&) { return times; }, settings);
+  }
+
+  /// Of these values, over the ranks of `group`; whether the result has the bits that the CPU gives.
+  bool IsRight(std::vector<char> values, const Reduction& reduction, Group& group) {
+    const auto count = static_cast<std::int64_t>(values.size() / SizeOf(reduction.dtype));
+    GpuBuffer there(values.size());
+    GpuStream stream;
+    there.Fill(values.data(), stream.handle());
+    all_->Allreduce(*PlaceOf(there.data()), there.data(), count, reduction, group, stream.handle());
+    const Piece piece{values.data(), count};
+    Allreduce({.pieces = {&piece, 1}, .reduction = reduction}, group);
+    return there.Read(stream.handle()) == values;
+  }
+  /// A sum of float32 of so many bytes.
+  bool SumIsRight(std::int64_t bytes, Group& group) {
+    constexpr auto kFloat = static_cast<std::int64_t>(sizeof(float));
+    return IsRight(OrderSensitiveBytes(bytes / kFloat, Seed(1, static_cast<int>(bytes % 97))),
+                   {SLIPWAY_FLOAT32, SLIPWAY_SUM}, group);
+  }
+  bool SumIsRight(std::int64_t bytes) { return SumIsRight(bytes, test_.group); }
+  /// The same; whether GPUs have added up.
+  bool GoesByGpus(std::int64_t bytes) {
+    const auto kernels = fake_gpu_calls("cuLaunchKernel");
+    EXPECT_TRUE(SumIsRight(bytes)) << bytes;
+    return fake_gpu_calls("cuLaunchKernel") > kernels;
+  }
+  /// A lone rank has nothing to choose.
+  static int OfSeveralRanks(int measurements) { return Ranks() > 1 ? measurements : 0; }
+
+  TestGroup test_;
+  Workbenches benches_;
+  std::optional<DeviceAllreduces> all_;
+  int measurements_ = 0;
+  std::vector<CombineWay> candidates_;  ///< of the last measurement, besides the CPU
+};
+
+TEST_F(GpuAllreduces, UseEachWayOnItsSideOfACrossing) {
+  Give(TimesWithACrossing(kDirect));
+  EXPECT_TRUE(SumIsRight(5000));  // chooses
+  for (const std::int64_t bytes : {std::int64_t{8000}, kCrossing}) EXPECT_FALSE(GoesByGpus(bytes)) << bytes;
+  for (const auto bytes : {kCrossing + 4, 64 * kCrossing}) EXPECT_EQ(GoesByGpus(bytes), Ranks() > 1) << bytes;
+  EXPECT_EQ(measurements_, OfSeveralRanks(1));
+  EXPECT_TRUE(all_->HaveBitsOfCpu());
+}
+
+TEST_F(GpuAllreduces, AreNotChosenForWhatIsSmall) {
+  Give(TimesWonBy(kDirect));
+  EXPECT_FALSE(GoesByGpus(kAlwaysThroughCpu));
+  EXPECT_EQ(measurements_, 0);
+  EXPECT_EQ(GoesByGpus(kAlwaysThroughCpu + 4), Ranks() > 1);
+  EXPECT_EQ(measurements_, OfSeveralRanks(1));
+  EXPECT_FALSE(GoesByGpus(kAlwaysThroughCpu)) << "also when the ways are chosen";
+}
+
+TEST_F(GpuAllreduces, OfOtherReductionsAreLeftToTheCpu) {
+  Give(TimesWonBy(kDirect));
+  for (const auto& reduction : {Reduction{SLIPWAY_FLOAT32, SLIPWAY_MAX}, Reduction{SLIPWAY_INT32, SLIPWAY_SUM}}) {
+    EXPECT_TRUE(IsRight(RandomBytes(reduction.dtype, 40'000, Seed(2, 0)), reduction, test_.group));
+  }
+  EXPECT_EQ(measurements_, 0);
+}
+
+TEST_F(GpuAllreduces, AreMeasuredOnceForEachGroup) {
+  Give(TimesWonBy(kDirect));
+  TestGroup other;
+  Select(other.group, false);
+  for (int turn = 0; turn < 2; ++turn) {
+    for (auto* group : {&test_.group, &other.group}) {
+      for (const std::int64_t bytes : {10'000, 200'000}) EXPECT_TRUE(SumIsRight(bytes, *group));
+    }
+  }
+  EXPECT_EQ(measurements_, OfSeveralRanks(2));
+  EXPECT_EQ(all_->Facts().size(), static_cast<std::size_t>(OfSeveralRanks(2)));
+  all_->Forget(other.group);
+  EXPECT_EQ(all_->Facts().size(), static_cast<std::size_t>(OfSeveralRanks(2))) << "the report has groups that ended";
+}
+
+TEST_F(GpuAllreduces, OfANamedWayAreNotMeasured) {
+  for (const auto way : {GpuExchange::kStaged, GpuExchange::kDirect}) {
+    Give(TimesWonBy(kStaged), Named(way));
+    EXPECT_TRUE(SumIsRight(200'000)) << WordOf(way);  // makes it
+    EXPECT_EQ(GoesByGpus(200'000), way == GpuExchange::kDirect && Ranks() > 1) << WordOf(way);
+    EXPECT_FALSE(GoesByGpus(kCrossing)) << WordOf(way);
+    EXPECT_EQ(all_->Facts(), Json::array()) << WordOf(way);
+    EXPECT_TRUE(all_->HaveBitsOfCpu()) << WordOf(way);
+  }
+  Give(TimesWonBy(kStaged), Named(GpuExchange::kNccl));
+  const auto sums = fake_nccl_calls("ncclAllReduce");
+  EXPECT_TRUE(IsRight(RandomBytes(SLIPWAY_FLOAT32, 50'000, Seed(5, 0)), {SLIPWAY_FLOAT32, SLIPWAY_SUM}, test_.group));
+  EXPECT_EQ(fake_nccl_calls("ncclAllReduce") - sums, Ranks() > 1 ? 1u : 0u);
+  EXPECT_EQ(all_->HaveBitsOfCpu(), Ranks() == 1);
+  EXPECT_EQ(measurements_, 0);
+}
+
+TEST_F(GpuAllreduces, BetweenNodesAreLeftToTheCpu) {
+  if (Ranks() == 1) GTEST_SKIP() << "a lone rank is one node";
+  Give(TimesWonBy(kDirect), WithAnyBits());
+  TestGroup nodes(1);
+  Select(nodes.group, false);
+  EXPECT_TRUE(SumIsRight(200'000, nodes.group));
+  EXPECT_EQ(measurements_, 0);
+}
+
+/// With the times of this machine.
+TEST_F(GpuAllreduces, AreChosenAlikeOnAllRanks) {
+  Use(MeasureAllreduces, {});
+  for (const std::int64_t bytes : {5000, 100'000, 20'000'000}) EXPECT_TRUE(SumIsRight(bytes)) << bytes;
+  EXPECT_EQ(measurements_, OfSeveralRanks(1));
+  const auto facts = all_->Facts();
+  EXPECT_TRUE(SameOnAllRanks(facts.dump())) << facts.dump();
+  if (Ranks() == 1) return;
+  const auto& group = facts.at(0);
+  EXPECT_EQ(group["ranks"], Ranks());
+  EXPECT_EQ(group["ways"].back()["up_to_bytes"], Json()) << group.dump();
+  const auto& smallest = group["measured_ms"].at(0);
+  EXPECT_EQ(smallest["bytes"], kAlwaysThroughCpu);
+  for (const char* way : {"staged", "direct"}) EXPECT_GT(smallest.at(way).get<double>(), 0) << group.dump();
+}
+
+TEST_F(GpuAllreduces, HaveTheSameBitsInEachWay) {
+  for (const auto way : {kStaged, kDirect}) {
+    Give(TimesWonBy(way));
+    for (const auto op : {SLIPWAY_SUM, SLIPWAY_MEAN}) {
+      for (const std::int64_t count : {2000, 70'001, 8'500'007}) {
+        EXPECT_TRUE(IsRight(OrderSensitiveBytes(count, Seed(3, op)), {SLIPWAY_FLOAT32, op}, test_.group))
+            << WordOf(way) << ", op " << op << " of " << count;
+      }
+    }
+  }
+}
+
+/// Rank 1 closes late: a rank that does not wait for it would free what is mapped there.
+TEST_F(GpuAllreduces, FreeWhatTheyWereMeasuredWith) {
+  const auto before = BlocksOfGpu();
+  if (Rank() == 1) fake_gpu_delay_closes(50);
+  Use(
+      [](const DevicePlace& place, std::span<const GpuAllreduce> ways, Group& group) {
+        MeasureAllreduces(place, ways, group);
+        return TimesWonBy(kStaged);
+      },
+      {});
+  EXPECT_TRUE(SumIsRight(200'000));
+  fake_gpu_delay_closes(0);
+  EXPECT_EQ(BlocksOfGpu(), before);
+  EXPECT_FALSE(GoesByGpus(200'000));
+}
+
+TEST_F(GpuAllreduces, DoWithoutTimesWhereAGpuHasNoMemoryForASample) {
+  Use(
+      [](const DevicePlace& place, std::span<const GpuAllreduce> ways, Group& group) {
+        if (Rank() == 1) fake_gpu_fail_call("cuMemAlloc_v2", 1, fake_gpu::kOutOfMemory);
+        return MeasureAllreduces(place, ways, group);
+      },
+      {});
+  EXPECT_TRUE(SumIsRight(200'000));
+  EXPECT_FALSE(GoesByGpus(200'000));
+  EXPECT_EQ(measurements_, OfSeveralRanks(1));
+  if (Ranks() == 1) return;
+  const auto facts = all_->Facts().at(0);
+  EXPECT_NE(facts["not_measured"].get<std::string>().find("rank 1: cuMemAlloc failed"), std::string::npos);
+  EXPECT_EQ(facts["ways"], Json::parse(R"([{"up_to_bytes": null, "way": "staged"}])"));
+}
+
+/// No memory for the block of one rank.
+TEST_F(GpuAllreduces, AreNotMeasuredWhereOnlyTheCpuCan) {
+  Give(TimesWonBy(kDirect));
+  if (Rank() == 1) fake_gpu_fail_call("cuMemAlloc_v2", 2, fake_gpu::kOutOfMemory);  // the first is the message's
+  EXPECT_TRUE(SumIsRight(200'000));
+  EXPECT_FALSE(GoesByGpus(200'000));
+  EXPECT_EQ(measurements_, 0);
+  EXPECT_EQ(all_->Facts(), Json::array());
+}
+
+/// 16-bit floats would be rounded after each addition.
+TEST_F(GpuAllreduces, GoByNcclWhereAnyBitsAreGood) {
+  if (Ranks() == 1) GTEST_SKIP() << "a lone rank exchanges nothing";
+  Give(TimesWonBy(kNccl), WithAnyBits());
+  for (const auto dtype : {SLIPWAY_FLOAT32, SLIPWAY_FLOAT64, SLIPWAY_BFLOAT16}) {
+    const auto sums = fake_nccl_calls("ncclAllReduce");
+    EXPECT_TRUE(IsRight(RandomBytes(dtype, 100'000, Seed(4, 0)), {dtype, SLIPWAY_SUM}, test_.group)) << NameOf(dtype);
+    EXPECT_EQ(fake_nccl_calls("ncclAllReduce") - sums, dtype == SLIPWAY_BFLOAT16 ? 0u : 1u) << NameOf(dtype);
+  }
+  EXPECT_EQ(candidates_, (std::vector{kDirect, kNccl}));
+  EXPECT_FALSE(all_->HaveBitsOfCpu());
+  const auto facts = all_->Facts().at(0);
+  EXPECT_EQ(facts["ways"].back()["way"], "nccl") << facts.dump();
+  EXPECT_EQ(facts["ways_of_16_bits"].back()["way"], "staged") << facts.dump();
+}
+
+TEST_F(GpuAllreduces, KeepTheirBitsUnlessOthersAreGood) {
+  if (Ranks() == 1) GTEST_SKIP() << "a lone rank exchanges nothing";
+  for (const bool canonical : {false, true}) {
+    Select(test_.group, canonical);
+    Give(TimesWonBy(kDirect), canonical ? WithAnyBits() : TeamSettings());
+    EXPECT_TRUE(SumIsRight(200'000));
+    EXPECT_EQ(candidates_, std::vector{kDirect}) << canonical;
+    EXPECT_FALSE(all_->Facts().at(0).contains("ways_of_16_bits"));
+  }
+  EXPECT_EQ(measurements_, 2);
+}
+
+TEST_F(GpuAllreduces, DoWithoutNcclWhereItFails) {
+  if (Ranks() == 1) GTEST_SKIP() << "a lone rank exchanges nothing";
+  Give(TimesWonBy(kDirect), WithAnyBits());
+  if (Rank() == 1) fake_nccl_fail_call("ncclCommInitRankConfig", 1, kUnhandledCudaError);
+  EXPECT_TRUE(SumIsRight(200'000));
+  EXPECT_EQ(candidates_, std::vector{kDirect});
+  const auto facts = all_->Facts().at(0);
+  EXPECT_NE(facts["without_nccl"].get<std::string>().find("ncclCommInitRankConfig"), std::string::npos) << facts.dump();
+  EXPECT_TRUE(GoesByGpus(200'000));
+}
+
+}  // namespace
+}  // namespace slipway::test
