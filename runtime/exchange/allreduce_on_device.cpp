@@ -6,13 +6,11 @@
 
 #include "runtime/device/nccl.h"
 #include "runtime/exchange/allreduce_through_cpu.h"
+#include "runtime/exchange/shares.h"
 #include "runtime/exchange/team_errors.h"
 
 namespace slipway::runtime {
 namespace {
-
-/// With a named way nothing is measured: up to here, in bytes, a copy costs less than two meetings of the GPUs.
-constexpr std::int64_t kSmallForNamedWay = 64 << 10;
 
 /// Call::gpu of a place, which is remembered.
 std::uint8_t NumberOf(const DevicePlace& place, std::vector<DevicePlace>& places) {
@@ -32,7 +30,7 @@ bool DeviceAllreduces::IsForGpus(std::int64_t count, const Reduction& reduction,
   const auto way = settings_.gpu_exchange;
   const bool between_nodes = way == GpuExchange::kNccl || way == GpuExchange::kMpi;
   if (group.alone() || way == GpuExchange::kStaged || !(group.on_one_node() || between_nodes)) return false;
-  const auto small = way == GpuExchange::kAuto ? kAlwaysThroughCpu : kSmallForNamedWay;
+  const auto small = way == GpuExchange::kAuto ? kAlwaysThroughCpu : kSmallWithoutTimes;
   return BytesOfMessage(count, reduction) > small && Nccl::Knows(reduction.dtype, reduction.op);
 }
 
@@ -52,7 +50,9 @@ DeviceAllreduces::OfGroup& DeviceAllreduces::Known(const DevicePlace& place, con
   // Ranks that bring memory of the CPU are met here, not in the middle of what ranks with GPUs make together.
   group.Meet(call);
   // What the program's GPU still does would count.
-  if (settings_.gpu_exchange == GpuExchange::kAuto) Parting([&] { AwaitStream(place, stream); });
+  if (settings_.gpu_exchange == GpuExchange::kAuto) {
+    Parting([&] { AwaitWork(place, stream, group.communicator().waiter()); });
+  }
   OfGroup fresh{&group, AllreduceWays::Choose(place, settings_, measure_, group), {place}};
   auto facts = fresh.ways.Facts();
   const std::lock_guard lock(mutex_);

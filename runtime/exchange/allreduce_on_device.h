@@ -52,7 +52,7 @@ class DeviceAllreduces {
 
   /// `gpu_allreduce` of comm.json: an entry for each group in which ways were chosen, also of those that have ended.
   Json Facts() const;
-  /// Whether no sums were left to NCCL or MPI.
+  /// Whether all sums have the bits that the CPU gives.
   bool HaveBitsOfCpu() const;
 
  private:

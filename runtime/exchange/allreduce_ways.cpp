@@ -11,6 +11,7 @@
 #include "runtime/exchange/library_allreduce.h"
 #include "runtime/exchange/team_errors.h"
 #include "runtime/exchange/way_candidates.h"
+#include "runtime/selection/timing_plan.h"
 
 namespace slipway::runtime {
 namespace {
@@ -18,9 +19,10 @@ namespace {
 constexpr Reduction kMeasuredSum{SLIPWAY_FLOAT32, SLIPWAY_SUM};
 constexpr std::int64_t kLargestMeasured = 16 << 20;  ///< bytes
 constexpr std::int64_t kSizeFactor = 4;              ///< from one measured size to the next
-constexpr double kMostSecondsOfTimes = 0.3;
+constexpr double kSecondsOfTimes = 0.3;
 
-bool HasBitsOfCpu(CombineWay way) { return way == CombineWay::kStaged || way == CombineWay::kDirect; }
+/// 16-bit floats may go by it.
+bool RoundsOnce(CombineWay way) { return way == CombineWay::kStaged || way == CombineWay::kDirect; }
 
 std::unique_ptr<GroupAllreduce> MakeByGpus(CombineWay way, const DevicePlace& place, GpuWaits waits, Group& group) {
   switch (way) {
@@ -31,15 +33,6 @@ std::unique_ptr<GroupAllreduce> MakeByGpus(CombineWay way, const DevicePlace& pl
     case CombineWay::kNcclInNodes: return nullptr;
   }
   return nullptr;
-}
-
-/// What `auto` may use besides the CPU; the preferred one first.
-std::vector<CombineWay> CandidatesOf(const TeamSettings& settings, const Group& group) {
-  std::vector<CombineWay> ways = {CombineWay::kDirect};
-  if (!OtherBitsAreGood(settings, group)) return ways;
-  ways.push_back(CombineWay::kNccl);
-  if (settings.gpu_mpi_has_worked) ways.push_back(CombineWay::kMpi);
-  return ways;
 }
 
 AllreduceTable TableOf(const std::vector<AllreduceTime>& times) {
@@ -74,36 +67,45 @@ Json MillisecondsOf(const std::vector<AllreduceTime>& times) {
 std::vector<AllreduceTime> MeasureAllreduces(const DevicePlace& place, std::span<const GpuAllreduce> ways,
                                              Group& group) {
   SampleMessage sample(place, kLargestMeasured, kMeasuredSum, group);
+  TimingPlan plan(SizesFromBothEnds(kAlwaysThroughCpu, kLargestMeasured, kSizeFactor),
+                  1 + static_cast<int>(ways.size()), kSecondsOfTimes);
   std::vector<AllreduceTime> times;
-  double spent = 0;  // as the medians say: the same on all ranks
-  for (auto bytes = kAlwaysThroughCpu; bytes <= kLargestMeasured; bytes *= kSizeFactor) {
-    const auto count = bytes / static_cast<std::int64_t>(sizeof(float));
-    times.push_back({bytes, CombineWay::kStaged, sample.SecondsThroughCpu(bytes)});
-    double of_this_size = times.back().seconds;
+  const auto add = [&](std::int64_t bytes, CombineWay way, const auto& seconds_of) {
+    int rounds = 0;
+    const double seconds = seconds_of([&](double of_one) { return rounds = plan.RoundsOf(of_one); });
+    plan.Spend(seconds, 1 + rounds);
+    times.push_back({bytes, way, seconds});
+  };
+  while (const auto bytes = plan.NextSize()) {
+    const auto count = *bytes / static_cast<std::int64_t>(sizeof(float));
+    add(*bytes, CombineWay::kStaged, [&](const auto& rounds) { return sample.SecondsThroughCpu(*bytes, rounds); });
     for (const auto& each : ways) {
-      const auto seconds = sample.Seconds([&] {
+      const auto round = [&] {
         each.by->Allreduce(sample.data(), count, kMeasuredSum, group, sample.stream());
         each.by->AwaitSums(group.communicator().waiter());  // the driver would wait for a dead rank for ever
         sample.AwaitGpu();
-      });
-      times.push_back({bytes, each.way, seconds});
-      of_this_size += seconds;
+      };
+      add(*bytes, each.way, [&](const auto& rounds) { return sample.Seconds(round, rounds); });
     }
-    of_this_size *= SampleMessage::kRounds;
-    spent += of_this_size;
-    if (spent + kSizeFactor * of_this_size > kMostSecondsOfTimes) break;
   }
+  std::ranges::stable_sort(times, {}, &AllreduceTime::bytes);
   return times;
 }
 
 AllreduceWays AllreduceWays::Choose(const DevicePlace& place, const TeamSettings& settings,
                                     const AllreduceTimer& measure, Group& group) {
   AllreduceWays chosen;
-  if (settings.gpu_exchange == GpuExchange::kAuto) {
-    chosen.TakeFastest(place, settings, measure, group);
-  } else {
-    chosen.TakeNamed(place, settings, group);
-  }
+  chosen.named_ = settings.gpu_exchange != GpuExchange::kAuto;
+  chosen.in_order_of_ranks_ = CpuAddsInOrderOfRanks(group);
+  FreeNothingIfParted([&] {
+    if (chosen.named_) {
+      chosen.TakeNamed(place, settings, group);
+    } else if (chosen.in_order_of_ranks_ || OtherBitsAreGood(settings, group)) {
+      chosen.TakeFastest(place, settings, measure, group);
+    } else {
+      chosen.TakeByRule(place, settings, group);
+    }
+  });
   return chosen;
 }
 
@@ -122,19 +124,38 @@ void AllreduceWays::TakeNamed(const DevicePlace& place, const TeamSettings& sett
   if (!made_.empty()) of_wide_ = of_narrow_ = {{kAnySize, made_.front().way}};
 }
 
+/// The way through the CPU has other bits.
+void AllreduceWays::TakeByRule(const DevicePlace& place, const TeamSettings& settings, Group& group) {
+  TryToMake(CombineWay::kDirect, place, settings, group);
+  if (made_.empty()) return;
+  of_wide_ = of_narrow_ = {{kSmallWithoutTimes, CombineWay::kStaged}, {kAnySize, CombineWay::kDirect}};
+  not_measured_ = "times would decide the bits: by the table of algorithms, the CPU does not add up in rank order";
+}
+
 void AllreduceWays::TakeFastest(const DevicePlace& place, const TeamSettings& settings, const AllreduceTimer& measure,
                                 Group& group) {
-  for (const auto way : CandidatesOf(settings, group)) {
-    auto why = Make(way, place, settings, group);
-    if (!why.empty()) without_.emplace_back(way, std::move(why));
+  TryToMake(CombineWay::kDirect, place, settings, group);  // first: it is preferred
+  if (OtherBitsAreGood(settings, group)) {
+    TryToMake(CombineWay::kNccl, place, settings, group);
+    if (settings.gpu_mpi_has_worked) {
+      TryToMake(CombineWay::kMpi, place, settings, group);
+    } else {
+      without_.emplace_back(CombineWay::kMpi, kMpiIsUntried);
+    }
   }
   if (made_.empty()) return;
   not_measured_ = WhyNot([&] { times_ = measure(place, made_, group); });
   std::vector<AllreduceTime> of_narrow;
-  std::ranges::copy_if(times_, std::back_inserter(of_narrow), HasBitsOfCpu, &AllreduceTime::way);
+  std::ranges::copy_if(times_, std::back_inserter(of_narrow), RoundsOnce, &AllreduceTime::way);
   of_wide_ = TableOf(times_);
   of_narrow_ = TableOf(of_narrow);
   EndUnused(group);
+}
+
+/// Keeps the reason where it cannot be. Errors: those of Make().
+void AllreduceWays::TryToMake(CombineWay way, const DevicePlace& place, const TeamSettings& settings, Group& group) {
+  auto why = Make(way, place, settings, group);
+  if (!why.empty()) without_.emplace_back(way, std::move(why));
 }
 
 /// Empty, or why it cannot be. Errors: those of DirectBounce::Make(); PartedError.
@@ -144,6 +165,7 @@ std::string AllreduceWays::Make(CombineWay way, const DevicePlace& place, const 
   std::string why;
   if (way == CombineWay::kDirect) {
     make();
+    if (by == nullptr) why = "a GPU has no memory left, or the GPUs cannot add up in each other's memory";
   } else {
     why = WhyNot(make);
   }
@@ -175,19 +197,26 @@ GroupAllreduce* AllreduceWays::For(std::int64_t bytes, const Reduction& reductio
   return found != made_.end() && found->by->Takes(reduction) ? found->by.get() : nullptr;
 }
 
-bool AllreduceWays::HaveBitsOfCpu() const { return std::ranges::all_of(made_, HasBitsOfCpu, &GpuAllreduce::way); }
+bool AllreduceWays::HaveBitsOfCpu() const {
+  return std::ranges::all_of(
+      made_, [this](const auto& each) { return each.way == CombineWay::kDirect && in_order_of_ranks_; });
+}
 
 void AllreduceWays::AwaitSums(Waiter& waiter) {
   for (const auto& each : made_) each.by->AwaitSums(waiter);
 }
 
 void AllreduceWays::Close() {
-  for (const auto& each : made_) each.by->Close();
+  FreeNothingIfParted([&] {
+    for (const auto& each : made_) each.by->Close();
+  });
 }
 
 Json AllreduceWays::Facts() const {
-  if (times_.empty() && not_measured_.empty()) return {};
+  if (named_) return {};
   Json facts{{"ways", ToJson(of_wide_)}, {"measured_ms", MillisecondsOf(times_)}};
+  const auto direct = std::ranges::find(made_, CombineWay::kDirect, &GpuAllreduce::way);
+  if (direct != made_.end()) facts["waits"] = WordOf(direct->by->waits());
   if (of_narrow_ != of_wide_) facts["ways_of_16_bits"] = ToJson(of_narrow_);
   for (const auto& [way, why] : without_) facts[fmt::format("without_{}", WordOf(way))] = why;
   if (!not_measured_.empty()) facts["not_measured"] = not_measured_;

@@ -22,6 +22,9 @@ namespace slipway::runtime {
 /// driver and of the ranks' meetings on every machine, and the way through the CPU has the fewest of both.
 inline constexpr std::int64_t kAlwaysThroughCpu = 4 << 10;
 
+/// Without times: up to here, in bytes, a copy costs less than two meetings of the GPUs.
+inline constexpr std::int64_t kSmallWithoutTimes = 64 << 10;
+
 /// A way by the GPUs.
 struct GpuAllreduce {
   CombineWay way = CombineWay::kStaged;
@@ -32,9 +35,9 @@ using AllreduceTime = TimeOfWay<CombineWay>;
 using AllreduceTable = std::vector<WayUpTo<CombineWay>>;
 
 /// Times the way through the CPU and `ways` with messages of float32: as FastestBySize() takes them, the same on all
-/// ranks. From kAlwaysThroughCpu to 16 MiB, or as far as the time allows. Collective.
-/// Cost:   about 0.3 s at most, besides what a way does in its first message; 16 MiB of the GPU, and as much pinned
-///         memory, until it returns.
+/// ranks. With kAlwaysThroughCpu and 16 MiB, and with sizes between as the time allows (TimingPlan). Collective.
+/// Cost:   about 0.3 s, or as long as two rounds of each way take with both of these sizes; 16 MiB of the GPU, and as
+///         much pinned memory, until it returns.
 /// Errors: RuntimeError on all ranks, as of a GPU without memory; PartedError.
 std::vector<AllreduceTime> MeasureAllreduces(const DevicePlace& place, std::span<const GpuAllreduce> ways,
                                              Group& group);
@@ -46,8 +49,10 @@ class AllreduceWays {
  public:
   /// The way that the settings name, where it can be used. With `auto` the fastest one for each size: the CPU, or the
   /// GPUs of the node (DirectBounce). Where any bits are good NCCL is a candidate, too, and MPI where it has worked
-  /// before. A way that cannot be made or timed is none; without times the CPU combines. Collective.
-  /// Errors: those of DirectBounce::Make(); PartedError.
+  /// before. Where times would decide the bits (CpuAddsInOrderOfRanks()), the GPUs combine above kSmallWithoutTimes.
+  /// What keeps NCCL and MPI from being made, and all from being timed, is a reason for another way; without times the
+  /// CPU combines. Collective.
+  /// Errors: those of DirectBounce::Make(); PartedError, and then nothing that ranks share is freed.
   static AllreduceWays Choose(const DevicePlace& place, const TeamSettings& settings, const AllreduceTimer& measure,
                               Group& group);
 
@@ -63,22 +68,26 @@ class AllreduceWays {
   /// Ends what ranks share. Collective. Only the facts may be asked for after it. Errors: those of
   /// GroupAllreduce::Close().
   void Close();
-  /// For comm.json: the table, and what it comes from. Null where there was nothing to choose from.
+  /// For comm.json: the table, and what it comes from. Null of a way that is named.
   Json Facts() const;
 
  private:
   void TakeNamed(const DevicePlace& place, const TeamSettings& settings, Group& group);
+  void TakeByRule(const DevicePlace& place, const TeamSettings& settings, Group& group);
+  void TryToMake(CombineWay way, const DevicePlace& place, const TeamSettings& settings, Group& group);
   void TakeFastest(const DevicePlace& place, const TeamSettings& settings, const AllreduceTimer& measure, Group& group);
   std::string Make(CombineWay way, const DevicePlace& place, const TeamSettings& settings, Group& group);
   bool Uses(CombineWay way) const;
   void EndUnused(Group& group);
 
+  bool named_ = false;
+  bool in_order_of_ranks_ = false;  ///< the CPU adds up
   std::vector<GpuAllreduce> made_;
   AllreduceTable of_wide_;    ///< for float32 and float64
   AllreduceTable of_narrow_;  ///< for 16-bit floats
   std::vector<AllreduceTime> times_;
   std::vector<std::pair<CombineWay, std::string>> without_;  ///< candidates that could not be made, and why
-  std::string not_measured_;                                 ///< why the candidates could not be timed
+  std::string not_measured_;                                 ///< why the candidates were not timed
 };
 
 }  // namespace slipway::runtime

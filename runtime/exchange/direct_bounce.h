@@ -29,6 +29,7 @@ class DirectBounce : public GroupAllreduce {
   static std::unique_ptr<DirectBounce> Make(const DevicePlace& place, Group& group, GpuWaits waits);
 
   const DevicePlace& place() const override { return place_; }
+  GpuWaits waits() const override { return events_ != nullptr ? GpuWaits::kEvents : GpuWaits::kCpu; }
   /// Ends the use of the other ranks' blocks, which they may free when all ranks have done so.
   void Close() override;
   void AwaitSums(Waiter& waiter) override;

@@ -83,10 +83,12 @@ class Sample {
     const TensorInfo tensor{"sample", dtype, {bytes_ / static_cast<std::int64_t>(SizeOf(dtype))}, message_.data()};
     auto combined = Make(way, task_.place, {&tensor, 1}, task_.settings, bytes_, group_);
     if (combined == nullptr) return 1e3 * message_.SecondsThroughCpu(bytes_);
-    const auto seconds = message_.Seconds([&] {
+    const auto round = [&] {
       combined->Combine(0, group_);
       combined->AwaitSums();
-    });
+    };
+    double seconds = 0;
+    FreeNothingIfParted([&] { seconds = message_.Seconds(round); });
     End(std::move(combined), group_);
     return 1e3 * seconds;
   }
@@ -168,8 +170,7 @@ GpuWay Automatic(const GpuTask& task, Group& group) {
     return chosen;
   }
   chosen.without_nccl = candidates.Try(NcclWays(group), task, group);
-  chosen.without_mpi = task.settings.gpu_mpi_has_worked ? candidates.Try(kByMpi, task, group)
-                                                        : "no job with gpu_exchange mpi has ended here yet";
+  chosen.without_mpi = task.settings.gpu_mpi_has_worked ? candidates.Try(kByMpi, task, group) : kMpiIsUntried;
   const auto way = candidates.Fastest();
   chosen.measured = std::move(candidates.times);
   if (way == usual) return chosen;

@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "runtime/device/stream.h"
+#include "runtime/exchange/settings.h"
 #include "runtime/group/group.h"
 #include "runtime/group/waiter.h"
 #include "runtime/reduction/reduction.h"
@@ -18,6 +19,8 @@ class GroupAllreduce {
   virtual ~GroupAllreduce() = default;
 
   virtual const DevicePlace& place() const = 0;
+  /// Who waits for the GPUs.
+  virtual GpuWaits waits() const { return GpuWaits::kCpu; }
   /// Ends what ranks share. Collective. Nothing may be called after it.
   /// Errors: PartedError where sums are still to come: (DEVICE), (STALLED).
   virtual void Close() = 0;

@@ -50,12 +50,13 @@ class SharedDeviceMemory {
 };
 
 /// Runs `action`, which throws on all ranks or on none. After an error `unmap` ends what this rank has mapped, and a
-/// barrier comes: no rank frees what another one has mapped. After a PartedError no rank waits.
+/// barrier comes: no rank frees what another one has mapped. After a PartedError no rank waits, and nothing is freed.
 template <class Unmap, class Action>
 void UnmapOnError(Communicator& ranks, Unmap unmap, Action action) {
   try {
     action();
   } catch (const PartedError&) {
+    NoteGivingUp();
     throw;
   } catch (...) {
     unmap();

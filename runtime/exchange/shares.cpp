@@ -1,15 +1,12 @@
 #include "runtime/exchange/shares.h"
 
 #include <algorithm>
-#include <chrono>
-#include <thread>
 
 namespace slipway::runtime {
 namespace {
 
 constexpr std::int64_t kRow = 64;  ///< elements
 constexpr int kLooksBeforeSleep = 2000;
-constexpr auto kSleepOfAwait = std::chrono::microseconds(20);
 
 }  // namespace
 
@@ -24,9 +21,14 @@ void AwaitPoint(const DeviceEvent& event, const Waiter& waiter) {
     if (event.Reached()) return;
     Pause();
   }
-  const bool foreground = waiter.manner() == Waiter::Manner::kForeground;
-  if (foreground && waiter.StayAwake([&] { return event.Reached(); })) return;
-  while (!event.Reached()) std::this_thread::sleep_for(kSleepOfAwait);
+  waiter.UntilGpu([&] { return event.Reached(); });
+}
+
+void AwaitWork(const DevicePlace& place, StreamHandle stream, const Waiter& waiter) {
+  const InContext here(place);
+  DeviceEvent point(place);
+  point.Record(stream);
+  AwaitPoint(point, waiter);
 }
 
 }  // namespace slipway::runtime

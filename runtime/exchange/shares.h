@@ -12,8 +12,10 @@ namespace slipway::runtime {
 /// The share of `count` elements that the GPU of a rank adds up. It begins where rows of memory begin.
 Slice ShareOf(std::int64_t count, int ranks, int rank);
 
-/// Returns when the device has got to the point. Polls at first; then a thread in the foreground stays awake as
-/// `waiter` does, and after that it sleeps between two looks. Errors: DeviceError.
+/// Returns when the device has got to the point. Polls at first, and then waits as Waiter::UntilGpu().
+/// Errors: DeviceError; RuntimeError(STALLED).
 void AwaitPoint(const DeviceEvent& event, const Waiter& waiter);
+/// The same for all that `stream` was given so far. The driver would wait for a dead rank's GPU for ever.
+void AwaitWork(const DevicePlace& place, StreamHandle stream, const Waiter& waiter);
 
 }  // namespace slipway::runtime

@@ -14,6 +14,7 @@ std::unique_ptr<StepEvents> StepEvents::Make(const DevicePlace& place, std::size
   if (events == nullptr) return nullptr;
   std::unique_ptr<StepEvents> made;
   OnAllRanks(ranks, [&] { made.reset(new StepEvents(place, buckets, std::move(events), ranks)); });
+  ranks.waiter().AddGpuPeers(ranks.job_ranks());
   return made;
 }
 
@@ -78,8 +79,10 @@ std::vector<int> StepEvents::Missing(std::size_t rank) const {
   return missing;
 }
 
+/// The time limit begins when this GPU has its own values: what the program gave it before may take long.
 void StepEvents::Await(Waiter& waiter) {
   is_released_ = true;
+  for (std::size_t bucket = 0; bucket < sums(); ++bucket) AwaitPoint(events_->Own(bucket), waiter);
   for (std::size_t rank = 0; rank < events_->ranks(); ++rank) {
     const auto& event = events_->Of(rank, sums());
     waiter.Until([&] { return event.Reached(); }, [&] { return Missing(rank); });

@@ -39,7 +39,8 @@ class StepEvents {
   /// Whether this rank's GPU has not made its sums of the last step yet.
   bool Summing() const { return !events_->Own(sums()).Reached(); }
   /// Returns when the sums of the last step are there, and no stream of this rank waits for them any more. `waiter`:
-  /// of the calling thread. Errors: also RuntimeError(STALLED) when a rank is dead.
+  /// of the calling thread. Errors: also RuntimeError(STALLED) when a rank is dead, or its GPU does not get on after
+  /// this rank's has got to the sums.
   void Await(Waiter& waiter);
 
  private:

@@ -58,4 +58,16 @@ void Parting(Action action) {
   }
 }
 
+/// Runs `action`. After a PartedError nothing is freed on GPUs any more: the others' may still use what this rank
+/// shares with them. Errors: those of `action`.
+template <class Action>
+void FreeNothingIfParted(Action action) {
+  try {
+    action();
+  } catch (const PartedError&) {
+    NoteGivingUp();
+    throw;
+  }
+}
+
 }  // namespace slipway::runtime

@@ -14,6 +14,14 @@ bool OtherBitsAreGood(const TeamSettings& settings, const Group& group) {
   return settings.any_bits && !group.selection().canonical && !group.alone();
 }
 
+bool CpuAddsInOrderOfRanks(const Group& group) {
+  if (!group.on_one_node()) return false;
+  const auto& [table, canonical] = group.selection();
+  const auto is_shared = [](const auto& range) { return range.choice.algorithm == Algorithm::kShared; };
+  const auto usable = table.Usable({canonical, false});
+  return std::ranges::all_of(usable.ranges(), is_shared);
+}
+
 bool IsWideFloat(slipway_dtype dtype) { return dtype == SLIPWAY_FLOAT32 || dtype == SLIPWAY_FLOAT64; }
 
 SampleMessage::SampleMessage(const DevicePlace& place, std::int64_t bytes, const Reduction& reduction, Group& group)
@@ -31,27 +39,32 @@ void SampleMessage::AwaitGpu() {
   stream_->Synchronize();
 }
 
-double SampleMessage::Seconds(const std::function<void()>& round) {
+/// Of the slowest rank.
+std::uint64_t SampleMessage::NanosecondsOf(const std::function<void()>& round) {
+  group_.communicator().Barrier();
+  const auto start = std::chrono::steady_clock::now();
+  Parting(round);
+  const auto took = std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now() - start);
+  return group_.communicator().Max(static_cast<std::uint64_t>(took.count()));
+}
+
+double SampleMessage::Seconds(const std::function<void()>& round, const Rounds& rounds) {
   Parting(round);  // the first one has more to do
-  std::vector<std::uint64_t> times;
-  for (int i = 1; i < kRounds; ++i) {
-    group_.communicator().Barrier();
-    const auto start = std::chrono::steady_clock::now();
-    Parting(round);
-    const auto took = std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now() - start);
-    times.push_back(group_.communicator().Max(static_cast<std::uint64_t>(took.count())));
-  }
-  const auto median = times.begin() + kRounds / 2 - 1;
+  std::vector<std::uint64_t> times = {NanosecondsOf(round)};
+  const int wanted = rounds(static_cast<double>(times.front()) / 1e9);
+  while (static_cast<int>(times.size()) < wanted) times.push_back(NanosecondsOf(round));
+  const auto median = times.begin() + (wanted - 1) / 2;
   std::ranges::nth_element(times, median);
   return static_cast<double>(*median) / 1e9;
 }
 
-double SampleMessage::SecondsThroughCpu(std::int64_t bytes) {
+double SampleMessage::SecondsThroughCpu(std::int64_t bytes, const Rounds& rounds) {
   const auto count = bytes / static_cast<std::int64_t>(SizeOf(reduction_.dtype));
-  return Seconds([&] {
+  const auto round = [&] {
     AllreduceThroughCpu(place_, data(), count, reduction_, group_, stream(), benches_);
     AwaitGpu();
-  });
+  };
+  return Seconds(round, rounds);
 }
 
 }  // namespace slipway::runtime

@@ -20,6 +20,7 @@ using std::chrono::microseconds;
 /// A look costs 20 to 50 nanoseconds.
 constexpr int kLooksAlone = 4000;
 constexpr microseconds kNap{100};
+constexpr microseconds kNapBesideGpu{20};
 constexpr microseconds kAwakeInACrowd{1'000};
 /// A core that goes idle for some microseconds comes back slower than it went: its clock falls, and under a virtual
 /// machine another one takes its place. Two ranks of 30 ms steps lost a tenth of their computing to naps between them.
@@ -71,6 +72,17 @@ bool Waiter::StayAwake(const std::function<bool()>& ready) const {
   }
   return false;
 }
+
+void Waiter::UntilGpu(const std::function<bool()>& ready) const {
+  if (manner_ == Manner::kForeground && StayAwake(ready)) return;
+  Watch::Patience patience(*watch_, Watch::Limit::kLoss);
+  while (!ready()) {
+    std::this_thread::sleep_for(kNapBesideGpu);
+    patience.Check([this] { return watch_->GpuPeers(); });
+  }
+}
+
+void Waiter::AddGpuPeers(std::span<const int> ranks) { watch_->AddGpuPeers(ranks); }
 
 /// A background thread does not yield, it sleeps. Beside a computing thread, the scheduler treats a thread that yields
 /// as one that has had its share, and runs the other for milliseconds. A thread that slept runs at once.

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <span>
 #include <vector>
 
 namespace slipway::runtime {
@@ -79,6 +80,12 @@ class Waiter {
     looks_.InVain();
     WaitLong(ready, missing, bell);
   }
+
+  /// Returns when `ready()` holds, which this rank's GPU brings about. Its work may take as long as it will.
+  /// Errors: RuntimeError(STALLED) when a rank is dead whose GPU this one may wait for: then it may never come.
+  void UntilGpu(const std::function<bool()>& ready) const;
+  /// From now on this rank's GPU may wait for those of `ranks` of the job.
+  void AddGpuPeers(std::span<const int> ranks);
 
   /// Yields the processor to other threads, but does not sleep. False after some milliseconds: sleep now.
   bool StayAwake(const std::function<bool()>& ready) const;

@@ -87,6 +87,17 @@ void Watch::StepDone() { own_->step.fetch_add(1, std::memory_order_relaxed); }
 
 void Watch::Finished() { own_->finished = 1; }
 
+void Watch::AddGpuPeers(std::span<const int> ranks) {
+  const std::lock_guard lock(peers_mutex_);
+  gpu_peers_.insert(ranks.begin(), ranks.end());
+  gpu_peers_.erase(rank_);
+}
+
+std::vector<int> Watch::GpuPeers() const {
+  const std::lock_guard lock(peers_mutex_);
+  return {gpu_peers_.begin(), gpu_peers_.end()};
+}
+
 std::optional<std::uint32_t> Watch::ActivityOfThread() const {
   const auto own = std::find_if(operations_.rbegin(), operations_.rend(),
                                 [](const auto& entry) { return entry.thread == std::this_thread::get_id(); });
@@ -128,7 +139,7 @@ void Watch::Patience::Check(const std::function<std::vector<int>()>& missing) {
   // A rank may do its part and then leave: only when nothing has come of it since the last look is it missing.
   const bool gone = !lost.empty() && lost == lost_;
   lost_ = lost;
-  if (!gone && waited_ < settings.stall_after) return;
+  if (!gone && (limit_ == Limit::kLoss || waited_ < settings.stall_after)) return;
   const auto waiting = watch_.WaitingFor(gone ? lost : ranks, waited_);
   const auto view = watch_.View(departed_);
   const auto culprits = view.Culprits(waiting);
@@ -141,7 +152,7 @@ void Watch::Patience::Check(const std::function<std::vector<int>()>& missing) {
 
 bool Watch::Patience::IsLost(int rank) const {
   if (watch_.IsLost(rank)) return true;
-  if (waited_ < kLeavingPatience) return false;
+  if (limit_ == Limit::kLoss || waited_ < kLeavingPatience) return false;
   return watch_.IsLeaving(rank) || (departed_.contains(rank) && !IsFinalize(watch_.OwnActivity()));
 }
 

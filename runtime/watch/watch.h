@@ -14,6 +14,8 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
+#include <span>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -52,6 +54,10 @@ class Watch {
   std::uint32_t AddTeam(const std::string& name);
   void StepDone();
   void Finished();
+  /// From now on this rank's GPU may wait for those of `ranks` of the job, by events that they share. Any thread.
+  void AddGpuPeers(std::span<const int> ranks);
+  /// All of them so far.
+  std::vector<int> GpuPeers() const;
 
   /// This thread is in an operation while the object lives; one inside another counts as that one. Of several threads
   /// the table shows the operation that began last.
@@ -69,10 +75,16 @@ class Watch {
     int exceptions_;
   };
 
+  /// When a wait ends in vain.
+  enum class Limit {
+    kTime,  ///< when nothing has come for `stall_after`, or a rank is lost
+    kLoss,  ///< only when a rank is dead or has given up
+  };
+
   /// One wait that has become long.
   class Patience {
    public:
-    explicit Patience(Watch& watch) : watch_(watch) {}
+    explicit Patience(Watch& watch, Limit limit = Limit::kTime) : watch_(watch), limit_(limit) {}
     Patience(const Patience&) = delete;
     Patience& operator=(const Patience&) = delete;
     ~Patience();
@@ -84,6 +96,7 @@ class Watch {
     bool IsLost(int rank) const;
 
     Watch& watch_;
+    Limit limit_;
     std::map<int, RankStatus> departed_;  ///< from other nodes
     bool asks_ = false;
     std::chrono::steady_clock::time_point last_check_ = std::chrono::steady_clock::now();
@@ -143,6 +156,8 @@ class Watch {
     std::thread::id thread;
     std::uint32_t activity;
   };
+  mutable std::mutex peers_mutex_;
+  std::set<int> gpu_peers_;
   mutable std::mutex operations_mutex_;
   std::vector<ThreadActivity> operations_;  ///< of all threads, in the order in which they began
   std::mutex reporting_;

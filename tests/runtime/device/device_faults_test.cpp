@@ -185,10 +185,18 @@ TEST_F(FaultsOfAnAllreduce, ARankWithoutMemoryBetweenTwoMeetingsPartsTheRanks) {
   ExpectParted(kMost, SLIPWAY_ERROR_OUT_OF_MEMORY);
 }
 
-/// Others are in the same round.
+/// Others are in the same round, with the block of this rank.
 TEST_F(FaultsOfAnAllreduce, AGpuThatFailsWhileWaysAreTimedPartsTheRanks) {
   if (rank_ == 1) fake_gpu_fail_call("cuLaunchKernel", 3, kInvalidValue);  // the GPUs try sums first
   ExpectParted(kMost, SLIPWAY_ERROR_DEVICE);
+  EXPECT_EQ(Gpu::Violations(), "");
+}
+
+/// The watch names it: nobody waits for what it was to combine.
+TEST_F(FaultsOfAnAllreduce, ARankThatDiesWhileWaysAreTimedIsNamed) {
+  if (rank_ == 1) Gpu::DieInKernel(3);  // the GPUs try sums first
+  EXPECT_EQ(Sum(kMost), SLIPWAY_ERROR_STALLED);
+  EXPECT_NE(std::string(slipway_error_message()).find("rank 1"), std::string::npos) << slipway_error_message();
 }
 
 TEST_F(FaultsOfAnAllreduce, ACopyThatFailsOnOneRankPartsTheRanks) {

@@ -64,8 +64,8 @@ class GpuAllreduces : public OnDevice {
     OnDevice::TearDown();
   }
 
-  static void Select(Group& group, bool canonical) {
-    group.SetSelection({AlgorithmTable::Default(group.placement()), canonical});
+  static void Select(Group& group, bool canonical, const std::string& algorithms = "") {
+    group.SetSelection({AlgorithmTable::Default(group.placement()).With(algorithms), canonical});
   }
   void Use(AllreduceTimer measure, const TeamSettings& settings) {
     if (all_) all_->Forget(test_.group);
@@ -83,16 +83,21 @@ class GpuAllreduces : public OnDevice {
     Use([times](const DevicePlace&, std::span<const GpuAllreduce>, Group&) { return times; }, settings);
   }
 
-  /// Of these values, over the ranks of `group`; whether the result has the bits that the CPU gives.
-  bool IsRight(std::vector<char> values, const Reduction& reduction, Group& group) {
+  /// Of these values, over the ranks of `group`.
+  std::vector<char> Combined(const std::vector<char>& values, const Reduction& reduction, Group& group) {
     const auto count = static_cast<std::int64_t>(values.size() / SizeOf(reduction.dtype));
     GpuBuffer there(values.size());
     GpuStream stream;
     there.Fill(values.data(), stream.handle());
     all_->Allreduce(*PlaceOf(there.data()), there.data(), count, reduction, group, stream.handle());
-    const Piece piece{values.data(), count};
+    return there.Read(stream.handle());
+  }
+  /// The same; whether the result has the bits that the CPU gives.
+  bool IsRight(std::vector<char> values, const Reduction& reduction, Group& group) {
+    const auto result = Combined(values, reduction, group);
+    const Piece piece{values.data(), static_cast<std::int64_t>(values.size() / SizeOf(reduction.dtype))};
     Allreduce({.pieces = {&piece, 1}, .reduction = reduction}, group);
-    return there.Read(stream.handle()) == values;
+    return result == values;
   }
   /// A sum of float32 of so many bytes.
   bool SumIsRight(std::int64_t bytes, Group& group) {
@@ -124,6 +129,9 @@ TEST_F(GpuAllreduces, UseEachWayOnItsSideOfACrossing) {
   for (const auto bytes : {kCrossing + 4, 64 * kCrossing}) EXPECT_EQ(GoesByGpus(bytes), Ranks() > 1) << bytes;
   EXPECT_EQ(measurements_, OfSeveralRanks(1));
   EXPECT_TRUE(all_->HaveBitsOfCpu());
+  if (Ranks() > 1) {
+    EXPECT_EQ(all_->Facts().at(0)["waits"], "cpu");
+  }
 }
 
 TEST_F(GpuAllreduces, AreNotChosenForWhatIsSmall) {
@@ -197,7 +205,12 @@ TEST_F(GpuAllreduces, AreChosenAlikeOnAllRanks) {
   EXPECT_EQ(group["ways"].back()["up_to_bytes"], Json()) << group.dump();
   const auto& smallest = group["measured_ms"].at(0);
   EXPECT_EQ(smallest["bytes"], kAlwaysThroughCpu);
-  for (const char* way : {"staged", "direct"}) EXPECT_GT(smallest.at(way).get<double>(), 0) << group.dump();
+  const auto& largest = group["measured_ms"].back();
+  EXPECT_EQ(largest["bytes"], 16 << 20) << "however slow this machine is";
+  for (const char* way : {"staged", "direct"}) {
+    EXPECT_GT(smallest.at(way).get<double>(), 0) << group.dump();
+    EXPECT_GT(largest.at(way).get<double>(), 0) << group.dump();
+  }
 }
 
 TEST_F(GpuAllreduces, HaveTheSameBitsInEachWay) {
@@ -210,6 +223,52 @@ TEST_F(GpuAllreduces, HaveTheSameBitsInEachWay) {
       }
     }
   }
+}
+
+/// Of messages on both sides of kSmallWithoutTimes. The CPU adds up in other orders here.
+class GpuAllreducesBesideOtherOrders : public GpuAllreduces, public testing::WithParamInterface<const char*> {
+ protected:
+  GpuAllreducesBesideOtherOrders() { Select(test_.group, false, GetParam()); }
+  std::vector<std::vector<char>> Sums() {
+    std::vector<std::vector<char>> sums;
+    for (const std::int64_t count : {2000, 16'384, 16'385, 300'001}) {
+      sums.push_back(Combined(OrderSensitiveBytes(count, Seed(6, 0)), {SLIPWAY_FLOAT32, SLIPWAY_SUM}, test_.group));
+    }
+    return sums;
+  }
+};
+INSTANTIATE_TEST_SUITE_P(Of, GpuAllreducesBesideOtherOrders,
+                         testing::Values("ring", "recursive_doubling", "rabenseifner", "ring:200000-max"));
+
+TEST_P(GpuAllreducesBesideOtherOrders, HaveBitsThatNoTimesDecide) {
+  Give(TimesWonBy(kStaged));
+  const auto sums = Sums();
+  Give(TimesWonBy(kDirect));
+  EXPECT_TRUE(Sums() == sums) << "the times have chosen";
+  EXPECT_EQ(measurements_, 0);
+  if (Ranks() == 1) return;
+  EXPECT_FALSE(all_->HaveBitsOfCpu());
+  const auto facts = all_->Facts().at(0);
+  EXPECT_EQ(facts["ways"],
+            Json::parse(R"([{"up_to_bytes": 65536, "way": "staged"}, {"up_to_bytes": null, "way": "direct"}])"));
+  EXPECT_NE(facts["not_measured"].get<std::string>().find("bits"), std::string::npos) << facts.dump();
+}
+
+TEST_P(GpuAllreducesBesideOtherOrders, GoByTimesWhereAnyBitsAreGood) {
+  if (Ranks() == 1) GTEST_SKIP() << "a lone rank exchanges nothing";
+  Give(TimesWonBy(kDirect), WithAnyBits());
+  Sums();
+  EXPECT_EQ(candidates_, (std::vector{kDirect, kNccl}));
+  EXPECT_FALSE(all_->HaveBitsOfCpu());
+}
+
+TEST_P(GpuAllreducesBesideOtherOrders, GoByTimesWhereTheBitsAreCanonical) {
+  Select(test_.group, true, GetParam());
+  for (const auto way : {kStaged, kDirect}) {
+    Give(TimesWonBy(way));
+    EXPECT_TRUE(SumIsRight(200'000)) << WordOf(way);
+  }
+  EXPECT_EQ(measurements_, OfSeveralRanks(2));
 }
 
 /// Rank 1 closes late: a rank that does not wait for it would free what is mapped there.
@@ -251,7 +310,10 @@ TEST_F(GpuAllreduces, AreNotMeasuredWhereOnlyTheCpuCan) {
   EXPECT_TRUE(SumIsRight(200'000));
   EXPECT_FALSE(GoesByGpus(200'000));
   EXPECT_EQ(measurements_, 0);
-  EXPECT_EQ(all_->Facts(), Json::array());
+  if (Ranks() == 1) return;
+  const auto facts = all_->Facts().at(0);
+  EXPECT_NE(facts["without_direct"].get<std::string>().find("memory"), std::string::npos) << facts.dump();
+  EXPECT_EQ(facts["ways"], Json::parse(R"([{"up_to_bytes": null, "way": "staged"}])"));
 }
 
 /// 16-bit floats would be rounded after each addition.
@@ -267,6 +329,7 @@ TEST_F(GpuAllreduces, GoByNcclWhereAnyBitsAreGood) {
   EXPECT_FALSE(all_->HaveBitsOfCpu());
   const auto facts = all_->Facts().at(0);
   EXPECT_EQ(facts["ways"].back()["way"], "nccl") << facts.dump();
+  EXPECT_EQ(facts["without_mpi"], "no job with gpu_exchange mpi has ended here yet") << facts.dump();
   EXPECT_EQ(facts["ways_of_16_bits"].back()["way"], "staged") << facts.dump();
 }
 

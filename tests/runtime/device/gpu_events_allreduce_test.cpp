@@ -3,7 +3,6 @@
 
 #include <mpi.h>
 
-#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <memory>
@@ -65,31 +64,6 @@ class SharedElements {
   std::vector<char> values_;
   void* library_ = nullptr;
   std::unique_ptr<GpuView> view_;
-};
-
-/// A stream that does nothing until the program lets it.
-class HeldStream {
- public:
-  HeldStream() {
-    EXPECT_EQ(cuLaunchHostFunc(
-                  stream_.handle(), [](void* free) { static_cast<std::atomic<bool>*>(free)->wait(false); }, &free_),
-              kSuccess);
-  }
-  HeldStream(const HeldStream&) = delete;
-  HeldStream& operator=(const HeldStream&) = delete;
-  ~HeldStream() {
-    LetGo();
-    cuStreamSynchronize(handle());
-  }
-  void* handle() const { return stream_.handle(); }
-  void LetGo() {
-    free_ = true;
-    free_.notify_all();
-  }
-
- private:
-  std::atomic<bool> free_ = false;
-  GpuStream stream_;
 };
 
 /// On one rank after the other: the last rank's GPU works before the others' CPUs wait for theirs.

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cstdlib>
 #include <string>
+#include <thread>
 
 #include "tests/runtime/device/gpu_job.h"
 #include "tests/support/rank_of_launcher.h"
@@ -75,6 +76,7 @@ TEST_F(DirectJob, TheReportHasTheWaysOfAllreduces) {
   ASSERT_EQ(report["gpu_allreduce"].size(), 1u) << report.dump();
   const auto& group = report["gpu_allreduce"][0];
   EXPECT_EQ(group["ranks"], 2);
+  EXPECT_EQ(group["measured_ms"].back()["bytes"], 16 << 20) << group.dump();
   EXPECT_TRUE(group["ways"].back()["up_to_bytes"].is_null()) << group.dump();
   for (const char* member : {"bytes", "staged", "direct"}) {
     EXPECT_TRUE(group["measured_ms"][0].contains(member)) << group.dump();
@@ -154,12 +156,29 @@ TEST_F(EventsJob, ARankThatDiesIsNamed) {
   EndAlone();
 }
 
+/// On three ranks. The program's stream waits for the sums of the dead one; the call comes to the others alone, and
+/// would wait for the stream before it times anything.
+TEST_F(EventsJob, ARankThatDiesIsNamedInAnotherGroup) {
+  together_ = false;
+  BeginWithATeam();
+  GpuBuffer there(kCount * sizeof(float));
+  const int others[] = {0, 2};
+  int group = 0;
+  ASSERT_EQ(slipway_group_create(others, 2, &group), SLIPWAY_OK) << slipway_error_message();
+  ASSERT_EQ(slipway_wait_on_stream("net", nullptr), SLIPWAY_OK) << slipway_error_message();
+  if (rank_ == 1) ::_exit(0);
+  EXPECT_EQ(slipway_allreduce(there.data(), kCount, SLIPWAY_FLOAT32, SLIPWAY_SUM, group), SLIPWAY_ERROR_STALLED);
+  const std::string message = slipway_error_message();
+  EXPECT_NE(message.find("rank 1"), std::string::npos) << message;
+  EndAlone();
+}
+
 /// Single ones, of GPU memory.
 class AllreducesByEvents : public EventsJob {
  protected:
   AllreducesByEvents() { ::setenv("SLIPWAY_GPU_EXCHANGE", "direct", 1); }  // whatever the times are
-  int Combine() {
-    return slipway_allreduce_on_stream(there_.data(), kCount, SLIPWAY_FLOAT32, SLIPWAY_SUM, SLIPWAY_ALL, nullptr);
+  int Combine(void* stream = nullptr, int group = SLIPWAY_ALL, std::int64_t count = kCount) {
+    return slipway_allreduce_on_stream(there_.data(), count, SLIPWAY_FLOAT32, SLIPWAY_SUM, group, stream);
   }
   /// No GPU has begun with it when this returns, and that of rank 1 will fail: in the copy to its block, the kernel or
   /// the copy back.
@@ -226,6 +245,47 @@ TEST_F(AllreducesByEvents, OfARankThatDiesNameItInTheNextOne) {
   EXPECT_EQ(Combine(), SLIPWAY_ERROR_STALLED);
   const std::string message = slipway_error_message();
   EXPECT_NE(message.find("rank 1"), std::string::npos) << message;
+  EndAlone();
+}
+
+/// The copy to the CPU comes after the sums of the one before.
+TEST_F(AllreducesByEvents, OfARankThatDiesNameItInOneThroughTheCpu) {
+  together_ = false;
+  Begin(Json::object());
+  ASSERT_EQ(Combine(), SLIPWAY_OK) << slipway_error_message();
+  if (rank_ == 1) ::_exit(0);
+  EXPECT_EQ(Combine(nullptr, SLIPWAY_ALL, 1), SLIPWAY_ERROR_STALLED);
+  const std::string message = slipway_error_message();
+  EXPECT_NE(message.find("rank 1"), std::string::npos) << message;
+  EndAlone();
+}
+
+/// It takes longer than a rank may be late.
+TEST_F(AllreducesByEvents, BehindLongWorkOfTheProgramAreWaitedFor) {
+  Begin(Json::object());
+  ASSERT_EQ(Combine(), SLIPWAY_OK) << slipway_error_message();  // makes what frees memory of the GPU
+  HeldStream held;
+  ASSERT_EQ(Combine(held.handle()), SLIPWAY_OK) << slipway_error_message();
+  std::thread later([&] {
+    std::this_thread::sleep_for(std::chrono::seconds(5));
+    held.LetGo();
+  });
+  EXPECT_EQ(slipway_finalize(), SLIPWAY_OK) << slipway_error_message();
+  later.join();
+}
+
+/// The other GPU may still use the block.
+TEST_F(AllreducesByEvents, OfAGroupThatEndsInAnErrorAreNotFreed) {
+  together_ = false;
+  Begin(Json::object());
+  const int both[] = {0, 1};
+  int group = 0;
+  ASSERT_EQ(slipway_group_create(both, 2, &group), SLIPWAY_OK) << slipway_error_message();
+  ASSERT_EQ(Combine(nullptr, group), SLIPWAY_OK) << slipway_error_message();
+  if (rank_ == 1) fake_gpu_fail_call("cuEventQuery", 1, kInvalidValue);
+  EXPECT_EQ(slipway_group_free(group), rank_ == 1 ? SLIPWAY_ERROR_DEVICE : SLIPWAY_ERROR_STALLED)
+      << slipway_error_message();
+  EXPECT_EQ(Gpu::Violations(), "");
   EndAlone();
 }
 

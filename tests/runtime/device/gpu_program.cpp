@@ -1,5 +1,7 @@
 #include "tests/runtime/device/gpu_program.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <atomic>
 #include <cmath>
@@ -18,11 +20,13 @@ namespace {
 using namespace fake_gpu;  // the entries that the program calls
 
 std::atomic<std::chrono::milliseconds> kernel_delay = std::chrono::milliseconds(0);
+std::atomic<int> kernels_to_death = 0;  ///< 0: none
 
 /// What sum.ptx does, on the shadow of the GPU's memory.
 template <slipway_dtype dtype>
 void SumOnFake(const fake_gpu_launch* launch, void** parameters) {
   std::this_thread::sleep_for(kernel_delay.load());
+  if (kernels_to_death > 0 && --kernels_to_death == 0) ::_exit(0);
   const auto table = *static_cast<const DevicePointer*>(parameters[0]);
   const auto ranks = static_cast<std::size_t>(*static_cast<const int*>(parameters[1]));
   const float factor = *static_cast<const float*>(parameters[2]);
@@ -67,6 +71,8 @@ Gpu::Gpu() {
 }
 
 void Gpu::DelayKernels(std::chrono::milliseconds delay) { kernel_delay = delay; }
+
+void Gpu::DieInKernel(int nth) { kernels_to_death = nth; }
 
 std::string Gpu::Violations() {
   std::string text(fake_gpu_violations(nullptr, 0) + 1, '\0');
@@ -140,6 +146,21 @@ std::vector<char> GpuView::Read(void* stream) {
 GpuStream::GpuStream() { EXPECT_EQ(cuStreamCreate(&handle_, kStreamNonBlocking), kSuccess); }
 
 GpuStream::~GpuStream() { cuStreamDestroy_v2(handle_); }
+
+HeldStream::HeldStream() {
+  const auto wait = [](void* free) { static_cast<std::atomic<bool>*>(free)->wait(false); };
+  EXPECT_EQ(cuLaunchHostFunc(stream_.handle(), wait, &free_), kSuccess);
+}
+
+HeldStream::~HeldStream() {
+  LetGo();
+  cuStreamSynchronize(handle());
+}
+
+void HeldStream::LetGo() {
+  free_ = true;
+  free_.notify_all();
+}
 
 bool ByEvents() {
   const char* waits = std::getenv("SLIPWAY_GPU_WAIT");

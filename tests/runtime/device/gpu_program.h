@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <cstring>
@@ -24,6 +25,8 @@ class Gpu {
   static std::string Violations();
   /// From now on each kernel takes so long in addition.
   static void DelayKernels(std::chrono::milliseconds delay);
+  /// The process ends in its n-th kernel from now (1: the next one).
+  static void DieInKernel(int nth);
 };
 
 /// A GPU's context, current in this thread while it lives.
@@ -77,6 +80,21 @@ class GpuStream {
 
  private:
   void* handle_ = nullptr;
+};
+
+/// A stream that does nothing until the program lets it.
+class HeldStream {
+ public:
+  HeldStream();
+  HeldStream(const HeldStream&) = delete;
+  HeldStream& operator=(const HeldStream&) = delete;
+  ~HeldStream();
+  void* handle() const { return stream_.handle(); }
+  void LetGo();
+
+ private:
+  std::atomic<bool> free_ = false;
+  GpuStream stream_;
 };
 
 /// How often the GPU or the program has been stopped so far: by a wait for all work of the GPU or of a stream, memory
