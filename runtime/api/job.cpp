@@ -397,7 +397,9 @@ std::exception_ptr Job::Leave() {
     unwritten = std::current_exception();
   }
   for (auto& [name, team] : teams_) team->CloseDevices();
-  device_allreduces_.Close();
+  for (const auto& [number, group] : groups_) {
+    if (group != nullptr) device_allreduces_.Close(*group);
+  }
   communicator().Barrier();
   servers_.clear();
   watch_.Finished();

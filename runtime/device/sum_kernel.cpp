@@ -35,22 +35,34 @@ std::size_t BytesOfRow(int ranks) { return (1 + static_cast<std::size_t>(ranks))
 }  // namespace
 
 SumTable::SumTable(const DevicePlace& place, std::span<const SumPart> parts, DeviceStream& stream)
-    : ranks_(parts.empty() ? 0 : static_cast<int>(parts.front().at.size())),
+    : place_(place),
+      ranks_(parts.empty() ? 0 : static_cast<int>(parts.front().at.size())),
       parts_(static_cast<unsigned>(parts.size())),
       memory_(place, parts.size() * BytesOfRow(ranks_)) {
+  if (!parts.empty()) Write(parts, stream);
+}
+
+void SumTable::Write(std::span<const SumPart> parts, DeviceStream& stream) {
+  largest_ = 0;
   for (const auto& part : parts) largest_ = std::max(largest_, part.count);
-  if (parts.empty()) return;
   const auto rows = RowsOf(parts);
-  const InContext here(place);
+  const InContext here(place_);
   stream.CopyToDevice(memory_.data(), rows.data(), rows.size() * sizeof rows[0]);
   stream.Synchronize();
 }
 
-const SumTable& SumTables::Of(const SumPart& part) {
+const SumTable& SumTables::Of(const SumPart& part, const std::function<void()>& await_kernels) {
   const std::pair key(part.count, part.at);
   if (const auto known = known_.find(key); known != known_.end()) return known->second;
-  if (known_.size() >= kMost) known_.clear();
-  return known_.emplace(key, SumTable(place_, {&part, 1}, stream_)).first->second;
+  if (known_.size() >= kMost) {
+    await_kernels();
+    std::swap(known_, spare_);  // which is empty: all of it has been used again
+  }
+  if (spare_.empty()) return known_.emplace(key, SumTable(place_, {&part, 1}, stream_)).first->second;
+  auto node = spare_.extract(spare_.begin());
+  node.key() = key;
+  node.mapped().Write({&part, 1}, stream_);
+  return known_.insert(std::move(node)).position->second;
 }
 
 SumKernel::SumKernel(const DevicePlace& place) : place_(place) {

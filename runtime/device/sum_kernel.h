@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <span>
 #include <utility>
@@ -22,30 +23,37 @@ class SumTable {
  public:
   /// All parts have as many ranks. Waits for the copy. Errors: DeviceError.
   SumTable(const DevicePlace& place, std::span<const SumPart> parts, DeviceStream& stream);
+  /// The same, in the same memory, which no kernel reads any more. As many parts and ranks.
+  void Write(std::span<const SumPart> parts, DeviceStream& stream);
 
  private:
   friend class SumKernel;
+  DevicePlace place_;
   int ranks_ = 0;
   unsigned parts_ = 0;
   std::int64_t largest_ = 0;  ///< elements
   DeviceBlock memory_;
 };
 
-/// Tables that are made once and used again. One thread at a time.
+/// Tables that are made once and used again. Their memory is, too: to free some, the driver would wait for the whole
+/// device, which may wait for other ranks. One thread at a time.
 class SumTables {
  public:
   /// `stream`: for the copy of a new table; it outlives this.
   SumTables(const DevicePlace& place, DeviceStream& stream) : place_(place), stream_(stream) {}
 
-  /// Of a single part. It is valid until the next call. Errors: DeviceError.
-  const SumTable& Of(const SumPart& part);
+  /// Of a single part, of as many ranks in each call. It is valid until the next call. `await_kernels`: returns when
+  /// those of earlier tables have ended; called once for kMost new tables. Errors: DeviceError, and its own.
+  const SumTable& Of(const SumPart& part, const std::function<void()>& await_kernels);
 
  private:
   static constexpr std::size_t kMost = 64;
+  using Tables = std::map<std::pair<std::int64_t, std::vector<char*>>, SumTable>;
 
   DevicePlace place_;
   DeviceStream& stream_;
-  std::map<std::pair<std::int64_t, std::vector<char*>>, SumTable> known_;
+  Tables known_;
+  Tables spare_;  ///< whose memory is used again
 };
 
 /// The program for the GPU, once for a context. Any thread.

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
-#include <optional>
 
 #include "runtime/device/nccl.h"
 #include "runtime/exchange/allreduce_through_cpu.h"
@@ -34,58 +33,58 @@ bool DeviceAllreduces::IsForGpus(std::int64_t count, const Reduction& reduction,
   return BytesOfMessage(count, reduction) > small && Nccl::Knows(reduction.dtype, reduction.op);
 }
 
-/// With the lock held.
-std::list<DeviceAllreduces::OfGroup>::iterator DeviceAllreduces::Find(const Group& group) {
-  return std::ranges::find(groups_, &group, &OfGroup::group);
+/// Null: it has had no large one.
+std::shared_ptr<DeviceAllreduces::OfGroup> DeviceAllreduces::Find(const Group& group) const {
+  const std::lock_guard lock(mutex_);
+  const auto known = std::ranges::find_if(groups_, [&](const auto& each) { return each->group == &group; });
+  return known != groups_.end() ? *known : nullptr;
 }
 
 /// A group is used by one thread at a time.
 DeviceAllreduces::OfGroup& DeviceAllreduces::Known(const DevicePlace& place, const Call& call, Group& group,
                                                    StreamHandle stream) {
-  {
-    const std::lock_guard lock(mutex_);
-    const auto known = Find(group);
-    if (known != groups_.end()) return *known;
-  }
+  if (const auto known = Find(group)) return *known;
   // Ranks that bring memory of the CPU are met here, not in the middle of what ranks with GPUs make together.
   group.Meet(call);
   // What the program's GPU still does would count.
   if (settings_.gpu_exchange == GpuExchange::kAuto) {
     Parting([&] { AwaitWork(place, stream, group.communicator().waiter()); });
   }
-  OfGroup fresh{&group, AllreduceWays::Choose(place, settings_, measure_, group), {place}};
-  auto facts = fresh.ways.Facts();
+  auto ways = AllreduceWays::Choose(place, settings_, measure_, group);
+  const auto fresh = std::make_shared<OfGroup>(OfGroup{&group, std::move(ways), {place}});
+  auto facts = fresh->ways.Facts();
   const std::lock_guard lock(mutex_);
   if (!facts.is_null()) {
     facts["ranks"] = group.size();
     facts_.push_back(facts.dump());
   }
-  bits_of_cpu_ = bits_of_cpu_ && fresh.ways.HaveBitsOfCpu();
-  return groups_.emplace_back(std::move(fresh));
+  bits_of_cpu_ = bits_of_cpu_ && fresh->ways.HaveBitsOfCpu();
+  return *groups_.emplace_back(fresh);
 }
 
 void DeviceAllreduces::AwaitSums(Waiter& waiter) {
-  const std::lock_guard lock(mutex_);
-  for (auto& known : groups_) known.ways.AwaitSums(waiter);
+  Groups groups;
+  {
+    const std::lock_guard lock(mutex_);
+    groups = groups_;
+  }
+  for (const auto& known : groups) known->ways.AwaitSums(waiter);
 }
 
 void DeviceAllreduces::Forget(Group& group) {
-  std::optional<AllreduceWays> ways;
+  const auto known = Find(group);
+  if (known == nullptr) return;
   {
     const std::lock_guard lock(mutex_);
-    const auto known = Find(group);
-    if (known == groups_.end()) return;
-    ways.emplace(std::move(known->ways));
-    groups_.erase(known);
+    std::erase(groups_, known);
   }
-  if (!ways->AnyByGpus()) return;
-  ways->Close();
+  if (!known->ways.AnyByGpus()) return;
+  known->ways.Close();
   group.communicator().Barrier();
 }
 
-void DeviceAllreduces::Close() {
-  const std::lock_guard lock(mutex_);
-  for (auto& known : groups_) known.ways.Close();
+void DeviceAllreduces::Close(const Group& group) {
+  if (const auto known = Find(group)) known->ways.Close();
 }
 
 Json DeviceAllreduces::Facts() const {

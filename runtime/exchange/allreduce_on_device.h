@@ -2,7 +2,7 @@
 #pragma once
 
 #include <cstdint>
-#include <list>
+#include <memory>
 #include <mutex>
 #include <string>
 #include <utility>
@@ -42,13 +42,15 @@ class DeviceAllreduces {
   void RequireCpuMemoryOnAll(std::int64_t count, const Reduction& reduction, Group& group) const;
   /// Before the first allreduce. The same on all ranks.
   void Use(const TeamSettings& settings) { settings_ = settings; }
-  /// Returns when the CPU finds the sums of all allreduces that have returned, too. Leaves out groups whose thread is
-  /// in the next one. Errors: DeviceError; RuntimeError(STALLED) when a rank is dead.
+  /// Returns when the CPU finds the sums of all allreduces by the GPUs of a node that have returned, too. Leaves out
+  /// groups whose thread is in the next one, and holds up no other thread. Errors: those of
+  /// GroupAllreduce::AwaitSums().
   void AwaitSums(Waiter& waiter);
   /// Before the group ends. Collective over it.
   void Forget(Group& group);
-  /// Before the job ends, and before a barrier: the ranks free their blocks after it.
-  void Close();
+  /// Before the job ends, and before a barrier: the ranks free their blocks after it. All ranks close their groups in
+  /// one order. Collective over it.
+  void Close(const Group& group);
 
   /// `gpu_allreduce` of comm.json: an entry for each group in which ways were chosen, also of those that have ended.
   Json Facts() const;
@@ -62,14 +64,15 @@ class DeviceAllreduces {
     std::vector<DevicePlace> places;  ///< of this rank's memory so far; the first is that of `ways`
   };
   bool IsForGpus(std::int64_t count, const Reduction& reduction, const Group& group) const;
+  using Groups = std::vector<std::shared_ptr<OfGroup>>;
   OfGroup& Known(const DevicePlace& place, const Call& call, Group& group, StreamHandle stream);
-  std::list<OfGroup>::iterator Find(const Group& group);
+  std::shared_ptr<OfGroup> Find(const Group& group) const;
 
   Workbenches& benches_;
   AllreduceTimer measure_;
   TeamSettings settings_;
   mutable std::mutex mutex_;
-  std::list<OfGroup> groups_;       ///< in the order of their first allreduces, which is that of all ranks
+  Groups groups_;                   ///< in the order of their first allreduces in this process
   std::vector<std::string> facts_;  ///< of all groups, also of those that have ended: JSON
   bool bits_of_cpu_ = true;         ///< the same
 };

@@ -62,8 +62,7 @@ class AllreduceWays {
   bool AnyByGpus() const { return !made_.empty(); }
   /// Whether all sums have the bits that the CPU gives.
   bool HaveBitsOfCpu() const;
-  /// Returns when the CPU finds the sums of all allreduces that have returned, too. Errors: those of
-  /// GroupAllreduce::AwaitSums().
+  /// GroupAllreduce::AwaitSums() of all ways.
   void AwaitSums(Waiter& waiter);
   /// Ends what ranks share. Collective. Only the facts may be asked for after it. Errors: those of
   /// GroupAllreduce::Close().

@@ -60,24 +60,28 @@ DirectBounce::DirectBounce(const DevicePlace& place, Group& group)
 
 /// The driver would wait for what this GPU still adds up in the others' blocks, and a rank may be dead.
 void DirectBounce::Close() {
-  Parting([&] { AwaitSums(members_.waiter()); });
+  const std::lock_guard closing(in_use_);
+  Parting([&] { AwaitWhatReturned(members_.waiter()); });
   blocks_.reset();
   maps_.reset();
 }
 
 void DirectBounce::AwaitSums(Waiter& waiter) {
   const std::unique_lock idle(in_use_, std::try_to_lock);
-  if (!idle || events_ == nullptr) return;
+  if (idle) AwaitWhatReturned(waiter);
+}
+
+void DirectBounce::AwaitWhatReturned(Waiter& waiter) {
   const BesideCaptures beside(place_.driver);
   const InContext here(place_);
-  events_->Await(waiter);
+  if (events_ != nullptr) events_->Await(waiter);
   AwaitPoint(point_, waiter);  // copies back
 }
 
 const SumTable& DirectBounce::TableOf(const Call& call, std::vector<char*> at) {
   const auto share = ShareOf(call.count, ranks_, rank_);
   for (auto& address : at) address += BytesOf(share.first, SizeOf(call.reduction.dtype));
-  return tables_.Of({share.count, std::move(at)});
+  return tables_.Of({share.count, std::move(at)}, [this] { Await(); });
 }
 
 void DirectBounce::CopyToBlock(const char* data, const Call& call) {

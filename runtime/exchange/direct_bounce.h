@@ -51,6 +51,7 @@ class DirectBounce : public GroupAllreduce {
   Spread Meet(char* data, const Call& call, Group& group);
   void EndSums(const Call& call, Group& group);
   void Await();
+  void AwaitWhatReturned(Waiter& waiter);
   void HandBack(StreamHandle stream);
   const SumTable& TableOf(const Call& call, std::vector<char*> at);
 

@@ -64,7 +64,8 @@ void MpiAllreduce::Allreduce(char* data, std::int64_t count, const Reduction& re
   AwaitPoint(made_, group.communicator().waiter());
   ranks_->AddUp(data, count, reduction.dtype);
   if (reduction.op != SLIPWAY_MEAN) return;
-  kernel_->Launch(tables_.Of({count, {data}}), reduction.dtype, group.size(), stream_);
+  const auto in_order = [] {};  // a table is written by the stream of the kernels
+  kernel_->Launch(tables_.Of({count, {data}}, in_order), reduction.dtype, group.size(), stream_);
   done_.Record(stream_.handle());
   done_.HoldBack(stream);
 }

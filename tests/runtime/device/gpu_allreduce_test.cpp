@@ -1,10 +1,12 @@
 // Who combines single messages in the memory of GPUs: what is chosen from times, and when they are measured. On one
 // node, with the bits of the CPU unless any are good.
 
+#include <atomic>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -314,6 +316,96 @@ TEST_F(GpuAllreduces, AreNotMeasuredWhereOnlyTheCpuCan) {
   const auto facts = all_->Facts().at(0);
   EXPECT_NE(facts["without_direct"].get<std::string>().find("memory"), std::string::npos) << facts.dump();
   EXPECT_EQ(facts["ways"], Json::parse(R"([{"up_to_bytes": null, "way": "staged"}])"));
+}
+
+/// What waits for GPUs while another thread calls. Each message is behind a stream that the test holds.
+class AwaitedGpuAllreduces : public GpuAllreduces {
+ protected:
+  static constexpr std::int64_t kFloats = 50'000;
+  static constexpr Reduction kSum{SLIPWAY_FLOAT32, SLIPWAY_SUM};
+
+  void SetUp() override {
+    if (Ranks() == 1) GTEST_SKIP() << "a lone rank waits for nothing";
+    fake_gpu_set_order(FAKE_GPU_LAZY, 0);
+  }
+  void UseDirect(GpuWaits waits) {
+    auto settings = Named(GpuExchange::kDirect);
+    settings.gpu_waits = waits;
+    Give({}, settings);
+  }
+  /// What makes and frees things comes first: with a held stream, it would wait.
+  void MakeReady(Group& group) {
+    Select(group, false);
+    EXPECT_TRUE(SumIsRight(kFloats * 4, group));
+  }
+  void Sum(GpuBuffer& there, Group& group, void* stream) {
+    all_->Allreduce(*PlaceOf(there.data()), there.data(), kFloats, kSum, group, stream);
+  }
+  static std::uint64_t Questions() { return fake_gpu_calls("cuEventQuery"); }
+  /// Returns when another thread waits for a GPU.
+  static void AwaitQuestions(std::uint64_t before) {
+    while (Questions() == before) std::this_thread::yield();
+  }
+};
+
+TEST_F(AwaitedGpuAllreduces, HoldUpNoOtherGroup) {
+  UseDirect(GpuWaits::kEvents);
+  TestGroup other;
+  for (auto* group : {&test_.group, &other.group}) MakeReady(*group);
+  auto values = OrderSensitiveBytes(kFloats, Seed(7, 0));
+  GpuBuffer awaited(values.size());
+  GpuBuffer beside(values.size());
+  GpuStream stream;
+  for (auto* buffer : {&awaited, &beside}) buffer->Fill(values.data(), stream.handle());
+  EXPECT_TRUE(beside.Read(stream.handle()) == values);
+  HeldStream held;
+  Sum(awaited, test_.group, held.handle());
+  std::atomic<bool> found = false;
+  const auto asked = Questions();
+  std::thread saver([&] {
+    auto waiter = test_.waiter();
+    all_->AwaitSums(waiter);
+    found = true;
+  });
+  AwaitQuestions(asked);
+  Sum(beside, other.group, stream.handle());
+  EXPECT_FALSE(found);
+  held.LetGo();
+  saver.join();
+  EXPECT_TRUE(found);
+  const Piece piece{values.data(), kFloats};
+  Allreduce({.pieces = {&piece, 1}, .reduction = kSum}, test_.group);
+  EXPECT_TRUE(awaited.Read(held.handle()) == values);
+  EXPECT_TRUE(beside.Read(stream.handle()) == values);
+  all_->Forget(other.group);
+}
+
+/// The thread may need what the one that waits does later.
+TEST_F(AwaitedGpuAllreduces, AreLeftOutWhileAnotherThreadIsInTheNextOne) {
+  UseDirect(GpuWaits::kCpu);
+  MakeReady(test_.group);
+  GpuBuffer there(kFloats * sizeof(float));
+  HeldStream held;
+  const auto asked = Questions();
+  std::thread caller([&] { Sum(there, test_.group, held.handle()); });
+  AwaitQuestions(asked);
+  auto waiter = test_.waiter();
+  all_->AwaitSums(waiter);
+  held.LetGo();
+  caller.join();
+}
+
+/// Also where the CPUs wait for the sums: a copy back is still on its way.
+TEST_F(AwaitedGpuAllreduces, AreThereWithTheirCopiesBack) {
+  UseDirect(GpuWaits::kCpu);
+  MakeReady(test_.group);
+  GpuBuffer there(kFloats * sizeof(float));
+  GpuStream stream;
+  Sum(there, test_.group, stream.handle());
+  const auto copied = fake_gpu_count(FAKE_GPU_BYTES_ON_DEVICE);
+  auto waiter = test_.waiter();
+  all_->AwaitSums(waiter);
+  EXPECT_GT(fake_gpu_count(FAKE_GPU_BYTES_ON_DEVICE), copied);
 }
 
 /// 16-bit floats would be rounded after each addition.

@@ -48,8 +48,8 @@ class SharedElements {
   int Combine(void* stream, slipway_op op = SLIPWAY_SUM, int group = SLIPWAY_ALL, std::int64_t fewer = 0) {
     return slipway_allreduce_on_stream(data(), count_ - fewer, SLIPWAY_FLOAT32, op, group, stream);
   }
-  void CombineOnCpu(slipway_op op = SLIPWAY_SUM) {
-    ASSERT_EQ(slipway_allreduce(values_.data(), count_, SLIPWAY_FLOAT32, op, SLIPWAY_ALL), SLIPWAY_OK);
+  void CombineOnCpu(slipway_op op = SLIPWAY_SUM, int group = SLIPWAY_ALL, std::int64_t fewer = 0) {
+    ASSERT_EQ(slipway_allreduce(values_.data(), count_ - fewer, SLIPWAY_FLOAT32, op, group), SLIPWAY_OK);
   }
   const std::vector<char>& values() const { return values_; }
   bool AreRight(void* stream) { return view_->Read(stream) == values_; }
@@ -201,6 +201,47 @@ TEST_P(AllreduceByEvents, ALongOneGoesPartByPart) {
     for (const auto op : {SLIPWAY_SUM, SLIPWAY_MEAN}) elements.CombineOnCpu(op);
     EXPECT_TRUE(elements.AreRight(stream.handle())) << "first: " << first;
   }
+}
+
+/// Each size has a table of addresses of its own, more than are kept. To free one, the driver would stop the GPU.
+TEST_P(AllreduceByEvents, OfManySizesFreesNothing) {
+  constexpr std::int64_t kSizes = 140;
+  SharedElements elements(GetParam(), kElements, Seed(14, 0));
+  GpuStream stream;
+  elements.Fill(stream.handle());
+  ASSERT_EQ(elements.Combine(stream.handle()), SLIPWAY_OK) << slipway_error_message();
+  const auto freed = fake_gpu_calls("cuMemFree_v2");
+  const auto stopped = fake_gpu_count(FAKE_GPU_DEVICE_SYNCHRONISATIONS);
+  for (std::int64_t fewer = 1; fewer < kSizes; ++fewer) {
+    ASSERT_EQ(elements.Combine(stream.handle(), SLIPWAY_MEAN, SLIPWAY_ALL, fewer), SLIPWAY_OK)
+        << slipway_error_message();
+  }
+  EXPECT_EQ(fake_gpu_calls("cuMemFree_v2"), freed);
+  EXPECT_EQ(fake_gpu_count(FAKE_GPU_DEVICE_SYNCHRONISATIONS), stopped);
+  elements.CombineOnCpu();
+  for (std::int64_t fewer = 1; fewer < kSizes; ++fewer) elements.CombineOnCpu(SLIPWAY_MEAN, SLIPWAY_ALL, fewer);
+  EXPECT_TRUE(elements.AreRight(stream.handle()));
+}
+
+/// The others do nothing meanwhile.
+TEST_P(AllreduceByEvents, OfAPartOfTheRanks) {
+  if (Ranks() < 3) GTEST_SKIP() << "a part of two ranks is alone";
+  const int ends[] = {0, Ranks() - 1};
+  int group = 0;
+  ASSERT_EQ(slipway_group_create(ends, 2, &group), SLIPWAY_OK) << slipway_error_message();
+  if (Rank() == 0 || Rank() == Ranks() - 1) {
+    SharedElements elements(GetParam(), kElements, Seed(15, 0));
+    GpuStream stream;
+    for (int turn = 0; turn < 3; ++turn) {
+      elements.Fill(stream.handle());
+      const auto kernels = fake_gpu_calls("cuLaunchKernel");
+      ASSERT_EQ(elements.Combine(stream.handle(), SLIPWAY_SUM, group), SLIPWAY_OK) << slipway_error_message();
+      EXPECT_GT(fake_gpu_calls("cuLaunchKernel"), kernels) << "the CPUs have added up";
+      elements.CombineOnCpu(SLIPWAY_SUM, group);
+      EXPECT_TRUE(elements.AreRight(stream.handle())) << "turn " << turn;
+    }
+  }
+  EXPECT_EQ(slipway_group_free(group), SLIPWAY_OK) << slipway_error_message();
 }
 
 /// The program writes to the memory as soon as its stream may.

@@ -288,9 +288,11 @@ BUGS = [
         "    events_->Summed(stream_.handle());\n",
         "    events_->Summed(stream_.handle());\n    Await();\n", BY_EVENTS, tests=SINGLE),
     Bug("alone_unmaps_blocks_before_the_sums", BOUNCE,
-        "  Parting([&] { AwaitSums(members_.waiter()); });\n", "", test=LATE_AT_THE_END),
+        "  Parting([&] { AwaitWhatReturned(members_.waiter()); });\n", "", test=LATE_AT_THE_END),
     Bug("alone_checkpoint_ignores_copies_back", BOUNCE,
         "  AwaitPoint(point_, waiter);  // copies back\n", "", test=COPY_AT_A_CHECKPOINT),
+    Bug("alone_writes_tables_that_kernels_read", BOUNCE,
+        "std::move(at)}, [this] { Await(); });", "std::move(at)}, [] {});", BY_EVENTS, tests=SINGLE),
     Bug("alone_is_no_part_of_a_checkpoint", WAYS,
         "  for (const auto& each : made_) each.by->AwaitSums(waiter);\n", "", test=LATE_AT_A_CHECKPOINT),
 

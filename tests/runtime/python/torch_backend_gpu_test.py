@@ -12,6 +12,7 @@ import torch.distributed as dist
 import gpu_tensors
 from slipway.torch_backend import device
 from slipway.torch_backend.device import DeviceWork, memories_of
+from slipway.torch_backend.exchange import Exchange
 
 sys.path.append(str(pathlib.Path(__file__).parents[2] / "gpu"))
 import faces_on_gpu as faces  # noqa: E402
@@ -51,6 +52,37 @@ def test_a_broadcast_stops_no_stream(monkeypatch):
         dist.broadcast(tensor, 0)
         assert waited == []
     faces.same([tensor], [torch.ones(100_000)])
+
+
+def allreduced_on_gpus(monkeypatch, tensors):
+    """Bytes of each allreduce of GPU memory while a new group broadcasts these tensors."""
+    bytes_of_each, allreduce = [], Exchange.allreduce
+
+    def noting(exchange, tensor, op):
+        if tensor.device.type == "cuda":
+            bytes_of_each.append(tensor.numel() * tensor.element_size())
+        allreduce(exchange, tensor, op)
+    group = dist.new_group()
+    with monkeypatch.context() as patched:
+        patched.setattr(Exchange, "allreduce", noting)
+        for tensor in tensors:
+            dist.broadcast(tensor, 0, group=group)
+    return bytes_of_each
+
+
+def test_ways_are_chosen_at_the_first_large_broadcast(monkeypatch):
+    small, large = faces.empty((1000,), torch.float32), [late(torch.ones(50_000)) for _ in range(2)]
+    chosen = allreduced_on_gpus(monkeypatch, [small, *large])
+    assert len(chosen) == (dist.get_world_size() > 1)
+    assert all(4096 < size < 65536 for size in chosen)
+    faces.same(large, [torch.ones(50_000)] * 2)
+
+
+def test_no_ways_are_chosen_where_a_rank_broadcasts_memory_of_the_cpu(monkeypatch):
+    values = torch.full((50_000,), float(dist.get_rank() + 1))
+    tensor = values if dist.get_rank() == 0 else late(values)
+    assert allreduced_on_gpus(monkeypatch, [tensor]) == []
+    assert torch.equal(tensor.cpu(), torch.ones(50_000))
 
 
 @pytest.mark.parametrize("gather", [dist._all_gather_base, dist.all_to_all_single, dist._reduce_scatter_base],

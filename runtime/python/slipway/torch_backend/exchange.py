@@ -24,6 +24,10 @@ BYTES = 6
 _PART_BYTES = 4 << 20
 _COPIED_FROM_BYTES = 64 << 10
 
+# The library chooses how it adds up memory of GPUs at the first allreduce of more than 4 KiB.
+_SAMPLE_ELEMENTS = 2048
+_SUM, _MIN = 0, 2
+
 
 def is_dense(tensor):
     """Whether the bytes at data_ptr() are the elements, in order."""
@@ -44,6 +48,7 @@ class Exchange:
 
     def __init__(self, number, rank, size):
         self._number, self.rank, self.size = number, rank, size
+        self._has_chosen = size == 1
         try:
             self._shared = Block(_PART_BYTES) if size > 1 else None
         except OutOfMemoryError:
@@ -127,6 +132,17 @@ class Exchange:
         one[0].name, one[0].dtype, one[0].ndim = b"tensor", BYTES, 1
         one[0].shape, one[0].data = shape, tensor.data_ptr()
         self._call_on_stream("slipway_broadcast_on_stream", (tensor,), one, 1, root)
+        if not self._has_chosen:
+            self._has_chosen = True
+            self._choose_ways(tensor.device)
+
+    def _choose_ways(self, device):
+        """DistributedDataParallel broadcasts its parameters before it trains. So the library times its ways while the
+        GPU has nothing else to do, and not beside the first backward pass. Not where a rank has CPU memory."""
+        on_gpu = torch.tensor([int(device.type == "cuda")])
+        self._call("slipway_allreduce", on_gpu.data_ptr(), 1, DTYPES[on_gpu.dtype], _MIN)
+        if on_gpu.item():
+            self.allreduce(torch.empty(_SAMPLE_ELEMENTS, dtype=torch.float32, device=device), _SUM)
 
     def barrier(self):
         self._call("slipway_barrier")
