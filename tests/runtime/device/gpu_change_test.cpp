@@ -21,9 +21,10 @@ class GpuChange : public OnDevice {
   bool SumOn(int device, int expected = SLIPWAY_OK) {
     const UsingGpu gpu(device);
     GpuStream stream;
-    auto here = RandomBytes(SLIPWAY_FLOAT32, kCount, Seed(device, 3));
+    const auto given = RandomBytes(SLIPWAY_FLOAT32, kCount, Seed(device, 3));
+    auto here = given;
     GpuBuffer there(here.size());
-    there.Fill(here.data(), stream.handle());
+    there.Fill(given.data(), stream.handle());
     const int result =
         slipway_allreduce_on_stream(there.data(), kCount, SLIPWAY_FLOAT32, SLIPWAY_SUM, group_, stream.handle());
     EXPECT_EQ(result, expected) << slipway_error_message();
