@@ -25,7 +25,7 @@ import in_ranks  # noqa: E402
 
 STEPS = 5  # a training runs many in a row: the CPU then queues a step while the GPU is busy with the one before
 
-# A member of the document: what which step has more than one without exchange, of which exchange alone.
+# JSON member, side of the training, exchange alone: (side - local) / exchange.
 OVERHEADS = (("overhead_of_exchange", "optimizer", "exchange"),
              ("staged_overhead_of_exchange", "staged", "staged exchange"))
 
@@ -44,7 +44,8 @@ def arguments_of(line):
 
 
 def timed(action, times):
-    """Seconds of the slowest rank for an action, from a common start of so many to the end of all work on the GPU."""
+    """Seconds of an action, of the slowest rank: from a common start to the end of all work on the GPU, the mean of
+    `times` actions in a row."""
     import numpy
     import slipway
     import torch
@@ -69,7 +70,7 @@ def order_of(sides, turn):
 
 
 def in_turns(sides, rounds, times=1, warm_up=3):
-    """Side -> seconds of one action in each round, which has so many in a row."""
+    """Side -> seconds of one action, for each round of `times` in a row."""
     seconds = {side: [] for side in sides}
     for turn in range(-warm_up, rounds):
         for side in order_of(list(sides), turn):
