@@ -43,7 +43,7 @@ TEST_F(OnDevice, ALongAllreduceGoesPartByPart) {
     auto here = RandomBytes(SLIPWAY_FLOAT32, count, Seed(1, 1));
     GpuBuffer there(here.size());
     GpuStream stream;
-    std::list<std::vector<char>> given;  // with events an allreduce returns before the GPU has taken it
+    std::list<std::vector<char>> given;     // with events an allreduce returns before the GPU has taken it
     for (int turn = 0; turn < 2; ++turn) {  // the second begins before the copies of the first have ended
       there.Fill(given.emplace_back(here).data(), stream.handle());
       ASSERT_EQ(slipway_allreduce_on_stream(there.data(), count, SLIPWAY_FLOAT32, op, SLIPWAY_ALL, stream.handle()),
