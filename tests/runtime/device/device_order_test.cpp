@@ -219,10 +219,9 @@ void AllreduceSometimes(Schedule& of_job, Schedule& own, std::span<const GpuStre
   const auto op = of_job.Below(3) == 0 ? SLIPWAY_MAX : SLIPWAY_SUM;
   const auto count = static_cast<std::int64_t>(1 + of_job.Below(20'000));
   void* stream = streams[own.Below(streams.size())].handle();
-  const auto given = RandomBytes(SLIPWAY_FLOAT32, count, own.random());
-  auto here = given;
+  auto here = RandomBytes(SLIPWAY_FLOAT32, count, own.random());
   GpuBuffer there(here.size());
-  there.Fill(given.data(), stream);
+  there.Fill(here.data(), stream);
   ASSERT_EQ(slipway_allreduce_on_stream(there.data(), count, SLIPWAY_FLOAT32, op, SLIPWAY_ALL, stream), SLIPWAY_OK)
       << slipway_error_message();
   if (own.Below(2) == 0) fake_gpu_step();

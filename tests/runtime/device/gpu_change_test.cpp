@@ -21,10 +21,9 @@ class GpuChange : public OnDevice {
   bool SumOn(int device, int expected = SLIPWAY_OK) {
     const UsingGpu gpu(device);
     GpuStream stream;
-    const auto given = RandomBytes(SLIPWAY_FLOAT32, kCount, Seed(device, 3));
-    auto here = given;
+    auto here = RandomBytes(SLIPWAY_FLOAT32, kCount, Seed(device, 3));
     GpuBuffer there(here.size());
-    there.Fill(given.data(), stream.handle());
+    there.Fill(here.data(), stream.handle());
     const int result =
         slipway_allreduce_on_stream(there.data(), kCount, SLIPWAY_FLOAT32, SLIPWAY_SUM, group_, stream.handle());
     EXPECT_EQ(result, expected) << slipway_error_message();
