@@ -78,8 +78,8 @@ class SharedOperation {
       for (int local = 0; local < channel_.size(); ++local) {
         buffers[static_cast<std::size_t>(local)] = view_.Of(part.piece)[local] + BytesOf(part.offset, element_);
       }
-      CombineAll(message_.reduction, buffers.data(), channel_.size(), buffers.data(), to_all ? channel_.size() : 1,
-                 part.count, message_.quotient_by);
+      CombineAll(message_.threads, message_.reduction, buffers.data(), channel_.size(), buffers.data(),
+                 to_all ? channel_.size() : 1, part.count, message_.quotient_by);
     });
     channel_.Meet({});
   }

@@ -211,11 +211,13 @@ std::span<char> BucketExchange::SlotBytes(int slot) {
 void BucketExchange::Exchange(std::optional<int> slot, Group& group) {
   if (!slot && !narrow_) {
     return Allreduce(
-        {tensors_, reduction_, tag_, view_ ? &*view_ : nullptr, moving_ ? &*moving_ : nullptr, plan_.whole}, group);
+        {tensors_, reduction_, tag_, view_ ? &*view_ : nullptr, moving_ ? &*moving_ : nullptr, plan_.whole, threads_},
+        group);
   }
   const auto& travel = travels_[static_cast<std::size_t>(slot.value_or(static_cast<int>(travels_.size()) - 1))];
   if (!slot) Pack(travel.memory.data());
-  Allreduce({travel.piece, reduction_, tag_, travel.view ? &*travel.view : nullptr, nullptr, plan_.whole}, group);
+  Allreduce({travel.piece, reduction_, tag_, travel.view ? &*travel.view : nullptr, nullptr, plan_.whole, threads_},
+            group);
   if (!slot) Unpack(travel.memory.data(), false);
 }
 

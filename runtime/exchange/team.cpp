@@ -14,11 +14,6 @@
 #include "runtime/status.h"
 
 namespace slipway::runtime {
-namespace {
-
-using StepClock = StepTrace::Clock;
-
-}  // namespace
 
 Team::Team(TeamParts parts, std::unique_ptr<Group> group, Progress progress, Watch& watch, const TraceSettings& trace)
     : parts_(std::move(parts)),
@@ -83,6 +78,7 @@ void Team::Build() {
     buckets_.emplace_back(plan, values_, settings, slots_, static_cast<std::uint32_t>(buckets_.size() + 1), *group_);
   }
   LetTensorsMove();
+  LetThreadsCombine();
   bytes_ = 0;
   for (const auto& tensor : parts_.tensors) bytes_ += tensor.bytes();
   streams_ = OutgrowsTheCache(bytes_);

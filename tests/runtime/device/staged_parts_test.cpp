@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <filesystem>
+#include <fstream>
 #include <memory>
 #include <random>
 #include <string>
@@ -47,15 +49,30 @@ bool HaveRunAtOnce(const std::string& operations) {
   return operations.find("cuMemcpyHtoDAsync") < operations.rfind("cuMemcpyDtoHAsync");
 }
 
-/// An algorithm, and the ranks on each pretended node.
+/// An algorithm, the ranks on each pretended node, and the threads of a rank that combine.
 struct Nodes {
   const char* algorithm;
   int per_node;
+  int threads = 1;
 };
+
+/// Threads of this process that help to combine.
+int HelpersThatCombine() {
+  int helpers = 0;
+  for (const auto& task : std::filesystem::directory_iterator("/proc/self/task")) {
+    std::string name;
+    std::getline(std::ifstream(task.path() / "comm") >> std::ws, name);
+    helpers += name == "slipway-sum" ? 1 : 0;
+  }
+  return helpers;
+}
 
 class StagedInParts : public OnDevice, public testing::WithParamInterface<Nodes> {
  protected:
-  StagedInParts() : test_(GetParam().per_node), benches_(test_.memory.pool) { UseAlgorithm(test_.group); }
+  StagedInParts() : test_(GetParam().per_node), benches_(test_.memory.pool) {
+    UseAlgorithm(test_.group);
+    test_.memory.threads.Use(GetParam().threads);
+  }
   void TearDown() override {
     OnDevice::TearDown();
     fake_gpu_set_order(FAKE_GPU_LAZY, 0);
@@ -82,8 +99,13 @@ class StagedInParts : public OnDevice, public testing::WithParamInterface<Nodes>
 
 INSTANTIATE_TEST_SUITE_P(Algorithms, StagedInParts,
                          testing::Values(Nodes{"hierarchical_ring", 2}, Nodes{"ring", 1}, Nodes{"torus", 1},
-                                         Nodes{"rabenseifner", 2}, Nodes{"hierarchical_pairwise", 2}),
-                         [](const auto& each) { return std::string(each.param.algorithm); });
+                                         Nodes{"rabenseifner", 2}, Nodes{"hierarchical_pairwise", 2},
+                                         Nodes{"hierarchical_ring", 2, 3}, Nodes{"shared", 4, 3}),
+                         [](const auto& each) {
+                           const int threads = each.param.threads;
+                           const std::string name = each.param.algorithm;
+                           return threads == 1 ? name : name + "_by_" + std::to_string(threads) + "_threads";
+                         });
 
 /// More parts than there are slots, which nothing divides.
 TEST_P(StagedInParts, AnAllreduceHasTheBitsOfTheCpu) {
@@ -102,14 +124,15 @@ TEST_P(StagedInParts, AnAllreduceHasTheBitsOfTheCpu) {
     EXPECT_TRUE(HaveRunAtOnce(OperationsSoFar().substr(before))) << "order " << order;
     EXPECT_TRUE(there.Read(stream.handle()) == OnCpu(values, kMean)) << "order " << order;
   }
+  EXPECT_EQ(HelpersThatCombine(), GetParam().threads - 1);
 }
 
 /// A large tensor between two small ones, which share a bucket with it on one side.
 TEST_P(StagedInParts, ATeamHasTheBitsOfTheCpu) {
-  const std::vector<std::int64_t> sizes = {1001, 1'900'007, 7003};
+  const std::vector<std::int64_t> sizes = {1001, 3'100'007, 7003};
   for (const bool narrow : {false, true}) {
     TeamSettings settings;
-    settings.bucket_bytes = 1 << 20;
+    settings.bucket_bytes = 3 << 19;  // a share of a part is long enough for two threads
     settings.gpu_exchange = GpuExchange::kStaged;
     if (narrow) settings.wire = SLIPWAY_BFLOAT16;
     std::vector<std::unique_ptr<GpuBuffer>> there;
@@ -141,6 +164,7 @@ TEST_P(StagedInParts, ATeamHasTheBitsOfTheCpu) {
       }
     }
   }
+  EXPECT_EQ(HelpersThatCombine() > 0, GetParam().threads > 1);
 }
 
 /// What a team does, one step after the other: a part arrives and goes back while the rest has not come.

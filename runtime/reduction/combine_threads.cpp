@@ -1,0 +1,286 @@
+#include "runtime/reduction/combine_threads.h"
+
+#include <pthread.h>
+#include <signal.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstring>
+#include <exception>
+#include <new>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include "runtime/pause.h"
+
+namespace slipway::runtime {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr int kMostMeasured = 8;                 ///< threads
+constexpr std::size_t kChunk = 64 << 10;         ///< bytes that a thread takes at a time
+constexpr std::size_t kLeastShare = 128 << 10;   ///< bytes of each thread; below, meeting costs more than is gained
+constexpr int kMostBuffers = 64;                 ///< inputs or outputs
+constexpr std::chrono::microseconds kAwake{60};  ///< the next part of a message is there by then
+constexpr int kPausesBetweenLooks = 4;
+constexpr int kLooksBeforeYielding = 4000;
+
+// Of the measurement.
+constexpr double kWorthIt = 0.85;
+constexpr std::chrono::milliseconds kLongestMeasurement{20};
+
+void BlockSignals(sigset_t& before) {
+  sigset_t blocked;
+  ::sigfillset(&blocked);
+  // An error of the thread itself has to reach the program's handler.
+  for (const int own : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT}) ::sigdelset(&blocked, own);
+  ::pthread_sigmask(SIG_SETMASK, &blocked, &before);
+}
+
+/// The arguments of CombineAll(), for slices of the elements.
+struct CombineSlices {
+  const Reduction& reduction;
+  const void* const* inputs;
+  int input_count;
+  void* const* outputs;
+  int output_count;
+  int ranks;
+
+  void operator()(std::int64_t first, std::int64_t count) const {
+    const auto offset = static_cast<std::size_t>(first) * SizeOf(reduction.dtype);
+    std::array<const void*, kMostBuffers> from{};
+    std::array<void*, kMostBuffers> to{};
+    for (int i = 0; i < input_count; ++i) from[static_cast<std::size_t>(i)] = At(inputs[i], offset);
+    for (int i = 0; i < output_count; ++i) to[static_cast<std::size_t>(i)] = At(outputs[i], offset);
+    CombineAll(reduction, from.data(), input_count, to.data(), output_count, count, ranks);
+  }
+  static const void* At(const void* data, std::size_t offset) { return static_cast<const char*>(data) + offset; }
+  static void* At(void* data, std::size_t offset) { return static_cast<char*>(data) + offset; }
+};
+
+/// What a rank combines of a bucket, several times over: so that each round finds its part outside of the cores' own
+/// caches, as it is after a copy from a GPU.
+class Sample {
+ public:
+  explicit Sample(int ranks)
+      : ranks_(std::clamp(ranks, 2, kMostRanks)),
+        bytes_(kPart / static_cast<std::size_t>(ranks_) / 128 * 128),
+        memory_(new (std::nothrow) char[kPart * kParts]) {
+    if (memory_ != nullptr) std::memset(memory_.get(), 0, kPart * kParts);
+  }
+
+  bool is_there() const { return memory_ != nullptr; }
+  /// The median of some rounds. `combine(slices, elements)`: does all slices.
+  template <class Combine>
+  Clock::duration Time(const Combine& combine) {
+    std::array<Clock::duration, kRounds> times{};
+    combine(RoundOf(0), elements());  // new helpers begin
+    for (std::size_t round = 0; round < kRounds; ++round) {
+      const auto slices = RoundOf(round + 1);
+      const auto start = Clock::now();
+      combine(slices, elements());
+      times[round] = Clock::now() - start;
+    }
+    std::ranges::nth_element(times, times.begin() + kRounds / 2);
+    return times[kRounds / 2];
+  }
+
+ private:
+  static constexpr std::size_t kPart = 4 << 20;  ///< bytes of all inputs
+  static constexpr std::size_t kParts = 4;
+  static constexpr std::size_t kRounds = 5;
+  static constexpr int kMostRanks = 16;
+
+  std::int64_t elements() const { return static_cast<std::int64_t>(bytes_ / sizeof(float)); }
+  CombineSlices RoundOf(std::size_t round) {
+    for (std::size_t i = 0; i < static_cast<std::size_t>(ranks_); ++i) {
+      buffers_[i] = memory_.get() + round % kParts * kPart + i * bytes_;
+    }
+    return {reduction_, buffers_.data(), ranks_, buffers_.data(), ranks_, ranks_};
+  }
+
+  Reduction reduction_{SLIPWAY_FLOAT32, SLIPWAY_SUM};
+  int ranks_;
+  std::size_t bytes_;  ///< of each input
+  std::unique_ptr<char[]> memory_;
+  std::array<void*, kMostRanks> buffers_{};
+};
+
+}  // namespace
+
+int MostCombineThreads(const ProcessorShare& share) {
+  const double processors = std::min(static_cast<double>(share.processors) / std::max(1, share.ranks_on_them),
+                                     share.quota / std::max(1, share.ranks_in_quota));
+  return static_cast<int>(std::clamp(processors - 1, 1.0, static_cast<double>(kMostMeasured)));
+}
+
+std::thread StartCombineThread(std::function<void()> serve) {
+  sigset_t before;
+  BlockSignals(before);  // the new thread inherits that
+  std::exception_ptr refused;
+  std::thread thread;
+  try {
+    thread = std::thread([serve = std::move(serve)] {
+      ::pthread_setname_np(::pthread_self(), "slipway-sum");
+      serve();
+    });
+  } catch (const std::system_error&) {
+    refused = std::current_exception();
+  }
+  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  if (refused) std::rethrow_exception(refused);
+  return thread;
+}
+
+/// Threads that take chunks of one work at a time. Whoever is late finds none left, and nobody waits for it.
+class CombineThreads::Helpers {
+ public:
+  explicit Helpers(Start start) : start_(start) {}
+  Helpers(const Helpers&) = delete;
+  Helpers& operator=(const Helpers&) = delete;
+  ~Helpers() {
+    stop_.store(true, std::memory_order_relaxed);
+    Ring(size());
+    for (auto& thread : threads_) thread.join();
+  }
+
+  int size() const { return static_cast<int>(threads_.size()); }
+  /// False: there may be no more threads than now.
+  bool Grow(int size) {
+    try {
+      while (static_cast<int>(threads_.size()) < size) threads_.push_back(start_([this] { Serve(); }));
+    } catch (const std::exception&) {
+      return false;
+    }
+    return true;
+  }
+
+  /// Returns when all of it is done. `threads`: with the calling one. One caller at a time.
+  void Do(const Work& work, int threads) {
+    work_ = work;
+    chunk_ = static_cast<std::int64_t>(kChunk / work.element);
+    chunks_ = static_cast<int>((work.count + chunk_ - 1) / chunk_);
+    unfinished_.store(chunks_, std::memory_order_relaxed);
+    untaken_.store(chunks_, std::memory_order_release);
+    Ring(std::min(threads, chunks_) - 1);
+    while (DoChunk()) continue;
+    for (int look = 0; unfinished_.load(std::memory_order_acquire) > 0; ++look) {
+      look < kLooksBeforeYielding ? Pause() : std::this_thread::yield();
+    }
+  }
+
+ private:
+  /// False: no chunk is left. Taking one is what makes `work_` readable: it stays as it is until all are finished.
+  bool DoChunk() {
+    auto left = untaken_.load(std::memory_order_relaxed);
+    do {
+      if (left == 0) return false;
+    } while (!untaken_.compare_exchange_weak(left, left - 1, std::memory_order_acquire, std::memory_order_relaxed));
+    const auto first = (chunks_ - left) * chunk_;
+    work_.action(work_.context, first, std::min(chunk_, work_.count - first));
+    unfinished_.fetch_sub(1, std::memory_order_release);
+    return true;
+  }
+
+  /// After the change that they look for.
+  void Ring(int sleepers) {
+    rung_.fetch_add(1, std::memory_order_release);
+    if (sleepers >= size()) return rung_.notify_all();
+    for (int i = 0; i < sleepers; ++i) rung_.notify_one();
+  }
+
+  void Serve() {
+    auto awake_until = Clock::now() + kAwake;
+    while (!stop_.load(std::memory_order_relaxed)) {
+      if (DoChunk()) {
+        awake_until = Clock::now() + kAwake;
+      } else if (Clock::now() < awake_until) {
+        for (int i = 0; i < kPausesBetweenLooks; ++i) Pause();
+      } else {
+        const auto seen = rung_.load(std::memory_order_acquire);
+        if (untaken_.load(std::memory_order_relaxed) > 0 || stop_.load(std::memory_order_relaxed)) continue;
+        rung_.wait(seen, std::memory_order_acquire);
+        awake_until = Clock::now() + kAwake;
+      }
+    }
+  }
+
+  Start start_;
+  Work work_;
+  std::int64_t chunk_ = 0;  ///< elements
+  int chunks_ = 0;
+  alignas(64) std::atomic<int> untaken_{0};         ///< chunks
+  alignas(64) std::atomic<int> unfinished_{0};      ///< the same
+  alignas(64) std::atomic<std::uint32_t> rung_{0};  ///< how often there was something new
+  std::atomic<bool> stop_{false};
+  std::vector<std::thread> threads_;
+};
+
+CombineThreads::CombineThreads(Start start) : start_(start) {}
+
+CombineThreads::~CombineThreads() = default;
+
+void CombineThreads::Use(int threads) {
+  chosen_.store(true);
+  number_.store(threads);
+}
+
+void CombineThreads::Share(const Work& work) {
+  const auto shares = static_cast<std::size_t>(work.count) * work.element / kLeastShare;
+  const int threads = static_cast<int>(std::min<std::size_t>(shares, static_cast<std::size_t>(number())));
+  std::unique_lock lock(mutex_, std::defer_lock);
+  if (threads < 2 || !lock.try_lock()) return work.action(work.context, 0, work.count);
+  if (!Gather(threads)) number_.store(helpers_->size() + 1);
+  helpers_->Do(work, threads);
+}
+
+/// That there are so many, with the calling one. With the lock held.
+bool CombineThreads::Gather(int threads) {
+  if (helpers_ == nullptr) helpers_ = std::make_unique<Helpers>(start_);
+  return helpers_->Grow(threads - 1);
+}
+
+void CombineThreads::Measure(int ranks) {
+  if (most_ < 2 || ranks < 2 || chosen_.exchange(true)) return;
+  const std::lock_guard lock(mutex_);
+  const int fastest = Fastest(ranks);
+  if (helpers_ != nullptr && helpers_->size() != fastest - 1) helpers_ = nullptr;
+  number_.store(fastest);
+}
+
+int CombineThreads::Fastest(int ranks) {
+  const auto end = Clock::now() + kLongestMeasurement;
+  Sample sample(ranks);
+  if (!sample.is_there()) return 1;
+  const auto time_of = [&](int threads) {
+    return sample.Time([&](const CombineSlices& slices, std::int64_t elements) {
+      threads > 1 ? helpers_->Do(WorkOf(elements, sizeof(float), slices), threads) : slices(0, elements);
+    });
+  };
+  int fastest = 1;
+  auto least = time_of(1);
+  for (const int candidate : {2, 4, kMostMeasured}) {
+    const int threads = std::min(candidate, most_);
+    if (threads <= fastest || !Gather(threads)) break;
+    const auto time = time_of(threads);
+    if (static_cast<double>(time.count()) > kWorthIt * static_cast<double>(least.count())) break;
+    fastest = threads;
+    least = time;
+    if (Clock::now() > end) break;
+  }
+  return fastest;
+}
+
+void CombineAll(CombineThreads* threads, const Reduction& reduction, const void* const* inputs, int input_count,
+                void* const* outputs, int output_count, std::int64_t count, int ranks) {
+  if (threads == nullptr || std::max(input_count, output_count) > kMostBuffers) {
+    return CombineAll(reduction, inputs, input_count, outputs, output_count, count, ranks);
+  }
+  threads->ForSlices(count, SizeOf(reduction.dtype),
+                     CombineSlices{reduction, inputs, input_count, outputs, output_count, ranks});
+}
+
+}  // namespace slipway::runtime
