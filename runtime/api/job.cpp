@@ -11,6 +11,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "core/control_groups.h"
 #include "core/error.h"
 #include "core/files.h"
 #include "core/install.h"
@@ -76,7 +77,10 @@ std::vector<RankPlace> PlacesOfRanks(Communicator& communicator) {
 
 /// Of the node's processors.
 ProcessorShare ShareOfRank(const Topology& topology) {
-  return {static_cast<int>(UsableProcessors()), topology.ranks_on_same_processors};
+  return {.processors = static_cast<int>(UsableProcessors()),
+          .ranks_on_them = topology.ranks_on_same_processors,
+          .quota = ProcessorQuota(),
+          .ranks_in_quota = topology.local_size()};
 }
 
 int RankInWorld(const MpiLibrary& mpi) {
