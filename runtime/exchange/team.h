@@ -159,6 +159,7 @@ class Team {
   void MakeDeviceTensors(const DevicePlace& place);
   const char* Way() const;
   bool IsStaged() const { return device_ != nullptr && combined_ == nullptr; }
+  CombineThreads* ThreadsOfStaged() const;
   bool StoresAtOnce() const;
   void Return(bool stored, StreamHandle stream);
   void ExchangeNext(std::unique_lock<std::mutex>& lock, Waiter::Manner manner);

@@ -88,10 +88,11 @@ void Team::MakeDeviceTensors(const DevicePlace& place) {
   });
 }
 
-/// Of images of what lies on GPUs; the program computes with its processors where the tensors lie in CPU memory.
+/// Null where the tensors lie in CPU memory: there the program computes with its processors.
+CombineThreads* Team::ThreadsOfStaged() const { return IsStaged() ? group_->ThreadsForGpus() : nullptr; }
+
 void Team::LetThreadsCombine() {
-  if (!IsStaged()) return;
-  for (auto& bucket : buckets_) bucket.CombineBy(group_->ThreadsForGpus());
+  for (auto& bucket : buckets_) bucket.CombineBy(ThreadsOfStaged());
 }
 
 /// What values are exchanged together.

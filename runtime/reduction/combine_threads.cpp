@@ -9,7 +9,6 @@
 #include <cstring>
 #include <exception>
 #include <new>
-#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -32,12 +31,28 @@ constexpr int kLooksBeforeYielding = 4000;
 constexpr double kWorthIt = 0.85;
 constexpr std::chrono::milliseconds kLongestMeasurement{20};
 
-void BlockSignals(sigset_t& before) {
-  sigset_t blocked;
-  ::sigfillset(&blocked);
-  // An error of the thread itself has to reach the program's handler.
-  for (const int own : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT}) ::sigdelset(&blocked, own);
-  ::pthread_sigmask(SIG_SETMASK, &blocked, &before);
+/// While it lives, the calling thread has the signals of the program blocked, and so have threads that it starts.
+class WithoutSignals {
+ public:
+  WithoutSignals() {
+    sigset_t blocked;
+    ::sigfillset(&blocked);
+    // An error of the thread itself has to reach the program's handler.
+    for (const int own : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT}) ::sigdelset(&blocked, own);
+    ::pthread_sigmask(SIG_SETMASK, &blocked, &before_);
+  }
+  WithoutSignals(const WithoutSignals&) = delete;
+  WithoutSignals& operator=(const WithoutSignals&) = delete;
+  ~WithoutSignals() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+
+ private:
+  sigset_t before_{};
+};
+
+const void* At(const void* data, std::size_t offset) { return static_cast<const char*>(data) + offset; }
+void* At(void* data, std::size_t offset) { return static_cast<char*>(data) + offset; }
+std::size_t OffsetOf(std::int64_t element, slipway_dtype dtype) {
+  return static_cast<std::size_t>(element) * SizeOf(dtype);
 }
 
 /// The arguments of CombineAll(), for slices of the elements.
@@ -50,15 +65,13 @@ struct CombineSlices {
   int ranks;
 
   void operator()(std::int64_t first, std::int64_t count) const {
-    const auto offset = static_cast<std::size_t>(first) * SizeOf(reduction.dtype);
+    const auto offset = OffsetOf(first, reduction.dtype);
     std::array<const void*, kMostBuffers> from{};
     std::array<void*, kMostBuffers> to{};
     for (int i = 0; i < input_count; ++i) from[static_cast<std::size_t>(i)] = At(inputs[i], offset);
     for (int i = 0; i < output_count; ++i) to[static_cast<std::size_t>(i)] = At(outputs[i], offset);
     CombineAll(reduction, from.data(), input_count, to.data(), output_count, count, ranks);
   }
-  static const void* At(const void* data, std::size_t offset) { return static_cast<const char*>(data) + offset; }
-  static void* At(void* data, std::size_t offset) { return static_cast<char*>(data) + offset; }
 };
 
 /// What a rank combines of a bucket, several times over: so that each round finds its part outside of the cores' own
@@ -118,21 +131,11 @@ int MostCombineThreads(const ProcessorShare& share) {
 }
 
 std::thread StartCombineThread(std::function<void()> serve) {
-  sigset_t before;
-  BlockSignals(before);  // the new thread inherits that
-  std::exception_ptr refused;
-  std::thread thread;
-  try {
-    thread = std::thread([serve = std::move(serve)] {
-      ::pthread_setname_np(::pthread_self(), "slipway-sum");
-      serve();
-    });
-  } catch (const std::system_error&) {
-    refused = std::current_exception();
-  }
-  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  if (refused) std::rethrow_exception(refused);
-  return thread;
+  const WithoutSignals inherited;
+  return std::thread([serve = std::move(serve)] {
+    ::pthread_setname_np(::pthread_self(), "slipway-sum");
+    serve();
+  });
 }
 
 /// Threads that take chunks of one work at a time. Whoever is late finds none left, and nobody waits for it.
@@ -274,6 +277,15 @@ int CombineThreads::Fastest(int ranks) {
   return fastest;
 }
 
+namespace {
+
+template <class Action>
+void ForSlices(CombineThreads* threads, std::int64_t count, std::size_t element, const Action& action) {
+  threads != nullptr ? threads->ForSlices(count, element, action) : action(0, count);
+}
+
+}  // namespace
+
 void CombineAll(CombineThreads* threads, const Reduction& reduction, const void* const* inputs, int input_count,
                 void* const* outputs, int output_count, std::int64_t count, int ranks) {
   if (threads == nullptr || std::max(input_count, output_count) > kMostBuffers) {
@@ -281,6 +293,40 @@ void CombineAll(CombineThreads* threads, const Reduction& reduction, const void*
   }
   threads->ForSlices(count, SizeOf(reduction.dtype),
                      CombineSlices{reduction, inputs, input_count, outputs, output_count, ranks});
+}
+
+void Narrow(CombineThreads* threads, const float* from, void* to, std::int64_t count, slipway_dtype format) {
+  ForSlices(threads, count, sizeof *from, [&](std::int64_t first, std::int64_t some) {
+    Narrow(from + first, At(to, OffsetOf(first, format)), some, format);
+  });
+}
+
+void Widen(CombineThreads* threads, const void* from, float* to, std::int64_t count, slipway_dtype format) {
+  ForSlices(threads, count, sizeof *to, [&](std::int64_t first, std::int64_t some) {
+    Widen(At(from, OffsetOf(first, format)), to + first, some, format);
+  });
+}
+
+bool AllFinite(CombineThreads* threads, const void* data, std::int64_t count, slipway_dtype dtype) {
+  std::atomic<bool> finite{true};
+  ForSlices(threads, count, SizeOf(dtype), [&](std::int64_t first, std::int64_t some) {
+    if (!AllFinite(At(data, OffsetOf(first, dtype)), some, dtype)) finite = false;
+  });
+  return finite;
+}
+
+bool AllFiniteAs(CombineThreads* threads, slipway_dtype format, const float* data, std::int64_t count) {
+  std::atomic<bool> finite{true};
+  ForSlices(threads, count, sizeof *data, [&](std::int64_t first, std::int64_t some) {
+    if (!AllFiniteAs(format, data + first, some)) finite = false;
+  });
+  return finite;
+}
+
+void Scale(CombineThreads* threads, void* data, std::int64_t count, slipway_dtype dtype, double factor) {
+  ForSlices(threads, count, SizeOf(dtype), [&](std::int64_t first, std::int64_t some) {
+    Scale(At(data, OffsetOf(first, dtype)), some, dtype, factor);
+  });
 }
 
 }  // namespace slipway::runtime

@@ -84,8 +84,14 @@ class CombineThreads {
   std::unique_ptr<Helpers> helpers_;
 };
 
-/// CombineAll() by `threads`, with the same bits; null: by the calling thread.
+// The functions of reduction.h by `threads`, with the same bits; null: by the calling thread.
+
 void CombineAll(CombineThreads* threads, const Reduction& reduction, const void* const* inputs, int input_count,
                 void* const* outputs, int output_count, std::int64_t count, int ranks);
+void Narrow(CombineThreads* threads, const float* from, void* to, std::int64_t count, slipway_dtype format);
+void Widen(CombineThreads* threads, const void* from, float* to, std::int64_t count, slipway_dtype format);
+bool AllFinite(CombineThreads* threads, const void* data, std::int64_t count, slipway_dtype dtype);
+bool AllFiniteAs(CombineThreads* threads, slipway_dtype format, const float* data, std::int64_t count);
+void Scale(CombineThreads* threads, void* data, std::int64_t count, slipway_dtype dtype, double factor);
 
 }  // namespace slipway::runtime

@@ -135,6 +135,7 @@ TEST_P(StagedInParts, ATeamHasTheBitsOfTheCpu) {
     settings.bucket_bytes = 3 << 19;  // a share of a part is long enough for two threads
     settings.gpu_exchange = GpuExchange::kStaged;
     if (narrow) settings.wire = SLIPWAY_BFLOAT16;
+    settings.check_finite = narrow;
     std::vector<std::unique_ptr<GpuBuffer>> there;
     std::vector<std::vector<char>> here;
     std::vector<TensorInfo> on_gpu;

@@ -139,6 +139,51 @@ TEST_F(ThreadsThatCombine, GiveTheBitsOfOneThread) {
   }
 }
 
+TEST_F(ThreadsThatCombine, NarrowAndWidenAndScaleWithTheBitsOfOneThread) {
+  constexpr std::int64_t kCount = kLong / 2 + 13;
+  CombineThreads threads;
+  threads.Use(3);
+  std::vector<float> values;
+  std::mt19937 random(9);
+  for (std::int64_t i = 0; i < kCount; ++i) values.push_back(static_cast<float>(random() % 100'000) / 7 - 6000);
+  for (const auto format : {SLIPWAY_FLOAT16, SLIPWAY_BFLOAT16}) {
+    std::vector<std::uint16_t> alone(kCount);
+    std::vector<std::uint16_t> together(kCount);
+    runtime::Narrow(values.data(), alone.data(), kCount, format);
+    runtime::Narrow(&threads, values.data(), together.data(), kCount, format);
+    EXPECT_TRUE(alone == together) << format;
+    std::vector<float> wide(kCount);
+    std::vector<float> wide_together(kCount);
+    runtime::Widen(alone.data(), wide.data(), kCount, format);
+    runtime::Widen(&threads, alone.data(), wide_together.data(), kCount, format);
+    EXPECT_TRUE(wide == wide_together) << format;
+    runtime::Scale(alone.data(), kCount, format, 0.3);
+    runtime::Scale(&threads, together.data(), kCount, format, 0.3);
+    EXPECT_TRUE(alone == together) << format;
+  }
+  auto scaled = values;
+  runtime::Scale(values.data(), kCount, SLIPWAY_FLOAT32, 0.3);
+  runtime::Scale(&threads, scaled.data(), kCount, SLIPWAY_FLOAT32, 0.3);
+  EXPECT_TRUE(values == scaled);
+}
+
+TEST_F(ThreadsThatCombine, FindAnElementThatIsNotFinite) {
+  constexpr std::int64_t kCount = kLong / 2 + 13;
+  CombineThreads threads;
+  threads.Use(3);
+  std::vector<float> values(kCount, 1);
+  for (const std::size_t at : {std::size_t{0}, values.size() / 2, values.size() - 1}) {
+    EXPECT_TRUE(runtime::AllFinite(&threads, values.data(), kCount, SLIPWAY_FLOAT32));
+    EXPECT_TRUE(runtime::AllFiniteAs(&threads, SLIPWAY_FLOAT16, values.data(), kCount));
+    values[at] = 70'000;  // infinite as a 16-bit float
+    EXPECT_TRUE(runtime::AllFinite(&threads, values.data(), kCount, SLIPWAY_FLOAT32)) << at;
+    EXPECT_FALSE(runtime::AllFiniteAs(&threads, SLIPWAY_FLOAT16, values.data(), kCount)) << at;
+    values[at] = std::numeric_limits<float>::quiet_NaN();
+    EXPECT_FALSE(runtime::AllFinite(&threads, values.data(), kCount, SLIPWAY_FLOAT32)) << at;
+    values[at] = 1;
+  }
+}
+
 TEST_F(ThreadsThatCombine, TakeEachElementOnceWhateverTheirNumber) {
   for (int number = 1; number <= 8; ++number) {
     CombineThreads threads;
