@@ -22,7 +22,6 @@ using Clock = std::chrono::steady_clock;
 constexpr int kMostMeasured = 8;                 ///< threads
 constexpr std::size_t kChunk = 64 << 10;         ///< bytes that a thread takes at a time
 constexpr std::size_t kLeastShare = 128 << 10;   ///< bytes of each thread; below, meeting costs more than is gained
-constexpr int kMostBuffers = 64;                 ///< inputs or outputs
 constexpr std::chrono::microseconds kAwake{60};  ///< the next part of a message is there by then
 constexpr int kPausesBetweenLooks = 4;
 constexpr int kLooksBeforeYielding = 4000;
@@ -55,25 +54,6 @@ std::size_t OffsetOf(std::int64_t element, slipway_dtype dtype) {
   return static_cast<std::size_t>(element) * SizeOf(dtype);
 }
 
-/// The arguments of CombineAll(), for slices of the elements.
-struct CombineSlices {
-  const Reduction& reduction;
-  const void* const* inputs;
-  int input_count;
-  void* const* outputs;
-  int output_count;
-  int ranks;
-
-  void operator()(std::int64_t first, std::int64_t count) const {
-    const auto offset = OffsetOf(first, reduction.dtype);
-    std::array<const void*, kMostBuffers> from{};
-    std::array<void*, kMostBuffers> to{};
-    for (int i = 0; i < input_count; ++i) from[static_cast<std::size_t>(i)] = At(inputs[i], offset);
-    for (int i = 0; i < output_count; ++i) to[static_cast<std::size_t>(i)] = At(outputs[i], offset);
-    CombineAll(reduction, from.data(), input_count, to.data(), output_count, count, ranks);
-  }
-};
-
 /// What a rank combines of a bucket, several times over: so that each round finds its part outside of the cores' own
 /// caches, as it is after a copy from a GPU.
 class Sample {
@@ -86,19 +66,19 @@ class Sample {
   }
 
   bool is_there() const { return memory_ != nullptr; }
-  /// The median of some rounds. `combine(slices, elements)`: does all slices.
+  /// The median of some rounds. `combine(elements, action)`: calls `action(first, count)` for slices of them.
   template <class Combine>
-  Clock::duration Time(const Combine& combine) {
-    std::array<Clock::duration, kRounds> times{};
-    combine(RoundOf(0), elements());  // new helpers begin
-    for (std::size_t round = 0; round < kRounds; ++round) {
-      const auto slices = RoundOf(round + 1);
+  Clock::duration Time(const Combine& combine) const {
+    std::array<Clock::duration, kRounds + 1> times{};
+    for (std::size_t round = 0; round <= kRounds; ++round) {
       const auto start = Clock::now();
-      combine(slices, elements());
+      combine(static_cast<std::int64_t>(bytes_ / sizeof(float)),
+              [&](std::int64_t first, std::int64_t count) { CombineSlice(round, first, count); });
       times[round] = Clock::now() - start;
     }
-    std::ranges::nth_element(times, times.begin() + kRounds / 2);
-    return times[kRounds / 2];
+    const auto counted = times.begin() + 1;  // in the first round new helpers begin
+    std::nth_element(counted, counted + kRounds / 2, times.end());
+    return counted[kRounds / 2];
   }
 
  private:
@@ -107,19 +87,17 @@ class Sample {
   static constexpr std::size_t kRounds = 5;
   static constexpr int kMostRanks = 16;
 
-  std::int64_t elements() const { return static_cast<std::int64_t>(bytes_ / sizeof(float)); }
-  CombineSlices RoundOf(std::size_t round) {
+  void CombineSlice(std::size_t round, std::int64_t first, std::int64_t count) const {
+    std::array<void*, kMostRanks> buffers{};
     for (std::size_t i = 0; i < static_cast<std::size_t>(ranks_); ++i) {
-      buffers_[i] = memory_.get() + round % kParts * kPart + i * bytes_;
+      buffers[i] = memory_.get() + round % kParts * kPart + i * bytes_ + OffsetOf(first, SLIPWAY_FLOAT32);
     }
-    return {reduction_, buffers_.data(), ranks_, buffers_.data(), ranks_, ranks_};
+    CombineAll({SLIPWAY_FLOAT32, SLIPWAY_SUM}, buffers.data(), ranks_, buffers.data(), ranks_, count, ranks_);
   }
 
-  Reduction reduction_{SLIPWAY_FLOAT32, SLIPWAY_SUM};
   int ranks_;
   std::size_t bytes_;  ///< of each input
   std::unique_ptr<char[]> memory_;
-  std::array<void*, kMostRanks> buffers_{};
 };
 
 }  // namespace
@@ -132,13 +110,12 @@ int MostCombineThreads(const ProcessorShare& share) {
 
 std::thread StartCombineThread(std::function<void()> serve) {
   const WithoutSignals inherited;
-  return std::thread([serve = std::move(serve)] {
-    ::pthread_setname_np(::pthread_self(), "slipway-sum");
-    serve();
-  });
+  std::thread thread(std::move(serve));
+  ::pthread_setname_np(thread.native_handle(), "slipway-sum");
+  return thread;
 }
 
-/// Threads that take chunks of one work at a time. Whoever is late finds none left, and nobody waits for it.
+/// Threads that take chunks of one work at a time. One that comes late finds none left, and is not waited for.
 class CombineThreads::Helpers {
  public:
   explicit Helpers(Start start) : start_(start) {}
@@ -259,8 +236,8 @@ int CombineThreads::Fastest(int ranks) {
   Sample sample(ranks);
   if (!sample.is_there()) return 1;
   const auto time_of = [&](int threads) {
-    return sample.Time([&](const CombineSlices& slices, std::int64_t elements) {
-      threads > 1 ? helpers_->Do(WorkOf(elements, sizeof(float), slices), threads) : slices(0, elements);
+    return sample.Time([&](std::int64_t elements, const auto& action) {
+      threads > 1 ? helpers_->Do(WorkOf(elements, sizeof(float), action), threads) : action(0, elements);
     });
   };
   int fastest = 1;
@@ -275,24 +252,6 @@ int CombineThreads::Fastest(int ranks) {
     if (Clock::now() > end) break;
   }
   return fastest;
-}
-
-namespace {
-
-template <class Action>
-void ForSlices(CombineThreads* threads, std::int64_t count, std::size_t element, const Action& action) {
-  threads != nullptr ? threads->ForSlices(count, element, action) : action(0, count);
-}
-
-}  // namespace
-
-void CombineAll(CombineThreads* threads, const Reduction& reduction, const void* const* inputs, int input_count,
-                void* const* outputs, int output_count, std::int64_t count, int ranks) {
-  if (threads == nullptr || std::max(input_count, output_count) > kMostBuffers) {
-    return CombineAll(reduction, inputs, input_count, outputs, output_count, count, ranks);
-  }
-  threads->ForSlices(count, SizeOf(reduction.dtype),
-                     CombineSlices{reduction, inputs, input_count, outputs, output_count, ranks});
 }
 
 void Narrow(CombineThreads* threads, const float* from, void* to, std::int64_t count, slipway_dtype format) {

@@ -84,10 +84,14 @@ class CombineThreads {
   std::unique_ptr<Helpers> helpers_;
 };
 
+/// CombineThreads::ForSlices(); null: the calling thread does it all.
+template <class Action>
+void ForSlices(CombineThreads* threads, std::int64_t count, std::size_t element, const Action& action) {
+  threads != nullptr ? threads->ForSlices(count, element, action) : action(0, count);
+}
+
 // The functions of reduction.h by `threads`, with the same bits; null: by the calling thread.
 
-void CombineAll(CombineThreads* threads, const Reduction& reduction, const void* const* inputs, int input_count,
-                void* const* outputs, int output_count, std::int64_t count, int ranks);
 void Narrow(CombineThreads* threads, const float* from, void* to, std::int64_t count, slipway_dtype format);
 void Widen(CombineThreads* threads, const void* from, float* to, std::int64_t count, slipway_dtype format);
 bool AllFinite(CombineThreads* threads, const void* data, std::int64_t count, slipway_dtype dtype);

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <limits>
 #include <memory>
 #include <random>
 #include <string>
@@ -92,6 +93,41 @@ class StagedInParts : public OnDevice, public testing::WithParamInterface<Nodes>
     Allreduce({.pieces = {&piece, 1}, .reduction = reduction}, test_.group);
     return values;
   }
+  /// A step of a staged team in each order of the GPU, and of one in CPU memory: the same bits. The fewest copies
+  /// to the GPU in a step.
+  std::uint64_t StepsOfATeam(const std::vector<std::int64_t>& sizes, TeamSettings settings) {
+    settings.gpu_exchange = GpuExchange::kStaged;
+    std::vector<std::unique_ptr<GpuBuffer>> there;
+    std::vector<std::vector<char>> here;
+    std::vector<TensorInfo> on_gpu;
+    std::vector<TensorInfo> on_cpu;
+    for (const auto size : sizes) {
+      there.push_back(std::make_unique<GpuBuffer>(static_cast<std::size_t>(size) * sizeof(float)));
+      here.emplace_back(static_cast<std::size_t>(size) * sizeof(float));
+      on_gpu.push_back({"t", SLIPWAY_FLOAT32, {size}, there.back()->data()});
+      on_cpu.push_back({"t", SLIPWAY_FLOAT32, {size}, here.back().data()});
+    }
+    Team gpu({"gpu", on_gpu, 0, settings}, FreshGroup(), Progress::kThread, test_.watch, {});
+    Team cpu({"cpu", on_cpu, 0, settings}, FreshGroup(), Progress::kCaller, test_.watch, {});
+    GpuStream stream;
+    auto fewest = std::numeric_limits<std::uint64_t>::max();
+    for (const auto order : kOrders) {
+      fake_gpu_set_order(order, 9);
+      for (std::size_t i = 0; i < sizes.size(); ++i) {
+        const auto values = OrderSensitiveBytes(sizes[i], Seed(order, static_cast<int>(i)));
+        std::memcpy(here[i].data(), values.data(), values.size());
+        there[i]->Fill(values.data(), stream.handle());
+      }
+      const auto copies = fake_gpu_calls("cuMemcpyHtoDAsync_v2");
+      gpu.Wait(stream.handle());
+      fewest = std::min(fewest, fake_gpu_calls("cuMemcpyHtoDAsync_v2") - copies);
+      cpu.Wait();
+      for (std::size_t i = 0; i < sizes.size(); ++i) {
+        EXPECT_TRUE(there[i]->Read(stream.handle()) == here[i]) << "tensor " << i << ", order " << order;
+      }
+    }
+    return fewest;
+  }
 
   TestGroup test_;
   Workbenches benches_;
@@ -130,42 +166,22 @@ TEST_P(StagedInParts, AnAllreduceHasTheBitsOfTheCpu) {
 /// A large tensor between two small ones, which share a bucket with it on one side.
 TEST_P(StagedInParts, ATeamHasTheBitsOfTheCpu) {
   const std::int64_t longer = std::max(1, GetParam().per_node / 2);  // the share of a rank is long enough for threads
-  const std::vector<std::int64_t> sizes = {1001, 1'900'007 * longer, 7003};
   for (const bool narrow : {false, true}) {
     TeamSettings settings;
     settings.bucket_bytes = longer << 20;
-    settings.gpu_exchange = GpuExchange::kStaged;
     if (narrow) settings.wire = SLIPWAY_BFLOAT16;
     settings.check_finite = narrow;
-    std::vector<std::unique_ptr<GpuBuffer>> there;
-    std::vector<std::vector<char>> here;
-    std::vector<TensorInfo> on_gpu;
-    std::vector<TensorInfo> on_cpu;
-    for (const auto size : sizes) {
-      there.push_back(std::make_unique<GpuBuffer>(static_cast<std::size_t>(size) * sizeof(float)));
-      here.emplace_back(static_cast<std::size_t>(size) * sizeof(float));
-      on_gpu.push_back({"t", SLIPWAY_FLOAT32, {size}, there.back()->data()});
-      on_cpu.push_back({"t", SLIPWAY_FLOAT32, {size}, here.back().data()});
-    }
-    Team gpu({"gpu", on_gpu, 0, settings}, FreshGroup(), Progress::kThread, test_.watch, {});
-    Team cpu({"cpu", on_cpu, 0, settings}, FreshGroup(), Progress::kCaller, test_.watch, {});
-    GpuStream stream;
-    for (const auto order : kOrders) {
-      fake_gpu_set_order(order, 9);
-      for (std::size_t i = 0; i < sizes.size(); ++i) {
-        const auto values = OrderSensitiveBytes(sizes[i], Seed(order, static_cast<int>(i)));
-        std::memcpy(here[i].data(), values.data(), values.size());
-        there[i]->Fill(values.data(), stream.handle());
-      }
-      const auto copies = fake_gpu_calls("cuMemcpyHtoDAsync_v2");
-      gpu.Wait(stream.handle());
-      EXPECT_GT(fake_gpu_calls("cuMemcpyHtoDAsync_v2") - copies, sizes.size()) << "the large one in one part";
-      cpu.Wait();
-      for (std::size_t i = 0; i < sizes.size(); ++i) {
-        EXPECT_TRUE(there[i]->Read(stream.handle()) == here[i]) << "tensor " << i << ", order " << order << narrow;
-      }
-    }
+    const std::vector<std::int64_t> sizes = {1001, 1'900'007 * longer, 7003};
+    EXPECT_GT(StepsOfATeam(sizes, settings), sizes.size()) << "the large one in one part";
   }
+  EXPECT_EQ(HelpersThatCombine() > 0, GetParam().threads > 1);
+}
+
+/// A bucket that is not dealt into parts. Each tensor is too short for a second thread.
+TEST_P(StagedInParts, ATeamOfManySmallTensorsHasTheBitsOfTheCpu) {
+  std::vector<std::int64_t> sizes;
+  for (std::int64_t i = 0; i < 40; ++i) sizes.push_back(25'001 + 37 * i);
+  StepsOfATeam(sizes, {});
   EXPECT_EQ(HelpersThatCombine() > 0, GetParam().threads > 1);
 }
 

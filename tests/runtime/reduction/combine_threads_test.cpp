@@ -27,7 +27,6 @@ namespace {
 
 using runtime::CombineThreads;
 using runtime::MostCombineThreads;
-using runtime::Reduction;
 using runtime::SizeOf;
 
 constexpr std::int64_t kLong = 1 << 20;  ///< bytes that eight threads share
@@ -107,8 +106,14 @@ class ThreeInputs {
       from.push_back(inputs[i].data());
       if (i < static_cast<std::size_t>(outputs)) to.push_back(in_place ? inputs[i].data() : others[i].data());
     }
-    const Reduction reduction{dtype_, op};
-    runtime::CombineAll(threads, reduction, from.data(), 3, to.data(), outputs, count_, 3);
+    runtime::ForSlices(threads, count_, SizeOf(dtype_), [&](std::int64_t first, std::int64_t count) {
+      const auto offset = static_cast<std::size_t>(first) * SizeOf(dtype_);
+      std::vector<const void*> slices;
+      std::vector<void*> results;
+      for (const void* input : from) slices.push_back(static_cast<const char*>(input) + offset);
+      for (void* output : to) results.push_back(static_cast<char*>(output) + offset);
+      runtime::CombineAll({dtype_, op}, slices.data(), 3, results.data(), outputs, count, 3);
+    });
     std::vector<std::string> results;
     for (const void* output : to) results.emplace_back(static_cast<const char*>(output), inputs.front().bytes());
     return results;
