@@ -131,6 +131,7 @@ class CombineThreads::Helpers {
   /// False: there may be no more threads than now.
   bool Grow(int size) {
     try {
+      threads_.reserve(static_cast<std::size_t>(size));
       while (static_cast<int>(threads_.size()) < size) threads_.push_back(start_([this] { Serve(); }));
     } catch (const std::exception&) {
       return false;

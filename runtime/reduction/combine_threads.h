@@ -21,7 +21,7 @@ struct ProcessorShare {
   double quota = std::numeric_limits<double>::infinity();  ///< processors that the control group may use at a time
   int ranks_in_quota = 1;
 };
-/// How many threads of the rank may combine: a processor is left to the program, and 8 threads fill any memory bus.
+/// How many threads of the rank may combine, from 1 to 8. A processor is left to the program.
 int MostCombineThreads(const ProcessorShare& share);
 
 /// A thread that runs `serve`, with a name of its own and without the program's signals.
@@ -38,7 +38,7 @@ class CombineThreads {
   explicit CombineThreads(Start start = StartCombineThread);
   CombineThreads(const CombineThreads&) = delete;
   CombineThreads& operator=(const CombineThreads&) = delete;
-  /// Ends the helpers. Not in a child made by fork(), where they do not exist.
+  /// Ends the helpers. Not to be called in a child made by fork(), where they do not exist: a job is never left there.
   ~CombineThreads();
 
   /// At most so many threads may be chosen; until Measure() it is one. Before the first work.
