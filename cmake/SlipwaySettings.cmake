@@ -11,7 +11,9 @@ if(SLIPWAY_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
 endif()
 find_program(SLIPWAY_LINKER NAMES mold ld.lld DOC "The linker; empty: the compiler's own")
 if(SLIPWAY_LINKER MATCHES "mold$")
-  add_link_options(-fuse-ld=mold)
+  # Each segment begins a page: otherwise mold 1.10 lets the part that is read-only after relocation begin before its
+  # segment where thread-local data is one byte, now and then on an earlier page. Such a program does not load.
+  add_link_options(-fuse-ld=mold -Wl,-z,separate-loadable-segments)
 elseif(SLIPWAY_LINKER MATCHES "lld$")
   add_link_options(-fuse-ld=lld)
 endif()
@@ -44,9 +46,7 @@ if(SLIPWAY_SANITIZE)
   if(SLIPWAY_SANITIZE MATCHES thread AND CMAKE_CXX_COMPILER_ID STREQUAL GNU)
     target_compile_options(slipway_settings INTERFACE -Wno-tsan)
   endif()
-  # mold 1.10 lets the part that is read-only after relocation begin before its segment, where thread-local data is one
-  # byte: a test then did not load.
-  target_link_options(slipway_settings INTERFACE -fsanitize=${SLIPWAY_SANITIZE} -Wl,-z,norelro)
+  target_link_options(slipway_settings INTERFACE -fsanitize=${SLIPWAY_SANITIZE})
 endif()
 
 add_library(slipway_warnings INTERFACE)

@@ -9,18 +9,6 @@ namespace {
 
 /// Nothing: it was not raised.
 std::optional<rlim_t> soft_limit_at_start;
-std::mutex descriptor_limit_mutex;
-
-void SetSoftDescriptorLimit(rlim_t soft, rlim_t hard) {
-  const rlimit limit{soft, hard};
-  ::setrlimit(RLIMIT_NOFILE, &limit);
-}
-
-rlim_t HardDescriptorLimit() {
-  rlimit limit{};
-  ::getrlimit(RLIMIT_NOFILE, &limit);
-  return limit.rlim_max;
-}
 
 }  // namespace
 
@@ -28,19 +16,15 @@ void RaiseDescriptorLimit() {
   rlimit limit{};
   if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur == limit.rlim_max) return;
   soft_limit_at_start = limit.rlim_cur;
-  SetSoftDescriptorLimit(limit.rlim_max, limit.rlim_max);
+  limit.rlim_cur = limit.rlim_max;
+  ::setrlimit(RLIMIT_NOFILE, &limit);
 }
 
-DescriptorLimitOfChildren::DescriptorLimitOfChildren() {
-  if (!soft_limit_at_start) return;
-  alone_ = std::unique_lock(descriptor_limit_mutex);
-  SetSoftDescriptorLimit(*soft_limit_at_start, HardDescriptorLimit());
-}
-
-DescriptorLimitOfChildren::~DescriptorLimitOfChildren() {
-  if (!alone_) return;
-  const auto hard = HardDescriptorLimit();
-  SetSoftDescriptorLimit(hard, hard);
+void ResetDescriptorLimit() {
+  rlimit limit{};
+  if (!soft_limit_at_start || ::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  limit.rlim_cur = *soft_limit_at_start;
+  ::setrlimit(RLIMIT_NOFILE, &limit);
 }
 
 }  // namespace slipway

@@ -19,8 +19,11 @@ std::string_view NextStepFor(int code) {
     case EROFS: return "choose a place on a file system that can be written";
     case ENOSPC:
     case EDQUOT: return "free space; df -h, df -i and quota show what is full";
+    // The launcher has raised its soft limit; a program that uses the library has not.
     case EMFILE:
-    case ENFILE: return "raise the limit of open files: ulimit -n";
+      return "raise the limit of open files: ulimit -n for a program; slipway itself needs a higher hard limit "
+             "(ulimit -Hn): ask the administrator";
+    case ENFILE: return "ask the administrator for more open files on this node: sysctl fs.file-max";
     case ENOMEM: return "give the job more memory";
     case EIO:
     case ESTALE: return "check the file system: dmesg shows its errors";

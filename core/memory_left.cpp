@@ -13,6 +13,7 @@
 #include <string_view>
 #include <utility>
 
+#include "core/control_groups.h"
 #include "core/files.h"
 
 namespace slipway {
@@ -66,33 +67,14 @@ std::uint64_t LeftInGroup(const fs::path& group, const GroupFiles& files) {
   return *limit - std::min(*limit, used);
 }
 
-/// A limit may stand at any level: Slurm sets one for the job and one for the step.
-std::uint64_t LeftInGroups(const fs::path& mount, fs::path group, const GroupFiles& files) {
-  auto left = LeftInGroup(mount, files);
-  for (; group.has_relative_path(); group = group.parent_path()) {
-    left = std::min(left, LeftInGroup(mount / group.relative_path(), files));
-  }
-  return left;
-}
-
-/// `line` is "4:memory:/a/b" (version 1) or "0::/a/b" (version 2).
-std::uint64_t LeftByMembership(const MemorySources& sources, const std::string& line) {
-  const auto first = line.find(':');
-  const auto second = first == std::string::npos ? first : line.find(':', first + 1);
-  if (second == std::string::npos) return kNoLimit;
-  const auto controllers = "," + line.substr(first + 1, second - first - 1) + ",";
-  const fs::path group = line.substr(second + 1);
-  if (controllers == ",,") return LeftInGroups(sources.cgroups, group, kVersion2);
-  if (controllers.find(",memory,") == std::string::npos) return kNoLimit;
-  return LeftInGroups(sources.cgroups / "memory", group, kVersion1);
-}
-
 std::uint64_t LeftInAll(const MemorySources& sources) {
   constexpr std::uint64_t kKib = 1024;
   const auto available = NumberOfLine(sources.meminfo, "MemAvailable:");
   auto left = available ? *available * kKib : kNoLimit;
-  std::istringstream lines(ReadFileIfPresent(sources.membership).value_or(""));
-  for (std::string line; std::getline(lines, line);) left = std::min(left, LeftByMembership(sources, line));
+  for (const auto& group : ControlGroupsOf("memory", {sources.membership, sources.cgroups})) {
+    const bool first = group.version == ControlGroup::Version::kFirst;
+    left = std::min(left, LeftInGroup(group.folder, first ? kVersion1 : kVersion2));
+  }
   return left;
 }
 

@@ -3,8 +3,8 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
-#include <spawn.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -13,6 +13,8 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <memory>
+#include <sstream>
 
 #include "core/clock.h"
 #include "core/descriptor_limit.h"
@@ -22,6 +24,9 @@
 #include "core/log.h"
 
 extern char** environ;
+
+/// ThreadSanitizer counts the functions of a thread. Those that a new process does not leave would stay there.
+#define SLIPWAY_MAY_NOT_RETURN __attribute__((no_sanitize("thread")))
 
 namespace slipway {
 namespace fs = std::filesystem;
@@ -63,63 +68,132 @@ std::vector<char*> Pointers(const std::vector<std::string>& words) {
   return pointers;
 }
 
-/// posix_spawn's two settings objects, released together.
-struct SpawnSettings {
-  posix_spawn_file_actions_t actions;
-  posix_spawnattr_t attributes;
-  std::vector<UniqueFd> moved;
-
-  SpawnSettings() {
-    posix_spawn_file_actions_init(&actions);
-    posix_spawnattr_init(&attributes);
+/// The files that may be the program, in the order of PATH.
+std::vector<std::string> PlacesOf(const std::string& program) {
+  if (program.empty() || program.find('/') != std::string::npos) return {program};
+  const char* path = std::getenv("PATH");
+  std::istringstream directories(path != nullptr ? path : "/bin:/usr/bin");
+  std::vector<std::string> places;
+  for (std::string directory; std::getline(directories, directory, ':');) {
+    places.push_back(directory.empty() ? "./" + program : directory + "/" + program);
   }
-  SpawnSettings(const SpawnSettings&) = delete;
-  SpawnSettings& operator=(const SpawnSettings&) = delete;
-  ~SpawnSettings() {
-    posix_spawn_file_actions_destroy(&actions);
-    posix_spawnattr_destroy(&attributes);
-  }
+  return places;
+}
 
-  void SetDescriptors(const SpawnOptions& options) {
-    int first_free = 3;
-    for (const auto& [ours, theirs] : options.inherited) first_free = std::max(first_free, theirs + 1);
-    // A source below `first_free` is moved away first, else an earlier dup2 could overwrite it.
-    const auto source = [&](int fd) { return fd < first_free ? MovedAway(fd, first_free) : fd; };
-    if (options.stdin_fd >= 0) {
-      posix_spawn_file_actions_adddup2(&actions, source(options.stdin_fd), 0);
-    } else {
-      posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
-    }
-    if (options.stdout_fd >= 0) posix_spawn_file_actions_adddup2(&actions, source(options.stdout_fd), 1);
-    if (options.stderr_fd >= 0) posix_spawn_file_actions_adddup2(&actions, source(options.stderr_fd), 2);
-    for (const auto& [ours, theirs] : options.inherited) {
-      posix_spawn_file_actions_adddup2(&actions, source(ours), theirs);
-    }
-    if (!options.working_directory.empty()) {
-      posix_spawn_file_actions_addchdir_np(&actions, options.working_directory.c_str());
-    }
+struct Started {
+  pid_t pid;
+  int error;  ///< errno; 0: it has become the program
+};
+
+/// A process between clone() and its program. It has the memory of this one, whose calling thread sleeps meanwhile: it
+/// must neither allocate nor lock. Its signals, limits, descriptors and directory are its own: they are changed by
+/// system calls, because functions of a library may note them as those of this process.
+class Birth {
+ public:
+  explicit Birth(const SpawnOptions& options)
+      : options_(options),
+        places_(PlacesOf(options.argv.front())),
+        place_pointers_(Pointers(places_)),
+        argv_(Pointers(options.argv)),
+        own_environment_(options.environment ? Pointers(options.environment->entries()) : std::vector<char*>()),
+        environment_(options.environment ? own_environment_.data() : environ) {
+    ChooseDescriptors();
   }
 
-  int MovedAway(int fd, int first_free) {
-    moved.emplace_back(CheckErrno(::fcntl(fd, F_DUPFD_CLOEXEC, first_free), "cannot pass a descriptor to a child"));
-    return moved.back().get();
-  }
-
-  void SetSignalsAndGroup(ProcessGroup group) {
-    short flags = POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF;
-    sigset_t none;
-    sigemptyset(&none);
-    posix_spawnattr_setsigmask(&attributes, &none);
-    sigset_t all;
+  /// As posix_spawn, which cannot set limits.
+  Started Start() {
+    constexpr std::size_t kStackBytes = 64 << 10;
+    const auto stack = std::make_unique<char[]>(kStackBytes);
+    sigset_t all, before;
     sigfillset(&all);
-    posix_spawnattr_setsigdefault(&attributes, &all);
-    if (group == ProcessGroup::kOwn) {
-      posix_spawnattr_setpgroup(&attributes, 0);
-      flags |= POSIX_SPAWN_SETPGROUP;
-    }
-    if (group == ProcessGroup::kOwnSession) flags |= POSIX_SPAWN_SETSID;
-    posix_spawnattr_setflags(&attributes, flags);
+    ::pthread_sigmask(SIG_SETMASK, &all, &before);  // no handler may run in the shared memory
+    const pid_t pid = ::clone(Become, stack.get() + kStackBytes, CLONE_VM | CLONE_VFORK | SIGCHLD, this);
+    const int error = pid < 0 ? errno : error_;
+    if (pid > 0 && error != 0) ::waitpid(pid, nullptr, 0);
+    ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    return {pid, error};
   }
+
+ private:
+  void ChooseDescriptors() {
+    int first_free = 3;
+    for (const auto& [ours, theirs] : options_.inherited) first_free = std::max(first_free, theirs + 1);
+    // A source below `first_free` is moved away first, else an earlier dup2 could overwrite it.
+    const auto give = [&](int ours, int theirs) {
+      if (ours < first_free) {
+        const int fd = ::fcntl(ours, F_DUPFD_CLOEXEC, first_free);
+        moved_.emplace_back(CheckErrno(fd, "cannot pass a descriptor to a child"));
+        ours = fd;
+      }
+      descriptors_.emplace_back(ours, theirs);
+    };
+    if (options_.stdin_fd < 0) moved_.push_back(OpenFile("/dev/null", O_RDONLY));
+    give(options_.stdin_fd < 0 ? moved_.back().get() : options_.stdin_fd, 0);
+    if (options_.stdout_fd >= 0) give(options_.stdout_fd, 1);
+    if (options_.stderr_fd >= 0) give(options_.stderr_fd, 2);
+    for (const auto& [ours, theirs] : options_.inherited) give(ours, theirs);
+  }
+
+  /// In the new process.
+  SLIPWAY_MAY_NOT_RETURN static int Become(void* birth) {
+    auto& self = *static_cast<Birth*>(birth);
+    if (self.TakeGroup() && self.TakeDescriptors() && self.TakeDirectory()) {
+      ResetDescriptorLimit();
+      TakeSignals();
+      self.error_ = self.TryPlaces();
+    } else {
+      self.error_ = errno;
+    }
+    ::_exit(127);
+  }
+
+  bool TakeGroup() const {
+    if (options_.group == ProcessGroup::kOwn) return ::setpgid(0, 0) == 0;
+    return options_.group != ProcessGroup::kOwnSession || ::setsid() >= 0;
+  }
+
+  bool TakeDescriptors() const {
+    for (const auto& [ours, theirs] : descriptors_) {
+      if (::syscall(SYS_dup3, ours, theirs, 0) < 0) return false;
+    }
+    return true;
+  }
+
+  bool TakeDirectory() const {
+    return options_.working_directory.empty() || ::chdir(options_.working_directory.c_str()) == 0;
+  }
+
+  /// The handlers first: a signal may wait.
+  static void TakeSignals() {
+    constexpr std::size_t kMaskBytes = 8;
+    const unsigned long by_default[8] = {};  // the kernel's struct sigaction, or more
+    for (int signal = 1; signal <= static_cast<int>(8 * kMaskBytes); ++signal) {
+      ::syscall(SYS_rt_sigaction, signal, by_default, nullptr, kMaskBytes);
+    }
+    const unsigned long none[2] = {};
+    ::syscall(SYS_rt_sigprocmask, SIG_SETMASK, none, nullptr, kMaskBytes);
+  }
+
+  /// As execvp does, but a file without an interpreter is no script. Returns why no place has a program.
+  SLIPWAY_MAY_NOT_RETURN int TryPlaces() const {
+    int error = ENOENT;
+    for (char* const* place = place_pointers_.data(); *place != nullptr; ++place) {
+      ::execve(*place, argv_.data(), environment_);
+      if (errno != ENOENT && errno != ENOTDIR && errno != EACCES) return errno;
+      if (error != EACCES) error = errno;
+    }
+    return error;
+  }
+
+  const SpawnOptions& options_;
+  std::vector<std::string> places_;
+  std::vector<char*> place_pointers_;
+  std::vector<char*> argv_;
+  std::vector<char*> own_environment_;
+  char* const* environment_;
+  std::vector<UniqueFd> moved_;
+  std::vector<std::pair<int, int>> descriptors_;  ///< (ours, its number in the program)
+  int error_ = 0;                                 ///< errno of the new process
 };
 
 UniqueFd OpenPidfd(pid_t pid) { return UniqueFd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0))); }
@@ -128,22 +202,12 @@ UniqueFd OpenPidfd(pid_t pid) { return UniqueFd(static_cast<int>(::syscall(SYS_p
 
 ChildProcess ChildProcess::Spawn(const SpawnOptions& options) {
   if (options.argv.empty()) throw Error(ErrorKind::kInternal, "a child process was started without a program");
-  SpawnSettings settings;
-  settings.SetDescriptors(options);
-  settings.SetSignalsAndGroup(options.group);
-  const auto argv = Pointers(options.argv);
-  const auto own_environment = options.environment ? Pointers(options.environment->entries()) : std::vector<char*>();
-  char* const* environment = options.environment ? own_environment.data() : environ;
-
-  pid_t pid = -1;
-  const int code = [&] {
-    const DescriptorLimitOfChildren limit;
-    return ::posix_spawnp(&pid, argv[0], &settings.actions, &settings.attributes, argv.data(), environment);
-  }();
-  if (code != 0) {
-    throw SystemError(code, fmt::format("cannot start '{}'", options.argv[0]),
+  const auto started = Birth(options).Start();
+  if (started.error != 0) {
+    throw SystemError(started.error, fmt::format("cannot start '{}'", options.argv[0]),
                       "check the spelling, that it is executable, and that the working directory exists");
   }
+  const pid_t pid = started.pid;
   log::Debug("started process {}: {}", pid, QuoteForShell(options.argv));
   auto pidfd = OpenPidfd(pid);
   if (!pidfd) {

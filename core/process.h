@@ -51,7 +51,8 @@ struct SpawnOptions {
 /// A running child. The destructor ends what still runs (SIGKILL to its group) and reaps it.
 class ChildProcess {
  public:
-  /// posix_spawn; signal masks and handlers are reset in the child, the soft limit of descriptors is that of the start.
+  /// Signal masks and handlers are reset in the child; its soft limit of descriptors is that from before
+  /// RaiseDescriptorLimit(). Cost: the memory of this process is lent to the child until it has become the program.
   /// Errors: kEnvironment, naming the program, when it cannot be executed.
   static ChildProcess Spawn(const SpawnOptions& options);
 

@@ -25,10 +25,6 @@ import in_ranks  # noqa: E402
 
 STEPS = 5  # a training runs many in a row: the CPU then queues a step while the GPU is busy with the one before
 
-# A member of the document: what which step has more than one without exchange, of which exchange alone.
-OVERHEADS = (("overhead_of_exchange", "optimizer", "exchange"),
-             ("staged_overhead_of_exchange", "staged", "staged exchange"))
-
 
 def arguments_of(line):
     parser = argparse.ArgumentParser(prog="slipway bench gpu", description=__doc__.splitlines()[0])
@@ -44,7 +40,8 @@ def arguments_of(line):
 
 
 def timed(action, times):
-    """Seconds of the slowest rank for an action, from a common start of so many to the end of all work on the GPU."""
+    """Seconds of an action, of the slowest rank: from a common start to the end of all work on the GPU, the mean of
+    `times` actions in a row."""
     import numpy
     import slipway
     import torch
@@ -69,7 +66,7 @@ def order_of(sides, turn):
 
 
 def in_turns(sides, rounds, times=1, warm_up=3):
-    """Side -> seconds of one action in each round, which has so many in a row."""
+    """Side -> seconds of one action, for each round of `times` in a row."""
     seconds = {side: [] for side in sides}
     for turn in range(-warm_up, rounds):
         for side in order_of(list(sides), turn):
@@ -229,8 +226,11 @@ def document(arguments, seconds, steps):
     if not steps:
         return result
     medians = {side: statistics.median(taken) for side, taken in steps.items()}
-    overheads = {name: round((medians[side] - medians["local"]) / medians[alone], 3) for name, side, alone in OVERHEADS}
-    return {**result, "training": rows_of(steps), **overheads}
+
+    def overhead(side, alone):
+        return round((medians[side] - medians["local"]) / medians[alone], 3)
+    return {**result, "training": rows_of(steps), "overhead_of_exchange": overhead("optimizer", "exchange"),
+            "staged_overhead_of_exchange": overhead("staged", "staged exchange")}
 
 
 def show(result, as_json):
@@ -248,9 +248,9 @@ def show(result, as_json):
     print(f"\nbound of the copies / team: {result['share_of_bound']:.3f}, "
           f"staged: {result['staged_share_of_bound']:.3f}")
     print(f"gloo / team: {result['gloo_ratio']:.2f}")
-    for name, side, alone in OVERHEADS:
-        if name in result:
-            print(f"({side} - local) / {alone}: {result[name]:.3f}")
+    if "training" in result:
+        print(f"(optimizer - local) / exchange: {result['overhead_of_exchange']:.3f}, "
+              f"staged: {result['staged_overhead_of_exchange']:.3f}")
 
 
 if __name__ == "__main__":

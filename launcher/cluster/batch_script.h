@@ -1,6 +1,7 @@
 /// The batch script of a run: what it requests from Slurm, and what it runs. Pure.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <optional>
 #include <string>
@@ -22,6 +23,7 @@ struct BatchJob : JobTerms {
   std::optional<Bytes> memory_per_node;   ///< 0: all of it
   std::optional<int> time_limit_minutes;  ///< Slurm counts whole minutes
   std::string array;                      ///< tasks of a job array, "0,3-5"; empty: one job
+  std::int64_t array_size = 0;            ///< how many these are
   int signal_lead_s = 0;                  ///< SIGUSR1 to the script this long before the time limit; 0: none
   std::filesystem::path directory;        ///< the run folder: where the script starts
   std::filesystem::path output;           ///< of the script, both streams, appended to; see OutputOfTask

@@ -107,8 +107,9 @@ bool MayHaveRoomLater(SlurmTrouble trouble) {
   return trouble == SlurmTrouble::kFull || trouble == SlurmTrouble::kLimit;
 }
 
-SlurmError::SlurmError(TroubleReport report)
-    : Error(RowOf(report.trouble).kind, Message(report), std::string(RowOf(report.trouble).next_step)),
+SlurmError::SlurmError(TroubleReport report, std::string next_step)
+    : Error(RowOf(report.trouble).kind, Message(report),
+            next_step.empty() ? std::string(RowOf(report.trouble).next_step) : std::move(next_step)),
       report_(std::move(report)) {
   if (!report_.during.empty()) AddContext(fmt::format("while {}", report_.during));
 }

@@ -61,7 +61,8 @@ bool MayHaveRoomLater(SlurmTrouble trouble);
 /// An error of Slurm with its kind, so that callers can handle some kinds themselves.
 class SlurmError : public Error {
  public:
-  explicit SlurmError(TroubleReport report);
+  /// `next_step`: where the usual one of this trouble says too little.
+  explicit SlurmError(TroubleReport report, std::string next_step = {});
   SlurmTrouble trouble() const { return report_.trouble; }
   const TroubleReport& report() const { return report_; }
   void AddToDocument(Json& document) const override;

@@ -107,8 +107,8 @@ void AllreduceByMpi(void* data, std::int64_t count, const Reduction& reduction, 
 }
 
 SharedMessage ForNode(const AllreduceMessage& message, const Group& group, SharedWay way = SharedWay::kByRule) {
-  return {message.pieces, message.reduction, message.tag, group.size(), message.view, way,
-          message.moving, message.whole};
+  return {message.pieces, message.reduction, message.tag,    group.size(), message.view, way,
+          message.moving, message.whole,     message.threads};
 }
 
 /// Parts of messages of different lengths are equally long, and must not meet either.

@@ -24,6 +24,7 @@ struct AllreduceMessage {
   const SharedView* view = nullptr;
   MovingPieces* moving = nullptr;
   std::int64_t whole = 0;  ///< of a part: elements of the message, which chooses the algorithm; 0: this is all of it
+  CombineThreads* threads = nullptr;  ///< as of SharedMessage: for what comes from GPUs
 };
 void Allreduce(const AllreduceMessage& message, Group& group);
 

@@ -73,13 +73,8 @@ class SharedOperation {
   /// Combines this rank's slice of all buffers, into all of them or into the leader's only.
   void ReduceInPlace(bool to_all) {
     const auto slice = AlignedSlice(count_, channel_.size(), channel_.rank(), element_);
-    std::vector<void*> buffers(static_cast<std::size_t>(channel_.size()));
-    ForEachPart(message_.pieces, slice, [&](const Part& part) {
-      for (int local = 0; local < channel_.size(); ++local) {
-        buffers[static_cast<std::size_t>(local)] = view_.Of(part.piece)[local] + BytesOf(part.offset, element_);
-      }
-      CombineAll(message_.reduction, buffers.data(), channel_.size(), buffers.data(), to_all ? channel_.size() : 1,
-                 part.count, message_.quotient_by);
+    ForSlices(message_.threads, slice.count, element_, [&](std::int64_t first, std::int64_t count) {
+      CombineInPlace({slice.first + first, count}, to_all);
     });
     channel_.Meet({});
   }
@@ -136,6 +131,20 @@ class SharedOperation {
       view_.at.push_back(data);
     }
     view_.ranks = channel_.size();
+  }
+
+  /// Also from several threads at a time.
+  void CombineInPlace(Slice slice, bool to_all) const {
+    const int ranks = channel_.size();
+    std::array<void*, 64> few{};  // a helper is to allocate no memory on usual nodes
+    std::vector<void*> many(static_cast<std::size_t>(ranks) > few.size() ? static_cast<std::size_t>(ranks) : 0);
+    void** buffers = many.empty() ? few.data() : many.data();
+    ForEachPart(message_.pieces, slice, [&](const Part& part) {
+      for (int local = 0; local < ranks; ++local) {
+        buffers[local] = view_.Of(part.piece)[local] + BytesOf(part.offset, element_);
+      }
+      CombineAll(message_.reduction, buffers, ranks, buffers, to_all ? ranks : 1, part.count, message_.quotient_by);
+    });
   }
 
   // A round moves `round_` elements; each rank combines its part of them.

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "runtime/collectives/shared_view.h"
+#include "runtime/reduction/combine_threads.h"
 #include "runtime/reduction/reduction.h"
 #include "runtime/selection/algorithm_table.h"
 
@@ -20,6 +21,7 @@ struct SharedMessage {
   SharedWay way = SharedWay::kByRule;
   MovingPieces* moving = nullptr;  ///< with a view: pieces may lie elsewhere than there
   std::int64_t whole = 0;          ///< of a part: elements of the message, compared between the ranks; 0: it is no part
+  CombineThreads* threads = nullptr;  ///< combine in memory that all ranks reach; null: the calling one
 };
 
 /// Allreduce in place, by one of four ways. All give the same bits:

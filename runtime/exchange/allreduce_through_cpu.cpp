@@ -10,13 +10,17 @@ namespace slipway::runtime {
 namespace {
 
 constexpr std::int64_t kPartBytes = 2 << 20;
+constexpr std::int64_t kThreadsFrom = 1 << 20;  ///< bytes of a message that several threads combine
 
 /// One allreduce, part by part. A part has a slot of the bench from its copy to the CPU to that back.
 class PartByPart {
  public:
   PartByPart(char* data, std::int64_t count, const Reduction& reduction, const MessageParts& parts, Group& group,
              Workbench& bench)
-      : data_(data), count_(count), reduction_(reduction), parts_(parts), group_(group), bench_(bench) {}
+      : data_(data), count_(count), reduction_(reduction), parts_(parts), group_(group), bench_(bench) {
+    const bool large = static_cast<std::int64_t>(Bytes(count)) >= kThreadsFrom;
+    threads_ = large ? group.ThreadsForGpus() : nullptr;
+  }
 
   void CarryOut(StreamHandle stream) {
     bench_.made.Record(stream);
@@ -61,7 +65,8 @@ class PartByPart {
   void Combine(std::int64_t part) {
     AwaitPoint(bench_.arrived[Slot(part)], group_.communicator().waiter());
     const Piece piece{InSlot(part), parts_.CountOf(part)};
-    Allreduce({.pieces = {&piece, 1}, .reduction = reduction_, .whole = parts_.size() > 1 ? count_ : 0}, group_);
+    const auto whole = parts_.size() > 1 ? count_ : 0;
+    Allreduce({.pieces = {&piece, 1}, .reduction = reduction_, .whole = whole, .threads = threads_}, group_);
   }
   void Store(std::int64_t part) {
     ForEachCopy(part, [this](char* in_slot, char* on_device, std::size_t bytes) {
@@ -76,6 +81,7 @@ class PartByPart {
   const MessageParts& parts_;
   Group& group_;
   Workbench& bench_;
+  CombineThreads* threads_ = nullptr;
 };
 
 }  // namespace

@@ -173,7 +173,7 @@ void BucketExchange::Place(int index, void* data) {
 void BucketExchange::Pack(char* to) const {
   if (!narrow_) return Gather(tensors_, {0, plan_.count}, element(), to);
   for (const auto& tensor : tensors_) {
-    Narrow(reinterpret_cast<const float*>(tensor.data), to, tensor.count, reduction_.dtype);
+    Narrow(threads_, reinterpret_cast<const float*>(tensor.data), to, tensor.count, reduction_.dtype);
     to += static_cast<std::size_t>(tensor.count) * SizeOf(reduction_.dtype);
   }
 }
@@ -186,13 +186,15 @@ void BucketExchange::Unpack(const char* from, bool add) const {
 }
 
 void BucketExchange::UnpackTensor(const Piece& tensor, const char* from, bool add) const {
-  if (!add && narrow_) return Widen(from, reinterpret_cast<float*>(tensor.data), tensor.count, reduction_.dtype);
+  if (!add && narrow_) {
+    return Widen(threads_, from, reinterpret_cast<float*>(tensor.data), tensor.count, reduction_.dtype);
+  }
   if (!add) {
     std::memcpy(tensor.data, from, static_cast<std::size_t>(tensor.count) * element());
     return;
   }
   std::vector<float> wide(narrow_ ? static_cast<std::size_t>(tensor.count) : 0);
-  if (narrow_) Widen(from, wide.data(), tensor.count, reduction_.dtype);
+  if (narrow_) Widen(threads_, from, wide.data(), tensor.count, reduction_.dtype);
   const void* values = narrow_ ? static_cast<const void*>(wide.data()) : from;
   Combine({plan_.dtype, SLIPWAY_SUM}, tensor.data, values, tensor.data, tensor.count);
 }
@@ -211,11 +213,13 @@ std::span<char> BucketExchange::SlotBytes(int slot) {
 void BucketExchange::Exchange(std::optional<int> slot, Group& group) {
   if (!slot && !narrow_) {
     return Allreduce(
-        {tensors_, reduction_, tag_, view_ ? &*view_ : nullptr, moving_ ? &*moving_ : nullptr, plan_.whole}, group);
+        {tensors_, reduction_, tag_, view_ ? &*view_ : nullptr, moving_ ? &*moving_ : nullptr, plan_.whole, threads_},
+        group);
   }
   const auto& travel = travels_[static_cast<std::size_t>(slot.value_or(static_cast<int>(travels_.size()) - 1))];
   if (!slot) Pack(travel.memory.data());
-  Allreduce({travel.piece, reduction_, tag_, travel.view ? &*travel.view : nullptr, nullptr, plan_.whole}, group);
+  Allreduce({travel.piece, reduction_, tag_, travel.view ? &*travel.view : nullptr, nullptr, plan_.whole, threads_},
+            group);
   if (!slot) Unpack(travel.memory.data(), false);
 }
 

@@ -57,6 +57,8 @@ class BucketExchange {
   bool shared() const { return view_.has_value(); }
   /// From now on tensors may move. On all ranks, or on none.
   void LetMove(MovingPieces moving) { moving_ = std::move(moving); }
+  /// From now on these combine what the ranks of the node reach, and narrow and widen; null: the calling thread.
+  void CombineBy(CombineThreads* threads) { threads_ = threads; }
   /// The values of tensor `index` of the plan's list are at `data`. Not while they are exchanged.
   void Place(int index, void* data);
 
@@ -88,6 +90,7 @@ class BucketExchange {
   std::uint32_t tag_;
   std::optional<SharedView> view_;
   std::optional<MovingPieces> moving_;
+  CombineThreads* threads_ = nullptr;
   std::vector<Travel> travels_;  ///< the slots, and one for narrowing in synchronous steps
 };
 

@@ -116,6 +116,18 @@ GpuWaits GpuWaitsFrom(const std::string& word) {
   throw RuntimeError(SLIPWAY_ERROR_ARGUMENT, fmt::format("SLIPWAY_GPU_WAIT is '{}', not cpu or events", word));
 }
 
+int GpuSumThreadsFrom(const std::string& word) {
+  constexpr int kMost = 64;
+  int threads = 0;
+  const char* end = word.data() + word.size();
+  const auto [parsed, error] = std::from_chars(word.data(), end, threads);
+  if (error == std::errc() && parsed == end && threads >= 1 && threads <= kMost) return threads;
+  throw RuntimeError(SLIPWAY_ERROR_ARGUMENT,
+                     fmt::format("SLIPWAY_GPU_SUM_THREADS is '{}', not a number of threads from 1 to {}; unset it, and "
+                                 "Slipway measures how many are best",
+                                 word, kMost));
+}
+
 TeamSettings WithChanges(TeamSettings settings, const Json& json) {
   if (!json.is_object()) Refuse("the settings of a team", json, "a JSON object");
   bool delayed = settings.lag > 0;

@@ -44,6 +44,10 @@ const char* WordOf(GpuWaits waits);
 /// Errors: RuntimeError(ARGUMENT) naming SLIPWAY_GPU_WAIT.
 GpuWaits GpuWaitsFrom(const std::string& word);
 
+/// How many threads of a rank combine what comes from GPUs.
+/// Errors: RuntimeError(ARGUMENT) naming SLIPWAY_GPU_SUM_THREADS.
+int GpuSumThreadsFrom(const std::string& word);
+
 struct TeamSettings {
   int lag = 0;  ///< 0: sync
   StepShare sync_first;

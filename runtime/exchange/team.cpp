@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstring>
 
@@ -14,11 +13,6 @@
 #include "runtime/status.h"
 
 namespace slipway::runtime {
-namespace {
-
-using StepClock = StepTrace::Clock;
-
-}  // namespace
 
 Team::Team(TeamParts parts, std::unique_ptr<Group> group, Progress progress, Watch& watch, const TraceSettings& trace)
     : parts_(std::move(parts)),
@@ -83,6 +77,7 @@ void Team::Build() {
     buckets_.emplace_back(plan, values_, settings, slots_, static_cast<std::uint32_t>(buckets_.size() + 1), *group_);
   }
   LetTensorsMove();
+  LetThreadsCombine();
   bytes_ = 0;
   for (const auto& tensor : parts_.tensors) bytes_ += tensor.bytes();
   streams_ = OutgrowsTheCache(bytes_);
@@ -233,23 +228,14 @@ void Team::Count(int value) {
   }
 }
 
-/// What is larger than 65504 is infinite as a 16-bit float.
 bool Team::FitsTheWire(const TensorInfo& tensor) const {
   if (parts_.settings.wire != SLIPWAY_FLOAT16 || tensor.dtype != SLIPWAY_FLOAT32) return true;
-  constexpr std::int64_t kPiece = 4096;
-  std::array<std::uint16_t, kPiece> narrow;
-  const auto* values = static_cast<const float*>(tensor.data);
-  for (std::int64_t first = 0; first < tensor.count(); first += kPiece) {
-    const auto count = std::min(kPiece, tensor.count() - first);
-    Narrow(values + first, narrow.data(), count, SLIPWAY_FLOAT16);
-    if (!AllFinite(narrow.data(), count, SLIPWAY_FLOAT16)) return false;
-  }
-  return true;
+  return AllFiniteAs(ThreadsOfStaged(), SLIPWAY_FLOAT16, static_cast<const float*>(tensor.data), tensor.count());
 }
 
 void Team::CheckFinite(int value) {
   const auto& tensor = values_[static_cast<std::size_t>(value)];
-  if (AllFinite(tensor.data, tensor.count(), tensor.dtype) && FitsTheWire(tensor)) return;
+  if (AllFinite(ThreadsOfStaged(), tensor.data, tensor.count(), tensor.dtype) && FitsTheWire(tensor)) return;
   first_bad_ = std::min(first_bad_, static_cast<std::size_t>(value));
 }
 
@@ -480,7 +466,7 @@ void Team::FinishValues() {
     if (std::isfinite(norm_) && norm_ > settings.clip_norm) factor *= settings.clip_norm / norm_;
   }
   if (factor == 1) return;
-  for (const auto& tensor : values_) Scale(tensor.data, tensor.count(), tensor.dtype, factor);
+  for (const auto& tensor : values_) Scale(ThreadsOfStaged(), tensor.data, tensor.count(), tensor.dtype, factor);
 }
 
 /// All ranks hold the same values: each adds up the squares of its share, and only those sums travel.

@@ -39,6 +39,8 @@ struct TeamParts {
 };
 
 class Team {
+  using StepClock = StepTrace::Clock;
+
  public:
   /// `group`: for this team alone. Collective. Errors: RuntimeError(ARGUMENT), and those of the group.
   Team(TeamParts parts, std::unique_ptr<Group> group, Progress progress, Watch& watch, const TraceSettings& trace);
@@ -130,6 +132,7 @@ class Team {
   void AwaitGiven(const void* data) const;
   void Place(int index, void* data);
   void LetTensorsMove();
+  void LetThreadsCombine();
   void Take(std::span<const int> indices, StreamHandle stream);
   void TakePlaced(std::span<const int> indices, StreamHandle stream);
   void Count(int value);
@@ -155,6 +158,8 @@ class Team {
   void FindValues();
   void MakeDeviceTensors(const DevicePlace& place);
   const char* Way() const;
+  bool IsStaged() const { return device_ != nullptr && combined_ == nullptr; }
+  CombineThreads* ThreadsOfStaged() const;
   bool StoresAtOnce() const;
   void Return(bool stored, StreamHandle stream);
   void ExchangeNext(std::unique_lock<std::mutex>& lock, Waiter::Manner manner);

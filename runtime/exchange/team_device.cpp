@@ -88,6 +88,13 @@ void Team::MakeDeviceTensors(const DevicePlace& place) {
   });
 }
 
+/// Null where the tensors lie in CPU memory: there the program computes with its processors.
+CombineThreads* Team::ThreadsOfStaged() const { return IsStaged() ? group_->ThreadsForGpus() : nullptr; }
+
+void Team::LetThreadsCombine() {
+  for (auto& bucket : buckets_) bucket.CombineBy(ThreadsOfStaged());
+}
+
 /// What values are exchanged together.
 std::vector<BucketPlan> Team::Plans() const { return dealt_.empty() ? PlanBuckets(values_, BucketBytes()) : dealt_; }
 
@@ -104,6 +111,7 @@ std::int64_t Team::BucketBytes() const {
 Json Team::GpuFacts() const {
   Json facts{{"way", Way()}};
   if (combined_ != nullptr && combined_->way() == CombineWay::kDirect) facts["waits"] = WordOf(combined_->waits());
+  if (IsStaged()) facts["sum_threads"] = group_->channel() != nullptr ? group_->memory().threads.number() : 1;
   for (const auto& [way, milliseconds] : way_.measured) facts["measured_ms"][way] = milliseconds;
   if (way_.without_direct) facts["without_direct"] = WordsOf(*way_.without_direct);
   if (!way_.without_nccl.empty()) facts["without_nccl"] = way_.without_nccl;
@@ -114,7 +122,7 @@ Json Team::GpuFacts() const {
 const char* Team::Way() const {
   if (!untouched_) return "cpu";
   if (combined_ != nullptr) return WordOf(combined_->way());
-  return device_ != nullptr ? WordOf(CombineWay::kStaged) : "none";
+  return IsStaged() ? WordOf(CombineWay::kStaged) : "none";
 }
 
 void Team::RequireInCpuMemory(int index, const void* data) const {

@@ -30,6 +30,12 @@ Placement Group::placement() const {
           .direct_copies = channel_ != nullptr && channel_->direct_copies()};
 }
 
+CombineThreads* Group::ThreadsForGpus() {
+  if (channel_ == nullptr) return nullptr;
+  memory_.threads.Measure(topology_.local_size());
+  return &memory_.threads;
+}
+
 void Group::Meet(const Call& call) {
   if (on_one_node()) return channel_->Meet(call);
   const auto calls = AllgatherValues(*communicator_, CallOfRank{call.Packed(), call.count});

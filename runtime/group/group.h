@@ -9,6 +9,7 @@
 #include "runtime/group/point_to_point.h"
 #include "runtime/group/topology.h"
 #include "runtime/memory/shared_pool.h"
+#include "runtime/reduction/combine_threads.h"
 #include "runtime/selection/algorithm_table.h"
 
 namespace slipway::runtime {
@@ -18,6 +19,7 @@ struct ProcessMemory {
   SharedPool pool;
   PeerMemory peers;
   DevicePool devices = {};
+  CombineThreads threads = CombineThreads();  ///< for what comes from GPUs
 };
 
 /// How collectives are chosen.
@@ -47,6 +49,9 @@ class Group {
   const SelectionSettings& selection() const { return selection_; }
   void SetSelection(const SelectionSettings& selection) { selection_ = selection; }
   Placement placement() const;
+  /// Those that combine what comes from GPUs; null where ranks share no memory. The first call in a process measures
+  /// how many are best (CombineThreads::Measure), so all ranks make it at about the same time.
+  CombineThreads* ThreadsForGpus();
   /// Waits until all ranks are here, with the same call. The watch names who is late: NCCL and MPI would not, so their
   /// calls begin after this one.
   /// Errors: MISMATCH on all ranks; STALLED.

@@ -8,6 +8,8 @@
 #include <span>
 #include <vector>
 
+#include "runtime/pause.h"
+
 namespace slipway::runtime {
 
 class Watch;
@@ -24,15 +26,6 @@ class Bell {
   std::atomic<std::uint32_t> rung_{0};
   std::atomic<std::uint32_t> sleepers_{0};
 };
-
-/// Hint to the processor that this is a loop of waiting.
-inline void Pause() {
-#if defined(__x86_64__)
-  __builtin_ia32_pause();
-#elif defined(__aarch64__)
-  asm volatile("yield");
-#endif
-}
 
 /// How often a thread looks before it lets others run. Looking in vain costs its whole time where the rank that it
 /// waits for needs the same core; so it becomes shorter with each such wait, and longer with each that looking has

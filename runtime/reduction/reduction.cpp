@@ -1,5 +1,8 @@
 #include "runtime/reduction/reduction.h"
 
+#include <algorithm>
+#include <array>
+
 #include "runtime/reduction/kernels.h"
 
 namespace slipway::runtime {
@@ -79,6 +82,17 @@ double SumOfSquares(const void* data, std::int64_t count, slipway_dtype dtype) {
 
 bool AllFinite(const void* data, std::int64_t count, slipway_dtype dtype) {
   return Use().all_finite(data, count, dtype);
+}
+
+bool AllFiniteAs(slipway_dtype format, const float* data, std::int64_t count) {
+  constexpr std::int64_t kPiece = 4096;
+  std::array<std::uint16_t, kPiece> narrow;
+  for (std::int64_t first = 0; first < count; first += kPiece) {
+    const auto some = std::min(kPiece, count - first);
+    Narrow(data + first, narrow.data(), some, format);
+    if (!AllFinite(narrow.data(), some, format)) return false;
+  }
+  return true;
 }
 
 void Scale(void* data, std::int64_t count, slipway_dtype dtype, double factor) {

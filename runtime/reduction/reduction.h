@@ -54,6 +54,8 @@ void Widen(const void* from, float* to, std::int64_t count, slipway_dtype format
 double SumOfSquares(const void* data, std::int64_t count, slipway_dtype dtype);
 /// False when an element is NaN or infinite.
 bool AllFinite(const void* data, std::int64_t count, slipway_dtype dtype);
+/// The same of what Narrow() makes of them: what is larger than 65504 is infinite as a 16-bit float.
+bool AllFiniteAs(slipway_dtype format, const float* data, std::int64_t count);
 /// Multiplies floats in place.
 void Scale(void* data, std::int64_t count, slipway_dtype dtype, double factor);
 

@@ -6,8 +6,11 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <atomic>
+#include <cstring>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <thread>
 
 #include "core/clock.h"
 #include "core/descriptor_limit.h"
@@ -75,6 +78,35 @@ TEST(Child, AFileThatIsNoProgramIsRefused) {
   WriteFile(dir / "plain", "data", 0640);
   EXPECT_THROW(ChildProcess::Spawn({.argv = {dir / "plain"}}), Error);
   EXPECT_THROW(ChildProcess::Spawn({.argv = {"true"}, .working_directory = dir / "none"}), Error);
+  WriteFile(dir / "neither", "true", 0750);
+  EXPECT_THROW(ChildProcess::Spawn({.argv = {dir / "neither"}}), Error) << "it became a script of the shell";
+}
+
+std::string WhyNotStarted(const std::string& program) try {
+  ChildProcess::Spawn({.argv = {program}});
+  return "it has started";
+} catch (const SystemError& error) {
+  return std::strerror(error.code());
+}
+
+TEST(Child, IsLookedForInAllPlacesOfThePath) {
+  TempDirectory dir;
+  for (const char* place : {"a", "b", "c"}) std::filesystem::create_directory(dir / place);
+  WriteFile(dir / "a/shown", "#!/bin/sh\necho a", 0640);
+  WriteFile(dir / "b/shown", "#!/bin/sh\necho b", 0750);
+  WriteFile(dir / "c/shown", "#!/bin/sh\necho c", 0750);
+  WriteFile(dir / "a/hidden", "", 0640);
+  const auto places =
+      (dir / "none").string() + ":" + (dir / "a").string() + ":" + (dir / "b").string() + ":" + (dir / "c").string();
+  const auto printed = test::PrintedBy([&] {
+    ::setenv("PATH", places.c_str(), 1);
+    ::dprintf(STDOUT_FILENO, "%s", RunAndCapture({.argv = {"shown"}}).output.c_str());
+    ::dprintf(STDOUT_FILENO, "%s\n", WhyNotStarted("hidden").c_str());
+    ::dprintf(STDOUT_FILENO, "%s\n", WhyNotStarted("unknown").c_str());
+    ::setenv("PATH", "", 1);
+    ::dprintf(STDOUT_FILENO, "%s\n", WhyNotStarted("shown").c_str());
+  });
+  EXPECT_EQ(printed.output, "b\nPermission denied\nNo such file or directory\nNo such file or directory\n");
 }
 
 TEST(Child, IsKilledWithItsGroupWhenItsOwnerGoes) {
@@ -135,8 +167,7 @@ TEST(Child, StartsWithDefaultSignalsAndNothingBlocked) {
   const auto captured = RunAndCapture({.argv = {"grep", "-E", "^Sig(Blk|Ign)", "/proc/self/status"}});
   ::signal(SIGTERM, handler);
   sigprocmask(SIG_SETMASK, &saved, nullptr);
-  // 32 and 33 belong to the C library, which ignores them in every child it spawns.
-  EXPECT_EQ(captured.output, "SigBlk:\t0000000000000000\nSigIgn:\t0000000180000000\n");
+  EXPECT_EQ(captured.output, "SigBlk:\t0000000000000000\nSigIgn:\t0000000000000000\n");
 }
 
 TEST(Child, StartsWithTheSoftLimitOfDescriptorsFromBeforeItWasRaised) {
@@ -154,6 +185,26 @@ TEST(Child, StartsWithTheSoftLimitOfDescriptorsFromBeforeItWasRaised) {
     print_own();
   });
   EXPECT_EQ(printed.output, "own 128\n64\n128\nown 128\n");
+}
+
+TEST(Child, LeavesOtherThreadsTheRaisedLimitOfDescriptorsWhileItStarts) {
+  const auto printed = test::PrintedBy([] {
+    const rlimit small{64, 128};
+    ::setrlimit(RLIMIT_NOFILE, &small);
+    RaiseDescriptorLimit();
+    std::vector<UniqueFd> open;
+    while (open.empty() || open.back().get() < 80) open.push_back(OpenFile("/dev/null", O_RDONLY));
+    std::atomic<bool> stop = false;
+    int refused = 0;
+    std::thread other([&] {
+      while (!stop) refused += UniqueFd(::open("/dev/null", O_RDONLY | O_CLOEXEC)) ? 0 : 1;
+    });
+    for (int i = 0; i < 50; ++i) ChildProcess::Spawn({.argv = {"true"}}).Wait();
+    stop = true;
+    other.join();
+    ::dprintf(STDOUT_FILENO, "refused: %d\n", refused);
+  });
+  EXPECT_EQ(printed.output, "refused: 0\n");
 }
 
 TEST(Child, GetsTheDescriptorsItWasPromised) {

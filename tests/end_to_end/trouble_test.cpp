@@ -387,24 +387,48 @@ rlim_t SoftDescriptorLimitOf(pid_t pid) {
   return limit.rlim_cur;
 }
 
-TEST(ASmallLimitOfDescriptors, IsRaisedForTheManagerAndKeptForPrograms) {
-  Workplace place;
-  place.WriteSpec("exp.yaml", "[sh, -c, 'ulimit -Sn >limit.part; mv limit.part limit; sleep 60']");
-  rlimit before{};
-  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
-  ASSERT_GT(before.rlim_max, 200u);
-  const rlimit small{200, before.rlim_max};
-  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &small), 0);
-  auto run = place.Start({"run", "exp.yaml"});
-  ::setrlimit(RLIMIT_NOFILE, &before);
-  place.WaitForFile(place / "limit");
-  EXPECT_EQ(ReadFile(place / "limit"), "200\n");
-  // The manager has the small limit, too, at the moment that it starts a child.
-  const auto raised = [&] { return SoftDescriptorLimitOf(run.pid()) == before.rlim_max; };
-  for (int i = 0; i < 1000 && !raised(); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(10));
-  EXPECT_TRUE(raised());
+constexpr rlim_t kSmallLimit = 200;
+
+/// What `start` starts has a soft limit of kSmallLimit.
+auto WithASmallLimit(const rlimit& limit, const auto& start) {
+  const rlimit small{kSmallLimit, limit.rlim_max};
+  EXPECT_EQ(::setrlimit(RLIMIT_NOFILE, &small), 0);
+  auto started = start();
+  ::setrlimit(RLIMIT_NOFILE, &limit);
+  return started;
+}
+
+class ASmallLimitOfDescriptors : public testing::Test {
+ protected:
+  void SetUp() override {
+    ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before_), 0);
+    ASSERT_GT(before_.rlim_max, kSmallLimit);
+  }
+
+  Workplace place_;
+  rlimit before_{};
+};
+
+TEST_F(ASmallLimitOfDescriptors, IsRaisedForTheManagerAndKeptForPrograms) {
+  place_.WriteSpec("exp.yaml", "[sh, -c, 'ulimit -Sn >limit.part; mv limit.part limit; sleep 60']");
+  auto run = WithASmallLimit(before_, [&] { return place_.Start({"run", "exp.yaml"}); });
+  place_.WaitForFile(place_ / "limit");
+  EXPECT_EQ(ReadFile(place_ / "limit"), "200\n");
+  EXPECT_EQ(SoftDescriptorLimitOf(run.pid()), before_.rlim_max);
   run.Signal(SIGINT);
   EXPECT_TRUE(run.WaitFor(std::chrono::seconds(30)));
+}
+
+TEST_F(ASmallLimitOfDescriptors, IsThatOfABenchmark) {
+  const auto prefix = place_ / "prefix";
+  MakeDirectories(prefix / "bin");
+  MakeDirectories(prefix / "libexec" / "slipway");
+  std::filesystem::copy_file(SLIPWAY_BUILD_DIR "/bin/slipway", prefix / "bin" / "slipway");
+  WriteFile(prefix / "libexec" / "slipway" / "bench-limit", "#!/bin/sh\nulimit -Sn\n", 0750);
+  const auto ran = WithASmallLimit(before_, [&] {
+    return RunAndCapture({.argv = {(prefix / "bin" / "slipway").string(), "bench", "limit"}});
+  });
+  EXPECT_EQ(ran.output, "200\n") << ran.errors;
 }
 
 }  // namespace

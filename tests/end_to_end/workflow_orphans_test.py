@@ -5,6 +5,7 @@ import json
 import os
 import signal
 import sys
+import time
 
 import pytest
 
@@ -103,7 +104,8 @@ def test_a_step_has_not_failed_when_the_wait_for_its_experiment_is_killed(flow):
     flow.go()
     out, err = resumed.communicate(timeout=60)
     assert resumed.returncode == 0, err
-    assert err.count("train  is waited for again: 'slipway wait' ended by signal 9 (SIGKILL)") == 2, err
+    said = f"train  waits again for run {flow.of_train().name}: 'slipway wait' was killed by signal 9 (SIGKILL)"
+    assert err.count(said) == 2 and err.count("goes on in run") == 1, err
     assert flow.states(json.loads(out)) == {"train": "done"}
     assert flow.state()["manager"] == manager and len(flow.began()) == 1
 
@@ -114,8 +116,76 @@ def test_waits_that_are_killed_at_once_come_to_an_end(flow):
     resumed = flow.start("resume", "last", "--json")
     flow.kill_waits(11)
     out, err = resumed.communicate(timeout=60)
-    assert resumed.returncode == 1 and err.count("is waited for again") == 10, err
+    assert resumed.returncode == 1 and err.count("waits again for run") == 10, err
     assert flow.states(json.loads(out)) == {"train": "failed"} and flow.is_training()
+
+
+def test_a_change_of_an_input_is_seen_although_the_wait_was_killed_after_it(flow):
+    (flow.folder / "in.txt").write_text("x")
+    flow.experiment(["inputs: {i: in.txt}"])
+    flow.begin_and_kill()
+    resumed = flow.start("resume", "last", "--json")
+    wait_for(lambda: len(flow.processes("train")) == 2)
+    (flow.folder / "in.txt").write_text("changed")
+    flow.kill_waits(1)
+    wait_for(lambda: len(flow.processes("train")) == 3)
+    flow.go()
+    out, err = resumed.communicate(timeout=60)
+    step, = json.loads(out)["steps"]
+    assert resumed.returncode == 1 and "input 'i' changed while it ran" in step["reason"], err
+
+
+def test_a_run_that_ended_well_before_its_wait_was_killed_is_no_failure(flow):
+    flow.experiment()
+    flow.begin_and_kill()
+    resumed = flow.start("resume", "last", "--json")
+    wait_for(lambda: len(flow.processes("train")) == 2)
+    wait = flow.processes("train")[-1]
+    os.kill(wait, signal.SIGSTOP)  # it does not see the end
+    flow.go()
+    wait_for(lambda: flow.state()["phase"] == "succeeded")
+    os.kill(wait, signal.SIGKILL)
+    out, err = resumed.communicate(timeout=60)
+    assert resumed.returncode == 0 and flow.states(json.loads(out)) == {"train": "done"}, err
+    assert "waits again" not in err and len(flow.began()) == 1, err
+
+
+def test_the_time_of_a_step_counts_from_the_first_wait(flow):
+    flow.experiment()
+    flow.begin_and_kill()
+    resumed = flow.start("resume", "last", "--json")
+    wait_for(lambda: len(flow.processes("train")) == 2)
+    begun = time.monotonic()
+    time.sleep(2)
+    flow.kill_waits(1)
+    wait_for(lambda: len(flow.processes("train")) == 3)
+    flow.go()
+    waited = time.monotonic() - begun
+    out, err = resumed.communicate(timeout=60)
+    step, = json.loads(out)["steps"]
+    assert step["seconds"] >= waited and step["attempt"] == 1, (step, err)
+    result = json.loads((flow.run_of_flow() / "steps" / "train" / "result" / "manifest.json").read_text())
+    assert result["seconds"] >= waited, result
+
+
+def test_the_time_limit_does_not_begin_anew_when_the_wait_is_killed(flow):
+    flow.experiment()
+    flow.begin_and_kill()
+    flow.experiment(["time_limit: 10s"])
+    resumed = flow.start("resume", "last", "--json")
+    killed = 0
+    while killed < 10:  # with 20 s between the first and the last
+        wait_for(lambda: len(flow.processes("train")) == killed + 2 or resumed.poll() is not None, 60)
+        if resumed.poll() is not None:
+            break
+        time.sleep(2)
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(flow.processes("train")[-1], signal.SIGKILL)
+        killed += 1
+    out, err = resumed.communicate(timeout=60)
+    step, = json.loads(out)["steps"]
+    assert "time limit" in step["reason"] and killed < 10, (step, err)
+    wait_for(lambda: flow.state()["phase"] == "cancelled")
 
 
 def test_killed_waits_are_no_retries(flow):

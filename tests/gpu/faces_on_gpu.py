@@ -276,8 +276,45 @@ def check_step_of_cray():
     training.check_step(cdl.DistributedOptimizer(training.sgd, verb=0))
 
 
+@contextlib.contextmanager
+def on_side_stream(side):
+    """Between the program's stream before and after, as torch demands. None: on the program's stream."""
+    if side is None:
+        yield
+        return
+    here = torch.cuda.current_stream()
+    side.wait_stream(here)
+    with torch.cuda.stream(side):
+        torch.cuda._sleep(20_000_000)  # gradients come late
+        yield
+    here.wait_stream(side)
+
+
+def check_step_after_backward_on_a_side_stream():
+    """The last parameter gets no gradient, so step() hands the last ones over, where another stream is current."""
+    def trained(side):
+        torch.manual_seed(5)
+        layers = [torch.nn.Linear(40, 1000), torch.nn.Tanh(), torch.nn.Linear(1000, 600), torch.nn.Linear(600, 1)]
+        model = torch.nn.Sequential(*layers).to(DEVICE)
+        named = [*model.named_parameters(), ("unused", torch.nn.Parameter(torch.ones(3, device=DEVICE)))]
+        sgd = torch.optim.SGD([parameter for _, parameter in named], lr=0.01)
+        optimizer = slipway.torch.DistributedOptimizer(sgd, named)
+        for step in range(3):
+            made = torch.Generator().manual_seed(10 * step + slipway.rank())
+            inputs = torch.randn(8, 40, generator=made).to(DEVICE)
+            optimizer.zero_grad()
+            with on_side_stream(side):
+                (model(inputs) - 1).square().mean().backward()
+            optimizer.step()
+        optimizer.close()
+        return torch.cat([parameter.detach().cpu().flatten() for _, parameter in named])
+    expected = trained(None)
+    ours = trained(None if DEVICE.type == "cpu" else torch.cuda.Stream())
+    assert torch.allclose(ours, expected, rtol=1e-5, atol=1e-6) and ours[-3:].tolist() == [1, 1, 1]
+
+
 OPERATIONS = (check_reductions, check_copies, check_messages, check_coalesced, check_objects, check_horovod, check_cray)
-STEPS = (check_step_of_horovod, check_step_of_cray)
+STEPS = (check_step_of_horovod, check_step_of_cray, check_step_after_backward_on_a_side_stream)
 
 
 @contextlib.contextmanager

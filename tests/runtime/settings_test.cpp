@@ -56,6 +56,21 @@ TEST(Settings, AreRefusedByName) {
   ExpectRefusal(deep, "too much lies inside one another");
 }
 
+TEST(Settings, TakeANumberOfThreadsThatCombine) {
+  EXPECT_EQ(GpuSumThreadsFrom("1"), 1);
+  EXPECT_EQ(GpuSumThreadsFrom("64"), 64);
+  for (const std::string word : {"0", "65", "-2", "two", "3 ", "3.5", "99999999999"}) {
+    try {
+      ADD_FAILURE() << word << " is " << GpuSumThreadsFrom(word);
+    } catch (const RuntimeError& error) {
+      EXPECT_EQ(error.status(), SLIPWAY_ERROR_ARGUMENT);
+      EXPECT_EQ(error.what(), "SLIPWAY_GPU_SUM_THREADS is '" + word +
+                                  "', not a number of threads from 1 to 64; unset it, and Slipway measures how many "
+                                  "are best");
+    }
+  }
+}
+
 TEST(Settings, ReadSharesWhateverTheProgramsLocale) {
   if (std::setlocale(LC_NUMERIC, "de_DE.UTF-8") == nullptr) std::setlocale(LC_NUMERIC, "C");
   const auto settings = ReadSettings(R"({"gradients": {"sync_first": "12.5%"}})");

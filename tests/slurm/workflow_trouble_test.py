@@ -391,6 +391,7 @@ class Accounts(Flow):
         self.assertLess(time.monotonic() - begun, 60)
         self.assertIn("it is an array of 6 tasks, and you may have 4 jobs in the queue", refused.stderr)
         self.assertIn("the jobs of 1 of 7 steps are submitted", refused.stderr)
+        self.assertIn("next: set 'jobs: packed' of the step", refused.stderr)
 
     def test_a_job_beyond_a_limit_of_one_job_ends_the_submission(self):
         self.on_node("sacctmgr", "-i", "modify", "qos", "normal", "set", "flags=DenyOnLimit", "MaxTRESPerJob=cpu=1",

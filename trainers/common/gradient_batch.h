@@ -15,8 +15,9 @@ class GradientBatch {
  public:
   using Submit = std::function<void(std::span<const int> indices)>;
 
-  /// About as long as the calls for one gradient take, at the speed of the link between CPU and GPU.
-  static constexpr std::int64_t kMostBytesOnGpu = 1 << 20;
+  /// Half of a bucket that the CPU adds up, so that its copies begin before its last gradient is made. As MOST_BYTES of
+  /// the optimizer for torch in Python.
+  static constexpr std::int64_t kMostBytesOnGpu = 2 << 20;
 
   /// With `most_bytes` or more together, gradients are handed over at once; with 1 each is.
   GradientBatch(std::int64_t most_bytes, Submit submit) : most_bytes_(most_bytes), submit_(std::move(submit)) {}

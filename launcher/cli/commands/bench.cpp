@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "core/descriptor_limit.h"
 #include "core/error.h"
 #include "core/install.h"
 
@@ -50,6 +51,7 @@ int Bench(const BenchOptions& options, Session& session) {
   std::vector<char*> argv;
   for (auto& word : words) argv.push_back(word.data());
   argv.push_back(nullptr);
+  ResetDescriptorLimit();
   ::execv(program.c_str(), argv.data());
   ThrowErrno(fmt::format("cannot start '{}'", program.string()));
 }

@@ -80,7 +80,6 @@ std::vector<std::string> EnvironmentOfJob() {
 
 /// What of a job that was refused for a limit is more than one job may have; empty: nothing, or Slurm does not say.
 std::string TooMuchOf(const SlurmClient& slurm, const BatchJob& refused) try {
-  if (!OptionsOnlyForSbatch(refused).empty()) return {};
   return WhatIsTooMuch(refused, [&slurm](const BatchJob& job) {
     try {
       slurm.EstimateStart(RequestOf(job, EnvironmentOfJob()));
@@ -94,16 +93,6 @@ std::string TooMuchOf(const SlurmClient& slurm, const BatchJob& refused) try {
   return {};
 }
 
-/// A job that is beyond a limit alone is not to be tried again.
-void RefuseTooMuch(const SlurmClient& slurm, const BatchJob& job, const SlurmError& refusal) {
-  if (refusal.trouble() != SlurmTrouble::kLimit) return;
-  const auto what = TooMuchOf(slurm, job);
-  if (what.empty()) return;
-  const auto& [trouble, code, text, during] = refusal.report();
-  throw SlurmError(
-      {SlurmTrouble::kJobLimit, code, fmt::format("it has {}; a smaller job would be taken", what), during});
-}
-
 /// Nothing: not certain, or Slurm does not say.
 std::optional<std::int64_t> LargestArray(const SlurmClient& slurm, const JobTerms& job) try {
   return MostTasks(slurm.LimitsOnJobs(), job);
@@ -111,19 +100,35 @@ std::optional<std::int64_t> LargestArray(const SlurmClient& slurm, const JobTerm
   return {};
 }
 
-}  // namespace
-
-void RefuseLargeArray(const SlurmClient& slurm, const BatchJob& job, std::int64_t tasks, const SlurmError& refusal) {
-  if (refusal.trouble() != SlurmTrouble::kLimit || !OptionsOnlyForSbatch(job).empty()) return;
-  const auto most = LargestArray(slurm, job);
-  if (!most || tasks <= *most) return;
-  const auto& [trouble, code, text, during] = refusal.report();
-  throw SlurmError({SlurmTrouble::kJobLimit, code,
-                    fmt::format("it is an array of {} tasks, and you may have {} job{} in the queue; with 'jobs: "
-                                "packed' several steps share a job",
-                                tasks, *most, *most == 1 ? "" : "s"),
-                    during});
+/// The same refusal of a job that is beyond a limit alone.
+TroubleReport JobLimit(const SlurmError& refusal, std::string text) {
+  return {SlurmTrouble::kJobLimit, refusal.report().code, std::move(text), refusal.report().during};
 }
+
+void RefuseLargeArray(const SlurmClient& slurm, const BatchJob& job, const SlurmError& refusal) {
+  if (job.array.empty()) return;
+  const auto most = LargestArray(slurm, job);
+  if (!most || job.array_size <= *most) return;
+  throw SlurmError(JobLimit(refusal, fmt::format("it is an array of {} tasks, and you may have {} job{} in the queue",
+                                                 job.array_size, *most, *most == 1 ? "" : "s")),
+                   "set 'jobs: packed' of the step: then several of its steps share a job. Or name another account or "
+                   "QOS: 'sacctmgr show associations user=$USER' and 'sacctmgr show qos' list the limits");
+}
+
+void RefuseLargeJob(const SlurmClient& slurm, const BatchJob& job, const SlurmError& refusal) {
+  const auto what = TooMuchOf(slurm, job);
+  if (what.empty()) return;
+  throw SlurmError(JobLimit(refusal, fmt::format("it has {}; a smaller job would be taken", what)));
+}
+
+/// A job that is beyond a limit alone is not to be tried again. The cheaper question comes first.
+void RefuseTooMuch(const SlurmClient& slurm, const BatchJob& job, const SlurmError& refusal) {
+  if (refusal.trouble() != SlurmTrouble::kLimit || !OptionsOnlyForSbatch(job).empty()) return;
+  RefuseLargeArray(slurm, job, refusal);
+  RefuseLargeJob(slurm, job, refusal);
+}
+
+}  // namespace
 
 std::vector<PartitionLimits> PartitionLimitsOf(const SlurmClient& slurm) {
   std::vector<PartitionLimits> limits;

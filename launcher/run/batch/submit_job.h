@@ -1,7 +1,6 @@
 /// Submits one job to Slurm, at most once.
 #pragma once
 
-#include <cstdint>
 #include <filesystem>
 #include <optional>
 #include <string>
@@ -31,12 +30,9 @@ void RequireFittingPartition(const SlurmClient& slurm, const BatchJob& job);
 void WriteScript(const BatchJob& job);
 
 /// Submits the job, whose script WriteScript has written. Errors: SlurmError, which names the fields that Slurm calls
-/// invalid, and what of the job is beyond a limit alone (kJobLimit); SubmissionInDoubt.
+/// invalid, and what of the job is beyond a limit alone (kJobLimit), also an array of more tasks than the user may have
+/// jobs: it would wait without end; SubmissionInDoubt.
 JobIdentity SubmitJob(const SlurmClient& slurm, const BatchJob& job);
-
-/// Throws SlurmError (kJobLimit) when Slurm has refused an array of so many tasks for a limit, and the user may not
-/// have as many jobs: it would wait without end. Cost: a request to the controller.
-void RefuseLargeArray(const SlurmClient& slurm, const BatchJob& job, std::int64_t tasks, const SlurmError& refusal);
 
 /// When the job would start if it were submitted now. Needs no file and submits nothing. Asks sbatch where SubmitJob
 /// would. Errors: SlurmError, which names fields like SubmitJob; Error(kUsage) of RenderBatchScript.

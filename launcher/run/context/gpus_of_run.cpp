@@ -87,8 +87,10 @@ std::vector<GpusOfNode> MeasureGpusOfNodes(const Spec& spec, Nodes& nodes) try {
   if (wanted.empty()) return {};
   const auto left = DescriptorsLeft();
   if (!GpuMetersFit(spec, nodes.count(), static_cast<int>(wanted.size()), left)) {
-    log::Warn("GPUs of {} nodes are not measured: the manager may open only {} more files; raise ulimit -n",
-              wanted.size(), left);
+    log::Warn(
+        "GPUs of {} nodes are not measured: the manager may open only {} more files; ask the administrator for a "
+        "higher hard limit (ulimit -Hn)",
+        wanted.size(), left);
     return {};
   }
   std::vector<GpusOfNode> measured;

@@ -106,7 +106,10 @@ BatchJob MakeStepJob(const Workflow& workflow, const StepJob& steps, const fs::p
   const auto folder = FolderOfJob(run_folder, comment);
   auto job = WithContext(fmt::format("in step '{}'", step.name), [&] { return JobOf(workflow, step, folder); });
   if (steps.form == JobForm::kPacked) MakePacked(steps.size, job);
-  if (steps.form == JobForm::kArray) job.array = TasksOf(workflow, steps);
+  if (steps.form == JobForm::kArray) {
+    job.array = TasksOf(workflow, steps);
+    job.array_size = std::ssize(steps.steps);
+  }
   job.name = fmt::format("{}.{}", workflow.name, steps.name);
   job.comment = comment;
   job.dependency = dependency;

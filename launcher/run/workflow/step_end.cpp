@@ -30,6 +30,22 @@ std::string EndText(const Step& step, const StepEnd& end, const StepOutcomePlace
 
 }  // namespace
 
+bool IsQueued(const fs::path& run_folder) try {
+  return RunFolder::Open(run_folder).ReadState().phase == Phase::kQueued;
+} catch (const Error&) {
+  return false;  // the reason of its end says more
+}
+
+bool WaitWasKilled(const StepEnd& end, const PreparedStep& prepared) {
+  return prepared.adopted && end.status.signal != 0 && !end.timed_out;
+}
+
+StepEnd EndOfItsRun(const StepEnd& end, const PreparedStep& prepared) {
+  if (!WaitWasKilled(end, prepared)) return end;
+  const auto phase = RunFolder::Open(prepared.run_folder).ReadState().phase;
+  return phase == Phase::kSucceeded ? StepEnd{end.step, ExitStatus{}, false} : end;
+}
+
 std::string WhyFailed(const Step& step, const StepEnd& end, const StepOutcomePlace& place) {
   if (!end.status.Success() || end.timed_out) return EndText(step, end, place);
   for (const auto& [name, path] : OutputPaths(step, place.place.outputs())) {

@@ -16,6 +16,15 @@ struct StepOutcomePlace {
   std::filesystem::path run_folder;  ///< of an experiment or ensemble
 };
 
+/// The manager of the run has put the job back into the queue: the run goes on in the job's next turn.
+bool IsQueued(const std::filesystem::path& run_folder);
+
+/// Whether the process that only waits for a run was killed, and not for its time limit.
+bool WaitWasKilled(const StepEnd& end, const PreparedStep& prepared);
+/// The end of the run where its wait was killed after the run had succeeded, and before the wait had seen it. Otherwise
+/// `end`. Errors: those of the run folder.
+StepEnd EndOfItsRun(const StepEnd& end, const PreparedStep& prepared);
+
 /// Why the step has failed: "exit status 3", "output 'train' was not written"; empty when it has not.
 std::string WhyFailed(const Step& step, const StepEnd& end, const StepOutcomePlace& place);
 

@@ -28,13 +28,6 @@ constexpr auto kPauseForSignal = std::chrono::milliseconds(500);
 constexpr int kMostKilledWaits = 10;
 constexpr auto kLongWait = std::chrono::minutes(1);
 
-/// Its manager has put the job back into the queue: the run goes on in the job's next turn.
-bool IsQueued(const std::filesystem::path& run_folder) try {
-  return RunFolder::Open(run_folder).ReadState().phase == Phase::kQueued;
-} catch (const Error&) {
-  return false;  // the reason of its end says more
-}
-
 /// Why a step is blocked or skipped that needs this one.
 std::string BecauseOf(const Step& need, StepState state) {
   const auto* what = state == kSkipped ? "was skipped" : state == kFailed ? "has failed" : "has no result";
@@ -265,30 +258,48 @@ void StepExecution::StartWhatFits() {
   AnnounceWaits(left);
 }
 
+/// A step that goes on keeps what was before its first process: only the process is another one.
+StepExecution::ActiveStep StepExecution::Begin(StepIndex index) {
+  const auto& step = workflow_.steps[index];
+  const auto now = SystemClock().Steady();
+  auto prepared =
+      PrepareStep({workflow_, index, folder_, reuse_.of(index).key, records_[step.name].attempt + 1,
+                   [this](StepIndex need) -> const Json& { return ResultOf(need); }, NeedsHere(step), job_});
+  const auto found = to_wait_again_.find(index);
+  if (found == to_wait_again_.end()) {
+    return {std::move(prepared), StampsOfInputs(step), now, FormatUtc(SystemClock().Now()), now};
+  }
+  auto active = found->second;
+  active.prepared = std::move(prepared);
+  active.process_began = now;
+  auto& limit = active.prepared.launch.time_limit;
+  if (limit) limit = std::max(*limit - Seconds(now - active.began), Seconds(0));
+  return active;
+}
+
 void StepExecution::Start(StepIndex index, GpuHold gpus) {
   const auto& step = workflow_.steps[index];
   auto& record = records_[step.name];
+  const bool again = to_wait_again_.contains(index);
   board_.Start(index);
   try {
-    RequireInputs(index);
-    ActiveStep active{
-        PrepareStep({workflow_, index, folder_, reuse_.of(index).key, record.attempt + 1,
-                     [this](StepIndex need) -> const Json& { return ResultOf(need); }, NeedsHere(step), job_}),
-        StampsOfInputs(step), SystemClock().Steady(), FormatUtc(SystemClock().Now())};
+    if (!again) RequireInputs(index);
+    auto active = Begin(index);
     if (active.prepared.adopted) {
       const auto& run = active.prepared.run_folder;
       active.prepared.launch.signal_manager = [this, run](int signal) { return SignalRun(run, signal); };
       gpus = {};  // the run has its own
-      output_.Say(fmt::format("{}  goes on in run {}", step.name, run.filename().string()));
+      if (!again) output_.Say(fmt::format("{}  goes on in run {}", step.name, run.filename().string()));
     } else if (active.prepared.launch.resources.gpus.value_or(0) > 0 && gpus.devices().count() == 0) {
       return StartAgain(index);  // its run went on, and has ended just now
     }
-    ++record.attempt;
+    if (!again) ++record.attempt;
     record.process = {};
     NoteState(index, kRunning, reuse_.of(index).why);  // before the start, so that no program is unknown
     record.process = runner_.Start(active.prepared.launch, std::move(gpus));
     NoteState(index, kRunning, reuse_.of(index).why);
     active_.emplace(index, std::move(active));
+    to_wait_again_.erase(index);
   } catch (const SystemError& error) {
     if (MeansDiskFull(error.code())) return AwaitSpace(index, error);
     Settle(index, kFailed, error.message());
@@ -340,14 +351,10 @@ void StepExecution::Judge(const StepEnd& end) {
   if (busy && !interrupt_.asked()) return StartAgain(end.step);
   if (job_.id != 0 && step.is_run() && IsQueued(active.prepared.run_folder)) return Finish(end.step, kCancelled, {});
   if (interrupt_.asked() && !end.status.Success()) return Finish(end.step, kCancelled, {});
-  if (!interrupt_.asked() && MayWaitAgain(end)) {
-    output_.Say(fmt::format("{}  is waited for again: 'slipway wait' ended by {}", step.name, end.status.Describe()));
-    return StartAgain(end.step);
-  }
+  if (!interrupt_.asked() && MayWaitAgain(end)) return WaitAgain(end);
   const auto why = WhyNotKept(end);
   if (why.empty()) return Publish(end.step);
-  const int attempts = records_[step.name].attempt - killed_waits_[end.step].all;
-  if (attempts <= step.retries && !interrupt_.asked()) {
+  if (records_[step.name].attempt <= step.retries && !interrupt_.asked()) {
     output_.Say(fmt::format("{}  failed and starts again: {}", step.name, why));
     return StartAgain(end.step);
   }
@@ -356,20 +363,26 @@ void StepExecution::Judge(const StepEnd& end) {
 
 /// The process that waited for a run was killed, and the run goes on: the step has not ended.
 bool StepExecution::MayWaitAgain(const StepEnd& end) {
-  const auto& active = active_.at(end.step);
-  if (!active.prepared.adopted || end.status.signal == 0 || end.timed_out || !GoesOn(end.step)) return false;
-  auto& killed = killed_waits_[end.step];
-  if (SystemClock().Steady() - active.began >= kLongWait) killed.one_by_one = 0;
-  if (++killed.one_by_one > kMostKilledWaits) return false;
-  ++killed.all;
-  return true;
+  auto& active = active_.at(end.step);
+  if (!WaitWasKilled(end, active.prepared) || !GoesOn(end.step)) return false;
+  if (SystemClock().Steady() - active.process_began >= kLongWait) active.killed_waits = 0;
+  return ++active.killed_waits <= kMostKilledWaits;
+}
+
+void StepExecution::WaitAgain(const StepEnd& end) {
+  auto& active = active_.at(end.step);
+  output_.Say(fmt::format("{}  waits again for run {}: 'slipway wait' was killed by {}", workflow_.steps[end.step].name,
+                          active.prepared.run_folder.filename().string(), end.status.Describe()));
+  to_wait_again_.insert_or_assign(end.step, std::move(active));
+  StartAgain(end.step);
 }
 
 /// Empty: the step has a result.
 std::string StepExecution::WhyNotKept(const StepEnd& end) const try {
   const auto& step = workflow_.steps[end.step];
   const auto& active = active_.at(end.step);
-  const auto why = WhyFailed(step, end, StepOutcomePlace{PlaceOfStep(folder_, step), active.prepared.run_folder});
+  const auto why = WhyFailed(step, EndOfItsRun(end, active.prepared),
+                             StepOutcomePlace{PlaceOfStep(folder_, step), active.prepared.run_folder});
   return why.empty() ? WhyOutdated(step, active.stamps) : why;
 } catch (const Error& error) {
   return error.message();
@@ -435,6 +448,7 @@ void StepExecution::Settle(StepIndex index, StepState state, const std::string& 
   if (!interrupt_.asked()) GoOn();
   if (state == kFailed && first_failure_.empty()) first_failure_ = workflow_.steps[index].name;
   waiting_.erase(index);
+  to_wait_again_.erase(index);
   const auto others = board_.Settle(index, state);
   NoteState(index, state, reason);
   Announce(index);
@@ -466,6 +480,7 @@ void StepExecution::Announce(StepIndex index) {
 void StepExecution::StopAll() {
   if (interrupt_.forced()) runner_.KillAll();
   for (const auto& [step, active] : active_) runner_.Stop(step);
+  for (const auto& [step, active] : to_wait_again_) SignalRun(active.prepared.run_folder, SIGTERM);
   for (StepIndex step = 0; step < workflow_.steps.size(); ++step) {
     if (board_.at(step) == kReady) Settle(step, kCancelled, {});
   }

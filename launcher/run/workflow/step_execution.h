@@ -71,18 +71,14 @@ class StepExecution {
   const std::string& first_failure() const { return first_failure_; }
 
  private:
-  /// A step between its start and its published result.
+  /// A step between its start and its published result. Several processes may wait for its run, one after the other.
   struct ActiveStep {
     PreparedStep prepared;
     std::map<std::string, std::string> stamps;  ///< of its inputs, before it started
     SteadyTime began;
     std::string started;
-  };
-
-  /// Processes that waited for a run that goes on, and were killed.
-  struct KilledWaits {
-    int all = 0;         ///< each was followed by another one
-    int one_by_one = 0;  ///< each soon after its start
+    SteadyTime process_began;
+    int killed_waits = 0;  ///< in a row, each soon after its start
   };
 
   /// What other runs leave at one look, as the last step has found that got too few.
@@ -106,6 +102,7 @@ class StepExecution {
   void WaitForWhatGoesOn();
   std::optional<GpuHold> HoldGpus(StepIndex index, const StepResources& needs, GpusLeft& left);
   void Start(StepIndex index, GpuHold gpus);
+  ActiveStep Begin(StepIndex index);
   void RequireInputs(StepIndex index);
   void AwaitSpace(StepIndex index, const Error& error);
   void GoOn();
@@ -113,6 +110,7 @@ class StepExecution {
   void OnEnd(const StepEnd& end);
   void Judge(const StepEnd& end);
   bool MayWaitAgain(const StepEnd& end);
+  void WaitAgain(const StepEnd& end);
   std::string WhyNotKept(const StepEnd& end) const;
   void StartAgain(StepIndex index);
   StepResult ResultToPublish(StepIndex index) const;
@@ -141,7 +139,7 @@ class StepExecution {
   LocalStepRunner runner_;
   std::set<StepIndex> waiting_;  ///< ready, until something is free for them
   std::map<StepIndex, ActiveStep> active_;
-  std::map<StepIndex, KilledWaits> killed_waits_;
+  std::map<StepIndex, ActiveStep> to_wait_again_;  ///< as they were when the process that waited was killed
   std::string first_failure_;
   bool said_full_ = false;
 };

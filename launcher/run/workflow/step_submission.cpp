@@ -358,9 +358,8 @@ class StepsSubmission {
     return SubmitJob(slurm_, job);
   } catch (const SubmissionInDoubt&) {
     throw;
-  } catch (const SlurmError& refusal) {
+  } catch (const SlurmError&) {
     for (const auto step : steps.steps) RemoveBatchRecord(StepFolder(folder_, NameOf(step)));
-    if (steps.form == JobForm::kArray) RefuseLargeArray(slurm_, job, std::ssize(steps.steps), refusal);
     throw;
   }
 

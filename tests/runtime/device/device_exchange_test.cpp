@@ -41,9 +41,10 @@ TEST_F(OnDevice, ALongAllreduceGoesPartByPart) {
   for (const auto& [op, count] : {std::pair(SLIPWAY_SUM, 8'500'007), std::pair(SLIPWAY_MAX, 3'000'007)}) {
     auto here = RandomBytes(SLIPWAY_FLOAT32, count, Seed(1, 1));
     GpuBuffer there(here.size());
+    GpuView again(there.data(), here.size());  // its numbers do not come from where those of the first turn still lie
     GpuStream stream;
-    for (int turn = 0; turn < 2; ++turn) {  // the second begins before the copies of the first have ended
-      there.Fill(here.data(), stream.handle());
+    for (auto* turn : {static_cast<GpuView*>(&there), &again}) {  // begins before the copies of the last have ended
+      turn->Fill(here.data(), stream.handle());
       ASSERT_EQ(slipway_allreduce_on_stream(there.data(), count, SLIPWAY_FLOAT32, op, SLIPWAY_ALL, stream.handle()),
                 SLIPWAY_OK)
           << slipway_error_message();

@@ -55,6 +55,25 @@ TEST_F(DirectJob, TheReportSaysThatTheCpuWaits) {
   if (rank_ != 0) return;
   EXPECT_EQ(team["waits"], "cpu") << team.dump();
   EXPECT_FALSE(team.contains("without_direct")) << team.dump();
+  EXPECT_FALSE(team.contains("sum_threads")) << team.dump();
+}
+
+TEST_F(DirectJob, TheReportCountsTheThreadsOfAStagedTeam) {
+  ::setenv("SLIPWAY_GPU_SUM_THREADS", "3", 1);
+  Begin({{"gpu_exchange", "staged"}});
+  ASSERT_EQ(Register(), SLIPWAY_OK) << slipway_error_message();
+  ASSERT_EQ(slipway_gradients("net"), SLIPWAY_OK) << slipway_error_message();
+  const auto team = ReportAfterEnd();
+  if (rank_ != 0) return;
+  EXPECT_EQ(team["sum_threads"], 3) << team.dump();
+}
+
+TEST_F(DirectJob, AWrongNumberOfThreadsIsRefused) {
+  ::setenv("SLIPWAY_GPU_SUM_THREADS", "many", 1);
+  EXPECT_EQ(slipway_init("{}"), SLIPWAY_ERROR_ARGUMENT);
+  EXPECT_NE(std::string(slipway_error_message()).find("SLIPWAY_GPU_SUM_THREADS is 'many', not a number of threads"),
+            std::string::npos)
+      << slipway_error_message();
 }
 
 TEST_F(DirectJob, TheTraceShowsTheSums) { ExpectSumsInTheTrace(); }

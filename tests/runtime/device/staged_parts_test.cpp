@@ -3,6 +3,9 @@
 
 #include <algorithm>
 #include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <limits>
 #include <memory>
 #include <string>
 #include <vector>
@@ -33,15 +36,30 @@ bool HaveRunAtOnce(const std::string& operations) {
   return operations.find("cuMemcpyHtoDAsync") < operations.rfind("cuMemcpyDtoHAsync");
 }
 
-/// An algorithm, and the ranks on each pretended node.
+/// An algorithm, the ranks on each pretended node, and the threads of a rank that combine.
 struct Nodes {
   const char* algorithm;
   int per_node;
+  int threads = 1;
 };
+
+/// Threads of this process that help to combine.
+int HelpersThatCombine() {
+  int helpers = 0;
+  for (const auto& task : std::filesystem::directory_iterator("/proc/self/task")) {
+    std::string name;
+    std::getline(std::ifstream(task.path() / "comm") >> std::ws, name);
+    helpers += name == "slipway-sum" ? 1 : 0;
+  }
+  return helpers;
+}
 
 class StagedInParts : public OnDevice, public testing::WithParamInterface<Nodes> {
  protected:
-  StagedInParts() : test_(GetParam().per_node), benches_(test_.memory.pool) { UseAlgorithm(test_.group); }
+  StagedInParts() : test_(GetParam().per_node), benches_(test_.memory.pool) {
+    UseAlgorithm(test_.group);
+    test_.memory.threads.Use(GetParam().threads);
+  }
   void TearDown() override {
     OnDevice::TearDown();
     fake_gpu_set_order(FAKE_GPU_LAZY, 0);
@@ -61,6 +79,41 @@ class StagedInParts : public OnDevice, public testing::WithParamInterface<Nodes>
     Allreduce({.pieces = {&piece, 1}, .reduction = reduction}, test_.group);
     return values;
   }
+  /// A step of a staged team in each order of the GPU, and of one in CPU memory: the same bits. The fewest copies
+  /// to the GPU in a step.
+  std::uint64_t StepsOfATeam(const std::vector<std::int64_t>& sizes, TeamSettings settings) {
+    settings.gpu_exchange = GpuExchange::kStaged;
+    std::vector<std::unique_ptr<GpuBuffer>> there;
+    std::vector<std::vector<char>> here;
+    std::vector<TensorInfo> on_gpu;
+    std::vector<TensorInfo> on_cpu;
+    for (const auto size : sizes) {
+      there.push_back(std::make_unique<GpuBuffer>(static_cast<std::size_t>(size) * sizeof(float)));
+      here.emplace_back(static_cast<std::size_t>(size) * sizeof(float));
+      on_gpu.push_back({"t", SLIPWAY_FLOAT32, {size}, there.back()->data()});
+      on_cpu.push_back({"t", SLIPWAY_FLOAT32, {size}, here.back().data()});
+    }
+    Team gpu({"gpu", on_gpu, 0, settings}, FreshGroup(), Progress::kThread, test_.watch, {});
+    Team cpu({"cpu", on_cpu, 0, settings}, FreshGroup(), Progress::kCaller, test_.watch, {});
+    GpuStream stream;
+    auto fewest = std::numeric_limits<std::uint64_t>::max();
+    for (const auto order : kOrders) {
+      fake_gpu_set_order(order, 9);
+      for (std::size_t i = 0; i < sizes.size(); ++i) {
+        const auto values = OrderSensitiveBytes(sizes[i], Seed(order, static_cast<int>(i)));
+        std::memcpy(here[i].data(), values.data(), values.size());
+        there[i]->Fill(values.data(), stream.handle());
+      }
+      const auto copies = fake_gpu_calls("cuMemcpyHtoDAsync_v2");
+      gpu.Wait(stream.handle());
+      fewest = std::min(fewest, fake_gpu_calls("cuMemcpyHtoDAsync_v2") - copies);
+      cpu.Wait();
+      for (std::size_t i = 0; i < sizes.size(); ++i) {
+        EXPECT_TRUE(there[i]->Read(stream.handle()) == here[i]) << "tensor " << i << ", order " << order;
+      }
+    }
+    return fewest;
+  }
 
   TestGroup test_;
   Workbenches benches_;
@@ -68,8 +121,13 @@ class StagedInParts : public OnDevice, public testing::WithParamInterface<Nodes>
 
 INSTANTIATE_TEST_SUITE_P(Algorithms, StagedInParts,
                          testing::Values(Nodes{"hierarchical_ring", 2}, Nodes{"ring", 1}, Nodes{"torus", 1},
-                                         Nodes{"rabenseifner", 2}, Nodes{"hierarchical_pairwise", 2}),
-                         [](const auto& each) { return std::string(each.param.algorithm); });
+                                         Nodes{"rabenseifner", 2}, Nodes{"hierarchical_pairwise", 2},
+                                         Nodes{"hierarchical_ring", 2, 3}, Nodes{"shared", 4, 3}),
+                         [](const auto& each) {
+                           const int threads = each.param.threads;
+                           const std::string name = each.param.algorithm;
+                           return threads == 1 ? name : name + "_by_" + std::to_string(threads) + "_threads";
+                         });
 
 /// More parts than there are slots, which nothing divides.
 TEST_P(StagedInParts, AnAllreduceHasTheBitsOfTheCpu) {
@@ -88,45 +146,29 @@ TEST_P(StagedInParts, AnAllreduceHasTheBitsOfTheCpu) {
     EXPECT_TRUE(HaveRunAtOnce(OperationsSoFar().substr(before))) << "order " << order;
     EXPECT_TRUE(there.Read(stream.handle()) == OnCpu(values, kMean)) << "order " << order;
   }
+  EXPECT_EQ(HelpersThatCombine(), GetParam().threads - 1);
 }
 
 /// A large tensor between two small ones, which share a bucket with it on one side.
 TEST_P(StagedInParts, ATeamHasTheBitsOfTheCpu) {
-  const std::vector<std::int64_t> sizes = {1001, 1'900'007, 7003};
+  const std::int64_t longer = std::max(1, GetParam().per_node / 2);  // the share of a rank is long enough for threads
   for (const bool narrow : {false, true}) {
     TeamSettings settings;
-    settings.bucket_bytes = 1 << 20;
-    settings.gpu_exchange = GpuExchange::kStaged;
+    settings.bucket_bytes = longer << 20;
     if (narrow) settings.wire = SLIPWAY_BFLOAT16;
-    std::vector<std::unique_ptr<GpuBuffer>> there;
-    std::vector<std::vector<char>> here;
-    std::vector<TensorInfo> on_gpu;
-    std::vector<TensorInfo> on_cpu;
-    for (const auto size : sizes) {
-      there.push_back(std::make_unique<GpuBuffer>(static_cast<std::size_t>(size) * sizeof(float)));
-      here.emplace_back(static_cast<std::size_t>(size) * sizeof(float));
-      on_gpu.push_back({"t", SLIPWAY_FLOAT32, {size}, there.back()->data()});
-      on_cpu.push_back({"t", SLIPWAY_FLOAT32, {size}, here.back().data()});
-    }
-    Team gpu({"gpu", on_gpu, 0, settings}, FreshGroup(), Progress::kThread, test_.watch, {});
-    Team cpu({"cpu", on_cpu, 0, settings}, FreshGroup(), Progress::kCaller, test_.watch, {});
-    GpuStream stream;
-    for (const auto order : kOrders) {
-      fake_gpu_set_order(order, 9);
-      for (std::size_t i = 0; i < sizes.size(); ++i) {
-        const auto values = OrderSensitiveBytes(sizes[i], Seed(order, static_cast<int>(i)));
-        std::memcpy(here[i].data(), values.data(), values.size());
-        there[i]->Fill(values.data(), stream.handle());
-      }
-      const auto copies = fake_gpu_calls("cuMemcpyHtoDAsync_v2");
-      gpu.Wait(stream.handle());
-      EXPECT_GT(fake_gpu_calls("cuMemcpyHtoDAsync_v2") - copies, sizes.size()) << "the large one in one part";
-      cpu.Wait();
-      for (std::size_t i = 0; i < sizes.size(); ++i) {
-        EXPECT_TRUE(there[i]->Read(stream.handle()) == here[i]) << "tensor " << i << ", order " << order << narrow;
-      }
-    }
+    settings.check_finite = narrow;
+    const std::vector<std::int64_t> sizes = {1001, 1'900'007 * longer, 7003};
+    EXPECT_GT(StepsOfATeam(sizes, settings), sizes.size()) << "the large one in one part";
   }
+  EXPECT_EQ(HelpersThatCombine() > 0, GetParam().threads > 1);
+}
+
+/// A bucket that is not dealt into parts. Each tensor is too short for a second thread.
+TEST_P(StagedInParts, ATeamOfManySmallTensorsHasTheBitsOfTheCpu) {
+  std::vector<std::int64_t> sizes;
+  for (std::int64_t i = 0; i < 40; ++i) sizes.push_back(25'001 + 37 * i);
+  StepsOfATeam(sizes, {});
+  EXPECT_EQ(HelpersThatCombine() > 0, GetParam().threads > 1);
 }
 
 /// What a team does, one step after the other: a part arrives and goes back while the rest has not come.

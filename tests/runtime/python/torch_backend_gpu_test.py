@@ -149,6 +149,37 @@ def test_a_copy_that_the_gpu_refuses_is_the_error_of_the_work(monkeypatch):
     dist.barrier()
 
 
+def refuse(*_):
+    raise RuntimeError("CUDA error: an illegal memory access was encountered")
+
+
+def device_work():
+    return DeviceWork([faces.empty((3,), torch.float32)], "a message", [], gpu_tensors.Stream())
+
+
+def test_the_future_of_coalesced_messages_has_the_error_of_a_stream_that_cannot_wait(monkeypatch):
+    works = [device_work(), device_work()]
+    future = device.together(works, "both").get_future()
+    monkeypatch.setattr(DeviceWork, "precede", refuse)
+    for work in works:
+        work.finish()
+    assert future.done()
+    with pytest.raises(RuntimeError, match="illegal memory access"):
+        future.wait()
+
+
+@pytest.mark.parametrize("asked", ["before", "after"])
+def test_a_future_has_the_error_of_a_stream_that_cannot_be_chosen(monkeypatch, asked):
+    work = device_work()
+    future = work.get_future() if asked == "before" else None
+    monkeypatch.setattr(torch.cuda, "stream", refuse)
+    work.finish()
+    future = future or work.get_future()
+    assert future.done()
+    with pytest.raises(RuntimeError, match="illegal memory access"):
+        future.wait()
+
+
 def test_tensors_of_two_gpus_in_one_call_are_refused():
     first, second = (SimpleNamespace(layout=torch.strided, device=torch.device("cuda", index)) for index in range(2))
     with pytest.raises(RuntimeError, match="all_gather: one tensor is on cuda:0 and another one on cuda:1; a call"):

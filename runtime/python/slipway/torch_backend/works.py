@@ -64,7 +64,7 @@ class Work(TorchWork):
             self._done.set()
             promise, asked = self._promise, self._asked
         if promise is not None:
-            self._fulfil(promise)
+            self._settle(promise)
         if asked:
             _let_go(self)
 
@@ -94,7 +94,15 @@ class Work(TorchWork):
     def _fulfil(self, promise):
         promise.set_result(None)
 
-    def _outcome(self, _):
+    def _settle(self, promise):
+        """Fulfils it, or gives it the reason why not. torch drops what a callback raises: nobody would be woken."""
+        try:
+            self._fulfil(promise)
+        except Exception as error:
+            promise.set_exception(error)
+
+    def _outcome(self, done):
+        done.wait()  # raises why the promise could not be fulfilled
         if self._error is not None:
             raise self._error
         return self._result
@@ -109,7 +117,7 @@ class Work(TorchWork):
             else:
                 fulfil = None
         if fulfil is not None:
-            self._fulfil(fulfil)
+            self._settle(fulfil)
         self._is_asked_for()
         return self._future
 
@@ -151,9 +159,10 @@ class Together(Work):
     def get_future(self):
         futures = [work.get_future() for work in self._works]
         promise = self._new_future()
-        torch.futures.collect_all(futures).add_done_callback(lambda _: self._fulfil(promise))
+        torch.futures.collect_all(futures).add_done_callback(lambda _: self._settle(promise))
 
-        def result(_):
+        def result(done):
+            done.wait()  # raises why the promise could not be fulfilled
             for future in futures:
                 future.wait()  # raises its error
             return self._result

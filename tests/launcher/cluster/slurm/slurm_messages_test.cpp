@@ -249,6 +249,7 @@ TEST(SlurmTroubles, AreFoundByTheirNames) {
     EXPECT_EQ(error.next_step().empty(), trouble == SlurmTrouble::kOver) << WordOf(trouble);
   }
   EXPECT_EQ(FromWord<SlurmTrouble>("none"), std::nullopt);
+  EXPECT_EQ(SlurmError({SlurmTrouble::kJobLimit, 0, "", ""}, "pack the steps").next_step(), "pack the steps");
 }
 
 TEST(SlurmTroubles, StandInErrorDocuments) {
