@@ -20,6 +20,7 @@
 
 #include "core/files.h"
 #include "core/json.h"
+#include "runtime/group/waiter.h"
 #include "runtime/status.h"
 #include "runtime/watch/status_table_transfer.h"
 #include "tests/support/temp_directory.h"
@@ -86,6 +87,19 @@ class Watching : public testing::Test {
     }
   }
 
+  /// What is said when this rank's GPU needs `longest`.
+  std::string WaitForGpu(milliseconds longest) {
+    const Watch::Operation operation(watch_, Activity::kAllreduce);
+    const Waiter waiter(watch_, Waiter::Manner::kBackground, true);
+    const auto start = Clock::now();
+    try {
+      waiter.UntilGpu([&] { return Clock::now() - start > longest; });
+      return "";
+    } catch (const PartedError& error) {
+      return error.what();
+    }
+  }
+
   test::TempDirectory directory_;
   std::filesystem::path report_;
   SharedMemory memory_;
@@ -112,6 +126,18 @@ TEST_F(Watching, NamesADeadRankInLessThanASecond) {
   ExpectWords(message, "is dead");
   EXPECT_EQ(message.find("rank 1"), std::string::npos) << message;
   EXPECT_EQ(lines_[0].gave_up, static_cast<std::uint32_t>(Activity::kAllreduce));
+}
+
+/// It may wait for that of rank 2 alone. Its work may take longer than a rank may be late.
+TEST_F(Watching, WaitsForItsGpuWhileThoseItMayWaitForLive) {
+  watch_.AddGpuPeers(std::vector{0, 2});
+  End(1);
+  lines_[2].current = static_cast<std::uint32_t>(Activity::kFinalize);
+  EXPECT_EQ(WaitForGpu(milliseconds(2500)), "");
+  End(2);
+  const auto message = WaitForGpu(std::chrono::minutes(1));
+  ExpectWords(message, "rank 2 on host here");
+  ExpectWords(message, "is dead");
 }
 
 /// It has done its part, and what it sent is on its way while a third rank is slow.
