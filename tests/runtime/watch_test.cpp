@@ -134,6 +134,7 @@ TEST_F(Watching, WaitsForItsGpuWhileThoseItMayWaitForLive) {
   End(1);
   lines_[2].current = static_cast<std::uint32_t>(Activity::kFinalize);
   EXPECT_EQ(WaitForGpu(milliseconds(2500)), "");
+  lines_[2].current = 0;
   End(2);
   const auto message = WaitForGpu(std::chrono::minutes(1));
   ExpectWords(message, "rank 2 on host here");
