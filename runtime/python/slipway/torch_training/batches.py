@@ -10,9 +10,9 @@ import torch
 
 from slipway._arrays import stream_on
 
-# Half of a bucket that the CPU adds up, so that its copies begin before its last gradient is made. As kMostBytesOnGpu of
-# the trainers in C++. At the speed of most links the calls for a batch take as long, some 70 us. Buckets of `direct`, of
-# 32 MiB, are made of many batches.
+# Half of a bucket that the CPU adds up, so that its copies begin before its last gradient is made. As kMostBytesOnGpu
+# of the trainers in C++. At the speed of most links the calls for a batch take as long, some 70 us. Buckets of
+# `direct`, of 32 MiB, are made of many batches.
 MOST_BYTES = 2 << 20
 
 
