@@ -19,8 +19,8 @@ namespace slipway::runtime {
 
 /// What a rank may use of the processors of its node.
 struct ProcessorShare {
-  int processors = 1;     ///< those that it may run on
-  int ranks_on_them = 1;  ///< ranks of the node that may run on the same ones, with this one
+  int processors = 1;     ///< hardware threads that it may run on
+  int ranks_on_them = 1;  ///< ranks of the node that may run on any of the same ones, with this one
   double quota = std::numeric_limits<double>::infinity();  ///< processors that the control group may use at a time
   int ranks_in_quota = 1;
 };
@@ -37,7 +37,7 @@ int FastestThreads(int most, const std::function<std::optional<std::chrono::nano
 class LateHelpers {
  public:
   /// After a work of `whole`, at whose end the caller waited for `wait`. True: there are too many threads, and counting
-  /// begins anew. A wait is long when it is more than half of the work, and more than 100 us; there are too many
+  /// starts at zero. A wait is long when it is more than half of the work, and more than 100 us; there are too many
   /// threads after 4 long ones in 8 works.
   bool Count(std::chrono::nanoseconds whole, std::chrono::nanoseconds wait);
 
@@ -66,7 +66,7 @@ class CombineThreads {
   /// At most `most()` threads may be chosen; until Measure(), which asks it once, it is one. `most` may not throw.
   /// Before the first work.
   void Limit(std::function<int()> most) { most_ = std::move(most); }
-  /// kKept: it is never changed. kMayFall: as after Measure().
+  /// kKept: late helpers do not matter. kMayFall: they make it lower, as after Measure().
   enum class Number { kKept, kMayFall };
   /// So many threads, whatever the limit is; nothing is measured. Before the first work.
   void Use(int threads, Number later = Number::kKept);

@@ -105,7 +105,7 @@ bool CountShort(LateHelpers& late) { return late.Count(microseconds(1000), micro
 
 TEST(LateHelpers, AreTooManyAfterFourLongWaits) {
   LateHelpers late;
-  for (int times = 0; times < 3; ++times) {  // counting begins anew
+  for (int times = 0; times < 3; ++times) {  // counting starts at zero
     for (int i = 0; i < 3; ++i) EXPECT_FALSE(CountLong(late)) << times << i;
     EXPECT_TRUE(CountLong(late)) << times;
   }
