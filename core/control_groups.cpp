@@ -1,6 +1,7 @@
 #include "core/control_groups.h"
 
 #include <algorithm>
+#include <exception>
 #include <limits>
 #include <sstream>
 #include <string>
@@ -11,8 +12,10 @@ namespace slipway {
 namespace fs = std::filesystem;
 namespace {
 
+/// A group outside of the process's namespace is "/../x": only the root is shown at the mount.
 void AddLevels(const fs::path& mount, fs::path group, ControlGroup::Version version, std::vector<ControlGroup>& all) {
   all.push_back({mount, version});
+  if (std::ranges::find(group, "..") != group.end()) return;
   for (; group.has_relative_path(); group = group.parent_path())
     all.push_back({mount / group.relative_path(), version});
 }
@@ -32,8 +35,9 @@ void AddGroupsOfLine(const std::string& line, std::string_view controller, const
 
 constexpr double kNoQuota = std::numeric_limits<double>::infinity();
 
-/// cpu.max is "150000 100000" or "max 100000"; version 1 has a file for each number, and -1 without a limit.
-double QuotaOf(const ControlGroup& group) {
+/// cpu.max is "150000 100000" or "max 100000"; version 1 has a file for each number, and -1 without a limit. A group
+/// that cannot be read has none: those above it still count.
+double QuotaOf(const ControlGroup& group) try {
   const auto read = [&](const char* file) { return ReadFileIfPresent(group.folder / file).value_or(""); };
   std::istringstream text(group.version == ControlGroup::Version::kSecond
                               ? read("cpu.max")
@@ -41,6 +45,8 @@ double QuotaOf(const ControlGroup& group) {
   double quota = 0;
   double period = 0;
   return text >> quota >> period && quota > 0 && period > 0 ? quota / period : kNoQuota;
+} catch (const std::exception&) {
+  return kNoQuota;
 }
 
 }  // namespace
@@ -52,10 +58,12 @@ std::vector<ControlGroup> ControlGroupsOf(std::string_view controller, const Con
   return all;
 }
 
-double ProcessorQuota(const ControlGroupPaths& paths) {
+double ProcessorQuota(const ControlGroupPaths& paths) noexcept try {
   double quota = kNoQuota;
   for (const auto& group : ControlGroupsOf("cpu", paths)) quota = std::min(quota, QuotaOf(group));
   return quota;
+} catch (const std::exception&) {
+  return kNoQuota;
 }
 
 }  // namespace slipway

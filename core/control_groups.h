@@ -20,11 +20,12 @@ struct ControlGroup {
 };
 
 /// Those in which `controller` ("memory") may limit this process: every level up to the root, as a limit may stand at
-/// any. Slurm sets one for the job and one for the step. Of both versions.
+/// any. Slurm sets one for the job and one for the step. Of both versions. Errors: SystemError for a membership that is
+/// there and cannot be read.
 std::vector<ControlGroup> ControlGroupsOf(std::string_view controller, const ControlGroupPaths& paths = {});
 
 /// How many processors' time the process may use, with all others of its control groups: 1.5 for 150 ms in 100 ms.
-/// Infinity where there is no limit. Cost: some tens of microseconds.
-double ProcessorQuota(const ControlGroupPaths& paths = {});
+/// Infinity where there is no limit, and where it cannot be read: it is a hint. Cost: some tens of microseconds.
+double ProcessorQuota(const ControlGroupPaths& paths = {}) noexcept;
 
 }  // namespace slipway

@@ -11,16 +11,15 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "core/control_groups.h"
 #include "core/error.h"
 #include "core/files.h"
 #include "core/install.h"
-#include "core/share_out.h"
 #include "runtime/api/node_ways.h"
 #include "runtime/collectives/broadcast.h"
 #include "runtime/exchange/team_errors.h"
 #include "runtime/group/agreement.h"
 #include "runtime/group/launcher_variables.h"
+#include "runtime/group/processor_share.h"
 #include "runtime/group/share_within_node.h"
 #include "runtime/selection/bits.h"
 #include "runtime/status.h"
@@ -74,14 +73,6 @@ std::vector<RankPlace> PlacesOfRanks(Communicator& communicator) {
   std::vector<RankPlace> places;
   for (const auto& entry : AllgatherValues(communicator, own)) places.push_back({entry.host, entry.process});
   return places;
-}
-
-/// Of the node's processors.
-ProcessorShare ShareOfRank(const Topology& topology) {
-  return {.processors = static_cast<int>(UsableProcessors()),
-          .ranks_on_them = topology.ranks_on_same_processors,
-          .quota = ProcessorQuota(),
-          .ranks_in_quota = topology.local_size()};
 }
 
 int RankInWorld(const MpiLibrary& mpi) {
@@ -193,7 +184,7 @@ void Job::JoinWatch() {
   const auto topology = FindTopology(communicator(), Nodes::kReal);
   local_rank_ = topology.local_rank;
   local_size_ = topology.local_size();
-  memory_.threads.Limit(MostCombineThreads(ShareOfRank(topology)));
+  LimitByShare(memory_.threads, FindProcessorShare(communicator(), topology));
   PointToPoint node(communicator(), topology.local);
   const auto bytes = StatusTableBytes(static_cast<std::size_t>(topology.local_size()));
   auto table = topology.local_size() > 1 ? ShareWithinNode(node, bytes) : SharedMemory();

@@ -10,6 +10,9 @@
 namespace slipway::runtime {
 namespace {
 
+/// Of more ranks the calling thread combines alone: it allocates memory, where a helper could throw no error.
+constexpr int kRanksOfHelpers = 64;
+
 /// Up to so many bytes every rank combines everything by itself.
 std::size_t TogetherUpTo(SharedWay way, const NodeChannel& channel) {
   if (way == SharedWay::kByRule) return channel.small_bytes();
@@ -73,7 +76,8 @@ class SharedOperation {
   /// Combines this rank's slice of all buffers, into all of them or into the leader's only.
   void ReduceInPlace(bool to_all) {
     const auto slice = AlignedSlice(count_, channel_.size(), channel_.rank(), element_);
-    ForSlices(message_.threads, slice.count, element_, [&](std::int64_t first, std::int64_t count) {
+    auto* threads = channel_.size() <= kRanksOfHelpers ? message_.threads : nullptr;
+    ForSlices(threads, slice.count, element_, [&](std::int64_t first, std::int64_t count) {
       CombineInPlace({slice.first + first, count}, to_all);
     });
     channel_.Meet({});
@@ -133,10 +137,10 @@ class SharedOperation {
     view_.ranks = channel_.size();
   }
 
-  /// Also from several threads at a time.
+  /// Also from several threads at a time, of at most kRanksOfHelpers ranks.
   void CombineInPlace(Slice slice, bool to_all) const {
     const int ranks = channel_.size();
-    std::array<void*, 64> few{};  // a helper is to allocate no memory on usual nodes
+    std::array<void*, kRanksOfHelpers> few{};
     std::vector<void*> many(static_cast<std::size_t>(ranks) > few.size() ? static_cast<std::size_t>(ranks) : 0);
     void** buffers = many.empty() ? few.data() : many.data();
     ForEachPart(message_.pieces, slice, [&](const Part& part) {

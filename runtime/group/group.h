@@ -50,7 +50,8 @@ class Group {
   void SetSelection(const SelectionSettings& selection) { selection_ = selection; }
   Placement placement() const;
   /// Those that combine what comes from GPUs; null where ranks share no memory. The first call in a process measures
-  /// how many are best (CombineThreads::Measure), so all ranks make it at about the same time.
+  /// how many are best (CombineThreads::Measure), so all ranks make it at about the same time. It is measured for the
+  /// ranks of this group, and holds for all groups of the process.
   CombineThreads* ThreadsForGpus();
   /// Waits until all ranks are here, with the same call. The watch names who is late: NCCL and MPI would not, so their
   /// calls begin after this one.

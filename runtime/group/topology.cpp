@@ -1,13 +1,9 @@
 #include "runtime/group/topology.h"
 
 #include <hwloc.h>
-#include <sched.h>
 
 #include <algorithm>
-#include <cstdint>
 #include <cstdlib>
-#include <functional>
-#include <string_view>
 #include <thread>
 
 namespace slipway::runtime {
@@ -36,14 +32,6 @@ int NodeOf(Communicator& communicator, Nodes nodes) {
 
 namespace {
 
-/// The same number on ranks that may run on the same processors. 0: there are more than 1024.
-std::uint64_t SetOfProcessors() {
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  if (::sched_getaffinity(0, sizeof set, &set) != 0) return 0;
-  return std::hash<std::string_view>()({reinterpret_cast<const char*>(&set), sizeof set});
-}
-
 int CountCores() {
   hwloc_topology_t topology = nullptr;
   int cores = 0;
@@ -66,15 +54,13 @@ Topology FindTopology(Communicator& communicator, Nodes kind) {
   struct Entry {
     int node;
     int cores;
-    std::uint64_t processors;
   };
-  const Entry mine{NodeOf(communicator, kind), CoresOfNode(), SetOfProcessors()};
-  const auto entries = AllgatherValues(communicator, mine);
+  const auto entries = AllgatherValues(communicator, Entry{NodeOf(communicator, kind), CoresOfNode()});
   Topology topology;
   std::vector<int> nodes;
   for (const auto& entry : entries) nodes.push_back(entry.node);
   const int own = nodes[static_cast<std::size_t>(communicator.rank())];
-  int cores = mine.cores;
+  int cores = CoresOfNode();
   for (int rank = 0; rank < communicator.size(); ++rank) {
     const int node = nodes[static_cast<std::size_t>(rank)];
     if (node == rank) topology.leaders.push_back(rank);
@@ -83,8 +69,6 @@ Topology FindTopology(Communicator& communicator, Nodes kind) {
     topology.local.push_back(rank);
     cores = std::min(cores, entries[static_cast<std::size_t>(rank)].cores);
   }
-  topology.ranks_on_same_processors = static_cast<int>(std::ranges::count_if(
-      topology.local, [&](int rank) { return entries[static_cast<std::size_t>(rank)].processors == mine.processors; }));
   topology.uniform = std::all_of(topology.leaders.begin(), topology.leaders.end(), [&](int leader) {
     return std::count(nodes.begin(), nodes.end(), leader) == topology.local_size();
   });

@@ -12,8 +12,7 @@ struct Topology {
   std::vector<int> leaders;  ///< one rank of each node, ascending
   int local_rank = 0;        ///< this rank's place in `local`
   bool crowded = false;      ///< more ranks on this node than cores that any of them may use; the same on all of them
-  int ranks_on_same_processors = 1;  ///< ranks of this node that may run on the processors of this one, with this one
-  bool uniform = true;               ///< as many ranks on every node
+  bool uniform = true;       ///< as many ranks on every node
 
   int local_size() const { return static_cast<int>(local.size()); }
   int nodes() const { return static_cast<int>(leaders.size()); }

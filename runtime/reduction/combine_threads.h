@@ -2,13 +2,16 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <limits>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <thread>
+#include <utility>
 
 #include "runtime/reduction/reduction.h"
 
@@ -16,21 +19,40 @@ namespace slipway::runtime {
 
 /// What a rank may use of the processors of its node.
 struct ProcessorShare {
-  int processors = 1;     ///< those that it may run on
-  int ranks_on_them = 1;  ///< ranks of the node that may run on the same ones, with this one
+  int processors = 1;     ///< hardware threads that it may run on
+  int ranks_on_them = 1;  ///< ranks of the node that may run on any of the same ones, with this one
   double quota = std::numeric_limits<double>::infinity();  ///< processors that the control group may use at a time
   int ranks_in_quota = 1;
 };
 /// How many threads of the rank may combine, from 1 to 8. A processor is left to the program.
 int MostCombineThreads(const ProcessorShare& share);
 
+/// How many threads, up to `most`, are best: 2, 4, 8 and `most` are tried. More are taken only where they take at most
+/// 85 % of the time of fewer; after the first that do not, no more are tried.
+/// `time_of(threads)`: nothing ends the search.
+int FastestThreads(int most, const std::function<std::optional<std::chrono::nanoseconds>(int threads)>& time_of);
+
+/// Finds out that helpers do not get their processors any more, because the program itself needs them: the caller then
+/// waits for a helper that has a slice and does not run.
+class LateHelpers {
+ public:
+  /// After a work of `whole`, at whose end the caller waited for `wait`. True: there are too many threads, and counting
+  /// starts at zero. A wait is long when it is more than half of the work, and more than 100 us; there are too many
+  /// threads after 4 long ones in 8 works.
+  bool Count(std::chrono::nanoseconds whole, std::chrono::nanoseconds wait);
+
+ private:
+  std::uint32_t long_ones_ = 0;  ///< a bit for each of the last works
+};
+
 /// A thread that runs `serve`, with a name of its own and without the program's signals.
 /// Errors: std::system_error where there may be no more threads.
 std::thread StartCombineThread(std::function<void()> serve);
 
 /// The calling thread, and helpers that take slices of its work. Helpers start with the first work that is long enough
-/// for them, and sleep when there has been none for some tens of microseconds. Any thread may call: while another one
-/// has the helpers, it does its work alone. Where no helper can be started, there are fewer.
+/// for them, and sleep when there has been none for some tens of microseconds. They compute with the floating-point
+/// settings that the calling thread has: rounding, and what becomes of subnormal numbers. Any thread may call: while
+/// another one has the helpers, it does its work alone. Where no helper can be started, there are fewer.
 class CombineThreads {
  public:
   using Start = std::thread (*)(std::function<void()> serve);
@@ -41,15 +63,21 @@ class CombineThreads {
   /// Ends the helpers. Not to be called in a child made by fork(), where they do not exist: a job is never left there.
   ~CombineThreads();
 
-  /// At most so many threads may be chosen; until Measure() it is one. Before the first work.
-  void Limit(int most) { most_ = most; }
+  /// At most `most()` threads may be chosen; until Measure(), which asks it once, it is one. `most` may not throw.
+  /// Before the first work.
+  void Limit(std::function<int()> most) { most_ = std::move(most); }
+  /// kKept: late helpers do not matter. kMayFall: they make it lower, as after Measure().
+  enum class Number { kKept, kMayFall };
   /// So many threads, whatever the limit is; nothing is measured. Before the first work.
-  void Use(int threads);
-  /// Chooses how many threads combine the inputs of `ranks` ranks: more only where they are at least 15 % faster. Does
-  /// nothing the second time, and where there is nothing to choose.
-  /// Cost: about 20 ms, and 16 MiB for that time.
+  void Use(int threads, Number later = Number::kKept);
+  /// Chooses how many threads combine the inputs of `ranks` ranks: FastestThreads(). Where helpers turn out to be late
+  /// (LateHelpers), there are half as many threads from then on. Does nothing the second time, and where there is
+  /// nothing to choose.
+  /// Cost: some tens of milliseconds, and 16 MiB for that time.
   void Measure(int ranks);
   int number() const { return number_.load(std::memory_order_relaxed); }
+  /// So many may be chosen.
+  int most() const { return most_ ? most_() : 1; }
 
   /// Calls `action(first, count)` for slices of `count` elements of `element` bytes, each element once, by several
   /// threads where it is worth it. Slices begin at multiples of 128 bytes. `action` may not throw.
@@ -74,14 +102,16 @@ class CombineThreads {
   }
   void Share(const Work& work);
   bool Gather(int threads);
-  int Fastest(int ranks);
+  int Fastest(int most, int ranks);
 
   Start start_;
-  int most_ = 1;
+  std::function<int()> most_;
   std::atomic<int> number_{1};
   std::atomic<bool> chosen_{false};
+  std::atomic<bool> may_fall_{false};
   std::mutex mutex_;  ///< of the thread that has the helpers
   std::unique_ptr<Helpers> helpers_;
+  LateHelpers late_;
 };
 
 /// CombineThreads::ForSlices(); null: the calling thread does it all.

@@ -59,5 +59,32 @@ TEST_F(ProcessorQuotaTest, IsNoneWhereTheKernelSaysNothing) {
   EXPECT_EQ(ProcessorQuota(paths_), kNone);
 }
 
+/// A folder is opened, and cannot be read: EISDIR, also for root.
+TEST_F(ProcessorQuotaTest, OfAFileThatCannotBeReadIsNone) {
+  SetMembership("0::/job_1/step_0\n4:cpu:/job_1\n");
+  MakeDirectories(paths_.mount / "job_1/step_0/cpu.max");
+  MakeDirectories(paths_.mount / "cpu/job_1/cpu.cfs_quota_us");
+  EXPECT_EQ(ProcessorQuota(paths_), kNone);
+  Put("job_1/cpu.max", "300000 100000");
+  EXPECT_EQ(ProcessorQuota(paths_), 3) << "the group above counts";
+}
+
+TEST_F(ProcessorQuotaTest, IsNoneWhereTheMembershipCannotBeRead) {
+  MakeDirectories(paths_.membership);
+  Put("cpu.max", "300000 100000");
+  EXPECT_EQ(ProcessorQuota(paths_), kNone);
+}
+
+/// Another group may have the same path below the mount, or beside it.
+TEST_F(ProcessorQuotaTest, IsNotThatOfAPathOutsideOfTheNamespace) {
+  SetMembership("0::/../x\n");
+  Put("x/cpu.max", "100000 100000");
+  Put("../x/cpu.max", "100000 100000");
+  Put("../cpu.max", "100000 100000");
+  EXPECT_EQ(ProcessorQuota(paths_), kNone);
+  Put("cpu.max", "300000 100000");
+  EXPECT_EQ(ProcessorQuota(paths_), 3);
+}
+
 }  // namespace
 }  // namespace slipway

@@ -75,7 +75,7 @@ constexpr EnvironmentVariable kVariables[] = {
     {"SLIPWAY_GPU_EXCHANGE", kLibraries,
      "who adds up tensors in GPU memory: `auto`, `staged`, `direct`, `nccl`, `mpi`"},
     {"SLIPWAY_GPU_WAIT", kLibraries, "who waits for GPUs that add up by themselves: `cpu` (default), `events`"},
-    {"SLIPWAY_GPU_SUM_THREADS", kLibraries, "threads of a rank that add up with `staged`; default: measured"},
+    {"SLIPWAY_GPU_SUM_THREADS", kLibraries, "threads that add up with `staged`: 1 to 64; default: measured, up to 8"},
     {"SLIPWAY_NCCL", kLibraries, "the file of NCCL or RCCL, instead of the one found in process or system"},
     {"SLIPWAY_ALGORITHMS", kLibraries, "allreduce algorithms by message size, before every other source"},
     {"SLIPWAY_ALGORITHM_TABLE", kLibraries, "file with a measured table of algorithms"},

@@ -8,10 +8,14 @@
 
 #include <algorithm>
 #include <atomic>
+#include <bit>
+#include <cfenv>
 #include <chrono>
+#include <cstdint>
 #include <latch>
 #include <limits>
 #include <mutex>
+#include <new>
 #include <random>
 #include <set>
 #include <string>
@@ -20,13 +24,17 @@
 #include <utility>
 #include <vector>
 
+#if defined(__SSE2__)
+#include <pmmintrin.h>
+#include <xmmintrin.h>
+#endif
+
 #include "tests/runtime/collectives/numbers.h"
 
 namespace slipway::test {
 namespace {
 
 using runtime::CombineThreads;
-using runtime::MostCombineThreads;
 using runtime::SizeOf;
 
 constexpr std::int64_t kLong = 1 << 20;  ///< bytes that eight threads share
@@ -75,6 +83,50 @@ class ThreadsThatCombine : public testing::Test {
       }
       look();
       all.arrive_and_wait();
+    });
+  }
+
+  /// The sum of two numbers by each of `number` threads: the bits, which are compared as whole numbers.
+  static std::set<std::uint32_t> SumsOfAll(CombineThreads& threads, int number, float left, float right) {
+    std::mutex mutex;
+    std::set<std::uint32_t> sums;
+    MeetAll(threads, number, [&] {
+      float sum = 0;
+      runtime::Combine({SLIPWAY_FLOAT32, SLIPWAY_SUM}, &left, &right, &sum, 1);
+      const std::lock_guard lock(mutex);
+      sums.insert(std::bit_cast<std::uint32_t>(sum));
+    });
+    return sums;
+  }
+  /// By how many threads a work is done that is long enough for two. Each slice is held until there are two.
+  static std::size_t ThreadsOfAWorkForTwo(CombineThreads& threads) {
+    std::mutex mutex;
+    std::set<std::thread::id> ids;
+    const auto count = [&] {
+      const std::lock_guard lock(mutex);
+      ids.insert(std::this_thread::get_id());
+      return ids.size();
+    };
+    threads.ForSlices(256 << 10, 1, [&](std::int64_t, std::int64_t) {
+      while (count() < 2) std::this_thread::yield();
+    });
+    return ids.size();
+  }
+  /// A work in which the last slice to end is a helper's, and takes three quarters of the time.
+  static void WorkWithALateHelper(CombineThreads& threads) {
+    using Clock = std::chrono::steady_clock;
+    const auto begun = Clock::now();
+    const auto caller = std::this_thread::get_id();
+    std::atomic<bool> taken{false};
+    std::atomic<std::int64_t> left{kLong};
+    threads.ForSlices(kLong, 1, [&](std::int64_t, std::int64_t count) {
+      const bool by_caller = std::this_thread::get_id() == caller;
+      const bool late = !by_caller && !taken.exchange(true);
+      while (!taken) std::this_thread::yield();
+      left -= count;
+      if (!late) return;
+      while (left > 0) std::this_thread::yield();
+      std::this_thread::sleep_for(std::chrono::milliseconds(1) + 3 * (Clock::now() - begun));
     });
   }
 
@@ -196,6 +248,7 @@ TEST_F(ThreadsThatCombine, TakeEachElementOnceWhateverTheirNumber) {
     for (const std::int64_t bytes : {std::int64_t{0}, std::int64_t{1}, kLong - 1, kLong, 3 * kLong + 1}) {
       EXPECT_LE(ThreadsOf(threads, bytes), static_cast<std::size_t>(number));
     }
+    MeetAll(threads, number, [] {});  // else it never returns: each of them takes some
   }
 }
 
@@ -235,6 +288,69 @@ TEST_F(ThreadsThatCombine, AreAwaitedUntilTheLastSliceIsDone) {
   EXPECT_EQ(done, kLong);
 }
 
+TEST_F(ThreadsThatCombine, RoundAsTheCallerDoes) {
+  CombineThreads threads;
+  threads.Use(4);
+  const auto one = std::bit_cast<std::uint32_t>(1.0F);
+  const std::set<std::uint32_t> nearest = {one};
+  const std::set<std::uint32_t> upward = {one + 1};
+  EXPECT_EQ(SumsOfAll(threads, 4, 1, 1e-10F), nearest);
+  std::fesetround(FE_UPWARD);
+  const auto sums = SumsOfAll(threads, 4, 1, 1e-10F);
+  std::fesetround(FE_TONEAREST);
+  EXPECT_EQ(sums, upward);
+  EXPECT_EQ(SumsOfAll(threads, 4, 1, 1e-10F), nearest);
+}
+
+#if defined(__SSE2__)
+TEST_F(ThreadsThatCombine, TakeSubnormalNumbersForZeroWhereTheCallerDoes) {
+  CombineThreads threads;
+  threads.Use(4);
+  constexpr float kSubnormal = std::numeric_limits<float>::denorm_min();
+  const std::set<std::uint32_t> exact = {2};
+  const std::set<std::uint32_t> zero = {0};
+  EXPECT_EQ(SumsOfAll(threads, 4, kSubnormal, kSubnormal), exact);
+  const auto before = _mm_getcsr();
+  _MM_SET_FLUSH_ZERO_MODE(_MM_FLUSH_ZERO_ON);
+  _MM_SET_DENORMALS_ZERO_MODE(_MM_DENORMALS_ZERO_ON);
+  const auto sums = SumsOfAll(threads, 4, kSubnormal, kSubnormal);
+  _mm_setcsr(before);
+  EXPECT_EQ(sums, zero);
+  EXPECT_EQ(SumsOfAll(threads, 4, kSubnormal, kSubnormal), exact);
+}
+#endif
+
+/// The other helpers are awake, or all are asleep: those that are asked have to come, and no others.
+TEST_F(ThreadsThatCombine, AreThoseThatAWorkIsLongEnoughFor) {
+  CombineThreads threads;
+  threads.Use(8);
+  for (const auto pause : {std::chrono::microseconds(0), std::chrono::microseconds(5000)}) {
+    for (int i = 0; i < 20; ++i) {
+      MeetAll(threads, 8, [] {});
+      std::this_thread::sleep_for(pause);
+      EXPECT_EQ(ThreadsOfAWorkForTwo(threads), 2u);
+    }
+  }
+}
+
+/// Each loop ends when the number falls; a wait that the machine has made short is not counted.
+TEST_F(ThreadsThatCombine, AreFewerWhereHelpersAreOftenLate) {
+  CombineThreads threads;
+  threads.Use(4, CombineThreads::Number::kMayFall);
+  while (threads.number() == 4) WorkWithALateHelper(threads);
+  EXPECT_EQ(threads.number(), 2);
+  while (threads.number() == 2) WorkWithALateHelper(threads);
+  EXPECT_EQ(threads.number(), 1);
+  EXPECT_EQ(ThreadsOf(threads, kLong), 1u);
+}
+
+TEST_F(ThreadsThatCombine, AreAsManyAsWereAskedForAlsoWhenLate) {
+  CombineThreads threads;
+  threads.Use(4);
+  for (int i = 0; i < 20; ++i) WorkWithALateHelper(threads);
+  EXPECT_EQ(threads.number(), 4);
+}
+
 TEST_F(ThreadsThatCombine, AreNotStartedForShortWork) {
   CombineThreads threads(CountedStart);
   threads.Use(8);
@@ -256,6 +372,13 @@ TEST_F(ThreadsThatCombine, AreFewerWhereNoMoreCanBeStarted) {
     EXPECT_EQ(threads.number(), allowed + 1);
     MeetAll(threads, allowed + 1, [] {});
   }
+}
+
+TEST_F(ThreadsThatCombine, AreOneWhereThereIsNoMemoryForOthers) {
+  CombineThreads threads([](std::function<void()>) -> std::thread { throw std::bad_alloc(); });
+  threads.Use(8);
+  EXPECT_EQ(ThreadsOf(threads, kLong), 1u);
+  EXPECT_EQ(threads.number(), 1);
 }
 
 TEST_F(ThreadsThatCombine, LeaveASecondCallerAlone) {
@@ -325,15 +448,15 @@ TEST_F(ThreadsThatCombine, HaveANameAndNoSignalsOfTheProgram) {
 TEST_F(ThreadsThatCombine, AreNotMeasuredWhereThereIsNothingToChoose) {
   CombineThreads threads(CountedStart);
   threads.Measure(2);
-  threads.Limit(1);
+  threads.Limit([] { return 1; });
   threads.Measure(2);
   EXPECT_EQ(threads.number(), 1);
   CombineThreads alone(CountedStart);
-  alone.Limit(8);
+  alone.Limit([] { return 8; });
   alone.Measure(1);
   EXPECT_EQ(alone.number(), 1);
   CombineThreads given(CountedStart);
-  given.Limit(8);
+  given.Limit([] { return 8; });
   given.Use(5);
   given.Measure(2);
   EXPECT_EQ(given.number(), 5);
@@ -343,7 +466,7 @@ TEST_F(ThreadsThatCombine, AreNotMeasuredWhereThereIsNothingToChoose) {
 TEST_F(ThreadsThatCombine, AreMeasuredOnceUpToTheLimit) {
   for (const int ranks : {2, 3, 100}) {
     CombineThreads threads(CountedStart);
-    threads.Limit(3);
+    threads.Limit([] { return 3; });
     started_ = 0;
     threads.Measure(ranks);
     const int number = threads.number();
@@ -362,35 +485,9 @@ TEST_F(ThreadsThatCombine, AreMeasuredOnceUpToTheLimit) {
 TEST_F(ThreadsThatCombine, AreChosenAlsoWhereNoneCanBeStarted) {
   allowed_ = 0;
   CombineThreads threads(CountedStart);
-  threads.Limit(8);
+  threads.Limit([] { return 8; });
   threads.Measure(2);
   EXPECT_EQ(threads.number(), 1);
-}
-
-TEST(MostCombineThreads, LeaveAProcessorToTheProgram) {
-  const auto most = [](int processors, int ranks) {
-    return MostCombineThreads({.processors = processors, .ranks_on_them = ranks});
-  };
-  EXPECT_EQ(most(1, 1), 1);
-  EXPECT_EQ(most(2, 1), 1);
-  EXPECT_EQ(most(2, 2), 1);
-  EXPECT_EQ(most(2, 5), 1);
-  EXPECT_EQ(most(3, 1), 2);
-  EXPECT_EQ(most(16, 2), 7);
-  EXPECT_EQ(most(16, 3), 4);
-  EXPECT_EQ(most(16, 1), 8);
-  EXPECT_EQ(most(192, 8), 8);
-}
-
-TEST(MostCombineThreads, KeepToTheQuotaOfAllRanks) {
-  const auto most = [](double quota, int ranks) {
-    return MostCombineThreads({.processors = 64, .quota = quota, .ranks_in_quota = ranks});
-  };
-  EXPECT_EQ(most(0.5, 1), 1);
-  EXPECT_EQ(most(4, 1), 3);
-  EXPECT_EQ(most(4.5, 1), 3);
-  EXPECT_EQ(most(8, 2), 3);
-  EXPECT_EQ(most(8, 8), 1);
 }
 
 }  // namespace
