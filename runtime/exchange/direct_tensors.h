@@ -11,6 +11,7 @@
 #include "runtime/exchange/combined_tensors.h"
 #include "runtime/exchange/shared_device_memory.h"
 #include "runtime/exchange/step_events.h"
+#include "runtime/exchange/way_candidates.h"
 #include "runtime/exchange/without_direct.h"
 
 namespace slipway::runtime {
@@ -44,7 +45,7 @@ class DirectTensors : public CombinedTensors {
   void AwaitSums() override;
   CombineWay way() const override { return CombineWay::kDirect; }
   bool MapsMemory() const override { return true; }
-  bool HasBitsOfCpu() const override { return true; }
+  bool HasBitsOfCpu() const override { return CpuAddsInOrderOfRanks(group_); }
   GpuWaits waits() const override { return events_ != nullptr ? GpuWaits::kEvents : GpuWaits::kCpu; }
 
  private:

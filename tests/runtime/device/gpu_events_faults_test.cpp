@@ -55,8 +55,20 @@ TEST_F(DirectJob, TheReportSaysThatTheCpuWaits) {
   const auto team = ReportAfterEnd();
   if (rank_ != 0) return;
   EXPECT_EQ(team["waits"], "cpu") << team.dump();
+  EXPECT_FALSE(team["bits"].is_null()) << team.dump();
   EXPECT_FALSE(team.contains("without_direct")) << team.dump();
   EXPECT_FALSE(team.contains("sum_threads")) << team.dump();
+}
+
+/// They add up in the order of the ranks.
+TEST_F(DirectJob, TheReportPromisesNoBitsWhereTheCpuWouldAddUpInARing) {
+  Begin({{"algorithms", "ring"}});
+  ASSERT_EQ(Register(), SLIPWAY_OK) << slipway_error_message();
+  ASSERT_EQ(slipway_gradients("net"), SLIPWAY_OK) << slipway_error_message();
+  const auto team = ReportAfterEnd();
+  if (rank_ != 0) return;
+  EXPECT_EQ(team["way"], "direct") << team.dump();
+  EXPECT_TRUE(team["bits"].is_null()) << team.dump();
 }
 
 TEST_F(DirectJob, TheReportCountsTheThreadsOfAStagedTeam) {
