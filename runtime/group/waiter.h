@@ -74,7 +74,8 @@ class Waiter {
     WaitLong(ready, missing, bell);
   }
 
-  /// Returns when `ready()` holds, which this rank's GPU brings about. Its work may take as long as it will.
+  /// Returns when `ready()` holds, which this rank's GPU brings about. Its work may take as long as it will. After the
+  /// watch's time limit this writes one line to stderr, where the GPU may wait for those of other ranks.
   /// Errors: RuntimeError(STALLED) when a rank is dead whose GPU this one may wait for: then it may never come.
   void UntilGpu(const std::function<bool()>& ready) const;
   /// From now on this rank's GPU may wait for those of `ranks` of the job.

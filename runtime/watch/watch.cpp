@@ -139,7 +139,8 @@ void Watch::Patience::Check(const std::function<std::vector<int>()>& missing) {
   // A rank may do its part and then leave: only when nothing has come of it since the last look is it missing.
   const bool gone = !lost.empty() && lost == lost_;
   lost_ = lost;
-  if (!gone && (limit_ == Limit::kLoss || waited_ < settings.stall_after)) return;
+  if (!gone && waited_ < settings.stall_after) return;
+  if (!gone && limit_ == Limit::kLoss) return SayThatGpuIsLate(ranks);
   const auto waiting = watch_.WaitingFor(gone ? lost : ranks, waited_);
   const auto view = watch_.View(departed_);
   const auto culprits = view.Culprits(waiting);
@@ -148,6 +149,16 @@ void Watch::Patience::Check(const std::function<std::vector<int>()>& missing) {
     return watch_.Ask(waiting);
   }
   watch_.GiveUp(view, waiting, culprits);
+}
+
+/// `peers`: ranks whose GPUs it may wait for. Where there are none, the others soon name this rank.
+void Watch::Patience::SayThatGpuIsLate(const std::vector<int>& peers) {
+  if (peers.empty() || std::exchange(said_, true)) return;
+  const std::chrono::duration<double> waited = waited_;
+  std::fprintf(stderr,
+               "slipway: rank %d: %s has waited %.1f s for this rank's GPU, and goes on: the GPU has long work, or "
+               "waits for that of another rank, or hangs; nvidia-smi shows which GPUs are busy\n",
+               watch_.rank_, Describe(*watch_.own_, watch_.OwnActivity()).c_str(), waited.count());
 }
 
 bool Watch::Patience::IsLost(int rank) const {

@@ -78,7 +78,7 @@ class Watch {
   /// When a wait ends in vain.
   enum class Limit {
     kTime,  ///< when nothing has come for `stall_after`, or a rank is lost
-    kLoss,  ///< only when a rank is dead or has given up
+    kLoss,  ///< for this rank's GPU: only when a rank is dead or has given up. After `stall_after`, one line on stderr
   };
 
   /// One wait that has become long.
@@ -94,11 +94,13 @@ class Watch {
    private:
     /// No message from it is to be expected any more.
     bool IsLost(int rank) const;
+    void SayThatGpuIsLate(const std::vector<int>& peers);
 
     Watch& watch_;
     Limit limit_;
     std::map<int, RankStatus> departed_;  ///< from other nodes
     bool asks_ = false;
+    bool said_ = false;
     std::chrono::steady_clock::time_point last_check_ = std::chrono::steady_clock::now();
     std::chrono::steady_clock::duration waited_{};  ///< without time in which this process was stopped
     std::chrono::steady_clock::duration next_look_ = std::chrono::milliseconds(200);

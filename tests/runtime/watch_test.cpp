@@ -2,6 +2,7 @@
 
 #include "runtime/watch/watch.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/resource.h>
@@ -10,6 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <filesystem>
 #include <nlohmann/json.hpp>
@@ -139,6 +141,55 @@ TEST_F(Watching, WaitsForItsGpuWhileThoseItMayWaitForLive) {
   const auto message = WaitForGpu(std::chrono::minutes(1));
   ExpectWords(message, "rank 2 on host here");
   ExpectWords(message, "is dead");
+}
+
+/// What the process writes to stderr, while it lives.
+class WrittenToStderr {
+ public:
+  explicit WrittenToStderr(const std::filesystem::path& file) : file_(file), before_(::dup(STDERR_FILENO)) {
+    const int kept = ::open(file.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0600);
+    ::dup2(kept, STDERR_FILENO);
+    ::close(kept);
+  }
+  WrittenToStderr(const WrittenToStderr&) = delete;
+  WrittenToStderr& operator=(const WrittenToStderr&) = delete;
+  ~WrittenToStderr() {
+    ::dup2(before_, STDERR_FILENO);
+    ::close(before_);
+  }
+  std::string Text() const { return ReadFile(file_); }
+
+ private:
+  std::filesystem::path file_;
+  int before_;
+};
+
+/// One line for a wait, however long it is.
+TEST_F(Watching, SaysThatItsGpuIsLateWhereItMayWaitForOthers) {
+  watch_.AddGpuPeers(std::vector{1});
+  const Watch::Operation operation(watch_, Activity::kCheckpoint);
+  std::string text;
+  {
+    const WrittenToStderr written(directory_.path() / "stderr");
+    Watch::Patience patience(watch_, Watch::Limit::kLoss);
+    const auto wait = [&] {
+      std::this_thread::sleep_for(milliseconds(20));
+      patience.Check([&] { return watch_.GpuPeers(); });
+    };
+    const auto end = Clock::now() + std::chrono::minutes(1);
+    while (written.Text().empty() && Clock::now() < end) wait();
+    for (int more = 0; more < 20; ++more) wait();
+    text = written.Text();
+  }
+  ExpectWords(text, "slipway: rank 0: a checkpoint call has waited ");
+  EXPECT_GE(SecondsSaidIn(text), 1.5) << text;
+  EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 1) << text;
+}
+
+TEST_F(Watching, SaysNothingOfAGpuThatWaitsForNoOther) {
+  const WrittenToStderr written(directory_.path() / "stderr");
+  EXPECT_EQ(WaitForGpu(milliseconds(2500)), "");
+  EXPECT_EQ(written.Text(), "");
 }
 
 /// It has done its part, and what it sent is on its way while a third rank is slow.
