@@ -43,8 +43,8 @@ class DeviceAllreduces {
   /// Before the first allreduce. The same on all ranks.
   void Use(const TeamSettings& settings) { settings_ = settings; }
   /// Returns when the CPU finds the sums of all allreduces by the GPUs of a node that have returned, too. Leaves out
-  /// groups whose thread is in the next one, and holds up no other thread. Errors: those of
-  /// GroupAllreduce::AwaitSums().
+  /// groups whose thread is in the next one. A thread that begins the next one of a group meanwhile waits until the
+  /// sums of that group are there. Errors: those of GroupAllreduce::AwaitSums().
   void AwaitSums(Waiter& waiter);
   /// Before the group ends. Collective over it.
   void Forget(Group& group);

@@ -25,8 +25,9 @@ class GroupAllreduce {
   /// Errors: PartedError where sums are still to come: (DEVICE), (STALLED).
   virtual void Close() = 0;
   /// Returns when the CPU finds the sums of all allreduces that have returned, too; at once while a thread is in the
-  /// next one. NCCL and MPI have been waited for, but for the division of MPI's means. Any thread, with a waiter of its
-  /// own. Errors: DeviceError; RuntimeError(STALLED) when a rank is dead, or as of StepEvents::Await().
+  /// next one. One that begins meanwhile waits for the end of this. NCCL and MPI have been waited for, but for the
+  /// division of MPI's means. Any thread, with a waiter of its own. Errors: DeviceError; RuntimeError(STALLED) when a
+  /// rank is dead, or as of StepEvents::Await().
   virtual void AwaitSums(Waiter&) {}
   /// Whether it combines like this, of sums and means of floats. The same on all ranks.
   virtual bool Takes(const Reduction&) const { return true; }
