@@ -14,6 +14,7 @@
 #include "runtime/exchange/allreduce_on_device.h"
 #include "runtime/exchange/cpu_images.h"
 #include "runtime/exchange/replicas.h"
+#include "runtime/exchange/shares.h"
 #include "runtime/group/agreement.h"
 #include "runtime/slipway.h"
 
@@ -72,7 +73,7 @@ int AllreduceOf(const char* function, const Elements& elements, int group, Strea
       const BesideCaptures beside(place->driver);
       return current.device_allreduces().Allreduce(*place, data, count, reduction, members, stream);
     }
-    AwaitManaged(data, stream);
+    AwaitManaged(data, stream, members.communicator().waiter());
     current.device_allreduces().RequireCpuMemoryOnAll(count, reduction, members);
     const Piece piece{static_cast<char*>(data), count};
     Allreduce({{&piece, 1}, reduction, 0, nullptr}, members);
@@ -90,10 +91,15 @@ GroupCall OnStream(const char* function, int group, StreamHandle stream) {
   return {function, group, {stream, ResultAt::kStream}};
 }
 
-/// `count` elements of the program as the CPU reaches them.
-CpuImages ImageOf(const void* data, int64_t count, slipway_dtype dtype, ImageUse use, const ImageOrder& order) {
-  const auto tensor = FlatTensor("data", data, count, dtype);
-  return {{&tensor, 1}, use, order, CurrentJob().benches()};
+ImageTools ToolsOf(Communicator& communicator) { return {CurrentJob().benches(), communicator.waiter()}; }
+
+TensorInfo DataOf(const void* data, int64_t count, slipway_dtype dtype) {
+  return FlatTensor("data", data, count, dtype);
+}
+
+/// A tensor of the program as the CPU reaches it.
+CpuImages ImageOf(const TensorInfo& tensor, ImageUse use, const ImageOrder& order, Group& members) {
+  return {{&tensor, 1}, use, order, ToolsOf(members.communicator())};
 }
 
 int BroadcastOf(const GroupCall& call, const slipway_tensor* tensors, int count, int root) {
@@ -106,7 +112,8 @@ int BroadcastOf(const GroupCall& call, const slipway_tensor* tensors, int count,
     const auto taken = TakeSameTensors(fmt::format("root {}", root), tensors, count, members.communicator());
     const auto use = members.rank() == root ? ImageUse::kRead : ImageUse::kWrite;
     std::optional<CpuImages> images;
-    OnAllRanks(members.communicator(), [&] { images.emplace(taken, use, call.order, current.benches()); });
+    OnAllRanks(members.communicator(),
+               [&] { images.emplace(taken, use, call.order, ToolsOf(members.communicator())); });
     for (const auto& tensor : images->tensors()) {
       Broadcast(tensor.data, tensor.bytes(), root, members.members());
     }
@@ -134,8 +141,8 @@ int ReduceScatterOf(const GroupCall& call, const Shared& shared, const Reduction
     RequireData(receive, own, "the data to receive");
     RequireApart(send, TotalOf(slices), receive, own, dtype);
     const Operation operation(current.watch(), Activity::kReduceScatter);
-    const auto sent = ImageOf(send, TotalOf(slices), dtype, ImageUse::kRead, call.order);
-    auto received = ImageOf(receive, own, dtype, ImageUse::kWrite, call.order);
+    const auto sent = ImageOf(DataOf(send, TotalOf(slices), dtype), ImageUse::kRead, call.order, members);
+    auto received = ImageOf(DataOf(receive, own, dtype), ImageUse::kWrite, call.order, members);
     PairwiseReduceScatter(sent.data(0), received.data(0), slices, reduction, members.members(), members.size());
     received.Return();
   });
@@ -154,8 +161,8 @@ int AllgatherOf(const GroupCall& call, const Shared& shared, slipway_dtype dtype
     RequireApart(send, own.count, receive, TotalOf(slices), dtype);
     const Operation operation(current.watch(), Activity::kAllgather);
     const auto element = SizeOf(dtype);
-    const auto sent = ImageOf(send, own.count, dtype, ImageUse::kRead, call.order);
-    auto received = ImageOf(receive, TotalOf(slices), dtype, ImageUse::kWrite, call.order);
+    const auto sent = ImageOf(DataOf(send, own.count, dtype), ImageUse::kRead, call.order, members);
+    auto received = ImageOf(DataOf(receive, TotalOf(slices), dtype), ImageUse::kWrite, call.order, members);
     if (own.count > 0) {
       std::memcpy(received.data(0) + static_cast<std::size_t>(own.first) * element, sent.data(0),
                   static_cast<std::size_t>(own.count) * element);
@@ -186,8 +193,8 @@ int AlltoallOf(const GroupCall& call, const Portions<const void>& send, const Po
     const auto own = static_cast<std::size_t>(members.rank());
     RequireArgument(out[own].count == in[own].count, "a rank sends itself as much as it receives from itself");
     const Operation operation(current.watch(), Activity::kAlltoall);
-    const auto sent = ImageOf(send.data, TotalOf(out), dtype, ImageUse::kRead, call.order);
-    auto received = ImageOf(receive.data, TotalOf(in), dtype, ImageUse::kWrite, call.order);
+    const auto sent = ImageOf(DataOf(send.data, TotalOf(out), dtype), ImageUse::kRead, call.order, members);
+    auto received = ImageOf(DataOf(receive.data, TotalOf(in), dtype), ImageUse::kWrite, call.order, members);
     PairwiseAlltoall(sent.data(0), out, received.data(0), in, SizeOf(dtype), members.members());
     received.Return();
   });
@@ -262,8 +269,8 @@ int slipway_average(double* values, int64_t count) {
     RequireCount(count);
     RequireData(values, count, "the data");
     RequireCpuMemory(values, "the data");
-    AwaitManaged(values, nullptr);
     const Operation operation(current.watch(), Activity::kAverage);
+    AwaitManaged(values, nullptr, current.communicator().waiter());
     const Piece piece{reinterpret_cast<char*>(values), count};
     Allreduce({{&piece, 1}, {SLIPWAY_FLOAT64, SLIPWAY_MEAN}, 0, nullptr}, current.all());
   });
@@ -276,7 +283,7 @@ int slipway_check_match(const slipway_tensor* tensors, int count) {
     auto& communicator = current.communicator();
     const auto taken = TakeSameTensors("a comparison", tensors, count, communicator);
     std::optional<CpuImages> images;
-    OnAllRanks(communicator, [&] { images.emplace(taken, ImageUse::kRead, ImageOrder{}, current.benches()); });
+    OnAllRanks(communicator, [&] { images.emplace(taken, ImageUse::kRead, ImageOrder{}, ToolsOf(communicator)); });
     CheckReplicas(images->tensors(), communicator);
   });
 }

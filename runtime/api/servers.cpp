@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "runtime/api/calls.h"
-#include "runtime/device/stream.h"
+#include "runtime/exchange/shares.h"
 #include "runtime/group/agreement.h"
 #include "runtime/slipway.h"
 
@@ -43,7 +43,7 @@ int slipway_server_create(const char* server, const slipway_tensor* parameters, 
         RequireArgument(IsFloat(tensor.dtype), fmt::format("parameter '{}' is of {}, which no gradient can change",
                                                            tensor.name, NameOf(tensor.dtype)));
         RequireCpuMemory(tensor.data, fmt::format("parameter '{}'", tensor.name));
-        AwaitManaged(tensor.data, nullptr);
+        AwaitManaged(tensor.data, nullptr, communicator.waiter());
       }
       RequireApart(taken);
     });
@@ -57,7 +57,7 @@ int slipway_server_push(const char* server, const slipway_tensor* gradients, int
     const auto taken = TakeTensors(gradients, count);
     for (const auto& tensor : taken) {
       RequireCpuMemory(tensor.data, tensor.name);
-      AwaitManaged(tensor.data, nullptr);
+      AwaitManaged(tensor.data, nullptr, WholeJob().communicator().waiter());
     }
     WholeJob().ServerOf(server).Push(taken);
   });

@@ -39,11 +39,6 @@ InContext::~InContext() {
   }
 }
 
-void AwaitStream(const DevicePlace& place, StreamHandle stream) {
-  const InContext here(place);
-  place.driver->Check(place.driver->cuStreamSynchronize(stream), "cuStreamSynchronize");
-}
-
 /// What else the driver may have to say about the stream, it says when the stream is used.
 void RequireNotCaptured(const DevicePlace& place, StreamHandle stream) {
   const auto ask = place.driver->cuStreamIsCapturing;
@@ -55,13 +50,6 @@ void RequireNotCaptured(const DevicePlace& place, StreamHandle stream) {
   throw RuntimeError(SLIPWAY_ERROR_STATE,
                      "the stream is being captured into a graph, and an exchange is no part of one: call this before "
                      "the capture begins, or after it has ended");
-}
-
-void AwaitManaged(const void* data, StreamHandle stream) {
-  const auto place = ManagedPlaceOf(data);
-  if (!place) return;
-  RequireNotCaptured(*place, stream);
-  AwaitStream(*place, stream);
 }
 
 BesideCaptures::BesideCaptures(const Driver* driver)

@@ -26,16 +26,9 @@ class InContext {
   int device_before_ = 0;  ///< of HIP
 };
 
-/// Returns when `stream` has done what it was given so far.
-void AwaitStream(const DevicePlace& place, StreamHandle stream);
-
 /// Errors: RuntimeError(STATE) while `stream` is captured: it is given no work then, but a graph is made of it.
 /// Cost: three calls to the driver, none of which waits.
 void RequireNotCaptured(const DevicePlace& place, StreamHandle stream);
-
-/// Of managed memory: returns when `stream` has made its values. Of other memory: at once.
-/// Errors: those of ManagedPlaceOf() and of RequireNotCaptured().
-void AwaitManaged(const void* data, StreamHandle stream);
 
 /// While it lives, this thread may ask the driver for events and for memory also where another thread captures a
 /// stream, which forbids that to all threads in CUDA's default mode.

@@ -7,6 +7,7 @@
 
 #include "runtime/device/workbench.h"
 #include "runtime/exchange/tensors.h"
+#include "runtime/group/waiter.h"
 
 namespace slipway::runtime {
 
@@ -25,18 +26,25 @@ struct ImageOrder {
   ResultAt result = ResultAt::kReturn;
 };
 
+/// What copies are made with.
+struct ImageTools {
+  Workbenches& benches;
+  const Waiter& waiter;  ///< of the calling thread; it outlives the images
+};
+
 /// The tensors themselves where they lie in CPU memory; of those on a GPU, copies in pinned memory.
 class CpuImages {
  public:
   /// Copies what is read, after what the stream was given so far, and waits for it. Return() copies after that, too.
-  /// Of managed memory, waits for the stream.
+  /// Of managed memory, waits for the stream. All waits are those of AwaitPoint().
   /// Errors: DeviceError; RuntimeError: DEVICE_MEMORY when the tensors lie in different places, STATE while the stream
-  /// is captured.
-  CpuImages(std::span<const TensorInfo> tensors, ImageUse use, const ImageOrder& order, Workbenches& benches);
+  /// is captured; PartedError(STALLED).
+  CpuImages(std::span<const TensorInfo> tensors, ImageUse use, const ImageOrder& order, const ImageTools& tools);
 
   const std::vector<TensorInfo>& tensors() const { return images_; }
   char* data(std::size_t tensor) const { return static_cast<char*>(images_[tensor].data); }
   /// Copies what was written back, and waits for it (kReturn), or lets the stream wait.
+  /// Errors: DeviceError; PartedError(STALLED).
   void Return();
 
  private:
@@ -44,6 +52,7 @@ class CpuImages {
   std::vector<TensorInfo> images_;
   ImageUse use_;
   ImageOrder order_;
+  const Waiter& waiter_;
   std::optional<BesideCaptures> beside_;
   std::optional<Workbenches::Lease> bench_;
 };

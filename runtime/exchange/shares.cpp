@@ -25,10 +25,18 @@ void AwaitPoint(const DeviceEvent& event, const Waiter& waiter) {
 }
 
 void AwaitWork(const DevicePlace& place, StreamHandle stream, const Waiter& waiter) {
+  const BesideCaptures beside(place.driver);
   const InContext here(place);
   DeviceEvent point(place);
   point.Record(stream);
   AwaitPoint(point, waiter);
+}
+
+void AwaitManaged(const void* data, StreamHandle stream, const Waiter& waiter) {
+  const auto place = ManagedPlaceOf(data);
+  if (!place) return;
+  RequireNotCaptured(*place, stream);
+  AwaitWork(*place, stream, waiter);
 }
 
 }  // namespace slipway::runtime

@@ -17,5 +17,8 @@ Slice ShareOf(std::int64_t count, int ranks, int rank);
 void AwaitPoint(const DeviceEvent& event, const Waiter& waiter);
 /// The same for all that `stream` was given so far. The driver would wait for a dead rank's GPU for ever.
 void AwaitWork(const DevicePlace& place, StreamHandle stream, const Waiter& waiter);
+/// Of managed memory: returns when `stream` has made its values. Of other memory: at once.
+/// Errors: those of ManagedPlaceOf(), of RequireNotCaptured() and of AwaitPoint().
+void AwaitManaged(const void* data, StreamHandle stream, const Waiter& waiter);
 
 }  // namespace slipway::runtime

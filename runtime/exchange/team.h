@@ -128,6 +128,7 @@ class Team {
   void RequireOpen(int index) const;
   std::vector<int> NotSubmitted() const;
   void RequireInCpuMemory(int index, const void* data) const;
+  Waiter ProgramsWaiter() const;
   void AwaitProgram(StreamHandle stream) const;
   void AwaitGiven(const void* data) const;
   void Place(int index, void* data);

@@ -11,6 +11,7 @@
 #include "runtime/device/nccl.h"
 #include "runtime/exchange/allreduce_through_cpu.h"
 #include "runtime/exchange/cpu_work.h"
+#include "runtime/exchange/shares.h"
 #include "runtime/exchange/team.h"
 #include "runtime/exchange/team_errors.h"
 #include "runtime/group/agreement.h"
@@ -134,12 +135,16 @@ void Team::RequireInCpuMemory(int index, const void* data) const {
                                             : "is to be taken from a null pointer"));
 }
 
+/// Of a thread of the program: that of the group is the one of the team's thread, which changes it. It need not know
+/// how many ranks share the cores.
+Waiter Team::ProgramsWaiter() const { return {watch_, Waiter::Manner::kForeground, true}; }
+
 /// Before the program's tensors are looked at: the CPU reads and writes managed memory itself. Without the lock, which
 /// the team's thread needs.
 void Team::AwaitProgram(StreamHandle stream) const {
   for (const auto& place : places_) {
     RequireNotCaptured(place, stream);
-    if (!untouched_) Parting([&] { AwaitStream(place, stream); });
+    if (!untouched_) Parting([&] { AwaitWork(place, stream, ProgramsWaiter()); });
   }
 }
 
@@ -148,7 +153,7 @@ void Team::AwaitProgram(StreamHandle stream) const {
 void Team::AwaitGiven(const void* data) const {
   if (untouched_) return;
   RequireCpuMemory(data, "the data");
-  Parting([&] { AwaitManaged(data, nullptr); });
+  Parting([&] { AwaitManaged(data, nullptr, ProgramsWaiter()); });
 }
 
 void Team::CloseDevices() {

@@ -19,6 +19,8 @@ Failure FailureOf(const std::function<void()>& action) {
   try {
     action();
     return {};
+  } catch (const PartedError&) {
+    throw;
   } catch (const std::exception& error) {
     return {StatusOf(error), error.what()};
   }

@@ -10,6 +10,8 @@ namespace slipway::runtime {
 
 /// Runs `action` on every rank; it must not communicate. When it throws on any rank, all ranks throw a RuntimeError.
 /// Its code and text are those of the lowest such rank, and the text names that rank. Collective.
+/// A PartedError of `action` leaves this rank alone, at once: it can agree with no other any more, and the watch of the
+/// others names it.
 ///
 /// Cost: one allreduce of 8 bytes.
 void OnAllRanks(Communicator& communicator, const std::function<void()>& action);

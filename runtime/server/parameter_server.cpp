@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "runtime/device/stream.h"
+#include "runtime/exchange/shares.h"
 #include "runtime/status.h"
 
 namespace slipway::runtime {
@@ -67,7 +67,8 @@ void ParameterServer::Push(std::span<const TensorInfo> gradients) {
 
 void ParameterServer::Pull() {
   const Watch::Operation operation(watch_, Activity::kServerPull, table_number_);
-  for (const auto& parameter : parts_.parameters) AwaitManaged(parameter.data, nullptr);
+  const Waiter waiter(watch_, Waiter::Manner::kForeground, true);
+  for (const auto& parameter : parts_.parameters) AwaitManaged(parameter.data, nullptr, waiter);
   Ask(Request::Kind::kPull);
   lead_ = 0;
   for (auto& link : links_) {

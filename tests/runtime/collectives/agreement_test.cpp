@@ -32,5 +32,13 @@ TEST(Agreement, OfAnotherVersionOnOneRankIsAMismatchOnAll) {
   EXPECT_NO_THROW(RequireSameVersion(communicator, "1.2.3"));
 }
 
+/// It has given up: whoever it waits for would be named twice, and the ranks could seem to be together.
+TEST(Agreement, IsNotSoughtByARankThatIsParted) {
+  TestGroup test;
+  const auto alone = Communicator::Alone(test.waiter());
+  EXPECT_THROW(OnAllRanks(*alone, [] { throw PartedError(SLIPWAY_ERROR_STALLED, "a rank is dead"); }), PartedError);
+  EXPECT_THROW(OnAllRanks(*alone, [] { throw RuntimeError(SLIPWAY_ERROR_IO, "no file"); }), RuntimeError);
+}
+
 }  // namespace
 }  // namespace slipway::test

@@ -298,6 +298,59 @@ TEST_F(AllreducesByEvents, OfARankThatDiesNameItInOneThroughTheCpu) {
   EndAlone();
 }
 
+/// On rank 0, calls that the other one has no part in before they wait for this GPU: none may wait as the driver does.
+class AfterARankThatDies : public AllreducesByEvents {
+ protected:
+  /// The default stream waits for sums of rank 1, which has died.
+  void BeginWithOneThatDies() {
+    together_ = false;
+    Begin(Json::object());
+    ASSERT_EQ(Combine(), SLIPWAY_OK) << slipway_error_message();  // makes what frees memory of the GPU
+    const int first = 0;
+    ASSERT_EQ(slipway_group_create(&first, 1, &alone_), SLIPWAY_OK) << slipway_error_message();
+    const auto values = HeldByRank1();
+    ASSERT_EQ(Combine(values ? values->handle() : nullptr), SLIPWAY_OK) << slipway_error_message();
+    if (rank_ == 1) ::_exit(0);
+  }
+  void ExpectRank1IsNamed(int result) {
+    EXPECT_EQ(result, SLIPWAY_ERROR_STALLED);
+    const std::string message = slipway_error_message();
+    EXPECT_NE(message.find("rank 1"), std::string::npos) << message;
+    EXPECT_EQ(Combine(), SLIPWAY_ERROR_STATE) << "the ranks are parted";
+    EndAlone();
+  }
+
+  int alone_ = 0;  ///< rank 0 as a group of its own
+};
+
+TEST_F(AfterARankThatDies, ABroadcastNamesIt) {
+  BeginWithOneThatDies();
+  const slipway_tensor tensor{"values", SLIPWAY_FLOAT32, 1, &kCount, there_.data()};
+  ExpectRank1IsNamed(slipway_broadcast(&tensor, 1, 0, alone_));
+}
+
+TEST_F(AfterARankThatDies, AnAllgatherNamesIt) {
+  BeginWithOneThatDies();
+  const std::int64_t counts[] = {kCount / 4, kCount / 4};
+  auto* const receive = static_cast<float*>(there_.data()) + kCount / 2;
+  ExpectRank1IsNamed(slipway_allgather(there_.data(), receive, counts, SLIPWAY_FLOAT32, SLIPWAY_ALL));
+}
+
+/// Nothing is read from the GPU here; the result is written behind what its stream waits for.
+TEST_F(AfterARankThatDies, AResultThatIsWrittenNamesIt) {
+  BeginWithOneThatDies();
+  const std::vector<float> values(kCount / 2, 1);
+  const std::int64_t count = kCount / 2;
+  ExpectRank1IsNamed(slipway_allgather(values.data(), there_.data(), &count, SLIPWAY_FLOAT32, alone_));
+}
+
+TEST_F(AfterARankThatDies, ManagedMemoryOfAnAllreduceNamesIt) {
+  DevicePointer memory = 0;
+  ASSERT_EQ(cuMemAllocManaged(&memory, 64, 1), kSuccess);
+  BeginWithOneThatDies();
+  ExpectRank1IsNamed(slipway_allreduce(reinterpret_cast<void*>(memory), 16, SLIPWAY_FLOAT32, SLIPWAY_SUM, alone_));
+}
+
 /// It takes longer than a rank may be late.
 TEST_F(AllreducesByEvents, BehindLongWorkOfTheProgramAreWaitedFor) {
   Begin(Json::object());

@@ -42,6 +42,7 @@ NCCL = "runtime/exchange/nccl_tensors.cpp"
 BOUNCE = "runtime/exchange/direct_bounce.cpp"
 PARTS = "runtime/exchange/allreduce_through_cpu.cpp"
 WAYS = "runtime/exchange/allreduce_ways.cpp"
+SHARES = "runtime/exchange/shares.cpp"
 CPU = "runtime/exchange/cpu_images.cpp"
 TEAM_DEVICE = "runtime/exchange/team_device.cpp"
 TEAM = "runtime/exchange/team.cpp"
@@ -54,7 +55,7 @@ CAUGHT_BY = {BOUNCE: "runtime_device_tests.direct.2", PARTS: "runtime_device_tes
 WITHOUT_LONG_MESSAGES = "-*.ALong*"
 TEAMS = "-*Allreduce*"
 TESTS = {STREAM: WITHOUT_LONG_MESSAGES, KERNEL: WITHOUT_LONG_MESSAGES, BENCH: WITHOUT_LONG_MESSAGES,
-         CPU: WITHOUT_LONG_MESSAGES, IMAGES: TEAMS, ARRIVALS: TEAMS,
+         CPU: WITHOUT_LONG_MESSAGES, SHARES: WITHOUT_LONG_MESSAGES, IMAGES: TEAMS, ARRIVALS: TEAMS,
          STEP_EVENTS: TEAMS, SHARED_EVENTS: TEAMS,
          JOINED: TEAMS, MPI_RANKS: TEAMS, MPI: TEAMS, CALLS: TEAMS, DIRECT: TEAMS, NCCL_RANKS: TEAMS, NCCL: TEAMS,
          TEAM_DEVICE: TEAMS, TEAM: TEAMS}
@@ -73,7 +74,8 @@ BUGS = [
     Bug("stream_ends_before_its_copies", STREAM, "    driver.cuStreamSynchronize(handle_);\n", ""),
     Bug("event_is_reached_at_once", STREAM,
         "if (code == kNotReady) return false;", "if (code == kNotReady) return true;"),
-    Bug("managed_memory_is_read_at_once", STREAM, "  AwaitStream(*place, stream);\n", ""),
+    Bug("managed_memory_is_read_at_once", SHARES, "  AwaitWork(*place, stream, waiter);\n", ""),
+    Bug("work_is_awaited_on_the_default_stream", SHARES, "  point.Record(stream);\n", "  point.Record(nullptr);\n"),
     Bug("bench_for_two_operations", BENCH,
         "  auto bench = std::move(*chosen);\n  free_.erase(chosen);\n  return bench;\n",
         "  return std::unique_ptr<Workbench>(chosen->get());\n"),
@@ -317,22 +319,23 @@ BUGS = [
 
     # Other collectives.
     Bug("image_ignores_earlier_operation", CPU,
-        "  if (!(*bench_)->done.Reached()) (*bench_)->to_device.Synchronize();  // an earlier operation still reads the "
-        "memory\n", ""),
+        "  AwaitPoint((*bench_)->done, waiter_);  // an earlier operation still reads the memory\n", ""),
     Bug("image_is_made_after_default_stream", CPU, "made.Record(order.stream);", "made.Record(nullptr);"),
     Bug("image_forgets_program_stream", CPU, "return (*bench_)->done.HoldBack(order_.stream);", "return;"),
     Bug("image_does_not_record_its_end", CPU, "  (*bench_)->done.Record((*bench_)->to_device.handle());\n", ""),
     Bug("image_ignores_program_stream", CPU, "  (*bench_)->made.HoldBack((*bench_)->to_cpu.handle());\n", ""),
     Bug("image_overwrites_what_the_program_uses", CPU,
         "  if (use != ImageUse::kRead) (*bench_)->made.HoldBack((*bench_)->to_device.handle());\n", ""),
-    Bug("image_read_before_its_copy", CPU, "  (*bench_)->to_cpu.Synchronize();\n", ""),
-    Bug("image_returned_before_its_copy", CPU, "  (*bench_)->to_device.Synchronize();\n}", "}"),
+    Bug("image_read_before_its_copy", CPU, "  AwaitPoint(copied, waiter_);\n", ""),
+    Bug("image_end_is_recorded_elsewhere", CPU, "copied.Record((*bench_)->to_cpu.handle());",
+        "copied.Record((*bench_)->to_device.handle());"),
+    Bug("image_returned_before_its_copy", CPU, "  AwaitPoint((*bench_)->done, waiter_);\n}", "}"),
     Bug("image_of_managed_memory_is_read_at_once", CPU,
-        "    for (const auto& tensor : tensors) AwaitManaged(tensor.data, order.stream);\n", ""),
+        "    for (const auto& tensor : tensors) AwaitManaged(tensor.data, order.stream, waiter_);\n", ""),
 
     # The team.
     Bug("team_reads_managed_memory_at_once", TEAM_DEVICE,
-        "    if (!untouched_) Parting([&] { AwaitStream(place, stream); });\n", ""),
+        "    if (!untouched_) Parting([&] { AwaitWork(place, stream, ProgramsWaiter()); });\n", ""),
     Bug("stores_before_clipping", TEAM_DEVICE, "pending_.empty() && KeepsSums(parts_.settings);",
         "pending_.empty() && (parts_.settings.accumulate == 1 || parts_.settings.op != SLIPWAY_MEAN);"),
     Bug("stores_delayed_steps_at_once", TEAM_DEVICE, "current_ && !current_->slot && pending_.empty()",
