@@ -10,7 +10,7 @@ import torch
 import torch.distributed as dist
 
 import gpu_tensors
-from slipway.torch_backend import device
+from slipway.torch_backend import device, exchange
 from slipway.torch_backend.device import DeviceWork, memories_of
 from slipway.torch_backend.exchange import Exchange
 
@@ -76,6 +76,32 @@ def test_ways_are_chosen_at_the_first_large_broadcast(monkeypatch):
     assert len(chosen) == (dist.get_world_size() > 1)
     assert all(4096 < size < 65536 for size in chosen)
     faces.same(large, [torch.ones(50_000)] * 2)
+
+
+def test_ways_are_chosen_at_a_later_broadcast_where_the_first_one_is_of_the_cpu(monkeypatch):
+    chosen = allreduced_on_gpus(monkeypatch, [torch.ones(50_000), late(torch.ones(50_000)), late(torch.ones(50_000))])
+    assert len(chosen) == (dist.get_world_size() > 1)
+
+
+def test_a_group_that_broadcasts_memory_of_the_cpu_soon_asks_no_more(monkeypatch):
+    tensors = [torch.ones(50_000) for _ in range(exchange._MOST_VOTES)]
+    assert allreduced_on_gpus(monkeypatch, [*tensors, late(torch.ones(50_000))]) == []
+
+
+def test_a_rank_without_memory_for_a_sample_puts_the_choice_off(monkeypatch):
+    empty, refused = torch.empty, []
+
+    def refuse_once(*arguments, **options):
+        if dist.get_rank() == 0 and getattr(options.get("device"), "type", "cpu") == "cuda" and not refused:
+            refused.append(arguments)
+            raise torch.cuda.OutOfMemoryError("CUDA out of memory")
+        return empty(*arguments, **options)
+    tensors = [late(torch.ones(50_000)) for _ in range(2)]
+    monkeypatch.setattr(torch, "empty", refuse_once)
+    chosen = allreduced_on_gpus(monkeypatch, tensors)
+    several = dist.get_world_size() > 1
+    assert len(chosen) == several and len(refused) == (several and dist.get_rank() == 0)
+    faces.same(tensors, [torch.ones(50_000)] * 2)
 
 
 def test_no_ways_are_chosen_where_a_rank_broadcasts_memory_of_the_cpu(monkeypatch):
@@ -177,6 +203,15 @@ def test_a_future_has_the_error_of_a_stream_that_cannot_be_chosen(monkeypatch, a
     future = future or work.get_future()
     assert future.done()
     with pytest.raises(RuntimeError, match="illegal memory access"):
+        future.wait()
+
+
+def test_a_future_has_the_error_of_the_operation_rather_than_that_of_its_stream(monkeypatch):
+    work = device_work()
+    future = work.get_future()
+    monkeypatch.setattr(torch.cuda, "stream", refuse)
+    work.finish(RuntimeError("rank 1 is dead"))
+    with pytest.raises(RuntimeError, match="rank 1 is dead"):
         future.wait()
 
 

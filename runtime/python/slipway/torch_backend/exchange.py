@@ -26,6 +26,8 @@ _COPIED_FROM_BYTES = 64 << 10
 
 # The library chooses how it adds up memory of GPUs at the first allreduce of more than 4 KiB.
 _SAMPLE_ELEMENTS = 2048
+# Large broadcasts of a group at which its ranks vote on that choice. A program may broadcast memory of the CPU first.
+_MOST_VOTES = 4
 _SUM, _MIN = 0, 2
 
 
@@ -48,7 +50,7 @@ class Exchange:
 
     def __init__(self, number, rank, size):
         self._number, self.rank, self.size = number, rank, size
-        self._has_chosen = size == 1
+        self._votes_left = _MOST_VOTES if size > 1 else 0
         try:
             self._shared = Block(_PART_BYTES) if size > 1 else None
         except OutOfMemoryError:
@@ -132,17 +134,28 @@ class Exchange:
         one[0].name, one[0].dtype, one[0].ndim = b"tensor", BYTES, 1
         one[0].shape, one[0].data = shape, tensor.data_ptr()
         self._call_on_stream("slipway_broadcast_on_stream", (tensor,), one, 1, root)
-        if not self._has_chosen:
-            self._has_chosen = True
+        if self._votes_left > 0:
+            self._votes_left -= 1
             self._choose_ways(tensor.device)
 
     def _choose_ways(self, device):
         """DistributedDataParallel broadcasts its parameters before it trains. So the library times its ways while the
-        GPU has nothing else to do, and not beside the first backward pass. Not where a rank has CPU memory."""
-        on_gpu = torch.tensor([int(device.type == "cuda")])
-        self._call("slipway_allreduce", on_gpu.data_ptr(), 1, DTYPES[on_gpu.dtype], _MIN)
-        if on_gpu.item():
-            self.allreduce(torch.empty(_SAMPLE_ELEMENTS, dtype=torch.float32, device=device), _SUM)
+        GPU has nothing else to do, and not beside the first backward pass. Not where a rank has CPU memory, or no
+        memory left on its GPU: the next large broadcast asks again."""
+        sample = self._sample(device)
+        vote = ctypes.c_int64(sample is not None)  # no tensor: the program may have set another default device
+        self._call("slipway_allreduce", ctypes.addressof(vote), 1, DTYPES[torch.int64], _MIN)
+        if vote.value:
+            self._votes_left = 0
+            self.allreduce(sample, _SUM)
+
+    @staticmethod
+    def _sample(device):
+        """None: not on a GPU, or there is no memory for it."""
+        try:
+            return torch.empty(_SAMPLE_ELEMENTS, dtype=torch.float32, device=device) if device.type == "cuda" else None
+        except torch.cuda.OutOfMemoryError:
+            return None
 
     def barrier(self):
         self._call("slipway_barrier")
