@@ -10,7 +10,7 @@ import torch
 import torch.distributed as dist
 
 from slipway.torch_backend.device import DeviceWork
-from slipway.torch_backend.works import Together, Work
+from slipway.torch_backend.works import OperationQueue, Together, Work
 
 LONG = datetime.timedelta(seconds=30)
 
@@ -229,6 +229,29 @@ def test_the_future_of_coalesced_messages_has_their_error():
     received.finish(RuntimeError("the peer is lost"))
     with pytest.raises(RuntimeError, match="the peer is lost"):
         future.wait()
+
+
+class LostFuture:
+    """Of a GPU that is lost."""
+
+    def then(self, _):
+        return torch.futures.Future()
+
+    def set_result(self, _):
+        raise RuntimeError("the GPU is lost")
+
+    set_exception = set_result
+
+
+def test_a_future_that_takes_no_error_leaves_its_group_at_work(monkeypatch, capfd):
+    queue, lost, later = OperationQueue("test"), Work([], "lost"), Work([], "later")
+    monkeypatch.setattr(lost, "_new_future", LostFuture)
+    lost.get_future()
+    queue.ask(lost, lambda: None)
+    queue.ask(later, lambda: None)
+    assert lost.wait(LONG) and later.wait(LONG)
+    assert queue.drain(LONG.total_seconds())
+    assert "the GPU is lost" in capfd.readouterr().err
 
 
 def test_a_monitored_barrier_names_who_does_not_come(gloo):

@@ -2,6 +2,7 @@
 
 import collections
 import threading
+import traceback
 
 import torch
 from torch._C._distributed_c10d import Work as TorchWork
@@ -95,16 +96,20 @@ class Work(TorchWork):
         promise.set_result(None)
 
     def _settle(self, promise):
-        """Fulfils it, or gives it the reason why not. torch drops what a callback raises: nobody would be woken."""
+        """Fulfils it, or gives it the reason why not. torch drops what a callback raises: nobody would be woken. A
+        promise on a lost GPU may take neither. stderr says so, and the thread goes on with what others asked for."""
         try:
             self._fulfil(promise)
         except Exception as error:
-            promise.set_exception(error)
+            try:
+                promise.set_exception(error)
+            except Exception:
+                traceback.print_exc()
 
     def _outcome(self, done):
-        done.wait()  # raises why the promise could not be fulfilled
-        if self._error is not None:
+        if self._error is not None:  # the cause, where the promise could not be fulfilled either
             raise self._error
+        done.wait()  # raises why the promise could not be fulfilled
         return self._result
 
     def get_future(self):
@@ -162,9 +167,9 @@ class Together(Work):
         torch.futures.collect_all(futures).add_done_callback(lambda _: self._settle(promise))
 
         def result(done):
-            done.wait()  # raises why the promise could not be fulfilled
             for future in futures:
                 future.wait()  # raises its error
+            done.wait()  # raises why the promise could not be fulfilled
             return self._result
 
         return promise.then(result)
@@ -259,11 +264,13 @@ class OperationQueue:
         with self._change:
             self._busy = False
             self._callers.append(callbacks)
-        work.finish(error)
-        _thread.callbacks = None
-        with self._change:
-            self._leave(callbacks)
-            self._change.notify_all()
+        try:
+            work.finish(error)
+        finally:
+            _thread.callbacks = None
+            with self._change:
+                self._leave(callbacks)
+                self._change.notify_all()
 
     def drain(self, seconds=None):
         """Returns when nothing is asked for any more; False when that takes longer."""
