@@ -381,10 +381,10 @@ TEST(ProcessIdentity, ReadsAProgramWhoseNameLooksLikeFields) {
 }
 
 TEST(ProcessIds, AreThoseOfThisProcessAndOfItsChildren) {
-  auto child = ChildProcess::Spawn(Shell("sleep 60"));
+  auto child = ChildProcess::Spawn({.argv = {"sleep", "60"}});
   EXPECT_THAT(ProcessIds(), IsSupersetOf({::getpid(), child.pid()}));
   const auto pid = child.pid();
-  ::kill(pid, SIGKILL);
+  child.Signal(SIGKILL);
   child.Wait();
   EXPECT_THAT(ProcessIds(), Not(Contains(pid)));
 }
