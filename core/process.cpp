@@ -174,15 +174,30 @@ class Birth {
     ::syscall(SYS_rt_sigprocmask, SIG_SETMASK, none, nullptr, kMaskBytes);
   }
 
-  /// As execvp does, but a file without an interpreter is no script. Returns why no place has a program.
+  /// As execvpe does, but a file without an interpreter is no script. Returns why no place has a program.
   SLIPWAY_MAY_NOT_RETURN int TryPlaces() const {
     int error = ENOENT;
     for (char* const* place = place_pointers_.data(); *place != nullptr; ++place) {
       ::execve(*place, argv_.data(), environment_);
-      if (errno != ENOENT && errno != ENOTDIR && errno != EACCES) return errno;
+      if (!MayBeElsewhere(errno)) return errno;
       if (error != EACCES) error = errno;
     }
     return error;
+  }
+
+  /// Whether the error speaks of one place only. Folders of file servers that are gone answer ESTALE, ENODEV and
+  /// ETIMEDOUT. A folder of PATH may be too long by itself.
+  static bool MayBeElsewhere(int error) {
+    switch (error) {
+      case ENOENT:
+      case ENOTDIR:
+      case EACCES:
+      case ESTALE:
+      case ENODEV:
+      case ETIMEDOUT:
+      case ENAMETOOLONG: return true;
+      default: return false;
+    }
   }
 
   const SpawnOptions& options_;

@@ -4,9 +4,11 @@
 #include <gmock/gmock.h>
 #include <signal.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <atomic>
+#include <cerrno>
 #include <cstring>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -20,6 +22,26 @@
 #include "core/process_ids.h"
 #include "tests/support/forked_child.h"
 #include "tests/support/temp_directory.h"
+
+namespace {
+
+/// A program whose start fails so, as on a file server that is gone.
+struct LostProgram {
+  const char* path = nullptr;
+  int error = 0;
+} lost_program;
+
+}  // namespace
+
+/// In place of that of the C library. New processes call it in the memory of this one: it may not allocate.
+extern "C" __attribute__((no_sanitize("thread"))) int execve(const char* path, char* const words[],
+                                                             char* const environment[]) noexcept {
+  if (lost_program.path == nullptr || std::strcmp(path, lost_program.path) != 0) {
+    return static_cast<int>(::syscall(SYS_execve, path, words, environment));
+  }
+  errno = lost_program.error;
+  return -1;
+}
 
 namespace slipway {
 namespace {
@@ -107,6 +129,54 @@ TEST(Child, IsLookedForInAllPlacesOfThePath) {
     ::dprintf(STDOUT_FILENO, "%s\n", WhyNotStarted("shown").c_str());
   });
   EXPECT_EQ(printed.output, "b\nPermission denied\nNo such file or directory\nNo such file or directory\n");
+}
+
+/// What the program prints, or why it was not started. In a process of its own.
+std::string StartedWith(const std::string& path, const std::string& program = "shown", LostProgram lost = {}) {
+  const auto start = [&]() -> std::string {
+    try {
+      return RunAndCapture({.argv = {program}}).output;
+    } catch (const SystemError& error) {
+      return std::strerror(error.code());
+    }
+  };
+  const auto printed = test::PrintedBy([&] {
+    ::setenv("PATH", path.c_str(), 1);
+    lost_program = lost;
+    ::dprintf(STDOUT_FILENO, "%s", start().c_str());
+  });
+  return printed.output;
+}
+
+struct TwoPlaces {
+  TempDirectory dir;
+  std::string a = dir / "a";
+  std::string b = dir / "b";
+
+  TwoPlaces() {
+    std::filesystem::create_directory(a);
+    std::filesystem::create_directory(b);
+    WriteFile(b + "/shown", "#!/bin/sh\nprintf b", 0750);
+  }
+};
+
+TEST(Child, IsLookedForBehindFileServersThatAreGone) {
+  const TwoPlaces places;
+  const auto lost = places.a + "/shown";
+  for (const int error : {ESTALE, ENODEV, ETIMEDOUT}) {
+    EXPECT_EQ(StartedWith(places.a + ":" + places.b, "shown", {lost.c_str(), error}), "b") << std::strerror(error);
+    EXPECT_EQ(StartedWith(places.a, "shown", {lost.c_str(), error}), std::strerror(error));
+  }
+  EXPECT_EQ(StartedWith(places.a + ":" + places.b, "shown", {lost.c_str(), EIO}), "Input/output error");
+}
+
+TEST(Child, IsLookedForBehindFilesAndNamesThatAreTooLong) {
+  const TwoPlaces places;
+  const auto file = places.b + "/shown";
+  const auto too_long = "/" + std::string(300, 'x') + ":" + std::string(5000, '/');
+  EXPECT_EQ(StartedWith(file + ":" + too_long + ":" + places.b), "b");
+  EXPECT_EQ(StartedWith(too_long), "File name too long");
+  EXPECT_EQ(StartedWith(places.b, std::string(300, 'x')), "File name too long");
 }
 
 TEST(Child, IsKilledWithItsGroupWhenItsOwnerGoes) {
@@ -311,10 +381,10 @@ TEST(ProcessIdentity, ReadsAProgramWhoseNameLooksLikeFields) {
 }
 
 TEST(ProcessIds, AreThoseOfThisProcessAndOfItsChildren) {
-  auto child = ChildProcess::Spawn(Shell("sleep 60"));
+  auto child = ChildProcess::Spawn({.argv = {"sleep", "60"}});
   EXPECT_THAT(ProcessIds(), IsSupersetOf({::getpid(), child.pid()}));
   const auto pid = child.pid();
-  ::kill(pid, SIGKILL);
+  child.Signal(SIGKILL);
   child.Wait();
   EXPECT_THAT(ProcessIds(), Not(Contains(pid)));
 }

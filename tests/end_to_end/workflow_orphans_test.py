@@ -4,12 +4,18 @@ import contextlib
 import json
 import os
 import signal
+import subprocess
 import sys
 import time
 
 import pytest
 
 from workflow_test import Flow, wait_for
+
+pytest_plugins = ["workflow_test"]  # its fixtures
+
+# It has an output, which it writes at once and no second time.
+MODEL = {"lines": ["outputs: {model: m.pt}"], "args": "{model: '${outputs.model}'}"}
 
 
 class Trained(Flow):
@@ -18,8 +24,10 @@ class Trained(Flow):
     def __init__(self, folder):
         super().__init__(folder)
         self.step("")
-        self.program("open('began', 'a').write(f\"{os.environ.get('CUDA_VISIBLE_DEVICES')} {os.getpid()}\\n\")\n"
+        self.program("if '--model' in sys.argv: open(sys.argv[sys.argv.index('--model') + 1], 'x').write('weights')\n"
+                     "open('began', 'a').write(f\"{os.environ.get('CUDA_VISIBLE_DEVICES')} {os.getpid()}\\n\")\n"
                      "while not os.path.exists('go'): time.sleep(0.05)\n"
+                     "if os.path.exists('fail'): sys.exit(os.remove('fail') or 3)\n"
                      "report(1, loss=1.0)\n")
 
     def experiment(self, lines=(), launch="workdir: spec", args="{}", others=""):
@@ -64,6 +72,24 @@ class Trained(Flow):
             wait_for(lambda: len(self.processes("train")) == killed + 2)
             os.kill(self.processes("train")[-1], signal.SIGKILL)
 
+    def model(self):
+        """What the step has published as its output."""
+        return (self.run_of_flow() / "steps/train/result/outputs/m.pt").read_text()
+
+    @contextlib.contextmanager
+    def no_wait_starts(self, disk):
+        """The log of the step lies on a disk without room for a file, so no process of it can start."""
+        log = self.run_of_flow() / "steps/train/log"
+        log.unlink()
+        log.symlink_to(disk / "log")
+        subprocess.run(["mount", "-o", "remount,nr_inodes=1", disk], check=True)
+        yield
+        subprocess.run(["mount", "-o", "remount,nr_inodes=100", disk], check=True)
+
+    def starts(self, attempt):
+        """How often a start of this attempt was recorded."""
+        return sum(entry.get("state") == "running" and entry["attempt"] == attempt for entry in self.entries())
+
     def go(self):
         (self.folder / "go").touch()
 
@@ -83,7 +109,7 @@ def flow(tmp_path):
 
 
 def test_resume_waits_for_an_experiment_that_goes_on(flow):
-    flow.experiment()
+    flow.experiment(**MODEL)
     manager = flow.begin_and_kill()
     resumed = flow.start("resume", "last", "--json")
     flow.wait_until_resumed()
@@ -93,10 +119,20 @@ def test_resume_waits_for_an_experiment_that_goes_on(flow):
     assert resumed.returncode == 0 and "train  goes on in run" in err, err
     assert flow.states(json.loads(out)) == {"train": "done"}
     assert flow.state()["manager"] == manager and flow.state()["attempt"] == 1 and len(flow.began()) == 1
+    assert flow.model() == "weights"
+
+
+def test_outputs_of_an_experiment_that_succeeded_without_its_workflow_are_kept(flow):
+    flow.experiment(**MODEL)
+    flow.begin_and_kill()
+    flow.go()
+    wait_for(lambda: flow.state()["phase"] == "succeeded")
+    assert flow.states(flow.json("resume", "last")) == {"train": "done"}
+    assert flow.model() == "weights" and len(flow.began()) == 1
 
 
 def test_a_step_has_not_failed_when_the_wait_for_its_experiment_is_killed(flow):
-    flow.experiment()
+    flow.experiment(**MODEL)
     manager = flow.begin_and_kill()
     resumed = flow.start("resume", "last", "--json")
     flow.kill_waits(2)
@@ -108,6 +144,27 @@ def test_a_step_has_not_failed_when_the_wait_for_its_experiment_is_killed(flow):
     assert err.count(said) == 2 and err.count("goes on in run") == 1, err
     assert flow.states(json.loads(out)) == {"train": "done"}
     assert flow.state()["manager"] == manager and len(flow.began()) == 1
+    assert flow.model() == "weights"
+
+
+@pytest.mark.parametrize("retries", [0, 1])
+def test_a_run_that_fails_before_the_next_wait_is_no_further_attempt(flow, small_disk, retries):
+    flow.experiment([f"retries: {retries}"])
+    flow.begin_and_kill()
+    resumed = flow.start("resume", "last", "--json")
+    wait_for(lambda: len(flow.processes("train")) == 2)
+    with flow.no_wait_starts(small_disk):
+        flow.kill_waits(1)
+        wait_for(lambda: flow.json("status", "last")["paused"])
+        (flow.folder / "fail").touch()
+        flow.go()
+        wait_for(lambda: flow.state()["phase"] == "failed")
+        wait_for(lambda: flow.starts(2) >= 3 * retries)  # a start that is tried again is one attempt
+    out, err = resumed.communicate(timeout=60)
+    step, = json.loads(out)["steps"]
+    assert step["state"] == ("done" if retries else "failed"), err
+    assert step["attempt"] == 1 + retries and len(flow.began()) == 1 + retries, err
+    assert err.count("waits again for run") == 1 and err.count("failed and starts again") == retries, err
 
 
 def test_waits_that_are_killed_at_once_come_to_an_end(flow):
@@ -243,6 +300,32 @@ def test_ctrl_c_ends_an_experiment_that_goes_on(flow, signals):
         resumed.send_signal(signal.SIGINT)
     assert resumed.wait(60) == 130
     wait_for(lambda: not flow.is_training())
+
+
+def pending(process):
+    """The signals that it has not taken yet."""
+    with open(f"/proc/{process}/status") as file:
+        mask, = (int(line.split()[1], 16) for line in file if line.startswith("ShdPnd:"))
+    return [number for number in range(1, 65) if mask >> (number - 1) & 1]
+
+
+def test_a_second_ctrl_c_reaches_a_run_that_no_process_waits_for(flow, small_disk):
+    flow.experiment()
+    manager = flow.begin_and_kill()["pid"]
+    resumed = flow.start("resume", "last")
+    wait_for(lambda: len(flow.processes("train")) == 2)
+    with flow.no_wait_starts(small_disk):
+        flow.kill_waits(1)
+        wait_for(lambda: flow.json("status", "last")["paused"])
+        os.kill(manager, signal.SIGSTOP)  # it cannot end in order
+        resumed.send_signal(signal.SIGINT)
+        wait_for(lambda: signal.SIGTERM in pending(manager))
+        time.sleep(0.5)  # what comes sooner counts as the same request
+        assert resumed.poll() is None, resumed.communicate()
+        resumed.send_signal(signal.SIGINT)
+        assert resumed.wait(40) == 130
+    wait_for(lambda: not flow.is_training())
+    assert flow.state()["phase"] == "running", "it was killed"
 
 
 def move(flow):

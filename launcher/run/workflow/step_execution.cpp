@@ -14,7 +14,6 @@
 #include "launcher/run/manager_process.h"
 #include "launcher/run/workflow/step_end.h"
 #include "launcher/run/workflow/step_orphans.h"
-#include "launcher/run/workflow/workflow_folder.h"
 #include "launcher/run_folder/pause_note.h"
 #include "launcher/workflow/condition.h"
 
@@ -22,11 +21,6 @@ namespace slipway::launcher {
 namespace {
 
 using enum StepState;
-
-constexpr auto kPauseForSignal = std::chrono::milliseconds(500);
-/// Of processes that wait for a run and are killed one by one, each within kLongWait.
-constexpr int kMostKilledWaits = 10;
-constexpr auto kLongWait = std::chrono::minutes(1);
 
 /// Why a step is blocked or skipped that needs this one.
 std::string BecauseOf(const Step& need, StepState state) {
@@ -223,10 +217,12 @@ bool StepExecution::GoesOn(StepIndex index) try {
   return false;  // the start says why
 }
 
-/// What goes on holds its resources: it needs no others, and comes before the steps that wait for some.
+/// What goes on holds its resources: it needs no others, and comes before the steps that wait for some. A run whose
+/// wait was killed may have ended since: its step needs none either.
 void StepExecution::WaitForWhatGoesOn() {
   std::vector<StepIndex> going_on;
-  std::ranges::copy_if(waiting_, std::back_inserter(going_on), [this](StepIndex index) { return GoesOn(index); });
+  std::ranges::copy_if(waiting_, std::back_inserter(going_on),
+                       [this](StepIndex index) { return to_wait_again_.contains(index) || GoesOn(index); });
   for (const auto index : going_on) {
     waiting_.erase(index);
     Start(index, {});
@@ -262,14 +258,16 @@ void StepExecution::StartWhatFits() {
 StepExecution::ActiveStep StepExecution::Begin(StepIndex index) {
   const auto& step = workflow_.steps[index];
   const auto now = SystemClock().Steady();
-  auto prepared =
-      PrepareStep({workflow_, index, folder_, reuse_.of(index).key, records_[step.name].attempt + 1,
-                   [this](StepIndex need) -> const Json& { return ResultOf(need); }, NeedsHere(step), job_});
   const auto found = to_wait_again_.find(index);
-  if (found == to_wait_again_.end()) {
+  const bool again = found != to_wait_again_.end();
+  const int attempt = records_[step.name].attempt + (counted_.contains(index) ? 0 : 1);
+  auto prepared =
+      PrepareStep({workflow_, index, folder_, reuse_.of(index).key, attempt,
+                   [this](StepIndex need) -> const Json& { return ResultOf(need); }, NeedsHere(step), job_, again});
+  if (!again) {
     return {std::move(prepared), StampsOfInputs(step), now, FormatUtc(SystemClock().Now()), now};
   }
-  auto active = found->second;
+  auto active = found->second.active;
   active.prepared = std::move(prepared);
   active.process_began = now;
   auto& limit = active.prepared.launch.time_limit;
@@ -285,6 +283,7 @@ void StepExecution::Start(StepIndex index, GpuHold gpus) {
   try {
     if (!again) RequireInputs(index);
     auto active = Begin(index);
+    if (again && !active.prepared.adopted) return EndKilledWait(index);
     if (active.prepared.adopted) {
       const auto& run = active.prepared.run_folder;
       active.prepared.launch.signal_manager = [this, run](int signal) { return SignalRun(run, signal); };
@@ -293,12 +292,13 @@ void StepExecution::Start(StepIndex index, GpuHold gpus) {
     } else if (active.prepared.launch.resources.gpus.value_or(0) > 0 && gpus.devices().count() == 0) {
       return StartAgain(index);  // its run went on, and has ended just now
     }
-    if (!again) ++record.attempt;
+    if (!again && counted_.insert(index).second) ++record.attempt;
     record.process = {};
     NoteState(index, kRunning, reuse_.of(index).why);  // before the start, so that no program is unknown
     record.process = runner_.Start(active.prepared.launch, std::move(gpus));
     NoteState(index, kRunning, reuse_.of(index).why);
     active_.emplace(index, std::move(active));
+    counted_.erase(index);
     to_wait_again_.erase(index);
   } catch (const SystemError& error) {
     if (MeansDiskFull(error.code())) return AwaitSpace(index, error);
@@ -338,112 +338,6 @@ void StepExecution::GoOn() {
   if (pause_ != nullptr) pause_->Clear();
 }
 
-/// Slurm signals all processes of a job: this one may learn later than the program that the job is ended.
-void StepExecution::OnEnd(const StepEnd& end) {
-  if (!in_job_ || end.status.Success() || interrupt_.asked()) return Judge(end);
-  loop_.After(kPauseForSignal, [this, end] { Judge(end); });
-}
-
-void StepExecution::Judge(const StepEnd& end) {
-  const auto& step = workflow_.steps[end.step];
-  const auto& active = active_.at(end.step);
-  const bool busy = step.is_run() && end.status.code == static_cast<int>(ErrorKind::kBusy);
-  if (busy && !interrupt_.asked()) return StartAgain(end.step);
-  if (job_.id != 0 && step.is_run() && IsQueued(active.prepared.run_folder)) return Finish(end.step, kCancelled, {});
-  if (interrupt_.asked() && !end.status.Success()) return Finish(end.step, kCancelled, {});
-  if (!interrupt_.asked() && MayWaitAgain(end)) return WaitAgain(end);
-  const auto why = WhyNotKept(end);
-  if (why.empty()) return Publish(end.step);
-  if (records_[step.name].attempt <= step.retries && !interrupt_.asked()) {
-    output_.Say(fmt::format("{}  failed and starts again: {}", step.name, why));
-    return StartAgain(end.step);
-  }
-  Finish(end.step, kFailed, why);
-}
-
-/// The process that waited for a run was killed, and the run goes on: the step has not ended.
-bool StepExecution::MayWaitAgain(const StepEnd& end) {
-  auto& active = active_.at(end.step);
-  if (!WaitWasKilled(end, active.prepared) || !GoesOn(end.step)) return false;
-  if (SystemClock().Steady() - active.process_began >= kLongWait) active.killed_waits = 0;
-  return ++active.killed_waits <= kMostKilledWaits;
-}
-
-void StepExecution::WaitAgain(const StepEnd& end) {
-  auto& active = active_.at(end.step);
-  output_.Say(fmt::format("{}  waits again for run {}: 'slipway wait' was killed by {}", workflow_.steps[end.step].name,
-                          active.prepared.run_folder.filename().string(), end.status.Describe()));
-  to_wait_again_.insert_or_assign(end.step, std::move(active));
-  StartAgain(end.step);
-}
-
-/// Empty: the step has a result.
-std::string StepExecution::WhyNotKept(const StepEnd& end) const try {
-  const auto& step = workflow_.steps[end.step];
-  const auto& active = active_.at(end.step);
-  const auto why = WhyFailed(step, EndOfItsRun(end, active.prepared),
-                             StepOutcomePlace{PlaceOfStep(folder_, step), active.prepared.run_folder});
-  return why.empty() ? WhyOutdated(step, active.stamps) : why;
-} catch (const Error& error) {
-  return error.message();
-}
-
-void StepExecution::StartAgain(StepIndex index) {
-  active_.erase(index);
-  board_.Retry(index);
-  waiting_.insert(index);
-}
-
-StepResult StepExecution::ResultToPublish(StepIndex index) const {
-  const auto& step = workflow_.steps[index];
-  const auto& active = active_.at(index);
-  const auto& decision = reuse_.of(index);
-  auto result = ResultOfStep(step, {PlaceOfStep(folder_, step), active.prepared.run_folder});
-  result.key = decision.key;
-  result.workflow = workflow_.name;
-  result.run = folder_.id();
-  result.started = active.started;
-  const auto size = SizeOf(step, node_);
-  result.cost = {Seconds(SystemClock().Steady() - active.began).count(), size.cpus, size.gpus, size.nodes};
-  result.parts = decision.parts;
-  return result;
-}
-
-/// While the disk is full, the outputs stay where they are.
-void StepExecution::Publish(StepIndex index) {
-  if (!active_.contains(index)) return;
-  const auto& step = workflow_.steps[index];
-  const auto& id = reuse_.of(index).id;
-  try {
-    // A file system may have renamed the folder and reported an error all the same.
-    if (!store_.IsOf(folder_.id(), id)) {
-      store_.Publish(PlaceOfStep(folder_, step).prepared, id, ResultToPublish(index));
-    }
-    LinkResult(step, id);
-    Finish(index, kDone, {});
-  } catch (const SystemError& error) {
-    if (!MeansDiskFull(error.code()) || interrupt_.asked()) return Finish(index, kFailed, error.message());
-    SayFull(error);
-    loop_.After(kPauseWhileFull, [this, index] { Publish(index); });
-  } catch (const std::exception& error) {
-    Finish(index, kFailed, error.what());
-  }
-}
-
-/// For people: where the files of the step are.
-void StepExecution::LinkResult(const Step& step, const std::string& id) const {
-  const auto link = StepFolder(folder_, step.name) / "result";
-  std::error_code error;
-  std::filesystem::remove(link, error);
-  std::filesystem::create_symlink(std::filesystem::path("../../../.results") / id, link, error);
-}
-
-void StepExecution::Finish(StepIndex index, StepState state, const std::string& reason) {
-  records_[workflow_.steps[index].name].seconds = Seconds(SystemClock().Steady() - active_.at(index).began).count();
-  active_.erase(index);
-  Settle(index, state, reason);
-}
-
 void StepExecution::Settle(StepIndex index, StepState state, const std::string& reason) {
   if (!interrupt_.asked()) GoOn();
   if (state == kFailed && first_failure_.empty()) first_failure_ = workflow_.steps[index].name;
@@ -474,17 +368,6 @@ void StepExecution::Announce(StepIndex index) {
   if (record.seconds > 0) line += fmt::format(" in {}", FormatDuration(Seconds(record.seconds)));
   if (!record.reason.empty()) line += ": " + record.reason;
   output_.Say(line);
-}
-
-/// Every program is asked to end; the second request ends it at once.
-void StepExecution::StopAll() {
-  if (interrupt_.forced()) runner_.KillAll();
-  for (const auto& [step, active] : active_) runner_.Stop(step);
-  for (const auto& [step, active] : to_wait_again_) SignalRun(active.prepared.run_folder, SIGTERM);
-  for (StepIndex step = 0; step < workflow_.steps.size(); ++step) {
-    if (board_.at(step) == kReady) Settle(step, kCancelled, {});
-  }
-  board_.CancelTheRest();
 }
 
 std::string StepExecution::RunningNames() const {

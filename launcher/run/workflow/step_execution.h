@@ -81,6 +81,12 @@ class StepExecution {
     int killed_waits = 0;  ///< in a row, each soon after its start
   };
 
+  /// A step whose run goes on without a process that waits for it.
+  struct KilledWait {
+    ActiveStep active;  ///< as it was
+    StepEnd end;        ///< of the process that waited
+  };
+
   /// What other runs leave at one look, as the last step has found that got too few.
   struct GpusLeft {
     int count = std::numeric_limits<int>::max();
@@ -111,6 +117,9 @@ class StepExecution {
   void Judge(const StepEnd& end);
   bool MayWaitAgain(const StepEnd& end);
   void WaitAgain(const StepEnd& end);
+  void EndKilledWait(StepIndex index);
+  void StopRunOf(StepIndex index);
+  void AwaitEndOfRun(StepIndex index);
   std::string WhyNotKept(const StepEnd& end) const;
   void StartAgain(StepIndex index);
   StepResult ResultToPublish(StepIndex index) const;
@@ -139,7 +148,8 @@ class StepExecution {
   LocalStepRunner runner_;
   std::set<StepIndex> waiting_;  ///< ready, until something is free for them
   std::map<StepIndex, ActiveStep> active_;
-  std::map<StepIndex, ActiveStep> to_wait_again_;  ///< as they were when the process that waited was killed
+  std::map<StepIndex, KilledWait> to_wait_again_;
+  std::set<StepIndex> counted_;  ///< their attempt is counted, and its program not started yet
   std::string first_failure_;
   bool said_full_ = false;
 };

@@ -41,8 +41,11 @@ class Preparer {
       : order_(order), step_(order.workflow.steps[order.step]), place_(PlaceOfStep(order.run, step_)) {}
 
   PreparedStep Prepare() {
+    LookForRun();
+    if (order_.only_waits && !adopted_) return {};
     MakeFolders();
     PreparedStep prepared;
+    prepared.adopted = adopted_;
     auto& launch = prepared.launch;
     launch.step = order_.step;
     launch.name = step_.name;
@@ -58,8 +61,18 @@ class Preparer {
   }
 
  private:
+  /// Before anything of the step is changed: a run may work in its folders.
+  void LookForRun() {
+    if (step_.is_run()) begun_ = BegunRun(place_, order_.key);
+    if (!begun_) return;
+    const auto run = RunFolder::Open(*begun_);
+    const bool still_runs = StillRuns(run);
+    adopted_ = still_runs && order_.job.id == 0;
+    keeps_outputs_ = still_runs || run.ReadState().phase == Phase::kSucceeded;
+  }
+
   void MakeFolders() {
-    RemoveTree(place_.prepared);
+    if (!keeps_outputs_) RemoveTree(place_.prepared);
     MakeDirectories(place_.outputs());
     for (const auto& [name, path] : OutputPaths(step_, place_.outputs())) MakeDirectories(fs::path(path).parent_path());
     for (const auto& [name, value] : step_.inputs) inputs_.emplace_back(name, ResolveText(value, ScopeOf()));
@@ -116,11 +129,9 @@ class Preparer {
   void PutRun(const YamlNode& spec, const fs::path& directory, PreparedStep& prepared) const {
     auto& launch = prepared.launch;
     launch.grace = kGraceOfRun;
-    const auto begun = BegunRun(place_, order_.key);
-    prepared.adopted = begun && order_.job.id == 0 && StillRuns(RunFolder::Open(*begun));
-    prepared.run_folder = begun ? *begun : MakeRun(spec, directory);
-    if (prepared.adopted) PutPlaceOf(RunFolder::Open(*begun).ReadState(), launch);
-    const auto* command = prepared.adopted ? "wait" : begun && order_.job.id == 0 ? "resume" : "manage";
+    prepared.run_folder = begun_ ? *begun_ : MakeRun(spec, directory);
+    if (adopted_) PutPlaceOf(RunFolder::Open(*begun_).ReadState(), launch);
+    const auto* command = adopted_ ? "wait" : begun_ && order_.job.id == 0 ? "resume" : "manage";
     if (order_.job.id != 0) GiveJobTo(prepared.run_folder);
     launch.argv = {kSlipway, command, prepared.run_folder.string()};
   }
@@ -163,6 +174,9 @@ class Preparer {
   const Step& step_;
   StepPlace place_;
   NamedStrings inputs_;
+  std::optional<fs::path> begun_;  ///< the run of an experiment or ensemble, where there is one
+  bool adopted_ = false;           ///< as PreparedStep
+  bool keeps_outputs_ = false;
 };
 
 }  // namespace

@@ -34,7 +34,8 @@ struct LaunchOrder {
   int attempt;
   std::function<const Json&(StepIndex step)> result_of;
   StepResources needs;
-  JobIdentity job = {};  ///< the Slurm job that carries out this step only; no job: there is none
+  JobIdentity job = {};     ///< the Slurm job that carries out this step only; no job: there is none
+  bool only_waits = false;  ///< for a run that goes on; where it does not, nothing is made
 };
 
 struct PreparedStep {
@@ -46,7 +47,8 @@ struct PreparedStep {
 /// The run that an experiment has begun with this key; nothing when there is none.
 std::optional<std::filesystem::path> BegunRun(const StepPlace& place, const std::string& key);
 
-/// Makes the step's folders again and decides what to start. A run that was begun with the same key goes on.
+/// Makes the step's folders again and decides what to start. A run that was begun with the same key goes on. What a run
+/// has written stays while it runs, and when it has succeeded.
 /// Errors: Error(kFailed) for a reference without a value; those of LoadWrittenSpec and MakePlan; SystemError.
 PreparedStep PrepareStep(const LaunchOrder& order);
 
