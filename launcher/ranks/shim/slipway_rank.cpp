@@ -258,31 +258,38 @@ void PassOn(const char* number, pid_t group, Ending& ending) {
 /// All children but the program are what it has left behind.
 OrphansOf Orphans(pid_t program) { return {program, nullptr, nullptr}; }
 
-void BeginEnding(Ending& ending, pid_t program) {
+void BeginEnding(Ending& ending, StraySignal& strays, pid_t program) {
   if (ending.begun()) return;
+  strays.Find(Orphans(program));
   ending.Begin();
-  SignalStrays(Orphans(program), SIGTERM);
+  strays.Send(Orphans(program));
 }
 
 /// A shell ends at the first signal; what it has started, in its group and outside, has the whole grace time.
-bool IsOver(pid_t pid, const Ending& ending) { return IsZombie(pid) && !(ending.InGrace() && AnyIsLeft(Orphans(pid))); }
+bool IsOver(pid_t pid, const Ending& ending, StraySignal& strays) {
+  if (!IsZombie(pid)) return false;
+  if (!ending.InGrace()) return true;
+  strays.SendToMissed(Orphans(pid));
+  return !AnyIsLeft(Orphans(pid));
+}
 
 /// Waits for the program's end; orders, signals and the manager's death end it early.
 Ended Watch(pid_t pid, int channel, int signals, int grace_ms) {
   Ending ending(pid, grace_ms);
+  StraySignal strays(SIGTERM);
   bool manager_there = true;
-  while (!IsOver(pid, ending)) {
+  while (!IsOver(pid, ending, strays)) {
     pollfd watched[2] = {{signals, POLLIN, 0}, {manager_there ? channel : -1, POLLIN, 0}};
     poll(watched, 2, ending.MillisecondsLeft());
     if (watched[1].revents != 0) {
       const OrderLine line = NextOrder(channel);
       if (line.order == Order::kGone) manager_there = false;
-      line.order == Order::kSignal ? PassOn(line.words, pid, ending) : BeginEnding(ending, pid);
+      line.order == Order::kSignal ? PassOn(line.words, pid, ending) : BeginEnding(ending, strays, pid);
     }
     signalfd_siginfo signal{};
     if (watched[0].revents != 0 && read(signals, &signal, sizeof signal) == sizeof signal &&
         signal.ssi_signo != SIGCHLD) {
-      BeginEnding(ending, pid);
+      BeginEnding(ending, strays, pid);
     }
     ReapOrphans(pid);
     ending.KillIfDue();
