@@ -311,11 +311,12 @@ int TakeSignals() {
   return fd;
 }
 
-/// The exit status for mpirun and srun. They end all other ranks for any status but 0. When all ranks were asked to
-/// save, one that asks for another turn must not end those that still save. The manager knows its status.
-int StatusForStarter(const ProgramEnd& end) {
-  if (end.signal != 0) return 128 + end.signal;
-  return end.code == kTryAgain ? 0 : end.code;
+/// The exit status for mpirun and srun. For any status but 0 Open MPI's mpirun kills the other shims within 2 s, and
+/// sessions of their programs then have no one that ends them. When all ranks were asked to end or to save, the first
+/// that ends must not end those that still save. The manager knows its status.
+int StatusForStarter(const Ended& ended) {
+  if (!ended.by_itself || ended.end.code == kTryAgain) return 0;
+  return ended.end.signal != 0 ? 128 + ended.end.signal : ended.end.code;
 }
 
 int Run(const Settings& settings, int channel) {
@@ -341,11 +342,11 @@ int Run(const Settings& settings, int channel) {
     return started.error == ENOENT ? 127 : 126;
   }
   Say(channel, "%s %d %d\n", kStarted, static_cast<int>(started.pid), unbound);
-  const auto [end, by_itself] = Watch(started.pid, channel, signals, settings.grace_ms);
+  const Ended ended = Watch(started.pid, channel, signals, settings.grace_ms);
   EndStrays(Orphans(started.pid), settings.log_directory, rank.rank);
-  if (by_itself) WriteExitRecord(settings.log_directory, rank.rank, end);
-  Say(channel, "%s %d %d\n", kExited, end.code, end.signal);
-  return StatusForStarter(end);
+  if (ended.by_itself) WriteExitRecord(settings.log_directory, rank.rank, ended.end);
+  Say(channel, "%s %d %d\n", kExited, ended.end.code, ended.end.signal);
+  return StatusForStarter(ended);
 }
 
 }  // namespace
