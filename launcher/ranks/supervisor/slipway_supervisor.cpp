@@ -153,11 +153,12 @@ class Supervisor {
     Tag tag;
   };
 
-  /// One without a tag may be of any program that runs: it goes with the last.
+  /// One without a tag may be of any program that runs, and one that becomes another program hides its tag for a
+  /// moment. What is left goes with the last, so nothing outlives the supervisor.
   static bool IsOfFamily(pid_t child, const void* context) {
     const auto& [supervisor, tag] = *static_cast<const Family*>(context);
     if (supervisor.IsProgram(child)) return false;
-    return HasTag(child, tag).value_or(supervisor.programs_.size() == 1);
+    return supervisor.programs_.size() == 1 || HasTag(child, tag).value_or(false);
   }
 
   bool IsProgram(pid_t pid) const {
