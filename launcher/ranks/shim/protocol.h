@@ -13,6 +13,7 @@
 /// ```
 ///
 /// Processes that the program leaves running are ended with it, even outside its group. The rank's log names them.
+/// After `stop` they get SIGTERM and have the grace time, too.
 ///
 /// End of file at the shim means that the manager is gone. Before `go` the shim leaves; after it, it ends the program.
 /// Both sides include this file; it needs nothing but the language.

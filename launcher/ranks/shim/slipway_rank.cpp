@@ -258,31 +258,38 @@ void PassOn(const char* number, pid_t group, Ending& ending) {
 /// All children but the program are what it has left behind.
 OrphansOf Orphans(pid_t program) { return {program, nullptr, nullptr}; }
 
-void BeginEnding(Ending& ending, pid_t program) {
+void BeginEnding(Ending& ending, StraySignal& strays, pid_t program) {
   if (ending.begun()) return;
+  strays.Find(Orphans(program));
   ending.Begin();
-  SignalStrays(Orphans(program), SIGTERM);
+  strays.Send(Orphans(program));
 }
 
 /// A shell ends at the first signal; what it has started, in its group and outside, has the whole grace time.
-bool IsOver(pid_t pid, const Ending& ending) { return IsZombie(pid) && !(ending.InGrace() && AnyIsLeft(Orphans(pid))); }
+bool IsOver(pid_t pid, const Ending& ending, StraySignal& strays) {
+  if (!IsZombie(pid)) return false;
+  if (!ending.InGrace()) return true;
+  strays.SendToMissed(Orphans(pid));
+  return !AnyIsLeft(Orphans(pid));
+}
 
 /// Waits for the program's end; orders, signals and the manager's death end it early.
 Ended Watch(pid_t pid, int channel, int signals, int grace_ms) {
   Ending ending(pid, grace_ms);
+  StraySignal strays(SIGTERM);
   bool manager_there = true;
-  while (!IsOver(pid, ending)) {
+  while (!IsOver(pid, ending, strays)) {
     pollfd watched[2] = {{signals, POLLIN, 0}, {manager_there ? channel : -1, POLLIN, 0}};
     poll(watched, 2, ending.MillisecondsLeft());
     if (watched[1].revents != 0) {
       const OrderLine line = NextOrder(channel);
       if (line.order == Order::kGone) manager_there = false;
-      line.order == Order::kSignal ? PassOn(line.words, pid, ending) : BeginEnding(ending, pid);
+      line.order == Order::kSignal ? PassOn(line.words, pid, ending) : BeginEnding(ending, strays, pid);
     }
     signalfd_siginfo signal{};
     if (watched[0].revents != 0 && read(signals, &signal, sizeof signal) == sizeof signal &&
         signal.ssi_signo != SIGCHLD) {
-      BeginEnding(ending, pid);
+      BeginEnding(ending, strays, pid);
     }
     ReapOrphans(pid);
     ending.KillIfDue();
@@ -304,11 +311,12 @@ int TakeSignals() {
   return fd;
 }
 
-/// The exit status for mpirun and srun. They end all other ranks for any status but 0. When all ranks were asked to
-/// save, one that asks for another turn must not end those that still save. The manager knows its status.
-int StatusForStarter(const ProgramEnd& end) {
-  if (end.signal != 0) return 128 + end.signal;
-  return end.code == kTryAgain ? 0 : end.code;
+/// The exit status for mpirun and srun. For any status but 0 Open MPI's mpirun kills the other shims within 2 s, and
+/// sessions of their programs then have no one that ends them. When all ranks were asked to end or to save, the first
+/// that ends must not end those that still save. The manager knows its status.
+int StatusForStarter(const Ended& ended) {
+  if (!ended.by_itself || ended.end.code == kTryAgain) return 0;
+  return ended.end.signal != 0 ? 128 + ended.end.signal : ended.end.code;
 }
 
 int Run(const Settings& settings, int channel) {
@@ -334,11 +342,11 @@ int Run(const Settings& settings, int channel) {
     return started.error == ENOENT ? 127 : 126;
   }
   Say(channel, "%s %d %d\n", kStarted, static_cast<int>(started.pid), unbound);
-  const auto [end, by_itself] = Watch(started.pid, channel, signals, settings.grace_ms);
+  const Ended ended = Watch(started.pid, channel, signals, settings.grace_ms);
   EndStrays(Orphans(started.pid), settings.log_directory, rank.rank);
-  if (by_itself) WriteExitRecord(settings.log_directory, rank.rank, end);
-  Say(channel, "%s %d %d\n", kExited, end.code, end.signal);
-  return StatusForStarter(end);
+  if (ended.by_itself) WriteExitRecord(settings.log_directory, rank.rank, ended.end);
+  Say(channel, "%s %d %d\n", kExited, ended.end.code, ended.end.signal);
+  return StatusForStarter(ended);
 }
 
 }  // namespace

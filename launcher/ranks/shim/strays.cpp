@@ -12,6 +12,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <algorithm>
+
 #include "launcher/ranks/shim/ending.h"
 
 namespace slipway::shim {
@@ -32,6 +34,7 @@ struct Pids {
   void Add(pid_t pid) {
     if (pid > 1 && count < kMostPids) at[count++] = pid;
   }
+  bool Has(pid_t pid) const { return std::find(at, at + count, pid) != at + count; }
 };
 
 /// False when there is no such file.
@@ -47,14 +50,32 @@ bool ReadText(const char* path, char* text, size_t size) {
   return true;
 }
 
-pid_t ParentOf(pid_t pid) {
+/// All 0 when there is no such process.
+struct Process {
+  pid_t parent = 0;
+  pid_t group = 0;
+  unsigned long long started = 0;  ///< in clock ticks since the boot
+};
+
+Process ReadProcess(pid_t pid) {
   char path[64];
   char text[512];
   snprintf(path, sizeof path, "/proc/%d/stat", static_cast<int>(pid));
-  if (!ReadText(path, text, sizeof text)) return 0;
+  if (!ReadText(path, text, sizeof text)) return {};
   const char* name_ends = strrchr(text, ')');  // a name may hold anything
-  int parent = 0;
-  return name_ends != nullptr && sscanf(name_ends + 1, " %*c %d", &parent) == 1 ? parent : 0;
+  constexpr char kFields[] = " %*c %d %d %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %llu";
+  Process process;
+  const bool is_read =
+      name_ends != nullptr && sscanf(name_ends + 1, kFields, &process.parent, &process.group, &process.started) == 3;
+  return is_read ? process : Process{};
+}
+
+unsigned long long TicksSinceBoot() {
+  timespec now{};
+  clock_gettime(CLOCK_BOOTTIME, &now);
+  const auto per_second = static_cast<unsigned long long>(sysconf(_SC_CLK_TCK));
+  const auto part = static_cast<unsigned long long>(now.tv_nsec) * per_second / 1000000000;
+  return static_cast<unsigned long long>(now.tv_sec) * per_second + part;
 }
 
 template <class Take>
@@ -70,7 +91,7 @@ void ForEachNumberIn(const char* directory, Take take) {
 /// Kernels without lists of children (CONFIG_PROC_CHILDREN).
 void AddChildrenByParent(pid_t of, Pids& children) {
   ForEachNumberIn("/proc", [&](int pid) {
-    if (ParentOf(pid) == of) children.Add(pid);
+    if (ReadProcess(pid).parent == of) children.Add(pid);
   });
 }
 
@@ -88,7 +109,7 @@ void AddChildren(pid_t of, Pids& children) {
     snprintf(path, sizeof path, "%s/%d/children", tasks, thread);
     const bool is_there = ReadText(path, text, sizeof text);
     if (is_there) AddNumbers(text, children);
-    listed = listed && (is_there || ParentOf(thread) == 0);
+    listed = listed && (is_there || ReadProcess(thread).parent == 0);
   });
   if (!listed) AddChildrenByParent(of, children);
 }
@@ -105,6 +126,28 @@ Pids FindOrphans(const OrphansOf& orphans) {
     if (IsOrphan(orphans, children.at[i])) found.Add(children.at[i]);
   }
   return found;
+}
+
+/// All that descends from the program; one may be there twice. Orphans come last: what has lost its parent since the
+/// parent's children were read is among them.
+Pids FindDescendants(const OrphansOf& orphans) {
+  Pids found;
+  AddChildren(orphans.program, found);
+  int next = 0;
+  for (; next < found.count; ++next) AddChildren(found.at[next], found);
+  const Pids left = FindOrphans(orphans);
+  for (int i = 0; i < left.count; ++i) found.Add(left.at[i]);
+  for (; next < found.count; ++next) AddChildren(found.at[next], found);
+  return found;
+}
+
+bool IsThere(pid_t pid) { return kill(pid, 0) == 0 || errno == EPERM; }
+
+/// For kill(): the whole group of a descendant, where all its members descend from the program. A group is of others
+/// when its leader is there and no descendant.
+pid_t TargetOf(pid_t pid, pid_t group, const Pids& descendants) {
+  const bool is_of_others = group <= 1 || group == getpgrp() || (!descendants.Has(group) && IsThere(group));
+  return is_of_others ? pid : -group;
 }
 
 /// As in a log: "1234 (sleep)".
@@ -186,13 +229,46 @@ bool IsZombie(pid_t pid) {
 
 void AdoptOrphans() { prctl(PR_SET_CHILD_SUBREAPER, 1); }
 
-void SignalStrays(const OrphansOf& orphans, int signal) {
-  Pids found = FindOrphans(orphans);
-  AddChildren(orphans.program, found);
+bool StraySignal::Add(pid_t target) {
+  pid_t* const end = targets_ + count_;
+  if (count_ == kMostTargets || std::find(targets_, end, target) != end) return false;
+  targets_[count_++] = target;
+  return true;
+}
+
+template <class Wanted>
+bool StraySignal::AddFrom(const OrphansOf& orphans, Wanted wanted) {
+  const Pids found = FindDescendants(orphans);
+  bool any = false;
   for (int i = 0; i < found.count; ++i) {
-    AddChildren(found.at[i], found);
-    if (getpgid(found.at[i]) != orphans.program) kill(found.at[i], signal);
+    const Process process = ReadProcess(found.at[i]);
+    const bool is_stray = process.parent != 0 && process.group != orphans.program;
+    if (is_stray && wanted(process)) any = Add(TargetOf(found.at[i], process.group, found)) || any;
   }
+  return any;
+}
+
+void StraySignal::SendFrom(int first) const {
+  for (int i = first; i < count_; ++i) kill(targets_[i], signal_);
+}
+
+void StraySignal::Find(const OrphansOf& orphans) {
+  for (int round = 0; round < kMostRounds && AddFrom(orphans, [](const Process&) { return true; }); ++round) {
+  }
+  found_at_ = TicksSinceBoot();
+}
+
+void StraySignal::Send(const OrphansOf& orphans) {
+  SendFrom(0);
+  for (int round = 0; round < kMostRounds && SendToMissed(orphans); ++round) {
+  }
+}
+
+bool StraySignal::SendToMissed(const OrphansOf& orphans) {
+  const int first = count_;
+  const bool any = AddFrom(orphans, [&](const Process& process) { return process.started < found_at_; });
+  SendFrom(first);
+  return any;
 }
 
 bool AnyIsLeft(const OrphansOf& orphans) {

@@ -19,8 +19,40 @@ struct OrphansOf {
   const void* context;
 };
 
-/// Sends a signal to all descendants of the program that are not in its group.
-void SignalStrays(const OrphansOf& orphans, int signal);
+/// Sends one signal to all descendants of the program that are not in its group.
+///
+/// A process group gets it as a whole, and once. So a fork at that moment escapes it no more than the signal to the
+/// program's own group, and what a handler starts in the group to save is left alone. Where a group has other members
+/// too, only the descendants get it.
+class StraySignal {
+ public:
+  explicit StraySignal(int signal) : signal_(signal) {}
+
+  /// Finds whom to signal. To be called before the program's group gets its signal: a process whose parent ends while
+  /// it is looked for can be missed.
+  void Find(const OrphansOf& orphans);
+  /// Signals those found, and those that Find missed.
+  void Send(const OrphansOf& orphans);
+  /// Signals those that were missed so far, but started before Find was done. Later ones may be at work for a handler,
+  /// also in groups of their own (timeout, setsid). The time has the kernel's resolution for starts, mostly 10 ms: what
+  /// started in the last interval counts as later. Returns whether there were any.
+  bool SendToMissed(const OrphansOf& orphans);
+
+ private:
+  /// More are not signalled.
+  static constexpr int kMostTargets = 1024;
+
+  /// False when it was there already, or there are as many as can be kept.
+  bool Add(pid_t target);
+  template <class Wanted>
+  bool AddFrom(const OrphansOf& orphans, Wanted wanted);
+  void SendFrom(int first) const;
+
+  int signal_;
+  unsigned long long found_at_ = 0;  ///< in clock ticks since the boot
+  int count_ = 0;
+  pid_t targets_[kMostTargets] = {};  ///< as for kill(): groups are negative
+};
 
 /// Whether any process that the program started still runs after its end, in its group or outside.
 bool AnyIsLeft(const OrphansOf& orphans);

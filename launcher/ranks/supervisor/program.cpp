@@ -9,11 +9,13 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "core/lines.h"
 #include "launcher/ranks/shim/ending.h"
 #include "launcher/ranks/shim/protocol.h"
+#include "launcher/ranks/shim/strays.h"
 #include "launcher/ranks/supervisor/protocol.h"
 
 namespace slipway::supervisor {
@@ -126,9 +128,11 @@ int Become(void* argument) {
 namespace {
 
 constexpr char kTagName[] = "SLIPWAY_SUPERVISED=";
+constexpr int kMostRereads = 3;
+constexpr int kRereadPauseMs = 1;
 
 /// Of another process; its end may be cut off.
-std::string EnvironmentOf(pid_t process) {
+std::string ReadEnvironment(pid_t process) {
   char path[64];
   snprintf(path, sizeof path, "/proc/%d/environ", static_cast<int>(process));
   std::string text;
@@ -139,6 +143,17 @@ std::string EnvironmentOf(pid_t process) {
     text.append(buffer, static_cast<std::size_t>(count));
   }
   close(fd);
+  return text;
+}
+
+/// In the middle of an exec a process shows none for a moment.
+std::string EnvironmentOf(pid_t process) {
+  std::string text = ReadEnvironment(process);
+  for (int i = 0; i < kMostRereads && text.empty() && !shim::IsZombie(process); ++i) {
+    const timespec pause{0, kRereadPauseMs * 1000000L};
+    nanosleep(&pause, nullptr);
+    text = ReadEnvironment(process);
+  }
   return text;
 }
 

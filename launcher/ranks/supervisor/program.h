@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "launcher/ranks/shim/ending.h"
+#include "launcher/ranks/shim/strays.h"
 
 namespace slipway::supervisor {
 
@@ -40,6 +41,7 @@ struct Program {
   pid_t pid = 0;
   std::string folder;
   shim::Ending ending;
+  shim::StraySignal strays;
 };
 
 /// Marks a program and its children by a variable such as "4711-12" in their environment. It identifies children that

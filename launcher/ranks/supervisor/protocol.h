@@ -21,7 +21,7 @@
 /// ```
 ///
 /// Processes that a program leaves running are ended with it, even outside its group. The log names them. After `stop`
-/// they have the rest of the grace time, too.
+/// they get SIGTERM and have the rest of the grace time, too. The last program takes with it what belongs to none.
 ///
 /// End of file at the supervisor means that the manager is gone. All programs are asked to end, and the supervisor ends
 /// after the last of them. When the supervisor itself is killed, the kernel kills its programs.

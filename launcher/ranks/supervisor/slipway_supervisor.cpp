@@ -127,7 +127,11 @@ class Supervisor {
   void Begin(const Request& request) {
     const Started started = leaving_ ? Started{-1, ECANCELED} : Start(request);
     if (started.error != 0) return Say(kFailed, request.id, started.error);
-    programs_.push_back({request.id, started.pid, request.folder, {started.pid, request.grace_ms}});
+    programs_.push_back({request.id,
+                         started.pid,
+                         request.folder,
+                         {started.pid, request.grace_ms},
+                         slipway::shim::StraySignal(SIGTERM)});
     Append(starts_, kStarted, request.id, started.pid);
   }
 
@@ -137,9 +141,10 @@ class Supervisor {
 
   void BeginEnding(Program& program) {
     if (program.ending.begun()) return;
-    program.ending.Begin();
     const Family family{*this, Tag(program.id)};
-    slipway::shim::SignalStrays({program.pid, IsOfFamily, &family}, SIGTERM);
+    program.strays.Find({program.pid, IsOfFamily, &family});
+    program.ending.Begin();
+    program.strays.Send({program.pid, IsOfFamily, &family});
   }
 
   /// What descends from a program.
@@ -148,11 +153,12 @@ class Supervisor {
     Tag tag;
   };
 
-  /// One without a tag may be of any program that runs: it goes with the last.
+  /// One without a tag may be of any program that runs, and one that becomes another program hides its tag for a
+  /// moment. What is left goes with the last, so nothing outlives the supervisor.
   static bool IsOfFamily(pid_t child, const void* context) {
     const auto& [supervisor, tag] = *static_cast<const Family*>(context);
     if (supervisor.IsProgram(child)) return false;
-    return HasTag(child, tag).value_or(supervisor.programs_.size() == 1);
+    return supervisor.programs_.size() == 1 || HasTag(child, tag).value_or(false);
   }
 
   bool IsProgram(pid_t pid) const {
@@ -185,9 +191,11 @@ class Supervisor {
   }
 
   /// A shell ends at the first signal; what it has started, in its group and outside, has the whole grace time.
-  bool Lingers(const Program& program) const {
+  bool Lingers(Program& program) const {
+    if (!program.ending.InGrace()) return false;
     const Family family{*this, Tag(program.id)};
-    return program.ending.InGrace() && slipway::shim::AnyIsLeft({program.pid, IsOfFamily, &family});
+    program.strays.SendToMissed({program.pid, IsOfFamily, &family});
+    return slipway::shim::AnyIsLeft({program.pid, IsOfFamily, &family});
   }
 
   /// Behind a program that lingers they wait.

@@ -75,6 +75,19 @@ TEST_F(SupervisedRanks, LeaveNothingOfTheirGroup) {
   UntilGone(child);
 }
 
+/// What belongs to no program that runs goes with the last.
+TEST_F(SupervisedRanks, LeaveNoSessionWithTheTagOfAnother) {
+  std::optional<GroupOutcome> outcome;
+  const auto ranks = Begin("first",
+                           "SLIPWAY_SUPERVISED=1-1 setsid sh -c 'touch up; exec sleep 60' & echo $! > child; "
+                           "until [ -e up ]; do sleep 0.01; done",
+                           outcome);
+  const pid_t child = NumberIn("child");
+  Until([&] { return outcome.has_value(); });
+  EXPECT_TRUE(outcome->status.Success());
+  EXPECT_FALSE(IsAlive(IdentityOf(child)));
+}
+
 TEST_F(SupervisedRanks, EndAtOnceWhenDestroyed) {
   std::optional<GroupOutcome> outcome;
   auto ranks = Begin("first", "trap '' TERM; echo $$ > up; while :; do sleep 0.1; done", outcome);
