@@ -28,7 +28,6 @@ class DirectBounce : public GroupAllreduce {
   /// `waits`: what is asked for; events where all ranks ask for them and can share them. Collective.
   static std::unique_ptr<DirectBounce> Make(const DevicePlace& place, Group& group, GpuWaits waits);
 
-  const DevicePlace& place() const override { return place_; }
   GpuWaits waits() const override { return events_ != nullptr ? GpuWaits::kEvents : GpuWaits::kCpu; }
   /// Ends the use of the other ranks' blocks, which they may free when all ranks have done so.
   void Close() override;

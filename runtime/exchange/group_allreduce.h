@@ -18,7 +18,6 @@ class GroupAllreduce {
  public:
   virtual ~GroupAllreduce() = default;
 
-  virtual const DevicePlace& place() const = 0;
   /// Who waits for the GPUs.
   virtual GpuWaits waits() const { return GpuWaits::kCpu; }
   /// Ends what ranks share. Collective. Nothing may be called after it.

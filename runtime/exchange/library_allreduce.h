@@ -16,7 +16,6 @@ class NcclAllreduce : public GroupAllreduce {
   /// Collective. Errors: those of NcclRanks::Connect(); RuntimeError on all ranks, as of a GPU without memory.
   static std::unique_ptr<NcclAllreduce> Make(const DevicePlace& place, Group& group);
 
-  const DevicePlace& place() const override { return place_; }
   void Close() override { ranks_.reset(); }
   void Allreduce(char* data, std::int64_t count, const Reduction& reduction, Group& group,
                  StreamHandle stream) override;
@@ -37,7 +36,6 @@ class MpiAllreduce : public GroupAllreduce {
   /// Collective. Errors: those of MpiRanks::Connect(); RuntimeError on all ranks, as of a GPU without memory.
   static std::unique_ptr<MpiAllreduce> Make(const DevicePlace& place, Group& group);
 
-  const DevicePlace& place() const override { return place_; }
   void Close() override { ranks_.reset(); }
   bool Takes(const Reduction& reduction) const override;
   void Allreduce(char* data, std::int64_t count, const Reduction& reduction, Group& group,
