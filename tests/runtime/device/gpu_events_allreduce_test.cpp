@@ -48,6 +48,14 @@ class SharedElements {
   int Combine(void* stream, slipway_op op = SLIPWAY_SUM, int group = SLIPWAY_ALL, std::int64_t fewer = 0) {
     return slipway_allreduce_on_stream(data(), count_ - fewer, SLIPWAY_FLOAT32, op, group, stream);
   }
+  /// Combines the numbers, and copies the sums to `sums`, as work of the stream.
+  void CombineInto(GpuBuffer& sums, void* stream) {
+    Fill(stream);
+    ASSERT_EQ(Combine(stream), SLIPWAY_OK) << slipway_error_message();
+    ASSERT_EQ(cuMemcpyDtoDAsync_v2(reinterpret_cast<DevicePointer>(sums.data()),
+                                   reinterpret_cast<DevicePointer>(data()), bytes(), stream),
+              kSuccess);
+  }
   void CombineOnCpu(slipway_op op = SLIPWAY_SUM, int group = SLIPWAY_ALL, std::int64_t fewer = 0) {
     ASSERT_EQ(slipway_allreduce(values_.data(), count_ - fewer, SLIPWAY_FLOAT32, op, group), SLIPWAY_OK);
   }
@@ -252,11 +260,7 @@ TEST_P(AllreduceByEvents, IsNotOvertakenByTheProgram) {
     GpuView later(elements.data(), elements.bytes());
     GpuBuffer sums(elements.bytes());
     GpuStream stream;
-    elements.Fill(stream.handle());
-    ASSERT_EQ(elements.Combine(stream.handle()), SLIPWAY_OK) << slipway_error_message();
-    ASSERT_EQ(cuMemcpyDtoDAsync_v2(reinterpret_cast<DevicePointer>(sums.data()),
-                                   reinterpret_cast<DevicePointer>(elements.data()), elements.bytes(), stream.handle()),
-              kSuccess);
+    ASSERT_NO_FATAL_FAILURE(elements.CombineInto(sums, stream.handle()));
     later.Fill(other.data(), stream.handle());
     OneAfterTheOther([&] { EXPECT_TRUE(later.Read(stream.handle()) == other); });
     elements.CombineOnCpu();
@@ -349,11 +353,7 @@ TEST_F(AllreduceOfLibraryByEvents, IsWholeWhenItsMemoryIsGivenBackAtOnce) {
   SharedElements elements(MemoryOf::kLibrary, kElements, Seed(13, 0));
   GpuBuffer sums(elements.bytes());
   GpuStream stream;
-  elements.Fill(stream.handle());
-  ASSERT_EQ(elements.Combine(stream.handle()), SLIPWAY_OK) << slipway_error_message();
-  ASSERT_EQ(cuMemcpyDtoDAsync_v2(reinterpret_cast<DevicePointer>(sums.data()),
-                                 reinterpret_cast<DevicePointer>(elements.data()), elements.bytes(), stream.handle()),
-            kSuccess);
+  ASSERT_NO_FATAL_FAILURE(elements.CombineInto(sums, stream.handle()));
   void* const before = elements.data();
   elements.GiveBack();
   OneAfterTheOther([&] {
