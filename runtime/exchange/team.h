@@ -148,7 +148,7 @@ class Team {
   void StoreOnDevice(std::span<const int> values, std::int64_t step);
   void TraceEndOfGpuWork();
   void AwaitArrival(std::unique_lock<std::mutex>& lock, Waiter::Manner manner, int looks);
-  bool StaysAwakeUntilArrival(std::unique_lock<std::mutex>& lock, std::size_t before);
+  void AwaitLateArrival(std::size_t before);
   void AwaitArrivals(std::unique_lock<std::mutex>& lock);
   std::int64_t BucketBytes() const;
   std::int64_t CombinedBucketBytes() const;

@@ -250,29 +250,35 @@ void Team::TraceEndOfGpuWork() {
   trace_.EndGpuWork(combined_ != nullptr ? "sums" : "copies to the GPU", static_cast<std::int64_t>(bytes_));
 }
 
-/// Returns after one look, or a bucket is ready. `looks`: how often there was nothing so far.
+/// Returns after one look, or a bucket is ready. `looks`: how often there was nothing so far. In the foreground, after
+/// many looks it returns when something has come.
 void Team::AwaitArrival(std::unique_lock<std::mutex>& lock, Waiter::Manner manner, int looks) {
   const auto before = ready_;
   CountArrived();
   if (failure_ || ready_ != before || !Polling()) return;
   lock.unlock();
-  if (manner == Waiter::Manner::kForeground && looks < kLooksAwake) {
-    for (int i = 0; i < kPausesBetweenLooks; ++i) Pause();
-  } else if (manner == Waiter::Manner::kBackground || looks > kLooksAwake || !StaysAwakeUntilArrival(lock, before)) {
+  std::exception_ptr error;
+  if (manner == Waiter::Manner::kBackground) {
     std::this_thread::sleep_for(kSleepBetweenLooks);
+  } else if (looks < kLooksAwake) {
+    for (int i = 0; i < kPausesBetweenLooks; ++i) Pause();
+  } else {
+    error = ErrorOf([&] { AwaitLateArrival(before); });
   }
   lock.lock();
+  if (error && !failure_) failure_ = error;
 }
 
-/// Without the lock. Whether more than `before` buckets are ready now, or there is nothing to wait for.
-bool Team::StaysAwakeUntilArrival(std::unique_lock<std::mutex>& lock, std::size_t before) {
-  return group_->communicator().waiter().StayAwake([&] {
-    lock.lock();
+/// Without the lock. Returns when more than `before` buckets are ready, or there is nothing to wait for. The copies
+/// come after what the program's stream was given, and that may wait for the GPU of a rank that has died.
+void Team::AwaitLateArrival(std::size_t before) {
+  const auto over = [&] {
+    const std::lock_guard look(mutex_);
     CountArrived();
-    const bool over = failure_ || ready_ != before || !Fetching();
-    lock.unlock();
-    return over;
-  });
+    return failure_ || ready_ != before || !Fetching();
+  };
+  if (group_->communicator().waiter().StayAwake(over)) return;
+  Waiter(watch_, Waiter::Manner::kBackground, true).UntilGpu(over);
 }
 
 void Team::AwaitArrivals(std::unique_lock<std::mutex>& lock) {

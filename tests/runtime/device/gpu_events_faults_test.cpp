@@ -209,6 +209,40 @@ TEST_F(EventsJob, ARankThatDiesIsNamedInAnotherGroup) {
   EndAlone();
 }
 
+/// Of which copies to the CPU come after what the program's stream waits for.
+class StagedTeams : public EventsJob {
+ protected:
+  /// The stream waits for sums of rank 1, which has died.
+  void ExpectRank1IsNamed(Json gradients) {
+    together_ = false;
+    gradients["algorithms"] = "ring";  // single allreduces go direct without times
+    Begin(gradients);
+    ASSERT_EQ(Register(), SLIPWAY_OK) << slipway_error_message();
+    ASSERT_EQ(slipway_gradients("net"), SLIPWAY_OK) << slipway_error_message();
+    GpuBuffer there(kCount * sizeof(float));
+    const auto combine = [&](void* stream) {
+      return slipway_allreduce_on_stream(there.data(), kCount, SLIPWAY_FLOAT32, SLIPWAY_SUM, SLIPWAY_ALL, stream);
+    };
+    ASSERT_EQ(combine(nullptr), SLIPWAY_OK) << slipway_error_message();  // makes what frees memory of the GPU
+    const auto kernels = fake_gpu_calls("cuLaunchKernel");
+    const auto values = HeldByRank1();
+    ASSERT_EQ(combine(values ? values->handle() : nullptr), SLIPWAY_OK) << slipway_error_message();
+    ASSERT_GT(fake_gpu_calls("cuLaunchKernel"), kernels) << "the GPUs have not combined";
+    if (rank_ == 1) ::_exit(0);
+    EXPECT_EQ(slipway_wait_on_stream("net", nullptr), SLIPWAY_ERROR_STALLED);
+    const std::string message = slipway_error_message();
+    EXPECT_NE(message.find("rank 1"), std::string::npos) << message;
+    EXPECT_EQ(slipway_wait_on_stream("net", nullptr), SLIPWAY_ERROR_STATE) << "the ranks are parted";
+    EndAlone();
+  }
+};
+
+TEST_F(StagedTeams, OfARankThatDiesNameIt) { ExpectRank1IsNamed({{"clip_norm", 1}}); }
+
+TEST_F(StagedTeams, OfARankThatDiesNameItWhereTheyAreDelayed) {
+  ExpectRank1IsNamed({{"mode", "delayed"}, {"sync_first", 1}});
+}
+
 /// Single ones, of GPU memory.
 class AllreducesByEvents : public EventsJob {
  protected:
