@@ -28,7 +28,7 @@ void NcclAllreduce::Allreduce(char* data, std::int64_t count, const Reduction& r
   const Piece piece{data, count};
   ranks_->AllReduce({&piece, 1}, reduction, stream_.handle());
   done_.Record(stream_.handle());
-  ranks_->Await(done_);
+  ranks_->Await(made_, done_);
   done_.HoldBack(stream);
 }
 

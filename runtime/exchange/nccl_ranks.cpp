@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "runtime/device/device_memory.h"
+#include "runtime/exchange/shares.h"
 #include "runtime/group/agreement.h"
 
 namespace slipway::runtime {
@@ -188,6 +189,16 @@ void NcclRanks::Await(const DeviceEvent& point) {
     throw;
   }
   if (code != Nccl::kSuccess && code != Nccl::kInProgress) GiveUp(code, "an exchange by NCCL");
+}
+
+void NcclRanks::Await(const DeviceEvent& values, const DeviceEvent& point) {
+  try {
+    AwaitPoint(values, ranks_.waiter());
+  } catch (...) {
+    Abort();
+    throw;
+  }
+  Await(point);
 }
 
 /// When a rank has died, its name says more than NCCL does.

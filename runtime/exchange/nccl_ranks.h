@@ -44,6 +44,9 @@ class NcclRanks {
   /// Errors: PartedError: DEVICE; STALLED naming a rank that has died, or all ranks when nothing moves. The
   /// communicator has been ended by force then, so that the device can go on.
   void Await(const DeviceEvent& point);
+  /// The same, and the time in which others have to move begins when this rank's GPU has its `values`: what the program
+  /// gave it before may take long.
+  void Await(const DeviceEvent& values, const DeviceEvent& point);
 
  private:
   NcclRanks(const Nccl& nccl, const DevicePlace& place, Communicator& ranks);

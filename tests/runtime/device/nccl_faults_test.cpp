@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <cstdlib>
+#include <cstring>
 #include <string>
 #include <thread>
 #include <vector>
@@ -117,6 +118,26 @@ TEST_F(NcclJob, AllreducesGoByNccl) {
     EXPECT_TRUE(there.Read(stream.handle()) == here) << "op " << op;
   }
   EXPECT_EQ(Gpu::Violations(), "");
+}
+
+/// It takes longer than a rank may be late.
+TEST_F(NcclJob, AllreducesWaitForLongWorkOfTheProgram) {
+  ::setenv("SLIPWAY_GPU_EXCHANGE", "nccl", 1);
+  Begin(Json::object());
+  GpuBuffer there(kCount * sizeof(float));
+  const std::vector<float> ones(kCount, 1);
+  HeldStream held;
+  there.Fill(ones.data(), held.handle());
+  std::thread later([&] {
+    std::this_thread::sleep_for(std::chrono::seconds(5));
+    held.LetGo();
+  });
+  EXPECT_EQ(slipway_allreduce_on_stream(there.data(), kCount, SLIPWAY_FLOAT32, SLIPWAY_SUM, SLIPWAY_ALL, held.handle()),
+            SLIPWAY_OK)
+      << slipway_error_message();
+  later.join();
+  const std::vector<float> sums(kCount, static_cast<float>(slipway_size()));
+  EXPECT_EQ(std::memcmp(there.Read(held.handle()).data(), sums.data(), kCount * sizeof(float)), 0);
 }
 
 /// Ranks of several nodes share no memory in which they would meet: NCCL would wait for one that does not come.
