@@ -19,6 +19,14 @@ bool IsIdle(const Workbench& bench) {
   return idle;
 }
 
+/// Whether to free it waits for no copy. Copies to the CPU are under way when an operation ends in an error: behind
+/// what the program's stream was given, and that may wait for the GPU of a rank that has died.
+bool CanBeFreed(const Workbench& bench) {
+  bool idle = false;
+  WithoutErrors(bench.place, [&](const Driver&) { idle = std::ranges::all_of(bench.arrived, &DeviceEvent::Reached); });
+  return idle && IsIdle(bench);
+}
+
 }  // namespace
 
 Workbench::Workbench(const DevicePlace& on, std::int64_t size, SharedPool& pool)
@@ -39,7 +47,7 @@ std::unique_ptr<Workbench> Workbenches::Take(const DevicePlace& place, std::int6
     if (auto kept = TakeKept(place, bytes, start)) return kept;
   }
   const auto rounded = std::bit_ceil(static_cast<std::uint64_t>(std::max<std::int64_t>(bytes, 1)));
-  return std::make_unique<Workbench>(place, bytes > kMostKept ? bytes : static_cast<std::int64_t>(rounded), pool_);
+  return std::make_unique<Workbench>(place, IsLarge(bytes) ? bytes : static_cast<std::int64_t>(rounded), pool_);
 }
 
 /// With the lock held. Null: a new one is needed.
@@ -52,7 +60,7 @@ std::unique_ptr<Workbench> Workbenches::TakeKept(const DevicePlace& place, std::
     const auto first_idle = std::ranges::find_if(free_, idle);
     if (first_idle != free_.end()) {
       chosen = first_idle;
-    } else if (bytes <= kMostKept && std::ranges::count_if(free_, fits) < kMostAtWork) {
+    } else if (!IsLarge(bytes) && std::ranges::count_if(free_, fits) < kMostAtWork) {
       return nullptr;
     }
   }
@@ -61,19 +69,23 @@ std::unique_ptr<Workbench> Workbenches::TakeKept(const DevicePlace& place, std::
   return bench;
 }
 
-/// Smaller ones of the same device would not be taken any more; they stay while they copy, since to free them waits for
-/// that. Of large ones the last is kept: to pin its memory takes longer than to copy it.
+/// All that copy stay, since to free them waits for that. Of the others, smaller ones of the same device would not be
+/// taken any more. Of large ones the last is kept: to pin its memory takes longer than to copy it.
 void Workbenches::Keep(std::unique_ptr<Workbench> bench) {
-  if (bench->bytes > kLargestKept) return;
   std::vector<std::unique_ptr<Workbench>> dropped;  // freed without the lock
   const std::lock_guard lock(mutex_);
-  const auto others = std::ranges::stable_partition(free_, [&](const auto& other) {
-    const bool both_large = other->bytes > kMostKept && bench->bytes > kMostKept;
-    return !both_large && (other->place != bench->place || other->bytes >= bench->bytes || !IsIdle(*other));
-  });
+  const auto is_of_use = [&](const auto& other) {
+    const bool both_large = IsLarge(other->bytes) && IsLarge(bench->bytes);
+    return !both_large && (other->place != bench->place || other->bytes >= bench->bytes);
+  };
+  const auto stays = [&](const auto& other) {
+    return (other->bytes <= limits_.kept && is_of_use(other)) || !CanBeFreed(*other);
+  };
+  const auto others = std::ranges::stable_partition(free_, stays);
   std::ranges::move(others, std::back_inserter(dropped));
   free_.erase(others.begin(), others.end());
-  free_.push_back(std::move(bench));
+  auto& list = bench->bytes <= limits_.kept || !CanBeFreed(*bench) ? free_ : dropped;
+  list.push_back(std::move(bench));
 }
 
 }  // namespace slipway::runtime

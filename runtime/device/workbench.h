@@ -37,13 +37,19 @@ enum class BenchStart {
   kCpu,  ///< the CPU, which must not wait for earlier copies where it need not
 };
 
+/// Bytes of one bench.
+struct BenchLimits {
+  std::int64_t large = 64 << 20;  ///< above it is large
+  std::int64_t kept = 512 << 20;  ///< above it is not kept for another operation
+};
+
 /// The benches of a process. Any thread.
 class Workbenches {
  public:
-  explicit Workbenches(SharedPool& pool) : pool_(pool) {}
+  explicit Workbenches(SharedPool& pool, const BenchLimits& limits = {}) : pool_(pool), limits_(limits) {}
 
   /// A bench for one thread, until the end of its life; then it is kept, with the copies that it still makes. Of large
-  /// ones, the last is.
+  /// ones without copies, the last is. None is freed while it copies.
   class Lease {
    public:
     /// With `bytes` bytes of memory or more. For the CPU, one without copies under way if it is not large, and few of
@@ -55,6 +61,9 @@ class Workbenches {
     ~Lease() { owner_.Keep(std::move(bench_)); }
     Workbench& operator*() { return *bench_; }
     Workbench* operator->() { return bench_.get(); }
+    /// Whether another operation may get it. If not, it is freed at the end of this life, or after a later one where it
+    /// copies then.
+    bool is_kept() const { return bench_->bytes <= owner_.limits_.kept; }
 
    private:
     Workbenches& owner_;
@@ -62,14 +71,14 @@ class Workbenches {
   };
 
  private:
-  static constexpr std::int64_t kMostKept = 64 << 20;      ///< bytes of one bench; above it is large
-  static constexpr std::int64_t kLargestKept = 512 << 20;  ///< bytes of the large one
-  static constexpr std::int64_t kMostAtWork = 4;           ///< with copies under way, before the CPU waits for them
+  static constexpr std::int64_t kMostAtWork = 4;  ///< with copies under way, before the CPU waits for them
   std::unique_ptr<Workbench> Take(const DevicePlace& place, std::int64_t bytes, BenchStart start);
   std::unique_ptr<Workbench> TakeKept(const DevicePlace& place, std::int64_t bytes, BenchStart start);
   void Keep(std::unique_ptr<Workbench> bench);
+  bool IsLarge(std::int64_t bytes) const { return bytes > limits_.large; }
 
   SharedPool& pool_;
+  BenchLimits limits_;
   std::mutex mutex_;
   std::vector<std::unique_ptr<Workbench>> free_;
 };

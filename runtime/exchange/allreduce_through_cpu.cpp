@@ -106,7 +106,10 @@ void AllreduceThroughCpu(const DevicePlace& place, void* data, std::int64_t coun
   Workbenches::Lease bench(benches, place, BytesOfBench(count, reduction, group));
   const InContext here(place);
   const auto parts = PartsOf(count, reduction, kPartBytes, group);
-  Parting([&] { PartByPart(static_cast<char*>(data), count, reduction, parts, group, *bench).CarryOut(stream); });
+  Parting([&] {
+    PartByPart(static_cast<char*>(data), count, reduction, parts, group, *bench).CarryOut(stream);
+    AwaitUnlessKept(bench, group.communicator().waiter());
+  });
 }
 
 }  // namespace slipway::runtime

@@ -43,7 +43,10 @@ void CpuImages::Return() {
     if (given_[i].bytes() > 0) (*bench_)->to_device.CopyToDevice(given_[i].data, images_[i].data, given_[i].bytes());
   }
   (*bench_)->done.Record((*bench_)->to_device.handle());
-  if (order_.result == ResultAt::kStream) return (*bench_)->done.HoldBack(order_.stream);
+  if (order_.result == ResultAt::kStream) {
+    (*bench_)->done.HoldBack(order_.stream);
+    return AwaitUnlessKept(*bench_, waiter_);
+  }
   AwaitPoint((*bench_)->done, waiter_);
 }
 

@@ -24,6 +24,10 @@ void AwaitPoint(const DeviceEvent& event, const Waiter& waiter) {
   waiter.UntilGpu([&] { return event.Reached(); });
 }
 
+void AwaitUnlessKept(Workbenches::Lease& bench, const Waiter& waiter) {
+  if (!bench.is_kept()) AwaitPoint(bench->done, waiter);
+}
+
 void AwaitWork(const DevicePlace& place, StreamHandle stream, const Waiter& waiter) {
   const BesideCaptures beside(place.driver);
   const InContext here(place);

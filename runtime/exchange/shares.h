@@ -4,7 +4,7 @@
 #include <cstdint>
 
 #include "runtime/collectives/pieces.h"
-#include "runtime/device/stream.h"
+#include "runtime/device/workbench.h"
 #include "runtime/group/waiter.h"
 
 namespace slipway::runtime {
@@ -15,7 +15,10 @@ Slice ShareOf(std::int64_t count, int ranks, int rank);
 /// Returns when the device has got to the point. Polls at first, and then waits as Waiter::UntilGpu().
 /// Errors: DeviceError; RuntimeError(STALLED).
 void AwaitPoint(const DeviceEvent& event, const Waiter& waiter);
-/// The same for all that `stream` was given so far. The driver would wait for a dead rank's GPU for ever.
+/// Of a bench that is not kept: the same for its last copy to the device, so that its memory can be freed. Else at
+/// once.
+void AwaitUnlessKept(Workbenches::Lease& bench, const Waiter& waiter);
+/// As AwaitPoint(), for all that `stream` was given so far. The driver would wait for a dead rank's GPU for ever.
 void AwaitWork(const DevicePlace& place, StreamHandle stream, const Waiter& waiter);
 /// Of managed memory: returns when `stream` has made its values. Of other memory: at once.
 /// Errors: those of ManagedPlaceOf(), of RequireNotCaptured() and of AwaitPoint().

@@ -321,7 +321,7 @@ BUGS = [
     Bug("image_ignores_earlier_operation", CPU,
         "  AwaitPoint((*bench_)->done, waiter_);  // an earlier operation still reads the memory\n", ""),
     Bug("image_is_made_after_default_stream", CPU, "made.Record(order.stream);", "made.Record(nullptr);"),
-    Bug("image_forgets_program_stream", CPU, "return (*bench_)->done.HoldBack(order_.stream);", "return;"),
+    Bug("image_forgets_program_stream", CPU, "    (*bench_)->done.HoldBack(order_.stream);\n", ""),
     Bug("image_does_not_record_its_end", CPU, "  (*bench_)->done.Record((*bench_)->to_device.handle());\n", ""),
     Bug("image_ignores_program_stream", CPU, "  (*bench_)->made.HoldBack((*bench_)->to_cpu.handle());\n", ""),
     Bug("image_overwrites_what_the_program_uses", CPU,
