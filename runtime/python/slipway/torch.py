@@ -376,7 +376,7 @@ def broadcast_optimizer_state(optimizer, root=0, group=None):
     skeleton = objects.broadcast_object(skeleton, root, group)
     if not mine:
         places = list(_skeletons.placeholders(skeleton))
-        tensors = [torch.empty(place.shape, dtype=place.dtype) for place in places]
+        tensors = [torch.empty(place.shape, dtype=place.dtype, device=torch.device("cpu")) for place in places]
     broadcast_tensors({f"state {index}": tensor.cpu() for index, tensor in enumerate(tensors)}, root, group)
     if not mine:
         tensors = [place.laid_out(tensor) for place, tensor in zip(places, tensors)]

@@ -175,6 +175,20 @@ def test_a_copy_that_the_gpu_refuses_is_the_error_of_the_work(monkeypatch):
     dist.barrier()
 
 
+def test_pinned_memory_is_that_of_the_cpu_whatever_the_default_device_is(monkeypatch):
+    devices, empty = [], torch.empty
+
+    def noting(*shape, device=None, **options):
+        devices.append(device)
+        return empty(*shape, device=device, **options)
+    tensor = faces.empty((3,), torch.float32)
+    with monkeypatch.context() as patched:
+        patched.setattr(torch, "empty", noting)
+        device.store(tensor, lambda memory: memory.copy_(torch.ones(3)))
+    faces.same([tensor], [torch.ones(3)])
+    assert devices == [torch.device("cpu")]
+
+
 def refuse(*_):
     raise RuntimeError("CUDA error: an illegal memory access was encountered")
 

@@ -9,6 +9,7 @@ import pytest
 import torch
 import torch.distributed as dist
 
+from slipway.torch_backend import messages
 from slipway.torch_backend.device import DeviceWork
 from slipway.torch_backend.works import OperationQueue, Together, Work
 
@@ -167,6 +168,22 @@ def test_messages_from_any_rank(gloo):
         assert seen == {other: float(other) for other in range(1, size)}
     else:
         dist.send(torch.full((2, 4), float(rank)), 0)
+
+
+def test_a_message_is_read_into_memory_of_its_tensor_s_device(monkeypatch):
+    """Not into that of the default device, which a program may change."""
+    tensor, devices, empty = torch.zeros(4, 2).t(), [], torch.empty
+
+    def noting(*shape, device=None, **options):
+        devices.append(device)
+        return empty(*shape, device=device, **options)
+    sent = torch.arange(8.).view(2, 4)
+    work = Work([tensor], "a message")
+    with monkeypatch.context() as patched:
+        patched.setattr(torch, "empty", noting)
+        messages._Receive(tensor, 1, work).fill(1, sent.numpy().tobytes())
+    assert work.wait() and torch.equal(tensor, sent)
+    assert devices == [tensor.device]
 
 
 def test_a_message_of_another_size_is_an_error(gloo):

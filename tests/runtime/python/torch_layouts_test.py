@@ -107,6 +107,21 @@ def test_states_that_reach_other_ranks_keep_their_strides(job):
     job.check_match([state.contiguous() for state in states])
 
 
+def test_states_arrive_where_a_program_has_another_default_device(job, monkeypatch):
+    model, empty = model_of(), torch.empty
+    optimizer = torch.optim.Adam(model.parameters(), lr=0.01)
+    if job.rank() == 0:
+        loss_of(model, 0, 0).backward()
+        optimizer.step()
+    with monkeypatch.context() as patched:
+        patched.setattr(torch, "empty",
+                        lambda *shape, device="meta", **options: empty(*shape, device=device, **options))
+        distributed.broadcast_optimizer_state(optimizer)
+    states = [optimizer.state[p]["exp_avg"] for p in model.parameters()]
+    assert all(state.any() for state in states)
+    job.check_match([state.contiguous() for state in states])
+
+
 def test_ranks_with_other_orders_in_memory_are_an_error(job):
     if job.size() == 1:
         pytest.skip("needs other ranks")

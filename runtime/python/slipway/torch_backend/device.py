@@ -134,7 +134,7 @@ def together(works, what):
 
 def _pinned_like(tensor):
     """Dense memory of the CPU. Copies between it and a GPU stop neither the GPU nor the program."""
-    return torch.empty(tensor.shape, dtype=tensor.dtype, pin_memory=True)
+    return torch.empty(tensor.shape, dtype=tensor.dtype, device=torch.device("cpu"), pin_memory=True)
 
 
 class Departure:

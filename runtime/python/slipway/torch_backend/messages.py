@@ -82,7 +82,9 @@ class _Receive:
         if isinstance(self.work, DeviceWork):
             store(self.tensor, fill)
             return
-        target = self.tensor if is_dense(self.tensor) else torch.empty(self.tensor.shape, dtype=self.tensor.dtype)
+        target = self.tensor
+        if not is_dense(target):  # on its device: the program may have set another default one
+            target = torch.empty(target.shape, dtype=target.dtype, device=target.device)
         fill(target)
         if target is not self.tensor:
             with torch.no_grad():
