@@ -81,7 +81,9 @@ def main():
     rank = slipway.rank()
     slipway.finalize()
     if rank == 0:
-        ways = {team["team"]: team["way"] for team in json.loads((folder / "comm.json").read_text())["teams"]}
+        teams = json.loads((folder / "comm.json").read_text())["teams"]
+        print(json.dumps(teams))
+        ways = {team["team"]: team["way"] for team in teams}
         assert ways == {"expandable": "staged", "managed": "cpu"}, ways
         print(f"passed: memory that GPUs cannot share, {ways}")
     shutil.rmtree(folder)

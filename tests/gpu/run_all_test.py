@@ -64,8 +64,8 @@ class RunAll(unittest.TestCase):
         self.fake_mps()
         status, table = self.run_all()
         self.assertEqual(status, 0, self.output)
-        self.assertEqual(set(table), {*CHECKS, *MPS, "ways-2", "ways-2-events", "bench-2", "bench-2-events", "bench-4",
-                                      "bench-4-events", "in all"})
+        self.assertEqual(set(table), {*CHECKS, *MPS, "ways-2", "ways-2-events", "bench-1", "bench-2", "bench-2-events",
+                                      "bench-4", "bench-4-events", "in all"})
         self.assertEqual(set(table.values()), {"passed"})
         self.assertEqual(list(table)[:3], CHECKS[:3])
         self.assertEqual((self.root / "out/faces-4").read_text(), "says tests/gpu/faces_on_gpu.py\n")

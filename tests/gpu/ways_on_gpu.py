@@ -47,14 +47,15 @@ def exchange_staged():
     assert bool((tensor == (slipway.size() + 1) / 2).all())
 
 
-def check_ways(report, ranks):
+def check_ways(report, ranks, waits):
     (group,) = report["gpu_allreduce"]
     measured = group["measured_ms"]
-    assert group["ranks"] == ranks, group
+    assert group["ranks"] == ranks and measured, group
     assert (measured[0]["bytes"], measured[-1]["bytes"]) == (SMALLEST, LARGEST), group
     assert all(each["staged"] > 0 for each in measured), group
     assert "without_direct" in group or all(each["direct"] > 0 for each in measured), group
     assert group["ways"][-1]["up_to_bytes"] is None, group
+    assert group.get("waits", waits) == waits, group  # missing where no size goes by the GPUs
 
 
 def main():
@@ -76,7 +77,7 @@ def main():
         print(f"{ranks} ranks, SLIPWAY_GPU_WAIT={waits}: bytes and us of slipway.allreduce")
         print("  ".join(f"{size}: {taken:.0f}" for size, taken in times.items()))
         print(json.dumps({"gpu_allreduce": report["gpu_allreduce"], "sum_threads": staged["sum_threads"]}))
-        check_ways(report, ranks)
+        check_ways(report, ranks, waits)
         assert staged["way"] == "staged" and staged["sum_threads"] >= 1, staged
         print(f"passed: ways of single allreduces on {ranks} ranks, SLIPWAY_GPU_WAIT={waits}")
     shutil.rmtree(folder)
