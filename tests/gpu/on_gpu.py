@@ -40,4 +40,5 @@ def use_gpu_of_rank():
     """After slipway.init()."""
     import slipway
 
+    require_gpu()
     torch.cuda.set_device(slipway.local_rank() % torch.cuda.device_count())
