@@ -10,7 +10,9 @@ steps; times are medians, of the slowest rank.
 """
 
 import argparse
+import errno
 import json
+import os
 import pathlib
 import random
 import socket
@@ -169,6 +171,19 @@ def training(batch):
     return sides
 
 
+def folder_of_mps():
+    """Where a control daemon of NVIDIA's MPS listens, under which ranks that share a GPU compute at once; or None.
+    `slipway doctor` looks in the same way (launcher/cli/doctor/mps.h)."""
+    folder = os.environ.get("CUDA_MPS_PIPE_DIRECTORY", "/tmp/nvidia-mps")
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as probe:
+        try:
+            probe.connect(f"{folder}/control")
+        except OSError as error:
+            # A socket of another type refuses a datagram, if its process lives.
+            return folder if error.errno == errno.EPROTOTYPE else None
+    return folder
+
+
 def require_gpu():
     """Ends the program where nothing can be measured."""
     try:
@@ -219,7 +234,8 @@ def document(arguments, seconds, steps):
 
     medians = {side: statistics.median(taken) for side, taken in seconds.items()}
     result = {"schema": "slipway.bench.gpu/1", "gpu": torch.cuda.get_device_name(), "torch": torch.__version__,
-              "ranks": slipway.size(), "gpus": torch.cuda.device_count(), "bytes": arguments.bytes,
+              "ranks": slipway.size(), "gpus": torch.cuda.device_count(), "mps": folder_of_mps() is not None,
+              "bytes": arguments.bytes,
               "rows": rows_of(seconds), "share_of_bound": round(medians["copies"] / medians["team"], 3),
               "staged_share_of_bound": round(medians["copies"] / medians["staged"], 3),
               "gloo_ratio": round(medians["gloo"] / medians["team"], 2)}
@@ -237,7 +253,8 @@ def show(result, as_json):
     if as_json:
         print(json.dumps(result))
         return
-    print(f"{result['gpu']}, {result['ranks']} ranks on {result['gpus']} GPUs, torch {result['torch']}")
+    mps = ", under NVIDIA's MPS" if result["mps"] else ""
+    print(f"{result['gpu']}, {result['ranks']} ranks on {result['gpus']} GPUs, torch {result['torch']}{mps}")
     for title, rows in ((f"one tensor of {result['bytes'] / 1e6:.0f} MB", result["rows"]),
                         ("a step of ResNet-50", result.get("training"))):
         if not rows:

@@ -86,10 +86,10 @@ ContainerPlan WithFirstThere(const Image& image, bool job_looks_again) {
   return {candidates.front(), image.name, fmt::format(kLooksAgain, missing)};
 }
 
-/// Variables for MPI, its launchers and programs of several ranks. Podman knows patterns.
+/// Variables for MPI, its launchers, programs of several ranks, and the daemon that shares GPUs. Podman knows patterns.
 constexpr std::string_view kToldByVariables =
-    "SLIPWAY_* OMPI_* OPAL_* ORTE_* PMIX_* PMI_* MPI_* MPIR_* HYDI_* UCX_* FI_* SLURM* OMP_* RANK WORLD_SIZE "
-    "LOCAL_RANK MASTER_ADDR MASTER_PORT LD_LIBRARY_PATH PYTHONPATH PYTHONUNBUFFERED TMPDIR";
+    "SLIPWAY_* OMPI_* OPAL_* ORTE_* PMIX_* PMI_* MPI_* MPIR_* HYDI_* UCX_* FI_* SLURM* OMP_* CUDA_MPS_* RANK "
+    "WORLD_SIZE LOCAL_RANK MASTER_ADDR MASTER_PORT LD_LIBRARY_PATH PYTHONPATH PYTHONUNBUFFERED TMPDIR";
 
 std::vector<std::string> VariablesToPass(const Plan& plan) {
   std::istringstream words{std::string(kToldByVariables)};

@@ -11,12 +11,8 @@ import re
 import subprocess
 import sys
 
-SKIPPED = 77
-try:
-    import torch
-except ImportError as error:
-    print(f"skipped: {error}")
-    sys.exit(SKIPPED)
+import on_gpu
+import torch
 
 MUST_BE_OK = ("gpu driver", "gpu 0", "gpu 0 copies", "nccl", "gpu exchange")
 
@@ -30,9 +26,7 @@ def nccl_of_torch():
 
 
 def main():
-    if not torch.cuda.is_available():
-        print("skipped: torch sees no GPU")
-        sys.exit(SKIPPED)
+    on_gpu.require_gpu()
     environment = dict(os.environ)
     nccl = nccl_of_torch()
     if nccl:

@@ -10,15 +10,10 @@ import shutil
 import sys
 import tempfile
 
+import on_gpu
 import slipway
-
-SKIPPED = 77
-try:
-    import torch
-except ImportError as error:
-    print(f"skipped: {error}")
-    sys.exit(SKIPPED)
 import slipway.torch
+import torch
 
 SETTINGS = [{}, {"clip_norm": 0.5}, {"check_finite": True}, {"accumulate": 2}, {"compress": "bf16"},
             {"compress": "fp16"}, {"mode": "delayed", "lag": 1}, {"mode": "delayed", "lag": 2, "sync_first": 2},
@@ -192,22 +187,14 @@ def check_training():
     torch.distributed.destroy_process_group()
 
 
-def start_ranks(ranks):
-    if not torch.cuda.is_available():
-        print("skipped: torch sees no GPU; tests/gpu/run_all runs this on a machine that has one")
-        sys.exit(SKIPPED)
-    mpirun = shutil.which("mpirun") or sys.exit("error: there is no mpirun in PATH")
-    root = ["--allow-run-as-root"] if os.geteuid() == 0 else []
-    os.execv(mpirun, [mpirun, *root, "--oversubscribe", "-n", ranks, sys.executable, os.path.abspath(__file__)])
-
-
 def main():
     if len(sys.argv) > 1:
-        start_ranks(sys.argv[1])
+        on_gpu.require_gpu()
+        on_gpu.start_ranks(__file__, sys.argv[1])
     folder = pathlib.Path(tempfile.mkdtemp(prefix="slipway-gpu-"))
     os.environ["SLIPWAY_METRICS"] = str(folder / "metrics.jsonl")
     slipway.init()
-    torch.cuda.set_device(slipway.local_rank() % torch.cuda.device_count())
+    on_gpu.use_gpu_of_rank()
     waits = f", SLIPWAY_GPU_WAIT={os.environ['SLIPWAY_GPU_WAIT']}" if "SLIPWAY_GPU_WAIT" in os.environ else ""
     for check in (check_collectives, check_streams, check_teams, check_memory, check_nccl, check_training):
         check()

@@ -7,19 +7,11 @@ so and ends with status 77, which means skipped. On the CPU it shows that the sc
 
 import argparse
 import contextlib
-import os
-import shutil
-import sys
 
+import on_gpu
 import slipway
-
-SKIPPED = 77
-try:
-    import torch
-except ImportError as error:
-    print(f"skipped: {error}")
-    sys.exit(SKIPPED)
 import slipway.torch
+import torch
 import torch.distributed as dist
 
 REDUCED = (torch.float32, torch.float16, torch.bfloat16, torch.int64, torch.uint8)
@@ -326,27 +318,19 @@ def new_stream():
         yield
 
 
-def start_ranks(ranks, device):
-    mpirun = shutil.which("mpirun") or sys.exit("error: there is no mpirun in PATH")
-    root = ["--allow-run-as-root"] if os.geteuid() == 0 else []
-    os.execv(mpirun, [mpirun, *root, "--oversubscribe", "-n", str(ranks), sys.executable, os.path.abspath(__file__),
-                      "--device", device])
-
-
 def main():
     global DEVICE
     parser = argparse.ArgumentParser(description=__doc__.partition("\n\n")[0])
     parser.add_argument("--device", choices=("cuda", "cpu"), default="cuda")
     parser.add_argument("ranks", nargs="?", type=int)
     options = parser.parse_args()
-    if options.device == "cuda" and not torch.cuda.is_available():
-        print("skipped: torch sees no GPU; tests/gpu/run_all runs this on a machine that has one")
-        sys.exit(SKIPPED)
+    if options.device == "cuda":
+        on_gpu.require_gpu()
     if options.ranks:
-        start_ranks(options.ranks, options.device)
+        on_gpu.start_ranks(__file__, options.ranks, "--device", options.device)
     dist.init_process_group("slipway")
     if options.device == "cuda":
-        torch.cuda.set_device(slipway.local_rank() % torch.cuda.device_count())
+        on_gpu.use_gpu_of_rank()
         DEVICE = torch.device("cuda", torch.cuda.current_device())
     for check in (*OPERATIONS, *STEPS):
         check()

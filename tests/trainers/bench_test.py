@@ -3,6 +3,7 @@
 import json
 import os
 import pathlib
+import socket
 import subprocess
 import sys
 
@@ -28,6 +29,17 @@ def test_each_side_of_the_gpu_bench_comes_first_as_often_as_the_others():
     assert sorted(order[0] for order in orders) == sorted(2 * "abcde")
     assert all(sorted(order) == list("abcde") for order in orders)
     assert len({tuple(order) for order in orders}) == 10
+
+
+@pytest.mark.parametrize("kind", [socket.SOCK_STREAM, socket.SOCK_SEQPACKET])
+def test_the_gpu_bench_finds_a_daemon_of_mps_that_listens(tmp_path, monkeypatch, kind):
+    monkeypatch.setenv("CUDA_MPS_PIPE_DIRECTORY", str(tmp_path))
+    assert gpu_bench.folder_of_mps() is None
+    with socket.socket(socket.AF_UNIX, kind) as daemon:
+        daemon.bind(str(tmp_path / "control"))
+        daemon.listen()
+        assert gpu_bench.folder_of_mps() == str(tmp_path)
+    assert gpu_bench.folder_of_mps() is None, "its process has ended"
 
 
 def test_a_goal_is_reached_at_its_limit_and_a_plain_figure_never():

@@ -8,6 +8,7 @@
 
 #include "core/environment.h"
 #include "core/units.h"
+#include "launcher/cli/doctor/mps.h"
 #include "launcher/cli/doctor/pinned_copies.h"
 #include "launcher/ranks/local/nvml.h"
 #include "runtime/device/nccl.h"
@@ -186,6 +187,11 @@ Finding JudgePeers(const GpuExchangeFacts& facts) {
               "nvidia-smi topo -p2p r shows why");
 }
 
+Finding JudgeMps(const std::filesystem::path& folder) {
+  return Ok("mps", fmt::format("NVIDIA's MPS listens in {}: programs that share a GPU compute at the same time",
+                               folder.native()));
+}
+
 Finding JudgeNccl(const GpuExchangeFacts& facts) {
   const auto text = facts.nccl ? fmt::format("{}: gpu_exchange nccl can be used by ranks with a GPU each", *facts.nccl)
                                : fmt::format("not used, and not needed: {}", facts.no_nccl);
@@ -307,6 +313,7 @@ GpuExchangeFacts ProbeGpuExchange(const Spec& spec, int nodes, const std::filesy
   }
   ReadSetting(spec, {.nodes = nodes, .maker = GpuMaker::kUnknown, .variable = {}}, facts);
   facts.version = cuda->Version();
+  facts.mps = FolderOfMps();
   LookAtGpus(*cuda, facts);
   return facts;
 }
@@ -324,6 +331,7 @@ Findings Judge(const GpuExchangeFacts& facts) {
     AddGpuFindings(facts.gpus[i], static_cast<int>(i), facts.can_share, findings);
   }
   if (count > 1) findings.push_back(JudgePeers(facts));
+  if (facts.mps) findings.push_back(JudgeMps(*facts.mps));
   findings.push_back(JudgeNccl(facts));
   findings.push_back(JudgeExchange(facts));
   return findings;

@@ -55,6 +55,8 @@ struct GpuExchangeFacts {
   std::vector<std::pair<int, int>> apart;  ///< GPUs that do not reach each other
   std::optional<std::string> nccl;         ///< its version; nothing: it cannot be used
   std::string no_nccl;                     ///< why
+
+  std::optional<std::filesystem::path> mps;  ///< as FolderOfMps()
 };
 
 /// Cost: without a driver almost nothing. Else a context on each GPU, up to a second each, and copies of 64 MiB, below

@@ -7,6 +7,8 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <iterator>
+#include <nlohmann/json.hpp>
 
 #include "core/error.h"
 #include "core/files.h"
@@ -115,6 +117,16 @@ TEST_F(Container, ShowsRunsSlipwayAndWhatTheUserBinds) {
   for (const auto* seen_anyway : {"/shared/runs", "/shared/near", "/tmp/near"}) {
     EXPECT_THAT(mounts, Not(Contains(Mount{seen_anyway, seen_anyway})));
   }
+}
+
+/// A program under NVIDIA's MPS finds its daemon by them. Other runtimes pass all variables on.
+TEST_F(Container, OfPodmanHasTheVariablesOfMps) {
+  Have("podman");
+  const auto plan = PlanOf("{image: 'docker://pytorch'}");
+  const auto words = RankCommand(plan, {}, PlannedPlace(plan), Json::object(), {});
+  const auto variable = std::ranges::find(words, "CUDA_MPS_*");
+  ASSERT_NE(variable, words.end());
+  EXPECT_EQ(*std::prev(variable), "--env");
 }
 
 TEST_F(Container, CannotHaveAPathThatBindsWouldTakeApart) {

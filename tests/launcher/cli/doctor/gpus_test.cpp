@@ -6,11 +6,17 @@
 #include <dlfcn.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 
+#include <algorithm>
 #include <cstdlib>
+#include <cstring>
+#include <filesystem>
 #include <functional>
 
 #include "core/files.h"
+#include "core/unique_handle.h"
 #include "launcher/cli/doctor/check.h"
 #include "tests/launcher/cli/doctor/about.h"
 #include "tests/runtime/device/fake_driver/fake_gpu.h"
@@ -150,6 +156,36 @@ TEST(DoctorGpus, WithoutTheKernelExchangeStaged) {
   EXPECT_THAT(About(findings, "gpu exchange").text,
               HasSubstr("(staged): the driver does not load the exchange's kernel"));
   for (const auto& finding : findings) EXPECT_NE(finding.about, "gpu peers") << "there is one GPU";
+}
+
+/// Of an MPS daemon: what listens at `path`. It ends with the object.
+UniqueFd Listen(const std::filesystem::path& path, int type) {
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  std::strcpy(address.sun_path, path.c_str());
+  UniqueFd socket(::socket(AF_UNIX, type | SOCK_CLOEXEC, 0));
+  EXPECT_EQ(::bind(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address), 0);
+  EXPECT_EQ(::listen(socket.get(), 1), 0);
+  return socket;
+}
+
+TEST(DoctorGpus, UnderMpsSayWhereItsDaemonListens) {
+  for (const int type : {SOCK_STREAM, SOCK_SEQPACKET}) {
+    const test::TempDirectory folder;
+    const auto findings = [&] {
+      return FindingsAfter([&](const Library&) { ::setenv("CUDA_MPS_PIPE_DIRECTORY", folder.path().c_str(), 1); });
+    };
+    const auto is_named = [&] { return std::ranges::count(findings(), "mps", &Finding::about) > 0; };
+    EXPECT_FALSE(is_named()) << "there is no socket";
+    auto daemon = Listen(folder / "control", type);
+    EXPECT_EQ(About(findings(), "mps"), Ok("mps", "NVIDIA's MPS listens in " + folder.path().native() +
+                                                      ": programs that share a GPU compute at the same time"));
+    daemon.Reset();
+    EXPECT_FALSE(is_named()) << "its process has ended";
+    std::filesystem::remove(folder / "control");
+    WriteFile(folder / "control", "");
+    EXPECT_FALSE(is_named()) << "it is no socket";
+  }
 }
 
 TEST(DoctorGpus, TellTheVersionOfNccl) {
