@@ -38,6 +38,15 @@ class StageOutRun : public testing::Test {
     return newest ? newest->step : 0;
   }
   std::uint64_t Newest() const { return NewestIn(place_.RunFolder()); }
+  /// Of all runs. A box may come and go meanwhile.
+  std::uint64_t NewestInTier() const {
+    std::uint64_t newest = 0;
+    std::error_code gone;
+    for (const auto& box : fs::directory_iterator(place_ / "ram/.out", gone)) {
+      newest = std::max(newest, NewestIn(box.path()));
+    }
+    return newest;
+  }
   std::string Events() const { return ReadFile(place_.RunFolder() / "events.jsonl"); }
   /// Every file below the tiers and every record of them: what a run must not leave.
   void ExpectNothingLeft() const {
@@ -185,6 +194,7 @@ TEST_F(StageOutRun, FinishesAfterTheManagerWasKilled) {
   for (int round = 0; round < SLIPWAY_ROUNDS; ++round) {
     RemoveTree(place_ / "runs");
     auto run = place_.Start({"run", "exp.yaml"});
+    while (round == 0 && NewestInTier() == 0) std::this_thread::sleep_for(std::chrono::milliseconds(20));
     std::this_thread::sleep_for(std::chrono::milliseconds(random() % 1200));
     run.Signal(SIGKILL);
     run.Wait();
@@ -192,11 +202,7 @@ TEST_F(StageOutRun, FinishesAfterTheManagerWasKilled) {
     for (int i = 0; i < 200 && !ProcessesOf(place_ / "").empty(); ++i) {
       std::this_thread::sleep_for(std::chrono::milliseconds(20));
     }
-    std::uint64_t in_tier = 0;
-    for (const auto& entry : fs::directory_iterator(place_ / "ram")) {
-      if (entry.path().filename() != ".out") continue;
-      for (const auto& box : fs::directory_iterator(entry.path())) in_tier = std::max(in_tier, NewestIn(box.path()));
-    }
+    const auto in_tier = NewestInTier();
     if (!fs::exists(place_.RunFolder() / "state.json")) continue;
     const auto out = place_.Slipway({"stage", "out", "last", "--json"});
     ASSERT_EQ(out.status.code, 0) << round << out.errors << out.output;
