@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <cstdlib>
+#include <map>
 #include <string>
 #include <thread>
 #include <vector>
@@ -117,6 +118,9 @@ TEST_F(NcclJob, AllreducesGoByNccl) {
     EXPECT_TRUE(there.Read(stream.handle()) == here) << "op " << op;
   }
   EXPECT_EQ(Gpu::Violations(), "");
+  const auto calls = CallsByWayAfterEnd();
+  if (rank_ != 0) return;
+  EXPECT_EQ(calls, (std::map<std::string, int>{{"cpu", 3}, {"nccl", 2}, {"staged", 1}})) << "NCCL was named";
 }
 
 /// Ranks of several nodes share no memory in which they would meet: NCCL would wait for one that does not come.
