@@ -83,6 +83,8 @@ void Visit(Visitor& visit, Struct& steps) {
   visit("steps", steps.steps);
   visit("way", steps.way, Presence::kOptional);
   visit("without_direct", steps.without_direct, Presence::kOptional);
+  visit("collectives", steps.collectives, Presence::kOptional);
+  visit("gpu_allreduce", steps.gpu_allreduce, Presence::kOptional);
   visit("ranks", steps.ranks);
 }
 

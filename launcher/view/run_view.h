@@ -83,12 +83,15 @@ struct RankSteps {
   double input_s = 0;
 };
 
+/// Of a program without a team: the whole attempt as one step, and `team` is empty.
 struct StepsView {
   std::string team;
   std::uint64_t steps = 0;
   std::vector<RankSteps> ranks;
   std::string way = {};             ///< of its exchange: "direct"; empty: unknown
   std::string without_direct = {};  ///< why GPUs do not add up by themselves; empty: they do, or were not to
+  Json collectives = {};            ///< of comm.json: those that belong to no team; null
+  Json gpu_allreduce = {};          ///< of comm.json; null
 };
 
 struct CurveView {

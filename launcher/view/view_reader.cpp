@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 
 #include "core/checkpoint.h"
 #include "core/clock.h"
@@ -152,14 +153,7 @@ void TakeEnds(const RunFolder& folder, RunView& view) {
   }
 }
 
-/// Of the first team of comm.json.
-void TakeSteps(const RunFolder& folder, RunView& view) try {
-  const auto text = ReadDocumentIfPresent(folder.attempt(view.attempt) / "comm.json");
-  if (!text) return;
-  const auto document = Json::parse(*text);
-  const auto& teams = document.at("teams");
-  if (teams.empty()) return;
-  const auto& team = teams.at(0);
+StepsView StepsOfTeam(const Json& team) {
   StepsView steps{team.at("team").get<std::string>(), team.at("steps").get<std::uint64_t>(), {}};
   steps.way = team.value("way", std::string());
   steps.without_direct = team.value("without_direct", std::string());
@@ -168,6 +162,54 @@ void TakeSteps(const RunFolder& folder, RunView& view) try {
     steps.ranks.push_back({static_cast<int>(steps.ranks.size()), "", of("step_s"), of("compute_s"), of("wait_s"),
                            of("exchange_s"), of("input_s")});
   }
+  return steps;
+}
+
+/// That of most bytes.
+std::string WayOfCollectives(const Json& collectives) {
+  std::map<std::string, double> bytes;
+  for (const auto& group : collectives.at("groups")) {
+    for (const auto& call : group.at("calls")) {
+      bytes[call.at("way").get<std::string>()] += call.at("bytes").get<double>();
+    }
+  }
+  const auto most = std::ranges::max_element(bytes, {}, [](const auto& each) { return each.second; });
+  return most != bytes.end() ? most->first : "";
+}
+
+StepsView StepsOfCollectives(const Json& collectives) {
+  StepsView steps{"", 1, {}};
+  steps.way = WayOfCollectives(collectives);
+  for (const auto& times : collectives.at("times_of_ranks")) {
+    const auto of = [&](const char* name) { return times.at(name).get<double>(); };
+    const double compute = std::max(0.0, of("elapsed_s") - of("wait_s") - of("input_s"));
+    steps.ranks.push_back({static_cast<int>(steps.ranks.size()), "", of("elapsed_s"), compute, of("wait_s"),
+                           of("exchange_s"), of("input_s")});
+  }
+  return steps;
+}
+
+/// Of the first team of comm.json, else of collectives without a team.
+void TakeSteps(const RunFolder& folder, RunView& view) try {
+  const auto text = ReadDocumentIfPresent(folder.attempt(view.attempt) / "comm.json");
+  if (!text) return;
+  const auto document = Json::parse(*text);
+  const auto& teams = document.at("teams");
+  auto collectives = document.value("collectives", Json());
+  auto allreduces = document.value("gpu_allreduce", Json());
+  StepsView steps;
+  if (!teams.empty()) {
+    steps = StepsOfTeam(teams.at(0));
+  } else if (!collectives.is_null()) {
+    steps = StepsOfCollectives(collectives);
+    for (const auto& group : allreduces) {
+      if (steps.without_direct.empty()) steps.without_direct = group.value("without_direct", std::string());
+    }
+  } else {
+    return;
+  }
+  steps.collectives = std::move(collectives);
+  steps.gpu_allreduce = std::move(allreduces);
   view.steps = std::move(steps);
 } catch (const std::exception&) {
   view.warnings.emplace_back("comm.json could not be read: the times of steps are unknown");

@@ -21,6 +21,8 @@ constexpr std::size_t kMostLogLines = 5'000;
 constexpr std::int64_t kTailBytes = 64 * 1024;  // of LastLines
 constexpr std::size_t kLinesToSearch = 400;
 constexpr std::string_view kTraceLine = "slipway: team '";
+constexpr std::string_view kWithoutTeam =
+    "no team: the times are of the whole attempt, and exchange may run beside compute";
 constexpr double kMuchWaiting = 0.05;  // of a step
 
 std::string EndText(const ExitStatus& status) { return status.Success() ? "done" : status.Describe(); }
@@ -70,11 +72,14 @@ std::optional<double> SecondsAt(const Json& plan, const char* pointer) {
 
 std::optional<int> Straggler(const StepsView& steps) {
   if (steps.ranks.size() < 2) return {};
-  const auto least = std::ranges::min_element(steps.ranks, {}, &RankSteps::wait_s);
+  // Without a team, the thread of the exchange does the waiting.
+  const auto wait = steps.team.empty() ? &RankSteps::exchange_s : &RankSteps::wait_s;
+  const auto least = std::ranges::min_element(steps.ranks, {}, wait);
   double waiting = 0;
-  for (const auto& rank : steps.ranks) waiting += rank.wait_s;
-  const double others = (waiting - least->wait_s) / static_cast<double>(steps.ranks.size() - 1);
-  return others - least->wait_s > kMuchWaiting * least->step_s ? std::optional(least->rank) : std::nullopt;
+  for (const auto& rank : steps.ranks) waiting += rank.*wait;
+  const double least_wait = (*least).*wait;
+  const double others = (waiting - least_wait) / static_cast<double>(steps.ranks.size() - 1);
+  return others - least_wait > kMuchWaiting * least->step_s ? std::optional(least->rank) : std::nullopt;
 }
 
 void ReadSingle(const RunFolder& folder, WatchData& data) {
@@ -123,7 +128,11 @@ void TakeSilence(const RunFolder& folder, WatchData& data) {
     data.ranks[i].last_output = stamp == FileStamp() ? std::nullopt : std::optional(ModifiedAt(stamp));
   }
   data.trace_line.clear();
-  if (files.empty() || data.run->steps) return;
+  if (files.empty()) return;
+  if (const auto& steps = data.run->steps) {
+    if (steps->team.empty()) data.trace_line = kWithoutTeam;
+    return;
+  }
   for (const auto& line : LinesOf(LastLines(files.front(), kLinesToSearch))) {
     if (line.starts_with(kTraceLine)) data.trace_line = line;
   }

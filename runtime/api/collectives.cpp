@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstring>
 #include <optional>
+#include <string_view>
 #include <vector>
 
 #include "runtime/api/calls.h"
@@ -22,6 +23,26 @@ namespace {
 
 using namespace slipway::runtime;  // this file is the outer face of the runtime
 using Operation = Watch::Operation;
+
+/// A collective that the program is in: the watch sees it, and the report counts it when it is Done().
+class Collective {
+ public:
+  Collective(Job& job, Activity activity) : job_(job), operation_(job.watch(), activity), activity_(activity) {}
+  /// It has succeeded. `bytes`: of this rank.
+  void Done(const Group& members, std::string_view way, std::size_t bytes) {
+    job_.calls().Add({members, activity_, way, static_cast<std::int64_t>(bytes)}, start_);
+  }
+
+ private:
+  Job& job_;
+  Operation operation_;
+  Activity activity_;
+  CallTrace::Clock::time_point start_ = CallTrace::Clock::now();
+};
+
+/// Ways for the report.
+constexpr std::string_view kByCpu = "cpu";
+std::string_view WayOf(const CpuImages& images) { return images.are_copies() ? WordOf(CombineWay::kStaged) : kByCpu; }
 
 void RequireReduction(slipway_dtype dtype, slipway_op op) {
   RequireArgument(SizeOf(dtype) > 0, "unknown dtype");
@@ -66,17 +87,20 @@ int AllreduceOf(const char* function, const Elements& elements, int group, Strea
     RequireCount(count);
     RequireReduction(reduction.dtype, reduction.op);
     RequireData(data, count, "the data");
-    const Operation operation(current.watch(), Activity::kAllreduce);
+    Collective collective(current, Activity::kAllreduce);
     auto& members = current.GroupOf(group);
+    const auto bytes = BytesOf(count, SizeOf(reduction.dtype));
     if (const auto place = PlaceOf(data)) {
       RequireNotCaptured(*place, stream);
       const BesideCaptures beside(place->driver);
-      return current.device_allreduces().Allreduce(*place, data, count, reduction, members, stream);
+      const auto way = current.device_allreduces().Allreduce(*place, data, count, reduction, members, stream);
+      return collective.Done(members, WordOf(way), bytes);
     }
     AwaitManaged(data, stream, members.communicator().waiter());
     current.device_allreduces().RequireCpuMemoryOnAll(count, reduction, members);
     const Piece piece{static_cast<char*>(data), count};
     Allreduce({{&piece, 1}, reduction, 0, nullptr}, members);
+    collective.Done(members, kByCpu, bytes);
   });
 }
 
@@ -105,7 +129,7 @@ CpuImages ImageOf(const TensorInfo& tensor, ImageUse use, const ImageOrder& orde
 int BroadcastOf(const GroupCall& call, const slipway_tensor* tensors, int count, int root) {
   return Guard(call.function, [&] {
     auto& current = WholeJob();
-    const Operation operation(current.watch(), Activity::kBroadcast);
+    Collective collective(current, Activity::kBroadcast);
     auto& members = current.GroupOf(call.group);
     OnAllRanks(members.communicator(),
                [&] { RequireArgument(root >= 0 && root < members.size(), fmt::format("there is no rank {}", root)); });
@@ -114,10 +138,13 @@ int BroadcastOf(const GroupCall& call, const slipway_tensor* tensors, int count,
     std::optional<CpuImages> images;
     OnAllRanks(members.communicator(),
                [&] { images.emplace(taken, use, call.order, ToolsOf(members.communicator())); });
+    std::size_t bytes = 0;
     for (const auto& tensor : images->tensors()) {
       Broadcast(tensor.data, tensor.bytes(), root, members.members());
+      bytes += tensor.bytes();
     }
     images->Return();
+    collective.Done(members, WayOf(*images), bytes);
   });
 }
 
@@ -140,11 +167,12 @@ int ReduceScatterOf(const GroupCall& call, const Shared& shared, const Reduction
     RequireData(send, TotalOf(slices), "the data to send");
     RequireData(receive, own, "the data to receive");
     RequireApart(send, TotalOf(slices), receive, own, dtype);
-    const Operation operation(current.watch(), Activity::kReduceScatter);
+    Collective collective(current, Activity::kReduceScatter);
     const auto sent = ImageOf(DataOf(send, TotalOf(slices), dtype), ImageUse::kRead, call.order, members);
     auto received = ImageOf(DataOf(receive, own, dtype), ImageUse::kWrite, call.order, members);
     PairwiseReduceScatter(sent.data(0), received.data(0), slices, reduction, members.members(), members.size());
     received.Return();
+    collective.Done(members, WayOf(sent), BytesOf(TotalOf(slices), SizeOf(dtype)));
   });
 }
 
@@ -159,7 +187,7 @@ int AllgatherOf(const GroupCall& call, const Shared& shared, slipway_dtype dtype
     RequireData(send, own.count, "the data to send");
     RequireData(receive, TotalOf(slices), "the data to receive");
     RequireApart(send, own.count, receive, TotalOf(slices), dtype);
-    const Operation operation(current.watch(), Activity::kAllgather);
+    Collective collective(current, Activity::kAllgather);
     const auto element = SizeOf(dtype);
     const auto sent = ImageOf(DataOf(send, own.count, dtype), ImageUse::kRead, call.order, members);
     auto received = ImageOf(DataOf(receive, TotalOf(slices), dtype), ImageUse::kWrite, call.order, members);
@@ -169,6 +197,7 @@ int AllgatherOf(const GroupCall& call, const Shared& shared, slipway_dtype dtype
     }
     PairwiseAllgather(received.data(0), slices, element, members.members());
     received.Return();
+    collective.Done(members, WayOf(received), BytesOf(TotalOf(slices), SizeOf(dtype)));
   });
 }
 
@@ -192,11 +221,12 @@ int AlltoallOf(const GroupCall& call, const Portions<const void>& send, const Po
     RequireApart(send.data, TotalOf(out), receive.data, TotalOf(in), dtype);
     const auto own = static_cast<std::size_t>(members.rank());
     RequireArgument(out[own].count == in[own].count, "a rank sends itself as much as it receives from itself");
-    const Operation operation(current.watch(), Activity::kAlltoall);
+    Collective collective(current, Activity::kAlltoall);
     const auto sent = ImageOf(DataOf(send.data, TotalOf(out), dtype), ImageUse::kRead, call.order, members);
     auto received = ImageOf(DataOf(receive.data, TotalOf(in), dtype), ImageUse::kWrite, call.order, members);
     PairwiseAlltoall(sent.data(0), out, received.data(0), in, SizeOf(dtype), members.members());
     received.Return();
+    collective.Done(members, WayOf(sent), BytesOf(TotalOf(out), SizeOf(dtype)));
   });
 }
 
@@ -253,13 +283,14 @@ int slipway_alltoall_on_stream(const void* send, const int64_t* send_counts, voi
 int slipway_barrier(int group) {
   return Guard(__func__, [&] {
     auto& current = WholeJob();
-    const Operation operation(current.watch(), Activity::kBarrier);
+    Collective collective(current, Activity::kBarrier);
     auto& members = current.GroupOf(group);
     if (members.on_one_node()) {
       members.channel()->Meet({});
     } else if (!members.alone()) {
       Barrier(members.members());
     }
+    collective.Done(members, kByCpu, 0);
   });
 }
 
@@ -269,10 +300,11 @@ int slipway_average(double* values, int64_t count) {
     RequireCount(count);
     RequireData(values, count, "the data");
     RequireCpuMemory(values, "the data");
-    const Operation operation(current.watch(), Activity::kAverage);
+    Collective collective(current, Activity::kAverage);
     AwaitManaged(values, nullptr, current.communicator().waiter());
     const Piece piece{reinterpret_cast<char*>(values), count};
     Allreduce({{&piece, 1}, {SLIPWAY_FLOAT64, SLIPWAY_MEAN}, 0, nullptr}, current.all());
+    collective.Done(current.all(), kByCpu, BytesOf(count, SizeOf(SLIPWAY_FLOAT64)));
   });
 }
 

@@ -134,6 +134,7 @@ void Job::Enter(const char* config) {
     gradients.gpu_mpi_has_worked = GpuMpiHasWorked(group, Variable("SLIPWAY_WAYS"));
   }
   device_allreduces_.Use(gradients);
+  calls_.Begin(settings_.trace.chrome);
   watch_.Entered();
 }
 
@@ -287,7 +288,10 @@ int Job::MakeGroupByMembers(std::span<const int> ranks, int tag) {
 void Job::FreeGroup(int number) {
   auto& those_who_made_it = IsByMembers(number) ? GroupOf(number).communicator() : communicator();
   those_who_made_it.Barrier();
-  if (auto* group = FindGroup(number)) device_allreduces_.Forget(*group);
+  if (auto* group = FindGroup(number)) {
+    device_allreduces_.Forget(*group);
+    calls_.Forget(*group);
+  }
   const std::lock_guard lock(groups_mutex_);
   groups_.erase(number);
 }
@@ -380,6 +384,7 @@ void Job::EndInput() {
   if (!input_start_) throw RuntimeError(SLIPWAY_ERROR_STATE, "call slipway_input_begin first");
   const auto end = StepTrace::Clock::now();
   for (auto& [name, team] : teams_) team->trace().AddInput(*input_start_, end);
+  if (teams_.empty()) calls_.AddInput(*input_start_, end);
   input_start_.reset();
 }
 
@@ -416,19 +421,36 @@ Json Job::BitsOfJob() {
                             settings_.gradients.bucket_bytes, Version()));
 }
 
-void Job::Report() {
-  auto allreduces = device_allreduces_.Facts();
-  const bool exchanged = !teams_.empty() || !past_teams_.empty() || !allreduces.empty();
-  const auto attempt = communicator().BroadcastText(exchanged ? settings_.attempt_folder : "", 0);
-  if (attempt.empty()) return;
-  const std::filesystem::path folder(attempt);
+/// Of those that are unregistered, too. Adds their spans. Collective.
+Json Job::TotalsOfTeams(std::vector<Span>& spans) {
   Json teams = Json::array();
   for (const auto& totals : past_teams_) teams.push_back(Json::parse(totals));
-  auto spans = past_spans_;
+  std::ranges::copy(past_spans_, std::back_inserter(spans));
   for (auto& [name, team] : teams_) {
     teams.push_back(TotalsOf(*team));
     std::ranges::move(team->trace().TakeSpans(), std::back_inserter(spans));
   }
+  return teams;
+}
+
+void Job::WarnWithoutTrace(bool exchanged) {
+  if (!settings_.trace.chrome || rank() != 0) return;
+  std::fputs(exchanged ? "slipway: warning: trace.json is not written: SLIPWAY_METRICS names no folder; start the "
+                         "program with slipway run\n"
+                       : "slipway: warning: trace.json is not written: the program has exchanged nothing through "
+                         "Slipway between ranks\n",
+             stderr);
+}
+
+void Job::Report() {
+  auto allreduces = device_allreduces_.Facts();
+  auto collectives = calls_.Totals(communicator());
+  const bool exchanged = !teams_.empty() || !past_teams_.empty() || !allreduces.empty() || !collectives.is_null();
+  const auto attempt = communicator().BroadcastText(exchanged ? settings_.attempt_folder : "", 0);
+  if (attempt.empty()) return WarnWithoutTrace(exchanged);
+  const std::filesystem::path folder(attempt);
+  auto spans = calls_.TakeSpans();
+  auto teams = TotalsOfTeams(spans);
   const bool own_bits_of_cpu = bits_of_cpu_ && device_allreduces_.HaveBitsOfCpu();
   const bool bits_of_cpu = communicator().Min(own_bits_of_cpu ? 1 : 0) == 1;
   const auto placement = all().placement();
@@ -441,6 +463,7 @@ void Job::Report() {
              {"bucket_bytes", settings_.gradients.bucket_bytes},
              {"bits", bits_of_cpu ? BitsOfJob() : Json()},
              {"teams", std::move(teams)}};
+  if (!collectives.is_null()) facts["collectives"] = std::move(collectives);
   if (!allreduces.empty()) facts["gpu_allreduce"] = std::move(allreduces);
   WriteCommunicationReport(folder / "comm.json", std::move(facts), communicator());
   if (settings_.trace.chrome) WriteChromeTrace(folder / "trace.json", spans, communicator());

@@ -23,6 +23,7 @@
 #include "runtime/report/run_log.h"
 #include "runtime/server/parameter_server.h"
 #include "runtime/stop/stop_file.h"
+#include "runtime/trace/call_trace.h"
 #include "runtime/watch/watch.h"
 
 namespace slipway::runtime {
@@ -55,6 +56,7 @@ class Job {
   ProcessMemory& memory() { return memory_; }
   Workbenches& benches() { return benches_; }
   DeviceAllreduces& device_allreduces() { return device_allreduces_; }
+  CallTrace& calls() { return calls_; }
   Checkpoints& checkpoints() { return *checkpoints_; }
   StopFile& stop_file() { return *stop_file_; }
   MetricsFile* metrics() { return metrics_.get(); }  ///< null but on rank 0
@@ -108,6 +110,8 @@ class Job {
   std::unique_ptr<StepSums> NewSums(const TeamParts& parts);
   Json TotalsOf(Team& team);
   Json BitsOfJob();
+  Json TotalsOfTeams(std::vector<Span>& spans);
+  void WarnWithoutTrace(bool exchanged);
   void Report();
   bool ThreadsMayCommunicate() const { return mpi_.in_use() && mpi_.thread_level() == MPI_THREAD_MULTIPLE; }
 
@@ -118,6 +122,7 @@ class Job {
   ProcessMemory memory_;
   Workbenches benches_{memory_.pool};
   DeviceAllreduces device_allreduces_{benches_};
+  CallTrace calls_;
   JobSettings settings_;
   std::string ways_;  ///< of shared memory, in the syntax of AlgorithmTable; empty: not measured
   int local_rank_ = 0;

@@ -99,24 +99,29 @@ bool DeviceAllreduces::HaveBitsOfCpu() const {
   return bits_of_cpu_;
 }
 
-void DeviceAllreduces::Allreduce(const DevicePlace& place, void* data, std::int64_t count, const Reduction& reduction,
-                                 Group& group, StreamHandle stream) {
-  if (group.alone() || count == 0) return;
-  const auto through_cpu = [&] { AllreduceThroughCpu(place, data, count, reduction, group, stream, benches_); };
+CombineWay DeviceAllreduces::Allreduce(const DevicePlace& place, void* data, std::int64_t count,
+                                       const Reduction& reduction, Group& group, StreamHandle stream) {
+  if (group.alone() || count == 0) return CombineWay::kStaged;
+  const auto through_cpu = [&] {
+    AllreduceThroughCpu(place, data, count, reduction, group, stream, benches_);
+    return CombineWay::kStaged;
+  };
   if (!IsForGpus(count, reduction, group)) return through_cpu();
   const Call call{Call::Kind::kAllreduce, reduction, count, 0, kFirstGpu};
   auto& known = Known(place, call, group, stream);
-  auto* const by_gpus = known.ways.For(BytesOfMessage(count, reduction), reduction);
+  const auto* const by_gpus = known.ways.For(BytesOfMessage(count, reduction), reduction);
   if (by_gpus == nullptr) {
     if (!group.on_one_node()) group.Meet(call);  // see RequireCpuMemoryOnAll()
     return through_cpu();
   }
   const auto number = NumberOf(place, known.places);
   if (number == kFirstGpu) {
-    return Parting([&] { by_gpus->Allreduce(static_cast<char*>(data), count, reduction, group, stream); });
+    Parting([&] { by_gpus->by->Allreduce(static_cast<char*>(data), count, reduction, group, stream); });
+    return by_gpus->way;
   }
   group.Meet({Call::Kind::kAllreduce, reduction, count, 0, number});
   Parting(through_cpu);
+  return CombineWay::kStaged;
 }
 
 void DeviceAllreduces::RequireCpuMemoryOnAll(std::int64_t count, const Reduction& reduction, Group& group) const {

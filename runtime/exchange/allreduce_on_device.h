@@ -24,7 +24,7 @@ class DeviceAllreduces {
       : benches_(benches), measure_(std::move(measure)) {}
 
   /// Combines `count` elements on a device over all ranks, in place, after what `stream` was given so far; later work
-  /// of `stream` finds the result. Collective.
+  /// of `stream` finds the result. Returns who has combined them. Collective.
   ///
   /// Way:    sums and means of floats as AllreduceWays says, which the first large one of a group chooses. Else
   ///         AllreduceThroughCpu(), also on another GPU than that of the first allreduce; between nodes the memory of
@@ -33,8 +33,8 @@ class DeviceAllreduces {
   /// Errors: as Allreduce(); DeviceError before the ranks meet, and PartedError from then on; MISMATCH on all ranks
   ///         where the GPUs combine and only some ranks have changed their GPU, or brought memory of one. The latter
   ///         also at the choice, and between nodes with NCCL and MPI.
-  void Allreduce(const DevicePlace& place, void* data, std::int64_t count, const Reduction& reduction, Group& group,
-                 StreamHandle stream);
+  CombineWay Allreduce(const DevicePlace& place, void* data, std::int64_t count, const Reduction& reduction,
+                       Group& group, StreamHandle stream);
   /// Before the CPU combines memory of its own. Compares with ranks whose memory may be on GPUs, where nothing after it
   /// does: between nodes, with kNccl and kMpi. Collective.
   /// Cost:   there, for a large message, an allgather of 16 bytes; else none.

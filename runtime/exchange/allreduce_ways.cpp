@@ -191,10 +191,10 @@ void AllreduceWays::EndUnused(Group& group) {
   std::erase_if(made_, unused);
 }
 
-GroupAllreduce* AllreduceWays::For(std::int64_t bytes, const Reduction& reduction) const {
+const GpuAllreduce* AllreduceWays::For(std::int64_t bytes, const Reduction& reduction) const {
   const auto way = WayFor(IsWideFloat(reduction.dtype) ? of_wide_ : of_narrow_, bytes, CombineWay::kStaged);
   const auto found = std::ranges::find(made_, way, &GpuAllreduce::way);
-  return found != made_.end() && found->by->Takes(reduction) ? found->by.get() : nullptr;
+  return found != made_.end() && found->by->Takes(reduction) ? &*found : nullptr;
 }
 
 bool AllreduceWays::HaveBitsOfCpu() const {

@@ -57,7 +57,7 @@ class AllreduceWays {
                               Group& group);
 
   /// Null: the CPU combines. For sums and means of floats. The same on all ranks.
-  GroupAllreduce* For(std::int64_t bytes, const Reduction& reduction) const;
+  const GpuAllreduce* For(std::int64_t bytes, const Reduction& reduction) const;
   /// Whether GPUs combine some messages.
   bool AnyByGpus() const { return !made_.empty(); }
   /// Whether all sums have the bits that the CPU gives.

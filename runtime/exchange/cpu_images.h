@@ -42,6 +42,8 @@ class CpuImages {
   CpuImages(std::span<const TensorInfo> tensors, ImageUse use, const ImageOrder& order, const ImageTools& tools);
 
   const std::vector<TensorInfo>& tensors() const { return images_; }
+  /// Whether the tensors lie on a GPU.
+  bool are_copies() const { return bench_.has_value(); }
   char* data(std::size_t tensor) const { return static_cast<char*>(images_[tensor].data); }
   /// Copies what was written back, and waits for it (kReturn), or lets the stream wait.
   /// Errors: DeviceError; PartedError(STALLED).

@@ -43,10 +43,18 @@ struct RankTimes {
 
 }  // namespace
 
+void KeepSpan(std::vector<Span>& spans, Span span, StepTrace::Clock::time_point start,
+              StepTrace::Clock::time_point end) {
+  if (spans.size() >= kMostSpans) return;
+  span.start_us = UnixMicroseconds(start);
+  span.duration_us = Microseconds(end - start);
+  spans.push_back(span);
+}
+
 void StepTrace::Keep(const char* name, const char* category, Clock::time_point start, Clock::time_point end,
                      std::int64_t step, int thread, std::int64_t bytes) {
-  if (!settings_.chrome || spans_.size() >= kMostSpans) return;
-  spans_.push_back({name, category, step, UnixMicroseconds(start), Microseconds(end - start), thread, bytes});
+  if (!settings_.chrome) return;
+  KeepSpan(spans_, {.name = name, .category = category, .step = step, .thread = thread, .bytes = bytes}, start, end);
 }
 
 void StepTrace::AddExchange(Clock::time_point start, Clock::time_point end, std::int64_t step, bool in_background) {

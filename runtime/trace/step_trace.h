@@ -23,7 +23,7 @@ struct TraceSettings {
 struct Span {
   const char* name = "";
   const char* category = "";
-  std::int64_t step = 0;
+  std::int64_t step = 0;      ///< of a single collective: how many the rank had done before it
   std::int64_t start_us = 0;  ///< since 1970
   std::int64_t duration_us = 0;
   int thread = 0;          ///< 0: the program, 1: the progress thread, 2: input, kCopiesThread, kGpuThread
@@ -32,6 +32,10 @@ struct Span {
 // Of ranks with a GPU.
 inline constexpr int kCopiesThread = 3;  ///< copies from the GPU
 inline constexpr int kGpuThread = 4;     ///< what it does after that; it may overlap copies of the same step
+
+/// Adds `span`, with its times set, unless `spans` has the 100,000 that are kept at most: 5 MB.
+void KeepSpan(std::vector<Span>& spans, Span span, std::chrono::steady_clock::time_point start,
+              std::chrono::steady_clock::time_point end);
 
 class StepTrace {
  public:

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <nlohmann/json.hpp>
 
 #include "core/files.h"
 #include "tests/end_to_end/workplace.h"
@@ -56,6 +57,22 @@ TEST_P(MpiOfRun, IsShownByThePlan) {
               HasSubstr(GetParam() == "openmpi" ? "--bind-to none" : "-launcher fork -hosts localhost"));
   const bool is_default = GetParam() == Mpis().front();
   EXPECT_EQ(planned.output.find("LD_LIBRARY_PATH=") == std::string::npos, is_default) << planned.output;
+}
+
+TEST_P(MpiOfRun, LeavesTheCollectivesOfAProgramWithoutATeam) {
+  place_.WriteSpec("exp.yaml", kProgram, 2, "trace: {chrome: true}");
+  const auto ran = place_.Slipway({"run", "exp.yaml", "--set", "launch.mpi=" + GetParam()});
+  ASSERT_EQ(ran.status.code, 0) << ran.errors;
+  EXPECT_THAT(ReadFile(place_.RunFolder() / "attempt-1/trace.json"), HasSubstr("slipway_allreduce"));
+  const auto report = Json::parse(place_.Slipway({"report", "last", "--json"}).output);
+  const auto& steps = report["runs"][0]["steps"];
+  EXPECT_EQ(steps["team"], "") << steps.dump();
+  EXPECT_EQ(steps["way"], "cpu");
+  ASSERT_EQ(steps["ranks"].size(), 2u) << steps.dump();
+  const auto& calls = steps["collectives"]["groups"][0]["calls"];
+  ASSERT_EQ(calls.size(), 1u) << steps.dump();
+  EXPECT_EQ(calls[0]["call"], "slipway_allreduce");
+  EXPECT_EQ(calls[0]["count"], 1);
 }
 
 TEST(MpiOfLoneRank, DoesNotMatter) {

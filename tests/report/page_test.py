@@ -65,6 +65,16 @@ class Page(Browsing):
         self.assertEqual((facts["GPU memory, at most"], facts["GPU utilisation"]), ("66.1 GiB", "50.0 %"))
         self.assertEqual(self.text("pre[aria-label=Spec]"), synthetic.SPEC)
 
+    def test_of_a_run_without_a_team_shows_times_of_the_whole_attempt(self):
+        run = synthetic.single("failed")
+        whole = {"step_s": 100, "compute_s": 100, "wait_s": 0, "input_s": 0}
+        ranks = [{**rank, **whole, "exchange_s": 5 if rank["rank"] == 5 else 40} for rank in run["steps"]["ranks"]]
+        run["steps"] = {**run["steps"], "team": "", "steps": 1, "ranks": ranks}
+        self.open(synthetic.view(run))
+        self.assertIn("times of the whole attempt", self.text("[aria-label='Step time by rank']"))
+        self.assertNotIn("steps of team", self.text("[aria-label='Step time by rank']"))
+        self.assertEqual(self.text(".late .bar-name"), "straggler 5 n2")
+
     def test_of_an_ensemble_shows_the_numbers_of_the_document(self):
         run = synthetic.ensemble(300)
         self.open(synthetic.view(run))

@@ -11,7 +11,11 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <nlohmann/json.hpp>
+#include <set>
 #include <string>
+#include <thread>
+#include <utility>
 
 #include "runtime/slipway.hpp"
 #include "tests/support/rank_of_launcher.h"
@@ -231,6 +235,101 @@ TEST(Life, OfAForkedChildIsOutsideOfTheJob) {
   EXPECT_EQ(status, 0);
   ExpectSumOfOnes();
   EXPECT_EQ(slipway_finalize(), SLIPWAY_OK);
+}
+
+/// Of an entry of `groups`: what is known of a call; null where there is none.
+nlohmann::json CountsOf(const char* call, const nlohmann::json& group) {
+  for (const auto& counts : group["calls"]) {
+    if (counts["call"] == call) return counts;
+  }
+  return {};
+}
+
+void ExpectCounts(const nlohmann::json& counts, int count, int bytes) {
+  EXPECT_EQ(counts["way"], "cpu") << counts.dump();
+  EXPECT_EQ(counts["count"], count) << counts.dump();
+  EXPECT_EQ(counts["bytes"], bytes) << counts.dump();
+  EXPECT_GT(counts["exchange_s"], 0) << counts.dump();
+}
+
+/// Three allreduces by the program, a broadcast by another thread, and groups that end.
+void ExchangeWithoutATeam() {
+  for (int call = 0; call < 3; ++call) ExpectSumOfOnes();
+  std::thread([] {
+    double value = slipway_rank();
+    const slipway_tensor tensor{"x", SLIPWAY_FLOAT64, 0, nullptr, &value};
+    EXPECT_EQ(slipway_broadcast(&tensor, 1, 1, SLIPWAY_ALL), SLIPWAY_OK) << slipway_error_message();
+  }).join();
+  for (int life = 0; life < 2; ++life) {
+    const int ranks[] = {0, 1};
+    int group = -1;
+    ASSERT_EQ(slipway_group_create(ranks, 2, &group), SLIPWAY_OK) << slipway_error_message();
+    float value = 1;
+    ASSERT_EQ(slipway_allreduce(&value, 1, SLIPWAY_FLOAT32, SLIPWAY_SUM, group), SLIPWAY_OK);
+    ASSERT_EQ(slipway_group_free(group), SLIPWAY_OK) << slipway_error_message();
+  }
+}
+
+void ExpectCollectivesOfExchangeWithoutATeam(const nlohmann::json& collectives) {
+  const auto& groups = collectives["groups"];
+  ASSERT_EQ(groups.size(), 2u) << groups.dump();  // of those that have ended, one
+  for (const auto& group : groups) EXPECT_EQ(group["ranks"], 2);
+  const auto allreduces = CountsOf("slipway_allreduce", groups[0]);
+  const auto broadcasts = CountsOf("slipway_broadcast", groups[0]);
+  ExpectCounts(allreduces, 3, 12);
+  EXPECT_EQ(allreduces["wait_s"], allreduces["exchange_s"]);
+  ExpectCounts(broadcasts, 1, 8);
+  EXPECT_EQ(broadcasts["wait_s"], 0) << "the program went on meanwhile";
+  ExpectCounts(CountsOf("slipway_allreduce", groups[1]), 2, 8);
+  const auto& ranks = collectives["times_of_ranks"];
+  ASSERT_EQ(ranks.size(), 2u) << ranks.dump();
+  for (const auto& times : ranks) {
+    EXPECT_GT(times["wait_s"], 0) << times.dump();
+    EXPECT_GT(times["exchange_s"], times["wait_s"]) << times.dump();
+    EXPECT_GT(times["elapsed_s"], times["exchange_s"]) << times.dump();
+    EXPECT_EQ(times["input_s"], 0) << times.dump();
+  }
+}
+
+TEST(Life, WithoutATeamLeavesCountsAndSpansOfItsCollectives) {
+  const auto folder = FileOfThisTest("slipway-collectives-");
+  std::filesystem::create_directories(folder);
+  ::setenv("SLIPWAY_METRICS", (folder / "metrics.jsonl").c_str(), 1);
+  ASSERT_EQ(slipway_init(R"({"trace": {"chrome": true}})"), SLIPWAY_OK) << slipway_error_message();
+  const int rank = slipway_rank();
+  ExchangeWithoutATeam();
+  ASSERT_EQ(slipway_finalize(), SLIPWAY_OK) << slipway_error_message();
+  if (rank != 0) return;
+  const auto report = nlohmann::json::parse(ContentOf(folder / "comm.json"));
+  EXPECT_EQ(report["teams"], nlohmann::json::array());
+  EXPECT_FALSE(report["bits"].is_null());
+  ExpectCollectivesOfExchangeWithoutATeam(report["collectives"]);
+  std::multiset<std::pair<int, std::string>> spans;
+  for (const auto& event : nlohmann::json::parse(ContentOf(folder / "trace.json"))["traceEvents"]) {
+    if (event["ph"] != "X") continue;
+    spans.emplace(event["pid"], event["name"]);
+    EXPECT_EQ(event["tid"], event["name"] == "slipway_broadcast" ? 1 : 0) << event.dump();
+  }
+  for (const int of : {0, 1}) {
+    EXPECT_EQ(spans.count({of, "slipway_allreduce"}), 5u);
+    EXPECT_EQ(spans.count({of, "slipway_broadcast"}), 1u);
+  }
+  std::filesystem::remove_all(folder);
+}
+
+TEST(Life, WithoutAnyExchangeSaysWhyThereIsNoTimeline) {
+  const auto folder = FileOfThisTest("slipway-no-collectives-");
+  std::filesystem::create_directories(folder);
+  ::setenv("SLIPWAY_METRICS", (folder / "metrics.jsonl").c_str(), 1);
+  ASSERT_EQ(slipway_init(R"({"trace": {"chrome": true}})"), SLIPWAY_OK) << slipway_error_message();
+  const int rank = slipway_rank();
+  testing::internal::CaptureStderr();
+  EXPECT_EQ(slipway_finalize(), SLIPWAY_OK) << slipway_error_message();
+  const auto said = testing::internal::GetCapturedStderr();
+  EXPECT_EQ(CountOf("trace.json is not written: the program has exchanged nothing", said), rank == 0 ? 1u : 0u) << said;
+  if (rank != 0) return;
+  EXPECT_FALSE(std::filesystem::exists(folder / "comm.json"));
+  std::filesystem::remove_all(folder);
 }
 
 }  // namespace

@@ -62,6 +62,16 @@ TEST(Accounting, TellsTheExchangeFromWaitingForSlowerRanks) {
   EXPECT_NEAR(PartOf(accounting, "wait"), 2 * 100 * 0.1, 1e-9);
 }
 
+TEST(Accounting, TakesTheWaitsOfTheWholeAttemptWhereThereIsNoTeam) {
+  auto run = TrainedRun();
+  run.steps = StepsView{"", 1, {{0, "", 90, 60, 10, 40, 20}, {1, "", 90, 40, 30, 60, 20}}};
+  const auto accounting = AccountFor(run, {}, 1000);
+  EXPECT_NEAR(PartOf(accounting, "exchange"), 2 * 10, 1e-9);
+  EXPECT_NEAR(PartOf(accounting, "wait"), 2 * 10, 1e-9);
+  EXPECT_NEAR(PartOf(accounting, "input"), 2 * 20, 1e-9);
+  EXPECT_NEAR(PartOf(accounting, "compute"), 2 * 50, 1e-9);
+}
+
 TEST(Accounting, CountsTheWorkOfAFailedAttemptSinceItsLastCheckpointAsLost) {
   auto run = TrainedRun();
   run.attempt = 2;

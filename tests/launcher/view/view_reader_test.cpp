@@ -186,6 +186,39 @@ TEST_F(RunViews, SayHowGpuMemoryIsExchanged) {
   EXPECT_EQ(view.steps->without_direct, "clip_norm is set");
 }
 
+TEST_F(RunViews, ShowTheWholeAttemptWhereThereIsNoTeam) {
+  Enter(Phase::kQueued, 1);
+  Append(
+      "attempt-1/comm.json",
+      R"({"teams": [], "gpu_allreduce": [{"ranks": 2}, {"ranks": 2, "without_direct": "no kernel"}], "collectives": {)"
+      R"("groups": [{"ranks": 2, "calls": [{"call": "slipway_barrier", "way": "cpu", "bytes": 0},)"
+      R"( {"call": "slipway_allreduce", "way": "nccl", "bytes": 90}]}], "times_of_ranks": [)"
+      R"({"elapsed_s": 10, "wait_s": 1, "exchange_s": 4, "input_s": 2}]}})");
+  const auto view = ViewReader(folder_).Read(Depth::kAnalysis);
+  ASSERT_TRUE(view.steps.has_value()) << testing::PrintToString(view.warnings);
+  EXPECT_EQ(view.steps->team, "");
+  EXPECT_EQ(view.steps->steps, 1u);
+  EXPECT_EQ(view.steps->way, "nccl");
+  EXPECT_EQ(view.steps->without_direct, "no kernel");
+  ASSERT_EQ(view.steps->ranks.size(), 1u);
+  EXPECT_DOUBLE_EQ(view.steps->ranks[0].step_s, 10);
+  EXPECT_DOUBLE_EQ(view.steps->ranks[0].compute_s, 7);
+  EXPECT_DOUBLE_EQ(view.steps->ranks[0].wait_s, 1);
+  EXPECT_DOUBLE_EQ(view.steps->ranks[0].exchange_s, 4);
+  EXPECT_DOUBLE_EQ(view.steps->ranks[0].input_s, 2);
+  const auto shown = ToJson(view)["steps"];
+  EXPECT_EQ(shown["collectives"]["groups"][0]["ranks"], 2);
+  EXPECT_EQ(shown["gpu_allreduce"][1]["without_direct"], "no kernel");
+}
+
+TEST_F(RunViews, HaveNoStepsOfAnExchangeWithoutNumbers) {
+  Enter(Phase::kQueued, 1);
+  Append("attempt-1/comm.json", R"({"teams": []})");
+  const auto view = ViewReader(folder_).Read(Depth::kAnalysis);
+  EXPECT_FALSE(view.steps.has_value());
+  EXPECT_THAT(view.warnings, testing::Not(testing::Contains(HasSubstr("comm.json"))));
+}
+
 TEST_F(RunViews, SurviveWhateverStandsInTheFolder) {
   Enter(Phase::kQueued, 1);
   Append("plan.json", "{\"engine\": 3}");

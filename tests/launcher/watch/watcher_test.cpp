@@ -225,5 +225,25 @@ TEST(AStraggler, IsTheOneThatWaitsLeastWhileOthersWaitLong) {
   EXPECT_FALSE(Straggler(steps));
 }
 
+TEST(AStraggler, WithoutATeamIsTheOneWhoseExchangeIsShortest) {
+  StepsView steps{"", 1, {{0, "", 10, 10, 0, 4, 0}, {1, "", 10, 10, 0, 1, 0}}};
+  EXPECT_EQ(Straggler(steps), 1);
+  for (auto& rank : steps.ranks) rank.exchange_s = 4;
+  EXPECT_FALSE(Straggler(steps));
+}
+
+TEST_F(Watching, SaysThatTimesAreOfTheWholeAttemptWhereThereIsNoTeam) {
+  const auto folder = Make("small", Phase::kFailed);
+  AppendTo(folder, "attempt-1/rank-00000.log", "slipway: team 'of an earlier line'\n");
+  AppendTo(folder, "attempt-1/comm.json",
+           R"({"teams": [], "collectives": {"groups": [], "times_of_ranks": [)"
+           R"({"elapsed_s": 10, "wait_s": 1, "exchange_s": 4, "input_s": 2}]}})");
+  const auto data = LookTwice(Of(folder));
+  ASSERT_EQ(data->ranks.size(), 1u);
+  ASSERT_TRUE(data->ranks[0].steps);
+  EXPECT_EQ(data->ranks[0].steps->exchange_s, 4);
+  EXPECT_THAT(data->trace_line, HasSubstr("no team: the times are of the whole attempt"));
+}
+
 }  // namespace
 }  // namespace slipway::launcher::watch

@@ -106,6 +106,11 @@ TEST_F(DirectJob, TheReportHasTheWaysOfAllreduces) {
   EXPECT_EQ(report["teams"], Json::array());
   EXPECT_FALSE(report["bits"].is_null());
   ASSERT_EQ(report["gpu_allreduce"].size(), 1u) << report.dump();
+  const auto& calls = report["collectives"]["groups"][0]["calls"];
+  ASSERT_EQ(calls.size(), 1u) << report.dump();
+  EXPECT_EQ(calls[0]["call"], "slipway_allreduce");
+  EXPECT_NE(calls[0]["way"], "cpu");
+  EXPECT_EQ(calls[0]["bytes"], kCount * sizeof(float));
   const auto& group = report["gpu_allreduce"][0];
   EXPECT_EQ(group["ranks"], 2);
   EXPECT_EQ(group["measured_ms"].back()["bytes"], 16 << 20) << group.dump();

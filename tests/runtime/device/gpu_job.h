@@ -5,6 +5,7 @@
 
 #include <cstdlib>
 #include <fstream>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <string>
@@ -50,6 +51,17 @@ class GpuJob : public testing::Test {
     auto team = report["teams"][0];
     team["bits"] = report["bits"];
     return team;
+  }
+  /// By way, how many collectives comm.json counts in its only group. Of rank 0.
+  std::map<std::string, int> CallsByWayAfterEnd() {
+    End();
+    std::map<std::string, int> calls;
+    if (rank_ != 0) return calls;
+    std::ifstream file(folder_.path() / "comm.json");
+    const auto groups = Json::parse(file)["collectives"]["groups"];
+    EXPECT_EQ(groups.size(), 1u) << groups.dump();
+    for (const auto& counts : groups[0]["calls"]) calls[counts["way"]] += counts["count"].get<int>();
+    return calls;
   }
   /// The sums of the GPUs are in the timeline, of each of the two ranks.
   void ExpectSumsInTheTrace() {

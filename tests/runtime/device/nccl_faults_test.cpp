@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
+#include <map>
 #include <string>
 #include <thread>
 #include <vector>
@@ -118,6 +119,9 @@ TEST_F(NcclJob, AllreducesGoByNccl) {
     EXPECT_TRUE(there.Read(stream.handle()) == here) << "op " << op;
   }
   EXPECT_EQ(Gpu::Violations(), "");
+  const auto calls = CallsByWayAfterEnd();
+  if (rank_ != 0) return;
+  EXPECT_EQ(calls, (std::map<std::string, int>{{"cpu", 3}, {"nccl", 2}, {"staged", 1}})) << "NCCL was named";
 }
 
 /// It takes longer than a rank may be late.

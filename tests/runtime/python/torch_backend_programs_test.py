@@ -1,6 +1,7 @@
 """Scripts that use the backend "slipway", as users start them; and ranks that do not come. Each test starts its own
 ranks."""
 
+import json
 import os
 import pathlib
 import re
@@ -63,6 +64,23 @@ def test_under_mpirun_no_variables_are_needed(over_gloo):
     done = mpirun("backend_train.py", "slipway")
     assert done.returncode == 0, done.stderr
     assert lines(done.stdout) == over_gloo and len(over_gloo) == 2
+
+
+def test_ddp_leaves_its_collectives_and_a_timeline(tmp_path):
+    done = mpirun("backend_train.py", "slipway", SLIPWAY_METRICS=str(tmp_path / "metrics.jsonl"),
+                  SLIPWAY_CONFIG='{"trace": {"chrome": true}}')
+    assert done.returncode == 0, done.stderr
+    report = json.loads((tmp_path / "comm.json").read_text())
+    assert report["teams"] == [] and len(report["collectives"]["times_of_ranks"]) == 2
+    allreduces = [counts for group in report["collectives"]["groups"] for counts in group["calls"]
+                  if group["ranks"] == 2 and counts["call"] == "slipway_allreduce"]
+    assert sum(counts["count"] for counts in allreduces) >= 5  # a bucket in each step
+    for counts in allreduces:
+        assert counts["way"] == "cpu" and counts["bytes"] > 0 and counts["exchange_s"] > 0
+        assert counts["wait_s"] == 0  # they run in the backend's thread
+    events = json.loads((tmp_path / "trace.json").read_text())["traceEvents"]
+    spans = [(event["pid"], event["tid"]) for event in events if event["name"] == "slipway_allreduce"]
+    assert set(spans) == {(0, 1), (1, 1)}
 
 
 def test_under_torchrun(over_gloo):

@@ -55,15 +55,22 @@ export function stepsPanel() {
     run = next;
     const ranks = (run.steps?.ranks ?? []).filter((rank) => rank && Number.isFinite(rank.step_s));
     if (!ranks.length) return false;
-    const late = stragglers(ranks), longest = ranks.reduce((most, rank) => Math.max(most, rank.step_s, knownOf(rank)), 1e-12);
+    const late = stragglers(ranks, run.steps), longest = ranks.reduce((most, rank) => Math.max(most, rank.step_s, knownOf(rank)), 1e-12);
     const shown = ranks.length > MOST_RANKS ? [...ranks].sort((a, b) => b.compute_s - a.compute_s).slice(0, MOST_RANKS) : ranks;
     body.replaceChildren(...shown.map((rank) => rankBar(rank, longest, late.has(rank))));
     const names = [...late].map((rank) => `rank ${rank.rank} (${rank.host ?? 'unknown host'})`);
-    element.note([`Mean of ${number(run.steps.steps)} steps of team ${run.steps.team ?? 'default'}.`, wayOf(run.steps),
+    element.note([whatIsShown(run.steps), wayOf(run.steps),
       names.length ? `Slower than the others: ${names.slice(0, 5).join(', ')}${names.length > 5 ? ' and more' : ''}.` : 'No rank is a straggler.',
       ranks.length > MOST_RANKS ? `The ${MOST_RANKS} ranks with the longest computation are shown.` : ''].join(' '));
     return true;
   }};
+}
+
+const withoutTeam = ({team}) => team === '';
+
+function whatIsShown(steps) {
+  return withoutTeam(steps) ? 'The program has no team, so these are times of the whole attempt. Exchange may run beside compute.'
+    : `Mean of ${number(steps.steps)} steps of team ${steps.team ?? 'default'}.`;
 }
 
 /** Who adds up its tensors; '' where they lie in CPU memory. */
@@ -72,9 +79,9 @@ function wayOf({way, without_direct: why}) {
   return `GPU memory is exchanged by way ${way}${why ? `: ${why}` : ''}.`;
 }
 
-/** Ranks that compute (or read) clearly longer than the median: the others wait for them. */
-function stragglers(ranks) {
-  const own = (rank) => (rank.compute_s ?? 0) + (rank.input_s ?? 0);
+/** Ranks that compute (or read) clearly longer than the median: the others wait for them. Without a team these waits are in the exchange. */
+function stragglers(ranks, steps) {
+  const own = (rank) => (withoutTeam(steps) ? (rank.step_s ?? 0) - (rank.exchange_s ?? 0) : (rank.compute_s ?? 0) + (rank.input_s ?? 0));
   const sorted = ranks.map(own).sort((a, b) => a - b), median = sorted[Math.floor(sorted.length / 2)];
   return new Set(ranks.filter((rank) => ranks.length > 1 && own(rank) > 1.15 * median && own(rank) - median > 0.02 * (rank.step_s ?? 0)));
 }

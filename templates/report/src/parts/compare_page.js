@@ -95,7 +95,7 @@ function versionRows(runs) {
 }
 
 function meanStep(run) {
-  const ranks = run.steps?.ranks ?? [];
+  const ranks = run.steps?.team === '' ? [] : run.steps?.ranks ?? [];  // without a team, no step is known
   return ranks.length ? ranks.reduce((sum, rank) => sum + (rank.step_s ?? 0), 0) / ranks.length : null;
 }
 
