@@ -71,6 +71,15 @@ const std::string& Fingerprints::StampOf(const fs::path& path) {
   return found != stamps_.end() ? found->second : stamps_.emplace(path.string(), StampOfTree(path)).first->second;
 }
 
+bool Fingerprints::Refresh(const fs::path& path) {
+  const auto stamp = stamps_.find(path.string());
+  if (stamp == stamps_.end() || stamp->second == StampOfTree(path)) return false;
+  stamps_.erase(stamp);
+  known_.erase(path.string());
+  bytes_.erase(path.string());
+  return true;
+}
+
 std::uint64_t Fingerprints::BytesOf(const fs::path& path) {
   const auto found = bytes_.find(path.string());
   return found != bytes_.end() ? found->second : bytes_.emplace(path.string(), BytesOfTree(path)).first->second;

@@ -12,7 +12,7 @@ namespace slipway::launcher {
 /// Larger files are known by size and time of the last change.
 inline constexpr std::uint64_t kLargestHashed = std::uint64_t{64} << 20;
 
-/// Looks at files and folders, each once.
+/// Looks at files and folders, each once until Refresh.
 class Fingerprints {
  public:
   /// Of a file, or of all files in a folder with their names. "missing" when it is not there.
@@ -20,6 +20,8 @@ class Fingerprints {
   const std::string& Of(const std::filesystem::path& path);
   /// StampOfTree, once for each path.
   const std::string& StampOf(const std::filesystem::path& path);
+  /// Forgets a path whose stamp has changed since StampOf. True when it has. Errors: as StampOfTree.
+  bool Refresh(const std::filesystem::path& path);
   /// Of a file, or of all files in a folder; 0 when it is not there. Errors: as Of.
   std::uint64_t BytesOf(const std::filesystem::path& path);
 

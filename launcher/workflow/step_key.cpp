@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <nlohmann/json.hpp>
 
 #include "core/documents.h"
@@ -168,6 +169,16 @@ std::vector<DataSource> DataSourcesOf(const Workflow& workflow, const Step& step
     for (const auto& item : source->value.items) add(item);
   }
   return sources;
+}
+
+std::vector<fs::path> FilesInKey(const Workflow& workflow, const Step& step) {
+  auto files = ProgramFilesOf(workflow, step);
+  for (const auto& pattern : step.files) std::ranges::move(MatchingPaths(pattern), std::back_inserter(files));
+  for (const auto& [name, value] : step.inputs) {
+    if (value.find("${") == std::string::npos) files.emplace_back(value);
+  }
+  for (const auto& source : DataSourcesOf(workflow, step)) std::ranges::copy(source.files, std::back_inserter(files));
+  return files;
 }
 
 KeyParts KeyPartsOf(const Workflow& workflow, StepIndex index, const KeySources& sources, Fingerprints& files) {

@@ -43,6 +43,10 @@ struct DataSource {
 /// Without those that are results of other steps. Errors: SystemError when a folder cannot be read.
 std::vector<DataSource> DataSourcesOf(const Workflow& workflow, const Step& step);
 
+/// The files and folders of the user that the key of a step is made of: programs, `files`, inputs and data. With
+/// `code: git` also programs that git tracks. Errors: as DataSourcesOf.
+std::vector<std::filesystem::path> FilesInKey(const Workflow& workflow, const Step& step);
+
 /// The parts of the key of a step.
 /// Rules: a reference counts as it is written, together with the results of the step that it names. So keys are known
 /// before anything has run. Resources, limits, retries and `when` change no result and are left out.

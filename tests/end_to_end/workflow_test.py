@@ -59,6 +59,10 @@ class Flow(Place):
     def slipway_any(self, *words):
         self.start(*words).communicate(timeout=120)
 
+    def output(self, document, step, file):
+        """What a step of this run has published."""
+        return (self.runs / document["run"] / "steps" / step / "result/outputs" / file).read_text()
+
     def states(self, document):
         return {step["name"]: step["state"] for step in document["steps"]}
 

@@ -126,6 +126,67 @@ def test_a_program_that_is_edited_while_it_runs_runs_again_next_time(flow):
     assert flow.ran() == ["slow"] and document["steps"][0]["state"] == "done"
 
 
+def test_a_file_that_changes_while_its_step_waits_counts_as_its_program_reads_it(flow):
+    flow.step("import time\n"
+              "pathlib.Path(sys.argv[2]).write_text(open('in.txt').read())\n"
+              "while 'first' in sys.argv and not os.path.exists('go'): time.sleep(0.02)\n")
+    command = json.dumps([sys.executable, "step.py", "${item}", "${outputs.data}"])
+    flow.write(f"name: flow\nsteps:\n  each:\n    foreach: [first, second]\n    parallel: 1\n    command: {command}\n"
+               "    files: [in.txt]\n    outputs: {data: data.txt}\n")
+    file = flow.folder / "in.txt"
+    file.write_text("old")
+    run = flow.start("run", "flow.yaml", "--json")
+    wait_for(lambda: (flow.folder / "ran").exists())  # both steps were looked at
+    file.write_text("changed")
+    (flow.folder / "go").touch()
+    out, err = run.communicate(timeout=30)
+    assert run.returncode == 0, err
+    assert flow.output(json.loads(out), "each.1", "data.txt") == "changed"
+    assert flow.states(flow.json("run", "flow.yaml"))["each.1"] == "reused"
+    file.write_text("old")
+    document = flow.json("run", "flow.yaml")
+    assert flow.states(document) == {"each.0": "reused", "each.1": "done"}
+    assert flow.output(document, "each.1", "data.txt") == "old"
+
+
+def test_a_file_that_changes_between_two_attempts_counts_as_the_last_one_reads_it(flow):
+    flow.step("if os.environ['SLIPWAY_ATTEMPT'] == '1':\n"
+              "    pathlib.Path('in.txt').write_text('changed')\n"
+              "    sys.exit(1)\n")
+    flow.steps(only=(["x"], ["inputs: {i: in.txt}", "retries: 1"]))
+    (flow.folder / "in.txt").write_text("old")
+    assert flow.states(flow.json("run", "flow.yaml")) == {"only": "done"}
+    assert flow.ran() == ["only", "only"]
+    assert flow.states(flow.json("run", "flow.yaml")) == {"only": "reused"}
+
+
+@pytest.mark.parametrize("retries", [0, 1])
+def test_an_experiment_that_goes_on_keeps_what_it_has_written(flow, retries):
+    flow.program("if not os.path.exists('began'):\n"
+                 "    open('began', 'x').close()\n"
+                 "    open(sys.argv[sys.argv.index('--model') + 1], 'x').write('weights')\n"
+                 "    sys.exit(3)\n"
+                 "report(1, loss=1.0)\n")
+    command = json.dumps([sys.executable, "train.py"])
+    flow.write(f"name: flow\nsteps:\n  train:\n    outputs: {{model: m.pt}}\n    retries: {retries}\n    experiment:\n"
+               f"      train: {{command: {command}, args: {{model: '${{outputs.model}}'}}}}\n"
+               "      launch: {workdir: spec}\n")
+    document = flow.json("run", "flow.yaml", status=1 - retries)
+    if not retries:
+        document = flow.json("resume", "last")
+    assert flow.states(document) == {"train": "done"}
+    assert flow.output(document, "train", "m.pt") == "weights"
+
+
+def test_a_command_that_begins_anew_has_no_outputs_of_the_attempt_before(flow):
+    flow.step("if os.environ['SLIPWAY_ATTEMPT'] == '1':\n"
+              "    pathlib.Path(sys.argv[1]).write_text('half')\n"
+              "    sys.exit(1)\n")
+    flow.steps(only=(["${outputs.data}"], ["outputs: {data: data.txt}", "retries: 1"]))
+    step, = flow.json("run", "flow.yaml", status=1)["steps"]
+    assert "output 'data' was not written" in step["reason"] and step["attempt"] == 2
+
+
 @pytest.mark.parametrize("name", ["a.b", "A", "-a", "0a", "a" * 65, "é", "a\nb", "a/b", ".", "..", "", " ", "a\0b", "~"])
 def test_names_of_steps_are_plain_words(flow, name):
     flow.write("name: flow\nsteps:\n  " + json.dumps(name) + ": {command: ['true']}\n")

@@ -116,7 +116,8 @@ void RankGroup::Spawn(const std::string& channel, std::vector<std::pair<int, int
   const auto log = OpenFile(LauncherLog(), O_WRONLY | O_CREAT | O_APPEND);
   SpawnOptions options;
   options.argv = LocalCommandLine(launch_, channel);
-  options.environment = launch_.environment;
+  auto& environment = options.environment.emplace(launch_.environment);
+  if (launch_.ranks > 1) SetStartVariables(launch_.mpi, environment);
   options.working_directory = launch_.working_directory;
   options.stdout_fd = log.get();
   options.stderr_fd = log.get();

@@ -311,13 +311,10 @@ int TakeSignals() {
   return fd;
 }
 
-/// The exit status for mpirun and srun. For any status but 0 Open MPI's mpirun kills the other shims within 2 s, and
-/// sessions of their programs then have no one that ends them. When all ranks were asked to end or to save, the first
-/// that ends must not end those that still save. The manager knows its status.
-int StatusForStarter(const Ended& ended) {
-  if (!ended.by_itself || ended.end.code == kTryAgain) return 0;
-  return ended.end.signal != 0 ? 128 + ended.end.signal : ended.end.code;
-}
+/// The exit status for mpirun and srun, once the gate was open. The manager knows how the program ended, and ends the
+/// other ranks. For any other status Open MPI's mpirun kills their shims within 2 s: shorter than their grace time, and
+/// sessions of their programs then have no one that ends them. If the manager is gone, all shims end their programs.
+constexpr int kStatusForStarter = 0;
 
 int Run(const Settings& settings, int channel) {
   // Started by the manager itself, it is the only rank, whatever variables of a job around us say.
@@ -339,14 +336,14 @@ int Run(const Settings& settings, int channel) {
   if (started.error != 0) {
     Say(channel, "%s %d\n", kFailed, started.error);
     waitpid(started.pid, nullptr, 0);
-    return started.error == ENOENT ? 127 : 126;
+    return kStatusForStarter;
   }
   Say(channel, "%s %d %d\n", kStarted, static_cast<int>(started.pid), unbound);
   const Ended ended = Watch(started.pid, channel, signals, settings.grace_ms);
   EndStrays(Orphans(started.pid), settings.log_directory, rank.rank);
   if (ended.by_itself) WriteExitRecord(settings.log_directory, rank.rank, ended.end);
   Say(channel, "%s %d %d\n", kExited, ended.end.code, ended.end.signal);
-  return StatusForStarter(ended);
+  return kStatusForStarter;
 }
 
 }  // namespace

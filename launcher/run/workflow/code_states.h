@@ -9,7 +9,7 @@
 
 namespace slipway::launcher {
 
-/// Looks at each work tree once, when the first of its steps is asked for.
+/// Looks at each work tree once until Forget, when the first of its steps is asked for.
 class CodeStates {
  public:
   /// `workflow` must outlive it.
@@ -18,6 +18,7 @@ class CodeStates {
   /// The work tree of the step's program, else of the folder where its command starts.
   /// Errors: Error(kUsage) when there is none; kEnvironment when it cannot be read.
   const CodeState& Of(StepIndex step);
+  void Forget() { states_.clear(); }
 
  private:
   std::vector<std::string> ProgramsIn(const std::filesystem::path& root) const;

@@ -73,19 +73,9 @@ StepResult ResultOfStep(const Step& step, const StepOutcomePlace& place) {
   return result;
 }
 
-std::map<std::string, std::string> StampsOfInputs(const Step& step) {
-  std::map<std::string, std::string> stamps;
-  for (const auto& [name, value] : step.inputs) {
-    if (value.find("${") == std::string::npos) stamps[name] = StampOfTree(value);
-  }
-  return stamps;
-}
-
 std::string WhyOutdated(const Step& step, const std::map<std::string, std::string>& stamps) {
-  const auto now = StampsOfInputs(step);
   for (const auto& [name, value] : step.inputs) {
-    const auto stamp = now.find(name);
-    if (stamp == now.end() || stamp->second == stamps.at(name)) continue;
+    if (value.find("${") != std::string::npos || StampOfTree(value) == stamps.at(value)) continue;
     return fmt::format("input '{}' changed while it ran, so its result is not kept: {}", name, value);
   }
   return {};

@@ -31,11 +31,8 @@ std::string WhyFailed(const Step& step, const StepEnd& end, const StepOutcomePla
 /// Its outputs and values. Errors: those of the run folder and its trial book; SystemError.
 StepResult ResultOfStep(const Step& step, const StepOutcomePlace& place);
 
-/// StampOfTree of all inputs that are files of the user, by name. Errors: SystemError.
-std::map<std::string, std::string> StampsOfInputs(const Step& step);
-
-/// Why the result of a step is not kept whose inputs had these stamps when it began; empty when it is. Errors:
-/// SystemError.
+/// Why the result of a step is not kept whose files had these stamps when its key was made, by path; empty when it is.
+/// Inputs count: a program may be edited once it runs. Errors: SystemError.
 std::string WhyOutdated(const Step& step, const std::map<std::string, std::string>& stamps);
 
 }  // namespace slipway::launcher

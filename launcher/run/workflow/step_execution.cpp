@@ -142,8 +142,7 @@ void StepExecution::Consider(StepIndex index) {
   if (interrupt_.asked()) return Settle(index, kCancelled, {});
   try {
     if (const auto why = WhySkipped(workflow_.steps[index]); !why.empty()) return Settle(index, kSkipped, why);
-    const auto& decision = reuse_.Decide(index);
-    if (decision.reuse) return Settle(index, IsOwn(decision) ? kDone : kReused, {});
+    if (reuse_.Decide(index).reuse) return SettleWithResult(index);
     waiting_.insert(index);
   } catch (const SystemError& error) {
     if (!MeansDiskFull(error.code())) return Settle(index, kFailed, error.message());
@@ -152,6 +151,17 @@ void StepExecution::Consider(StepIndex index) {
   } catch (const Error& error) {
     Settle(index, kFailed, error.message());
   }
+}
+
+void StepExecution::SettleWithResult(StepIndex index) { Settle(index, IsOwn(reuse_.of(index)) ? kDone : kReused, {}); }
+
+/// Its files may have changed since its key was made, while it waited or between two attempts: the key describes what
+/// its program reads. A run that goes on has read them.
+bool StepExecution::HasResultByNow(StepIndex index) {
+  const auto& step = workflow_.steps[index];
+  const auto begun = step.is_run() ? BegunRun(PlaceOfStep(folder_, step), reuse_.of(index).key) : std::nullopt;
+  if (begun && StillRuns(RunFolder::Open(*begun))) return false;
+  return reuse_.DecideAgainIfChanged(index) && reuse_.of(index).reuse;
 }
 
 /// A process that was killed may have published its result and not said so.
@@ -265,7 +275,7 @@ StepExecution::ActiveStep StepExecution::Begin(StepIndex index) {
       PrepareStep({workflow_, index, folder_, reuse_.of(index).key, attempt,
                    [this](StepIndex need) -> const Json& { return ResultOf(need); }, NeedsHere(step), job_, again});
   if (!again) {
-    return {std::move(prepared), StampsOfInputs(step), now, FormatUtc(SystemClock().Now()), now};
+    return {std::move(prepared), now, FormatUtc(SystemClock().Now()), now};
   }
   auto active = found->second.active;
   active.prepared = std::move(prepared);
@@ -281,6 +291,7 @@ void StepExecution::Start(StepIndex index, GpuHold gpus) {
   const bool again = to_wait_again_.contains(index);
   board_.Start(index);
   try {
+    if (!again && HasResultByNow(index)) return SettleWithResult(index);
     if (!again) RequireInputs(index);
     auto active = Begin(index);
     if (again && !active.prepared.adopted) return EndKilledWait(index);

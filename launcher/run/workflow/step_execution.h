@@ -74,7 +74,6 @@ class StepExecution {
   /// A step between its start and its published result. Several processes may wait for its run, one after the other.
   struct ActiveStep {
     PreparedStep prepared;
-    std::map<std::string, std::string> stamps;  ///< of its inputs, before it started
     SteadyTime began;
     std::string started;
     SteadyTime process_began;
@@ -105,6 +104,8 @@ class StepExecution {
   void NoteWait(StepIndex index, const std::string& why, GpusLeft& left);
   void AnnounceWaits(const GpusLeft& left);
   bool GoesOn(StepIndex index);
+  bool HasResultByNow(StepIndex index);
+  void SettleWithResult(StepIndex index);
   void WaitForWhatGoesOn();
   std::optional<GpuHold> HoldGpus(StepIndex index, const StepResources& needs, GpusLeft& left);
   void Start(StepIndex index, GpuHold gpus);

@@ -77,7 +77,7 @@ std::string StepExecution::WhyNotKept(const StepEnd& end) const try {
   const auto& active = active_.at(end.step);
   const auto why = WhyFailed(step, EndOfItsRun(end, active.prepared),
                              StepOutcomePlace{PlaceOfStep(folder_, step), active.prepared.run_folder});
-  return why.empty() ? WhyOutdated(step, active.stamps) : why;
+  return why.empty() ? WhyOutdated(step, reuse_.of(end.step).stamps) : why;
 } catch (const Error& error) {
   return error.message();
 }

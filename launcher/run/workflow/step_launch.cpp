@@ -65,14 +65,12 @@ class Preparer {
   void LookForRun() {
     if (step_.is_run()) begun_ = BegunRun(place_, order_.key);
     if (!begun_) return;
-    const auto run = RunFolder::Open(*begun_);
-    const bool still_runs = StillRuns(run);
-    adopted_ = still_runs && order_.job.id == 0;
-    keeps_outputs_ = still_runs || run.ReadState().phase == Phase::kSucceeded;
+    adopted_ = StillRuns(RunFolder::Open(*begun_)) && order_.job.id == 0;
   }
 
+  /// A run that goes on from its checkpoint does not write again what it has written before.
   void MakeFolders() {
-    if (!keeps_outputs_) RemoveTree(place_.prepared);
+    if (!begun_) RemoveTree(place_.prepared);
     MakeDirectories(place_.outputs());
     for (const auto& [name, path] : OutputPaths(step_, place_.outputs())) MakeDirectories(fs::path(path).parent_path());
     for (const auto& [name, value] : step_.inputs) inputs_.emplace_back(name, ResolveText(value, ScopeOf()));
@@ -176,7 +174,6 @@ class Preparer {
   NamedStrings inputs_;
   std::optional<fs::path> begun_;  ///< the run of an experiment or ensemble, where there is one
   bool adopted_ = false;           ///< as PreparedStep
-  bool keeps_outputs_ = false;
 };
 
 }  // namespace

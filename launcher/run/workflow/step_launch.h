@@ -47,8 +47,8 @@ struct PreparedStep {
 /// The run that an experiment has begun with this key; nothing when there is none.
 std::optional<std::filesystem::path> BegunRun(const StepPlace& place, const std::string& key);
 
-/// Makes the step's folders again and decides what to start. A run that was begun with the same key goes on. What a run
-/// has written stays while it runs, and when it has succeeded.
+/// Makes the step's folders and decides what to start. A run that was begun with the same key goes on, and keeps what
+/// it has written. Every other step begins with empty folders.
 /// Errors: Error(kFailed) for a reference without a value; those of LoadWrittenSpec and MakePlan; SystemError.
 PreparedStep PrepareStep(const LaunchOrder& order);
 

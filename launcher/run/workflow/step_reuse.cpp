@@ -32,6 +32,8 @@ const StepDecision& StepReuse::Decide(StepIndex index) {
   auto& decision = decisions_[index].emplace();
   const KeySources sources{[this](StepIndex need) { return of(need).id; },
                            [this](StepIndex program) -> const CodeState& { return code_.Of(program); }};
+  // First: a change between the stamp and the look at the content is seen later, as a change.
+  for (const auto& file : FilesInKey(workflow_, step)) decision.stamps[file.string()] = files_.StampOf(file);
   decision.parts = KeyPartsOf(workflow_, index, sources, files_);
   decision.key = KeyOf(decision.parts);
   const auto newest = store_.Hold(decision.key);
@@ -46,6 +48,18 @@ const StepDecision& StepReuse::Decide(StepIndex index) {
   decision.id = store_.NextId(decision.key);
   decision.why = newest ? (damage.empty() ? "forced" : damage) : WhyNew(step, decision);
   return decision;
+}
+
+bool StepReuse::DecideAgainIfChanged(StepIndex index) {
+  const auto files = FilesInKey(workflow_, workflow_.steps[index]);
+  std::map<std::string, std::string> now;
+  for (const auto& file : files) now[file.string()] = StampOfTree(file);
+  if (now == of(index).stamps) return false;
+  // Another step may have looked again already.
+  const auto changed = std::ranges::count_if(files, [this](const auto& file) { return files_.Refresh(file); });
+  if (changed > 0) code_.Forget();
+  Decide(index);
+  return true;
 }
 
 std::string StepReuse::WhyNew(const Step& step, const StepDecision& decision) const try {

@@ -18,9 +18,10 @@ struct StepDecision {
   std::string key;
   KeyParts parts;
   bool reuse = false;
-  bool own = false;  ///< this run has made the result before
-  std::string id;    ///< of the result: the one that is there, or the one to be made
-  std::string why;   ///< why it runs: "file train.py has changed"; empty when it is reused
+  bool own = false;                           ///< this run has made the result before
+  std::string id;                             ///< of the result: the one that is there, or the one to be made
+  std::string why;                            ///< why it runs: "file train.py has changed"; empty when it is reused
+  std::map<std::string, std::string> stamps;  ///< StampOfTree of FilesInKey by path, when the key was made
 };
 
 /// Asks steps in an order in which those that they need come first.
@@ -33,6 +34,9 @@ class StepReuse {
 
   /// Errors: SystemError when a file of the step cannot be read; those of CodeStates.
   const StepDecision& Decide(StepIndex step);
+  /// Decides again on a step whose FilesInKey have changed since. False, and no new decision, when they are the same.
+  /// Cost: a look at each of the files, no content. Errors: those of Decide.
+  bool DecideAgainIfChanged(StepIndex step);
   /// The step has this result: it was decided elsewhere.
   void Know(StepIndex step, const std::string& id) { decisions_[step].emplace().id = id; }
   /// The decision on a step that was asked for before.

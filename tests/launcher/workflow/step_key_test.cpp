@@ -82,6 +82,37 @@ TEST(StepKey, ResourcesLimitsAndTheConditionChangeNoResult) {
             plain);
 }
 
+TEST(StepKey, NamesTheFilesThatItIsMadeOf) {
+  const TempDirectory folder;
+  for (const auto* name : {"run.py", "a.cfg", "b.cfg", "in.txt"}) WriteFile(folder / name, "1");
+  const auto workflow = WorkflowOf(folder, R"(
+  make: {command: [python, run.py, "${outputs.o}"], outputs: {o: o.txt}}
+  use:
+    command: [python, run.py]
+    files: ["*.cfg"]
+    inputs: {i: in.txt, other: "${steps.make.outputs.o}", gone: gone.txt}
+)");
+  std::vector<std::string> names;
+  for (const auto& file : FilesInKey(workflow, workflow.steps[workflow.by_name.at("use")])) {
+    names.push_back(file.filename().string());
+  }
+  EXPECT_THAT(names, testing::UnorderedElementsAre("run.py", "a.cfg", "b.cfg", "in.txt", "gone.txt"));
+}
+
+TEST(Fingerprints, LookAgainAtWhatHasChanged) {
+  const TempDirectory folder;
+  const auto file = folder / "in.txt";
+  WriteFile(file, "1");
+  Fingerprints files;
+  files.StampOf(file);
+  const auto before = files.Of(file);
+  EXPECT_FALSE(files.Refresh(file));
+  WriteFile(file, "22");
+  EXPECT_EQ(files.Of(file), before);
+  EXPECT_TRUE(files.Refresh(file));
+  EXPECT_NE(files.Of(file), before);
+}
+
 TEST(StepKey, PartsCannotRunIntoEachOther) {
   EXPECT_NE(KeyOf({{"a", "bc"}}), KeyOf({{"ab", "c"}}));
   EXPECT_NE(KeyOf({{"a", "b"}, {"c", "d"}}), KeyOf({{"a", "bcd"}}));

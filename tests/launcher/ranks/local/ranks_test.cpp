@@ -164,6 +164,31 @@ TEST_P(SeveralRanks, EndTogetherWhenOneFails) {
   EXPECT_EQ(outcome.status, (ExitStatus{4, 0}));
 }
 
+/// mpirun does not cut it short.
+TEST_P(SeveralRanks, HaveTheirGraceTimeWhenOneFails) {
+  auto launch = Script(2,
+                       "if [ $RANK = 1 ]; then while [ ! -e up ]; do sleep 0.05; done; exit 4; fi; "
+                       "trap 'sleep 4; echo saved; exit' TERM; touch up; while :; do sleep 0.1; done");
+  launch.grace = std::chrono::seconds(60);
+  const auto outcome = RunToTheEnd(std::move(launch));
+  EXPECT_EQ(outcome.culprit, 1);
+  EXPECT_EQ(outcome.status, (ExitStatus{4, 0}));
+  EXPECT_THAT(Log(0), HasSubstr("saved"));
+}
+
+/// MPICH's mpirun kills them at once.
+TEST_F(RanksTest, OfOpenMpiHaveTheirGraceTimeWhenOneEndsWithoutFinalize) {
+  const std::string program = SLIPWAY_BUILD_DIR "/tests/dying_rank_openmpi";
+  if (!fs::exists(program)) GTEST_SKIP() << "Open MPI is not installed";
+  auto launch = Launch(2, {program});
+  launch.mpi = FindMpiLauncher(Mpi::kOpenMpi);
+  launch.grace = std::chrono::seconds(60);
+  const auto outcome = RunToTheEnd(std::move(launch));
+  EXPECT_EQ(outcome.culprit, 1);
+  EXPECT_EQ(outcome.status, (ExitStatus{4, 0}));
+  EXPECT_THAT(Log(0), HasSubstr("saved"));
+}
+
 TEST_P(SeveralRanks, StopAProgramThatIgnoresTheGentleSignal) {
   std::optional<GroupOutcome> outcome;
   const auto group = StartRanks(loop_, Script(2, "trap '' TERM; touch up.$RANK; while :; do sleep 0.1; done"),

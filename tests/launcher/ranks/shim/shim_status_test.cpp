@@ -7,6 +7,7 @@
 
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "core/install.h"
 #include "core/process.h"
@@ -80,20 +81,16 @@ TEST_F(ShimStatus, IsGoodAfterAnEndThatWasRequested) {
   }
 }
 
-TEST_F(ShimStatus, IsThatOfAProgramThatFailed) {
-  Start("exit 3");
-  EXPECT_EQ(End(), (ExitStatus{3, 0}));
-}
-
-TEST_F(ShimStatus, NamesTheSignalAsAShellDoes) {
-  Start("kill -9 $$");
-  EXPECT_EQ(End(), (ExitStatus{128 + 9, 0}));
-}
-
-TEST_F(ShimStatus, IsGoodForAProgramThatAsksForAnotherTurn) {
-  Start("exit 75");
-  EXPECT_EQ(End(), ExitStatus());
-  EXPECT_THAT(said_, HasSubstr("exited 75 0"));
+/// The manager learns it, and ends the other ranks.
+TEST_F(ShimStatus, IsGoodAfterAFailure) {
+  const std::pair<const char*, const char*> ends[] = {
+      {"exit 3", "exited 3 0"}, {"kill -9 $$", "exited 0 9"}, {"exit 75", "exited 75 0"}};
+  for (const auto& [script, words] : ends) {
+    said_.clear();
+    Start(script);
+    EXPECT_EQ(End(), ExitStatus()) << script;
+    EXPECT_THAT(said_, HasSubstr(words)) << script;
+  }
 }
 
 }  // namespace
