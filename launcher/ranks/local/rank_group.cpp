@@ -34,8 +34,10 @@ std::vector<std::string> ShimCommand(const RankLaunch& launch, const std::string
                                  launch.ranks == 1 ? "--channel-fd" : "--channel-path",
                                  channel,
                                  "--grace-ms",
-                                 std::to_string(launch.grace.count())};
-  words.push_back("--");
+                                 std::to_string(launch.grace.count()),
+                                 "--own-status",
+                                 launch.mpi.BySrun() ? "1" : "0",
+                                 "--"};
   words.insert(words.end(), launch.command.begin(), launch.command.end());
   return words;
 }

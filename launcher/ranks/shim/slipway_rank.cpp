@@ -33,6 +33,7 @@ struct Settings {
   const char* channel_path = nullptr;
   int channel = -1;
   int grace_ms = 5000;
+  int own_status = 0;
   char** program = nullptr;
 };
 
@@ -63,11 +64,13 @@ Settings Parse(int argc, char** argv) {
     if (strcmp(argv[i], "--channel-path") == 0) settings.channel_path = argv[i + 1];
     if (strcmp(argv[i], "--channel-fd") == 0) slipway::ParseNumber(argv[i + 1], settings.channel);
     if (strcmp(argv[i], "--grace-ms") == 0) slipway::ParseNumber(argv[i + 1], settings.grace_ms);
+    if (strcmp(argv[i], "--own-status") == 0) slipway::ParseNumber(argv[i + 1], settings.own_status);
   }
   if (settings.program == nullptr || settings.log_directory == nullptr ||
       (settings.channel < 0 && settings.channel_path == nullptr)) {
     fprintf(stderr,
-            "usage: slipway-rank --log-dir DIR (--channel-fd N | --channel-path SOCKET) [--grace-ms N] -- PROGRAM...\n"
+            "usage: slipway-rank --log-dir DIR (--channel-fd N | --channel-path SOCKET) [--grace-ms N]\n"
+            "                    [--own-status 0|1] -- PROGRAM...\n"
             "It is started by slipway, not by hand.\n");
     exit(2);
   }
@@ -312,9 +315,13 @@ int TakeSignals() {
 }
 
 /// The exit status for mpirun and srun, once the gate was open. The manager knows how the program ended, and ends the
-/// other ranks. For any other status Open MPI's mpirun kills their shims within 2 s: shorter than their grace time, and
+/// other ranks. For any status but 0 Open MPI's mpirun kills their shims within 2 s: shorter than their grace time, and
 /// sessions of their programs then have no one that ends them. If the manager is gone, all shims end their programs.
-constexpr int kStatusForStarter = 0;
+/// srun leaves the others alone, and Slurm's accounting shows the status: it gets that of a program that failed.
+int StatusForStarter(const Settings& settings, const Ended& ended) {
+  if (settings.own_status == 0 || !ended.by_itself || ended.end.code == kTryAgain) return 0;
+  return ended.end.signal != 0 ? 128 + ended.end.signal : ended.end.code;
+}
 
 int Run(const Settings& settings, int channel) {
   // Started by the manager itself, it is the only rank, whatever variables of a job around us say.
@@ -336,14 +343,15 @@ int Run(const Settings& settings, int channel) {
   if (started.error != 0) {
     Say(channel, "%s %d\n", kFailed, started.error);
     waitpid(started.pid, nullptr, 0);
-    return kStatusForStarter;
+    const int code = started.error == ENOENT ? 127 : 126;
+    return StatusForStarter(settings, {{.code = code, .signal = 0}, true});
   }
   Say(channel, "%s %d %d\n", kStarted, static_cast<int>(started.pid), unbound);
   const Ended ended = Watch(started.pid, channel, signals, settings.grace_ms);
   EndStrays(Orphans(started.pid), settings.log_directory, rank.rank);
   if (ended.by_itself) WriteExitRecord(settings.log_directory, rank.rank, ended.end);
   Say(channel, "%s %d %d\n", kExited, ended.end.code, ended.end.signal);
-  return kStatusForStarter;
+  return StatusForStarter(settings, ended);
 }
 
 }  // namespace

@@ -21,7 +21,8 @@ using testing::HasSubstr;
 class ShimStatus : public testing::Test {
  protected:
   /// Returns when the program runs, or has ended.
-  void Start(const std::string& script) {
+  void Start(const std::string& script, bool own_status = false) {
+    said_.clear();
     int ends[2];
     ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
     channel_ = UniqueFd(ends[0]);
@@ -34,6 +35,8 @@ class ShimStatus : public testing::Test {
                     "3",
                     "--grace-ms",
                     "60000",
+                    "--own-status",
+                    own_status ? "1" : "0",
                     "--",
                     "sh",
                     "-c",
@@ -72,7 +75,6 @@ class ShimStatus : public testing::Test {
 /// Any other status, and Open MPI's mpirun kills the shims of ranks that still save.
 TEST_F(ShimStatus, IsGoodAfterAnEndThatWasRequested) {
   for (const auto* script : {"exec sleep 60", "trap 'exit 3' TERM; while :; do sleep 0.01; done"}) {
-    said_.clear();
     Start(script);
     Send("stop\n");
     EXPECT_EQ(End(), ExitStatus()) << script;
@@ -81,12 +83,20 @@ TEST_F(ShimStatus, IsGoodAfterAnEndThatWasRequested) {
   }
 }
 
+/// For srun, and so for Slurm's accounting.
+TEST_F(ShimStatus, IsThatOfAProgramThatFailedWhereItIsAskedFor) {
+  const std::pair<const char*, int> ends[] = {{"exit 3", 3}, {"kill -9 $$", 128 + 9}, {"exit 75", 0}};
+  for (const auto& [script, code] : ends) {
+    Start(script, true);
+    EXPECT_EQ(End(), (ExitStatus{code, 0})) << script;
+  }
+}
+
 /// The manager learns it, and ends the other ranks.
 TEST_F(ShimStatus, IsGoodAfterAFailure) {
   const std::pair<const char*, const char*> ends[] = {
       {"exit 3", "exited 3 0"}, {"kill -9 $$", "exited 0 9"}, {"exit 75", "exited 75 0"}};
   for (const auto& [script, words] : ends) {
-    said_.clear();
     Start(script);
     EXPECT_EQ(End(), ExitStatus()) << script;
     EXPECT_THAT(said_, HasSubstr(words)) << script;
