@@ -155,7 +155,17 @@ TEST_F(WatchedGpus, AreLeftAloneWithoutADriver) {
 }
 
 TEST_F(WatchedGpus, HaveNamesForTheRecordOfTheMachine) {
+  ::setenv("CUDA_VISIBLE_DEVICES", "0,1", 1);
   EXPECT_THAT(NamesOfGpus(), ElementsAre("NVIDIA Stand-in 80GB", "NVIDIA Stand-in 80GB"));
+  ::unsetenv("CUDA_VISIBLE_DEVICES");
+}
+
+TEST_F(WatchedGpus, AreNotLookedForWithoutADriverInTheSystem) {
+  for (const char* file : {"/dev/nvidiactl", "/dev/dxg"}) {
+    if (std::filesystem::exists(file)) GTEST_SKIP() << "there is " << file;
+  }
+  for (const char* variable : kDeviceVariables) ::unsetenv(variable);
+  EXPECT_THAT(NamesOfGpus(), IsEmpty()) << "the library could be loaded";
 }
 
 // ---- other nodes
