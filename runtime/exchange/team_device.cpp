@@ -213,13 +213,13 @@ void Team::Return(bool stored, StreamHandle stream) {
 }
 
 void Team::AwaitResult() {
-  if (combined_ == nullptr) return;
+  if (device_ == nullptr) return;
   const BesideCaptures beside(places_.front().driver);
   const std::lock_guard lock(mutex_);
   if (failure_) std::rethrow_exception(failure_);
   if (submitted_count_ > 0) return;  // the team's thread may be in the next step
-  group_->communicator().waiter().SetManner(Waiter::Manner::kForeground);
-  OnDevice([this] { combined_->AwaitSums(); });
+  auto waiter = ProgramsWaiter();
+  OnDevice([&] { device_->AwaitResult(waiter); });
   if (failure_) std::rethrow_exception(failure_);
 }
 

@@ -101,6 +101,7 @@ BUGS = [
     Bug("release_forgets_program_stream", IMAGES, "  stored_.HoldBack(stream);\n", ""),
     Bug("release_records_fetching_stream", IMAGES,
         "stored_.Record(to_device_.handle());", "stored_.Record(to_cpu_.handle());"),
+    Bug("staged_call_without_stream_ends_early", IMAGES, "  AwaitPoint(stored_, waiter);\n", ""),
     Bug("images_share_memory", IMAGES,
         "    block += tensor.bytes();\n", "    block += tensor.bytes() / 2;\n"),
     Bug("parts_of_a_tensor_share_memory", IMAGES, "    range.image += range.bytes;\n", ""),
@@ -154,7 +155,7 @@ BUGS = [
         "  for (auto& event : own_) KeptEvents::The().Keep(place_, std::move(event));\n", "  own_.clear();\n",
         BY_EVENTS),
     Bug("events_wait_without_stream_ends_early", DIRECT,
-        "  events_->Await(group_.communicator().waiter());\n", "", BY_EVENTS),
+        "  events_->Await(waiter);\n", "", BY_EVENTS),
 
     # A team's tensors that MPI combines.
     Bug("mpi_packs_without_waiting", MPI, "    to += bytes;\n  }\n  AwaitCopies();\n", "    to += bytes;\n  }\n"),
