@@ -107,6 +107,7 @@ class Job {
   Waiter NewWaiter(bool crowded) { return Waiter(watch_, Waiter::Manner::kForeground, crowded); }
   std::unique_ptr<StepSums> NewSums(const TeamParts& parts);
   Json TotalsOf(Team& team);
+  void NoteGpuMpiOfAllreduces();
   Json BitsOfJob();
   void Report();
   bool ThreadsMayCommunicate() const { return mpi_.in_use() && mpi_.thread_level() == MPI_THREAD_MULTIPLE; }

@@ -109,6 +109,16 @@ TEST_F(DirectJob, AWrongNumberOfThreadsIsRefused) {
       << slipway_error_message();
 }
 
+TEST_F(DirectJob, AFailureNamesTheFunctionOfTheDriver) {
+  Begin({{"gpu_exchange", "staged"}});
+  ASSERT_EQ(Register(), SLIPWAY_OK) << slipway_error_message();
+  fake_gpu_fail_call("cuMemcpyHtoDAsync_v2", 1, kUnknown);
+  EXPECT_EQ(slipway_gradients("net"), SLIPWAY_ERROR_DEVICE);
+  const std::string message = slipway_error_message();
+  const char* expected = IsHip() ? ": hipMemcpyHtoDAsync failed: hipError" : ": cuMemcpyHtoDAsync failed: CUDA_ERROR_";
+  EXPECT_NE(message.find(expected), std::string::npos) << message;
+}
+
 TEST_F(DirectJob, TheTraceShowsTheSums) { ExpectSumsInTheTrace(); }
 
 /// Copies back that no call has waited for, and that fail on both ranks.
