@@ -24,6 +24,8 @@ NCCL_ERROR = "runtime_gpu_faults_tests.nccl.AnAsynchronousErrorEndsTheTeam"
 LATE_AT_THE_END = "runtime_gpu_faults_tests.allreduces.ThatFailLaterShowAtTheEnd"
 COPY_AT_A_CHECKPOINT = "runtime_gpu_faults_tests.allreduces.ThatFailAfterTheSumsShowBeforeACheckpoint"
 LATE_AT_A_CHECKPOINT = "runtime_gpu_faults_tests.allreduces.ThatFailLaterShowBeforeACheckpoint"
+COPY_TO_THE_CPU = "runtime_device_faults_tests.ACopyToTheCpuThatFailsLeavesNoneBehind"
+COPY_TO_THE_GPU = "runtime_device_faults_tests.ACopyToTheGpuThatFailsLeavesNoneBehind"
 
 STREAM = "runtime/device/stream.cpp"
 KERNEL = "runtime/device/sum_kernel.cpp"
@@ -331,6 +333,12 @@ BUGS = [
     Bug("image_end_is_recorded_elsewhere", CPU, "copied.Record((*bench_)->to_cpu.handle());",
         "copied.Record((*bench_)->to_device.handle());"),
     Bug("image_returned_before_its_copy", CPU, "  AwaitPoint((*bench_)->done, waiter_);\n}", "}"),
+    Bug("image_error_leaves_a_copy_to_the_cpu_behind", BENCH, "    arrived.front().HoldBack(to_device.handle());\n", "",
+        test=COPY_TO_THE_CPU, tests="*.ACopyToTheCpuThatFails*"),
+    Bug("image_error_leaves_a_copy_to_the_gpu_behind", BENCH, "    done.Record(to_device.handle());\n", "",
+        test=COPY_TO_THE_GPU, tests="*.ACopyToTheGpuThatFails*"),
+    Bug("image_error_is_no_end", CPU, "    bench.EndEarly();\n", "", test=COPY_TO_THE_CPU,
+        tests="*.ACopyToTheCpuThatFails*"),
     Bug("image_of_managed_memory_is_read_at_once", CPU,
         "    for (const auto& tensor : tensors) AwaitManaged(tensor.data, order.stream, waiter_);\n", ""),
 
