@@ -218,8 +218,13 @@ void Team::AwaitResult() {
   const std::lock_guard lock(mutex_);
   if (failure_) std::rethrow_exception(failure_);
   if (submitted_count_ > 0) return;  // the team's thread may be in the next step
-  auto waiter = ProgramsWaiter();
-  OnDevice([&] { device_->AwaitResult(waiter); });
+  // Between steps, the team's thread uses that of the group for delayed ones alone.
+  auto waiter = parts_.settings.lag > 0 ? ProgramsWaiter() : group_->communicator().waiter();
+  waiter.SetManner(Waiter::Manner::kForeground);
+  OnDevice([&] {
+    device_->AwaitResult(waiter);
+    TraceEndOfGpuWork();
+  });
   if (failure_) std::rethrow_exception(failure_);
 }
 
