@@ -338,11 +338,12 @@ void AddGpuFindings(const GpuFacts& gpu, int number, bool measured, Findings& fi
 
 }  // namespace
 
-GpuExchangeFacts ProbeGpuExchange(const Spec& spec, int nodes, const std::filesystem::path& root) {
+GpuExchangeFacts ProbeGpuExchange(const Spec& spec, GpuSurroundings surroundings, const std::filesystem::path& root) {
   GpuExchangeFacts facts;
   const auto cuda = CudaDriver::Open();
   if (!cuda) {
-    ReadSetting(spec, {.nodes = nodes, .maker = MakerOfGpus(spec.launch, root), .variable = {}}, facts);
+    surroundings.maker = MakerOfGpus(spec.launch, root);
+    ReadSetting(spec, surroundings, facts);
     return facts;
   }
   facts.has_driver = true;
@@ -354,7 +355,7 @@ GpuExchangeFacts ProbeGpuExchange(const Spec& spec, int nodes, const std::filesy
     facts.no_start = Refusal{kCudaNoDevice, cuda->NameOf(kCudaNoDevice)};
     return facts;
   }
-  ReadSetting(spec, {.nodes = nodes, .maker = GpuMaker::kUnknown, .variable = {}}, facts);
+  ReadSetting(spec, surroundings, facts);
   facts.version = cuda->Version();
   facts.mps = FolderOfMps();
   LookAtGpus(*cuda, facts);

@@ -318,12 +318,12 @@ TEST(DoctorGpus, OfAmdExchangeStagedWithoutCuda) {
 TEST(DoctorGpus, OfAmdAreKnownByTheirDriver) {
   if (CudaDriver::Open()) GTEST_SKIP() << "NVIDIA's driver is here";
   const test::TempDirectory root;
-  EXPECT_THAT(ExchangeOf(ProbeGpuExchange({}, 1, root.path())).text, HasSubstr("GPU memory is not used"));
+  EXPECT_THAT(ExchangeOf(ProbeGpuExchange({}, {}, root.path())).text, HasSubstr("GPU memory is not used"));
   MakeDirectories(root / "dev");
   WriteFile(root / "dev/kfd", "");
-  EXPECT_THAT(ExchangeOf(ProbeGpuExchange({}, 1, root.path())).text, HasSubstr("(staged), because"));
+  EXPECT_THAT(ExchangeOf(ProbeGpuExchange({}, {}, root.path())).text, HasSubstr("(staged), because"));
   ::setenv("SLIPWAY_GPU_EXCHANGE", "fast", 1);
-  EXPECT_EQ(ExchangeOf(ProbeGpuExchange({}, 1, root.path())).grade, Grade::kFail);
+  EXPECT_EQ(ExchangeOf(ProbeGpuExchange({}, {}, root.path())).grade, Grade::kFail);
   ::unsetenv("SLIPWAY_GPU_EXCHANGE");
 }
 
@@ -396,6 +396,9 @@ TEST(DoctorGpus, ExchangeAsTheExperimentLetsThem) {
   Spec spec;
   EXPECT_THAT(text(spec, 1), HasSubstr("by the GPUs (direct)"));
   EXPECT_EQ(text(spec, 2), kStaged + std::string("because the ranks are on several nodes"));
+  facts.planned = PlanGpuExchange(spec, {.cpu_adds_otherwise = true, .variable = {}});
+  EXPECT_EQ(ExchangeOf(facts).text,
+            kStaged + std::string("because the CPU does not add up in rank order, by the table of algorithms"));
   spec.gradients.clip_norm = 1;
   spec.gradients.mode = GradientMode::kDelayed;
   EXPECT_EQ(text(spec, 1), kStaged + std::string("because of mode: delayed, clip_norm"));
