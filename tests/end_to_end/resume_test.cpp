@@ -244,6 +244,28 @@ TEST_F(Resume, HoldsAgainstADamagedPlan) {
   EXPECT_THAT(resumed.errors, Not(HasSubstr("what()")));
 }
 
+/// What a rank has started and what ignores SIGTERM has the grace time, too; the next attempt begins after it.
+TEST_F(Resume, BeginsWhenTheRanksOfAKilledManagerHaveEnded) {
+  place_.Write("train.sh",
+               "runs() { test -n \"$(cat /proc/$1/cmdline 2> /dev/null | tr '\\0' ' ')\"; }\n"
+               "if [ $SLIPWAY_ATTEMPT = 1 ]; then\n"
+               "  setsid sh -c 'trap \"\" TERM; echo $$ > new.$RANK; mv new.$RANK left.$RANK; "
+               "while :; do sleep 0.05; done' &\n"
+               "  trap '' TERM\n"
+               "  while :; do sleep 0.05; done\n"
+               "fi\n"
+               "for rank in 0 1; do if runs $(cat left.$rank); then echo beside $rank; fi; done\n");
+  place_.WriteSpec("exp.yaml", "[sh, train.sh]", 2);
+  auto run = place_.Start({"run", "exp.yaml"});
+  for (const auto* name : {"left.0", "left.1"}) place_.WaitForFile(place_ / name);
+  run.Signal(SIGKILL);
+  run.Wait();
+  const auto resumed = place_.Slipway({"resume", "last"});
+  EXPECT_EQ(resumed.status.code, 0) << resumed.errors << resumed.output;
+  EXPECT_THAT(resumed.errors, HasSubstr("waiting up to 7.0 s for the ranks that the earlier manager left"));
+  EXPECT_THAT(resumed.output, Not(HasSubstr("beside")));
+}
+
 TEST_F(Resume, SaysThatTheSpecWasEditedSinceTheRunBegan) {
   WriteEnsemble("['false']");
   ASSERT_EQ(place_.Slipway({"run", "exp.yaml", "--set", "ensemble.parallel=1"}).status.code, 1);

@@ -1,15 +1,20 @@
 #include "launcher/run/manager_process.h"
 
+#include <fmt/format.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
 
 #include <atomic>
+#include <filesystem>
 #include <thread>
 
 #include "core/clock.h"
 #include "core/error.h"
+#include "core/files.h"
 #include "core/process.h"
 #include "launcher/run_folder/orphan.h"
+#include "tests/support/kept_output.h"
 #include "tests/support/temp_directory.h"
 
 namespace slipway::launcher {
@@ -91,6 +96,75 @@ TEST(EndOrphan, ReturnsOnlyWhenAnEndedProcessIsReaped) {
   EndOrphan(leader);
   EXPECT_TRUE(recorded) << "the record of its end is written before it is reaped";
   supervisor.join();
+}
+
+/// A process that ends once it is told so by a file `go`; a file `asked` shows that it got SIGTERM.
+ChildProcess StartSaver(const test::TempDirectory& directory) {
+  const auto place = directory.path().string();
+  auto saver =
+      Start(fmt::format("cd {}; trap 'touch asked; exit 0' TERM; touch began; "
+                        "while ! test -e go; do sleep 0.01; done",
+                        place));
+  while (!std::filesystem::exists(directory / "began")) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  return saver;
+}
+
+TEST(EndOrphanedRanks, WaitsForRanksThatEndByThemselvesAndSaysSo) {
+  const test::TempDirectory directory;
+  auto saver = StartSaver(directory);
+  const auto starter = IdentityOf(saver.pid());
+  test::KeptOutput output;
+  std::thread manager([&] { EndOrphanedRanks(starter, output, std::chrono::minutes(1)); });
+  std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  WriteFile(directory / "go", "");
+  saver.Wait();
+  manager.join();
+  EXPECT_FALSE(std::filesystem::exists(directory / "asked")) << "a signal would cut short what it saves";
+  EXPECT_THAT(output.said, testing::StartsWith("waiting up to 1m00s for the ranks"));
+}
+
+TEST(EndOrphanedRanks, AsksRanksThatDoNotEndByThemselves) {
+  const test::TempDirectory directory;
+  auto saver = StartSaver(directory);
+  const auto starter = IdentityOf(saver.pid());
+  test::KeptOutput output;
+  std::thread reaper([&] { saver.Wait(); });
+  EndOrphanedRanks(starter, output, std::chrono::seconds(1));
+  reaper.join();
+  EXPECT_FALSE(IsAlive(starter));
+  EXPECT_TRUE(std::filesystem::exists(directory / "asked"));
+}
+
+TEST(EndOrphanedRanks, WaitsForWhatAnEndedProgramHasStarted) {
+  const test::TempDirectory directory;
+  auto program =
+      Start(fmt::format("cd {}; (trap 'touch asked' TERM; touch began; while ! test -e go; do sleep 0.01; "
+                        "done; touch saved) & exit 0",
+                        directory.path().string()));
+  const auto leader = IdentityOf(program.pid());
+  while (IsAlive(leader) || !std::filesystem::exists(directory / "began")) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  test::KeptOutput output;
+  std::thread user([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    WriteFile(directory / "go", "");
+  });
+  EndOrphanedRanks(leader, output, std::chrono::minutes(1));
+  EXPECT_TRUE(std::filesystem::exists(directory / "saved"));
+  EXPECT_FALSE(std::filesystem::exists(directory / "asked"));
+  user.join();
+  program.Wait();
+}
+
+TEST(EndOrphanedRanks, SaysNothingOfRanksThatAreGone) {
+  auto program = Start("exit 0");
+  const auto starter = IdentityOf(program.pid());
+  program.Wait();
+  test::KeptOutput output;
+  EndOrphanedRanks(starter, output);
+  EndOrphanedRanks({}, output);
+  EXPECT_THAT(output.said, testing::IsEmpty());
 }
 
 TEST(EndOrphan, LeavesStrangersAlone) {
