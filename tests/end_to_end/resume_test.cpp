@@ -2,8 +2,13 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <limits.h>
 #include <signal.h>
+#include <sys/inotify.h>
+#include <unistd.h>
 
+#include <filesystem>
+#include <optional>
 #include <sstream>
 
 #include "core/files.h"
@@ -264,6 +269,46 @@ TEST_F(Resume, BeginsWhenTheRanksOfAKilledManagerHaveEnded) {
   EXPECT_EQ(resumed.status.code, 0) << resumed.errors << resumed.output;
   EXPECT_THAT(resumed.errors, HasSubstr("waiting up to 7.0 s for the ranks that the earlier manager left"));
   EXPECT_THAT(resumed.output, Not(HasSubstr("beside")));
+}
+
+/// A `resume` that waits for the manager's lock while another one carries the run out.
+class ResumeBehindAnother : public Resume {
+ protected:
+  ResumeBehindAnother() {
+    place_.WriteSpec("exp.yaml", "['false']");
+    EXPECT_EQ(place_.Slipway({"run", "exp.yaml"}).status.code, 1);
+  }
+
+  /// Its exit code, after attempt 2 of the other one has ended so.
+  int CodeAfter(const std::string& phase) const {
+    const auto lock_file = place_.RunFolder() / ".manager.lock";
+    auto lock = FileLock::TryAcquire(lock_file, LockMode::kExclusive);
+    EXPECT_TRUE(lock.has_value());
+    const UniqueFd opens(::inotify_init1(IN_CLOEXEC));
+    EXPECT_GE(::inotify_add_watch(opens.get(), lock_file.c_str(), IN_OPEN), 0);
+    auto resume = place_.Start({"resume", "last"});
+    char event[sizeof(inotify_event) + NAME_MAX + 1];
+    EXPECT_GT(::read(opens.get(), event, sizeof event), 0);  // it wants the lock, and so has read the state
+    const auto file = place_.RunFolder() / "state.json";
+    auto state = Json::parse(ReadFile(file));
+    state["phase"] = phase;
+    state["attempt"] = 2;
+    WriteFile(file, state.dump());
+    lock.reset();
+    return resume.Wait().code;
+  }
+};
+
+TEST_F(ResumeBehindAnother, LeavesASuccessAlone) {
+  EXPECT_EQ(CodeAfter("succeeded"), 0);
+  place_.WaitForWords("there is nothing to resume");
+  EXPECT_FALSE(std::filesystem::exists(place_.RunFolder() / "attempt-2"));
+}
+
+TEST_F(ResumeBehindAnother, IsBusyWhenTheOtherHasFailed) {
+  EXPECT_EQ(CodeAfter("failed"), 4);
+  place_.WaitForWords("another process has resumed run");
+  EXPECT_FALSE(std::filesystem::exists(place_.RunFolder() / "attempt-2"));
 }
 
 TEST_F(Resume, SaysThatTheSpecWasEditedSinceTheRunBegan) {

@@ -6,6 +6,7 @@
 
 #include <chrono>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "core/error.h"
 #include "core/files.h"
@@ -136,6 +137,24 @@ int SayNothingToResume(const RunFolder& folder, const RunState& state, Session& 
   return 0;
 }
 
+/// The exit code of a `resume` that has nothing to do; nothing otherwise.
+std::optional<int> SayIfDone(const RunFolder& folder, const RunState& state, const ResumeOptions& options,
+                             Session& session) {
+  if (!IsDone(folder, state) || !options.overrides.empty()) return {};
+  if (const auto remark = RemarkOnEditedSpec(folder); !remark.empty()) session.output.Warn(remark);
+  return SayNothingToResume(folder, state, session);
+}
+
+/// Another `resume` may have had the lock that this one has waited for.
+void RequireNotResumedSince(const RunFolder& folder, const RunState& before, const RunState& now) {
+  if (now.manager == before.manager && now.attempt == before.attempt) return;
+  throw Error(
+      ErrorKind::kBusy,
+      fmt::format("another process has resumed run {} meanwhile: it is {} after attempt {}", folder.id(),
+                  PhaseName(now.phase), now.attempt),
+      fmt::format("see how it ended with slipway status {0}; to run it once more: slipway resume {0}", folder.id()));
+}
+
 /// The words that `resume` would start, as far as they can be read.
 std::string CommandIn(const RunFolder& folder) try {
   const auto& train = StoredSpec(folder).spec.train;
@@ -226,14 +245,15 @@ int Resume(const ResumeOptions& options, Session& session) {
   const auto folder = FindRun(session, options.run);
   if (!options.trust) RequireOwn(folder);
   if (IsWorkflowRun(folder)) return ResumeWorkflow(folder, options.overrides, options.submit_for, session);
+  const auto before = ObserveRun(folder);
+  RequireEnd(folder, before);
+  if (const auto done = SayIfDone(folder, before, options, session)) return *done;
+  // A manager whose run has ended is not at once gone: its agents end first.
+  std::optional lock = folder.TakeManagerLock(std::chrono::seconds(HasEnded(before.phase) ? 30 : 0));
   const auto state = ObserveRun(folder);
   RequireEnd(folder, state);
-  if (IsDone(folder, state) && options.overrides.empty()) {
-    if (const auto remark = RemarkOnEditedSpec(folder); !remark.empty()) session.output.Warn(remark);
-    return SayNothingToResume(folder, state, session);
-  }
-  // A manager whose run has ended is not at once gone: its agents end first.
-  std::optional lock = folder.TakeManagerLock(std::chrono::seconds(HasEnded(state.phase) ? 30 : 0));
+  if (const auto done = SayIfDone(folder, state, options, session)) return *done;
+  RequireNotResumedSince(folder, before, state);
   const auto plan = ReplanRun(folder, options.overrides);
   if (IsDone(folder, state) && plan.document.changes.empty()) return SayNothingToResume(folder, state, session);
   SayHowItGoesOn(folder, plan, session);
