@@ -120,6 +120,11 @@ TEST(CopiedRun, LeavesTheTrialsOfARunAtWorkAlone) {
   const auto refused = place.Slipway({"resume", "./copy"});
   EXPECT_EQ(refused.status.code, 4) << refused.errors;
   EXPECT_THAT(refused.errors, HasSubstr("owns '" + original.string() + "'"));
+  for (const auto* command : {"cancel", "wait"}) {
+    const auto left_alone = place.Slipway({command, "./copy"});
+    EXPECT_EQ(left_alone.status.code, 4) << command << left_alone.errors;
+    EXPECT_THAT(left_alone.errors, HasSubstr("owns '" + original.string() + "'"));
+  }
   place.Write("go", "");
   EXPECT_TRUE(run.Wait().Success());
   const auto trials = Json::parse(place.Slipway({"trials", "ls", "--json"}).output);

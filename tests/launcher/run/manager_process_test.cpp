@@ -19,6 +19,7 @@
 
 namespace slipway::launcher {
 namespace {
+namespace fs = std::filesystem;
 
 /// A run that `process` claims to manage.
 RunFolder RunManagedBy(const ChildProcess& process, const test::TempDirectory& directory) {
@@ -58,19 +59,60 @@ TEST(WaitForEnd, GivesUpAtItsLimit) {
 TEST(AskToStop, SignalsTheManagerAndNobodyElse) {
   const test::TempDirectory directory;
   auto manager = Start("exec sleep 60");
-  auto state = RunManagedBy(manager, directory).ReadState();
+  const auto run = RunManagedBy(manager, directory);
+  const auto state = run.ReadState();
   auto other = state;
   other.manager.start_time += 1;  // the number has been taken by somebody else
-  AskToStop(other);
+  AskToStop(run, other);
   EXPECT_FALSE(manager.WaitFor(std::chrono::milliseconds(100)).has_value());
-  AskToStop(state);
+  AskToStop(run, state);
   EXPECT_EQ(manager.Wait().signal, SIGTERM);
 }
 
+/// A manager that has the lock of its run, as the shell's descriptor 9.
+class ManagerOfOriginal : public testing::Test {
+ protected:
+  ManagerOfOriginal()
+      : manager_(Start(fmt::format("cd {}; mkdir run; exec 9> run/.manager.lock; touch began; exec sleep 60",
+                                   directory_.path().string()))) {
+    while (!fs::exists(directory_ / "began")) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    auto run = RunManagedBy(manager_, directory_);
+    for (const auto* name : {"run", "copy"}) fs::copy(run.path(), directory_ / name, fs::copy_options::recursive);
+  }
+
+  RunFolder Run(const char* name) const { return RunFolder::Open(directory_ / name); }
+
+  const test::TempDirectory directory_;
+  ChildProcess manager_;
+};
+
+TEST_F(ManagerOfOriginal, IsNeitherSignalledNorWaitedForByACopy) {
+  const auto copy = Run("copy");
+  try {
+    AskToStop(copy, copy.ReadState());
+    ADD_FAILURE();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::kBusy);
+    EXPECT_THAT(error.message(), testing::HasSubstr("owns '" + fs::canonical(directory_ / "run").string() + "'"));
+  }
+  EXPECT_THROW(WaitForEnd(copy, {}), Error);
+  EXPECT_FALSE(manager_.WaitFor(std::chrono::milliseconds(100)).has_value());
+}
+
+TEST_F(ManagerOfOriginal, IsSignalledByItsRunAlsoAfterAMove) {
+  fs::rename(directory_ / "run", directory_ / "moved");
+  const auto run = Run("moved");
+  EXPECT_FALSE(WaitForEnd(run, Seconds(0.05)).has_value());
+  AskToStop(run, run.ReadState());
+  EXPECT_EQ(manager_.Wait().signal, SIGTERM);
+}
+
 TEST(AskToStop, RefusesAManagerOnAnotherHost) {
-  RunState state;
+  const test::TempDirectory directory;
+  const auto run = RunFolder::Create(directory.path(), "exp", false);
+  auto state = run.ReadState();
   state.host = "elsewhere";
-  EXPECT_THROW(AskToStop(state), Error);
+  EXPECT_THROW(AskToStop(run, state), Error);
 }
 
 TEST(EndOrphan, EndsAGroupThatIgnoresTheGentleSignal) {
@@ -105,7 +147,7 @@ ChildProcess StartSaver(const test::TempDirectory& directory) {
       Start(fmt::format("cd {}; trap 'touch asked; exit 0' TERM; touch began; "
                         "while ! test -e go; do sleep 0.01; done",
                         place));
-  while (!std::filesystem::exists(directory / "began")) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  while (!fs::exists(directory / "began")) std::this_thread::sleep_for(std::chrono::milliseconds(1));
   return saver;
 }
 
@@ -119,7 +161,7 @@ TEST(EndOrphanedRanks, WaitsForRanksThatEndByThemselvesAndSaysSo) {
   WriteFile(directory / "go", "");
   saver.Wait();
   manager.join();
-  EXPECT_FALSE(std::filesystem::exists(directory / "asked")) << "a signal would cut short what it saves";
+  EXPECT_FALSE(fs::exists(directory / "asked")) << "a signal would cut short what it saves";
   EXPECT_THAT(output.said, testing::StartsWith("waiting up to 1m00s for the ranks"));
 }
 
@@ -132,7 +174,7 @@ TEST(EndOrphanedRanks, AsksRanksThatDoNotEndByThemselves) {
   EndOrphanedRanks(starter, output, std::chrono::seconds(1));
   reaper.join();
   EXPECT_FALSE(IsAlive(starter));
-  EXPECT_TRUE(std::filesystem::exists(directory / "asked"));
+  EXPECT_TRUE(fs::exists(directory / "asked"));
 }
 
 TEST(EndOrphanedRanks, WaitsForWhatAnEndedProgramHasStarted) {
@@ -142,7 +184,7 @@ TEST(EndOrphanedRanks, WaitsForWhatAnEndedProgramHasStarted) {
                         "done; touch saved) & exit 0",
                         directory.path().string()));
   const auto leader = IdentityOf(program.pid());
-  while (IsAlive(leader) || !std::filesystem::exists(directory / "began")) {
+  while (IsAlive(leader) || !fs::exists(directory / "began")) {
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
   test::KeptOutput output;
@@ -151,8 +193,8 @@ TEST(EndOrphanedRanks, WaitsForWhatAnEndedProgramHasStarted) {
     WriteFile(directory / "go", "");
   });
   EndOrphanedRanks(leader, output, std::chrono::minutes(1));
-  EXPECT_TRUE(std::filesystem::exists(directory / "saved"));
-  EXPECT_FALSE(std::filesystem::exists(directory / "asked"));
+  EXPECT_TRUE(fs::exists(directory / "saved"));
+  EXPECT_FALSE(fs::exists(directory / "asked"));
   user.join();
   program.Wait();
 }
