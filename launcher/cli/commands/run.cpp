@@ -15,6 +15,7 @@
 #include "ensemble/manager/requests.h"
 #include "launcher/cli/commands/find_run.h"
 #include "launcher/cli/commands/follow.h"
+#include "launcher/cli/commands/make_run.h"
 #include "launcher/cli/commands/plan.h"
 #include "launcher/cli/commands/workflow.h"
 #include "launcher/cli/commands/workflow_jobs.h"
@@ -98,7 +99,8 @@ void SaySubmitted(const RunFolder& folder, std::uint32_t job, Session& session) 
 }
 
 int SubmitWorkflow(const SpecSelection& selection, const WorkflowOptions& options, Session& session) {
-  const auto folder = PrepareWorkflow(selection, options, session);
+  std::optional<HeldInterrupts> held;
+  const auto folder = PrepareWorkflow(selection, options, held, session);
   if (HasStepJobs(folder)) return SaySubmittedSteps(folder, session);
   HandOver(folder);
   SaySubmitted(folder, 0, session);
@@ -194,7 +196,7 @@ void ReportOn(const RunFolder& folder, const Plan& plan, Session& session) try {
 }
 
 int ManageAndReport(const RunFolder& folder, FileLock lock, const Plan& plan, LinePrefix prefix, Session& session,
-                    GpuLocks gpus = {}) {
+                    GpuLocks gpus) {
   const int code = ManageRun(folder, std::move(lock), plan, session.output, prefix, std::move(gpus));
   ReportOn(folder, plan, session);
   return code;
@@ -214,13 +216,18 @@ int Run(const RunOptions& options, Session& session) {
   const auto plan = PlanFor(options.selection, session);
   const bool submits = NeedsSubmission(plan);
   WarnBeforeSubmission(plan, submits, session);
-  const auto folder = PrepareRun(plan);
+  std::optional<HeldInterrupts> held;
+  const auto folder = MakeRun(held, [&] { return PrepareRun(plan); });
   session.output.Say("run " + folder.id());
   if (submits) {
+    held.reset();
     session.output.Say(fmt::format("job {}", SubmitNewRun(folder, plan)));
     return FollowBatchRun(folder, options.prefix, session);
   }
-  return ManageAndReport(folder, folder.TakeManagerLock(), plan, options.prefix, session);
+  const int code = ManageRun(folder, folder.TakeManagerLock(), plan, session.output, options.prefix, {});
+  held.reset();  // a long report can be interrupted
+  ReportOn(folder, plan, session);
+  return code;
 }
 
 int Submit(const SpecSelection& selection, const WorkflowOptions& workflow, Session& session) {
@@ -229,9 +236,11 @@ int Submit(const SpecSelection& selection, const WorkflowOptions& workflow, Sess
   const auto plan = PlanFor(selection, session);
   const bool submits = NeedsSubmission(plan);
   WarnBeforeSubmission(plan, submits, session);
-  const auto folder = PrepareRun(plan);
+  std::optional<HeldInterrupts> held;
+  const auto folder = MakeRun(held, [&] { return PrepareRun(plan); });
   std::uint32_t job = 0;
   if (submits) {
+    held.reset();
     job = SubmitNewRun(folder, plan);
   } else {
     HandOver(folder);
