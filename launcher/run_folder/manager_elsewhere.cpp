@@ -42,7 +42,7 @@ Error IsCopy(const RunState& state, const std::string& id, const std::vector<fs:
 }
 
 /// Whether a manager of this run is active. Before `staging`, and while queued, the manager is the submitting process,
-/// which holds no lock.
+/// which holds no lock, or that of a workflow, which holds the lock of its own folder.
 bool IsAtWork(const RunState& state) {
   const bool has_manager = state.phase == Phase::kStaging || state.phase == Phase::kRunning;
   return has_manager && state.host == HostName() && state.manager.pid != ::getpid() && IsAlive(state.manager);
@@ -57,7 +57,7 @@ void RequireNoManagerElsewhere(const RunState& state, const std::string& id) {
 }
 
 void RequireManagerHere(const RunState& state, const fs::path& folder) {
-  if (state.host != HostName() || !IsAlive(state.manager)) return;
+  if (!IsAtWork(state)) return;
   const auto folders = FoldersManagedBy(state.manager.pid);
   const auto is_here = [&](const fs::path& other) { return AreOne(other, folder); };
   if (folders.empty() || std::ranges::any_of(folders, is_here)) return;

@@ -271,6 +271,21 @@ TEST_F(Resume, BeginsWhenTheRanksOfAKilledManagerHaveEnded) {
   EXPECT_THAT(resumed.output, Not(HasSubstr("beside")));
 }
 
+/// A program that saves and exits with 0 when it is asked to end has not done all of its work.
+TEST_F(Resume, TakesUpACancelledRunWhoseProgramExitedWithSuccess) {
+  place_.WriteSpec("exp.yaml",
+                   "[sh, -c, 'test $SLIPWAY_ATTEMPT = 2 && exit 0; trap \"exit 0\" TERM; touch started; "
+                   "while :; do sleep 0.02; done']",
+                   1, kMetrics);
+  auto run = place_.Start({"run", "exp.yaml"});
+  place_.WaitForFile(place_ / "started");
+  EXPECT_EQ(place_.Slipway({"cancel", "last"}).status.code, 0);
+  EXPECT_EQ(run.Wait().code, 130);
+  EXPECT_EQ(place_.Status()["phase"], "cancelled");
+  EXPECT_EQ(place_.Slipway({"resume", "last"}).status.code, 0);
+  EXPECT_EQ(place_.Status()["attempt"], 2);
+}
+
 /// A `resume` that waits for the manager's lock while another one carries the run out.
 class ResumeBehindAnother : public Resume {
  protected:
