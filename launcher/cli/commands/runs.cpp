@@ -133,7 +133,7 @@ void AskToEnd(const RunFolder& run, const RunState& state) {
   } else if (IsInBatchSystem(run, state)) {
     CancelBatchRun(run, state);
   } else {
-    AskToStop(state);
+    AskToStop(run, state);
   }
 }
 

@@ -27,8 +27,16 @@ constexpr auto kPauseForRun = std::chrono::milliseconds(200);
 
 /// Slurm signals all processes of a job: this one may learn later than the program that the job is ended.
 void StepExecution::OnEnd(const StepEnd& end) {
-  if (!in_job_ || end.status.Success() || interrupt_.asked()) return Judge(end);
+  if (!in_job_ || interrupt_.asked()) return Judge(end);
   loop_.After(kPauseForSignal, [this, end] { Judge(end); });
+}
+
+/// Whatever it exits with, a program that was asked to end may have written half of its outputs. A run is done only if
+/// its own manager says so.
+bool StepExecution::IsCutShort(const StepEnd& end) const {
+  if (!interrupt_.asked()) return false;
+  if (!end.status.Success()) return true;
+  return !workflow_.steps[end.step].is_run() && (end.stopped || in_job_);
 }
 
 void StepExecution::Judge(const StepEnd& end) {
@@ -37,7 +45,7 @@ void StepExecution::Judge(const StepEnd& end) {
   const bool busy = step.is_run() && end.status.code == static_cast<int>(ErrorKind::kBusy);
   if (busy && !interrupt_.asked()) return StartAgain(end.step);
   if (job_.id != 0 && step.is_run() && IsQueued(active.prepared.run_folder)) return Finish(end.step, kCancelled, {});
-  if (interrupt_.asked() && !end.status.Success()) return Finish(end.step, kCancelled, {});
+  if (IsCutShort(end)) return Finish(end.step, kCancelled, {});
   if (!interrupt_.asked() && MayWaitAgain(end)) return WaitAgain(end);
   const auto why = WhyNotKept(end);
   if (why.empty()) return Publish(end.step);
