@@ -17,6 +17,9 @@ namespace {
 using enum StepState;
 
 constexpr auto kPauseForSignal = std::chrono::milliseconds(500);
+/// A program that exits with 0 when it is asked to end takes a while, so the signal is seldom late. Each step pays
+/// this.
+constexpr auto kPauseAfterSuccess = std::chrono::milliseconds(100);
 /// Of processes that wait for a run and are killed one by one, each within kLongWait.
 constexpr int kMostKilledWaits = 10;
 constexpr auto kLongWait = std::chrono::minutes(1);
@@ -28,7 +31,7 @@ constexpr auto kPauseForRun = std::chrono::milliseconds(200);
 /// Slurm signals all processes of a job: this one may learn later than the program that the job is ended.
 void StepExecution::OnEnd(const StepEnd& end) {
   if (!in_job_ || interrupt_.asked()) return Judge(end);
-  loop_.After(kPauseForSignal, [this, end] { Judge(end); });
+  loop_.After(end.status.Success() ? kPauseAfterSuccess : kPauseForSignal, [this, end] { Judge(end); });
 }
 
 /// Whatever it exits with, a program that was asked to end may have written half of its outputs. A run is done only if
