@@ -81,10 +81,9 @@ struct StagedOut {
 /// Way:    into `.tmp-out-NAME` beside the destination, each file synced, read back and compared; directories synced.
 ///         Then one rename, or an exchange with the older destination. With kMerge one rename for each file.
 /// Result: links within the tree stay links; of the modes only execution is kept; times of files are kept.
-/// Errors: Error(kEnvironment) naming the file and the reason: changed while it was copied, differs when read back;
-/// with
-///         Unsuitable::kRefuse also what ListTree refuses. SystemError with ENOSPC or EDQUOT when the destination is
-///         full. Error(kBusy) when another process does the same; Error(kInterrupted) when cancelled. After an error
+/// Errors: Error(kEnvironment) naming the file and the reason: changed while it was copied, differs when read back,
+///         with Unsuitable::kRefuse also what ListTree refuses. SystemError with ENOSPC or EDQUOT when the destination
+///         is full. Error(kBusy) when another process does the same; Error(kInterrupted) when cancelled. After an error
 ///         the destination is what it was and nothing else is left. With kMerge some files may be new, each of them
 ///         whole. Leftovers of kill -9 are removed by the next StageOutDirectory beside them.
 StagedOut StageOutDirectory(const std::filesystem::path& source, const std::filesystem::path& destination,
