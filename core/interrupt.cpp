@@ -2,6 +2,8 @@
 
 #include <signal.h>
 
+#include "core/write_signals.h"
+
 namespace slipway {
 namespace {
 
@@ -10,6 +12,7 @@ constexpr auto kOnePress = std::chrono::milliseconds(200);
 }  // namespace
 
 Interrupt::Interrupt(EventLoop& loop) : loop_(loop) {
+  IgnorePipeSignal();
   loop.OnSignals({SIGINT, SIGTERM, SIGHUP}, [this](int signal) { Take(signal); });
 }
 

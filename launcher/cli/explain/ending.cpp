@@ -37,6 +37,7 @@ constexpr Advice kAdvice[] = {
     {{0, SIGABRT}, "the program called abort(): see what it printed"},
     {{0, SIGTERM}, "another process asked it to end"},
     {{0, SIGXCPU}, "limit of processor time reached: check ulimit -t"},
+    {{0, SIGXFSZ}, "limit of file sizes reached: check ulimit -f"},
 };
 
 // ---- what happened

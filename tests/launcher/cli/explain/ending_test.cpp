@@ -75,7 +75,8 @@ TEST(ExplainEnd, AdvisesByTheStatusOfTheRankAtFault) {
   for (const auto& [status, words] : {std::pair(ExitStatus{127, 0}, "train.command"),
                                       {ExitStatus{0, SIGKILL}, "memory"},
                                       {ExitStatus{0, SIGBUS}, "/dev/shm"},
-                                      {ExitStatus{0, SIGILL}, "processor"}}) {
+                                      {ExitStatus{0, SIGILL}, "processor"},
+                                      {ExitStatus{0, SIGXFSZ}, "ulimit -f"}}) {
     facts.ends = {{1, status}};
     EndAs(facts.state, Phase::kFailed, cause::RankFailed{1, "n2", status});
     EXPECT_THAT(Explain(facts).next.front(), HasSubstr(words));
