@@ -353,7 +353,7 @@ std::filesystem::path RankGroup::LauncherLog() const {
 }
 
 std::string RankGroup::LauncherSaid() const {
-  const auto lines = LastLines(LauncherLog(), 12);
+  const auto lines = ShownLastLines(LauncherLog(), 12);
   return lines.empty() ? ""
                        : fmt::format("\n{} said:\n{}", launch_.ranks == 1 ? "the launcher" : launch_.mpi.Way(), lines);
 }
