@@ -6,7 +6,7 @@ namespace slipway {
 
 /// SIGXFSZ: a file would become larger than RLIMIT_FSIZE (`ulimit -f`) allows.
 void IgnoreFileSizeSignal();
-/// SIGPIPE: the reader of a pipe is gone. For commands with work to finish, whoever reads what they print.
+/// SIGPIPE: the reader of a pipe is gone. For commands that have work to finish without a reader, too.
 void IgnorePipeSignal();
 /// Both as at the start of a process: for one that is about to become a program.
 void ResetWriteSignals();

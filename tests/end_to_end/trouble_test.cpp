@@ -186,8 +186,9 @@ TEST(SameFailure, EndsTheEnsembleEarlyAndItsTrialsAreTriedAgainTogether) {
 
 TEST(SameFailure, OfAMissingInterpreterIsFoundInTheFirstTrials) {
   Workplace place;
-  place.Write("train", "#!/no/such/python3\n");
-  fs::permissions(place / "train", fs::perms(0755));
+  place.Write("python3", "#!/no/such/python3\n");  // it is there before the start
+  place.Write("train", "#!" + (place / "python3").string() + "\n");
+  for (const char* name : {"python3", "train"}) fs::permissions(place / name, fs::perms(0755));
   place.WriteSpec("exp.yaml", "[./train, '{x}']", 1, Ensemble(24, 1));
   const auto ran = place.Slipway({"run", "exp.yaml"});
   EXPECT_EQ(ran.status.code, 1);

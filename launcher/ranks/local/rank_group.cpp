@@ -13,6 +13,7 @@
 #include "core/files.h"
 #include "core/install.h"
 #include "core/log.h"
+#include "core/shell.h"
 #include "launcher/ranks/local/bound_to_cores.h"
 #include "launcher/ranks/local/core_shares.h"
 #include "launcher/ranks/monitor/log_tail.h"
@@ -24,6 +25,8 @@ namespace {
 constexpr int kChannelInChild = 3;
 /// How often a start that has not come to its end is looked at.
 constexpr auto kStartBeat = std::chrono::milliseconds(500);
+/// Open MPI explains in 25 lines why it ended a job.
+constexpr std::size_t kLauncherLines = 30;
 /// How long the last words of shims on other nodes may take after mpirun has ended.
 constexpr auto kLastWordsPatience = std::chrono::seconds(3);
 
@@ -166,7 +169,7 @@ void RankGroup::TakeLine(Channel& channel, std::string_view line) {
   const auto word = words.Word();
   if (word == shim::kHello) return TakeHello(channel, words);
   const auto first = words.Take<int>();
-  const auto second = word == shim::kFailed ? 0 : words.Take<int>();
+  const auto second = word == shim::kFailed || word == shim::kAsked ? 0 : words.Take<int>();
   if (!words.AtEnd()) return log::Warn("'{}' is no line of a shim", line);
   if (word == shim::kStarted) {
     channel.group = first;
@@ -174,7 +177,10 @@ void RankGroup::TakeLine(Channel& channel, std::string_view line) {
     NoteUnbound(channel.outcome, second);
   } else if (word == shim::kFailed) {
     channel.outcome.start_error = first;
+    if (first == ENOENT) channel.outcome.interpreter = MissingInterpreter(launch_.command, launch_.working_directory);
     NoteFailure(channel);
+  } else if (word == shim::kAsked) {
+    channel.outcome.asked = first;
   } else if (word == shim::kExited) {
     channel.group = 0;
     channel.outcome.status = ExitStatus{first, second};
@@ -232,7 +238,12 @@ void RankGroup::NoteFailure(Channel& channel) {
   if (state_.cause != GroupEndCause::kNone) return;
   channel.outcome.ended_first = true;
   Take(GroupEvent::kFail);
-  if (launch_.ranks > 1 && launch_.failed) launch_.failed(Describe(channel.outcome, launch_.command.front()));
+  if (launch_.ranks == 1 || !launch_.failed) return;
+  std::vector<RankOutcome> ranks;
+  for (const auto& each : channels_) ranks.push_back(each->outcome);
+  const auto* left = LeftEarly(ranks, channel.outcome, ExitStatus());
+  launch_.failed(left != nullptr ? DescribeLeft(left->rank, left->host)
+                                 : Describe(channel.outcome, launch_.command.front()));
 }
 
 void RankGroup::Release() { Take(GroupEvent::kRelease); }
@@ -343,7 +354,9 @@ GroupOutcome RankGroup::MakeOutcome(const ExitStatus& launcher) const {
   end.trouble = trouble_;
   end.launcher = launcher;
   auto outcome = Conclude(std::move(end));
-  if (!outcome.status.Success() && !outcome.culprit) outcome.detail += LauncherSaid();
+  const auto* culprit = CulpritOf(outcome);
+  const bool left_early = culprit != nullptr && culprit->status && culprit->status->Success();
+  if (!outcome.status.Success() && (culprit == nullptr || left_early)) outcome.detail += LauncherSaid();
   return outcome;
 }
 
@@ -353,7 +366,7 @@ std::filesystem::path RankGroup::LauncherLog() const {
 }
 
 std::string RankGroup::LauncherSaid() const {
-  const auto lines = ShownLastLines(LauncherLog(), 12);
+  const auto lines = ShownLastLines(LauncherLog(), kLauncherLines);
   return lines.empty() ? ""
                        : fmt::format("\n{} said:\n{}", launch_.ranks == 1 ? "the launcher" : launch_.mpi.Way(), lines);
 }
