@@ -106,11 +106,11 @@ Tree ListTree(const fs::path& root) { return Lister(root).List(); }
 
 Error ErrorOf(const std::vector<Refused>& refused) {
   const auto& first = refused.front().why;
-  std::string message = first.message();
   const auto named = std::min(refused.size(), kMostNamed);
-  for (std::size_t i = 1; i < named; ++i) message += "; " + refused[i].why.message();
-  if (refused.size() > named) message += fmt::format("; and {} more", refused.size() - named);
-  return Error(first.kind(), message, first.next_step());
+  std::string others;
+  for (std::size_t i = 1; i < named; ++i) others += "; " + refused[i].why.message();
+  if (refused.size() > named) others += fmt::format("; and {} more", refused.size() - named);
+  return Error(ErrorKind::kEnvironment, fmt::format("{}{}", first.message(), others), first.next_step());
 }
 
 bool IsThere(const fs::path& path) {
