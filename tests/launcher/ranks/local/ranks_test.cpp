@@ -118,6 +118,23 @@ TEST_P(LoneRanks, NameAProgramThatDoesNotExist) {
   EXPECT_THAT(outcome.detail, HasSubstr("/no/such/program"));
 }
 
+TEST_P(LoneRanks, NameAMissingInterpreter) {
+  WriteFile(directory_ / "script", "#!/no/such/interpreter\n", 0750);
+  const auto outcome = RunToTheEnd(Launch(1, {"./script"}));
+  EXPECT_EQ(outcome.status.code, 127);
+  EXPECT_THAT(outcome.detail,
+              HasSubstr("could not start './script': its interpreter '/no/such/interpreter' is missing"));
+}
+
+TEST_P(SeveralRanks, NameAMissingInterpreter) {
+  WriteFile(directory_ / "script", "#!/no/such/interpreter\n", 0750);
+  auto launch = Launch(2, {"./script"});
+  launch.mpi = mpi_;
+  const auto outcome = RunToTheEnd(std::move(launch));
+  EXPECT_EQ(outcome.status.code, 127);
+  EXPECT_THAT(outcome.detail, HasSubstr("its interpreter '/no/such/interpreter' is missing"));
+}
+
 TEST_P(SeveralRanks, RunEachOnCoresOfItsOwn) {
   const auto cores = UsableCores();
   if (cores.size() < 2) GTEST_SKIP() << "one core";
