@@ -61,7 +61,8 @@ namespace {
 
 void BlameFor(const RankOutcome& failed, const GroupEnd& end, GroupOutcome& outcome) {
   outcome.status = StatusOf(failed);
-  if (const auto* left = LeftEarly(end.ranks, failed, end.launcher)) {
+  const auto* left = end.stopped ? nullptr : LeftEarly(end.ranks, failed, end.launcher);
+  if (left != nullptr) {
     outcome.culprit = left->rank;
     if (!end.launcher.Success()) outcome.status = end.launcher;
     outcome.detail = DescribeLeft(left->rank, left->host);

@@ -105,6 +105,9 @@ TEST(GroupOutcome, BlamesNoRankThatOnlyEndedBefore) {
   auto by_us = EndOfJobThatOneLeft();
   by_us.ranks[0].asked = 0;
   EXPECT_EQ(Conclude(by_us).culprit, 0);
+  auto stopped = EndOfJobThatOneLeft();
+  stopped.stopped = true;
+  EXPECT_EQ(Conclude(stopped).culprit, 0);
   auto all_ended = EndOfJobThatOneLeft();
   all_ended.ranks[1].asked = 15;  // it saved and returned 0 when it was asked
   EXPECT_EQ(Conclude(all_ended).culprit, 0);
