@@ -17,6 +17,7 @@ std::string_view NextStepFor(int code) {
     case EACCES:
     case EPERM: return "check owner and permissions with: ls -ld";
     case EROFS: return "choose a place on a file system that can be written";
+    case EFBIG: return "raise the limit of file sizes: ulimit -f shows it; the file system may have one, too";
     case ENOSPC:
     case EDQUOT: return "free space; df -h, df -i and quota show what is full";
     // The launcher has raised its soft limit; a program that uses the library has not.

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "core/error.h"
+#include "core/write_signals.h"
 
 namespace slipway {
 namespace {
@@ -29,6 +30,7 @@ bool HeldInterrupts::IsPending() const {
 }
 
 Interrupt::Interrupt(EventLoop& loop) : loop_(loop) {
+  IgnorePipeSignal();
   loop.OnSignals({kRequests.begin(), kRequests.end()}, [this](int signal) { Take(signal); });
 }
 

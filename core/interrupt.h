@@ -31,7 +31,8 @@ class HeldInterrupts {
 
 class Interrupt {
  public:
-  /// Takes the signals over for as long as `loop` lives.
+  /// Takes the signals over for as long as `loop` lives. SIGPIPE is ignored from then on: work that ends in order does
+  /// not end because `head` or a pager has read enough.
   explicit Interrupt(EventLoop& loop);
 
   /// How often the user has asked; 0 = not yet.

@@ -114,7 +114,7 @@ void Allocation::AwaitAgents(EventLoop& loop, const Interrupt& interrupt) {
     throw NodesMissing(
         ErrorKind::kEnvironment,
         fmt::format("{}{}\nlast lines of {}:\n{}", nodes_.Missing(),
-                    ended ? "; srun ended with " + ended->Describe() : "", log_.string(), LastLines(log_, 12)),
+                    ended ? "; srun ended with " + ended->Describe() : "", log_.string(), ShownLastLines(log_, 12)),
         "`srun hostname` in such a job must work, and its nodes must reach the first one over the network");
   }
 }

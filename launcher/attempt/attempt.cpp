@@ -398,7 +398,7 @@ void Attempt::Explain(GroupOutcome& outcome) const {
   }
   if (!outcome.culprit) return;
   const auto log = place_.directory / fmt::format("rank-{:05}.log", *outcome.culprit);
-  const auto tail = LastLines(log, kDetailLines);
+  const auto tail = ShownLastLines(log, kDetailLines);
   if (!tail.empty()) outcome.detail += fmt::format("\nlast lines of {}:\n{}", log.string(), tail);
   outcome.last_line = tail.substr(tail.rfind('\n') + 1);
 }

@@ -269,8 +269,9 @@ class SingleRun final : public AttemptObserver {
     const auto& outcome = *last_.outcome;
     if (!first.node_trouble.empty()) return cause::NodeLost{first.node_trouble, first.rank};
     if (first.start_error != 0) {
-      return cause::RankNotStarted{first.rank, first.host, outcome.program, first.start_error};
+      return cause::RankNotStarted{first.rank, first.host, outcome.program, first.start_error, first.interpreter};
     }
+    if (first.status && first.status->Success()) return cause::RankLeft{first.rank, first.host};
     if (last_.cause == ensemble::OutsideCause::kOutOfMemory) return cause::OutOfMemory{first.rank, first.host};
     if (!first.status) return cause::RankLost{first.rank, first.host};
     return cause::RankFailed{first.rank, first.host, *first.status};

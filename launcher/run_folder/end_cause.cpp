@@ -56,7 +56,7 @@ namespace cause {
 
 /// A cause has those of these fields that are its members.
 template <class Visitor, class Cause>
-  requires requires { std::remove_const_t<Cause>::kKind; }
+requires requires { std::remove_const_t<Cause>::kKind; }
 void Visit(Visitor& visit, Cause& cause) {
   if constexpr (requires { cause.job; }) visit("job", cause.job);
   if constexpr (requires { cause.finding; }) visit("finding", cause.finding);
@@ -66,6 +66,7 @@ void Visit(Visitor& visit, Cause& cause) {
   if constexpr (requires { cause.host; }) visit("host", cause.host);
   if constexpr (requires { cause.program; }) visit("program", cause.program);
   if constexpr (requires { cause.error; }) visit("error", cause.error);
+  if constexpr (requires { cause.interpreter; }) visit("interpreter", cause.interpreter);
   if constexpr (requires { cause.state; }) visit("state", VersionedWord{cause.state, "state of a job"});
   if constexpr (requires { cause.status; }) visit("status", cause.status);
   if constexpr (requires { cause.turns; }) visit("turns", cause.turns);

@@ -44,12 +44,21 @@ struct RankFailed {
   bool operator==(const RankFailed&) const = default;
 };
 
+/// The rank ended with status 0 while others ran, and the MPI launcher then ended these.
+struct RankLeft {
+  static constexpr std::string_view kKind = "rank_left";
+  int rank = 0;
+  std::string host;
+  bool operator==(const RankLeft&) const = default;
+};
+
 struct RankNotStarted {
   static constexpr std::string_view kKind = "rank_not_started";
   int rank = 0;
   std::string host;
   std::string program;
-  int error = 0;  ///< errno of the execution
+  int error = 0;                 ///< errno of the execution
+  std::string interpreter = {};  ///< of the script, where it is what is missing
   bool operator==(const RankNotStarted&) const = default;
 };
 
@@ -288,13 +297,14 @@ struct StepsFailed {
 }  // namespace cause
 
 using EndCause =
-    std::variant<cause::Completed, cause::Cancelled, cause::RankFailed, cause::RankNotStarted, cause::RankLost,
-                 cause::OutOfMemory, cause::Watched, cause::NoProgress, cause::StartFailed, cause::NodeLost,
-                 cause::NodesMissing, cause::TimeLimit, cause::JobTimeLimit, cause::JobEnded, cause::JobWithoutOutput,
-                 cause::JobRemoved, cause::JobRequeued, cause::JobPreempted, cause::JobForgotten, cause::RequeueRefused,
-                 cause::SubmissionRefused, cause::NotSubmitted, cause::ManagerLost, cause::DiskFull,
-                 cause::StagingFailed, cause::ManagerFailed, cause::TooManyFailures, cause::NoTrialCompleted,
-                 cause::SameFailure, cause::OutOfTime, cause::OutOfNodes, cause::ServingEnded, cause::StepsFailed>;
+    std::variant<cause::Completed, cause::Cancelled, cause::RankFailed, cause::RankLeft, cause::RankNotStarted,
+                 cause::RankLost, cause::OutOfMemory, cause::Watched, cause::NoProgress, cause::StartFailed,
+                 cause::NodeLost, cause::NodesMissing, cause::TimeLimit, cause::JobTimeLimit, cause::JobEnded,
+                 cause::JobWithoutOutput, cause::JobRemoved, cause::JobRequeued, cause::JobPreempted,
+                 cause::JobForgotten, cause::RequeueRefused, cause::SubmissionRefused, cause::NotSubmitted,
+                 cause::ManagerLost, cause::DiskFull, cause::StagingFailed, cause::ManagerFailed,
+                 cause::TooManyFailures, cause::NoTrialCompleted, cause::SameFailure, cause::OutOfTime,
+                 cause::OutOfNodes, cause::ServingEnded, cause::StepsFailed>;
 
 template <class Kind>
 bool Is(const std::optional<EndCause>& ended) {

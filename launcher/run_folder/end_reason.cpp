@@ -44,11 +44,14 @@ struct ReasonWriter {
     return AboutRank(failed.rank, failed.host, failed.status);
   }
 
+  std::string operator()(const cause::RankLeft& left) const { return DescribeLeft(left.rank, left.host); }
+
   std::string operator()(const cause::RankNotStarted& failed) const {
     RankOutcome outcome;
     outcome.rank = failed.rank;
     outcome.host = failed.host;
     outcome.start_error = failed.error;
+    outcome.interpreter = failed.interpreter;
     return Describe(outcome, failed.program);
   }
 

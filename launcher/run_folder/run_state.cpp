@@ -1,5 +1,7 @@
 #include "launcher/run_folder/run_state.h"
 
+#include <fmt/format.h>
+
 #include <array>
 #include <cmath>
 #include <cstdlib>
@@ -103,7 +105,25 @@ Json ToJson(const RunState& state) {
               {"job", ToJson(state.job)}};
 }
 
+namespace {
+
+[[noreturn]] void RefuseState(std::string_view why) {
+  // next step: added by ReadStoredState
+  throw Error(ErrorKind::kEnvironment, fmt::format("state.json is damaged: {}", why));
+}
+
+/// Without the name of the library's exception.
+std::string_view WhyOf(const nlohmann::json::exception& error) {
+  const std::string_view text = error.what();
+  const auto name_ends = text.find("] ");
+  return name_ends == std::string_view::npos ? text : text.substr(name_ends + 2);
+}
+
+}  // namespace
+
 RunState RunStateFromJson(const Json& json) {
+  if (json.is_discarded()) RefuseState("it is no JSON document");
+  if (!json.is_object()) RefuseState("it is no JSON object");
   try {
     RunState state;
     state.run = json.at("run").get<std::string>();
@@ -130,8 +150,7 @@ RunState RunStateFromJson(const Json& json) {
     state.job = ProcessIdentityFromJson(json.at("job"));
     return state;
   } catch (const nlohmann::json::exception& error) {
-    // next step: added by ReadStoredState
-    throw Error(ErrorKind::kEnvironment, std::string("state.json is damaged: ") + error.what());
+    RefuseState(WhyOf(error));
   }
 }
 

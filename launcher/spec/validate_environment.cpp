@@ -170,7 +170,11 @@ class EnvironmentCheck {
     if (spec_.launch.container) return;  // the program may be in the image alone
     const std::string& program = spec_.train.command.front();
     if (program.find('/') == std::string::npos) {
-      if (!FindProgram(program)) Add("train.command[0]", fmt::format("the program '{}' is not on PATH", program));
+      if (!FindProgram(program)) {
+        Add("train.command[0]", fmt::format("the program '{}' is not on PATH", program));
+      } else {
+        CheckInterpreter(program);
+      }
       return;
     }
     const fs::path path = (document_.directory / program).lexically_normal();
@@ -179,7 +183,17 @@ class EnvironmentCheck {
       Add("train.command[0]", fmt::format("there is no program '{}'", path.string()));
     } else if (fs::is_directory(path, code) || ::access(path.c_str(), X_OK) != 0) {
       Add("train.command[0]", fmt::format("'{}' cannot be executed", path.string()));
+    } else {
+      CheckInterpreter(path.string());
     }
+  }
+
+  /// The nodes of a Slurm job may have one that is not here.
+  void CheckInterpreter(const std::string& program) {
+    if (spec_.launch.engine == EngineChoice::kSlurm) return;
+    const auto missing = MissingInterpreter(spec_.train.command, document_.directory);
+    if (missing.empty()) return;
+    Add("train.command[0]", fmt::format("'{}' cannot be executed: its interpreter '{}' is missing", program, missing));
   }
 
   const SpecDocument& document_;

@@ -73,7 +73,7 @@ std::optional<int> Culprit(const RunFacts& facts) {
 /// That of the rank; of another one where it wrote nothing.
 LogEnd LogOfRanks(const fs::path& attempt, int first, int ranks) {
   const auto log_of = [&](int rank) {
-    return LogEnd{RankLog(attempt, rank), LastLines(RankLog(attempt, rank), kLogLines), rank};
+    return LogEnd{RankLog(attempt, rank), ShownLastLines(RankLog(attempt, rank), kLogLines), rank};
   };
   auto log = log_of(first);
   for (int rank = 0; rank < ranks && log.lines.empty(); ++rank) log = log_of(rank);
@@ -90,7 +90,7 @@ void AddLog(const RunFolder& folder, const fs::path& attempt, RunFacts& facts) {
   if (ended_by_itself && facts.log.rank != first) facts.silent = facts.log.rank ? kCulprit : kAll;
   if (ended_by_itself || facts.log.rank) return;
   for (const auto& file : {attempt / "launcher.log", folder.path() / "manager.log"}) {
-    facts.log = {file, LastLines(file, kLogLines)};
+    facts.log = {file, ShownLastLines(file, kLogLines)};
     if (!facts.log.lines.empty()) return;
   }
 }
@@ -158,7 +158,7 @@ void TellOfOne(const RunFolder& folder, const ensemble::AttemptRecord& attempt, 
   group.log = RankLog(FolderOf(folder, attempt), attempt.rank.value_or(0));
   group.rank = attempt.rank;
   group.host = attempt.host;
-  group.last_line = LastLines(group.log, 1);
+  group.last_line = ShownLastLines(group.log, 1);
   group.unreported = attempt.missing;
   if (group.unreported.empty()) return;
   if (!pattern.empty()) group.unmatched = FindUnmatched(pattern, RankLog(FolderOf(folder, attempt), 0));

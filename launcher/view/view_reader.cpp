@@ -228,8 +228,9 @@ void TakeGpus(const RunFolder& folder, RunView& view) try {
 }
 
 FailureView FailureOf(const FailureGroup& group) {
-  FailureView view{group.what, static_cast<int>(group.trials.size()),   group.trials, group.trials.front(), group.rank,
-                   group.host, LinesOf(LastLines(group.log, kLogLines))};
+  FailureView view{
+      group.what, static_cast<int>(group.trials.size()),        group.trials, group.trials.front(), group.rank,
+      group.host, LinesOf(ShownLastLines(group.log, kLogLines))};
   if (view.trials.size() > kMostTrialsOfFailure) view.trials.resize(kMostTrialsOfFailure);
   return view;
 }
@@ -238,7 +239,8 @@ void TakeFailures(const RunFolder& folder, RunView& view) {
   const auto facts = GatherStoredFacts(folder);
   for (const auto& group : facts.failures) view.failures.push_back(FailureOf(group));
   if (view.ensemble || facts.log.lines.empty()) return;
-  view.failures.push_back({view.reason, 1, {}, {}, facts.culprit, "", LinesOf(LastLines(facts.log.file, kLogLines))});
+  view.failures.push_back(
+      {view.reason, 1, {}, {}, facts.culprit, "", LinesOf(ShownLastLines(facts.log.file, kLogLines))});
 }
 
 /// Of a single run: the step that it has come to, and the metric that was reported last.

@@ -98,6 +98,7 @@ class Pinned {
 
   bool Link() const {
     const auto tree = ListTree(path_);
+    if (!tree.refused.empty()) return false;  // the copy of the directory itself names them
     MakeDirectories(pin_);
     for (const auto& name : tree.directories) MakeDirectories(pin_ / name);
     for (const auto& link : tree.links) fs::create_symlink(link.target, pin_ / link.name);

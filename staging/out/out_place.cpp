@@ -2,7 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "core/checkpoint.h"
+#include "core/files.h"
 
 namespace slipway::staging {
 namespace fs = std::filesystem;
@@ -61,7 +64,10 @@ bool OutPlaceMover::HasNews(OutReport& report) {
 }
 
 void OutPlaceMover::RoundOfOutputs(OutReport& report) {
-  const bool moved = Try(report, [&] { MoveOutputs(report, MergeOptions(Changing::kSkip, Unchanged::kSizeAndTime)); });
+  const bool moved = Try(report, [&] {
+    const auto refused = MoveOutputs(report, MergeOptions(Changing::kSkip, Unchanged::kSizeAndTime));
+    if (!refused.empty()) throw ErrorOf(refused);
+  });
   outputs_pause_.Note(moved);
   outputs_due_ = !moved;
 }
@@ -76,10 +82,14 @@ void OutPlaceMover::RoundOfCheckpoints(OutReport& report) {
 
 OutReport OutPlaceMover::Settle() {
   OutReport report;
+  std::vector<Refused> refused;
   Try(report, [&] { RemoveLeftovers(); });
-  // First: a checkpoint says that they are safe.
-  Try(report, [&] { MoveOutputs(report, MergeOptions(Changing::kRefuse, Unchanged::kContents)); });
+  // First: a checkpoint says that they are safe. It does not wait for those that can never be copied.
+  Try(report, [&] { refused = MoveOutputs(report, MergeOptions(Changing::kRefuse, Unchanged::kContents)); });
   Try(report, [&] { SettleCheckpoints(report); });
+  if (report.failure || refused.empty()) return report;
+  report.failure = ErrorOf(refused);
+  for (auto& each : refused) report.refused.push_back(std::move(each.name));
   return report;
 }
 
@@ -99,13 +109,15 @@ StageOutOptions OutPlaceMover::MergeOptions(Changing changing, Unchanged unchang
   options.existing = Existing::kMerge;
   options.changing = changing;
   options.unchanged = unchanged;
+  options.unsuitable = Unsuitable::kLeaveOut;
   return options;
 }
 
-void OutPlaceMover::MoveOutputs(OutReport& report, const StageOutOptions& options) {
-  if (!fs::exists(place_.outputs()) || fs::is_empty(place_.outputs())) return;
-  const auto staged = StageOutDirectory(place_.outputs(), place_.folder / "outputs", options);
+std::vector<Refused> OutPlaceMover::MoveOutputs(OutReport& report, const StageOutOptions& options) {
+  if (!fs::exists(place_.outputs()) || fs::is_empty(place_.outputs())) return {};
+  auto staged = StageOutDirectory(place_.outputs(), place_.folder / "outputs", options);
   report.outputs = {staged.files.size(), staged.bytes};
+  return std::move(staged.refused);
 }
 
 OutWork OutPlaceMover::Remaining() {
@@ -122,6 +134,34 @@ OutWork OutPlaceMover::Remaining() {
     work.bytes.count += outputs.bytes.count;
   }
   return work;
+}
+
+namespace {
+
+bool IsWithin(const fs::path& name, const fs::path& directory) {
+  return std::mismatch(directory.begin(), directory.end(), name.begin(), name.end()).first == directory.end();
+}
+
+/// Removes everything below `root / directory` but the entries `kept` and the directories on the way to them.
+void RemoveOthers(const fs::path& root, const fs::path& directory, const std::vector<fs::path>& kept) {
+  std::vector<fs::path> names;
+  for (const auto& entry : fs::directory_iterator(root / directory)) {
+    names.push_back(directory / entry.path().filename());
+  }
+  for (const auto& name : names) {
+    if (std::ranges::find(kept, name) != kept.end()) continue;
+    const bool leads_to_one = std::ranges::any_of(kept, [&](const fs::path& each) { return IsWithin(each, name); });
+    leads_to_one ? RemoveOthers(root, name, kept) : RemoveTree(root / name);
+  }
+}
+
+}  // namespace
+
+void RemoveCopied(const OutPlace& place, const std::vector<fs::path>& refused) try {
+  RemoveOthers(place.outputs(), {}, refused);
+  if (fs::exists(place.checkpoints())) RemoveOthers(place.checkpoints(), {}, {});
+} catch (const fs::filesystem_error& error) {
+  throw SystemError(error.code().value(), fmt::format("cannot remove '{}'", error.path1().string()));
 }
 
 }  // namespace slipway::staging

@@ -26,9 +26,10 @@ struct OutPlace {
 struct OutReport {
   std::vector<MovedCheckpoint> moved{};
   std::vector<std::uint64_t> torn{};
-  OutWork outputs{};               ///< that were copied
-  std::optional<Error> failure{};  ///< the first
-  bool waiting = false;            ///< Round: what failed now or before is tried again by a later one
+  OutWork outputs{};                             ///< that were copied
+  std::vector<std::filesystem::path> refused{};  ///< Settle: results that cannot be copied; all else is in the folder
+  std::optional<Error> failure{};                ///< the first
+  bool waiting = false;                          ///< Round: what failed now or before is tried again by a later one
 };
 
 class OutPlaceMover {
@@ -43,7 +44,8 @@ class OutPlaceMover {
   /// no checkpoint is new. After a failure the waits between attempts grow, for results and for checkpoints separately.
   OutReport Round();
   /// When it has ended: everything that is worth it. Without a failure nothing in the tier is needed any longer.
-  /// To be sure of that, ask a mover that has made no rounds: it knows only what it reads now.
+  /// To be sure of that, ask a mover that has made no rounds: it knows only what it reads now. Results that cannot be
+  /// copied are a failure, after all else is copied.
   OutReport Settle();
 
   /// What Settle would copy: the newest checkpoint and the results. Changes nothing. Errors: Error.
@@ -56,7 +58,8 @@ class OutPlaceMover {
   void RoundOfCheckpoints(OutReport& report);
   void SettleCheckpoints(OutReport& report);
   StageOutOptions MergeOptions(Changing changing, Unchanged unchanged) const;
-  void MoveOutputs(OutReport& report, const StageOutOptions& options);
+  /// Returns what cannot be copied.
+  std::vector<Refused> MoveOutputs(OutReport& report, const StageOutOptions& options);
 
   OutPlace place_;
   StageOutOptions options_;
@@ -69,5 +72,8 @@ class OutPlaceMover {
   RetryPause outputs_pause_;
   RetryPause checkpoints_pause_;
 };
+
+/// Removes from the tier what is copied: everything but the results `refused` (OutReport). The program must have ended.
+void RemoveCopied(const OutPlace& place, const std::vector<std::filesystem::path>& refused);
 
 }  // namespace slipway::staging

@@ -312,6 +312,7 @@ void Publish(const Tree& tree, const fs::path& prepared, const fs::path& destina
 
 Tree TreeToCopy(const fs::path& source, const fs::path& destination, const StageOutOptions& options) {
   auto tree = ListTree(source);
+  if (options.unsuitable == Unsuitable::kRefuse && !tree.refused.empty()) throw ErrorOf(tree.refused);
   if (options.existing != Existing::kMerge) return tree;
   Course course(destination, options);
   if (options.unchanged == Unchanged::kContents) course.Enter(OutPhase::kCompare, tree.total);
@@ -353,6 +354,7 @@ StagedOut StageOutDirectory(const fs::path& from, const fs::path& to, const Stag
     StagedOut result;
     result.files = Work(tree, place->directory(), options, course).Prepare();
     Publish(tree, place->directory(), destination, options.existing);
+    result.refused = std::move(tree.refused);
     result.bytes = SizeOf(result.files);
     result.elapsed = SystemClock().Steady() - started;
     return result;

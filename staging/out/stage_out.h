@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/units.h"
+#include "staging/out/tree.h"
 
 namespace slipway::staging {
 
@@ -29,6 +30,12 @@ enum class Unchanged {
 enum class Changing {
   kRefuse,
   kSkip  ///< left out, for another time; only with kMerge
+};
+
+/// What happens when the tree has entries that cannot be copied: see ListTree.
+enum class Unsuitable {
+  kRefuse,
+  kLeaveOut  ///< the rest is copied, and StagedOut names them
 };
 
 enum class OutPhase {
@@ -54,6 +61,7 @@ struct StageOutOptions {
   Existing existing = Existing::kRefuse;
   Changing changing = Changing::kRefuse;
   Unchanged unchanged = Unchanged::kSizeAndTime;
+  Unsuitable unsuitable = Unsuitable::kRefuse;
   std::optional<Bytes> bytes_per_second{};                    ///< most that copying may take; none or 0: no limit
   std::function<void(const OutProgress&)> progress{};         ///< after every block; may throw to stop
   std::function<bool()> cancelled{};                          ///< asked after every block
@@ -62,7 +70,8 @@ struct StageOutOptions {
 };
 
 struct StagedOut {
-  std::vector<OutFile> files;  ///< that were copied
+  std::vector<OutFile> files;    ///< that were copied
+  std::vector<Refused> refused;  ///< that were left out, with Unsuitable::kLeaveOut
   Bytes bytes;
   Seconds elapsed{};
 };
@@ -72,11 +81,11 @@ struct StagedOut {
 /// Way:    into `.tmp-out-NAME` beside the destination, each file synced, read back and compared; directories synced.
 ///         Then one rename, or an exchange with the older destination. With kMerge one rename for each file.
 /// Result: links within the tree stay links; of the modes only execution is kept; times of files are kept.
-/// Errors: Error(kEnvironment) naming the file and the reason: changed while it was copied, differs when read back, a
-///         link that leaves the tree, a fifo. SystemError with ENOSPC or EDQUOT when the destination is full.
-///         Error(kBusy) when another process does the same; Error(kInterrupted) when cancelled. After an error the
-///         destination is what it was and nothing else is left. With kMerge some files may be new, each of them whole.
-///         Leftovers of kill -9 are removed by the next StageOutDirectory beside them.
+/// Errors: Error(kEnvironment) naming the file and the reason: changed while it was copied, differs when read back,
+///         with Unsuitable::kRefuse also what ListTree refuses. SystemError with ENOSPC or EDQUOT when the destination
+///         is full. Error(kBusy) when another process does the same; Error(kInterrupted) when cancelled. After an error
+///         the destination is what it was and nothing else is left. With kMerge some files may be new, each of them
+///         whole. Leftovers of kill -9 are removed by the next StageOutDirectory beside them.
 StagedOut StageOutDirectory(const std::filesystem::path& source, const std::filesystem::path& destination,
                             const StageOutOptions& options = {});
 

@@ -1,7 +1,9 @@
 #include "staging/out/tree.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -13,6 +15,9 @@
 namespace slipway::staging {
 namespace fs = std::filesystem;
 namespace {
+
+/// How many refused entries a message names.
+constexpr std::size_t kMostNamed = 5;
 
 [[noreturn]] void Refuse(const fs::path& path, std::string_view what, std::string next_step) {
   throw Error(ErrorKind::kEnvironment, fmt::format("'{}' {}", path.string(), what), std::move(next_step));
@@ -49,10 +54,17 @@ class Lister {
     try {
       Take(name);
     } catch (const SystemError& error) {
-      if (error.code() != ENOENT && IsThere(root_ / name)) throw;
-    } catch (const std::exception&) {
-      if (IsThere(root_ / name)) throw;
+      if (error.code() != ENOENT) LeaveOut(name, error);
+    } catch (const Error& error) {
+      LeaveOut(name, error);
+    } catch (const fs::filesystem_error& error) {
+      const auto path = (root_ / name).string();
+      LeaveOut(name, SystemError(error.code().value(), fmt::format("cannot look at '{}'", path)));
     }
+  }
+
+  void LeaveOut(const fs::path& name, const Error& why) {
+    if (IsThere(root_ / name)) tree_.refused.push_back({name, why});
   }
 
   void Take(const fs::path& name) {
@@ -66,6 +78,9 @@ class Lister {
   }
 
   void TakeFile(const fs::path& name) {
+    if (::faccessat(AT_FDCWD, (root_ / name).c_str(), R_OK, AT_EACCESS) != 0 && errno == EACCES) {
+      ThrowErrno(fmt::format("cannot open '{}'", (root_ / name).string()));
+    }
     const auto state = StatSource(root_ / name);
     tree_.files.push_back({root_ / name, name, state.size, state.mtime_ns, state.inode});
     tree_.total.count += state.size.count;
@@ -88,6 +103,15 @@ class Lister {
 }  // namespace
 
 Tree ListTree(const fs::path& root) { return Lister(root).List(); }
+
+Error ErrorOf(const std::vector<Refused>& refused) {
+  const auto& first = refused.front().why;
+  const auto named = std::min(refused.size(), kMostNamed);
+  std::string others;
+  for (std::size_t i = 1; i < named; ++i) others += "; " + refused[i].why.message();
+  if (refused.size() > named) others += fmt::format("; and {} more", refused.size() - named);
+  return Error(ErrorKind::kEnvironment, fmt::format("{}{}", first.message(), others), first.next_step());
+}
 
 bool IsThere(const fs::path& path) {
   std::error_code error;

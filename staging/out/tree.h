@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <vector>
 
+#include "core/error.h"
 #include "core/units.h"
 #include "staging/plan/plan.h"
 
@@ -14,19 +15,29 @@ struct TreeLink {
   std::filesystem::path target;  ///< relative to the link
 };
 
+/// An entry that cannot be copied.
+struct Refused {
+  std::filesystem::path name;  ///< relative to the tree
+  Error why;                   ///< names the path
+};
+
 struct Tree {
   std::vector<SourceFile> files;                   ///< sorted by name
   std::vector<std::filesystem::path> directories;  ///< relative, parents before children
   std::vector<TreeLink> links;
+  std::vector<Refused> refused;  ///< not among the others, nor what lies below
   Bytes total;
 };
 
 /// Lists everything below `root`. Files that are removed meanwhile are left out. Links are not followed. An absolute
-/// link into the tree is made relative, so that it stays valid in a copy.
+/// link into the tree is made relative, so that it stays valid in a copy. Refused are a link that leaves the tree or
+/// leads in a circle, a fifo, socket or device, a file or directory that cannot be read.
 ///
-/// Errors: Error(kEnvironment) naming the path: a link that leaves the tree, a fifo, socket or device, an unreadable
-///         path. SystemError when `root` is not a directory.
+/// Errors: SystemError when `root` is not a directory.
 Tree ListTree(const std::filesystem::path& root);
+
+/// One error for all of them; names the first few. `refused` is not empty.
+Error ErrorOf(const std::vector<Refused>& refused);
 
 /// A link counts, wherever it leads.
 bool IsThere(const std::filesystem::path& path);

@@ -56,6 +56,7 @@ TEST(SystemError, KeepsTheCodeAndSaysItsText) {
     EXPECT_STREQ(error.what(), "cannot write '/x': No space left on device\n  next: make room");
     EXPECT_EQ(SystemError(ENOENT, "cannot open '/x'").next_step(), "check the path");
     EXPECT_THAT(SystemError(EMFILE, "cannot open '/x'").next_step(), HasSubstr("hard limit (ulimit -Hn)"));
+    EXPECT_THAT(SystemError(EFBIG, "cannot write '/x'").next_step(), HasSubstr("ulimit -f"));
     EXPECT_FALSE(SystemError(EINVAL, "cannot open '/x'").next_step().empty());
   }
 }

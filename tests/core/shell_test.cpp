@@ -13,6 +13,27 @@ std::string ReadByShell(const std::vector<std::string>& words) {
   return RunAndCapture({.argv = {"/bin/sh", "-c", "printf '%s\\0' " + QuoteForShell(words)}}).output;
 }
 
+TEST(MissingInterpreter, IsThatOfTheFirstLine) {
+  test::TempDirectory dir;
+  const auto of = [&](const std::string& text) {
+    WriteFile(dir / "s.sh", text, 0750);
+    return MissingInterpreter({"./s.sh", "word"}, dir.path());
+  };
+  EXPECT_EQ(of("#!/no/such/interp\n"), "/no/such/interp");
+  EXPECT_EQ(of("#! \t/no/such/interp -x\necho"), "/no/such/interp");
+  EXPECT_EQ(of("#!/no/such/interp"), "/no/such/interp");
+  EXPECT_EQ(of("#!/bin/sh\r\n"), "/bin/sh\\r");
+  for (const char* fine : {"#!/bin/sh\n", "#!/bin/sh -e", "", "#", "#!", "#!  \n/no/such",
+                           "\x7f"
+                           "ELF",
+                           "echo"}) {
+    EXPECT_EQ(of(fine), "") << fine;
+  }
+  EXPECT_EQ(MissingInterpreter({"./not-there"}, dir.path()), "");
+  EXPECT_EQ(MissingInterpreter({"./"}, dir.path()), "");
+  EXPECT_EQ(MissingInterpreter({"no-such-program-on-path"}, dir.path()), "");
+}
+
 TEST(QuoteForShell, LeavesPlainWordsAsTheyAre) {
   EXPECT_EQ(QuoteForShell({"mpirun", "-np", "2", "--x=y", "/a/b.c"}), "mpirun -np 2 --x=y /a/b.c");
   EXPECT_EQ(QuoteForShell({}), "");

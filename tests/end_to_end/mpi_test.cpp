@@ -88,8 +88,8 @@ class ForeignMpiProgram : public testing::TestWithParam<std::string> {
  protected:
   /// Two ranks by the launcher of `launcher`.
   Captured Run(const std::string& command, const std::string& launcher) {
-    WriteFile(place_ / "exp.yaml", "name: foreign\nlaunch: {ranks_per_node: 2, mpi: " + launcher +
-                                       "}\ntrain: {command: " + command + "}\n");
+    WriteFile(place_ / "exp.yaml",
+              "name: foreign\nlaunch: {ranks_per_node: 2, mpi: " + launcher + "}\ntrain: {command: " + command + "}\n");
     return place_.Slipway({"run", "exp.yaml"});
   }
   static std::string Program() { return "[" SLIPWAY_BUILD_DIR "/tests/end_to_end_world_" + GetParam() + "]"; }
@@ -112,6 +112,17 @@ TEST_P(ForeignMpiProgram, UnderItsOwnLauncherRunsAsOneJob) {
     EXPECT_EQ(ran.status.code, 0) << ran.errors << ran.output;
     EXPECT_THAT(ran.output, testing::AllOf(HasSubstr("rank 0 of 2"), HasSubstr("rank 1 of 2")));
   }
+}
+
+TEST_P(ForeignMpiProgram, ThatOneRankLeavesEarlyFailsByThatRank) {
+  const auto ran = Run("[" SLIPWAY_BUILD_DIR "/tests/end_to_end_world_" + GetParam() + ", '1']", GetParam());
+  EXPECT_EQ(ran.status.code, 1) << ran.output;
+  EXPECT_THAT(ran.output, HasSubstr("ended with status 0 while other ranks ran, most likely before MPI_Finalize"));
+  EXPECT_THAT(ran.output, HasSubstr(" said:\n")) << "the launcher's own reason";
+  const auto status = place_.Status();
+  EXPECT_EQ(status["cause"]["kind"], "rank_left");
+  EXPECT_EQ(status["cause"]["rank"], 1);
+  EXPECT_THAT(place_.Slipway({"explain", "last"}).output, HasSubstr("let every rank call MPI_Finalize"));
 }
 
 /// Each rank would be alone, and all of them would succeed.

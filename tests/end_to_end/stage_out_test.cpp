@@ -96,6 +96,30 @@ TEST_F(StageOutRun, CopiesWhileTheProgramGoesOn) {
   EXPECT_EQ(place_.Slipway({"stage", "out"}).status.code, 0);
 }
 
+TEST_F(StageOutRun, BringsOutTheRestWhenResultsCannotBeCopied) {
+  place_.WriteSpec("exp.yaml",
+                   "[sh, -c, 'cd $SLIPWAY_OUTPUT_DIR; mkdir deep; echo 1 > deep/good; ln -s deep/good within; "
+                   "ln -s /etc/hostname out; mkfifo deep/pipe']",
+                   1, kTier);
+  const auto ran = place_.Slipway({"run", "exp.yaml"});
+  EXPECT_EQ(ran.status.code, 0) << ran.errors;
+  EXPECT_THAT(ran.errors, AllOf(HasSubstr("out' is a link that leads out"), HasSubstr("pipe' is neither a file")));
+  const auto run = place_.RunFolder();
+  EXPECT_EQ(ReadFile(run / "outputs/deep/good"), "1\n");
+  EXPECT_EQ(ReadFile(run / "outputs/within"), "1\n");
+  EXPECT_FALSE(fs::is_symlink(run / "outputs/out"));
+  const fs::path tier = Json::parse(ReadFile(run / "outbox.json"))["directory"].get<std::string>();
+  EXPECT_TRUE(fs::is_symlink(tier / "outputs/out"));
+  EXPECT_TRUE(fs::is_fifo(tier / "outputs/deep/pipe"));
+  EXPECT_FALSE(fs::exists(tier / "outputs/deep/good")) << "what is copied needs no room in the tier";
+  EXPECT_EQ(place_.Slipway({"stage", "out"}).status.code, 3);
+  fs::remove(tier / "outputs/out");
+  fs::remove(tier / "outputs/deep/pipe");
+  EXPECT_EQ(place_.Slipway({"stage", "out"}).status.code, 0);
+  EXPECT_EQ(ReadFile(run / "outputs/deep/good"), "1\n");
+  ExpectNothingLeft();
+}
+
 TEST_F(StageOutRun, WritesStraightIntoTheRunFolderWithoutATier) {
   WriteSpec("'2'", "");
   ASSERT_EQ(place_.Slipway({"run", "exp.yaml"}).status.code, 0);

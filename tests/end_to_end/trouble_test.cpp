@@ -186,8 +186,9 @@ TEST(SameFailure, EndsTheEnsembleEarlyAndItsTrialsAreTriedAgainTogether) {
 
 TEST(SameFailure, OfAMissingInterpreterIsFoundInTheFirstTrials) {
   Workplace place;
-  place.Write("train", "#!/no/such/python3\n");
-  fs::permissions(place / "train", fs::perms(0755));
+  place.Write("python3", "#!/no/such/python3\n");  // it is there before the start
+  place.Write("train", "#!" + (place / "python3").string() + "\n");
+  for (const char* name : {"python3", "train"}) fs::permissions(place / name, fs::perms(0755));
   place.WriteSpec("exp.yaml", "[./train, '{x}']", 1, Ensemble(24, 1));
   const auto ran = place.Slipway({"run", "exp.yaml"});
   EXPECT_EQ(ran.status.code, 1);
@@ -429,6 +430,66 @@ TEST_F(ASmallLimitOfDescriptors, IsThatOfABenchmark) {
     return RunAndCapture({.argv = {(prefix / "bin" / "slipway").string(), "bench", "limit"}});
   });
   EXPECT_EQ(ran.output, "200\n") << ran.errors;
+}
+
+/// Limits the size of files for what starts while it lives.
+class ASmallLimitOfFileSizes {
+ public:
+  explicit ASmallLimitOfFileSizes(rlim_t bytes) {
+    EXPECT_EQ(::getrlimit(RLIMIT_FSIZE, &before_), 0);
+    const rlimit small{bytes, before_.rlim_max};
+    EXPECT_EQ(::setrlimit(RLIMIT_FSIZE, &small), 0);
+  }
+  ASmallLimitOfFileSizes(const ASmallLimitOfFileSizes&) = delete;
+  ASmallLimitOfFileSizes& operator=(const ASmallLimitOfFileSizes&) = delete;
+  ~ASmallLimitOfFileSizes() { ::setrlimit(RLIMIT_FSIZE, &before_); }
+
+ private:
+  rlimit before_{};
+};
+
+/// Below the size of the reserve for the final state, and of the report.
+constexpr rlim_t kFewBytes = 64 << 10;
+
+TEST(SmallLimitOfFileSizes, IsNamedByTheManagerAndEndsNoRun) {
+  Workplace place;
+  place.WriteSpec("exp.yaml", "[sh, -c, 'grep SigIgn /proc/self/status']");
+  auto run = [&] {
+    const ASmallLimitOfFileSizes limit(kFewBytes);
+    return place.Start({"run", "exp.yaml", "--no-prefix"});
+  }();
+  EXPECT_EQ(run.Wait(), ExitStatus());
+  const auto said = ReadFile(place / "output.log");
+  EXPECT_THAT(said, AllOf(HasSubstr("has no report"), HasSubstr("ulimit -f")));
+  EXPECT_THAT(said, HasSubstr("SigIgn:\t0000000000000000")) << "programs have the default signals";
+  EXPECT_EQ(place.Status()["phase"], "succeeded");
+}
+
+TEST(SmallLimitOfFileSizes, IsNamedWhenItEndsAProgram) {
+  Workplace place;
+  place.WriteSpec("exp.yaml", "[sh, -c, 'exec head -c 100000 /dev/zero']");
+  auto run = [&] {
+    const ASmallLimitOfFileSizes limit(kFewBytes);
+    return place.Start({"run", "exp.yaml"});
+  }();
+  EXPECT_EQ(run.Wait(), (ExitStatus{1, 0}));
+  EXPECT_THAT(ReadFile(place / "output.log"), HasSubstr("SIGXFSZ"));
+  EXPECT_THAT(place.Slipway({"explain", "last"}).output, HasSubstr("limit of file sizes reached: check ulimit -f"));
+}
+
+TEST(Output, ThatNobodyReadsAnyMoreDoesNotEndTheRun) {
+  Workplace place;
+  place.WriteSpec("exp.yaml",
+                  "[sh, -c, 'echo first; while [ ! -e gone ]; do sleep 0.02; done; echo second; "
+                  "grep SigIgn /proc/self/status >ignored']");
+  const auto ran = RunAndCapture({.argv = {"sh", "-c",
+                                           "unset SLIPWAY_RUNS SLIPWAY_SITE; \"$0\" run exp.yaml 2>&1 | "
+                                           "{ head -n 1 >/dev/null; exec <&-; touch gone; }",
+                                           SLIPWAY_BUILD_DIR "/bin/slipway"},
+                                  .working_directory = place / ""});
+  EXPECT_TRUE(ran.status.Success()) << ran.errors;
+  EXPECT_EQ(place.Status()["phase"], "succeeded");
+  EXPECT_EQ(ReadFile(place / "ignored"), "SigIgn:\t0000000000000000\n");
 }
 
 }  // namespace

@@ -111,6 +111,9 @@ def test_inputs_that_cannot_be_read_fail_their_step_and_no_other(flow):
     for name, folder in (("early", "early"), ("spoil", "late")):
         assert f"{flow.folder}/{folder}/loop" in reasons[name] and "symbolic links" in reasons[name], reasons
     assert flow.ran().count("slow") == 1
+    explained = flow.slipway("explain", "last")
+    assert f"slipway logs {document['run']}/spoil" in explained
+    assert f"slipway logs {document['run']}/early" not in explained, "it printed nothing: it never started"
 
 
 def test_a_program_that_is_edited_while_it_runs_runs_again_next_time(flow):

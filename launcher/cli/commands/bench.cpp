@@ -10,6 +10,7 @@
 #include "core/descriptor_limit.h"
 #include "core/error.h"
 #include "core/install.h"
+#include "core/write_signals.h"
 
 namespace slipway::launcher {
 namespace {
@@ -52,6 +53,7 @@ int Bench(const BenchOptions& options, Session& session) {
   for (auto& word : words) argv.push_back(word.data());
   argv.push_back(nullptr);
   ResetDescriptorLimit();
+  ResetWriteSignals();
   ::execv(program.c_str(), argv.data());
   ThrowErrno(fmt::format("cannot start '{}'", program.string()));
 }

@@ -282,8 +282,9 @@ int ExplainWorkflow(const RunFolder& folder, Session& session) {
     const auto word = FromWord<StepState>(step["state"].get<std::string>());
     if (word != StepState::kFailed) continue;
     const auto name = step["name"].get<std::string>();
-    text += fmt::format("\n\n{}: {}\n  what it printed: slipway logs {}/{}", name, step["reason"].get<std::string>(),
-                        folder.id(), name);
+    text += fmt::format("\n\n{}: {}", name, step["reason"].get<std::string>());
+    const bool has_started = step["attempt"].get<int>() > 0;
+    if (has_started) text += fmt::format("\n  what it printed: slipway logs {}/{}", folder.id(), name);
   }
   if (state.phase != Phase::kSucceeded && HasEnded(state.phase)) {
     text += fmt::format("\n\nwhen it is corrected: slipway resume {}; steps that are done stay", folder.id());

@@ -38,6 +38,7 @@ constexpr Advice kAdvice[] = {
     {{0, SIGABRT}, "the program called abort(): see what it printed"},
     {{0, SIGTERM}, "another process asked it to end"},
     {{0, SIGXCPU}, "limit of processor time reached: check ulimit -t"},
+    {{0, SIGXFSZ}, "limit of file sizes reached: check ulimit -f"},
 };
 
 // ---- what happened
@@ -67,8 +68,11 @@ void AddRanks(const RunFacts& facts, Explanation& explanation) {
   }
   const auto others = facts.ranks - static_cast<int>(facts.ends.size());
   if (!facts.ends.empty() && others > 0) {
-    explanation.because.push_back(fmt::format("{} other rank{} ended by Slipway, or with {} node", others,
-                                              others == 1 ? " was" : "s were", others == 1 ? "its" : "their"));
+    const auto by = Is<cause::RankLeft>(facts.state.cause)
+                        ? std::string("the MPI launcher")
+                        : fmt::format("Slipway, or with {} node", others == 1 ? "its" : "their");
+    explanation.because.push_back(
+        fmt::format("{} other rank{} ended by {}", others, others == 1 ? " was" : "s were", by));
   }
 }
 
@@ -130,7 +134,13 @@ struct WhatToMend {
   const RunFacts& facts;
 
   std::string operator()(const cause::RankFailed& failed) const { return AdviceFor(failed.status); }
+  std::string operator()(const cause::RankLeft&) const {
+    return fmt::format(
+        "let every rank call MPI_Finalize before it ends; the MPI launcher's words: attempt-{}/launcher.log",
+        facts.state.attempt);
+  }
   std::string operator()(const cause::RankNotStarted& failed) const {
+    if (!failed.interpreter.empty()) return "correct the first line of the script, or provide its interpreter there";
     return AdviceFor({failed.error == ENOENT ? kExitNotFound : kExitNotExecutable, 0});
   }
   std::string operator()(const cause::OutOfMemory&) const { return kMoreMemory; }
@@ -230,6 +240,7 @@ struct NextStep {
   std::string operator()(const cause::RankFailed&) const {
     return "if it is in the program, correct it and " + Resume();
   }
+  std::string operator()(const cause::RankLeft&) const { return "then " + Resume(); }
   std::string operator()(const cause::RankNotStarted&) const { return "if not, " + Resume(); }
   std::string operator()(const auto&) const { return Resume(); }
 

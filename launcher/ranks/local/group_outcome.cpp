@@ -27,7 +27,27 @@ const RankOutcome* FirstFailed(const std::vector<RankOutcome>& ranks) {
 
 }  // namespace
 
+const RankOutcome* LeftEarly(const std::vector<RankOutcome>& ranks, const RankOutcome& failed, ExitStatus launcher) {
+  const bool was_killed = !failed.status && failed.start_error == 0 && failed.node_trouble.empty();
+  const bool by_launcher = failed.asked ? *failed.asked != 0 : was_killed && !launcher.Success();
+  if (!by_launcher) return nullptr;
+  const auto left = std::ranges::find_if(
+      ranks, [](const RankOutcome& rank) { return !rank.asked && rank.status && rank.status->Success(); });
+  return left == ranks.end() ? nullptr : &*left;
+}
+
+std::string DescribeLeft(int rank, const std::string& host) {
+  return fmt::format(
+      "rank {} on {} ended with status 0 while other ranks ran, most likely before MPI_Finalize; the MPI launcher then "
+      "ended them",
+      rank, host);
+}
+
 std::string Describe(const RankOutcome& rank, const std::string& program) {
+  if (!rank.interpreter.empty()) {
+    return fmt::format("rank {} on {} could not start '{}': its interpreter '{}' is missing", rank.rank, rank.host,
+                       program, rank.interpreter);
+  }
   if (rank.start_error != 0) {
     return fmt::format("rank {} on {} could not start '{}': {}", rank.rank, rank.host, program,
                        std::strerror(rank.start_error));
@@ -37,6 +57,24 @@ std::string Describe(const RankOutcome& rank, const std::string& program) {
                      rank.status ? rank.status->Describe() : "its shim, which was killed");
 }
 
+namespace {
+
+void BlameFor(const RankOutcome& failed, const GroupEnd& end, GroupOutcome& outcome) {
+  outcome.status = StatusOf(failed);
+  const auto* left = end.stopped ? nullptr : LeftEarly(end.ranks, failed, end.launcher);
+  if (left != nullptr) {
+    outcome.culprit = left->rank;
+    if (!end.launcher.Success()) outcome.status = end.launcher;
+    outcome.detail = DescribeLeft(left->rank, left->host);
+    return;
+  }
+  outcome.culprit = failed.rank;
+  outcome.requeue = outcome.status == ExitStatus{kRequeueStatus, 0};
+  outcome.detail = Describe(failed, end.program);
+}
+
+}  // namespace
+
 GroupOutcome Conclude(GroupEnd end) {
   GroupOutcome outcome;
   outcome.stopped = end.stopped;
@@ -45,10 +83,7 @@ GroupOutcome Conclude(GroupEnd end) {
     outcome.status = kCouldNotRun;
     outcome.detail = end.trouble;
   } else if (const auto* culprit = FirstFailed(end.ranks)) {
-    outcome.culprit = culprit->rank;
-    outcome.status = StatusOf(*culprit);
-    outcome.requeue = outcome.status == ExitStatus{kRequeueStatus, 0};
-    outcome.detail = Describe(*culprit, end.program);
+    BlameFor(*culprit, end, outcome);
     if (!culprit->node_trouble.empty()) outcome.lost_node = culprit->node;
   } else if (static_cast<int>(end.ranks.size()) < end.expected_ranks && !end.stopped) {
     outcome.status = end.launcher.Success() ? kCouldNotRun : end.launcher;

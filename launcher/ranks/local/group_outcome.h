@@ -16,7 +16,9 @@ struct RankOutcome {
   std::int64_t pid = 0;  ///< of the program; 0 when it never started
   std::string host;
   std::optional<ExitStatus> status;  ///< as the shim reported it; nothing when the shim itself was killed
+  std::optional<int> asked = {};     ///< its shim ended it: after this signal from outside, or 0: by our order
   int start_error = 0;               ///< errno when the program could not be executed
+  std::string interpreter = {};      ///< of the script that could not be executed, where it is what is missing
   bool ended_first = false;          ///< the first rank that failed, before any was ended
   int node = 0;                      ///< of the allocation
   std::string node_trouble;          ///< why its node is lost; empty while it is not
@@ -24,11 +26,11 @@ struct RankOutcome {
 
 struct GroupOutcome {
   std::vector<RankOutcome> ranks;
-  std::optional<int> culprit;         ///< the rank that failed first
-  std::string program;                ///< that the ranks were to run
-  ExitStatus status;                  ///< of the job: the culprit's, else success
-  bool requeue = false;               ///< the culprit asked for it with exit status 75
-  bool stopped = false;               ///< we ended it
+  std::optional<int> culprit;  ///< the rank that failed first, or the one that left early
+  std::string program;         ///< that the ranks were to run
+  ExitStatus status;           ///< of the job: the culprit's, or the launcher's when one left early, else success
+  bool requeue = false;        ///< the culprit asked for it with exit status 75
+  bool stopped = false;        ///< we ended it
   std::optional<int> lost_node = {};  ///< whose loss was the first failure
   bool started = false;               ///< the programs ran: all ranks had come
   std::string detail;                 ///< one line for people; empty after success
@@ -39,6 +41,12 @@ struct GroupOutcome {
 const RankOutcome* CulpritOf(const GroupOutcome& outcome);
 
 inline constexpr int kRequeueStatus = shim::kTryAgain;
+
+/// A rank that ended with status 0 by itself, where the failure of `failed` is that the MPI launcher ended it: Open MPI
+/// by a signal to its shim, MPICH by SIGKILL. Then the launcher ended the job for the rank that left: most likely that
+/// one did not call MPI_Finalize. Null where there is none. `launcher`: how it ended; a success while it still runs.
+const RankOutcome* LeftEarly(const std::vector<RankOutcome>& ranks, const RankOutcome& failed, ExitStatus launcher);
+std::string DescribeLeft(int rank, const std::string& host);
 
 /// "rank 1 on n1 ended with signal 9 (SIGKILL)".
 std::string Describe(const RankOutcome& rank, const std::string& program);

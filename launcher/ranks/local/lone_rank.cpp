@@ -69,6 +69,7 @@ GroupOutcome LoneRank::OutcomeOf(const SupervisedEnd& end) const {
     rank.host = launch_.supervisor->HostName();
     rank.status = end.status;
     rank.start_error = end.start_error;
+    if (end.start_error == ENOENT) rank.interpreter = MissingInterpreter(launch_.command, launch_.working_directory);
     rank.node_trouble = end.trouble;
     rank.ended_first = !stopped_ && (end.start_error != 0 || !end.status.Success());
     group.ranks.push_back(rank);

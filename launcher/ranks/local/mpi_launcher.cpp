@@ -98,10 +98,6 @@ std::vector<std::string> SrunWords(const MpiLauncher& launcher, const StartOptio
   return words;
 }
 
-/// Of Open MPI 4 and 5.
-constexpr const char* kAllowEndWithoutFinalize[] = {"OMPI_MCA_orte_allowed_exit_without_sync",
-                                                    "PRTE_MCA_prte_allowed_exit_without_sync"};
-
 }  // namespace
 
 std::string_view FullNameOf(Mpi mpi) { return mpi == Mpi::kOpenMpi ? "Open MPI" : "MPICH"; }
@@ -131,13 +127,6 @@ MpiLauncher FindMpiLauncher(std::optional<Mpi> wanted) {
 std::vector<std::string> StartWords(const MpiLauncher& launcher, const StartOptions& options) {
   if (launcher.BySrun()) return SrunWords(launcher, options);
   return launcher.mpi == Mpi::kMpich ? HydraWords(launcher, options) : OpenMpiWords(launcher, options);
-}
-
-void SetStartVariables(const MpiLauncher& launcher, Environment& environment) {
-  if (launcher.BySrun() || launcher.mpi != Mpi::kOpenMpi) return;
-  for (const auto* name : kAllowEndWithoutFinalize) {
-    if (!environment.Get(name)) environment.Set(name, "1");
-  }
 }
 
 fs::path LibrariesFor(Mpi mpi) {

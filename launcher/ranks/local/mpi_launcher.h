@@ -7,7 +7,6 @@
 #include <string_view>
 #include <vector>
 
-#include "core/environment.h"
 #include "core/words.h"
 
 namespace slipway::launcher {
@@ -56,11 +55,6 @@ struct StartOptions {
 
 /// The words of the command line before the program of the ranks. Ranks are numbered host by host.
 std::vector<std::string> StartWords(const MpiLauncher& launcher, const StartOptions& options);
-
-/// Sets what the launcher reads from its environment, unless it is set: Open MPI's mpirun leaves the other ranks alone
-/// when one ends between MPI_Init and MPI_Finalize. The manager ends them, after their grace time.
-/// Source: docs/reference/mpi.md, "When a rank fails".
-void SetStartVariables(const MpiLauncher& launcher, Environment& environment);
 
 /// The folder of the libslipway for `mpi`, if this installation has one and it is not the default; else empty.
 std::filesystem::path LibrariesFor(Mpi mpi);

@@ -13,6 +13,7 @@
 #include "core/files.h"
 #include "core/install.h"
 #include "core/log.h"
+#include "core/shell.h"
 #include "launcher/ranks/local/bound_to_cores.h"
 #include "launcher/ranks/local/core_shares.h"
 #include "launcher/ranks/monitor/log_tail.h"
@@ -24,6 +25,8 @@ namespace {
 constexpr int kChannelInChild = 3;
 /// How often a start that has not come to its end is looked at.
 constexpr auto kStartBeat = std::chrono::milliseconds(500);
+/// Open MPI explains in 25 lines why it ended a job.
+constexpr std::size_t kLauncherLines = 30;
 /// How long the last words of shims on other nodes may take after mpirun has ended.
 constexpr auto kLastWordsPatience = std::chrono::seconds(3);
 
@@ -118,8 +121,7 @@ void RankGroup::Spawn(const std::string& channel, std::vector<std::pair<int, int
   const auto log = OpenFile(LauncherLog(), O_WRONLY | O_CREAT | O_APPEND);
   SpawnOptions options;
   options.argv = LocalCommandLine(launch_, channel);
-  auto& environment = options.environment.emplace(launch_.environment);
-  if (launch_.ranks > 1) SetStartVariables(launch_.mpi, environment);
+  options.environment = launch_.environment;
   options.working_directory = launch_.working_directory;
   options.stdout_fd = log.get();
   options.stderr_fd = log.get();
@@ -169,7 +171,7 @@ void RankGroup::TakeLine(Channel& channel, std::string_view line) {
   const auto word = words.Word();
   if (word == shim::kHello) return TakeHello(channel, words);
   const auto first = words.Take<int>();
-  const auto second = word == shim::kFailed ? 0 : words.Take<int>();
+  const auto second = word == shim::kFailed || word == shim::kAsked ? 0 : words.Take<int>();
   if (!words.AtEnd()) return log::Warn("'{}' is no line of a shim", line);
   if (word == shim::kStarted) {
     channel.group = first;
@@ -177,7 +179,10 @@ void RankGroup::TakeLine(Channel& channel, std::string_view line) {
     NoteUnbound(channel.outcome, second);
   } else if (word == shim::kFailed) {
     channel.outcome.start_error = first;
+    if (first == ENOENT) channel.outcome.interpreter = MissingInterpreter(launch_.command, launch_.working_directory);
     NoteFailure(channel);
+  } else if (word == shim::kAsked) {
+    channel.outcome.asked = first;
   } else if (word == shim::kExited) {
     channel.group = 0;
     channel.outcome.status = ExitStatus{first, second};
@@ -235,7 +240,12 @@ void RankGroup::NoteFailure(Channel& channel) {
   if (state_.cause != GroupEndCause::kNone) return;
   channel.outcome.ended_first = true;
   Take(GroupEvent::kFail);
-  if (launch_.ranks > 1 && launch_.failed) launch_.failed(Describe(channel.outcome, launch_.command.front()));
+  if (launch_.ranks == 1 || !launch_.failed) return;
+  std::vector<RankOutcome> ranks;
+  for (const auto& each : channels_) ranks.push_back(each->outcome);
+  const auto* left = LeftEarly(ranks, channel.outcome, ExitStatus());
+  launch_.failed(left != nullptr ? DescribeLeft(left->rank, left->host)
+                                 : Describe(channel.outcome, launch_.command.front()));
 }
 
 void RankGroup::Release() { Take(GroupEvent::kRelease); }
@@ -346,7 +356,9 @@ GroupOutcome RankGroup::MakeOutcome(const ExitStatus& launcher) const {
   end.trouble = trouble_;
   end.launcher = launcher;
   auto outcome = Conclude(std::move(end));
-  if (!outcome.status.Success() && !outcome.culprit) outcome.detail += LauncherSaid();
+  const auto* culprit = CulpritOf(outcome);
+  const bool left_early = culprit != nullptr && culprit->status && culprit->status->Success();
+  if (!outcome.status.Success() && (culprit == nullptr || left_early)) outcome.detail += LauncherSaid();
   return outcome;
 }
 
@@ -356,7 +368,7 @@ std::filesystem::path RankGroup::LauncherLog() const {
 }
 
 std::string RankGroup::LauncherSaid() const {
-  const auto lines = LastLines(LauncherLog(), 12);
+  const auto lines = ShownLastLines(LauncherLog(), kLauncherLines);
   return lines.empty() ? ""
                        : fmt::format("\n{} said:\n{}", launch_.ranks == 1 ? "the launcher" : launch_.mpi.Way(), lines);
 }

@@ -4,12 +4,15 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "core/terminal_text.h"
+#include "core/text.h"
 #include "core/unique_handle.h"
 
 namespace slipway::launcher {
 namespace {
 
 constexpr off_t kMostTailBytes = 64 * 1024;
+constexpr std::size_t kLongestShownLine = 500;
 
 std::string ReadEnd(const std::filesystem::path& path) {
   const UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
@@ -20,6 +23,15 @@ std::string ReadEnd(const std::filesystem::path& path) {
   const ssize_t count = ::pread(fd.get(), text.data(), text.size(), begin);
   text.resize(count > 0 ? static_cast<std::size_t>(count) : 0);
   return text;
+}
+
+/// Of valid UTF-8: a character stays whole.
+std::string Shortened(std::string line) {
+  if (line.size() <= kLongestShownLine) return line;
+  auto end = kLongestShownLine;
+  while (end > 0 && (static_cast<unsigned char>(line[end]) & 0xc0) == 0x80) --end;
+  line.resize(end);
+  return line + "\u2026";
 }
 
 }  // namespace
@@ -33,6 +45,14 @@ std::string LastLines(const std::filesystem::path& path, std::size_t count) {
     --count;
   }
   return begin == std::string::npos || begin == 0 ? text : text.substr(begin + 1);
+}
+
+std::string ShownLastLines(const std::filesystem::path& path, std::size_t count) {
+  std::string shown;
+  for (auto& line : LinesOf(WithoutControls(LastLines(path, count)))) {
+    shown += (shown.empty() ? "" : "\n") + Shortened(std::move(line));
+  }
+  return shown;
 }
 
 }  // namespace slipway::launcher

@@ -11,4 +11,8 @@ namespace slipway::launcher {
 /// Cost: reads at most the last 64 KiB.
 std::string LastLines(const std::filesystem::path& path, std::size_t count);
 
+/// The same for people: as WithoutControls (core/terminal_text.h) leaves them, and what is longer than 500 bytes ends
+/// with "…".
+std::string ShownLastLines(const std::filesystem::path& path, std::size_t count);
+
 }  // namespace slipway::launcher

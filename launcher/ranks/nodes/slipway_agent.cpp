@@ -12,6 +12,7 @@
 #include "core/descriptor_limit.h"
 #include "core/error.h"
 #include "core/event_loop.h"
+#include "core/write_signals.h"
 #include "launcher/ranks/local/socket_folder.h"
 #include "launcher/ranks/nodes/agent.h"
 #include "launcher/ranks/nodes/agent_options.h"
@@ -96,6 +97,7 @@ int Main(const std::vector<std::string>& words) {
 
 int main(int argc, char** argv) {
   slipway::RaiseDescriptorLimit();
+  slipway::IgnoreFileSizeSignal();
   try {
     return slipway::launcher::Main({argv, argv + argc});
   } catch (const std::exception& error) {

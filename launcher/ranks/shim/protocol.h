@@ -5,6 +5,8 @@
 ///                     started PID ERRNO           the program runs, as leader of this process group; ERRNO is not 0
 ///                                                 when it could not be bound to its cores
 ///                     failed ERRNO                the program cannot be executed
+///                     asked SIGNAL                it ends the program: the shim got this signal, or 0: it had the
+///                                                 order, or its manager is gone
 ///                     exited CODE SIGNAL          the program has ended; the shim's last line
 ///   manager -> shim   set NAME VALUE              before `go`: a variable of this rank, or of its node's ranks, alone
 ///                     go [CORES]                  start the program, on these cores only: "0-3,8"
@@ -24,6 +26,7 @@ namespace slipway::shim {
 inline constexpr char kHello[] = "hello";
 inline constexpr char kStarted[] = "started";
 inline constexpr char kFailed[] = "failed";
+inline constexpr char kAsked[] = "asked";
 inline constexpr char kExited[] = "exited";
 inline constexpr char kSet[] = "set";
 inline constexpr char kGo[] = "go";

@@ -276,6 +276,21 @@ bool IsOver(pid_t pid, const Ending& ending, StraySignal& strays) {
   return !AnyIsLeft(Orphans(pid));
 }
 
+/// Carries out a line of the manager.
+void Obey(const OrderLine& line, int channel, pid_t pid, Ending& ending, StraySignal& strays) {
+  const bool begun = ending.begun();
+  line.order == Order::kSignal ? PassOn(line.words, pid, ending) : BeginEnding(ending, strays, pid);
+  if (!begun && ending.begun()) Say(channel, "%s 0\n", kAsked);
+}
+
+/// Whoever sends a signal to the shim wants its program to end: mpirun and srun, or a user.
+void HeedSignal(int signals, int channel, pid_t pid, Ending& ending, StraySignal& strays) {
+  signalfd_siginfo signal{};
+  if (read(signals, &signal, sizeof signal) != sizeof signal || signal.ssi_signo == SIGCHLD) return;
+  if (!ending.begun()) Say(channel, "%s %d\n", kAsked, static_cast<int>(signal.ssi_signo));
+  BeginEnding(ending, strays, pid);
+}
+
 /// Waits for the program's end; orders, signals and the manager's death end it early.
 Ended Watch(pid_t pid, int channel, int signals, int grace_ms) {
   Ending ending(pid, grace_ms);
@@ -287,13 +302,9 @@ Ended Watch(pid_t pid, int channel, int signals, int grace_ms) {
     if (watched[1].revents != 0) {
       const OrderLine line = NextOrder(channel);
       if (line.order == Order::kGone) manager_there = false;
-      line.order == Order::kSignal ? PassOn(line.words, pid, ending) : BeginEnding(ending, strays, pid);
+      Obey(line, channel, pid, ending, strays);
     }
-    signalfd_siginfo signal{};
-    if (watched[0].revents != 0 && read(signals, &signal, sizeof signal) == sizeof signal &&
-        signal.ssi_signo != SIGCHLD) {
-      BeginEnding(ending, strays, pid);
-    }
+    if (watched[0].revents != 0) HeedSignal(signals, channel, pid, ending, strays);
     ReapOrphans(pid);
     ending.KillIfDue();
   }

@@ -55,7 +55,7 @@ RunState AfterItsEnd(const RunFolder& folder, RunState state, const std::optiona
 /// fault.
 std::string LastWordsOfScript(const RunFolder& folder) {
   const auto log = folder.path() / "manager.log";
-  const auto lines = LastLines(log, kLinesOfScript);
+  const auto lines = ShownLastLines(log, kLinesOfScript);
   return lines.empty() ? lines : fmt::format("last lines of {}:\n{}", log.string(), lines);
 }
 

@@ -7,13 +7,18 @@ namespace slipway::launcher {
 SettledStageOut SettleStageOut(const RunFolder& folder, StageOutRecord record, staging::StageOutOptions options) {
   if (!options.bytes_per_second) options.bytes_per_second = record.bandwidth;
   SettledStageOut settled;
+  std::vector<std::pair<staging::OutPlace, std::vector<std::filesystem::path>>> refusing;
   for (const auto& [place, trial] : OutPlacesIn(folder, record)) {
     auto report = staging::OutPlaceMover(place, record.keep, options).Settle();
     RecordReport(folder, trial, report);
     if (report.failure && !settled.failure) settled.failure = report.failure;
+    if (!report.refused.empty()) refusing.emplace_back(place, report.refused);
     settled.places.push_back({trial, std::move(report)});
   }
-  if (settled.failure) return settled;
+  if (settled.failure) {
+    for (const auto& [place, report] : refusing) staging::RemoveCopied(place, report);
+    return settled;
+  }
   record.state = StageOutState::kSettled;  // from here on a missing directory means: done, not lost
   WriteOutboxRecord(folder, record);
   RemoveOutbox(folder, record);

@@ -34,7 +34,8 @@ struct Watched {
   staging::OutPlaceMover mover;
   std::optional<int> trial;
   bool closing = false;
-  int opened = 0;  ///< how often an attempt began in it
+  int opened = 0;        ///< how often an attempt began in it
+  bool refuses = false;  ///< it has closed with results that cannot be copied: only the end of the run looks again
   staging::RetryPause settling;
   bool failing = false;  ///< and it has been said
 };
@@ -72,6 +73,7 @@ class StageOutQueue::Mover {
     if (found == places_.end()) found = places_.emplace(run, std::make_shared<Watched>(place, keep_, options_)).first;
     const auto& watched = found->second;
     watched->closing = false;
+    watched->refuses = false;
     ++watched->opened;
     MakeDirectories(place.place.checkpoints());
     MakeDirectories(place.place.outputs());
@@ -100,28 +102,35 @@ class StageOutQueue::Mover {
       for (const auto& [run, watched] : places) {
         const auto opened = watched->opened;
         const bool closing = watched->closing;
-        if (stop.stop_requested() || (closing && !watched->settling.IsOver())) continue;
+        if (stop.stop_requested() || (closing && (watched->refuses || !watched->settling.IsOver()))) continue;
         lock.unlock();
-        const bool done = Look(*watched, closing);
+        const auto looked = Look(*watched, closing);
         lock.lock();
-        if (done && closing && watched->opened == opened) Remove(run, *watched);
+        if (!closing || watched->opened != opened) continue;
+        if (looked == Looked::kDone) Remove(run, *watched);
+        watched->refuses = looked == Looked::kRefuses;
       }
       never_.wait_for(lock, stop, kLookInterval, [] { return false; });
     }
     ended_ = true;
   }
 
-  /// False when something failed or the work was cancelled.
-  bool Look(Watched& watched, bool closing) try {
+  enum class Looked {
+    kDone,
+    kFailed,   ///< something did, or the work was cancelled
+    kRefuses,  ///< all is copied but what cannot be
+  };
+
+  Looked Look(Watched& watched, bool closing) try {
     auto report = ReportOf(watched, closing);
-    const bool done = !report.failure;
-    if (closing) watched.settling.Note(done);
+    const auto looked = !report.refused.empty() ? Looked::kRefuses : report.failure ? Looked::kFailed : Looked::kDone;
+    if (closing) watched.settling.Note(looked == Looked::kDone);
     Take(watched, std::move(report));
-    return done;
+    return looked;
   } catch (const std::exception& error) {
     // Cancelled, or the run folder cannot take the record. What is in the tier stays there, and the end looks again.
     log::Warn("stage-out: {}", error.what());
-    return false;
+    return Looked::kFailed;
   }
 
   /// What fails is a report, too. Errors: Error(kInterrupted).

@@ -74,8 +74,10 @@ TEST(EndCause, HasAReasonOfOneLine) {
 TEST(EndCause, IsToldInWords) {
   const auto in_words = [](EndCause ended) { return ReasonFor(ended, "small-1"); };
   EXPECT_EQ(in_words(cause::RankFailed{1, "n2", {0, SIGKILL}}), "rank 1 on n2 ended with signal 9 (SIGKILL)");
-  EXPECT_EQ(in_words(cause::RankNotStarted{0, "n1", "train", ENOENT}),
+  EXPECT_EQ(in_words(cause::RankNotStarted{0, "n1", "train", ENOENT, ""}),
             "rank 0 on n1 could not start 'train': No such file or directory");
+  EXPECT_EQ(in_words(cause::RankNotStarted{0, "n1", "train", ENOENT, "/no/python"}),
+            "rank 0 on n1 could not start 'train': its interpreter '/no/python' is missing");
   EXPECT_EQ(in_words(cause::RankLost{0, "n1"}), "rank 0 on n1 ended with its shim, which was killed");
   EXPECT_EQ(in_words(cause::NodeLost{"node n3 is lost", 5, false}), "node n3 is lost, and with it rank 5");
   EXPECT_EQ(in_words(cause::TimeLimit{1200}), "time limit of 20m00s reached");

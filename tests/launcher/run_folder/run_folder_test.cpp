@@ -87,9 +87,20 @@ TEST_F(Runs, ThatFitInGreatNumberAreNotAllNamed) {
 
 TEST_F(Runs, SayWhenTheirStateIsDamaged) {
   const auto run = Create();
-  for (const auto* text : {"", "{", "[]", "{\"run\": 3}"}) {
+  for (const auto& [text, why] : {std::pair("", "it is no JSON document"),
+                                  {"{", "it is no JSON document"},
+                                  {"[]", "it is no JSON object"},
+                                  {"{}", "key 'run' not found"},
+                                  {"{\"run\": 3}", "type must be string"}}) {
     WriteFile(run.path() / "state.json", text);
-    EXPECT_THROW(run.ReadState(), Error) << text;
+    try {
+      run.ReadState();
+      ADD_FAILURE() << "it was read: " << text;
+    } catch (const Error& error) {
+      EXPECT_THAT(error.message(), HasSubstr("state.json is damaged: ")) << text;
+      EXPECT_THAT(error.message(), HasSubstr(why)) << text;
+      EXPECT_THAT(error.message(), Not(HasSubstr("json.exception"))) << text;
+    }
   }
 }
 

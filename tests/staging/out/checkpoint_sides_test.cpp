@@ -31,7 +31,8 @@ class CheckpointDirectoriesTest : public ::testing::Test {
     const auto manifest = Write(step) / "manifest.json";
     auto text = ReadFile(manifest);
     text.insert(text.find('{') + 1, fmt::format(R"("metrics": {{"loss": {}, "other": null}},
-      "keep_best": {{"metric": "loss", "goal": "minimize"}},)", loss));
+      "keep_best": {{"metric": "loss", "goal": "minimize"}},)",
+                                                loss));
     WriteFileDurably(manifest, text);
   }
   static std::string Name(std::uint64_t step) { return "step-00000000000" + std::to_string(step); }
@@ -211,6 +212,28 @@ TEST_F(CheckpointDirectoriesTest, ResultsThatCannotBeMovedHoldNoCheckpointUp) {
   EXPECT_TRUE(second.waiting);
   ASSERT_EQ(second.moved.size(), 1u);
   EXPECT_EQ(second.moved[0].step, 2u);
+}
+
+TEST_F(CheckpointDirectoriesTest, SettlesAllButResultsThatCannotBeCopied) {
+  Write(1);
+  Put(place_.outputs() / "deep/good", "1");
+  Put(place_.outputs() / "copied/good", "2");
+  ASSERT_EQ(::mkfifo((place_.outputs() / "deep/pipe").c_str(), 0600), 0);
+  fs::create_directory_symlink("/etc", place_.outputs() / "out");
+  const auto report = Mover().Settle();
+  ASSERT_TRUE(report.failure);
+  EXPECT_THAT(report.failure->message(), testing::AllOf(testing::HasSubstr("pipe'"), testing::HasSubstr("out'")));
+  EXPECT_EQ(report.outputs.files, 2u);
+  EXPECT_EQ(report.refused.size(), 2u);
+  EXPECT_THAT(Shared(), ElementsAre(Name(1)));
+  EXPECT_EQ(ReadFile(place_.folder / "outputs/deep/good"), "1");
+  RemoveCopied(place_, report.refused);
+  EXPECT_THAT(NamesOf(place_.outputs()), ElementsAre("deep", "out"));
+  EXPECT_THAT(NamesOf(place_.outputs() / "deep"), ElementsAre("pipe"));
+  EXPECT_THAT(Tier(), IsEmpty());
+  EXPECT_TRUE(fs::exists("/etc/hostname")) << "no link is followed";
+  EXPECT_EQ(Mover().Settle().refused.size(), 2u);
+  EXPECT_THAT(Shared(), ElementsAre(Name(1)));
 }
 
 TEST_F(CheckpointDirectoriesTest, SettlesResultsWhoseTimeDidNotChange) {

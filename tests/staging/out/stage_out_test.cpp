@@ -86,6 +86,51 @@ TEST_F(StageOutTest, NamesWhatIsNoFile) {
   EXPECT_FALSE(fs::exists(destination_));
 }
 
+TEST_F(StageOutTest, LeavesOutWhatCannotBeCopiedOnRequest) {
+  fs::create_symlink("/etc/hostname", source_ / "leads-out");
+  fs::create_symlink("../leads-out", source_ / "deep/by-another");
+  fs::create_symlink("circle", source_ / "circle");
+  fs::create_symlink("deep/er/log.txt", source_ / "within");
+  fs::create_directory_symlink("/etc", source_ / "etc");
+  ASSERT_EQ(::mkfifo((source_ / "deep/pipe").c_str(), 0600), 0);
+  StageOutOptions options;
+  options.existing = Existing::kMerge;
+  options.unsuitable = Unsuitable::kLeaveOut;
+  const auto staged = StageOutDirectory(source_, destination_, options);
+  ExpectWhole();
+  EXPECT_EQ(fs::read_symlink(destination_ / "within"), "deep/er/log.txt");
+  std::set<std::string> refused;
+  for (const auto& each : staged.refused) refused.insert(each.name);
+  EXPECT_THAT(refused, ElementsAre("circle", "deep/by-another", "deep/pipe", "etc", "leads-out"));
+  for (const auto& name : refused) EXPECT_FALSE(IsThere(destination_ / name)) << name;
+}
+
+TEST_F(StageOutTest, LeavesOutWhatCannotBeReadOnRequest) {
+  Put(source_ / "secret", "x");
+  Put(source_ / "closed/file", "x");
+  fs::permissions(source_ / "secret", fs::perms::none);
+  fs::permissions(source_ / "closed", fs::perms::none);
+  fs::create_directories(files_ / "shared");
+  fs::permissions(files_ / "shared", fs::perms::all);
+  StageOutOptions options;
+  options.existing = Existing::kMerge;
+  options.unsuitable = Unsuitable::kLeaveOut;
+  EXPECT_TRUE(AsOrdinaryUser([&] {
+    const auto staged = StageOutDirectory(source_, destination_, options);
+    return staged.files.size() == 3 && staged.refused.size() == 2 && fs::exists(destination_ / "weights.bin");
+  }));
+  fs::permissions(source_ / "closed", fs::perms::owner_all);
+}
+
+TEST_F(StageOutTest, NamesSomeOfManyThatCannotBeCopied) {
+  for (int i = 0; i < 9; ++i) fs::create_symlink("/etc/hostname", source_ / ("out-" + std::to_string(i)));
+  const auto message = MessageOfStageOut();
+  EXPECT_THAT(message, HasSubstr("and 4 more"));
+  std::size_t named = 0;
+  for (int i = 0; i < 9; ++i) named += message.find("out-" + std::to_string(i) + "'") != std::string::npos ? 1 : 0;
+  EXPECT_EQ(named, 5u);
+}
+
 TEST_F(StageOutTest, TakesNamesThatAreNoText) {
   Put(source_ / "new\nline\xff", "x");
   StageOutDirectory(source_, destination_);
@@ -286,7 +331,11 @@ TEST(ListTreeTest, TakesNoNoticeOfWhatGoesWhileItLooks) {
     }
   });
   std::string message;
-  for (int i = 0; i < 300 && message.empty(); ++i) message = MessageOf([&] { ListTree(files / "tree"); });
+  const auto list = [&] {
+    const auto tree = ListTree(files / "tree");
+    if (!tree.refused.empty()) throw ErrorOf(tree.refused);
+  };
+  for (int i = 0; i < 300 && message.empty(); ++i) message = MessageOf(list);
   done = true;
   program.join();
   EXPECT_EQ(message, "");

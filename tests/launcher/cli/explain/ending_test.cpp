@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 
+#include <cerrno>
 #include <map>
 #include <utility>
 
@@ -75,13 +76,32 @@ TEST(ExplainEnd, AdvisesByTheStatusOfTheRankAtFault) {
   for (const auto& [status, words] : {std::pair(ExitStatus{127, 0}, "train.command"),
                                       {ExitStatus{0, SIGKILL}, "memory"},
                                       {ExitStatus{0, SIGBUS}, "/dev/shm"},
-                                      {ExitStatus{0, SIGILL}, "processor"}}) {
+                                      {ExitStatus{0, SIGILL}, "processor"},
+                                      {ExitStatus{0, SIGXFSZ}, "ulimit -f"}}) {
     facts.ends = {{1, status}};
     EndAs(facts.state, Phase::kFailed, cause::RankFailed{1, "n2", status});
     EXPECT_THAT(Explain(facts).next.front(), HasSubstr(words));
   }
   EXPECT_EQ(AdviceFor({3, 0}), "");
   EXPECT_EQ(AdviceFor({}), "");
+}
+
+TEST(ExplainEnd, AdvisesOnAProgramThatIsNotFound) {
+  auto facts = Ended(Phase::kFailed, cause::RankNotStarted{0, "n2", "train", ENOENT, ""});
+  EXPECT_THAT(Explain(facts).next, Contains(HasSubstr("train.command, PATH")));
+  EndAs(facts.state, Phase::kFailed, cause::RankNotStarted{0, "n2", "train", ENOENT, "/no/such/python"});
+  EXPECT_THAT(Explain(facts).next, Not(Contains(HasSubstr("train.command, PATH"))));
+}
+
+TEST(ExplainEnd, SaysWhoEndedTheRanksThatOneLeft) {
+  auto facts = Ended(Phase::kFailed, cause::RankLeft{1, "n2"});
+  facts.ranks = 3;
+  facts.ends = {{1, {0, 0}}};
+  facts.culprit = 1;
+  EXPECT_THAT(Explain(facts).because,
+              ElementsAre(HasSubstr("rank 1 on n2 ended with status 0 while other ranks ran, most likely before "
+                                    "MPI_Finalize"),
+                          "2 other ranks were ended by the MPI launcher"));
 }
 
 TEST(ExplainEnd, GoesOnFromTheNewestCheckpoint) {
@@ -239,7 +259,8 @@ const std::map<std::string_view, std::vector<std::string>> kAdviceByKind{
     {"completed", {}},
     {"cancelled", {"begin again at step 0"}},
     {"rank_failed", {"slipway logs small-1 --rank 1"}},
-    {"rank_not_started", {"train.command, PATH"}},
+    {"rank_left", {"MPI_Finalize", "attempt-1/launcher.log", "slipway resume small-1"}},
+    {"rank_not_started", {"first line of the script"}},
     {"rank_lost", {"slipway logs small-1"}},
     {"out_of_memory", {"launch.memory_per_rank"}},
     {"watched", {"slipway logs small-1"}},

@@ -71,19 +71,6 @@ TEST(MpiLauncher, KeepsTheRanksOfMpichHere) {
               ElementsAre("mpirun.mpich", "-launcher", "fork", "-hosts", "localhost", "-n", "3"));
 }
 
-TEST(MpiLauncher, LetsRanksOfOpenMpiEndWithoutFinalize) {
-  constexpr auto kOfFour = "OMPI_MCA_orte_allowed_exit_without_sync";
-  constexpr auto kOfFive = "PRTE_MCA_prte_allowed_exit_without_sync";
-  Environment environment;
-  environment.Set(kOfFive, "0");
-  SetStartVariables({Mpi::kMpich, "mpirun.mpich"}, environment);
-  SetStartVariables({.mpi = Mpi::kOpenMpi, .program = "srun", .srun_interface = "pmix"}, environment);
-  EXPECT_FALSE(environment.Get(kOfFour));
-  SetStartVariables({Mpi::kOpenMpi, "mpirun"}, environment);
-  EXPECT_EQ(environment.Get(kOfFour), "1");
-  EXPECT_EQ(environment.Get(kOfFive), "0") << "that of the user";
-}
-
 /// A PATH that holds nothing but the programs of the test.
 class MpiLauncherOnPath : public testing::Test {
  protected:

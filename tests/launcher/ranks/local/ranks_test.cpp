@@ -118,6 +118,23 @@ TEST_P(LoneRanks, NameAProgramThatDoesNotExist) {
   EXPECT_THAT(outcome.detail, HasSubstr("/no/such/program"));
 }
 
+TEST_P(LoneRanks, NameAMissingInterpreter) {
+  WriteFile(directory_ / "script", "#!/no/such/interpreter\n", 0750);
+  const auto outcome = RunToTheEnd(Launch(1, {"./script"}));
+  EXPECT_EQ(outcome.status.code, 127);
+  EXPECT_THAT(outcome.detail,
+              HasSubstr("could not start './script': its interpreter '/no/such/interpreter' is missing"));
+}
+
+TEST_P(SeveralRanks, NameAMissingInterpreter) {
+  WriteFile(directory_ / "script", "#!/no/such/interpreter\n", 0750);
+  auto launch = Launch(2, {"./script"});
+  launch.mpi = mpi_;
+  const auto outcome = RunToTheEnd(std::move(launch));
+  EXPECT_EQ(outcome.status.code, 127);
+  EXPECT_THAT(outcome.detail, HasSubstr("its interpreter '/no/such/interpreter' is missing"));
+}
+
 TEST_P(SeveralRanks, RunEachOnCoresOfItsOwn) {
   const auto cores = UsableCores();
   if (cores.size() < 2) GTEST_SKIP() << "one core";
@@ -169,19 +186,6 @@ TEST_P(SeveralRanks, HaveTheirGraceTimeWhenOneFails) {
   auto launch = Script(2,
                        "if [ $RANK = 1 ]; then while [ ! -e up ]; do sleep 0.05; done; exit 4; fi; "
                        "trap 'sleep 4; echo saved; exit' TERM; touch up; while :; do sleep 0.1; done");
-  launch.grace = std::chrono::seconds(60);
-  const auto outcome = RunToTheEnd(std::move(launch));
-  EXPECT_EQ(outcome.culprit, 1);
-  EXPECT_EQ(outcome.status, (ExitStatus{4, 0}));
-  EXPECT_THAT(Log(0), HasSubstr("saved"));
-}
-
-/// MPICH's mpirun kills them at once.
-TEST_F(RanksTest, OfOpenMpiHaveTheirGraceTimeWhenOneEndsWithoutFinalize) {
-  const std::string program = SLIPWAY_BUILD_DIR "/tests/dying_rank_openmpi";
-  if (!fs::exists(program)) GTEST_SKIP() << "Open MPI is not installed";
-  auto launch = Launch(2, {program});
-  launch.mpi = FindMpiLauncher(Mpi::kOpenMpi);
   launch.grace = std::chrono::seconds(60);
   const auto outcome = RunToTheEnd(std::move(launch));
   EXPECT_EQ(outcome.culprit, 1);

@@ -106,6 +106,27 @@ TEST(LastLines, GivesTheEndOfALog) {
   EXPECT_EQ(LastLines(directory / "log", 1), "end");
 }
 
+TEST(ShownLastLines, CutLongLinesAtACharacter) {
+  const test::TempDirectory directory;
+  WriteFile(directory / "log", "x" + std::string(60'000, '.') + "\nshort\n");
+  EXPECT_EQ(ShownLastLines(directory / "log", 2), "x" + std::string(499, '.') + "…\nshort");
+  std::string wide;
+  for (int i = 0; i < 300; ++i) wide += "é";
+  WriteFile(directory / "log", "x" + wide + "\n");
+  EXPECT_EQ(ShownLastLines(directory / "log", 1), "x" + wide.substr(0, 498) + "…");
+  WriteFile(directory / "log", std::string(500, 'x') + "\n");
+  EXPECT_EQ(ShownLastLines(directory / "log", 1), std::string(500, 'x'));
+}
+
+TEST(ShownLastLines, KeepTheLastStateOfALineThatIsRewritten) {
+  const test::TempDirectory directory;
+  std::string bar;
+  for (int i = 1; i <= 1000; ++i) bar += "\rstep " + std::to_string(i);
+  WriteFile(directory / "log", "\x1b[31mfailed\x1b[0m\n\n" + bar + "\n");
+  EXPECT_EQ(ShownLastLines(directory / "log", 3), "failed\n\nstep 1000");
+  EXPECT_EQ(ShownLastLines(directory / "missing", 3), "");
+}
+
 TEST(RankOfLog, KnowsLogsFromOtherFiles) {
   EXPECT_EQ(RankOfLog("rank-00012.log"), 12);
   for (const auto* name : {"rank-00012.exit", "rank-.log", "rank-1x.log", "launcher.log", "rank-00001.log.tmp"}) {

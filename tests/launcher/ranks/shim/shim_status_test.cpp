@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <signal.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -50,6 +51,7 @@ class ShimStatus : public testing::Test {
   void Send(const std::string& line) {
     ASSERT_EQ(::send(channel_.get(), line.data(), line.size(), MSG_NOSIGNAL), static_cast<ssize_t>(line.size()));
   }
+  void Signal(int signal) { shim_->Signal(signal); }
   ExitStatus End() {
     while (Listen()) {
     }
@@ -78,9 +80,17 @@ TEST_F(ShimStatus, IsGoodAfterAnEndThatWasRequested) {
     Start(script);
     Send("stop\n");
     EXPECT_EQ(End(), ExitStatus()) << script;
-    EXPECT_THAT(said_, HasSubstr("exited ")) << script;
+    EXPECT_THAT(said_, HasSubstr("asked 0\nexited ")) << script;
     EXPECT_THAT(said_, testing::Not(HasSubstr("exited 0 0"))) << "the manager knows";
   }
+}
+
+/// So the manager knows which ranks mpirun has ended.
+TEST_F(ShimStatus, IsToldWithTheSignalThatTheShimGot) {
+  Start("exec sleep 60");
+  Signal(SIGTERM);
+  EXPECT_EQ(End(), ExitStatus());
+  EXPECT_THAT(said_, HasSubstr("asked 15\nexited 0 15\n"));
 }
 
 /// For srun, and so for Slurm's accounting.
