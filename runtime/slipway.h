@@ -105,7 +105,11 @@ SLIPWAY_API const char* slipway_version(void);
  * SLIPWAY_ERROR_MPI: libslipway is built for one MPI, and another one's mpiexec started the job. Collective.
  */
 SLIPWAY_API int slipway_init(const char* config);
-/** Waits for what is in flight, and finalizes MPI if slipway_init initialised it. Collective. */
+/**
+ * Waits for what is in flight, and finalizes MPI if slipway_init initialised it. Waits without a limit for ranks that
+ * live and compute outside of Slipway. A step that was begun but not waited for is an error, and this rank is still in
+ * the job: SLIPWAY_ERROR_STATE when all ranks have begun it, SLIPWAY_ERROR_MISMATCH when only some have. Collective.
+ */
 SLIPWAY_API int slipway_finalize(void);
 
 /** This rank in the job, 0-based; -1 before init. */
@@ -251,6 +255,7 @@ SLIPWAY_API int slipway_register(const char* team, const slipway_tensor* tensors
  *   {"mode": "sync"|"delayed", "lag": 1 to 1000, "sync_first": steps|"10%", "sync_last": steps|"10%",
  *    "accumulate": passes, "compress": "none"|"bf16"|"fp16", "clip_norm": norm, "check_finite": bool,
  *    "bucket_bytes": bytes, "op": "mean"|"sum", "gpu_exchange": "auto"|"staged"|"direct"|"nccl"|"mpi"}.
+ * Another name is SLIPWAY_ERROR_ARGUMENT.
  * With `accumulate` the program adds up the gradients of that many passes in the tensors, and must not clear them in
  * between; a mean of floats is then divided by the passes, too. Tensors in GPU memory are combined by the GPUs ("direct")
  * where these reach each other and nothing asks for the CPU, else they travel through its memory ("staged"). NCCL, or

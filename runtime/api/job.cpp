@@ -390,15 +390,24 @@ void Job::EndInput() {
   input_start_.reset();
 }
 
-std::exception_ptr Job::Leave() {
-  OnAllRanks(communicator(), [&] {
-    for (const auto& [name, team] : teams_) {
-      if (team->InFlight()) {
-        throw RuntimeError(SLIPWAY_ERROR_STATE,
-                           fmt::format("team '{}' has a step in flight: call slipway_wait first", name));
-      }
+void Job::RequireNoStepInFlight() {
+  for (const auto& [name, team] : teams_) {
+    const auto begun = AllgatherValues(communicator(), team->InFlight() ? team->step() : -1);
+    const auto with = std::ranges::find_if(begun, [](auto step) { return step >= 0; });
+    if (with == begun.end()) continue;
+    const auto other = std::ranges::find_if(begun, [&](auto step) { return step != *with; });
+    constexpr auto kNext = "call slipway_wait first, in PyTorch optimizer.step() or synchronize()";
+    if (other == begun.end()) {
+      throw RuntimeError(SLIPWAY_ERROR_STATE, fmt::format("team '{}' has a step in flight: {}", name, kNext));
     }
-  });
+    throw RuntimeError(SLIPWAY_ERROR_MISMATCH,
+                       fmt::format("team '{}' has step {} in flight on rank {}, but not on rank {}: {}, on all ranks",
+                                   name, *with, with - begun.begin(), other - begun.begin(), kNext));
+  }
+}
+
+std::exception_ptr Job::Leave() {
+  RequireNoStepInFlight();
   for (auto& [name, team] : teams_) team->Drain();
   std::exception_ptr unwritten;
   try {

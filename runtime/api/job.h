@@ -44,7 +44,8 @@ class Job {
   bool abandoned() const { return abandoned_; }
   /// Finishes what is in flight, frees parameter servers and writes comm.json. Returns the error when that file cannot
   /// be written; the job has been left even so. Collective.
-  /// Errors: RuntimeError(STATE) on all ranks when a step of a team was begun but not waited for.
+  /// Errors: RuntimeError, the same on all ranks, when a step of a team was begun but not waited for; this rank is
+  /// still in the job then. STATE: all ranks have begun that step. MISMATCH: only some have; the message names one.
   std::exception_ptr Leave();
 
   int rank() { return all().rank(); }
@@ -114,6 +115,7 @@ class Job {
   Json TotalsOfTeams(std::vector<Span>& spans);
   void WarnWithoutTrace(bool exchanged);
   void Report();
+  void RequireNoStepInFlight();
   bool ThreadsMayCommunicate() const { return mpi_.in_use() && mpi_.thread_level() == MPI_THREAD_MULTIPLE; }
 
   pid_t process_;

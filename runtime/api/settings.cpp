@@ -6,6 +6,8 @@
 #include <filesystem>
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <string_view>
+#include <vector>
 
 #include "core/json.h"
 #include "core/units.h"
@@ -72,21 +74,39 @@ TraceSettings TraceSettingsFrom(const Json& config) {
           .sums = StepsFrom(section, "sums")};
 }
 
-/// True for "canonical". The bits are the same in every run whether that is asked for or not.
-bool CanonicalFrom(const Json& gradients) {
-  const auto deterministic = gradients.value("deterministic", Json(true));
-  if (!deterministic.is_boolean() && deterministic != "canonical") {
-    Refuse(fmt::format("gradients.deterministic is {}, not one of true false canonical", deterministic.dump()));
+/// The bits are the same in every run for true and "canonical".
+void TakeDeterministic(JobSettings& settings, const Json& value) {
+  if (!value.is_boolean() && value != "canonical") {
+    Refuse(fmt::format("gradients.deterministic is {}, not one of true false canonical", value.dump()));
   }
-  return deterministic == "canonical";
+  settings.gradients.any_bits = value == false;
+  settings.canonical = value == "canonical";
 }
 
-Network NetworkFrom(const Json& gradients) {
-  const auto name = gradients.value("network", Json("unknown"));
+Network NetworkFrom(const Json& name) {
   if (name.is_string()) {
     if (const auto network = NetworkOf(name.get<std::string>())) return *network;
   }
   Refuse(fmt::format("gradients.network is {}, not one of unknown dragonfly fat_tree", name.dump()));
+}
+
+/// What `gradients` of a configuration may hold beside the settings of teams.
+constexpr struct {
+  std::string_view name;
+  void (*take)(JobSettings& settings, const Json& value);
+} kFieldsOfJob[] = {
+    {"deterministic", TakeDeterministic},
+    {"network", [](JobSettings& settings, const Json& value) { settings.network = NetworkFrom(value); }},
+    {"algorithms", [](JobSettings& settings, const Json& value) { settings.algorithms = value.get<std::string>(); }},
+};
+
+void TakeGradients(JobSettings& settings, const Json& gradients) {
+  std::vector<std::string_view> names;
+  for (const auto& field : kFieldsOfJob) names.push_back(field.name);
+  settings.gradients = WithChanges({}, gradients, names);
+  for (const auto& field : kFieldsOfJob) {
+    if (const auto found = gradients.find(field.name); found != gradients.end()) field.take(settings, *found);
+  }
 }
 
 }  // namespace
@@ -104,13 +124,9 @@ JobSettings ReadSettings(const char* config) try {
     settings.attempt_folder = fs::path(metrics).parent_path();
   }
   settings.checkpoints = CheckpointSettings(json);
-  settings.gradients = WithChanges({}, gradients);
-  settings.gradients.any_bits = gradients.value("deterministic", Json(true)) == false;
+  TakeGradients(settings, gradients);
   settings.watch = WatchSettingsFrom(json, settings.attempt_folder);
   settings.trace = TraceSettingsFrom(json);
-  settings.canonical = CanonicalFrom(gradients);
-  settings.network = NetworkFrom(gradients);
-  settings.algorithms = gradients.value("algorithms", std::string());
   settings.shared = fmt::format("{} {}", gradients.dump(), Section(json, "trace").dump());
   return settings;
 } catch (const nlohmann::json::exception& error) {

@@ -2,13 +2,18 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <iterator>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <string_view>
 #include <system_error>
+#include <utility>
+#include <vector>
 
+#include "core/nearest_word.h"
 #include "runtime/status.h"
 
 namespace slipway::runtime {
@@ -72,21 +77,57 @@ double NormFrom(const std::string& name, const Json& value) {
   return value.get<double>();
 }
 
-void Apply(TeamSettings& settings, const std::string& name, const Json& value, bool& delayed) {
-  if (name == "mode") delayed = OneOf<bool>(name, value, {{"sync", false}, {"delayed", true}});
-  if (name == "lag") settings.lag = static_cast<int>(IntegerFrom(name, value, 1, kMostLag));
-  if (name == "sync_first") settings.sync_first = ShareFrom(name, value);
-  if (name == "sync_last") settings.sync_last = ShareFrom(name, value);
-  if (name == "accumulate") settings.accumulate = static_cast<int>(IntegerFrom(name, value, 1));
-  if (name == "compress") {
-    settings.wire = OneOf<std::optional<slipway_dtype>>(
-        name, value, {{"none", std::nullopt}, {"bf16", SLIPWAY_BFLOAT16}, {"fp16", SLIPWAY_FLOAT16}});
-  }
-  if (name == "clip_norm") settings.clip_norm = NormFrom(name, value);
-  if (name == "check_finite") settings.check_finite = BoolFrom(name, value);
-  if (name == "bucket_bytes") settings.bucket_bytes = IntegerFrom(name, value, 1);
-  if (name == "gpu_exchange") settings.gpu_exchange = OneOf(name, value, kGpuExchanges);
-  if (name == "op") settings.op = OneOf<slipway_op>(name, value, {{"mean", SLIPWAY_MEAN}, {"sum", SLIPWAY_SUM}});
+std::optional<slipway_dtype> WireFrom(const std::string& name, const Json& value) {
+  return OneOf<std::optional<slipway_dtype>>(
+      name, value, {{"none", std::nullopt}, {"bf16", SLIPWAY_BFLOAT16}, {"fp16", SLIPWAY_FLOAT16}});
+}
+
+/// What is being read: `lag` counts only in mode delayed, whichever of the two comes first.
+struct TeamDraft {
+  TeamSettings settings;
+  bool delayed = false;
+};
+
+/// Every setting of a team.
+constexpr struct {
+  const char* name;
+  void (*take)(TeamDraft& draft, const std::string& name, const Json& value);
+} kTeamFields[] = {
+    {"mode",
+     [](auto& draft, auto& name, auto& value) {
+       draft.delayed = OneOf<bool>(name, value, {{"sync", false}, {"delayed", true}});
+     }},
+    {"lag", [](auto& draft, auto& name,
+               auto& value) { draft.settings.lag = static_cast<int>(IntegerFrom(name, value, 1, kMostLag)); }},
+    {"sync_first", [](auto& draft, auto& name, auto& value) { draft.settings.sync_first = ShareFrom(name, value); }},
+    {"sync_last", [](auto& draft, auto& name, auto& value) { draft.settings.sync_last = ShareFrom(name, value); }},
+    {"accumulate", [](auto& draft, auto& name,
+                      auto& value) { draft.settings.accumulate = static_cast<int>(IntegerFrom(name, value, 1)); }},
+    {"compress", [](auto& draft, auto& name, auto& value) { draft.settings.wire = WireFrom(name, value); }},
+    {"clip_norm", [](auto& draft, auto& name, auto& value) { draft.settings.clip_norm = NormFrom(name, value); }},
+    {"check_finite", [](auto& draft, auto& name, auto& value) { draft.settings.check_finite = BoolFrom(name, value); }},
+    {"bucket_bytes",
+     [](auto& draft, auto& name, auto& value) { draft.settings.bucket_bytes = IntegerFrom(name, value, 1); }},
+    {"gpu_exchange",
+     [](auto& draft, auto& name, auto& value) { draft.settings.gpu_exchange = OneOf(name, value, kGpuExchanges); }},
+    {"op",
+     [](auto& draft, auto& name, auto& value) {
+       draft.settings.op = OneOf<slipway_op>(name, value, {{"mean", SLIPWAY_MEAN}, {"sum", SLIPWAY_SUM}});
+     }},
+};
+
+[[noreturn]] void RefuseSetting(const std::string& name, std::span<const std::string_view> others) {
+  std::vector<std::string> known(others.begin(), others.end());
+  for (const auto& field : kTeamFields) known.emplace_back(field.name);
+  throw RuntimeError(SLIPWAY_ERROR_ARGUMENT, fmt::format("the configuration is wrong: there is no setting '{}'{}", name,
+                                                         SuggestWord(name, known)));
+}
+
+void TakeSetting(TeamDraft& draft, const std::string& name, const Json& value,
+                 std::span<const std::string_view> others) {
+  const auto* field = std::ranges::find_if(kTeamFields, [&](const auto& each) { return name == each.name; });
+  if (field != std::end(kTeamFields)) return field->take(draft, name, value);
+  if (std::ranges::find(others, name) == others.end()) RefuseSetting(name, others);
 }
 
 }  // namespace
@@ -128,13 +169,14 @@ int GpuSumThreadsFrom(const std::string& word) {
                                  word, kMost));
 }
 
-TeamSettings WithChanges(TeamSettings settings, const Json& json) {
+TeamSettings WithChanges(TeamSettings settings, const Json& json, std::span<const std::string_view> others) {
   if (!json.is_object()) Refuse("the settings of a team", json, "a JSON object");
-  bool delayed = settings.lag > 0;
-  for (const auto& [name, value] : json.items()) Apply(settings, name, value, delayed);
-  if (!delayed) settings.lag = 0;
-  if (delayed && settings.lag == 0) settings.lag = 1;
-  return settings;
+  const bool delayed = settings.lag > 0;
+  TeamDraft draft{std::move(settings), delayed};
+  for (const auto& [name, value] : json.items()) TakeSetting(draft, name, value, others);
+  if (!draft.delayed) draft.settings.lag = 0;
+  if (draft.delayed && draft.settings.lag == 0) draft.settings.lag = 1;
+  return draft.settings;
 }
 
 }  // namespace slipway::runtime

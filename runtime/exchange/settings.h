@@ -3,7 +3,9 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 
 #include "core/json.h"
 #include "runtime/slipway.h"
@@ -64,7 +66,8 @@ struct TeamSettings {
   bool gpu_mpi_has_worked = false;  ///< in an earlier job, so that `auto` may try MPI on memory of GPUs
 };
 
-/// `settings` with what `json` changes. Errors: RuntimeError(ARGUMENT) naming the field.
-TeamSettings WithChanges(TeamSettings settings, const Json& json);
+/// `settings` with what `json` changes. `others`: names that may stand there as well, and are read elsewhere.
+/// Errors: RuntimeError(ARGUMENT) naming the field; for an unknown name, with the nearest valid one.
+TeamSettings WithChanges(TeamSettings settings, const Json& json, std::span<const std::string_view> others = {});
 
 }  // namespace slipway::runtime

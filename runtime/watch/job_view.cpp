@@ -36,6 +36,20 @@ bool JobView::MayBeElsewhere(const std::vector<int>& culprits) const {
          std::ranges::all_of(culprits, [&](int rank) { return MayWait(rank); });
 }
 
+bool JobView::WaitsForWork(const Waiting& waiting, const std::vector<int>& culprits) const {
+  const auto computes = [&](int rank) {
+    const auto& status = Of(rank);
+    return status.state == RankState::kRunning && status.current.activity == 0 && !GaveUp(rank);
+  };
+  return IsFinalize(waiting.call.activity) && !culprits.empty() && std::ranges::all_of(culprits, computes);
+}
+
+bool JobView::IsFirstInFinalize(int rank) const {
+  const auto first =
+      std::ranges::find_if(statuses_, [](const RankStatus& status) { return IsFinalize(status.current.activity); });
+  return first != statuses_.end() && first->rank == rank;
+}
+
 std::vector<int> JobView::WithThoseTheyWaitFor(std::vector<int> ranks) const {
   std::unordered_set<int> known(ranks.begin(), ranks.end());
   for (std::size_t i = 0; i < ranks.size(); ++i) {
@@ -112,13 +126,17 @@ std::string JobView::Describe(int rank) const {
   return text + fmt::format(", last completed {} at step {}", status.last.name, status.step);
 }
 
-Verdict JobView::Judge(const Waiting& waiting, const std::vector<int>& culprits) const {
+std::string JobView::DescribeAll(const std::vector<int>& ranks) const {
   std::vector<std::string> texts;
-  for (std::size_t i = 0; i < std::min(culprits.size(), kMostDescribed); ++i) texts.push_back(Describe(culprits[i]));
-  if (culprits.size() > kMostDescribed) texts.push_back(fmt::format("{} more", culprits.size() - kMostDescribed));
+  for (std::size_t i = 0; i < std::min(ranks.size(), kMostDescribed); ++i) texts.push_back(Describe(ranks[i]));
+  if (ranks.size() > kMostDescribed) texts.push_back(fmt::format("{} more", ranks.size() - kMostDescribed));
+  return fmt::format("{}", fmt::join(texts, "; "));
+}
+
+Verdict JobView::Judge(const Waiting& waiting, const std::vector<int>& culprits) const {
   const bool any_dead = std::ranges::any_of(culprits, [&](int rank) { return IsDead(rank); });
   return {any_dead ? "dead" : "stalled",
-          fmt::format("waited {:.1f} s for {}: {}", waiting.seconds, waiting.call.name, fmt::join(texts, "; ")),
+          fmt::format("waited {:.1f} s for {}: {}", waiting.seconds, waiting.call.name, DescribeAll(culprits)),
           culprits};
 }
 

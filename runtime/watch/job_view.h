@@ -34,11 +34,18 @@ class JobView {
   std::vector<int> Culprits(const Waiting& waiting) const;
   /// True when none of them is known to be at fault, and some ranks cannot be seen.
   bool MayBeElsewhere(const std::vector<int>& culprits) const;
+  /// True for a rank in slipway_finalize when all `culprits` live and compute outside of Slipway. A validation or an
+  /// export after the last exchange may take any time.
+  bool WaitsForWork(const Waiting& waiting, const std::vector<int>& culprits) const;
+  /// True for the lowest of the ranks that are known to be in slipway_finalize.
+  bool IsFirstInFinalize(int rank) const;
   Verdict Judge(const Waiting& waiting, const std::vector<int>& culprits) const;
   /// Hidden when the job has no such rank.
   const RankStatus& Of(int rank) const;
   /// "rank 2 on host n17 (process 10476) is stopped (SIGSTOP), last completed slipway_allreduce at step 5".
   std::string Describe(int rank) const;
+  /// The same of the first few of `ranks`, and how many more there are.
+  std::string DescribeAll(const std::vector<int>& ranks) const;
 
  private:
   bool GaveUp(int rank) const;

@@ -144,11 +144,32 @@ void Watch::Patience::Check(const std::function<std::vector<int>()>& missing) {
   const auto waiting = watch_.WaitingFor(gone ? lost : ranks, waited_);
   const auto view = watch_.View(departed_);
   const auto culprits = view.Culprits(waiting);
-  if (!gone && watch_.MayBeElsewhere(view, culprits) && waited_ < settings.stall_after + watch_.Grace()) {
+  if (gone || !GoesOn(view, waiting, culprits)) watch_.GiveUp(view, waiting, culprits);
+}
+
+/// Whether it waits on after `stall_after`. In slipway_finalize ranks of other nodes may compute as well: then only an
+/// observer of all nodes ends the wait, or a launcher that sees a rank end.
+bool Watch::Patience::GoesOn(const JobView& view, const Waiting& waiting, const std::vector<int>& culprits) {
+  const bool leaves = IsFinalize(waiting.call.activity);
+  if (watch_.MayBeElsewhere(view, culprits)) {
+    if (!leaves && waited_ >= watch_.settings_.stall_after + watch_.Grace()) return false;
     asks_ = true;
-    return watch_.Ask(waiting);
+    watch_.Ask(waiting);
+  } else if (!view.WaitsForWork(waiting, culprits)) {
+    return false;
   }
-  watch_.GiveUp(view, waiting, culprits);
+  if (leaves) SayThatOthersWork(view, culprits);
+  return true;
+}
+
+/// One of the ranks that wait says it, once.
+void Watch::Patience::SayThatOthersWork(const JobView& view, const std::vector<int>& ranks) {
+  if (!view.IsFirstInFinalize(watch_.rank_) || std::exchange(said_, true)) return;
+  auto others = ranks;
+  std::erase_if(others, [&](int rank) { return IsFinalize(view.Of(rank).current.activity); });
+  const std::chrono::duration<double> waited = waited_;
+  std::fprintf(stderr, "slipway: rank %d: slipway_finalize has waited %.1f s for other ranks, and goes on: %s\n",
+               watch_.rank_, waited.count(), view.DescribeAll(others.empty() ? ranks : others).c_str());
 }
 
 /// `peers`: ranks whose GPUs it may wait for. Where there are none, the others soon name this rank.

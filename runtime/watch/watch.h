@@ -4,7 +4,7 @@
 /// whether the ranks it waits for still live. After `stall_after` it names them: host, process, state, last completed
 /// operation, step. Where ranks of other nodes may be the cause, it asks for their names on the table. The monitor of
 /// each node (status_table_transfer.h) carries status tables to an observer of all nodes, and writes the answer on
-/// them.
+/// them. A rank in slipway_finalize waits without this limit for ranks that live and compute outside of Slipway.
 #pragma once
 
 #include <chrono>
@@ -77,7 +77,7 @@ class Watch {
 
   /// When a wait ends in vain.
   enum class Limit {
-    kTime,  ///< when nothing has come for `stall_after`, or a rank is lost
+    kTime,  ///< when nothing has come for `stall_after`, or a rank is lost; slipway_finalize waits for work of others
     kLoss,  ///< for this rank's GPU: only when a rank is dead or has given up. After `stall_after`, one line on stderr
   };
 
@@ -95,6 +95,8 @@ class Watch {
     /// No message from it is to be expected any more.
     bool IsLost(int rank) const;
     void SayThatGpuIsLate(const std::vector<int>& peers);
+    bool GoesOn(const JobView& view, const Waiting& waiting, const std::vector<int>& culprits);
+    void SayThatOthersWork(const JobView& view, const std::vector<int>& ranks);
 
     Watch& watch_;
     Limit limit_;

@@ -41,6 +41,12 @@ void Misbehave() {
   if (Culprit("other call")) Check(slipway_barrier(SLIPWAY_ALL));
 }
 
+/// After the last exchange.
+void MisbehaveAtTheEnd() {
+  if (Culprit("works on")) ::sleep(8);
+  if (Culprit("stopped at the end")) ::kill(::getpid(), SIGSTOP);
+}
+
 void Register() {
   static std::vector<float> data(70000);
   static float bias = 0;
@@ -92,6 +98,7 @@ int main(int argc, char** argv) {
     Check(slipway_gradients("net"));
     Reduce();
   }
+  MisbehaveAtTheEnd();
   Check(slipway_finalize());
   return 0;
 }

@@ -154,6 +154,23 @@ TEST_P(Faults, ARankThatReturnsEarlyIsNamedAtOnce) {
   EXPECT_EQ(outcome.report["ranks"][0]["rank"], 2);
 }
 
+/// As a program does that validates on one rank after the last exchange: for longer than `stall_after`, 3 s here.
+TEST_P(Faults, ARankThatWorksOnAfterTheLastExchangeIsWaitedFor) {
+  const auto outcome = RunWith("works on", GetParam());
+  EXPECT_TRUE(outcome.succeeded) << outcome.text;
+  EXPECT_TRUE(outcome.report.is_null());
+  EXPECT_THAT(outcome.text,
+              ContainsRegex("rank 0: slipway_finalize has waited [3-9]\\.[0-9] s for other ranks, and goes "
+                            "on: rank 2 on host .* is outside of Slipway"));
+  EXPECT_THAT(outcome.text, testing::Not(HasSubstr("rank 1: slipway_finalize has waited")));
+}
+
+TEST_P(Faults, ARankThatIsStoppedAfterTheLastExchangeIsNamed) {
+  const auto outcome = RunWith("stopped at the end", GetParam());
+  EXPECT_FALSE(outcome.succeeded);
+  EXPECT_THAT(outcome.text, ContainsRegex("waited 3\\.[0-9] s for slipway_finalize: rank 2 on host .* is stopped"));
+}
+
 TEST_P(Faults, ARankInAnotherCallIsNamed) {
   const auto outcome = RunWith("other call", GetParam());
   EXPECT_FALSE(outcome.succeeded);

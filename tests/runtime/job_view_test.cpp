@@ -102,6 +102,43 @@ TEST(JobView, NamesARankThatHasNotBegun) {
   EXPECT_TRUE(ReportOf(view.Of(2))["step"].is_null());
 }
 
+/// Rank 0 is in slipway_finalize.
+Waiting Leaves() { return {0, Call(Activity::kFinalize), 60.0, {1, 2, 3}}; }
+
+TEST(JobView, LetsARankInFinalizeWaitForThoseThatCompute) {
+  auto sights = Four();
+  sights[0].current = sights[1].current = Call(Activity::kFinalize);
+  sights[2].current = sights[3].current = {};
+  const JobView view(sights);
+  EXPECT_EQ(view.Culprits(Leaves()), (Ranks{2, 3}));
+  EXPECT_TRUE(view.WaitsForWork(Leaves(), {2, 3}));
+  EXPECT_FALSE(view.WaitsForWork(WaitsFor({2, 3}), {2, 3})) << "an exchange has its limit";
+  EXPECT_FALSE(view.WaitsForWork(Leaves(), {}));
+}
+
+TEST(JobView, DoesNotTakeTheStoppedTheDeadAndThoseInAnotherCallForRanksThatCompute) {
+  for (const auto state : {RankState::kStopped, RankState::kDead, RankState::kUnknown, RankState::kAbsent}) {
+    auto sights = Four();
+    sights[3].current = {};
+    sights[3].state = state;
+    EXPECT_FALSE(JobView(sights).WaitsForWork(Leaves(), {3})) << static_cast<int>(state);
+  }
+  auto sights = Four();
+  EXPECT_FALSE(JobView(sights).WaitsForWork(Leaves(), {3})) << "it is in an allreduce";
+  sights[2].current = {};
+  EXPECT_FALSE(JobView(sights).WaitsForWork(Leaves(), {2, 3}));
+  sights[2].gave_up = kReducing;
+  EXPECT_FALSE(JobView(sights).WaitsForWork(Leaves(), {2}));
+}
+
+TEST(JobView, KnowsTheLowestRankInFinalize) {
+  auto sights = Four();
+  EXPECT_FALSE(JobView(sights).IsFirstInFinalize(0));
+  sights[1].current = sights[2].current = Call(Activity::kFinalize);
+  EXPECT_TRUE(JobView(sights).IsFirstInFinalize(1));
+  EXPECT_FALSE(JobView(sights).IsFirstInFinalize(2));
+}
+
 TEST(JobView, DescribesAFewOfMany) {
   std::vector<RankStatus> sights(200);
   Ranks all;

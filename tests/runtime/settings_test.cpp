@@ -46,6 +46,10 @@ TEST(Settings, AreRefusedByName) {
   ExpectRefusal(R"({"gradients": {"network": "torus"}})", "network is \"torus\"");
   ExpectRefusal(R"({"gradients": {"network": 3}})", "network is 3");
   ExpectRefusal(R"({"gradients": null})", "gradients is not an object");
+  ExpectRefusal(R"({"gradients": {"clip_nrm": 1.0}})", "there is no setting 'clip_nrm'; did you mean 'clip_norm'?");
+  ExpectRefusal(R"({"gradients": {"determinstic": true}})", "did you mean 'deterministic'?");
+  ExpectRefusal(R"({"gradients": {"bogus": 3}})",
+                "there is no setting 'bogus'; valid are 'deterministic', 'network', 'algorithms', 'mode', 'lag'");
   ExpectRefusal(R"({"trace": {"every": 4294967296}})", "trace.every is");
   ExpectRefusal(R"({"trace": {"chrome": "yes"}})", "malformed");
   ExpectRefusal(R"({"trace": {"sums": -1}})", "trace.sums is -1, not a number of steps");
@@ -54,6 +58,38 @@ TEST(Settings, AreRefusedByName) {
   ExpectRefusal(std::string(1'000'000, '['), "too much lies inside one another");
   std::string deep = R"({"gradients": {"mode": )" + std::string(60, '[') + std::string(60, ']') + "}}";
   ExpectRefusal(deep, "too much lies inside one another");
+}
+
+/// Every member that the launcher writes, as RuntimeConfiguration.HasWhatTheSpecSays of its tests has them.
+TEST(Settings, TakeWhatTheLauncherWrites) {
+  const auto settings = ReadSettings(
+      R"({"gradients": {"mode":"delayed","lag":3,"sync_first":"7%","sync_last":5,"accumulate":4,"compress":"fp16",)"
+      R"("clip_norm":0.5,"check_finite":true,"bucket_bytes":65536,"deterministic":"canonical",)"
+      R"("network":"fat_tree","algorithms":"ring:0-max","gpu_exchange":"staged"}})");
+  const auto& team = settings.gradients;
+  EXPECT_EQ(team.lag, 3);
+  EXPECT_EQ(team.sync_first.Of(100, "sync_first"), 7);
+  EXPECT_EQ(team.sync_last.Of(0, "sync_last"), 5);
+  EXPECT_EQ(team.accumulate, 4);
+  EXPECT_EQ(team.wire, SLIPWAY_FLOAT16);
+  EXPECT_EQ(team.clip_norm, 0.5);
+  EXPECT_TRUE(team.check_finite);
+  EXPECT_EQ(team.bucket_bytes, 65536);
+  EXPECT_EQ(team.gpu_exchange, GpuExchange::kStaged);
+  EXPECT_FALSE(team.any_bits);
+  EXPECT_TRUE(settings.canonical);
+  EXPECT_EQ(settings.network, Network::kFatTree);
+  EXPECT_EQ(settings.algorithms, "ring:0-max");
+}
+
+TEST(Settings, KnowWhatIsLeftOut) {
+  const auto settings = ReadSettings("{}");
+  EXPECT_EQ(settings.gradients.lag, 0);
+  EXPECT_FALSE(settings.gradients.any_bits);
+  EXPECT_FALSE(settings.canonical);
+  EXPECT_EQ(settings.network, Network::kUnknown);
+  EXPECT_EQ(settings.algorithms, "");
+  EXPECT_TRUE(ReadSettings(R"({"gradients": {"deterministic": false}})").gradients.any_bits);
 }
 
 TEST(Settings, TakeANumberOfThreadsThatCombine) {

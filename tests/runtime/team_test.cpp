@@ -327,6 +327,22 @@ TEST(TeamErrors, AConfigurationAfterASubmissionOnOneRankIsRefusedOnAll) {
   Unregister("begun");
 }
 
+TEST(TeamErrors, AStepThatOneRankHasBegunIsNamedAtTheEnd) {
+  TeamModel model({10, 20});
+  ASSERT_EQ(model.Register("begun"), SLIPWAY_OK);
+  if (Rank() == 0) {
+    ASSERT_EQ(slipway_submit("begun", 0), SLIPWAY_OK);
+  }
+  if (slipway_size() == 1) {
+    ExpectRefused(slipway_finalize(), SLIPWAY_ERROR_STATE, "team 'begun' has a step in flight");
+  } else {
+    ExpectRefused(slipway_finalize(), SLIPWAY_ERROR_MISMATCH,
+                  "team 'begun' has step 0 in flight on rank 0, but not on rank 1");
+  }
+  ASSERT_EQ(slipway_wait("begun"), SLIPWAY_OK);
+  Unregister("begun");
+}
+
 TEST(TeamErrors, OtherWordsForTheSameSettingsAreTheSame) {
   TeamModel model({10, 20});
   ASSERT_EQ(model.Register("words"), SLIPWAY_OK);
@@ -353,6 +369,10 @@ TEST(TeamErrors, AreNamed) {
   ExpectRefused(slipway_configure_team("errors", R"({"mode": "later"})"), SLIPWAY_ERROR_ARGUMENT,
                 "one of sync delayed");
   ExpectRefused(slipway_configure_team("errors", "{"), SLIPWAY_ERROR_ARGUMENT, "no JSON");
+  ExpectRefused(slipway_configure_team("errors", R"({"clip_nrm": 1})"), SLIPWAY_ERROR_ARGUMENT,
+                "there is no setting 'clip_nrm'; did you mean 'clip_norm'?");
+  ExpectRefused(slipway_configure_team("errors", R"({"network": "fat_tree"})"), SLIPWAY_ERROR_ARGUMENT,
+                "there is no setting 'network'");
   ExpectRefused(slipway_configure_team("errors", R"({"mode": "delayed", "sync_first": "10%"})"), SLIPWAY_ERROR_ARGUMENT,
                 "pass their number to slipway_register");
   EXPECT_EQ(slipway_submit("errors", 2), SLIPWAY_ERROR_ARGUMENT);

@@ -71,11 +71,13 @@ class Watching : public testing::Test {
   void End(int rank) { EndProcess(std::exchange(processes_[static_cast<std::size_t>(rank - 1)], StartProcess())); }
 
   /// What is said about `missing`, however slow the machine is.
-  std::string WaitForWord(const std::vector<int>& missing) { return WaitFor(missing, std::chrono::minutes(1)); }
+  std::string WaitForWord(const std::vector<int>& missing, Activity activity = Activity::kAllreduce) {
+    return WaitFor(missing, std::chrono::minutes(1), activity);
+  }
 
   /// What is said when `missing` do not come in `longest`; "" when nothing is.
-  std::string WaitFor(const std::vector<int>& missing, milliseconds longest) {
-    const Watch::Operation operation(watch_, Activity::kAllreduce);
+  std::string WaitFor(const std::vector<int>& missing, milliseconds longest, Activity activity = Activity::kAllreduce) {
+    const Watch::Operation operation(watch_, activity);
     Watch::Patience patience(watch_);
     const auto start = Clock::now();
     try {
@@ -192,6 +194,38 @@ TEST_F(Watching, SaysNothingOfAGpuThatWaitsForNoOther) {
   EXPECT_EQ(written.Text(), "");
 }
 
+/// A validation after the last exchange may take any time. One line for a wait, however long it is.
+TEST_F(Watching, WaitsInFinalizeForRanksThatCompute) {
+  lines_[2].current = static_cast<std::uint32_t>(Activity::kFinalize);
+  std::string text;
+  {
+    const WrittenToStderr written(directory_.path() / "stderr");
+    EXPECT_EQ(WaitFor({1, 2}, milliseconds(4000), Activity::kFinalize), "");
+    text = written.Text();
+  }
+  ExpectWords(text, "slipway: rank 0: slipway_finalize has waited ");
+  ExpectWords(text, " s for other ranks, and goes on: rank 1 on host here");
+  EXPECT_EQ(text.find("rank 2"), std::string::npos) << text;
+  EXPECT_GE(SecondsSaidIn(text), 1.5) << text;
+  EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 1) << text;
+}
+
+TEST_F(Watching, NamesInFinalizeARankThatDies) {
+  End(1);
+  const auto message = WaitForWord({1, 2}, Activity::kFinalize);
+  ExpectWords(message, "rank 1 on host here");
+  ExpectWords(message, "is dead");
+  EXPECT_LT(SecondsSaidIn(message), 1.5) << message;
+}
+
+TEST_F(Watching, NamesInFinalizeARankThatWaitsInAnExchange) {
+  lines_[1].current = static_cast<std::uint32_t>(Activity::kAllreduce);
+  lines_[2].current = static_cast<std::uint32_t>(Activity::kFinalize);
+  const auto message = WaitForWord({1, 2}, Activity::kFinalize);
+  ExpectWords(message, " s for slipway_finalize: rank 1 on host here");
+  ExpectWords(message, "is in slipway_allreduce");
+}
+
 /// It has done its part, and what it sent is on its way while a third rank is slow.
 TEST_F(Watching, DoesNotTakeOneForDeadThatHasLeft) {
   lines_[2].finished = 1;
@@ -259,6 +293,19 @@ TEST_F(WatchingNodes, LeavesTheFirstWordToThoseThatSeeMore) {
   EXPECT_EQ(WaitFor({3}, milliseconds(2500)), "");
   ExpectWords(WaitForWord({3}),
               "rank 3 on host there (process 1) on another node, where it may itself wait for another rank");
+}
+
+/// The launcher of MPI ends the job when a rank of another node dies. A rank there that waits in an exchange names this
+/// one.
+TEST_F(WatchingNodes, WaitsInFinalizeForRanksThatItCannotSee) {
+  for (const int rank : {1, 2}) lines_[rank].current = static_cast<std::uint32_t>(Activity::kFinalize);
+  std::string text;
+  {
+    const WrittenToStderr written(directory_.path() / "stderr");
+    EXPECT_EQ(WaitFor({1, 2, 3}, milliseconds(5000), Activity::kFinalize), "");
+    text = written.Text();
+  }
+  ExpectWords(text, "and goes on: rank 3 on host there (process 1) on another node");
 }
 
 /// The monitor's side of a socket to which ranks hand their boards.

@@ -21,6 +21,8 @@ using runtime::Waiting;
 constexpr auto kLookPatience = std::chrono::seconds(1);
 /// Nodes are not seen in the same instant. Who holds the others up must do so in two looks.
 constexpr auto kBetweenLooks = std::chrono::milliseconds(500);
+/// While ranks in slipway_finalize wait for the work of others, perhaps for hours.
+constexpr auto kBetweenLooksAtWork = std::chrono::seconds(3);
 /// At the end of a large job all ranks depart. A rank that returned too early is among the first.
 constexpr std::size_t kMostDepartures = 16;
 /// Of a node that is frozen with hundreds of ranks.
@@ -35,6 +37,16 @@ std::string TextOf(const std::vector<RankStatus>& statuses, const std::vector<in
                         status.last.activity, status.step);
   }
   return text;
+}
+
+/// The speaker whose wait is to be judged. Ranks in slipway_finalize that wait for the work of others do not count.
+std::optional<Waiting> ComplaintIn(std::vector<RankStatus> statuses, const JobView& view) {
+  const auto waiting = SpeakerOf(statuses);
+  if (!waiting || !view.WaitsForWork(*waiting, view.Culprits(*waiting))) return waiting;
+  for (auto& status : statuses) {
+    if (runtime::IsFinalize(status.asks.activity)) status.asks = {};
+  }
+  return SpeakerOf(statuses);
 }
 
 /// A rank that cannot name the ranks it waits for is in MPI_Init, which does not report them.
@@ -144,13 +156,14 @@ std::vector<RankStatus> StallWatch::RankStatuses() const {
 void StallWatch::Judge() {
   StopTimer();
   looking_ = false;
-  auto statuses = RankStatuses();
-  const auto waiting = SpeakerOf(statuses);
+  const auto statuses = RankStatuses();
+  const JobView view(statuses);
+  const auto waiting = ComplaintIn(statuses, view);
   if (!waiting) {
     suspicion_.clear();
+    if (SpeakerOf(statuses)) timer_ = loop_.After(kBetweenLooksAtWork, [this] { Look(); });
     return;
   }
-  const JobView view(statuses);
   const auto culprits = view.Culprits(*waiting);
   const bool seen = std::ranges::none_of(culprits, [&](int rank) { return view.Of(rank).Hidden(); });
   const auto text = TextOf(statuses, culprits);

@@ -27,8 +27,9 @@ struct WatchedNode {
 };
 
 /// Finds the ranks for which others wait longer than `stall_after`. Before that it sends no request to the nodes. When
-/// a rank returns early, it informs the other nodes at once, so ranks that wait for it end sooner. Not movable: the
-/// event loop holds its address. Call it only from the loop's thread.
+/// a rank returns early, it informs the other nodes at once, so ranks that wait for it end sooner. Ranks in
+/// slipway_finalize may wait as long as others compute. Not movable: the event loop holds its address. Call it only
+/// from the loop's thread.
 class StallWatch {
  public:
   /// `found` is called once, with the members kind, message and ranks of watch.json. The ranks have the answer by then.

@@ -14,6 +14,8 @@ _inside = threading.RLock()
 _unused = collections.deque()
 # Called after finalize by whoever remembers things of the job.
 at_finalize = []
+# Called at the end of a program when all ranks have begun the same steps: completes them. Returns the names of teams.
+complete_steps = []
 
 
 class Ending:

@@ -84,9 +84,23 @@ def ends_well():
 def _leave():
     if ends_well():
         try:
-            finalize()
+            _finalize_after_steps()
         except SlipwayError as error:  # an exception would only be shown here, with a trace of this file
             print(f"slipway: warning: at the end of the program: {error}", file=sys.stderr)
+
+
+def _finalize_after_steps():
+    """finalize(), also where the program ended between backward() and step(): such a step is completed first."""
+    speaks = rank() == 0
+    try:
+        return finalize()
+    except StateError:  # on all ranks, and all have begun the same step; where they differ it is a MismatchError
+        names = [name for complete in _calls.complete_steps for name in complete()]
+    finalize()
+    if speaks:
+        print(f"slipway: warning: the program ended with a step in flight of team {', '.join(map(repr, names))}: its "
+              "gradients were exchanged, and nothing used them; call optimizer.step() or synchronize() after each "
+              "backward()", file=sys.stderr)
 
 
 def _watch_for_failure():

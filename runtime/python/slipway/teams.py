@@ -1,12 +1,13 @@
 """Teams: named sets of arrays, usually the gradients of one model, that are exchanged together."""
 
+import contextlib
 import ctypes
 import json
 
 from slipway import _calls
 from slipway._arrays import finished, is_torch, memory_of, name_of, new_like, stream_of, tensor_list
 from slipway.collectives import named
-from slipway.errors import ArgumentError, MismatchError, NotSupportedError, StateError
+from slipway.errors import ArgumentError, MismatchError, NotFiniteError, NotSupportedError, StateError
 from slipway.memory import DeviceBlock, alloc_like, block_of
 
 # The library writes into the arrays of a registered team, whether or not the program still holds them, and whether or
@@ -22,7 +23,8 @@ class Team:
     or CuPy makes it (the default stream for other arrays), and the current stream of wait() goes on with the result.
 
     Settings, for those of the configuration: mode "sync" or "delayed", lag, sync_first, sync_last, accumulate, compress
-    "none", "bf16" or "fp16", clip_norm, check_finite, bucket_bytes, op "mean" or "sum". Collective.
+    "none", "bf16" or "fp16", clip_norm, check_finite, bucket_bytes, gpu_exchange, op "mean" or "sum". Another name is
+    an ArgumentError that suggests the nearest one. Collective.
     """
 
     def __init__(self, name, arrays, total_steps=0, **settings):
@@ -42,7 +44,11 @@ class Team:
                          if is_torch(array)}
         _calls.call("slipway_register", self._text, tensors, len(kept), total_steps)
         _registered[name] = kept, [block_of(memory.address) for memory in self._memories], self._elsewhere
-        self.configure(**settings)
+        try:
+            self.configure(**settings)
+        except ArgumentError:  # on all ranks
+            self.unregister()
+            raise
 
     def configure(self, **settings):
         """Changes settings before the first exchange; None leaves one as it is. Collective."""
@@ -206,4 +212,18 @@ def gradients(arrays, team="gradients", **settings):
     return delivered
 
 
+def _complete_steps():
+    """Completes steps that all ranks have begun; returns the names of their teams. Forgets other teams. Collective."""
+    names = []
+    for name in list(_registered):
+        try:
+            _calls.call("slipway_unregister", name.encode())
+        except StateError:  # on all ranks: a step is in flight
+            names.append(name)
+            with contextlib.suppress(NotFiniteError):  # the step is dropped on all ranks
+                _calls.call("slipway_wait", name.encode())
+    return names
+
+
 _calls.at_finalize += [_registered.clear, _copied.clear]
+_calls.complete_steps.append(_complete_steps)

@@ -34,6 +34,11 @@ def start(program, *arguments, ranks=2, before=(), **environment):
                           timeout=50, env={**os.environ, **environment})
 
 
+def into_files(folder):
+    """stderr of each rank into a file of its own: mpirun may drop the last words of ranks that it is ending."""
+    return ["sh", "-c", 'exec "$@" 2>"$0/$OMPI_COMM_WORLD_RANK"', str(folder)]
+
+
 @pytest.mark.parametrize("ranks", [1, 3])
 def test_a_cray_script_in_numpy(tmp_path, ranks):
     done = start(with_import_changed("cray_numpy.py", tmp_path), ranks=ranks)
@@ -96,9 +101,7 @@ def test_an_operation_on_a_process_set_whose_member_has_joined_ends_and_says_why
 
 
 def test_a_gradient_that_is_not_finite_is_an_exception_that_names_tensor_and_rank(tmp_path):
-    # Each rank into a file of its own: mpirun may drop the last words of ranks that it is ending.
-    into_file = ["sh", "-c", 'exec "$@" 2>"$0/$OMPI_COMM_WORLD_RANK"', str(tmp_path)]
-    done = start(PROGRAMS / "not_finite.py", ranks=3, before=into_file)
+    done = start(PROGRAMS / "not_finite.py", ranks=3, before=into_files(tmp_path))
     assert done.returncode != 0 and "went on" not in done.stdout
     said = "".join(file.read_text() for file in tmp_path.iterdir())
     found = re.search("slipway.errors.NotFiniteError: .*", said)
@@ -111,6 +114,21 @@ def test_a_program_leaves_the_job_by_itself():
     done = start(PROGRAMS / "ends.py")
     assert done.returncode == 0, done.stderr
     assert done.stdout.count("in the job at the end: True") == 2
+
+
+def test_a_program_that_ends_between_backward_and_step_ends_well_and_is_told():
+    done = start(PROGRAMS / "ends_after_backward.py")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("trained") == 2
+    assert done.stderr.count("warning: the program ended with a step in flight of team 'optimizer 1'") == 1
+    assert "optimizer.step() or synchronize()" in done.stderr
+
+
+def test_a_step_that_only_some_ranks_have_begun_is_named_at_the_end(tmp_path):
+    done = start(PROGRAMS / "ends_after_backward.py", "differs", before=into_files(tmp_path))
+    assert done.returncode != 0
+    said = "".join(file.read_text() for file in tmp_path.iterdir())
+    assert "team 'optimizer 1' has step 1 in flight on rank 0, but not on rank 1" in said, said + done.stderr
 
 
 def test_arrays_in_shared_memory_outlive_the_job():

@@ -45,6 +45,18 @@ def test_arrays_are_submitted_by_name_or_index_in_any_order(job):
     team.unregister()
 
 
+def test_settings_that_are_not_there_are_refused_with_the_nearest_one(job):
+    for _ in range(2):  # the name is free again after the refusal
+        with pytest.raises(job.ArgumentError, match="there is no setting 'clip_nrm'; did you mean 'clip_norm'"):
+            job.Team("misspelled", [np.zeros(3)], clip_nrm=1.0, check_finite=True)
+        with pytest.raises(job.ArgumentError, match="there is no setting 'bogus'; valid are 'mode', 'lag'"):
+            job.gradients([np.zeros(3)], team="misspelled", bogus=3)
+    team = job.Team("misspelled", [np.zeros(3)], clip_norm=None)
+    with pytest.raises(job.ArgumentError, match="did you mean 'compress'"):
+        team.configure(compression="fp16")
+    team.unregister()
+
+
 def test_several_arrays_are_submitted_in_one_call(job):
     arrays = [np.full(10, job.rank(), np.float32) for _ in range(4)]
     team = job.Team("several", arrays)

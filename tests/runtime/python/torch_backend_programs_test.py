@@ -114,6 +114,7 @@ def test_under_torchrun_open_mpi_is_refused_with_a_next_step():
     ("killed", r"rank 1 on host \S+ .process \d+. is dead|rank 1 on host .* (died|dead|ended)"),
     ("leaves", r"rank 1 on host"),
     ("receives", r"rank 1 of the group .host \S+, pid \d+. has (ended|closed)"),
+    ("ends", r"rank 1 of the group .host \S+, pid \d+. has (ended|closed)"),
     ("differs", r"rank 1"),
 ])
 def test_a_rank_that_does_not_come_is_named(how, said):
@@ -127,6 +128,12 @@ def test_a_rank_that_does_not_come_is_named(how, said):
         text = "".join(re.findall(rf"^rank {rank} \w+Error: .*(?:\n(?!rank).*)*", out, re.M))
         assert re.search(said, text), out
     assert "done" not in done.stdout
+
+
+def test_messages_of_a_rank_that_has_ended_arrive():
+    done = mpirun("backend_last_message.py")
+    assert done.returncode == 0, done.stderr
+    assert re.search(r"received 10000000, then: StalledError: .*rank 1 of the group .* has ended", done.stdout), done.stdout
 
 
 def test_an_exception_on_one_rank_ends_the_job():

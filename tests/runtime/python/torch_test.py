@@ -433,6 +433,8 @@ def test_what_is_not_there_is_said(job):
         distributed.DistributedOptimizer(sgd(model), named)
     with pytest.raises(job.ArgumentError, match="backward_passes_per_step"):
         distributed.DistributedOptimizer(sgd(model), backward_passes_per_step=0)
+    with pytest.raises(job.ArgumentError, match="there is no setting 'chek_finite'; did you mean 'check_finite'"):
+        distributed.DistributedOptimizer(sgd(model), chek_finite=True)
     embedding = torch.nn.Embedding(4, 2, sparse=True)
     optimizer = distributed.DistributedOptimizer(sgd(embedding))
     with pytest.raises(job.NotSupportedError, match="sparse"):

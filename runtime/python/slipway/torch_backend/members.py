@@ -158,8 +158,11 @@ class Members:
 
 
 def at_end(drain):
-    """Before the program leaves the job, operations in flight are waited for."""
+    """Before the program leaves the job, operations in flight are waited for. Then the others learn that it sends no
+    message more: it waits for them in finalize()."""
     def leave():
         if _job.ends_well():
             drain()
+            if _messenger is not None:
+                _messenger[0].close()
     atexit.register(leave)

@@ -6,7 +6,9 @@ through pinned memory of the CPU.
 """
 
 import collections
+import contextlib
 import ctypes
+import functools
 import queue
 import secrets
 import socket
@@ -45,6 +47,12 @@ def _read(connection, buffer):
             raise EOFError
         view = view[count:]
     return buffer
+
+
+def _say_end(connection):
+    """The other side reads the end; what it sends is still read here."""
+    with contextlib.suppress(OSError):  # it has gone itself
+        connection.shutdown(socket.SHUT_WR)
 
 
 class Peer:
@@ -137,6 +145,7 @@ class _Way:
     def __init__(self, peer, own_rank, on_end):
         self.peer = peer
         self.lost = None
+        self._ended = False
         self._asked = queue.SimpleQueue()
         self._own_rank, self._on_end = own_rank, on_end
         self._connection = None
@@ -144,7 +153,16 @@ class _Way:
 
     def send(self, header, arrived, work):
         """`arrived()` gives the tensor, when it has come to the CPU's memory."""
-        self._asked.put((header, arrived, work))
+        self._asked.put(lambda: self._send_one(header, arrived, work))
+
+    def close(self, then):
+        """Ends the connection when all that was given has been sent, and calls `then`. Does not wait."""
+        def end():
+            self._ended = True
+            if self._connection is not None:
+                _say_end(self._connection)
+            then()
+        self._asked.put(end)
 
     def _serve(self):
         try:
@@ -156,7 +174,7 @@ class _Way:
             self._lose(f"{self.peer.name} cannot be reached at {self.peer.address}:{self.peer.port} ({error}); is it "
                        "still running, and does a firewall keep the nodes apart?")
         while True:
-            self._send_one(*self._asked.get())
+            self._asked.get()()
 
     def _send_one(self, header, arrived, work):
         try:
@@ -178,6 +196,8 @@ class _Way:
             self._connection.recv(1)
         except OSError:
             pass
+        if self._ended:  # the peer has read the end
+            return
         self._lose(f"{self.peer.name} has ended, or closed its connection; see its log")
 
     def _lose(self, message):
@@ -194,6 +214,8 @@ class Messenger:
         self._own_rank = own_rank
         self._lock = threading.Lock()
         self._ways, self._readers, self._groups = {}, {}, {}
+        self._incoming = {}  # connections on which peers send, by their rank in the job
+        self._sending = None  # after close(): the peers to which messages are still on their way
         self._mailbox = _Mailbox()
         family = socket.AF_INET6 if ":" in address else socket.AF_INET
         self._listener = socket.create_server((address, 0), family=family, backlog=128)
@@ -221,6 +243,25 @@ class Messenger:
         way = self._way_to(self._groups[group][source])  # its end is seen there, also before anything has come
         if way.lost is not None:
             self._ended(way.peer, way.lost)
+
+    def close(self):
+        """This process sends and receives nothing more: receives of others from it fail when they have read all that it
+        sent. Does not wait."""
+        with self._lock:
+            self._sending = set(self._ways)
+            ways = dict(self._ways)
+            idle = [connection for rank, connection in self._incoming.items() if rank not in ways]
+        for rank, way in ways.items():
+            way.close(functools.partial(self._has_sent_all, rank))
+        for connection in idle:
+            _say_end(connection)
+
+    def _has_sent_all(self, rank):
+        with self._lock:
+            self._sending.discard(rank)
+            connection = self._incoming.get(rank)
+        if connection is not None:
+            _say_end(connection)
 
     def _way_to(self, peer):
         with self._lock:
@@ -255,6 +296,10 @@ class Messenger:
                     return
                 with self._lock:
                     self._readers[sender] = threading.current_thread()
+                    self._incoming[sender] = connection
+                    is_over = self._sending is not None and sender not in self._sending
+                if is_over:
+                    _say_end(connection)
                 while True:
                     group, source, tag, size = _HEADER.unpack(_read(connection, bytearray(_HEADER.size)))
                     self._mailbox.deliver((group, tag), source, _read(connection, bytearray(size)))

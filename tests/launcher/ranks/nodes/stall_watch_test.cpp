@@ -179,6 +179,30 @@ TEST_F(TwoNodes, NameARankThatComputesForEver) {
   EXPECT_THAT(report_["message"].get<std::string>(), HasSubstr("is outside of Slipway, has completed nothing yet"));
 }
 
+/// In slipway_finalize ranks wait for the work of others, however long it takes.
+TEST_F(TwoNodes, LetARankInFinalizeWaitForOneThatComputes) {
+  auto& computes = Bring(1, ::getpid());
+  auto& line = BringOneThatAsks();
+  line.current = line.asks = static_cast<std::uint32_t>(Activity::kFinalize);
+  RunFor(std::chrono::milliseconds(2500));
+  EXPECT_TRUE(report_.is_null());
+  computes.current = kReducing;
+  RunFor(std::chrono::seconds(30));
+  ASSERT_TRUE(report_.is_object());
+  EXPECT_THAT(report_["message"].get<std::string>(), HasSubstr("is in slipway_allreduce"));
+}
+
+TEST_F(TwoNodes, NameARankThatIsStoppedWhileAnotherIsInFinalize) {
+  const Idle idle;
+  idle.Stop();
+  Bring(1, idle.pid());
+  auto& line = BringOneThatAsks();
+  line.current = line.asks = static_cast<std::uint32_t>(Activity::kFinalize);
+  RunFor(std::chrono::seconds(30));
+  ASSERT_TRUE(report_.is_object());
+  EXPECT_THAT(report_["message"].get<std::string>(), HasSubstr("is stopped (SIGSTOP)"));
+}
+
 TEST_F(TwoNodes, NameARankThatHasNotCalledInit) {
   BringOneThatAsks();
   RunFor(std::chrono::seconds(5));

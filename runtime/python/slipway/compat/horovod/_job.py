@@ -70,19 +70,24 @@ def init(comm=None, process_sets=None):
 
 def shutdown():
     """Carries out what was asked for, and leaves the job. Collective."""
+    _close()
+    if slipway.initialized():
+        slipway.finalize()
+
+
+def _close():
     if is_initialized():
         _State.queue.close()
         _State.queue = None
         for process_set in _State.process_sets:
             process_set.process_set_id = process_set.group = None
         _State.process_sets = []
-    if slipway.initialized():
-        slipway.finalize()
 
 
 def _end():
+    """At the end of the program, before slipway leaves the job."""
     if ends_well():
-        shutdown()
+        _close()
 
 
 def is_initialized():
