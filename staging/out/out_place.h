@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "staging/out/checkpoint_sides.h"
@@ -25,11 +26,14 @@ struct OutPlace {
 
 struct OutReport {
   std::vector<MovedCheckpoint> moved{};
-  std::vector<std::uint64_t> torn{};
+  std::vector<TornCheckpoint> torn{};
   OutWork outputs{};               ///< that were copied
   std::optional<Error> failure{};  ///< the first
   bool waiting = false;            ///< Round: what failed now or before is tried again by a later one
 };
+
+/// For the user, without the tier's directory.
+std::string Describe(const TornCheckpoint& torn);
 
 class OutPlaceMover {
  public:
@@ -46,7 +50,8 @@ class OutPlaceMover {
   /// To be sure of that, ask a mover that has made no rounds: it knows only what it reads now.
   OutReport Settle();
 
-  /// What Settle would copy: the newest checkpoint and the results. Changes nothing. Errors: Error.
+  /// What Settle would copy: the newest checkpoint, those without a manifest and the results. Changes nothing. Errors:
+  /// Error.
   OutWork Remaining();
 
  private:
@@ -55,6 +60,8 @@ class OutPlaceMover {
   void RoundOfOutputs(OutReport& report);
   void RoundOfCheckpoints(OutReport& report);
   void SettleCheckpoints(OutReport& report);
+  /// Copies those of TornToKeep as they are. Errors: Error.
+  void KeepTorn(OutReport& report);
   StageOutOptions MergeOptions(Changing changing, Unchanged unchanged) const;
   void MoveOutputs(OutReport& report, const StageOutOptions& options);
 
