@@ -171,14 +171,24 @@ fs::path CommitCheckpoint(const fs::path& prepared, const CheckpointInfo& info, 
   return published;
 }
 
-std::optional<CheckpointManifest> ReadCheckpointManifest(const fs::path& directory) try {
+CheckpointManifest LoadCheckpointManifest(const fs::path& directory) {
+  const DocumentName name{fmt::format("'{}'", kManifest)};
   const auto text = ReadFileIfPresent(directory / kManifest);
-  if (!text) return {};
-  const DocumentName name{(directory / kManifest).string()};
+  if (!text)
+    throw Error(ErrorKind::kEnvironment, name.name + " is missing", "write it before the checkpoint gets its name");
   auto manifest = ReadFields<CheckpointManifest>(ParseDocument(*text, kSchema, name), name);
   manifest.info.directory = directory;
-  if (!std::ranges::all_of(manifest.files, [&](const auto& file) { return IsInside(directory, file); })) return {};
+  for (const auto& file : manifest.files) {
+    if (IsInside(directory, file)) continue;
+    throw Error(ErrorKind::kEnvironment,
+                fmt::format("{} lists '{}', which does not lie in the checkpoint", name.name, file.name.string()),
+                "list files of the checkpoint only");
+  }
   return manifest;
+}
+
+std::optional<CheckpointManifest> ReadCheckpointManifest(const fs::path& directory) try {
+  return LoadCheckpointManifest(directory);
 } catch (const Error&) {  // the manifest is damaged or unreadable
   return {};
 }
@@ -196,9 +206,7 @@ std::optional<CheckpointInfo> ReadCheckpoint(const fs::path& directory, const st
 }
 
 std::string DamageOf(const fs::path& directory) try {
-  const auto manifest = ReadCheckpointManifest(directory);
-  if (!manifest) return fmt::format("'{}' is missing or damaged", kManifest);
-  for (const auto& file : manifest->files) {
+  for (const auto& file : LoadCheckpointManifest(directory).files) {
     if (!FileMatches(directory, file, {})) return fmt::format("'{}' is not as it was written", file.name.string());
   }
   return {};

@@ -37,7 +37,11 @@ struct CheckpointManifest {
   std::vector<CheckpointFile> files;
 };
 
-/// The manifest of a directory, without a look at its files. Nothing when it is missing, torn, or names a file outside.
+/// The manifest of a directory, without a look at its files. Errors: Error saying why it does not count: missing, torn,
+/// a member that is missing or of another type, a file outside.
+CheckpointManifest LoadCheckpointManifest(const std::filesystem::path& directory);
+
+/// The same; nothing when it does not count.
 std::optional<CheckpointManifest> ReadCheckpointManifest(const std::filesystem::path& directory);
 
 struct PublishedCheckpoint {

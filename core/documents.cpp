@@ -125,6 +125,8 @@ bool Exists(const std::string& path) {
 
 }  // namespace
 
+bool HasWildcard(std::string_view text) { return text.find_first_of("*?[") != std::string_view::npos; }
+
 std::vector<fs::path> MatchingPaths(const std::string& pattern) {
   if (Exists(pattern)) return {pattern};
   GlobResult result;

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace slipway {
@@ -23,6 +24,9 @@ std::vector<std::filesystem::path> EntriesOf(const std::filesystem::path& folder
 /// All that lies below a folder, at any depth; links are not followed. Errors: SystemError naming a folder that cannot
 /// be read.
 std::vector<std::filesystem::directory_entry> EntriesBelow(const std::filesystem::path& folder);
+
+/// Whether a text may be a pattern of glob(3).
+bool HasWildcard(std::string_view text);
 
 /// The existing paths that fit a pattern of glob(3), sorted. A path that exists fits itself, whatever characters it
 /// has. Errors: SystemError naming a directory that is missing or cannot be read: its files would be missing unnoticed.

@@ -133,7 +133,7 @@ void SetType(NumpyHeader& header, std::string_view descr, std::string_view name)
   const char order = descr.empty() ? ' ' : descr[0];
   if (descr.empty() || !IsNumber(descr.substr(1)) || std::string_view("<>|=").find(order) == std::string_view::npos) {
     ThrowNpy(name, fmt::format("has the NumPy type '{}', which is not read", descr.substr(0, 50)),
-             "save it as bool, or as integers or floats of 8 to 64 bits, e.g. with array.astype('float32')");
+             "save it as bool, integers of 8 to 64 bits or floats of 32 or 64 bits, e.g. with array.astype('float32')");
   }
   header.kind = descr[1];
   header.size = static_cast<std::size_t>(descr[2] - '0');

@@ -25,7 +25,8 @@ struct NumpyHeader {
 
 /// Reads the header at the start of `bytes`, the content of the whole file. `name` is for messages.
 /// Errors: Error(kEnvironment): not NumPy, torn, numbers that overflow, more or fewer values than the header announces.
-///         Also for Fortran order, and a type that is not a number of 8 to 64 bits.
+///         Also for Fortran order, and a type that is neither bool, an integer of 8 to 64 bits nor a float of 32 or 64
+///         bits.
 NumpyHeader ParseNumpyHeader(std::span<const std::byte> bytes, std::string_view name);
 /// The same from the first bytes of a file of `file_bytes`: they hold the whole header.
 NumpyHeader ParseNumpyHeader(std::span<const std::byte> head, std::uint64_t file_bytes, std::string_view name);

@@ -219,7 +219,7 @@ void DescribeDataMakers(CLI::App& data, Arguments& arguments) {
   convert
       ->add_option("--from", arguments.data_convert.sources,
                    "A .npy or .npz file, a folder with a folder of images for each class (JPEG, PNG, GIF, BMP, WebP), "
-                   "WebDataset, TFRecord or HDF5 files or their folder; may be given several times")
+                   "WebDataset, TFRecord or HDF5 files by their folder, prefix or pattern; may be given several times")
       ->allow_extra_args(false);
   convert->add_option("--images", arguments.data_convert.images, "idx3 file, may be gzip-compressed");
   convert->add_option("--labels", arguments.data_convert.labels, "idx1 file, may be gzip-compressed");
@@ -241,8 +241,10 @@ void DescribeDataMakers(CLI::App& data, Arguments& arguments) {
   auto* reshard = AddCommand(data, "reshard", "Cut TFRecord, WebDataset or NumPy files into another number of files",
                              "  slipway data reshard data/fashion --shards 16 data/fashion16/train");
   reshard
-      ->add_option("source", arguments.data_reshard.source,
-                   "A TFRecord file, tar shard or NumPy file, or the folder of a dataset; images become tar shards")
+      ->add_option(
+          "source", arguments.data_reshard.source,
+          "A TFRecord file, tar shard or NumPy file, or the folder, prefix or pattern of a dataset; images become "
+          "tar shards")
       ->required();
   reshard->add_option("--shards", arguments.data_reshard.shards, "Number of files")->required()->check(kPositive);
   reshard->add_option("destination", arguments.data_reshard.destination, "Prefix of the new files")->required();

@@ -10,9 +10,9 @@
 #include "staging/convert/record_producer.h"
 #include "staging/convert/shard_names.h"
 #include "staging/convert/shard_part.h"
+#include "staging/convert/source_files.h"
 #include "staging/convert/write_records.h"
 #include "staging/convert/write_samples.h"
-#include "staging/dataset/dataset_files.h"
 
 namespace slipway::staging {
 namespace fs = std::filesystem;
@@ -31,7 +31,7 @@ struct Source {
 };
 
 Source OpenDataset(const std::vector<fs::path>& sources) {
-  const auto dataset = sources.size() == 1 ? FindDatasetFiles(sources[0]) : DescribeFiles(sources);
+  const auto dataset = DatasetOf(sources);
   std::vector<fs::path> files;
   for (const auto& file : dataset.files) files.push_back(file.path);
   const auto from = [&](std::unique_ptr<RecordProducer> producer) {
@@ -61,9 +61,10 @@ Source Open(const ConvertOptions& options) {
                 "give --from SOURCE, or --images FILE and --labels FILE");
   }
   if (idx) return {{options.images, options.labels}, ProduceFromIdx(options.images, options.labels)};
-  if (std::ranges::all_of(options.sources, IsNumpy)) return {options.sources, ProduceFromNpy(options.sources)};
-  if (options.sources.size() == 1 && HasImageFolders(options.sources[0])) return OpenImages(options.sources[0]);
-  return OpenDataset(options.sources);
+  const auto [sources, is_set] = ExpandSources(options.sources);
+  if (!is_set && std::ranges::all_of(sources, IsNumpy)) return {sources, ProduceFromNpy(sources)};
+  if (sources.size() == 1 && HasImageFolders(sources[0])) return OpenImages(sources[0]);
+  return OpenDataset(sources);
 }
 
 void RequireKnownTarget(const ConvertOptions& options) {

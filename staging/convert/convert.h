@@ -25,7 +25,8 @@ struct ConvertOptions {
   DataFormat to = DataFormat::kTfrecord;
   int shards = 1;  ///< TFRecord files or tar shards; HDF5 is always one
   ConvertProgress progress = {};
-  /// .npy and .npz files; or one directory of folders with images; or files or the directory of a dataset.
+  /// .npy and .npz files; or one directory of folders with images; or files or the directory of a dataset. Also
+  /// patterns, and names under which Convert wrote files (ExpandSource).
   std::vector<std::filesystem::path> sources = {};
   Compression compression = Compression::kNone;  ///< of TFRecord files
 };

@@ -20,7 +20,7 @@
 #include "staging/convert/pending_files.h"
 #include "staging/convert/shard_names.h"
 #include "staging/convert/shard_part.h"
-#include "staging/dataset/dataset_files.h"
+#include "staging/convert/source_files.h"
 
 namespace slipway::staging {
 namespace fs = std::filesystem;
@@ -174,7 +174,7 @@ ConvertResult PackImages(const ReshardOptions& options) {
 }
 
 ConvertResult ReshardFiles(const ReshardOptions& options) {
-  const auto dataset = FindDatasetFiles(options.source);
+  const auto dataset = DatasetOf(ExpandSource(options.source).paths);
   if (IsCutByRecords(dataset.format)) return CutBytes(options, dataset);
   if (dataset.format == DataFormat::kNumpy) return CutArrays(options, dataset);
   if (dataset.format == DataFormat::kImages) return PackImages(options);

@@ -10,7 +10,7 @@
 namespace slipway::staging {
 
 struct ReshardOptions {
-  std::filesystem::path source;       ///< a dataset's directory or one file
+  std::filesystem::path source;       ///< a dataset's directory or one file, a pattern, or a name (ExpandSource)
   std::filesystem::path destination;  ///< as of ConvertOptions
   int shards = 1;
   ConvertProgress progress;

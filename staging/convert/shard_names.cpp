@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
+#include <compare>
 #include <optional>
 #include <set>
 #include <string_view>
@@ -22,18 +24,35 @@ constexpr int kMostShards = 99999;  // five digits in the name
 
 constexpr std::array<std::string_view, 5> kSuffixes = {".tfrecord", ".h5", ".tar", ".npz", ".npy"};
 
-/// "NAME-00001-of-00004.tfrecord" or another suffix, of another number of shards than `shards`.
-bool IsOfAnotherSet(std::string_view file, std::string_view name, int shards) {
+/// Files of one name.
+struct ShardSet {
+  int shards = 0;
+  std::string_view suffix;
+  auto operator<=>(const ShardSet&) const = default;
+};
+
+/// That of "NAME-00001-of-00004.tfrecord" or another suffix; nothing for other files.
+std::optional<ShardSet> SetOf(std::string_view file, std::string_view name) {
   constexpr std::string_view kShape = "-00000-of-00000";
   const auto suffix = std::ranges::find_if(kSuffixes, [&](auto known) { return file.ends_with(known); });
-  if (suffix == kSuffixes.end()) return false;
+  if (suffix == kSuffixes.end()) return {};
   file.remove_suffix(suffix->size());
-  if (file.size() != name.size() + kShape.size() || !file.starts_with(name)) return false;
+  if (file.size() != name.size() + kShape.size() || !file.starts_with(name)) return {};
   file.remove_prefix(name.size());
   const bool same_shape = std::ranges::equal(file, kShape, [](char found, char wanted) {
     return wanted == '0' ? found >= '0' && found <= '9' : found == wanted;
   });
-  return same_shape && file.substr(10, 5) != fmt::format("{:05}", shards);
+  if (!same_shape) return {};
+  ShardSet set{0, *suffix};
+  std::from_chars(file.data() + 10, file.data() + 15, set.shards);
+  return set;
+}
+
+/// The path says the format, or leaves it open.
+bool MayHaveSuffix(const fs::path& destination, std::string_view suffix) {
+  const auto extension = destination.extension();
+  if (extension == ".hdf5") return suffix == ".h5";
+  return extension == suffix || std::ranges::find(kSuffixes, extension) == kSuffixes.end();
 }
 
 using FileIdentity = std::pair<dev_t, ino_t>;
@@ -88,11 +107,34 @@ void CheckShardCount(int shards, std::uint64_t records) {
 void RefuseAnotherSet(const ShardTarget& target, int shards) {
   if (!fs::is_directory(target.directory)) return;
   for (const auto& entry : fs::directory_iterator(target.directory)) {
-    if (!IsOfAnotherSet(entry.path().filename().string(), target.name, shards)) continue;
+    const auto set = SetOf(entry.path().filename().native(), target.name);
+    if (!set || set->shards == shards) continue;
     throw Error(ErrorKind::kUsage,
                 fmt::format("'{}' belongs to a set with another number of shards", entry.path().string()),
                 "remove that set, or choose another name");
   }
+}
+
+std::vector<fs::path> FilesOfTarget(const fs::path& destination) {
+  const auto target = ShardTargetOf(destination);
+  if (!fs::is_directory(target.directory)) return {};
+  std::set<ShardSet> sets;
+  for (const auto& entry : fs::directory_iterator(target.directory)) {
+    const auto set = SetOf(entry.path().filename().native(), target.name);
+    if (set && MayHaveSuffix(destination, set->suffix)) sets.insert(*set);
+  }
+  if (sets.size() > 1) {
+    throw Error(ErrorKind::kUsage, fmt::format("'{}' is the name of several sets of files", destination.string()),
+                fmt::format("name one by a pattern, such as '{}-*{}'", (target.directory / target.name).string(),
+                            sets.begin()->suffix));
+  }
+  std::vector<fs::path> files;
+  for (const auto& [shards, suffix] : sets) {
+    for (const auto& name : ShardNames(target.name, shards, suffix)) files.push_back(target.directory / name);
+  }
+  const auto single = target.directory / (target.name + ".h5");
+  if (files.empty() && MayHaveSuffix(destination, ".h5") && fs::exists(single)) files.push_back(single);
+  return files;
 }
 
 void RefuseToReplace(const std::vector<fs::path>& source, const fs::path& directory,

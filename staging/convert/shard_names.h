@@ -33,6 +33,11 @@ void CheckShardCount(int shards, std::uint64_t records);
 /// Errors: Error(kUsage) naming a file of a set with the same name and another number of shards.
 void RefuseAnotherSet(const ShardTarget& target, int shards);
 
+/// The files that Convert and Reshard write to `destination`: the set of shards, without one NAME.h5. A suffix of a
+/// format leaves the other formats out. Empty without any; a file that the set lacks is among them.
+/// Errors: Error(kUsage): several sets.
+std::vector<std::filesystem::path> FilesOfTarget(const std::filesystem::path& destination);
+
 /// A file that replaces one of its source would leave a set that is half old and half new.
 /// Errors: Error(kUsage) naming a file that `directory` would have under one of `names` and that is one of `source`.
 void RefuseToReplace(const std::vector<std::filesystem::path>& source, const std::filesystem::path& directory,

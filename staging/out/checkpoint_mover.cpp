@@ -46,6 +46,16 @@ CheckpointEntries WorthMoving(const CheckpointEntries& tier, const CheckpointEnt
   return worth;
 }
 
+CheckpointEntries TornToKeep(const CheckpointEntries& tier, const CheckpointEntries& shared) {
+  const auto newest = NewestWhole(shared);
+  CheckpointEntries kept;
+  for (const auto& entry : tier) {
+    const bool replaced = IsConfirmed(entry, shared) || (newest && entry.step < *newest);
+    if (!entry.whole && !replaced) kept.push_back(entry);
+  }
+  return kept;
+}
+
 CheckpointEntries SuperfluousInTier(const CheckpointEntries& tier, const CheckpointEntries& shared, int keep) {
   const auto newest = NewestWhole(shared);
   auto superfluous = Behind(tier, keep);
@@ -73,7 +83,7 @@ void CheckpointMover::Move(Thoroughness thoroughness, MoverRound& round) {
   for (const auto& entry : WorthMoving(sides_.Tier(), sides_.Shared(keep_))) {
     try {
       const auto outcome = sides_.Move(entry);
-      if (outcome.end == MoveEnd::kTorn) round.torn.push_back(entry.step);
+      if (outcome.end == MoveEnd::kTorn) round.torn.push_back({entry.step, outcome.reason, {}});
       if (outcome.end != MoveEnd::kMoved) continue;
       round.moved = outcome.moved;
       return;

@@ -2,7 +2,9 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "core/error.h"
@@ -34,6 +36,9 @@ CheckpointEntries WorthMoving(const CheckpointEntries& tier, const CheckpointEnt
 /// Those that the tier need not hold any longer.
 CheckpointEntries SuperfluousInTier(const CheckpointEntries& tier, const CheckpointEntries& shared, int keep);
 
+/// Of the tier, those known to be torn that no whole one on the shared side replaces: not to be lost.
+CheckpointEntries TornToKeep(const CheckpointEntries& tier, const CheckpointEntries& shared);
+
 /// Those that are older than the `keep` newest whole ones (at least one), but for the best one.
 CheckpointEntries SuperfluousOnShared(const CheckpointEntries& shared, int keep);
 
@@ -49,9 +54,16 @@ enum class MoveEnd {
   kTorn    ///< its files are not those of its manifest
 };
 
+struct TornCheckpoint {
+  std::uint64_t step = 0;
+  std::string reason{};             ///< "'w.bin' has 12 bytes instead of 20"
+  std::filesystem::path kept_in{};  ///< where it was copied as it is; empty: not copied
+};
+
 struct MoveOutcome {
   MoveEnd end = MoveEnd::kMoved;
   MovedCheckpoint moved{};
+  std::string reason{};  ///< of kTorn
 };
 
 /// The two sides, as far as the mover touches them: real directories, or in tests a model that fails and ends anywhere.
@@ -74,8 +86,8 @@ enum class Thoroughness {
 
 struct MoverRound {
   std::optional<MovedCheckpoint> moved;
-  std::vector<std::uint64_t> torn;  ///< steps found torn in this round
-  std::optional<Error> failure;     ///< the first
+  std::vector<TornCheckpoint> torn;  ///< found in this round
+  std::optional<Error> failure;      ///< the first
 };
 
 class CheckpointMover {

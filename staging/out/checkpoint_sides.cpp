@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <set>
 
 #include "core/checkpoint.h"
 #include "core/error.h"
@@ -19,8 +20,13 @@ namespace {
 /// What begins so is a checkpoint on its way to be removed.
 constexpr std::string_view kOldPrefix = ".tmp-old-";
 
-/// Thrown by the acceptance of a copy: it is confirmed, but what was copied is no checkpoint.
-struct Torn {};
+/// What begins so was copied out as it is.
+constexpr std::string_view kTornPrefix = "torn-";
+
+/// What was copied is no checkpoint.
+struct Torn {
+  std::string reason;
+};
 
 /// 0 without a manifest.
 std::uint64_t FingerprintOf(const fs::path& checkpoint) {
@@ -118,8 +124,22 @@ void CheckAgainst(const CheckpointManifest& manifest, const fs::path& checkpoint
     std::error_code missing;  // a link may stand for its target
     const auto name = fs::canonical(checkpoint / expected.name, missing).lexically_relative(root);
     const auto found = std::find_if(files.begin(), files.end(), [&](const auto& file) { return file.name == name; });
-    if (missing || found == files.end()) throw Torn{};
-    if (found->size.count != expected.bytes || found->crc32c != expected.crc32c) throw Torn{};
+    const auto refuse = [&](std::string_view what) {
+      throw Torn{fmt::format("'{}' {}", expected.name.string(), what)};
+    };
+    if (missing || found == files.end()) refuse("is missing");
+    if (found->size.count != expected.bytes)
+      refuse(fmt::format("has {} bytes instead of {}", found->size.count, expected.bytes));
+    if (found->crc32c != expected.crc32c)
+      refuse(fmt::format("has the CRC32C {} instead of {}", found->crc32c, expected.crc32c));
+  }
+}
+
+CheckpointManifest ManifestOf(const fs::path& checkpoint) {
+  try {
+    return LoadCheckpointManifest(checkpoint);
+  } catch (const Error& error) {
+    throw Torn{error.message()};
   }
 }
 
@@ -209,16 +229,15 @@ MoveOutcome CheckpointDirectories::Move(const CheckpointEntry& entry) try {
   const auto name = CheckpointName(entry.step);
   const Pinned pinned(tier_ / name, pins() / name);
   if (FingerprintOf(pinned.path()) != entry.fingerprint) return {MoveEnd::kGone};
-  const auto manifest = ReadCheckpointManifest(pinned.path());
-  if (!manifest) throw Torn{};
+  const auto manifest = ManifestOf(pinned.path());
   auto options = options_;
-  options.accept = [&](const std::vector<OutFile>& files) { CheckAgainst(*manifest, pinned.path(), files); };
+  options.accept = [&](const std::vector<OutFile>& files) { CheckAgainst(manifest, pinned.path(), files); };
   const auto staged = StageOutDirectory(pinned.path(), shared_ / name, options);
   whole_[{entry.step, entry.fingerprint}] = true;
   return {MoveEnd::kMoved, {entry.step, staged.bytes, staged.elapsed}};
-} catch (const Torn&) {
-  torn_.insert({entry.step, entry.fingerprint});
-  return {MoveEnd::kTorn};
+} catch (const Torn& torn) {
+  torn_[{entry.step, entry.fingerprint}] = torn.reason;
+  return {MoveEnd::kTorn, {}, torn.reason};
 } catch (const Error& error) {
   std::error_code ignored;
   if (error.kind() != ErrorKind::kInterrupted && !fs::exists(tier_ / CheckpointName(entry.step), ignored))
@@ -226,6 +245,15 @@ MoveOutcome CheckpointDirectories::Move(const CheckpointEntry& entry) try {
   throw;
 } catch (const fs::filesystem_error& error) {
   throw SystemError(error.code().value(), fmt::format("cannot copy '{}'", error.path1().string()));
+}
+
+TornCheckpoint CheckpointDirectories::KeepTorn(const CheckpointEntry& entry) {
+  const auto name = CheckpointName(entry.step);
+  const auto known = torn_.find({entry.step, entry.fingerprint});
+  TornCheckpoint torn{entry.step, known != torn_.end() ? known->second : DamageOf(tier_ / name),
+                      shared_ / (std::string(kTornPrefix) + name)};
+  StageOutDirectory(tier_ / name, torn.kept_in, options_);
+  return torn;
 }
 
 void CheckpointDirectories::RemoveFromTier(const CheckpointEntry& entry) { RemoveCheckpoint(tier_, entry); }

@@ -4,7 +4,7 @@
 #include <filesystem>
 #include <map>
 #include <optional>
-#include <set>
+#include <string>
 #include <utility>
 
 #include "staging/out/best_checkpoint.h"
@@ -26,6 +26,9 @@ class CheckpointDirectories final : public CheckpointSides {
   CheckpointEntries Shared(int keep) override;
   /// Copies from hard links, so that a program that removes its older checkpoints does not stop the copy.
   MoveOutcome Move(const CheckpointEntry& entry) override;
+  /// Copies a torn one of the tier as it is to `torn-step-*` on the shared side, which no run takes for a checkpoint.
+  /// Errors: those of StageOutDirectory.
+  TornCheckpoint KeepTorn(const CheckpointEntry& entry);
   void RemoveFromTier(const CheckpointEntry& entry) override;
   void RemoveFromShared(const CheckpointEntry& entry) override;
 
@@ -42,8 +45,8 @@ class CheckpointDirectories final : public CheckpointSides {
   std::filesystem::path tier_;
   std::filesystem::path shared_;
   StageOutOptions options_;
-  std::set<Key> torn_;         // of the tier
-  std::map<Key, bool> whole_;  // of the shared side, as found when it was read
+  std::map<Key, std::string> torn_;                        // of the tier, with the reason
+  std::map<Key, bool> whole_;                              // of the shared side, as found when it was read
   std::map<Key, std::optional<CheckpointValues>> values_;  // of both sides, as read once
 };
 

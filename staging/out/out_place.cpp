@@ -35,6 +35,12 @@ bool Try(OutReport& report, Action&& action) {
 
 }  // namespace
 
+std::string Describe(const TornCheckpoint& torn) {
+  const auto text = fmt::format("the checkpoint of step {} is torn: {}; ", torn.step, torn.reason);
+  if (torn.kept_in.empty()) return text + "it is not copied out";
+  return text + fmt::format("it is copied to '{}', and no run continues from it", torn.kept_in.string());
+}
+
 OutPlaceMover::OutPlaceMover(OutPlace place, int keep, StageOutOptions options)
     : place_(std::move(place)),
       options_(std::move(options)),
@@ -95,6 +101,15 @@ OutReport OutPlaceMover::Settle() {
 
 void OutPlaceMover::SettleCheckpoints(OutReport& report) {
   while (!report.failure && !mover_.Settled()) Add(report, mover_.Round(Thoroughness::kAtTheEnd));
+  if (!report.failure) KeepTorn(report);
+}
+
+void OutPlaceMover::KeepTorn(OutReport& report) {
+  for (const auto& entry : TornToKeep(sides_->Tier(), sides_->Shared(1))) {
+    auto kept = sides_->KeepTorn(entry);
+    std::erase_if(report.torn, [&](const TornCheckpoint& torn) { return torn.step == kept.step; });
+    report.torn.push_back(std::move(kept));
+  }
 }
 
 /// What an ended process left; once, since no other process works in the place of a run.
@@ -122,10 +137,16 @@ std::vector<Refused> OutPlaceMover::MoveOutputs(OutReport& report, const StageOu
 
 OutWork OutPlaceMover::Remaining() {
   OutWork work;
-  const auto worth = WorthMoving(sides_->Tier(), sides_->Shared(1));
-  if (!worth.empty()) {
-    const auto name = CheckpointName(worth.front().step);
-    work = WorkOf(place_.checkpoints() / name, place_.folder / "checkpoints" / name);
+  const auto tier = sides_->Tier();
+  const auto shared = sides_->Shared(1);
+  auto checkpoints = TornToKeep(tier, shared);
+  const auto worth = WorthMoving(tier, shared);
+  if (!worth.empty()) checkpoints.push_back(worth.front());
+  for (const auto& entry : checkpoints) {
+    const auto name = CheckpointName(entry.step);
+    const auto more = WorkOf(place_.checkpoints() / name, place_.folder / "checkpoints" / name);
+    work.files += more.files;
+    work.bytes.count += more.bytes.count;
   }
   if (fs::exists(place_.outputs())) {
     const auto outputs =

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "staging/out/checkpoint_sides.h"
@@ -25,12 +26,15 @@ struct OutPlace {
 
 struct OutReport {
   std::vector<MovedCheckpoint> moved{};
-  std::vector<std::uint64_t> torn{};
+  std::vector<TornCheckpoint> torn{};
   OutWork outputs{};                             ///< that were copied
   std::vector<std::filesystem::path> refused{};  ///< Settle: results that cannot be copied; all else is in the folder
   std::optional<Error> failure{};                ///< the first
   bool waiting = false;                          ///< Round: what failed now or before is tried again by a later one
 };
+
+/// For the user, without the tier's directory.
+std::string Describe(const TornCheckpoint& torn);
 
 class OutPlaceMover {
  public:
@@ -48,7 +52,8 @@ class OutPlaceMover {
   /// copied are a failure, after all else is copied.
   OutReport Settle();
 
-  /// What Settle would copy: the newest checkpoint and the results. Changes nothing. Errors: Error.
+  /// What Settle would copy: the newest checkpoint, those without a manifest and the results. Changes nothing. Errors:
+  /// Error.
   OutWork Remaining();
 
  private:
@@ -57,6 +62,8 @@ class OutPlaceMover {
   void RoundOfOutputs(OutReport& report);
   void RoundOfCheckpoints(OutReport& report);
   void SettleCheckpoints(OutReport& report);
+  /// Copies those of TornToKeep as they are. Errors: Error.
+  void KeepTorn(OutReport& report);
   StageOutOptions MergeOptions(Changing changing, Unchanged unchanged) const;
   /// Returns what cannot be copied.
   std::vector<Refused> MoveOutputs(OutReport& report, const StageOutOptions& options);

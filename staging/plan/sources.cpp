@@ -38,8 +38,6 @@ constexpr const char* kLeaveOut = "leave it out of the sources, or move it away"
               std::move(next_step));
 }
 
-bool HasWildcard(std::string_view text) { return text.find_first_of("*?[") != std::string_view::npos; }
-
 fs::path WithoutEndingSlash(std::string_view text) {
   while (text.size() > 1 && text.ends_with('/')) text.remove_suffix(1);
   return text;

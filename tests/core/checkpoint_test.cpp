@@ -239,7 +239,16 @@ TEST_F(Checkpoint, SaysWhatIsDamaged) {
   std::filesystem::remove(published / "weights.bin");
   EXPECT_EQ(DamageOf(published), "'weights.bin' is not as it was written");
   WriteFile(published / "manifest.json", "{");
-  EXPECT_EQ(DamageOf(published), "'manifest.json' is missing or damaged");
+  EXPECT_EQ(DamageOf(published), "'manifest.json' is damaged: it is not JSON, or ends in the middle of it");
+  WriteFile(published / "manifest.json", R"({"schema": "slipway.checkpoint/1", "step": 2, "files": []})");
+  EXPECT_EQ(DamageOf(published), "'manifest.json' is damaged: it has no 'epoch'");
+  ChangeManifest(published, [](Json& json) {
+    json.update(Json{{"epoch", 1}, {"world_size", 1}, {"spec_hash", ""}});
+    json["files"] = Json::array({Json{{"path", "../x"}, {"bytes", 1}, {"crc32c", 0}}});
+  });
+  EXPECT_EQ(DamageOf(published), "'manifest.json' lists '../x', which does not lie in the checkpoint");
+  std::filesystem::remove(published / "manifest.json");
+  EXPECT_EQ(DamageOf(published), "'manifest.json' is missing");
 }
 
 TEST_F(Checkpoint, OfSeveralFoldersTheNewestIsTakenAndTheEarlierFolderFirst) {

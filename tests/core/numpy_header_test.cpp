@@ -53,6 +53,7 @@ TEST(NumpyHeader, RefusesWhatItCannotRead) {
   EXPECT_THAT(MessageOf(NpyText("<c8", "(1,)", "12345678")), HasSubstr("type '<c8'"));
   EXPECT_THAT(MessageOf(NpyText("|O", "(1,)", "12345678")), HasSubstr("type '|O'"));
   EXPECT_THAT(MessageOf(NpyText("", "(1,)", "1")), HasSubstr("type ''"));
+  EXPECT_THAT(MessageOf(NpyText("<f2", "(1,)", "12")), HasSubstr("type '<f2'"));
   EXPECT_THAT(MessageOf(NpyText("<i4", "(2,)", "1234")),
               HasSubstr("has 4 bytes of values, its NumPy header announces 8"));
   EXPECT_THAT(MessageOf(NpyText("|u1", "(4294967296, 4294967296)", "")), HasSubstr("too large"));

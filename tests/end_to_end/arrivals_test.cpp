@@ -98,6 +98,7 @@ TEST_F(Arrivals, ARunThatEndsFirstCancelsTheStagingOfItsOwnData) {
   EXPECT_EQ(ran.status.code, 0) << ran.output << ran.errors;
   EXPECT_THAT(Events(), HasSubstr("\"staging_cancelled\""));
   EXPECT_THAT(Events(), Not(HasSubstr("\"staged\"")));
+  EXPECT_THAT(ran.errors, HasSubstr("the ranks ended before all of train had arrived"));
   EXPECT_THAT(place_.StagedFiles(), IsEmpty());
 }
 
@@ -140,6 +141,7 @@ TEST_F(Arrivals, AProgramOfAnyKindFindsTheDirectoryWhenAllIsThere) {
   const auto ran = place_.Slipway({"run", "exp.yaml"});
   EXPECT_EQ(ran.status.code, 0) << ran.output << ran.errors;
   EXPECT_THAT(ran.output, HasSubstr("manifest.json"));
+  EXPECT_THAT(ran.errors, Not(HasSubstr("the ranks ended before")));
 }
 
 TEST_F(Arrivals, AStreamGoesThroughATierThatIsTooSmall) {

@@ -204,8 +204,27 @@ TEST_F(StageOutRun, NeverTakesATornCheckpointOut) {
                    "[sh, -c, 'mkdir $SLIPWAY_CHECKPOINT_DIR/step-000000000009; "
                    "echo x > $SLIPWAY_CHECKPOINT_DIR/step-000000000009/weights']",
                    1, kTier);
-  EXPECT_EQ(place_.Slipway({"run", "exp.yaml"}).status.code, 0);
+  const auto ran = place_.Slipway({"run", "exp.yaml"});
+  EXPECT_EQ(ran.status.code, 0);
   EXPECT_FALSE(fs::exists(place_.RunFolder() / "checkpoints/step-000000000009"));
+  EXPECT_EQ(Newest(), 0u);
+  EXPECT_EQ(ReadFile(place_.RunFolder() / "checkpoints/torn-step-000000000009/weights"), "x\n") << "nor loses it";
+  EXPECT_THAT(ran.errors, HasSubstr("step 9 is torn: 'manifest.json' is missing; it is copied to '"));
+  EXPECT_THAT(Events(), HasSubstr(R"("reason":"'manifest.json' is missing")"));
+  EXPECT_THAT(place_.StagedFiles(), IsEmpty());
+}
+
+TEST_F(StageOutRun, LosesNoCheckpointWhoseManifestIsIncomplete) {
+  place_.WriteSpec("exp.yaml",
+                   "[sh, -c, 'cd $SLIPWAY_CHECKPOINT_DIR; mkdir .tmp-1; echo x > .tmp-1/w.bin; "
+                   R"(echo "{\"schema\": \"slipway.checkpoint/1\", \"step\": 1, \"files\": []}" )"
+                   "> .tmp-1/manifest.json; mv .tmp-1 step-000000000001']",
+                   1, kTier);
+  const auto ran = place_.Slipway({"run", "exp.yaml"});
+  EXPECT_EQ(ran.status.code, 0);
+  EXPECT_EQ(Newest(), 0u);
+  EXPECT_EQ(ReadFile(place_.RunFolder() / "checkpoints/torn-step-000000000001/w.bin"), "x\n");
+  EXPECT_THAT(ran.errors, HasSubstr("step 1 is torn: 'manifest.json' is damaged: it has no 'epoch'"));
   EXPECT_THAT(place_.StagedFiles(), IsEmpty());
 }
 

@@ -67,9 +67,13 @@ Json PlaceDocument(const SettledPlace& place) {
   for (const auto& moved : place.report.moved) {
     checkpoints.push_back({{"step", moved.step}, {"bytes", moved.bytes.count}, {"seconds", moved.elapsed.count()}});
   }
+  Json torn = Json::array();
+  for (const auto& each : place.report.torn) {
+    torn.push_back({{"step", each.step}, {"reason", each.reason}, {"directory", each.kept_in.string()}});
+  }
   return Json{{"trial", place.trial ? Json(*place.trial) : Json()},
               {"checkpoints", checkpoints},
-              {"torn", place.report.torn},
+              {"torn", torn},
               {"outputs", {{"files", place.report.outputs.files}, {"bytes", place.report.outputs.bytes.count}}}};
 }
 
@@ -79,7 +83,7 @@ std::string PlaceText(const SettledPlace& place) {
   for (const auto& moved : place.report.moved) {
     text += fmt::format("\n{}checkpoint of step {}, {}", who, moved.step, FormatBytes(moved.bytes));
   }
-  for (const auto step : place.report.torn) text += fmt::format("\n{}step {} is torn: not copied", who, step);
+  for (const auto& torn : place.report.torn) text += fmt::format("\n{}{}", who, staging::Describe(torn));
   if (place.report.outputs.files > 0) text += fmt::format("\n{}results: {}", who, WorkText(place.report.outputs));
   return text;
 }

@@ -38,6 +38,17 @@ void WarnOfUnread(const DatasetStaging& dataset, Output& output) {
   }
 }
 
+/// To a program without the batch reader it looks as if there were no data.
+void WarnOfUnseen(const DatasetStaging& dataset, Output& output) {
+  std::error_code unreadable;
+  if (std::filesystem::exists(dataset.directory(), unreadable)) return;
+  output.Warn(
+      fmt::format("the ranks ended before all of {0} had arrived: '{1}' did not exist while they ran. Only the batch "
+                  "reader reads earlier. Any other program must wait until the directory exists, or leave out "
+                  "data.{0}.overlap",
+                  dataset.spec().name, dataset.directory().string()));
+}
+
 /// A stream removes itself.
 bool EndsWithItsJob(const DatasetStaging& dataset) {
   return dataset.spec().keep == Keep::kJob && !dataset.plan().root.empty() && !dataset.is_stream();
@@ -198,6 +209,7 @@ void StagingSession::EndOne(DatasetStaging& dataset) {
     WarnOfUnread(dataset, output_);
     return dataset.Abandon();
   }
+  if (!failure_ && !interrupt_.asked()) WarnOfUnseen(dataset, output_);
   const bool finish = dataset.spec().keep == Keep::kCache && !failure_;
   if (finish && !interrupt_.asked()) {
     output_.Say(fmt::format("the ranks have ended; {} is kept, so its staging goes on", dataset.spec().name));

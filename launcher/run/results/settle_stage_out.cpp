@@ -31,7 +31,9 @@ void RecordReport(const RunFolder& folder, std::optional<int> trial, const stagi
     more.update(where);
     folder.AppendEvent(event, more);
   };
-  for (const auto step : report.torn) append("checkpoint_torn", Json{{"step", step}});
+  for (const auto& torn : report.torn) {
+    append("checkpoint_torn", Json{{"step", torn.step}, {"reason", torn.reason}, {"directory", torn.kept_in.string()}});
+  }
   for (const auto& moved : report.moved) {
     append("checkpoint_staged_out",
            Json{{"step", moved.step}, {"bytes", moved.bytes.count}, {"seconds", moved.elapsed.count()}});

@@ -159,10 +159,7 @@ class StageOutQueue::Mover {
     if (!watched.trial) {
       for (const auto& moved : report.moved) Say(Tone::kSay, Describe(moved));
     }
-    for (const auto step : report.torn) {
-      Say(Tone::kWarn, fmt::format("the checkpoint of step {} in '{}' is torn: it is not copied out", step,
-                                   watched.mover.place().checkpoints().string()));
-    }
+    for (const auto& torn : report.torn) Say(Tone::kWarn, staging::Describe(torn));
     RecordReport(folder_, watched.trial, report);
   }
 
@@ -305,6 +302,9 @@ std::string StageOutQueue::Finish(const Interrupt& interrupt) try {
   OutProgressLine line(output_);
   options.progress = [&](const staging::OutProgress& now) { line.Update(now); };
   const auto settled = SettleStageOut(folder_, record_, options);
+  for (const auto& place : settled.places) {
+    for (const auto& torn : place.report.torn) output_.Warn(staging::Describe(torn));
+  }
   return settled.failure ? Incomplete(settled.failure->message()) : std::string();
 } catch (const Error& error) {
   return Incomplete(error.message());

@@ -54,6 +54,15 @@ TEST(Reshard, KeepsEveryByteAndEvensTheCounts) {
   EXPECT_THAT(Counts(Reshard({directory / "in", directory / "o" / "t", 3, {}}).files), ElementsAre(2, 2, 3));
 }
 
+TEST(Reshard, TakesPatternsAndNamesOfSets) {
+  const test::TempDirectory directory;
+  const auto all = MakeSource(directory / "in");
+  const auto first = Reshard({directory / "in/*.tfrecord", directory / "out3" / "train", 3, {}});
+  EXPECT_EQ(Joined(first.files), all);
+  const auto second = Reshard({directory / "out3/train", directory / "out2" / "train", 2, {}});
+  EXPECT_EQ(Joined(second.files), all);
+}
+
 TEST(Reshard, MoreFilesThanDescriptorsAreNoObstacle) {
   const test::TempDirectory directory;
   fs::create_directories(directory / "in");
@@ -107,6 +116,13 @@ TEST(Reshard, KeepsRowsAndTypesOfNumpyArrays) {
   const NpyFile file(directory / "out5/train-00004-of-00005.npz");
   EXPECT_EQ(file.arrays()[1].name, "größe");
   EXPECT_EQ(file.arrays()[1].kind, 'b') << "truth values stay some";
+  const auto by_name = Reshard({directory / "out5/train", directory / "by-name" / "train", 2, {}});
+  EXPECT_EQ(AllRows(by_name.files, 0), "aabbccddeeffgghhiijj");
+  ConvertOptions rows;
+  rows.sources = {directory / "out5/train.npz"};
+  rows.destination = directory / "rows" / "train";
+  Convert(rows);
+  EXPECT_EQ(TfrecordFile(directory / "rows/train-00000-of-00001.tfrecord").record_count(), 5u);
   const auto again = Reshard({directory / "out5", directory / "again" / "train", 2, {}});
   for (const auto& path : again.files) {
     EXPECT_EQ(ReadFile(path), ReadFile(directory / "out2" / path.filename())) << "the same records give the same bytes";

@@ -74,6 +74,39 @@ TEST(ConvertNumpy, GivesTheSameRecordsInEveryFormatAndBack) {
   ExpectTheArrays(Dataset::Open(directory / "d"));
 }
 
+TEST(ConvertSources, AreFoundByTheNameThatTheyWereWrittenUnderAndByPatterns) {
+  const test::TempDirectory directory;
+  Convert(From(MakeArrays(directory.path()), directory / "a" / "train", DataFormat::kTfrecord, 3));
+  Convert(From({directory / "a/train"}, directory / "a/train.h5", DataFormat::kHdf5));
+  int copy = 0;
+  for (const auto* source : {"a/train", "a/train.tfrecord", "a/train.h5", "a/train-*", "a/*.tfrecord", "*.npy"}) {
+    const auto out = directory / ("out" + std::to_string(++copy));
+    SCOPED_TRACE(source);
+    Convert(From({directory / source}, out / "train", DataFormat::kTfrecord));
+    ExpectTheArrays(Dataset::Open(out));
+  }
+  for (const auto& file : fs::directory_iterator(directory / "a")) {
+    if (file.path().extension() == ".tfrecord") fs::remove(file.path());
+  }
+  Convert(From({directory / "a/train"}, directory / "last" / "train", DataFormat::kTfrecord));
+  ExpectTheArrays(Dataset::Open(directory / "last"));
+}
+
+TEST(ConvertSources, NamesWhatDoesNotFit) {
+  const test::TempDirectory directory;
+  const auto message_of = [&](const char* source) {
+    return ErrorOf([&] { Convert(From({directory / source}, directory / "b/t", DataFormat::kHdf5)); }).message();
+  };
+  EXPECT_THAT(message_of("train-*"), HasSubstr("no file matches the pattern"));
+  EXPECT_THAT(message_of("a/train"), HasSubstr("a/train'"));
+  const auto arrays = MakeArrays(directory.path());
+  const auto first = Convert(From(arrays, directory / "a/train", DataFormat::kTfrecord, 2));
+  Convert(From(arrays, directory / "a/train", DataFormat::kWebdataset, 2));
+  EXPECT_THAT(message_of("a/train"), HasSubstr("is the name of several sets of files"));
+  fs::remove(first.files[1]);
+  EXPECT_THAT(message_of("a/train.tfrecord"), HasSubstr("train-00001-of-00002.tfrecord"));
+}
+
 TEST(ConvertNumpy, ReadsNpz) {
   const test::TempDirectory directory;
   std::vector<std::pair<std::string, std::string>> members;

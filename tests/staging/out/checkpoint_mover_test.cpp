@@ -67,6 +67,15 @@ TEST(MoverDecision, KeepsTheBestOneOnBothSides) {
   EXPECT_THAT(StepsOf(SuperfluousInTier(entries, Entries({{40, 4, true}}), 1)), testing::ElementsAre(30, 10));
 }
 
+TEST(MoverDecision, LosesNoTornOneThatNothingReplaces) {
+  const auto tier = Entries({{40, 4, false}, {30, 3, true}, {20, 2, false}, {10, 1, false}});
+  EXPECT_THAT(StepsOf(TornToKeep(tier, {})), testing::ElementsAre(40, 20, 10));
+  EXPECT_THAT(StepsOf(TornToKeep(tier, Entries({{30, 3, true}}))), testing::ElementsAre(40));
+  EXPECT_THAT(StepsOf(TornToKeep(tier, Entries({{30, 3, false}, {15, 1, true}}))), testing::ElementsAre(40, 20));
+  EXPECT_THAT(StepsOf(TornToKeep(tier, Entries({{40, 3, true}}))), testing::ElementsAre(40)) << "written again";
+  EXPECT_THAT(TornToKeep(tier, Entries({{40, 4, true}})), IsEmpty()) << "it was whole when it was copied";
+}
+
 /// The manager's sudden end.
 struct Ended {};
 

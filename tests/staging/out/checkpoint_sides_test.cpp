@@ -17,6 +17,13 @@ namespace {
 namespace fs = std::filesystem;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
+using ::testing::StartsWith;
+
+std::vector<std::uint64_t> StepsOfTorn(const OutReport& report) {
+  std::vector<std::uint64_t> steps;
+  for (const auto& torn : report.torn) steps.push_back(torn.step);
+  return steps;
+}
 
 class CheckpointDirectoriesTest : public ::testing::Test {
  protected:
@@ -104,7 +111,7 @@ TEST_F(CheckpointDirectoriesTest, LeavesABetterOneOfAnEarlierAttemptTheBest) {
   EXPECT_THAT(Shared(), ElementsAre(Name(1), Name(3)));
 }
 
-TEST_F(CheckpointDirectoriesTest, NeverMovesATornOne) {
+TEST_F(CheckpointDirectoriesTest, NeverTakesATornOneForAGoodOne) {
   Write(1);
   fs::remove(Write(3) / "manifest.json");  // published without a manifest
   FlipBit(Write(4) / "weights.bin", 2);
@@ -112,10 +119,49 @@ TEST_F(CheckpointDirectoriesTest, NeverMovesATornOne) {
   auto mover = Mover();
   const auto report = mover.Round();
   EXPECT_FALSE(report.failure);
-  EXPECT_THAT(report.torn, ElementsAre(5, 4));
+  EXPECT_THAT(StepsOfTorn(report), ElementsAre(5, 4));
+  EXPECT_EQ(report.torn[0].reason, "'rank/0' is missing");
+  EXPECT_THAT(report.torn[1].reason, StartsWith("'weights.bin' has the CRC32C "));
   EXPECT_THAT(Shared(), ElementsAre(Name(1)));
-  EXPECT_THAT(mover.Settle().torn, IsEmpty());
-  EXPECT_THAT(Shared(), ElementsAre(Name(1)));
+  EXPECT_THAT(StepsOfTorn(mover.Settle()), ElementsAre(5, 4, 3));
+  EXPECT_THAT(Shared(), ElementsAre(Name(1), "torn-" + Name(3), "torn-" + Name(4), "torn-" + Name(5)));
+  EXPECT_EQ(NewestCheckpoint(shared_)->step, 1u);
+}
+
+TEST_F(CheckpointDirectoriesTest, KeepsWhatIsTornAndSaysWhy) {
+  Put(Write(2) / "weights.bin", "longer than it was");
+  Put(place_.checkpoints() / Name(3) / "w.bin", "weights");
+  Put(place_.checkpoints() / Name(3) / "manifest.json",
+      R"({"schema": "slipway.checkpoint/1", "step": 3, "files": []})");
+  Put(place_.checkpoints() / Name(4) / "w.bin", "weights");
+  EXPECT_EQ(Mover().Remaining().files, 3u) << "the newest and what has no manifest";
+  const auto report = Mover().Settle();
+  EXPECT_FALSE(report.failure);
+  ASSERT_THAT(StepsOfTorn(report), ElementsAre(4, 3, 2));
+  EXPECT_EQ(report.torn[0].reason, "'manifest.json' is missing");
+  EXPECT_EQ(report.torn[1].reason, "'manifest.json' is damaged: it has no 'epoch'");
+  EXPECT_EQ(report.torn[2].reason, "'weights.bin' has 18 bytes instead of 8");
+  EXPECT_EQ(report.torn[1].kept_in, shared_ / ("torn-" + Name(3)));
+  EXPECT_EQ(ReadFile(report.torn[1].kept_in / "w.bin"), "weights");
+  EXPECT_EQ(ReadFile(report.torn[2].kept_in / "weights.bin"), "longer than it was");
+  EXPECT_FALSE(NewestCheckpoint(shared_));
+  EXPECT_FALSE(Mover().Settle().failure) << "the copies are replaced";
+}
+
+TEST_F(CheckpointDirectoriesTest, ATornOneThatCannotBeCopiedIsAFailure) {
+  Put(place_.checkpoints() / Name(4) / "w.bin", "weights");
+  fs::create_symlink("/etc/hostname", place_.checkpoints() / Name(4) / "outside");
+  EXPECT_TRUE(Mover().Settle().failure) << "so the tier stays";
+}
+
+TEST_F(CheckpointDirectoriesTest, DropsATornOneThatIsOlderThanAGoodOne) {
+  fs::remove(Write(1) / "manifest.json");
+  FlipBit(Write(2) / "weights.bin", 2);
+  Write(3);
+  const auto report = Mover().Settle();
+  EXPECT_FALSE(report.failure);
+  EXPECT_THAT(report.torn, IsEmpty());
+  EXPECT_THAT(Shared(), ElementsAre(Name(3)));
 }
 
 TEST_F(CheckpointDirectoriesTest, LeavesUnfinishedOnesAlone) {
