@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 
+import numpy
 import pytest
 
 import slipway
@@ -124,6 +125,17 @@ def test_enqueued_configurations_come_first(place):
         with pytest.raises(StudyError, match="kind"):
             study.enqueue(kind="c")
         assert study.ask().parameters == {"x": 0.5, "kind": "b"}
+
+
+def test_scalars_of_numpy_are_numbers(place):
+    with slipway.Study("exp.yaml") as study:
+        study.enqueue(x=numpy.int64(1), kind="b")
+        study.enqueue(x=numpy.float32(0.5), kind="b")
+        assert [study.ask().parameters["x"] for _ in range(2)] == [1, 0.5]
+        for value in (numpy.ones(2), object()):
+            with pytest.raises(StudyError, match=f"a value of type {type(value).__name__} cannot be handed over"):
+                study.enqueue(x=value)
+        assert study.ask().tell(numpy.float32(1.0)) == "complete", "the session goes on"
 
 
 def test_names_what_is_wrong(place):

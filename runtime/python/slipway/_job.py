@@ -1,6 +1,7 @@
 """The life of a program in the job: init, and an end that never waits for other ranks after a failure."""
 
 import atexit
+import builtins
 import json
 import os
 import sys
@@ -15,14 +16,28 @@ class _Place:
 
     process = None
     config = None
+    by_backend = False  # the backend of torch.distributed joined, and not the program
 
 
 def init(config=None):
     """Joins the job. `config` is a dict or JSON like SLIPWAY_CONFIG, or None to read that variable. Collective.
 
-    The program leaves the job by itself when it ends, unless an exception or sys.exit(not 0) ended it: then the process
-    ends at once, and the launcher ends the others.
+    The program leaves the job by itself when it ends, unless an exception or exit(not 0) ended it: then the process
+    ends at once, and the launcher ends the others. A bare `raise SystemExit(n)` is not noticed: call sys.exit(n).
+
+    Where init_process_group("slipway") has joined, init() without a `config` does nothing.
+    Errors: StateError: called twice, or with a `config` after the backend has joined.
     """
+    if _Place.by_backend and initialized():
+        if config is None:
+            return
+        raise StateError('init_process_group("slipway") has joined the job with settings of its own; call '
+                         "slipway.init(config) before it")
+    join(config)
+
+
+def join(config):
+    """init(), by whoever joins first. Collective."""
     text = json.dumps(config) if isinstance(config, dict) else config
     _calls.call("slipway_init", None if text is None else text.encode())
     _Place.config = text
@@ -31,6 +46,10 @@ def init(config=None):
         atexit.register(_leave)
     _Place.process = os.getpid()
     _library.require_whole_job(size())
+
+
+def joined_by_backend():
+    _Place.by_backend = True
 
 
 def configuration():
@@ -103,17 +122,31 @@ def _finalize_after_steps():
               "backward()", file=sys.stderr)
 
 
+class _Noting:
+    """A function that ends the program by SystemExit, which notes whether the status says that something failed."""
+
+    def __init__(self, leave):
+        self._leave = leave
+
+    def __call__(self, *arguments, **named):
+        status = next(iter((*arguments, *named.values())), None)
+        if threading.current_thread() is threading.main_thread():
+            _calls.Ending.exiting = status not in (None, 0)
+        self._leave(*arguments, **named)
+
+    def __repr__(self):
+        return repr(self._leave)  # exit without parentheses shows how to use it
+
+
 def _watch_for_failure():
-    """An uncaught exception comes by sys.excepthook; sys.exit does not, so it is listened to as well."""
-    hook, leave = sys.excepthook, sys.exit
+    """An uncaught exception comes by sys.excepthook. SystemExit does not, so what raises it is listened to as well."""
+    hook = sys.excepthook
 
     def remembering_hook(kind, error, traceback):
         _calls.Ending.crashed = not hasattr(sys, "ps1")  # a program typed in goes on
         hook(kind, error, traceback)
 
-    def remembering_exit(status=None):
-        if threading.current_thread() is threading.main_thread():
-            _calls.Ending.exiting = status not in (None, 0)
-        leave(status)
-
-    sys.excepthook, sys.exit = remembering_hook, remembering_exit
+    sys.excepthook, sys.exit = remembering_hook, _Noting(sys.exit)
+    for name in ("exit", "quit"):
+        if hasattr(builtins, name):  # not with python3 -S
+            setattr(builtins, name, _Noting(getattr(builtins, name)))

@@ -8,12 +8,13 @@ import array as buffers
 import ctypes
 
 from slipway import _calls, _job
-from slipway._arrays import (DTYPES, UINT8, Memory, common_stream, elements, finished, memory_of, new_like,
-                             tensor_list, tensors_of)
+from slipway._arrays import (DTYPES, UINT8, common_stream, elements, finished, memory_of, new_like, tensor_list,
+                             tensors_of)
 from slipway.errors import ArgumentError, MismatchError
 
 OPERATIONS = {"sum": 0, "mean": 1, "min": 2, "max": 3, "product": 4}
 MAX_DIMENSIONS = 8
+_INTEGERS = (DTYPES["int32"], DTYPES["int64"])
 
 
 class Group:
@@ -85,7 +86,10 @@ def _call_in_order(name, memories, *arguments):
 
 def allreduce(array, op="sum", group=None):
     """Combines the array over all ranks, in place, with the same bits on every rank; returns it."""
-    memory = memory_of(array)
+    return _allreduce(array, memory_of(array), op, group)
+
+
+def _allreduce(array, memory, op, group=None):
     _calls.call("slipway_allreduce_on_stream", memory.address, memory.count, memory.dtype, _operation(op),
                 _number(group), memory.stream)
     finished(memory, memory.stream)
@@ -202,22 +206,38 @@ def alltoall(array, rows=None, group=None):
 
 
 def average(values):
-    """The mean over all ranks of a number, a list or a dict of numbers (for metrics), or of an array in place."""
+    """The mean over all ranks of a number, a list or a dict of numbers (for metrics), or of an array in place.
+
+    An array or tensor of integers without dimensions is a number: the result is a float, and the array stays as it is.
+    Errors: ArgumentError: another array of integers, which cannot hold its mean.
+    """
     if isinstance(values, dict):
         means = _mean_of([float(value) for _, value in sorted(values.items())])
         return dict(zip(sorted(values), means))
     if isinstance(values, (list, tuple)):
         return _mean_of([float(value) for value in values])
-    if isinstance(values, (int, float)) or not hasattr(values, "shape") or values.shape == () and not _in_place(values):
+    if not hasattr(values, "shape") or values.shape == () and not _can_hold_a_mean(values):
         return _mean_of([float(values)])[0]
-    return allreduce(values, "mean")
+    return average_in_place(values)
 
 
-def _in_place(array):
+def _can_hold_a_mean(array):
     try:
-        return isinstance(memory_of(array), Memory)
-    except ArgumentError:
+        return memory_of(array).dtype not in _INTEGERS
+    except ArgumentError:  # another type, or read only
         return False
+
+
+def average_in_place(array):
+    """The mean of an array over all ranks, in place, also of one without dimensions; returns it.
+
+    Errors: ArgumentError: an array of integers.
+    """
+    memory = memory_of(array)
+    if memory.dtype in _INTEGERS:
+        raise ArgumentError("an array of integers cannot hold its mean; hand over array.astype(float), or "
+                            "tensor.double() of torch")
+    return _allreduce(array, memory, "mean")
 
 
 def _mean_of(numbers):

@@ -60,6 +60,13 @@ def _number(value):
     return number
 
 
+def _plain(value):
+    """The Python number of one of NumPy or torch, for JSON. Errors: StudyError."""
+    if getattr(value, "shape", None) == () and hasattr(value, "item"):
+        return value.item()
+    raise StudyError(f"a value of type {type(value).__name__} cannot be handed over", "use a number, a text or a bool")
+
+
 def _error_in(document):
     """The exception for a slipway.error/1 document."""
     kind = StudyBusyError if document.get("kind") == "busy" else StudyError
@@ -83,7 +90,7 @@ class _Server:
             if self._process.stdin.closed:
                 raise StudyEndedError("the study was closed")
             try:
-                self._process.stdin.write(json.dumps(request, allow_nan=False) + "\n")
+                self._process.stdin.write(json.dumps(request, allow_nan=False, default=_plain) + "\n")
                 self._process.stdin.flush()
             except BrokenPipeError:
                 pass  # it has said why before it ended
@@ -218,7 +225,10 @@ class Study:
         return None if asked["trial"] is None else Trial(self._server, asked)
 
     def enqueue(self, **parameters):
-        """Lines up a configuration, which may leave parameters out. Returns the number of its trial."""
+        """Lines up a configuration, which may leave parameters out. Returns the number of its trial.
+
+        Values may be scalars of NumPy. Errors: StudyError: a value of another type, or one outside of the search space.
+        """
         return self._server.request(do="enqueue", parameters=parameters)["trial"]
 
     @property

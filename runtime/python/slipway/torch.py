@@ -98,7 +98,8 @@ class DistributedOptimizer(torch.optim.Optimizer):
     """Wraps any optimizer of torch: step() applies the mean gradient over all ranks.
 
     Each gradient is submitted when backward has made it, after `backward_passes_per_step` passes, whose gradients are
-    added as torch adds them. A parameter that got no gradient counts as zero. Settings, for those of the configuration:
+    added as torch adds them. A parameter that got no gradient counts as zero: momentum and weight decay still move it.
+    One that requires_grad_(False) has frozen, on all ranks alike, has none. Settings, for those of the configuration:
     compression "bf16" or "fp16", mode "delayed" with lag, sync_first, sync_last (then total_steps for those in per
     cent), clip_norm, check_finite, op "mean" or "sum". In the first delayed steps there is nothing to apply, and step()
     leaves the parameters alone. Making one is collective, and so is step().
@@ -134,7 +135,8 @@ class DistributedOptimizer(torch.optim.Optimizer):
 
     def _hook_again(self, index, slot):
         """The gradient came without a call: torch has another node for a parameter that was converted."""
-        if slot.parameter.grad is not None and _is_stale(self._hooks[index], slot.parameter):
+        made = slot.parameter.grad is not None and slot.parameter.requires_grad
+        if made and _is_stale(self._hooks[index], slot.parameter):
             self._hooks[index] = self._hook(index, slot)
 
     def _make_team(self, name, total_steps, settings):
@@ -278,7 +280,8 @@ class DistributedOptimizer(torch.optim.Optimizer):
             return
         self._flat.zero_()
         for slot in self._slots:
-            slot.parameter.grad = slot.hand_out()
+            if slot.parameter.requires_grad or slot.parameter.grad is not None:  # as in torch
+                slot.parameter.grad = slot.hand_out()
 
     def exchange_settings(self):
         """Those given here, and what the configuration says of gradients. Local."""
@@ -332,8 +335,15 @@ class DistributedOptimizer(torch.optim.Optimizer):
             raise AttributeError(name)
         return getattr(self._optimizer, name)
 
-    def __getstate__(self):
-        raise NotSupportedError("a DistributedOptimizer cannot be pickled or copied; save its state_dict()")
+    def __reduce_ex__(self, _):
+        """A pickle holds the wrapped optimizer: schedulers whose state refers to their optimizer can be saved."""
+        return self._optimizer.__reduce_ex__(1)  # what is for later protocols must be of the class of `self`
+
+    def __copy__(self):
+        raise NotSupportedError("a DistributedOptimizer cannot be copied; use its state_dict()")
+
+    def __deepcopy__(self, _):
+        return self.__copy__()
 
     def __repr__(self):
         return f"DistributedOptimizer({self._optimizer!r})"

@@ -3,10 +3,7 @@
 import json
 import math
 import os
-import pathlib
 import random
-import shutil
-import tempfile
 
 import numpy
 import pytest
@@ -14,18 +11,6 @@ import torch
 from torch.optim.swa_utils import AveragedModel
 
 from slipway.checkpoint import _folder, _shares, _writing
-
-
-@pytest.fixture
-def folder(job, monkeypatch):
-    """One folder for all ranks, gone after the test."""
-    monkeypatch.delenv("SLIPWAY_RESUME_FROM", raising=False)
-    name = job.broadcast_object(tempfile.mkdtemp() if job.rank() == 0 else None)
-    yield pathlib.Path(name)
-    job.checkpoint.wait()
-    job.barrier()
-    if job.rank() == 0:
-        shutil.rmtree(name)
 
 
 def make_training(seed, wrap=lambda model: model):

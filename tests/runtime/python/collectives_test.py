@@ -163,6 +163,29 @@ def test_average_of_numbers_lists_dicts_and_arrays(job):
     assert job.average(values) is values and values.tolist() == [mean, mean]
 
 
+def test_a_float_without_dimensions_is_averaged_in_place(job):
+    loss = np.array(float(job.rank()))
+    assert job.average(loss) is loss and loss == (job.size() - 1) / 2
+    assert job.average(np.float64(job.rank())) == (job.size() - 1) / 2, "a number of NumPy cannot change"
+
+
+@pytest.mark.parametrize("dtype", ["int32", "int64", "int8", "bool"])
+def test_a_count_without_dimensions_is_averaged_as_a_number(job, dtype):
+    count = np.array(job.rank() == 0, dtype)
+    mean = job.average(count)
+    assert isinstance(mean, float) and mean == pytest.approx(1 / job.size())
+    assert count == (job.rank() == 0), "it stays as it is"
+
+
+@pytest.mark.parametrize("dtype", ["int32", "int64"])
+def test_an_array_of_integers_cannot_hold_its_mean(job, dtype):
+    counts = np.full(2, job.rank(), dtype)
+    with pytest.raises(job.ArgumentError, match=r"integers cannot hold its mean; hand over array.astype\(float\)"):
+        job.average(counts)
+    assert counts.tolist() == [job.rank()] * 2
+    assert job.average(counts.astype(float)).tolist() == [(job.size() - 1) / 2] * 2
+
+
 def test_groups(job):
     last = job.size() - 1
     group = job.group_create([last] if last == 0 else [last, 0])

@@ -2,7 +2,10 @@
 once, without slipway.finalize, and mpirun ends the others."""
 
 import os
+import pathlib
+import shutil
 import sys
+import tempfile
 
 import pytest
 
@@ -33,6 +36,18 @@ def gloo():
     if not dist.is_initialized():
         dist.init_process_group("slipway")
     return dist.new_group(backend="gloo")
+
+
+@pytest.fixture
+def folder(job, monkeypatch):
+    """One folder for all ranks, gone after the test."""
+    monkeypatch.delenv("SLIPWAY_RESUME_FROM", raising=False)
+    name = job.broadcast_object(tempfile.mkdtemp() if job.rank() == 0 else None)
+    yield pathlib.Path(name)
+    job.checkpoint.wait()
+    job.barrier()
+    if job.rank() == 0:
+        shutil.rmtree(name)
 
 
 def pytest_sessionfinish(exitstatus):

@@ -49,6 +49,8 @@ def test_broadcast_average_and_comparison():
     assert mc.check_buffers_match(weights, 1) == 0
     metric = np.array([mc.get_rank()], "float32")
     assert mc.average(metric) is metric and metric == (mc.get_nranks() - 1) / 2
+    without_dimensions = np.array(float(mc.get_rank()))
+    assert mc.average(without_dimensions) is without_dimensions and without_dimensions == (mc.get_nranks() - 1) / 2
     mc.barrier()
 
 

@@ -414,6 +414,19 @@ def test_what_is_not_there_is_said():
         hvd.DistributedOptimizer(sgd, process_set=hvd.ProcessSet([0]))
 
 
+@pytest.mark.parametrize("operation", [hvd.allreduce, hvd.allreduce_, hvd.allgather, hvd.allgather_async])
+def test_sparse_tensors_are_refused_before_the_call_is_queued(operation):
+    with pytest.raises(NotSupportedError, match=r"sparse tensors are not exchanged; hand over tensor.to_dense\(\)"):
+        operation(torch.eye(2).to_sparse())
+
+
+@pytest.mark.parametrize("operation", [hvd.allgather, hvd.allgather_async, hvd.alltoall, hvd.alltoall_async,
+                                       hvd.reducescatter, hvd.reducescatter_async])
+def test_tensors_without_rows_are_refused_before_the_call_is_queued(operation):
+    with pytest.raises(ArgumentError, match=r"without dimensions has no rows; hand over tensor.reshape\(1\)"):
+        operation(torch.tensor(1.0))
+
+
 def test_operations_work_on_the_stream_of_the_thread_that_asks(monkeypatch):
     """There is no GPU here: what torch would be told."""
     told = []

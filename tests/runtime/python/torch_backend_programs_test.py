@@ -83,6 +83,13 @@ def test_ddp_leaves_its_collectives_and_a_timeline(tmp_path):
     assert set(spans) == {(0, 1), (1, 1)}
 
 
+def test_under_mpirun_a_group_can_be_made_again_and_init_after_it_does_nothing():
+    done = mpirun("backend_again.py")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("with 3 groups") == 2
+    assert done.stdout.count('init_process_group("slipway") has joined the job with settings of its own') == 2
+
+
 def test_under_torchrun(over_gloo):
     library = of_mpich()
     if library is None:

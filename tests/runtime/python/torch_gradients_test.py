@@ -1,6 +1,7 @@
 """DistributedOptimizer: gradients that the program converts, moves, replaces or keeps."""
 
 import gc
+import types
 import weakref
 
 import pytest
@@ -202,6 +203,57 @@ def test_a_tensor_of_a_team_that_has_moved_is_an_error(job, move, shared):
     del team, tensors
     gc.collect()
     assert block() is None
+
+
+def train_with_frozen_layer(model, optimizer, clear):
+    """The weights of the layer when it is frozen, and how far it has moved when it is no longer."""
+    for step in range(STEPS):
+        if step in (2, 4):
+            model[1].requires_grad_(step == 4)
+        if step == 2:
+            before = model[1].weight.detach().clone()
+        if step == 4:
+            moved = model[1].weight.detach() - before
+        optimizer.zero_grad(clear)
+        loss_of(model, step, 0).backward()
+        optimizer.step()
+        assert (model[1].weight.grad is None) == (clear and step in (2, 3))
+    return before, moved
+
+
+@pytest.mark.parametrize("batches", [True, False])
+@pytest.mark.parametrize("clear", [True, False])
+def test_a_layer_that_is_frozen_in_between_moves_as_in_torch_alone(job, monkeypatch, clear, batches):
+    monkeypatch.setattr(distributed, "_travels_in_batches", lambda device: batches)
+    if batches:  # torch makes no gradients of a GPU in memory of others
+        monkeypatch.setattr(distributed.GradientMemory, "of", lambda slots: None)
+
+    def decaying(model):
+        return torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.9, weight_decay=0.1)
+    alone, model = model_of(), model_of()
+    optimizer = distributed.DistributedOptimizer(decaying(model), model.named_parameters())
+    expected = train_with_frozen_layer(alone, decaying(alone), clear)
+    found = train_with_frozen_layer(model, optimizer, clear)
+    for one, other in zip(expected, found):
+        torch.testing.assert_close(one, other)
+    assert bool(found[1].any()) == (not clear), "without a gradient it stays, to the bit"
+    for one, other in zip(alone.parameters(), model.parameters()):
+        torch.testing.assert_close(one, other)
+    optimizer.close()
+
+
+def test_zero_grad_on_a_gpu_gives_a_frozen_layer_no_gradient(job, monkeypatch):
+    model = model_of()
+    optimizer = wrapped(model)
+    block = types.SimpleNamespace(zero_=optimizer._flat.zero_, device=types.SimpleNamespace(type="cuda"))
+    monkeypatch.setattr(optimizer, "_flat", block)
+    model[1].requires_grad_(False)
+    model[2].weight.grad = torch.ones_like(model[2].weight)
+    model[2].requires_grad_(False)
+    optimizer.zero_grad(set_to_none=False)
+    assert model[1].weight.grad is None
+    assert not model[0].weight.grad.any() and not model[2].weight.grad.any()
+    optimizer.close()
 
 
 def scale_in_place(model):

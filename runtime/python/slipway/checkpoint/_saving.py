@@ -4,6 +4,7 @@ import atexit
 import contextlib
 import math
 import mmap
+import operator
 import os
 import pathlib
 import secrets
@@ -14,7 +15,8 @@ import torch
 
 from slipway import _job, _library
 from slipway.checkpoint import _folder, _ranks, _shares, _state, _writing
-from slipway.errors import ArgumentError, FileError, LibraryError, MismatchError, StateError
+from slipway.errors import (ArgumentError, FileError, LibraryError, MismatchError, MpiError, SlipwayError, StalledError,
+                            StateError)
 
 SHARED = "state.pickle"
 
@@ -67,9 +69,19 @@ def _place_of(folder):
     return pathlib.Path(place).absolute()
 
 
-def _manifest_of(step, epoch, metrics, keep):
-    if not isinstance(step, int) or step < 0:
+def _whole(step):
+    """`step`, also of NumPy or torch, as an int."""
+    try:
+        number = operator.index(step)
+    except TypeError:
+        number = -1
+    if number < 0:
         raise ArgumentError(f"step is {step!r}, not a number from 0")
+    return number
+
+
+def _manifest_of(step, epoch, metrics, keep):
+    step = _whole(step)
     if not math.isfinite(epoch):
         raise ArgumentError(f"epoch is {epoch!r}, not a finite number")
     numbers = {name: float(value) for name, value in (metrics or {}).items()}
@@ -105,10 +117,31 @@ def settle():
         _raise_failure(write.job.step, write.job.prepared.parent, failure)
 
 
-def _agree(step, digest):
-    """The name of the prepared folder, by rank 0. Collective. Errors: MismatchError."""
-    answers = _ranks.exchange((step, digest, secrets.token_hex(4)))
-    for rank, (other_step, other_digest, _) in enumerate(answers):
+def _capture(parts, extra, rank):
+    """What this rank has to save, and None or the error that all ranks are to raise. Collective."""
+    place = f"slipway.checkpoint.save: on rank {rank}: "
+    try:
+        return _state.capture(parts, extra, rank), None
+    except (MpiError, StalledError):  # nothing can be exchanged any more
+        raise
+    except SlipwayError as error:
+        failure, cause = type(error)(f"{place}{error}"), error
+    except Exception as error:  # of any kind: the program's own objects take part
+        failure, cause = ArgumentError(f"{place}{type(error).__name__}: {error}"), error
+    failure.__cause__ = cause
+    return _state.Captured(), failure
+
+
+def _agree(step, digest, own_failure):
+    """The name of the prepared folder, by rank 0. Collective.
+
+    Errors, on all ranks: MismatchError; that of the first rank that has a failure of its own.
+    """
+    answers = _ranks.exchange((step, digest, secrets.token_hex(4), own_failure))
+    failure = _first_failure([failure for *_, failure in answers])
+    if failure:
+        raise failure from getattr(own_failure, "__cause__", None)
+    for rank, (other_step, other_digest, *_) in enumerate(answers):
         if other_step != answers[0][0]:
             raise MismatchError(f"slipway.checkpoint.save: rank {rank} saves step {other_step}, rank 0 step {answers[0][0]}")
         if other_digest != answers[0][1]:
@@ -131,9 +164,9 @@ def save(parts, *, step, epoch=0.0, extra=None, metrics=None, keep=None, folder=
     manifest = _manifest_of(step, epoch, metrics, keep)
     settle()
     load_library()
-    rank = _ranks.rank()
-    state = _state.capture(parts, extra, rank)
-    token = _agree(step, state.digest())
+    rank, step = _ranks.rank(), manifest["step"]
+    state, failure = _capture(parts, extra, rank)
+    token = _agree(step, state.digest(), failure)
     files = {own_file(rank): state.own, **({SHARED: state.shared} if rank == 0 else {})}
     job = _writing.Job(prepared=_folder.prepared_of(place, step, token), rank=rank, manifest=manifest, keep=keep,
                        memory=_snapshot(state.tensors), files=files, begun=begun)

@@ -10,6 +10,8 @@ import io
 import pickle
 import random
 import sys
+import types
+import weakref
 
 import torch
 
@@ -20,7 +22,7 @@ from slipway.errors import ArgumentError, FileError
 class Captured:
     """`tensors` are those of the training itself, not copied; `shared` and `own` are bytes of now."""
 
-    def __init__(self, tensors, shared, own):
+    def __init__(self, tensors=(), shared=b"", own=b""):
         self.tensors, self.shared, self.own = tensors, shared, own
 
     def digest(self):
@@ -54,6 +56,17 @@ def _optimizer_state(optimizer, tensors, rank):
         return _skeletons.take_out(optimizer.state_dict(), tensors)
     optimizer.consolidate_state_dict(to=0)  # ZeroRedundancyOptimizer: each rank has a part of it
     return optimizer.state_dict() if rank == 0 else None
+
+
+def _scheduler_state(state):
+    """Without what refers to the scheduler itself, and so to its optimizer: load_state_dict keeps what is there.
+
+    OneCycleLR has a bound method in its state, CyclicLR a weak reference. SequentialLR has states of other schedulers.
+    """
+    if type(state) is dict:  # not a Counter: MultiStepLR has one
+        return {name: _scheduler_state(value) for name, value in state.items()
+                if not isinstance(value, (types.MethodType, weakref.ReferenceType))}
+    return [_scheduler_state(each) for each in state] if type(state) is list else state
 
 
 def _sampler_state(sampler):
@@ -94,8 +107,29 @@ def _pickled(value):
     return file.getvalue()
 
 
+def _packed(values):
+    """Errors: ArgumentError: names the value that cannot be pickled."""
+    try:
+        return _pickled(values)
+    except Exception as error:  # of any kind: the program's own objects take part
+        what = _first_that_fails(values)
+        raise ArgumentError(f"{what} cannot be pickled: {type(error).__name__}: {error}") from error
+
+
+def _first_that_fails(values):
+    for name, value in values.items():
+        try:
+            _pickled(value)
+        except Exception:
+            return name
+    return "the state"
+
+
 def capture(parts, extra, rank):
-    """Collective where the optimizer's state is."""
+    """Collective where the optimizer's state is.
+
+    Errors: ArgumentError, on this rank alone: something cannot be pickled, or a sampler has no state.
+    """
     tensors, shared, own = [], {"extra": extra}, {}
     if parts["model"] is not None:
         shared["model"] = _model_state(parts["model"], tensors)
@@ -105,14 +139,15 @@ def capture(parts, extra, rank):
         shared["optimizer"] = _optimizer_state(parts["optimizer"], tensors, rank)
         if hasattr(parts["optimizer"], "exchange_state"):
             own["exchange"] = parts["optimizer"].exchange_state()
-    for name in ("scheduler", "scaler"):
-        if parts[name] is not None:
-            shared[name] = parts[name].state_dict()
+    if parts["scheduler"] is not None:
+        shared["scheduler"] = _scheduler_state(parts["scheduler"].state_dict())
+    if parts["scaler"] is not None:
+        shared["scaler"] = parts["scaler"].state_dict()
     if parts["sampler"] is not None:
         shared["sampler"] = _sampler_state(parts["sampler"])
     if parts["rng"]:
         own["rng"] = _random_state()
-    return Captured(tensors, _pickled(shared) if rank == 0 else b"", _pickled(own))
+    return Captured(tensors, _packed(shared) if rank == 0 else b"", _packed(own))
 
 
 def _restore_model(model, state):

@@ -54,7 +54,8 @@ def join_job(store, rank, size, timeout):
 def join(timeout):
     """A rank that is slow is waited for as long as torch would wait, unless the configuration says otherwise."""
     configured = os.environ.get("SLIPWAY_CONFIG")
-    _job.init(None if configured else {"resilience": {"stall_after_s": timeout.total_seconds()}})
+    _job.join(None if configured else {"resilience": {"stall_after_s": timeout.total_seconds()}})
+    _job.joined_by_backend()
 
 
 def _own_address():

@@ -49,6 +49,7 @@ class Slot:
         self.given = None  # the gradient of this step, once backward has made it, ...
         self._version = 0  # ... how many changes of it torch had counted then, ...
         self._changed = False  # ... and whether the program had changed it when a copy took its place
+        self._frozen = False  # whether it goes without a gradient in this step: none is made, and none wanted
         self._elsewhere = None  # if not the view is exchanged in this step: a tensor that nobody else has, its address
         self.passes = 0  # backward passes since the last exchange
         self.submitted = False
@@ -110,6 +111,7 @@ class Slot:
 
     def _submit(self, team, index, sparse_as_dense):
         gradient = self.parameter.grad
+        self._frozen = gradient is None and not self.parameter.requires_grad
         ready = self._is_ready(gradient)
         lent = ready and gradient_memory.is_lent(gradient.data_ptr())
         if ready and not lent and gradient.data_ptr() == self._address:
@@ -161,13 +163,19 @@ class Slot:
         return target
 
     def end_step(self):
-        """Makes what was exchanged the gradient. Returns what the program did meanwhile that it must not, or None."""
+        """Makes what was exchanged the gradient. A frozen parameter stays without one: optimizers leave it alone.
+
+        Returns what the program did meanwhile that it must not, or None.
+        """
         given, (alias, address) = self.given, self._elsewhere or (None, self._address)
         changed = self._changed or self._is_changed()
         self.given = self._elsewhere = None
+        frozen, self._frozen = self._frozen, False
         self.passes, self.submitted, self._changed = 0, False, False
         there = given is not None and self.parameter.grad is given and given.data_ptr() == address
-        if alias is not None and not there:
+        if frozen:
+            self.parameter.grad = None
+        elif alias is not None and not there:
             self.parameter.grad = alias
         elif not there and not self.holds(self.parameter.grad):
             self.parameter.grad = self.hand_out()

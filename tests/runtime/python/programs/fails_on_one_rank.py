@@ -1,5 +1,6 @@
 """One rank gives up while the others wait for it; how is the argument."""
 import sys
+import threading
 
 import numpy as np
 import slipway
@@ -10,10 +11,16 @@ if slipway.rank() == slipway.size() - 1:
         raise ValueError("this rank gives up")
     if sys.argv[1] == "exit":
         sys.exit(7)
+    if sys.argv[1] == "exit of site":
+        exit(7)
+    if sys.argv[1] == "quit":
+        quit(code="this rank gives up")
     if sys.argv[1] == "thread":
         import slipway.compat.horovod.torch as hvd
         hvd.init()
         raise ValueError("this rank gives up")
+elif sys.argv[1] in ("exit of site", "quit"):
+    threading.Event().wait()  # until the launcher ends this rank
 elif sys.argv[1] == "thread":
     import slipway.compat.horovod.torch as hvd
     hvd.init()

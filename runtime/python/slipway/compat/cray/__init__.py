@@ -8,7 +8,7 @@ import atexit
 import dataclasses
 
 import slipway
-from slipway import teams
+from slipway import _arrays, collectives, teams
 from slipway.compat._missing import names_not_there
 from slipway.compat.cray._reports import Waiting, agree, tell_schedule, waiting_line
 from slipway.errors import ArgumentError, MismatchError, NotSupportedError, StateError
@@ -151,8 +151,9 @@ def broadcast(arrays, root=0):
 
 
 def average(array):
-    """The mean over all ranks, in place; returns it. Collective."""
-    return slipway.average(array)
+    """The mean over all ranks, of an array in place; returns it. Collective. Errors: ArgumentError: integers."""
+    in_place = _arrays.is_numpy(array) or _arrays.is_torch(array)
+    return collectives.average_in_place(array) if in_place else slipway.average(array)
 
 
 def check_buffers_match(arrays, flag=0):

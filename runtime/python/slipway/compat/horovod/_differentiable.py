@@ -61,6 +61,7 @@ class _Allgather(torch.autograd.Function):
     @staticmethod
     def forward(ctx, name, process_set, *tensors):
         ctx.process_set = process_set
+        _operations.require_rows("allgather", tensors)
         ctx.rows = torch.tensor([[tensor.shape[0] for tensor in tensors]])
         return tuple(synchronize(_operations.grouped_allgather_async(tensors, name, process_set)))
 

@@ -12,7 +12,7 @@ from slipway import collectives
 from slipway.compat.horovod import _order
 from slipway.compat.horovod._job import global_process_set, members, operations
 from slipway.compat.horovod._streams import AskersStreams
-from slipway.errors import ArgumentError, StalledError
+from slipway.errors import ArgumentError, NotSupportedError, StalledError
 from slipway.torch import broadcast_tensors
 
 
@@ -109,10 +109,22 @@ def ask(text, work, process_set=global_process_set, zeros=None, name=None, tenso
 
 def ask_named(operation, name, rest, work, process_set=global_process_set, zeros=None, tensors=()):
     """ask() for an operation that the program may have given a name."""
+    _require_dense(tensors)
     unique = None
     if name:
         unique = f"{operation} '{name}'" + ("" if process_set is global_process_set else f" on {process_set}")
     return ask(named(operation, name, rest), work, process_set, zeros, unique, tensors)
+
+
+def _require_dense(tensors):
+    if any(tensor.is_sparse for tensor in tensors):
+        raise NotSupportedError("sparse tensors are not exchanged; hand over tensor.to_dense()")
+
+
+def require_rows(operation, tensors):
+    """Errors: ArgumentError: a tensor without dimensions."""
+    if any(tensor.dim() == 0 for tensor in tensors):
+        raise ArgumentError(f"{operation}: a tensor without dimensions has no rows; hand over tensor.reshape(1)")
 
 
 def poll(handle):
@@ -195,6 +207,7 @@ def allreduce_(tensor, average=None, name=None, op=None, prescale_factor=1.0, po
 
 
 def _copy(tensor):
+    _require_dense([tensor])
     return tensor.detach().clone(memory_format=torch.contiguous_format)
 
 
@@ -215,6 +228,7 @@ def allgather_async(tensor, name=None, process_set=global_process_set):
 
 def grouped_allgather_async(tensors, name=None, process_set=global_process_set, single=False):
     mine = [_copy(tensor) for tensor in tensors]
+    require_rows("allgather", mine)
 
     def work(group):
         results = [collectives.allgather(tensor, group) for tensor in mine]
@@ -268,6 +282,7 @@ def grouped_reducescatter_async(tensors, name=None, op=None, process_set=global_
                                 postscale_factor=1.0, single=False):
     op = chosen_op(op)
     mine = [_copy(tensor) for tensor in tensors]
+    require_rows("reducescatter", mine)
 
     def work(group):
         results = [_reduce_and_scatter(tensor, op, prescale_factor, postscale_factor, group) for tensor in mine]
@@ -279,6 +294,7 @@ def grouped_reducescatter_async(tensors, name=None, op=None, process_set=global_
 
 def splits_of(tensor, splits, process_set):
     """Rows for each rank; as many for each without `splits`."""
+    require_rows("alltoall", [tensor])
     if splits is not None:
         return [int(count) for count in splits]
     rows, size = tensor.shape[0], process_set.size()
