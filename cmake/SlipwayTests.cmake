@@ -71,6 +71,23 @@ function(slipway_test program)
   set_property(DIRECTORY APPEND PROPERTY TEST_INCLUDE_FILES "${placing}")
 endfunction()
 
+# slipway_types_test(<name> <header> <source> FOLDERS <folder>... LABELS <label>...)
+# Compiles the source, which compares declarations of our own with those of a real header. Skipped where one of the
+# folders, each from find_path, was not found.
+function(slipway_types_test name header source)
+  cmake_parse_arguments(ARG "" "" "FOLDERS;LABELS" ${ARGN})
+  set(command ${CMAKE_CXX_COMPILER} -std=c++20 -fsyntax-only -I "${PROJECT_SOURCE_DIR}")
+  foreach(folder IN LISTS ARG_FOLDERS)
+    list(APPEND command -isystem "${folder}")
+  endforeach()
+  list(APPEND command "${CMAKE_CURRENT_SOURCE_DIR}/${source}")
+  if(ARG_FOLDERS MATCHES "-NOTFOUND")
+    set(command sh -c "echo 'skipped: this machine has no ${header}' && exit 77")
+  endif()
+  add_test(NAME ${name} COMMAND ${command})
+  set_tests_properties(${name} PROPERTIES LABELS "${ARG_LABELS}" TIMEOUT 60 SKIP_RETURN_CODE 77)
+endfunction()
+
 # The last line of a folder that calls add_test: puts those tests into their tiers.
 function(slipway_place_tests)
   get_property(tests DIRECTORY PROPERTY TESTS)

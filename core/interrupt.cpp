@@ -1,16 +1,35 @@
 #include "core/interrupt.h"
 
-#include <signal.h>
+#include <algorithm>
+#include <array>
+
+#include "core/error.h"
 
 namespace slipway {
 namespace {
 
 constexpr auto kOnePress = std::chrono::milliseconds(200);
+constexpr std::array kRequests = {SIGINT, SIGTERM, SIGHUP};
 
 }  // namespace
 
+HeldInterrupts::HeldInterrupts() {
+  sigset_t requests;
+  sigemptyset(&requests);
+  for (const int signal : kRequests) sigaddset(&requests, signal);
+  CheckErrno(::sigprocmask(SIG_BLOCK, &requests, &before_), "cannot block signals");
+}
+
+HeldInterrupts::~HeldInterrupts() { ::sigprocmask(SIG_SETMASK, &before_, nullptr); }
+
+bool HeldInterrupts::IsPending() const {
+  sigset_t pending;
+  CheckErrno(::sigpending(&pending), "cannot read the signals that wait");
+  return std::ranges::any_of(kRequests, [&](int signal) { return sigismember(&pending, signal) == 1; });
+}
+
 Interrupt::Interrupt(EventLoop& loop) : loop_(loop) {
-  loop.OnSignals({SIGINT, SIGTERM, SIGHUP}, [this](int signal) { Take(signal); });
+  loop.OnSignals({kRequests.begin(), kRequests.end()}, [this](int signal) { Take(signal); });
 }
 
 /// Only a further press of Ctrl-C counts as forcing. Batch systems and shells send SIGTERM and SIGHUP more than once.

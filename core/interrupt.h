@@ -1,6 +1,8 @@
 /// Ctrl-C, SIGTERM, SIGHUP and the batch system's time limit warning, as events instead of a sudden end.
 #pragma once
 
+#include <signal.h>
+
 #include <functional>
 
 #include "core/clock.h"
@@ -10,6 +12,22 @@ namespace slipway {
 
 /// Why a run is to end early.
 enum class InterruptCause { kUser, kTimeLimit };
+
+/// Keeps SIGINT, SIGTERM and SIGHUP waiting while it lives. An Interrupt that is made meanwhile gets those that wait;
+/// others end the process when this object goes. Children start without it. For the main thread.
+class HeldInterrupts {
+ public:
+  HeldInterrupts();
+  HeldInterrupts(const HeldInterrupts&) = delete;
+  HeldInterrupts& operator=(const HeldInterrupts&) = delete;
+  ~HeldInterrupts();
+
+  /// Whether one waits.
+  bool IsPending() const;
+
+ private:
+  sigset_t before_{};
+};
 
 class Interrupt {
  public:

@@ -149,8 +149,10 @@ SLIPWAY_API int slipway_alloc(int64_t bytes, void** memory);
 /**
  * Memory of a GPU, zeroed: `device` is its number among those that the program sees. slipway_allreduce combines it
  * where it lies, without a copy, where the GPUs of a node do it. What is freed waits for the next call of the same
- * size, and is given back to the driver at the end of the process. SLIPWAY_ERROR_DEVICE where the program has loaded
- * no driver of a GPU, or one that cannot share memory between processes (HIP). Since 0.1.0. Local.
+ * size, and is given back to the driver at the end of the process. That call waits for all work of the GPU. Errors:
+ * SLIPWAY_ERROR_DEVICE where the program has loaded no driver of a GPU, or one that cannot share memory between
+ * processes (HIP); SLIPWAY_ERROR_ARGUMENT where the process sees no such GPU; SLIPWAY_ERROR_STATE before the program
+ * has used CUDA. Since 0.1.0. Local.
  */
 SLIPWAY_API int slipway_alloc_on_device(int64_t bytes, int device, void** memory);
 /**

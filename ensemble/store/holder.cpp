@@ -14,9 +14,17 @@ template <class Visitor, MaybeConst<Holder> Struct>
 void Visit(Visitor& visit, Struct& holder) {
   visit("host", holder.host);
   visit("process", holder.process);
+  visit("hold", holder.hold, Presence::kOptional);
 }
 
-std::string DescribeThisProcess() { return WriteFields(Holder{IdentityOf(::getpid()), HostName()}).dump() + "\n"; }
+WordTable<Hold> WordsOf(Hold) {
+  static constexpr Word<Hold> kWords[] = {{Hold::kManager, "manager"}, {Hold::kCommand, "command"}};
+  return kWords;
+}
+
+std::string DescribeThisProcess(Hold hold) {
+  return WriteFields(Holder{IdentityOf(::getpid()), HostName(), hold}).dump() + "\n";
+}
 
 std::optional<Holder> ReadHolder(const std::filesystem::path& lock) {
   try {
@@ -27,5 +35,10 @@ std::optional<Holder> ReadHolder(const std::filesystem::path& lock) {
 }
 
 bool MayBeAlive(const Holder& holder) { return holder.host != HostName() || IsAlive(holder.process); }
+
+bool HasManager(const std::filesystem::path& lock) {
+  const auto holder = ReadHolder(lock);
+  return holder && holder->hold == Hold::kManager && MayBeAlive(*holder);
+}
 
 }  // namespace slipway::ensemble

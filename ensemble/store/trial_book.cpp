@@ -3,10 +3,10 @@
 #include <fmt/format.h>
 
 #include "core/error.h"
+#include "core/units.h"
 #include "core/write_probe.h"
 #include "ensemble/store/book_error.h"
 #include "ensemble/store/book_state.h"
-#include "ensemble/store/holder.h"
 #include "ensemble/store/schema.h"
 
 namespace slipway::ensemble {
@@ -16,7 +16,6 @@ namespace fs = std::filesystem;
 
 constexpr auto kPatienceBesideSnapshot = std::chrono::milliseconds(100);
 constexpr auto kSnapshotPeriod = std::chrono::seconds(5);
-constexpr auto kPatienceAfterKill = std::chrono::milliseconds(2000);
 constexpr auto kLookForLock = std::chrono::milliseconds(10);
 
 std::optional<FileLock> TryLock(const fs::path& folder) {
@@ -28,32 +27,44 @@ std::optional<FileLock> TryLock(const fs::path& folder) {
   }
 }
 
-bool HolderIsGone(const fs::path& folder) {
-  const auto holder = ReadHolder(folder / kLockName);
-  return holder && !MayBeAlive(*holder);
+/// Whether a manager holds the lock. A lock just taken still has the text of its holder before, so it is read twice.
+bool IsManaged(const fs::path& lock) {
+  if (!HasManager(lock)) return false;
+  const auto before = ReadHolder(lock);
+  SystemClock().Sleep(kLookForLock);
+  return ReadHolder(lock) == before && HasManager(lock);
 }
 
-/// The lock of a manager that was killed. A process that it was starting holds the lock until its exec.
-std::optional<FileLock> LockAfterKill(const fs::path& folder) {
-  std::optional<FileLock> lock;
-  for (auto left = kPatienceAfterKill; !lock && left.count() > 0 && HolderIsGone(folder); left -= kLookForLock) {
-    SystemClock().Sleep(kLookForLock);
+/// Waits for commands, and for a process that a killed manager was starting: it holds the lock until its exec.
+std::optional<FileLock> AwaitLock(const fs::path& folder, std::chrono::milliseconds patience) {
+  auto& clock = SystemClock();
+  const auto deadline = clock.Steady() + patience;
+  auto lock = TryLock(folder);
+  while (!lock && clock.Steady() < deadline && !IsManaged(folder / kLockName)) {
+    clock.Sleep(kLookForLock);
     lock = TryLock(folder);
   }
   return lock;
 }
 
-FileLock LockForWriting(const fs::path& folder) {
-  auto lock = TryLock(folder);
-  if (!lock) lock = LockAfterKill(folder);
-  if (!lock) {
-    const auto holder = ReadHolder(folder / kLockName);
-    const std::string who = holder ? fmt::format("process {} on host {}", holder->process.pid, holder->host)
-                                   : std::string("another process");
-    throw Error(ErrorKind::kBusy, fmt::format("the ensemble in '{}' is managed by {}", folder.string(), who),
-                "wait for it, or cancel it first");
+Error HeldByAnother(const fs::path& folder, std::chrono::milliseconds patience) {
+  const auto holder = ReadHolder(folder / kLockName);
+  const std::string who =
+      holder ? fmt::format("process {} on host {}", holder->process.pid, holder->host) : std::string("another process");
+  if (holder && holder->hold == Hold::kManager) {
+    return {ErrorKind::kBusy, fmt::format("the ensemble in '{}' is managed by {}", folder.string(), who),
+            "wait for it, or cancel it first; slipway trials enqueue and slipway trials retry work meanwhile"};
   }
-  lock->Describe(DescribeThisProcess());
+  return {ErrorKind::kBusy,
+          fmt::format("the ensemble in '{}' is still in use by {} after {}", folder.string(), who,
+                      FormatDuration(patience)),
+          "give the command again; if that process hangs, end it"};
+}
+
+FileLock LockForWriting(const fs::path& folder, const WriterOptions& options) {
+  auto lock = AwaitLock(folder, options.patience);
+  if (!lock) throw HeldByAnother(folder, options.patience);
+  lock->Describe(DescribeThisProcess(options.hold));
   return std::move(*lock);
 }
 
@@ -170,10 +181,10 @@ TrialBook::TrialBook(std::unique_ptr<State> state) : state_(std::move(state)) {}
 TrialBook::TrialBook(TrialBook&& other) noexcept = default;
 TrialBook::~TrialBook() = default;
 
-TrialBook TrialBook::OpenForWriting(const fs::path& folder, std::optional<Storage> storage) {
+TrialBook TrialBook::OpenForWriting(const fs::path& folder, const WriterOptions& options) {
   const auto path = folder / kBookName;
-  auto lock = LockForWriting(folder);
-  const Storage where = storage.value_or(StorageOf(folder));
+  auto lock = LockForWriting(folder, options);
+  const Storage where = options.storage.value_or(StorageOf(folder));
   auto state = Translating(path, [&] { return std::make_unique<State>(OpenBook(path, where), where); });
   state->lock = std::move(lock);
   return TrialBook(std::move(state));

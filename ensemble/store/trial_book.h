@@ -18,6 +18,7 @@
 #include "ensemble/model/records.h"
 #include "ensemble/model/study_clock.h"
 #include "ensemble/space/space.h"
+#include "ensemble/store/holder.h"
 #include "ensemble/store/storage.h"
 
 namespace slipway::ensemble {
@@ -27,15 +28,23 @@ inline constexpr const char* kSnapshotName = "trials.snapshot.db";
 /// The lock file. Its text names the process that manages the ensemble (holder.h).
 inline constexpr const char* kLockName = "trials.lock";
 
+/// How a process opens a book for writing.
+struct WriterOptions {
+  std::optional<Storage> storage = {};  ///< nothing: as statfs says; tests set it
+  Hold hold = Hold::kManager;
+  /// How long to wait for a lock that a command, or a child of a killed manager, holds.
+  std::chrono::milliseconds patience = std::chrono::seconds(30);
+};
+
 /// What a commit survives. kProcess: the end of this process; it needs no sync of the disk. kPower: a loss of power.
 enum class Outlives { kProcess, kPower };
 
 class TrialBook {
  public:
   /// Opens `folder`/trials.db and holds the lock `trials.lock` beside it. Creates the book if it does not exist.
-  /// `storage`: nothing: as statfs says; tests set it.
-  /// Errors: Error(kBusy) naming host and process of the manager that holds the lock.
-  static TrialBook OpenForWriting(const std::filesystem::path& folder, std::optional<Storage> storage = std::nullopt);
+  /// Waits while a command holds the lock, but not for a manager.
+  /// Errors: Error(kBusy) naming host and process of the holder.
+  static TrialBook OpenForWriting(const std::filesystem::path& folder, const WriterOptions& options = {});
 
   /// Opens the book as it is at this moment; later changes of a manager are not seen. Works in read-only folders.
   /// If the manager holds the book exclusively, opens the last snapshot.

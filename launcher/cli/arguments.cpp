@@ -102,7 +102,7 @@ void DescribeFinding(CLI::App& app, Arguments& arguments) {
       ->take_all();
   ls->add_option("--state", options.states, "Only runs in one of these states: running,failed");
   ls->add_option("--name", options.name, "Only runs whose name or id fits a pattern with * ? [ ], or holds this text");
-  ls->add_option("--since", options.since, "Only runs created since then: 12h, 30d or 2026-11-25");
+  ls->add_option("--since", options.since, "Only runs created since then: 12h, 30d or 2026-11-25")->check(kNotEmpty);
   ls->add_option("--sort", options.sort, "Order: created, started, name, state or best (the best last)")
       ->capture_default_str();
   ls->add_option("--metric", options.metric, "With --sort best: what single runs are ordered by (default: loss)");
@@ -130,7 +130,7 @@ void DescribeRunStatus(CLI::App& app, Arguments& arguments) {
   auto* wait = AddCommand(app, "wait", "Wait for the end of a run; exits with its outcome",
                           "  slipway wait last --timeout 2h   # exit status 75 when it takes longer");
   AddRunSelector(wait, arguments.wait.run);
-  wait->add_option("--timeout", arguments.wait_timeout, "Give up after this time, e.g. 30s, 2h");
+  wait->add_option("--timeout", arguments.wait_timeout, "Give up after this time, e.g. 30s, 2h")->check(kNotEmpty);
   wait->callback([&] {
     arguments.command = [&](Session& session) {
       if (!arguments.wait_timeout.empty()) arguments.wait.timeout = DurationIn("--timeout", arguments.wait_timeout);
@@ -472,6 +472,7 @@ void DescribeCommands(CLI::App& app, Arguments& arguments) {
   DescribeDataCommands(app, arguments);
   DescribeStageCommands(app, arguments);
   DescribeOtherCommands(app, arguments);
+  RefuseEmptyNumbers(app);
 }
 
 }  // namespace slipway::launcher

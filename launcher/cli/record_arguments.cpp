@@ -4,6 +4,7 @@
 
 #include "launcher/cli/arguments.h"
 #include "launcher/cli/describe.h"
+#include "launcher/cli/numbers.h"
 
 namespace slipway::launcher {
 
@@ -20,8 +21,9 @@ void DescribeRecords(CLI::App& app, Arguments& arguments) {
   auto* usage = AddCommand(app, "usage", "Show what all runs have used: node-hours, energy, lost and idle shares",
                            "  slipway usage --since 30d\n  slipway usage --by user,engine\n"
                            "  slipway usage --json | jq '.total.node_hours'");
-  usage->add_option("--since", arguments.usage.since,
-                    "Count runs that began since then, for example 30d (default: all)");
+  usage
+      ->add_option("--since", arguments.usage.since, "Count runs that began since then, for example 30d (default: all)")
+      ->check(kNotEmpty);
   usage->add_option("--by", arguments.usage.by, "Rows for each: user, name, engine, separated by commas")
       ->delimiter(',')
       ->capture_default_str();

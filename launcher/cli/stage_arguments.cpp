@@ -47,7 +47,8 @@ void DescribeIn(CLI::App& stage, Arguments& arguments) {
   in->add_option("--verify", options.verify,
                  "off, format (while copying) or full (read again, with the checksums inside HDF5)")
       ->check(OneOf(AllWords<Verification>()));
-  in->add_option("--bandwidth", options.bandwidth, "Most bytes a second to read from the sources, e.g. 500MB");
+  in->add_option("--bandwidth", options.bandwidth, "Most bytes a second to read from the sources, e.g. 500MB")
+      ->check(kNotEmpty);
   in->add_option("--nodes", options.nodes_file,
                  "With other nodes, each byte read once: a file with HOST:PORT of each node, one a line");
   in->add_option("--node", options.node, "This node's place in that list, from 0")->check(kNotNegative);
@@ -87,7 +88,7 @@ void DescribeEvict(CLI::App& stage, Arguments& arguments) {
                            "  slipway stage evict --older-than 7d --tier node --dry-run");
   evict->add_option("generation", options.generations, "Names or directories");
   evict->add_flag("--all", options.all, "Everything that is staged");
-  evict->add_option("--older-than", options.older_than, "Data unused for this long, e.g. 12h, 7d");
+  evict->add_option("--older-than", options.older_than, "Data unused for this long, e.g. 12h, 7d")->check(kNotEmpty);
   AddTiersOption(evict, options.tiers);
   AddDryRun(evict, options.dry_run);
   evict->callback(
@@ -99,7 +100,8 @@ void DescribeGc(CLI::App& stage, Arguments& arguments) {
   auto* gc = AddCommand(stage, "gc", "Remove what interrupted stagings left behind",
                         "  slipway stage gc\n  slipway stage gc --to-free 10GB --tier ram");
   gc->add_option("--to-free", options.to_free,
-                 "Also remove unused staged data, oldest first, until this much more is free");
+                 "Also remove unused staged data, oldest first, until this much more is free")
+      ->check(kNotEmpty);
   AddTiersOption(gc, options.tiers);
   AddDryRun(gc, options.dry_run);
   gc->callback([&] { arguments.command = [&](Session& session) { return StageGc(arguments.stage_gc, session); }; });

@@ -5,6 +5,7 @@
 #include "launcher/cli/arguments.h"
 #include "launcher/cli/choices.h"
 #include "launcher/cli/describe.h"
+#include "launcher/cli/numbers.h"
 
 namespace slipway::launcher {
 
@@ -17,8 +18,8 @@ void DescribeStageDirectives(CLI::App& stage, Arguments& arguments) {
   command->add_option("what", options.what, "check, in or out")->required()->check(OneOf({"check", "in", "out"}));
   command->add_option("script", options.script, "The job script")->required();
   command->add_option("--buffer", options.buffer, "The directory that $BB_JOB_STRIPED stands for");
-  command->add_option("--capacity", options.capacity, "What may be staged into it, e.g. 64GiB");
-  command->add_option("--bandwidth", options.bandwidth, "Most bytes a second, e.g. 500MB");
+  command->add_option("--capacity", options.capacity, "What may be staged into it, e.g. 64GiB")->check(kNotEmpty);
+  command->add_option("--bandwidth", options.bandwidth, "Most bytes a second, e.g. 500MB")->check(kNotEmpty);
   command->callback([&] {
     arguments.command = [&](Session& session) { return StageDirectives(arguments.stage_directives, session); };
   });

@@ -4,6 +4,7 @@
 
 #include "launcher/cli/arguments.h"
 #include "launcher/cli/describe.h"
+#include "launcher/cli/numbers.h"
 
 namespace slipway::launcher {
 
@@ -18,7 +19,7 @@ void DescribeStageOut(CLI::App& stage, Arguments& arguments) {
   out->add_option("what", options.what, "A run (default: last), or a directory and its destination")->expected(0, 2);
   out->add_flag("--all", options.all, "All runs that have left something");
   out->add_flag("--dry-run", options.dry_run, "Say what would be copied; copy nothing");
-  out->add_option("--bandwidth", options.bandwidth, "Most bytes a second, e.g. 200MB");
+  out->add_option("--bandwidth", options.bandwidth, "Most bytes a second, e.g. 200MB")->check(kNotEmpty);
   out->callback([&] { arguments.command = [&](Session& session) { return StageOut(arguments.stage_out, session); }; });
 }
 

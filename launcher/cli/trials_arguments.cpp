@@ -7,9 +7,12 @@
 #include "ensemble/model/records.h"
 #include "launcher/cli/arguments.h"
 #include "launcher/cli/choices.h"
+#include "launcher/cli/commands/ensemble_target.h"
 #include "launcher/cli/commands/find_run.h"
 #include "launcher/cli/describe.h"
 #include "launcher/cli/numbers.h"
+#include "launcher/run/trials/open_book.h"
+#include "launcher/run_folder/prepare.h"
 #include "launcher/run_folder/run_folder.h"
 
 namespace slipway::launcher {
@@ -24,10 +27,12 @@ void WarnIfLost(const RunFolder& run, Output& output) try {
   output.Warn(error.message());
 }
 
-std::filesystem::path FolderOf(const std::string& selector, Session& session) {
-  const auto run = FindRun(session, selector);
+/// Errors: those of FindRun and RequireBook.
+RunFolder RunWithBook(const std::string& selector, Session& session) {
+  auto run = FindRun(session, selector);
   WarnIfLost(run, session.output);
-  return run.path();
+  RequireBook(run);
+  return run;
 }
 
 /// The trial commands work on the folder of one run.
@@ -36,7 +41,7 @@ void AddTrialsCommand(CLI::App* command, Arguments& arguments, Options& options,
   AddRunSelector(command, arguments.trials_run);
   command->callback([&arguments, &options, function] {
     arguments.command = [&arguments, &options, function](Session& session) {
-      options.run_folder = FolderOf(arguments.trials_run, session);
+      options.run_folder = RunWithBook(arguments.trials_run, session).path();
       return function(options, session.output);
     };
   });
@@ -50,7 +55,7 @@ void AddTrialCommand(CLI::App* command, Arguments& arguments, Options& options, 
   command->callback([&arguments, &options, function] {
     arguments.command = [&arguments, &options, function](Session& session) {
       options.trial = TakeTrial(arguments.trial_of_run);
-      options.run_folder = FolderOf(arguments.trial_of_run.run, session);
+      options.run_folder = RunWithBook(arguments.trial_of_run.run, session).path();
       return function(options, session.output);
     };
   });
@@ -158,9 +163,7 @@ void DescribeRetry(CLI::App& trials, Arguments& arguments) {
   retry->callback([&arguments] {
     arguments.command = [&arguments](Session& session) {
       TakeWords(arguments.trials_retry_words, arguments);
-      const auto run = FindRun(session, arguments.trials_run);
-      WarnIfLost(run, session.output);
-      arguments.trials_retry.run_folder = run.path();
+      arguments.trials_retry.run_folder = RunWithBook(arguments.trials_run, session).path();
       return TrialsRetry(arguments.trials_retry, session.output);
     };
   });
@@ -174,7 +177,16 @@ void DescribeRequests(CLI::App& trials, Arguments& arguments) {
   enqueue->add_option("-p,--parameter", point.parameters, "name=value; may be given several times")
       ->required()
       ->allow_extra_args(false);
-  AddTrialsCommand(enqueue, arguments, point, TrialsEnqueue);
+  AddRunSelector(enqueue, arguments.trials_run);
+  enqueue->callback([&arguments] {
+    arguments.command = [&arguments](Session& session) {
+      const auto run = RunWithBook(arguments.trials_run, session);
+      auto& options = arguments.trials_enqueue;
+      options.run_folder = run.path();
+      options.planned_space = [&run] { return OptionsOfEnsemble(ReplanRun(run)).space; };
+      return TrialsEnqueue(options, session.output);
+    };
+  });
 
   DescribeRetry(trials, arguments);
 }

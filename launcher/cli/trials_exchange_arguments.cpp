@@ -7,6 +7,7 @@
 #include "launcher/cli/commands/find_run.h"
 #include "launcher/cli/describe.h"
 #include "launcher/cli/numbers.h"
+#include "launcher/run/trials/open_book.h"
 #include "launcher/run_folder/run_folder.h"
 
 namespace slipway::launcher {
@@ -29,7 +30,9 @@ void DescribeExport(CLI::App& trials, Arguments& arguments) {
   out->add_flag("--metrics", options.metrics, "jsonl: every reported value too");
   out->callback([&] {
     arguments.command = [&](Session& session) {
-      options.run_folder = FindRun(session, arguments.trials_run).path();
+      const auto run = FindRun(session, arguments.trials_run);
+      RequireBook(run);
+      options.run_folder = run.path();
       return TrialsExport(options, session.output);
     };
   });

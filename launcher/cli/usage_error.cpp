@@ -9,6 +9,7 @@
 #include "core/lines.h"
 #include "core/nearest_word.h"
 #include "launcher/cli/arguments.h"
+#include "launcher/cli/numbers.h"
 
 namespace slipway::launcher {
 namespace {
@@ -94,9 +95,9 @@ std::string LacksValue(const CLI::Option& option, const std::string& word, const
 
 std::string HasWrongValue(const CLI::Option& option, const std::string& word, const std::string&) {
   if (IsFlag(option)) return word.find('=') == std::string::npos ? "" : NameOf(option) + " takes no value";
-  const auto type = option.get_type_name();  // as CLI11 names them: "INT:INT in [1 - 64]", "UINT", "FLOAT", "TEXT"
-  const bool any_number = type.starts_with("FLOAT");
-  if (!any_number && !type.starts_with("INT") && !type.starts_with("UINT")) return {};
+  const auto kind = NumberKindOf(option);
+  if (kind == NumberKind::kNone) return {};
+  const bool any_number = kind == NumberKind::kAny;
   double number = 0;
   std::int64_t whole = 0;
   for (const auto& value : option.results()) {

@@ -4,6 +4,7 @@
 
 #include "launcher/cli/arguments.h"
 #include "launcher/cli/describe.h"
+#include "launcher/cli/numbers.h"
 
 namespace slipway::launcher {
 
@@ -24,7 +25,8 @@ void DescribeWorkflowCommands(CLI::App& app, Arguments& arguments) {
   auto* gc = AddCommand(*workflow, "gc", "Remove results of steps that nothing uses",
                         "  slipway workflow gc --dry-run\n  slipway workflow gc --older-than 30d\n"
                         "  slipway workflow gc --older-than 90d --ended-runs");
-  gc->add_option("--older-than", options.older_than, "Only results unused for this long, e.g. 12h, 30d");
+  gc->add_option("--older-than", options.older_than, "Only results unused for this long, e.g. 12h, 30d")
+      ->check(kNotEmpty);
   gc->add_flag("--ended-runs", options.ended_runs, "Also results of runs that have ended; resume makes them again");
   gc->add_flag("--dry-run", options.dry_run, "Say what would be removed; remove nothing");
   gc->callback(

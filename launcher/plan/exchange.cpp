@@ -90,6 +90,15 @@ AlgorithmTable TableFor(const ExchangePlan& exchange, const GradientsSpec& gradi
                      [&] { return table.With(Variable("SLIPWAY_ALGORITHMS")); });
 }
 
+/// With the placement and the table alone.
+ExchangePlan PlanTable(const Spec& spec) {
+  ExchangePlan exchange;
+  exchange.placement = PlacementOf(spec.launch);
+  exchange.tuned = TunedFile();
+  exchange.table = TableFor(exchange, spec.gradients);
+  return exchange;
+}
+
 std::string SizesOf(const AlgorithmTable::Range& range) {
   if (range.last == AlgorithmTable::kMax)
     return range.first == 0 ? "every size" : fmt::format("from {} B", range.first);
@@ -108,6 +117,13 @@ Json RangesOf(const AlgorithmTable& table) {
   return ranges;
 }
 
+/// In another order than GPUs of the node that are direct. On several nodes none is.
+bool CpuAddsOtherwise(const ExchangePlan& exchange, const GradientsSpec& gradients) {
+  const auto& placement = exchange.placement;
+  return placement.ranks > 1 && placement.one_shared_node() &&
+         !AddsInOrderOfRanks(exchange.table, gradients.deterministic == Determinism::kCanonical);
+}
+
 /// As the ranks will use it.
 AlgorithmTable UsableTable(const ExchangePlan& exchange, const GradientsSpec& gradients) {
   const bool canonical = gradients.deterministic == Determinism::kCanonical;
@@ -118,12 +134,21 @@ bool PromisesBits(const ExchangePlan& exchange, const GradientsSpec& gradients) 
   return gradients.deterministic != Determinism::kOff && !exchange.library_adds_up;
 }
 
+GpuSurroundings SurroundingsIn(const ExchangePlan& exchange, const Spec& spec) {
+  return {.nodes = exchange.placement.nodes,
+          .cpu_adds_otherwise = CpuAddsOtherwise(exchange, spec.gradients),
+          .variable = {}};
+}
+
 std::string DescribeAutomatic(const GpuExchangePlan& gpu) {
   if (!gpu.staged.empty()) return "staged, " + gpu.staged;
   if (!gpu.measured) return "direct where NVIDIA GPUs reach each other, else staged";
   return fmt::format("the fastest way{}, measured at the start{}", gpu.maker == GpuMaker::kAmd ? " but direct" : "",
                      gpu.in_nodes ? "; nccl_in_nodes is one of them" : "");
 }
+
+/// Null: the ranks have no GPUs of their own.
+Json GpuBitsIn(const ExchangePlan& exchange) { return exchange.has_gpus ? Json(WordOf(exchange.gpu.bits)) : Json(); }
 
 std::string WordsFor(const ExchangePlan& exchange, const GradientsSpec& gradients) {
   std::string text(WordOf(gradients.mode));
@@ -142,15 +167,14 @@ std::string WordsFor(const ExchangePlan& exchange, const GradientsSpec& gradient
 }  // namespace
 
 ExchangePlan PlanExchange(const Spec& spec) {
-  ExchangePlan exchange;
-  exchange.placement = PlacementOf(spec.launch);
-  exchange.tuned = TunedFile();
-  exchange.table = TableFor(exchange, spec.gradients);
+  auto exchange = PlanTable(spec);
   exchange.ways = WaysFile();
   exchange.measured = MeasuredWays(exchange);
   exchange.has_gpus = spec.launch.gpus_per_rank > 0;
-  exchange.gpu = PlanGpuExchange(
-      spec, {.nodes = exchange.placement.nodes, .maker = MakerOfGpus(spec.launch), .variable = GpuWayOfVariable()});
+  auto surroundings = SurroundingsIn(exchange, spec);
+  surroundings.maker = MakerOfGpus(spec.launch);
+  surroundings.variable = GpuWayOfVariable();
+  exchange.gpu = PlanGpuExchange(spec, surroundings);
   exchange.library_adds_up =
       AddsInOwnOrder(exchange.gpu.way) && (exchange.has_gpus || AddsInOwnOrder(spec.gradients.gpu_exchange));
   exchange.bits = BasisOfBits(exchange.table, spec.launch.ranks(), RanksPerNode(spec.launch),
@@ -159,7 +183,7 @@ ExchangePlan PlanExchange(const Spec& spec) {
   return exchange;
 }
 
-int NodesOfRanks(const LaunchSpec& launch) { return PlacementOf(launch).nodes; }
+GpuSurroundings SurroundingsOfRanks(const Spec& spec) { return SurroundingsIn(PlanTable(spec), spec); }
 
 std::string Describe(const GpuExchangePlan& gpu) {
   if (gpu.way == GpuExchangeWay::kAuto) return DescribeAutomatic(gpu);
@@ -201,7 +225,7 @@ Json ToJson(const ExchangePlan& exchange, const GradientsSpec& gradients) {
               {"ways", exchange.measured.empty() ? Json() : Json(exchange.measured)},
               {"tuned_by", exchange.tuned.empty() ? Json() : Json(exchange.tuned.string())},
               {"gpu_exchange", WordOf(exchange.gpu.way)},
-              {"gpu_bits", exchange.has_gpus ? Json(WordOf(exchange.gpu.bits)) : Json()},
+              {"gpu_bits", GpuBitsIn(exchange)},
               {"bits", PromisesBits(exchange, gradients) ? ToJson(exchange.bits) : Json()}};
 }
 
@@ -212,6 +236,13 @@ std::vector<std::string> ChangesOfBits(const Json& stored, const ExchangePlan& n
   if (now.library_adds_up) {
     changes.push_back(fmt::format("gpu_exchange was {}, now \"{}\"", stored.value("gpu_exchange", Json()).dump(),
                                   WordOf(now.gpu.way)));
+  }
+  if (const auto gpu_bits = GpuBitsIn(now); !gpu_bits.is_null() && !now.library_adds_up) {
+    const auto old = stored.value("gpu_bits", Json());
+    const bool in_rank_order = gpu_bits == WordOf(GpuBits::kRankOrder) || old == WordOf(GpuBits::kRankOrder);
+    if (in_rank_order && old != gpu_bits) {
+      changes.push_back(fmt::format("gpu_bits was {}, now {}", old.dump(), gpu_bits.dump()));
+    }
   }
   if (before.value("hash", Json()) == HashOf(now.bits)) return changes;
   const auto present = ToJson(now.bits);

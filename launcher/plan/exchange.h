@@ -40,8 +40,9 @@ struct ExchangePlan {
 /// Errors: Error(kUsage) naming the wrong file or variable; SystemError for a file that cannot be read.
 ExchangePlan PlanExchange(const Spec& spec);
 
-/// The number of nodes that the ranks see. SLIPWAY_RANKS_PER_NODE makes smaller ones.
-int NodesOfRanks(const LaunchSpec& launch);
+/// The nodes that the ranks see, and how the CPU adds up there. Without the maker and the variable.
+/// Errors: those of PlanExchange() of tables of algorithms.
+GpuSurroundings SurroundingsOfRanks(const Spec& spec);
 
 /// How tensors in GPU memory are exchanged, for `slipway plan`.
 std::string Describe(const GpuExchangePlan& gpu);

@@ -83,7 +83,7 @@ class Manager {
         given_gpus_(std::move(gpus)) {}
 
   int CarryOut() {
-    EndOrphan(state_.job);
+    EndOrphanedRanks(state_.job, output_);
     BecomeManager();
     const auto result = AtTimeLimit(AsSlurmSays(Perform()));
     EmptyOutbox();

@@ -10,6 +10,7 @@
 
 #include "core/clock.h"
 #include "core/error.h"
+#include "launcher/run_folder/manager_elsewhere.h"
 
 namespace slipway::launcher {
 namespace {
@@ -46,11 +47,12 @@ std::optional<RunState> WaitForEnd(const RunFolder& run, std::optional<Seconds> 
     if (HasEnded(state.phase)) return state;
     const auto left = deadline - SystemClock().Steady();
     if (left <= std::chrono::nanoseconds(0)) return {};
+    RequireManagerHere(state, run.path());
     SleepUntilChange(state, left);
   }
 }
 
-void SignalManager(const RunState& state, int signal) {
+void SignalManager(const RunFolder& run, const RunState& state, int signal) {
   if (state.host != HostName()) {
     throw Error(ErrorKind::kEnvironment,
                 fmt::format("run {} is managed on {}, not on this host", state.run, state.host),
@@ -59,11 +61,12 @@ void SignalManager(const RunState& state, int signal) {
   // A pidfd refers to the process, not the number: no other process can get the signal.
   const auto manager = OpenManager(state);
   if (!manager) return;
+  RequireManagerHere(state, run.path());
   if (::syscall(SYS_pidfd_send_signal, manager.get(), signal, nullptr, 0) != 0 && errno != ESRCH) {
     ThrowErrno(fmt::format("cannot signal the manager of run {}", state.run), "only its owner can cancel a run");
   }
 }
 
-void AskToStop(const RunState& state) { SignalManager(state, SIGTERM); }
+void AskToStop(const RunFolder& run, const RunState& state) { SignalManager(run, state, SIGTERM); }
 
 }  // namespace slipway::launcher

@@ -10,11 +10,13 @@ namespace slipway::launcher {
 
 /// Returns the state when the run has ended; nothing when `limit` passes first.
 /// Cost: sleeps in the kernel while the manager runs on this host; checks every second when it is elsewhere.
+/// Errors: Error(kBusy) when `run` is a copy whose original is active.
 std::optional<RunState> WaitForEnd(const RunFolder& run, std::optional<Seconds> limit);
 
-/// Sends a signal to the manager, if it still runs. Errors: Error(kEnvironment) when it lives on another host.
-void SignalManager(const RunState& state, int signal);
+/// Sends a signal to the manager in the state of `run`, if it still runs. Errors: Error(kEnvironment) when it lives on
+/// another host; Error(kBusy) when `run` is a copy, and the manager is that of its original.
+void SignalManager(const RunFolder& run, const RunState& state, int signal);
 /// The same with SIGTERM.
-void AskToStop(const RunState& state);
+void AskToStop(const RunFolder& run, const RunState& state);
 
 }  // namespace slipway::launcher

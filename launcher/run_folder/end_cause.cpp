@@ -75,6 +75,7 @@ void Visit(Visitor& visit, Cause& cause) {
   if constexpr (requires { cause.seconds; }) visit("seconds", cause.seconds);
   if constexpr (requires { cause.failed; }) visit("failed", cause.failed);
   if constexpr (requires { cause.cancelled; }) visit("cancelled", cause.cancelled);
+  if constexpr (requires { cause.pruned; }) visit("pruned", cause.pruned);
   if constexpr (requires { cause.budget_time; }) visit("budget_time", cause.budget_time);
   if constexpr (requires { cause.budget_node_hours; }) visit("budget_node_hours", cause.budget_node_hours);
   if constexpr (requires { cause.nodes; }) visit("nodes", cause.nodes);

@@ -235,6 +235,8 @@ struct NoTrialCompleted {
   static constexpr std::string_view kKind = "no_trial_completed";
   int failed = 0;
   int cancelled = 0;
+  int pruned = 0;
+  int paused = 0;
   bool operator==(const NoTrialCompleted&) const = default;
 };
 

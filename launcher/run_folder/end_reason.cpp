@@ -12,18 +12,6 @@ std::string Counted(int count, std::string_view what) {
   return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
 }
 
-/// "2 waiting, 3 not begun": only what there is.
-std::string TrialsLeft(const cause::OutOfNodes& out) {
-  std::string text;
-  const auto add = [&text](std::int64_t count, std::string_view word) {
-    if (count > 0) text += fmt::format("{}{} {}", text.empty() ? "" : ", ", count, word);
-  };
-  add(out.waiting, "waiting");
-  add(out.paused, "paused");
-  add(out.not_begun, "not begun");
-  return text;
-}
-
 struct ReasonWriter {
   std::string_view run;
 
@@ -162,7 +150,13 @@ struct ReasonWriter {
   }
 
   std::string operator()(const cause::NoTrialCompleted& none) const {
-    return fmt::format("none of {} trials succeeded", none.failed + none.cancelled);
+    const auto all = none.failed + none.cancelled + none.pruned + none.paused;
+    if (all == 0) return "no trial is complete";
+    return fmt::format("none of {} is complete: {}", Counted(all, "trial"),
+                       ListCounts({{none.failed, "failed"},
+                                   {none.cancelled, "cancelled"},
+                                   {none.pruned, "pruned"},
+                                   {none.paused, "paused"}}));
   }
 
   /// What failed alike once will again. Resume goes on with the run's own copy of the spec.
@@ -187,7 +181,8 @@ struct ReasonWriter {
     text += " with " + Counted(out.cores, "core");
     if (out.gpus > 0) text += " and " + Counted(out.gpus, "GPU");
     text += out.nodes == 1 ? ", and no such node is left" : " each, and too few such nodes are left";
-    return fmt::format("{} ({}); 'slipway resume' goes on with other nodes", text, TrialsLeft(out));
+    return fmt::format("{} ({}); 'slipway resume' goes on with other nodes", text,
+                       ListCounts({{out.waiting, "waiting"}, {out.paused, "paused"}, {out.not_begun, "not begun"}}));
   }
 
   std::string operator()(const cause::ServingEnded& ended) const {
@@ -202,6 +197,14 @@ struct ReasonWriter {
 };
 
 }  // namespace
+
+std::string ListCounts(std::initializer_list<std::pair<std::int64_t, std::string_view>> counts) {
+  std::string text;
+  for (const auto& [count, word] : counts) {
+    if (count > 0) text += fmt::format("{}{} {}", text.empty() ? "" : ", ", count, word);
+  }
+  return text;
+}
 
 std::string SetMoreTime(const cause::OutOfTime& out) {
   std::string options;

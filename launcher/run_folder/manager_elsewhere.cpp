@@ -3,7 +3,8 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <filesystem>
+#include <algorithm>
+#include <vector>
 
 #include "core/error.h"
 #include "launcher/run_folder/run_folder.h"
@@ -12,18 +13,36 @@ namespace slipway::launcher {
 namespace {
 namespace fs = std::filesystem;
 
-/// The folder whose lock this process holds; empty where it holds none or may not be looked at.
-fs::path FolderManagedBy(std::int64_t pid) {
+/// The folders whose lock file this process has open; none where it has none or may not be looked at. A manager of a
+/// workflow looks at the locks of its experiments, too.
+std::vector<fs::path> FoldersManagedBy(std::int64_t pid) {
+  std::vector<fs::path> folders;
   std::error_code error;
-  for (const auto& descriptor : fs::directory_iterator(fmt::format("/proc/{}/fd", pid), error)) {
-    const auto file = fs::read_symlink(descriptor.path(), error);
-    if (!error && file.filename() == kManagerLock) return file.parent_path();
+  fs::directory_iterator descriptor(fmt::format("/proc/{}/fd", pid), error);
+  for (const fs::directory_iterator end; !error && descriptor != end; descriptor.increment(error)) {
+    std::error_code closed;
+    const auto file = fs::read_symlink(descriptor->path(), closed);
+    if (!closed && file.filename() == kManagerLock) folders.push_back(file.parent_path());
   }
-  return {};
+  return folders;
+}
+
+bool AreOne(const fs::path& folder, const fs::path& other) {
+  std::error_code error;
+  return fs::equivalent(folder, other, error);
+}
+
+Error IsCopy(const RunState& state, const std::string& id, const std::vector<fs::path>& folders,
+             const char* next_step) {
+  const auto place = folders.empty() ? std::string("another folder") : fmt::format("'{}'", folders.front().string());
+  return {ErrorKind::kBusy,
+          fmt::format("this is a copy of run {}, which is still active: its manager (process {}) owns {}", id,
+                      state.manager.pid, place),
+          next_step};
 }
 
 /// Whether a manager of this run is active. Before `staging`, and while queued, the manager is the submitting process,
-/// which holds no lock.
+/// which holds no lock, or that of a workflow, which holds the lock of its own folder.
 bool IsAtWork(const RunState& state) {
   const bool has_manager = state.phase == Phase::kStaging || state.phase == Phase::kRunning;
   return has_manager && state.host == HostName() && state.manager.pid != ::getpid() && IsAlive(state.manager);
@@ -33,12 +52,16 @@ bool IsAtWork(const RunState& state) {
 
 void RequireNoManagerElsewhere(const RunState& state, const std::string& id) {
   if (!IsAtWork(state)) return;
-  const auto folder = FolderManagedBy(state.manager.pid);
-  const auto place = folder.empty() ? std::string("another folder") : fmt::format("'{}'", folder.string());
-  throw Error(ErrorKind::kBusy,
-              fmt::format("this is a copy of run {}, which is still active: its manager (process {}) owns {}", id,
-                          state.manager.pid, place),
-              "wait for that run, or end it with slipway cancel; then resume the copy");
+  throw IsCopy(state, id, FoldersManagedBy(state.manager.pid),
+               "wait for that run, or end it with slipway cancel; then resume the copy");
+}
+
+void RequireManagerHere(const RunState& state, const fs::path& folder) {
+  if (!IsAtWork(state)) return;
+  const auto folders = FoldersManagedBy(state.manager.pid);
+  const auto is_here = [&](const fs::path& other) { return AreOne(other, folder); };
+  if (folders.empty() || std::ranges::any_of(folders, is_here)) return;
+  throw IsCopy(state, state.run, folders, "give the command for that folder; this one has no manager");
 }
 
 }  // namespace slipway::launcher

@@ -41,7 +41,9 @@ std::string WhyStaged(const Spec& spec, const GpuSurroundings& surroundings) {
   }
   if (spec.gradients.deterministic == Determinism::kOff) return "";
   if (surroundings.nodes > 1) return "because the ranks are on several nodes";
-  return surroundings.maker == GpuMaker::kAmd ? fmt::format("because {}", kNotForAmd) : "";
+  if (surroundings.maker == GpuMaker::kAmd) return fmt::format("because {}", kNotForAmd);
+  return surroundings.cpu_adds_otherwise ? "because the CPU does not add up in rank order, by the table of algorithms"
+                                         : "";
 }
 
 std::string WhyRefused(const Spec& spec, GpuExchangeWay way, GpuMaker maker) {
@@ -49,13 +51,13 @@ std::string WhyRefused(const Spec& spec, GpuExchangeWay way, GpuMaker maker) {
   return by_kernel ? fmt::format("direct refuses these GPUs: {}", kNotForAmd) : WhyRefusedOnGpus(spec, way);
 }
 
-GpuBits BitsOf(GpuExchangeWay way, bool measured) {
-  switch (way) {
+GpuBits BitsOf(const GpuExchangePlan& plan, bool cpu_adds_otherwise) {
+  switch (plan.way) {
     case GpuExchangeWay::kNccl: return GpuBits::kLibrary;
     case GpuExchangeWay::kMpi: return GpuBits::kMpi;
-    case GpuExchangeWay::kAuto: return measured ? GpuBits::kMeasured : GpuBits::kCpu;
-    case GpuExchangeWay::kStaged:
-    case GpuExchangeWay::kDirect: break;
+    case GpuExchangeWay::kAuto: return plan.measured ? GpuBits::kMeasured : GpuBits::kCpu;
+    case GpuExchangeWay::kDirect: return cpu_adds_otherwise ? GpuBits::kRankOrder : GpuBits::kCpu;
+    case GpuExchangeWay::kStaged: break;
   }
   return GpuBits::kCpu;
 }
@@ -65,6 +67,7 @@ GpuBits BitsOf(GpuExchangeWay way, bool measured) {
 WordTable<GpuBits> WordsOf(GpuBits) {
   static constexpr Word<GpuBits> kWords[] = {
       {GpuBits::kCpu, "cpu", "those of the exchange in CPU memory"},
+      {GpuBits::kRankOrder, "rank_order", "those of sums in rank order, not those of the exchange in CPU memory"},
       {GpuBits::kLibrary, "library", "the same on all ranks; not promised across versions of NCCL and links"},
       {GpuBits::kMpi, "mpi", "they depend on the MPI"},
       {GpuBits::kMeasured, "measured", "not promised: they depend on the way that is the fastest"}};
@@ -95,7 +98,7 @@ GpuMaker MakerOfGpus(const LaunchSpec& launch, const std::filesystem::path& root
 }
 
 GpuExchangePlan PlanGpuExchange(const Spec& spec, const GpuSurroundings& surroundings) {
-  const auto& [nodes, maker, variable] = surroundings;
+  const auto& [nodes, cpu_adds_otherwise, maker, variable] = surroundings;
   GpuExchangePlan plan;
   plan.way = variable.value_or(spec.gradients.gpu_exchange);
   plan.by_variable = variable.has_value();
@@ -107,7 +110,7 @@ GpuExchangePlan PlanGpuExchange(const Spec& spec, const GpuSurroundings& surroun
   } else {
     plan.refused = WhyRefused(spec, plan.way, maker);
   }
-  plan.bits = BitsOf(plan.way, plan.measured);
+  plan.bits = BitsOf(plan, cpu_adds_otherwise);
   return plan;
 }
 

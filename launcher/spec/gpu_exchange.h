@@ -25,10 +25,11 @@ GpuMaker MakerOfGpus(const LaunchSpec& launch, const std::filesystem::path& root
 
 /// Whether the sums have the same bits in every run. Written into plan.json.
 enum class GpuBits {
-  kCpu,      ///< those of the exchange in CPU memory, which `deterministic` promises
-  kLibrary,  ///< NCCL's: on all ranks the same; not promised across its versions and links
-  kMpi,      ///< they depend on the MPI
-  kMeasured  ///< they depend on the way, which is chosen by time
+  kCpu,        ///< those of the exchange in CPU memory, which `deterministic` promises
+  kRankOrder,  ///< in every run the same, but not those of the exchange in CPU memory
+  kLibrary,    ///< NCCL's: on all ranks the same; not promised across its versions and links
+  kMpi,        ///< they depend on the MPI
+  kMeasured    ///< they depend on the way, which is chosen by time
 };
 WordTable<GpuBits> WordsOf(GpuBits);
 
@@ -47,6 +48,7 @@ struct GpuExchangePlan {
 /// What is not in the experiment.
 struct GpuSurroundings {
   int nodes = 1;
+  bool cpu_adds_otherwise = false;  ///< on one node, by the table of algorithms: not in the order of the ranks
   GpuMaker maker = GpuMaker::kUnknown;
   std::optional<GpuExchangeWay> variable;  ///< SLIPWAY_GPU_EXCHANGE
 };

@@ -22,8 +22,9 @@ std::optional<TrialsGlance> GlanceAtTrials(const std::filesystem::path& run_fold
   if (!std::filesystem::is_regular_file(run_folder / "trials.db")) return {};
   auto view = OpenTrials(run_folder);
   return TrialsGlance{std::move(view.study), std::move(view.trials)};
-} catch (const Error&) {
-  return {};
+} catch (const Error& error) {
+  if (error.kind() != ErrorKind::kUsage && error.kind() != ErrorKind::kTryAgain) throw;
+  return {};  // it has not begun
 }
 
 Json ToJson(const TrialsGlance& glance) {
@@ -42,8 +43,9 @@ std::string Describe(const TrialsGlance& glance) {
   for (const auto& [state, count] : document.items()) counts += fmt::format("{} {}, ", count.get<int>(), state);
   auto text = fmt::format("  trials  {}of {}", counts, BudgetOf(glance.study));
   if (const auto* best = BestOf(glance)) {
-    text += fmt::format("\n  best    {} {}  trial {}  {}", glance.study.objectives.front().metric,
-                        NumberCell(best->trial.objective), best->trial.number, ensemble::Describe(best->trial.parameters));
+    text +=
+        fmt::format("\n  best    {} {}  trial {}  {}", glance.study.objectives.front().metric,
+                    NumberCell(best->trial.objective), best->trial.number, ensemble::Describe(best->trial.parameters));
   }
   return text;
 }

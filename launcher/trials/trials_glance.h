@@ -15,7 +15,7 @@ struct TrialsGlance {
   std::vector<RankedTrial> trials;  ///< ranked first
 };
 
-/// Nothing before the ensemble has begun, or when its book is unreadable (`slipway trials ls` says why).
+/// Nothing before the ensemble has begun. Errors: those of a book that cannot be read.
 std::optional<TrialsGlance> GlanceAtTrials(const std::filesystem::path& run_folder);
 
 /// {"budget": 64, "counts": {"complete": 12, ...}, "best": {...}}; the best is null where no trial is complete.

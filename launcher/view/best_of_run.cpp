@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string_view>
 
+#include "core/error.h"
 #include "core/lines.h"
 #include "core/metrics_line.h"
 #include "launcher/ranks/monitor/log_tail.h"
@@ -22,6 +23,12 @@ ensemble::Goal GoalOf(const std::string& metric) {
   return std::ranges::find(kWords, word) != std::end(kWords) ? ensemble::Goal::kMaximize : ensemble::Goal::kMinimize;
 }
 
+std::optional<TrialsGlance> GlanceIfReadable(const RunFolder& folder) try {
+  return GlanceAtTrials(folder.path());
+} catch (const Error&) {  // `slipway status` and `slipway trials ls` say why
+  return {};
+}
+
 }  // namespace
 
 std::optional<BestValue> BestOfMetrics(const std::map<std::string, double>& metrics, const std::string& metric) {
@@ -33,7 +40,7 @@ std::optional<BestValue> BestOfMetrics(const std::map<std::string, double>& metr
 
 std::optional<BestValue> BestOf(const RunFolder& folder, const RunState& state, const std::string& metric) {
   if (!state.ensemble) return BestOfMetrics(state.metrics, metric);
-  const auto glance = GlanceAtTrials(folder.path());
+  const auto glance = GlanceIfReadable(folder);
   if (!glance || glance->trials.empty() || !glance->trials.front().rank) return {};
   const auto& objective = glance->study.objectives.front();
   const auto& best = glance->trials.front().trial;

@@ -21,6 +21,7 @@
 #include "launcher/run/batch/batch_observation.h"
 #include "launcher/run/batch/job_of_run.h"
 #include "launcher/run/results/stage_out_record.h"
+#include "launcher/run/trials/open_book.h"
 #include "launcher/run_folder/attempt_files.h"
 #include "launcher/run_folder/edited_spec.h"
 #include "launcher/run_folder/prepare.h"
@@ -164,12 +165,21 @@ void TellOfOne(const RunFolder& folder, const ensemble::AttemptRecord& attempt, 
   group.unread = FindUnreadMetrics(folder.path() / TrialFolder(attempt.trial), {attempt});
 }
 
+/// Also those of the budget that have not begun.
+bool HaveAllEnded(const std::optional<ensemble::StudyRecord>& study, const std::vector<ensemble::TrialRecord>& trials) {
+  if (!study || std::ssize(trials) < study->trials * study->repeats) return false;
+  return std::ranges::all_of(trials, ensemble::IsFinal, &ensemble::TrialRecord::state);
+}
+
 void AddTrials(const RunFolder& folder, RunFacts& facts) try {
+  RequireBook(folder);
   auto book = ensemble::TrialBook::OpenForReading(folder.path());
+  const auto trials = book.Trials();
+  facts.trials_ended = HaveAllEnded(book.Study(), trials);
   std::map<ensemble::TrialState, int> counts;
   std::map<ensemble::TrialNumber, ensemble::AttemptRecord> last;
   std::vector<TrialFailure> failures;
-  for (const auto& trial : book.Trials()) {
+  for (const auto& trial : trials) {
     ++counts[trial.state];
     facts.has_results = facts.has_results || HasResult(trial.state);
     auto attempts = trial.state == ensemble::TrialState::kFailed ? book.Attempts(trial.number)
@@ -183,7 +193,10 @@ void AddTrials(const RunFolder& folder, RunFacts& facts) try {
   for (auto& group : facts.failures) {
     TellOfOne(folder, last.at(group.trials.front()), facts.metrics_pattern, group);
   }
-} catch (const Error&) {  // no book yet, or one that cannot be read: `trials ls` says why
+} catch (const Error& error) {
+  if (error.kind() == ErrorKind::kUsage) return;  // no book yet
+  facts.trials_trouble = error.message();
+  facts.trials_remedy = error.next_step();
 }
 
 void AddStored(const RunFolder& folder, RunFacts& facts) {

@@ -71,7 +71,10 @@ struct RunFacts {
   std::optional<std::uint64_t> checkpoint;          ///< step of the newest one; nothing: none, or unknown
   bool goes_on_at_limit = false;                    ///< checkpoint.on_time_limit: requeue
   std::vector<std::pair<std::string, int>> trials;  ///< state and how many; empty: no ensemble
-  std::vector<FailureGroup> failures;               ///< the largest first
+  bool trials_ended = false;           ///< all trials of the budget: none waits, is paused or has not begun
+  std::string trials_trouble;          ///< why the trial book cannot be read; empty: it can, or is not there yet
+  std::string trials_remedy;           ///< what to do about that
+  std::vector<FailureGroup> failures;  ///< the largest first
 };
 
 /// Groups trials by cause; each group has the words of its first trial. Larger groups first, then by the first trial.

@@ -18,6 +18,7 @@ constexpr int kTwoColumns = 70;  // from here on, plot and leaderboard stand sid
 constexpr int kCurveLineColumns = 24;
 constexpr std::size_t kMostCurveLines = 4;
 constexpr std::size_t kMostGpuLines = 4;
+constexpr double kUnknownUse = 2;  // above all that are known
 constexpr std::ptrdiff_t kMostPhases = 6;
 
 /// Lines with a label each, from the top down.
@@ -180,6 +181,9 @@ std::optional<double> BusyNow(const Gpus& gpus) {
 }
 
 std::optional<double> BusyOf(const Gpus& gpus, bool ended) { return ended ? UseOf(gpus).utilisation : BusyNow(gpus); }
+std::optional<double> BusyOf(const MeasuredGpu& gpu, bool ended) {
+  return ended ? gpu.mean_utilisation : gpu.utilisation;
+}
 
 /// "up to 41.2 GB of 80 GB, 93 % busy": the memory of the GPU that uses most, and the mean of all.
 std::string GpusText(const Gpus& gpus, bool ended) {
@@ -201,25 +205,29 @@ void AddNodesOfGpus(Lines& lines, const std::map<std::string, Gpus>& nodes, cons
     return;
   }
   lines.Add("gpus", fmt::format("{} on {} nodes: {}", all.size(), nodes.size(), GpusText(all, ended)));
-  const auto busy = [&](const auto& node) { return BusyOf(node.second, ended).value_or(2); };  // 2: unknown
+  const auto busy = [&](const auto& node) { return BusyOf(node.second, ended).value_or(kUnknownUse); };
   const auto least = std::ranges::min_element(nodes, {}, busy);
   if (BusyOf(least->second, ended)) lines.Add("least busy", least->first + "  " + GpusText(least->second, ended));
 }
 
+void AddLeastBusyGpu(Lines& lines, const Gpus& gpus, bool ended) {
+  const auto busy = [&](const auto& gpu) { return BusyOf(gpu, ended).value_or(kUnknownUse); };
+  const auto least = std::ranges::min_element(gpus, {}, busy);
+  if (!BusyOf(*least, ended)) return;
+  lines.Add("least busy", fmt::format("gpu {}  {}", least - gpus.begin(), GpuText(*least, ended)));
+}
+
 void AddGpus(Lines& lines, const RunView& run) {
+  const bool ended = HasEnded(run.phase);
   std::map<std::string, Gpus> nodes;
   for (const auto& gpu : run.gpus) nodes[gpu.host].push_back(gpu);
-  if (nodes.size() > 1) return AddNodesOfGpus(lines, nodes, run.gpus, HasEnded(run.phase));
+  if (nodes.size() > 1) return AddNodesOfGpus(lines, nodes, run.gpus, ended);
   const auto shown = std::min(run.gpus.size(), kMostGpuLines);
-  for (std::size_t i = 0; i < shown; ++i)
-    lines.Add(fmt::format("gpu {}", i), GpuText(run.gpus[i], HasEnded(run.phase)));
+  for (std::size_t i = 0; i < shown; ++i) lines.Add(fmt::format("gpu {}", i), GpuText(run.gpus[i], ended));
   if (shown == run.gpus.size()) return;
   const std::vector rest(run.gpus.begin() + static_cast<std::ptrdiff_t>(shown), run.gpus.end());
-  const auto use = UseOf(rest);
-  auto text = fmt::format("{} more", rest.size());
-  if (use.memory_peak_bytes) text += fmt::format(": at most {}", FormatBytes({*use.memory_peak_bytes}));
-  if (use.utilisation) text += fmt::format(", {:.0f} % busy on average", 100 * *use.utilisation);
-  lines.Add("gpus", text);
+  lines.Add("gpus", fmt::format("{} more: {}", rest.size(), GpusText(rest, ended)));
+  AddLeastBusyGpu(lines, run.gpus, ended);
 }
 
 void AddEnd(Lines& lines, const RunView& run, const WatchData& data) {

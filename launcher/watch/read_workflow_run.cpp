@@ -66,7 +66,9 @@ bool WorkflowReader::ReadSteps(const fs::path& path, WatchData& data) {
   data.workflow = std::move(glance);
   stamps_ = std::move(stamps);
   phase_ = stored.phase;
-  look_again_ = IsCarriedOutBySlurm(folder, state) ? clock_.Steady() + kAskSlurmEvery : SteadyTime::max();
+  // Slurm's jobs, and what goes on without its manager, change nothing in the files of this run.
+  const bool may_change = IsCarriedOutBySlurm(folder, state) || state.phase == Phase::kLost;
+  look_again_ = may_change ? clock_.Steady() + kAskSlurmEvery : SteadyTime::max();
   return true;
 }
 

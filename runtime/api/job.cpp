@@ -328,7 +328,9 @@ Json Job::TotalsOf(Team& team) {
   auto totals = team.trace().Totals(communicator());
   totals.update(team.GpuFacts());
   bits_of_cpu_ = bits_of_cpu_ && team.HasBitsOfCpu();
-  if (rank() == 0 && team.GoesByGpuMpi() && team.step() > 0) NoteThatGpuMpiWorks(all(), Variable("SLIPWAY_WAYS"));
+  if (rank() == 0 && team.GoesByGpuMpi() && team.step() > 0) {
+    NoteThatGpuMpiWorks(all().topology().nodes(), Variable("SLIPWAY_WAYS"));
+  }
   return totals;
 }
 
@@ -411,9 +413,15 @@ std::exception_ptr Job::Leave() {
     if (group != nullptr) device_allreduces_.Close(*group);
   }
   communicator().Barrier();
+  NoteGpuMpiOfAllreduces();
   servers_.clear();
   watch_.Finished();
   return unwritten;
+}
+
+void Job::NoteGpuMpiOfAllreduces() {
+  if (rank() != 0) return;
+  for (const int nodes : device_allreduces_.NodesOfGpuMpi()) NoteThatGpuMpiWorks(nodes, Variable("SLIPWAY_WAYS"));
 }
 
 Json Job::BitsOfJob() {

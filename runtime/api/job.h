@@ -109,6 +109,7 @@ class Job {
   Waiter NewWaiter(bool crowded) { return Waiter(watch_, Waiter::Manner::kForeground, crowded); }
   std::unique_ptr<StepSums> NewSums(const TeamParts& parts);
   Json TotalsOf(Team& team);
+  void NoteGpuMpiOfAllreduces();
   Json BitsOfJob();
   Json TotalsOfTeams(std::vector<Span>& spans);
   void WarnWithoutTrace(bool exchanged);

@@ -34,9 +34,7 @@ void Store(const fs::path& file, const std::string& text) {
 }
 
 /// This MPI between as many nodes.
-std::string MpiBetweenNodesOf(const Group& group) {
-  return NameOfMpi() + (group.topology().nodes() == 1 ? ", one node" : ", several nodes");
-}
+std::string MpiBetween(int nodes) { return NameOfMpi() + (nodes == 1 ? ", one node" : ", several nodes"); }
 
 }  // namespace
 
@@ -51,12 +49,12 @@ std::string WaysOfNode(Group& group, const fs::path& file) {
 }
 
 bool GpuMpiHasWorked(Group& group, const fs::path& file) {
-  const bool known = group.rank() == 0 && RecallGpuMpi(TextOf(file), MpiBetweenNodesOf(group));
+  const bool known = group.rank() == 0 && RecallGpuMpi(TextOf(file), MpiBetween(group.topology().nodes()));
   return group.communicator().Max(known ? 1 : 0) == 1;
 }
 
-void NoteThatGpuMpiWorks(const Group& group, const fs::path& file) {
-  Store(file, RememberGpuMpi(TextOf(file), MpiBetweenNodesOf(group)));
+void NoteThatGpuMpiWorks(int nodes, const fs::path& file) {
+  Store(file, RememberGpuMpi(TextOf(file), MpiBetween(nodes)));
 }
 
 }  // namespace slipway::runtime

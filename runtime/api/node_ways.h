@@ -18,6 +18,6 @@ std::string WaysOfNode(Group& group, const std::filesystem::path& file);
 /// Collective.
 bool GpuMpiHasWorked(Group& group, const std::filesystem::path& file);
 /// Notes that it has. For the first rank.
-void NoteThatGpuMpiWorks(const Group& group, const std::filesystem::path& file);
+void NoteThatGpuMpiWorks(int nodes, const std::filesystem::path& file);
 
 }  // namespace slipway::runtime

@@ -15,6 +15,10 @@ constexpr int kIsManaged = 8;
 constexpr int kDeviceOrdinal = 9;
 constexpr int kRangeStart = 11;
 
+// Codes of cuda.h.
+constexpr int kNotInitialized = 3;   // CUDA_ERROR_NOT_INITIALIZED
+constexpr int kInvalidDevice = 101;  // CUDA_ERROR_INVALID_DEVICE
+
 /// The driver answers with an error for memory that it does not know: the processor's own.
 template <class Answer>
 std::optional<Answer> Ask(const Driver& driver, int attribute, const void* data) {
@@ -26,6 +30,18 @@ std::optional<Answer> Ask(const Driver& driver, int attribute, const void* data)
 bool IsDeviceMemory(const Driver& driver, const void* data) {
   return Ask<unsigned>(driver, kMemoryType, data) == driver.device_memory_type() &&
          Ask<unsigned>(driver, kIsManaged, data).value_or(0) == 0;
+}
+
+/// What the program can mend.
+void RequireDevice(int code, int ordinal) {
+  if (code == kNotInitialized) {
+    throw RuntimeError(SLIPWAY_ERROR_STATE, "the driver of the GPU has not been started: use CUDA before this call");
+  }
+  if (code == kInvalidDevice) {
+    throw RuntimeError(
+        SLIPWAY_ERROR_ARGUMENT,
+        fmt::format("this process sees no GPU {}: they count from 0; CUDA_VISIBLE_DEVICES may hide some", ordinal));
+  }
 }
 
 }  // namespace
@@ -70,7 +86,9 @@ DevicePlace PlaceOn(const Driver& driver, int ordinal) {
                        "driver, or copy the tensors to the CPU's memory first");
   }
   void* context = nullptr;
-  driver.Check(driver.memory()->cuDevicePrimaryCtxRetain(&context, ordinal), "cuDevicePrimaryCtxRetain");
+  const int code = driver.memory()->cuDevicePrimaryCtxRetain(&context, ordinal);
+  RequireDevice(code, ordinal);
+  driver.Check(code, "cuDevicePrimaryCtxRetain");
   contexts.emplace(ordinal, context);
   return {&driver, context, ordinal};
 }

@@ -38,7 +38,8 @@ std::optional<DevicePlace> PlaceOf(const void* data);
 std::optional<DevicePlace> ManagedPlaceOf(const void* data);
 
 /// This device, with the context that programs and libraries of CUDA share. The context stays for the life of the
-/// process. Errors: DeviceError; RuntimeError(DEVICE) for a driver that is too old.
+/// process. Errors: DeviceError; RuntimeError: DEVICE for a driver that is too old, ARGUMENT where the process sees no
+/// such GPU, STATE before the program has used CUDA.
 DevicePlace PlaceOn(const Driver& driver, int ordinal);
 
 /// The first byte of the allocation that `data` lies in. Nothing when the driver does not know it.

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <link.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <mutex>
@@ -50,11 +51,16 @@ bool Driver::TakeQuestions(void* library) {
          Has(library, "hipGetLastError", hip_.hipGetLastError);
 }
 
+template <class Function>
+bool Driver::TakeByName(void* library, const char* of_cuda, const char* of_hip, Function*& function) {
+  if (is_hip_) hip_names_.emplace_back(of_cuda, of_hip);
+  return Has(library, is_hip_ ? of_hip : of_cuda, function);
+}
+
 bool Driver::Take(void* library) {
   if (!TakeQuestions(library)) return false;
   const auto take = [&](const char* of_cuda, const char* of_hip, auto*& function) {
-    const char* symbol = is_hip_ ? of_hip : of_cuda;
-    if (!Has(library, symbol, function) && missing_ == nullptr) missing_ = symbol;
+    if (!TakeByName(library, of_cuda, of_hip, function) && missing_ == nullptr) missing_ = is_hip_ ? of_hip : of_cuda;
   };
   if (is_hip_) {
     take("", "hipGetErrorName", hip_.hipGetErrorName);
@@ -98,7 +104,7 @@ void Driver::RequireComplete() const {
 bool Driver::TakeMemory(void* library) {
   auto& to = memory_;
   const auto take = [&](const char* of_cuda, const char* of_hip, auto*& function) {
-    return Has(library, is_hip_ ? of_hip : of_cuda, function);
+    return TakeByName(library, of_cuda, of_hip, function);
   };
   return take("cuMemAlloc_v2", "hipMalloc", to.cuMemAlloc) && take("cuMemFree_v2", "hipFree", to.cuMemFree) &&
          take("cuMemcpyDtoDAsync_v2", "hipMemcpyDtoDAsync", to.cuMemcpyDtoDAsync) &&
@@ -160,12 +166,21 @@ std::string Driver::NameOf(int code) const {
   return fmt::format("{} ({})", name, code);
 }
 
+std::string Driver::NameOfCall(std::string_view call) const {
+  const auto is_it = [&](const auto& names) {
+    const auto& of_cuda = names.first;
+    return of_cuda.starts_with(call) && (of_cuda.size() == call.size() || of_cuda.substr(call.size()) == "_v2");
+  };
+  const auto known = std::ranges::find_if(hip_names_, is_it);
+  return std::string(known != hip_names_.end() ? known->second : call);
+}
+
 void Driver::Check(int code, const char* call) const {
   if (code == kSuccess) return;
   const bool memory = code == kOutOfMemory;
   throw DeviceError(
       memory ? SLIPWAY_ERROR_OUT_OF_MEMORY : SLIPWAY_ERROR_DEVICE,
-      fmt::format("{} failed: {}: {}", call, NameOf(code),
+      fmt::format("{} failed: {}: {}", NameOfCall(call), NameOf(code),
                   memory ? "the GPU or its driver has no memory left; use smaller batches, or fewer ranks "
                            "for each GPU"
                          : "end this process; the GPU's state is in nvidia-smi or rocm-smi, and in the kernel's log"),

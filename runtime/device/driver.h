@@ -7,6 +7,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 #include "runtime/status.h"
 
@@ -51,6 +54,7 @@ class Driver {
   void RequireComplete() const;
 
   /// Throws DeviceError for another code than success: OUT_OF_MEMORY or DEVICE, naming `call` and the error.
+  /// `call`: CUDA's name of the function, without its version; HIP's is said where that was called.
   void Check(int code, const char* call) const;
   /// "CUDA_ERROR_ILLEGAL_ADDRESS (700)".
   std::string NameOf(int code) const;
@@ -148,6 +152,10 @@ class Driver {
   static const Driver* Find();
   bool Take(void* library);
   bool TakeQuestions(void* library);
+  template <class Function>
+  bool TakeByName(void* library, const char* of_cuda, const char* of_hip, Function*& function);
+  /// Of the driver that is in use. `call`: CUDA's name, or already HIP's.
+  std::string NameOfCall(std::string_view call) const;
   bool TakeMemory(void* library);
   bool TakeDirect(void* library);
   bool TakeSharedEvents(void* library);
@@ -157,6 +165,7 @@ class Driver {
   Cuda cuda_;
   Hip hip_;
   const char* missing_ = nullptr;
+  std::vector<std::pair<std::string_view, std::string_view>> hip_names_;  ///< by CUDA's
 
   Memory memory_;
   bool has_memory_ = false;

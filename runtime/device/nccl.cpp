@@ -14,11 +14,8 @@
 namespace slipway::runtime {
 namespace {
 
-constexpr const char* kNextStep = "set gpu_exchange to auto, or install NCCL 2.14 or newer (RCCL for AMD's GPUs)";
-
-[[noreturn]] void Refuse(const std::string& what) {
-  throw RuntimeError(SLIPWAY_ERROR_DEVICE, fmt::format("{}: {}", what, kNextStep));
-}
+constexpr const char* kNextStep =
+    "set gpu_exchange to auto, install NCCL 2.14 or newer (RCCL for AMD's GPUs), or name its file in SLIPWAY_NCCL";
 
 /// Source: nccl.h, NCCL_VERSION.
 std::string TextOfVersion(int version) {
@@ -30,7 +27,7 @@ void* LibraryFor(const Driver& driver) {
   const char* path = std::getenv("SLIPWAY_NCCL");
   if (path != nullptr && *path != '\0') {
     if (void* library = ::dlopen(path, RTLD_LAZY | RTLD_LOCAL)) return library;
-    Refuse(fmt::format("SLIPWAY_NCCL cannot be loaded: {}", ::dlerror()));
+    throw NoNccl(fmt::format("SLIPWAY_NCCL cannot be loaded: {}", ::dlerror()));
   }
   const bool amd = driver.hip() != nullptr;
   const char* name = amd ? "librccl.so.1" : "libnccl.so.2";
@@ -42,24 +39,26 @@ void* LibraryFor(const Driver& driver) {
   void* process = ::dlopen(nullptr, RTLD_LAZY);
   if (::dlsym(process, "ncclGetVersion") != nullptr) return process;
   if (void* library = ::dlopen(name, RTLD_LAZY | RTLD_LOCAL)) return library;
-  Refuse(fmt::format("{} was not found, neither in this process nor in the system (SLIPWAY_NCCL may name its file)",
-                     name));
+  throw NoNccl(fmt::format("{} was not found, neither in this process nor in the system", name));
 }
 
 template <class Function>
 void Take(void* library, const char* symbol, Function*& function) {
   function = reinterpret_cast<Function*>(::dlsym(library, symbol));
-  if (function == nullptr) Refuse(fmt::format("NCCL has no function {}", symbol));
+  if (function == nullptr) throw NoNccl(fmt::format("NCCL has no function {}", symbol));
 }
 
 }  // namespace
 
+NoNccl::NoNccl(const std::string& reason)
+    : RuntimeError(SLIPWAY_ERROR_DEVICE, fmt::format("{}: {}", reason, kNextStep)), reason_(reason) {}
+
 Nccl::Nccl(void* library) {
   Take(library, "ncclGetVersion", ncclGetVersion);
   int number = 0;
-  if (ncclGetVersion(&number) != kSuccess) Refuse("NCCL does not say its version");
+  if (ncclGetVersion(&number) != kSuccess) throw NoNccl("NCCL does not say its version");
   version_ = TextOfVersion(number);
-  if (number < kOldest) Refuse(fmt::format("NCCL {} is too old", version_));
+  if (number < kOldest) throw NoNccl(fmt::format("NCCL {} is too old", version_));
   Take(library, "ncclGetErrorString", ncclGetErrorString);
   Take(library, "ncclGetLastError", ncclGetLastError);
   Take(library, "ncclGetUniqueId", ncclGetUniqueId);

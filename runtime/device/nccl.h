@@ -9,6 +9,18 @@
 
 namespace slipway::runtime {
 
+/// There is no NCCL to use.
+class NoNccl : public RuntimeError {
+ public:
+  /// The message says `reason`, and what to do.
+  explicit NoNccl(const std::string& reason);
+  /// "NCCL 2.8.3 is too old".
+  const std::string& reason() const { return reason_; }
+
+ private:
+  std::string reason_;
+};
+
 /// The library, with the few functions that the exchange needs.
 ///
 /// Source: nccl.h of NCCL 2.14 and later; RCCL has the same names and numbers. Declared here, so that neither a header
@@ -34,7 +46,7 @@ class Nccl {
 
   /// The library for the GPUs of this driver: the file that SLIPWAY_NCCL names; else what the program has loaded, also
   /// within PyTorch; else the system's. Loaded for the rest of the process.
-  /// Errors: RuntimeError(DEVICE) saying what is missing, or that it is too old.
+  /// Errors: NoNccl (DEVICE) saying what is missing, or that it is too old.
   static const Nccl& Of(const Driver& driver);
   /// Whether Of() gives it.
   static bool IsThere(const Driver& driver);

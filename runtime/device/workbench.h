@@ -19,6 +19,9 @@ struct Workbench {
   /// Errors: DeviceError, and those of the pool.
   Workbench(const DevicePlace& on, std::int64_t size, SharedPool& pool);
 
+  /// After an error in the middle of the copies: `done` is behind those that are queued, in both directions.
+  void EndEarly();
+
   DevicePlace place;
   std::int64_t bytes = 0;
   PoolMemory memory;

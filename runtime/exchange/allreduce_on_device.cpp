@@ -77,6 +77,7 @@ void DeviceAllreduces::Forget(Group& group) {
   {
     const std::lock_guard lock(mutex_);
     std::erase(groups_, known);
+    if (known->ways.GpuMpiHasWorked()) nodes_of_gpu_mpi_.push_back(group.topology().nodes());
   }
   if (!known->ways.AnyByGpus()) return;
   known->ways.Close();
@@ -97,6 +98,15 @@ Json DeviceAllreduces::Facts() const {
 bool DeviceAllreduces::HaveBitsOfCpu() const {
   const std::lock_guard lock(mutex_);
   return bits_of_cpu_;
+}
+
+std::vector<int> DeviceAllreduces::NodesOfGpuMpi() const {
+  const std::lock_guard lock(mutex_);
+  auto nodes = nodes_of_gpu_mpi_;
+  for (const auto& known : groups_) {
+    if (known->ways.GpuMpiHasWorked()) nodes.push_back(known->group->topology().nodes());
+  }
+  return nodes;
 }
 
 CombineWay DeviceAllreduces::Allreduce(const DevicePlace& place, void* data, std::int64_t count,

@@ -56,6 +56,9 @@ class DeviceAllreduces {
   Json Facts() const;
   /// Whether all sums have the bits that the CPU gives.
   bool HaveBitsOfCpu() const;
+  /// Of each group for which MPI has combined memory of GPUs, also of those that have ended: how many nodes it is on.
+  /// While no thread is in an allreduce.
+  std::vector<int> NodesOfGpuMpi() const;
 
  private:
   struct OfGroup {
@@ -72,9 +75,10 @@ class DeviceAllreduces {
   AllreduceTimer measure_;
   TeamSettings settings_;
   mutable std::mutex mutex_;
-  Groups groups_;                   ///< in the order of their first allreduces in this process
-  std::vector<std::string> facts_;  ///< of all groups, also of those that have ended: JSON
-  bool bits_of_cpu_ = true;         ///< the same
+  Groups groups_;                      ///< in the order of their first allreduces in this process
+  std::vector<std::string> facts_;     ///< of all groups, also of those that have ended: JSON
+  bool bits_of_cpu_ = true;            ///< the same
+  std::vector<int> nodes_of_gpu_mpi_;  ///< of those that have ended
 };
 
 }  // namespace slipway::runtime

@@ -202,6 +202,10 @@ bool AllreduceWays::HaveBitsOfCpu() const {
       made_, [this](const auto& each) { return each.way == CombineWay::kDirect && in_order_of_ranks_; });
 }
 
+bool AllreduceWays::GpuMpiHasWorked() const {
+  return std::ranges::any_of(made_, [](const auto& each) { return each.by->GpuMpiHasWorked(); });
+}
+
 void AllreduceWays::AwaitSums(Waiter& waiter) {
   for (const auto& each : made_) each.by->AwaitSums(waiter);
 }

@@ -62,6 +62,8 @@ class AllreduceWays {
   bool AnyByGpus() const { return !made_.empty(); }
   /// Whether all sums have the bits that the CPU gives.
   bool HaveBitsOfCpu() const;
+  /// GroupAllreduce::GpuMpiHasWorked() of one of them.
+  bool GpuMpiHasWorked() const;
   /// GroupAllreduce::AwaitSums() of all ways.
   void AwaitSums(Waiter& waiter);
   /// Ends what ranks share. Collective. Only the facts may be asked for after it. Errors: those of

@@ -28,6 +28,7 @@ class CombinedTensors : public DeviceTensors {
   void Store(std::span<const int>) override {}
   void Release(StreamHandle) override {}
   bool IsAtWork() const override { return false; }
+  void AwaitResult(Waiter&) override {}
 
   /// Once, before the first Combine(). The same on all ranks. Collective.
   /// Errors: RuntimeError on all ranks, as of a GPU that has no memory left.
@@ -36,9 +37,6 @@ class CombinedTensors : public DeviceTensors {
   /// the last one all sums are there, or Release() makes streams wait for them. Collective.
   /// Errors: DeviceError, RuntimeError(DEVICE), and those of the group.
   virtual void Combine(std::size_t bucket, Group& group) = 0;
-  /// Returns when the CPU finds the sums of the last step, too. Any rank, between steps.
-  /// Errors: DeviceError; RuntimeError(STALLED) when a rank is dead.
-  virtual void AwaitSums() {}
   virtual CombineWay way() const = 0;
   /// Who waits for a GPU before another one goes on.
   virtual GpuWaits waits() const { return GpuWaits::kCpu; }

@@ -9,6 +9,23 @@ TensorInfo FlatTensor(const char* name, const void* data, std::int64_t count, sl
   return {name, dtype, {count}, const_cast<void*>(data)};
 }
 
+namespace {
+
+/// Copies what has elements, of each pair in the order of the tensors. After an error, the bench can be used again.
+template <class Copy>
+void CopyEach(std::span<const TensorInfo> given, std::span<const TensorInfo> images, Workbench& bench, Copy copy) {
+  try {
+    for (std::size_t i = 0; i < given.size(); ++i) {
+      if (given[i].bytes() > 0) copy(given[i], images[i]);
+    }
+  } catch (const DeviceError&) {
+    bench.EndEarly();
+    throw;
+  }
+}
+
+}  // namespace
+
 CpuImages::CpuImages(std::span<const TensorInfo> tensors, ImageUse use, const ImageOrder& order,
                      const ImageTools& tools)
     : given_(tensors.begin(), tensors.end()), images_(given_), use_(use), order_(order), waiter_(tools.waiter) {
@@ -28,9 +45,9 @@ CpuImages::CpuImages(std::span<const TensorInfo> tensors, ImageUse use, const Im
   if (use != ImageUse::kRead) (*bench_)->made.HoldBack((*bench_)->to_device.handle());
   if (use == ImageUse::kWrite) return;
   (*bench_)->made.HoldBack((*bench_)->to_cpu.handle());
-  for (std::size_t i = 0; i < given_.size(); ++i) {
-    if (given_[i].bytes() > 0) (*bench_)->to_cpu.CopyToCpu(images_[i].data, given_[i].data, given_[i].bytes());
-  }
+  CopyEach(given_, images_, **bench_, [this](const TensorInfo& given, const TensorInfo& image) {
+    (*bench_)->to_cpu.CopyToCpu(image.data, given.data, given.bytes());
+  });
   auto& copied = (*bench_)->arrived.front();
   copied.Record((*bench_)->to_cpu.handle());
   AwaitPoint(copied, waiter_);
@@ -39,9 +56,9 @@ CpuImages::CpuImages(std::span<const TensorInfo> tensors, ImageUse use, const Im
 void CpuImages::Return() {
   if (!bench_ || use_ == ImageUse::kRead) return;
   const InContext here((*bench_)->place);
-  for (std::size_t i = 0; i < given_.size(); ++i) {
-    if (given_[i].bytes() > 0) (*bench_)->to_device.CopyToDevice(given_[i].data, images_[i].data, given_[i].bytes());
-  }
+  CopyEach(given_, images_, **bench_, [this](const TensorInfo& given, const TensorInfo& image) {
+    (*bench_)->to_device.CopyToDevice(given.data, image.data, given.bytes());
+  });
   (*bench_)->done.Record((*bench_)->to_device.handle());
   if (order_.result == ResultAt::kStream) {
     (*bench_)->done.HoldBack(order_.stream);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "runtime/exchange/shares.h"
 #include "runtime/reduction/reduction.h"
 
 namespace slipway::runtime {
@@ -204,6 +205,11 @@ void DeviceImages::Release(StreamHandle stream) {
 bool DeviceImages::IsAtWork() const {
   const InContext here(place_);
   return !stored_.Reached();
+}
+
+void DeviceImages::AwaitResult(Waiter& waiter) {
+  const InContext here(place_);
+  AwaitPoint(stored_, waiter);
 }
 
 }  // namespace slipway::runtime

@@ -62,6 +62,7 @@ class DeviceImages : public DeviceTensors {
   void Store(std::span<const int> images) override;
   void Release(StreamHandle stream) override;
   bool IsAtWork() const override;
+  void AwaitResult(Waiter& waiter) override;
 
  private:
   /// An image and where its values lie on the device, or several without a gap.

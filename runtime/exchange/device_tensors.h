@@ -7,10 +7,11 @@
 
 #include "runtime/device/driver.h"
 #include "runtime/exchange/tensors.h"
+#include "runtime/group/waiter.h"
 
 namespace slipway::runtime {
 
-/// The program's streams and the exchange wait for each other by events; no call waits for the device.
+/// The program's streams and the exchange wait for each other by events; only AwaitResult() waits for the device.
 ///
 /// Not for several threads at the same time, but Store() may run beside Fetch() and TakeArrived().
 /// Errors: DeviceError.
@@ -33,6 +34,9 @@ class DeviceTensors {
   /// After Release(): whether the GPU still has to do some of what it was given: copies to it, or sums. False where the
   /// exchange has waited for it. Not beside Release(). Cost: a call to the driver at most.
   virtual bool IsAtWork() const = 0;
+  /// Between steps: returns when the CPU finds the result of the last Release(), too. `waiter`: of the calling thread.
+  /// Errors: also RuntimeError(STALLED) when a rank is dead whose GPU has a part in it.
+  virtual void AwaitResult(Waiter& waiter) = 0;
 };
 
 }  // namespace slipway::runtime

@@ -155,10 +155,10 @@ bool DirectTensors::IsAtWork() const {
   return events_->Summing();
 }
 
-void DirectTensors::AwaitSums() {
+void DirectTensors::AwaitResult(Waiter& waiter) {
   if (events_ == nullptr) return;
   const InContext here(place());
-  events_->Await(group_.communicator().waiter());
+  events_->Await(waiter);
 }
 
 }  // namespace slipway::runtime

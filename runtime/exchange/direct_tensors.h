@@ -42,7 +42,7 @@ class DirectTensors : public CombinedTensors {
   void Combine(std::size_t bucket, Group& group) override;
   void Release(StreamHandle stream) override;
   bool IsAtWork() const override;
-  void AwaitSums() override;
+  void AwaitResult(Waiter& waiter) override;
   CombineWay way() const override { return CombineWay::kDirect; }
   bool MapsMemory() const override { return true; }
   bool HasBitsOfCpu() const override { return CpuAddsInOrderOfRanks(group_); }

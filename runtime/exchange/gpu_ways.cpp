@@ -85,7 +85,7 @@ class Sample {
     if (combined == nullptr) return 1e3 * message_.SecondsThroughCpu(bytes_);
     const auto round = [&] {
       combined->Combine(0, group_);
-      combined->AwaitSums();
+      combined->AwaitResult(group_.communicator().waiter());
     };
     double seconds = 0;
     FreeNothingIfParted([&] { seconds = message_.Seconds(round); });
@@ -157,8 +157,18 @@ GpuWay TryDirect(const GpuTask& task, Group& group) {
   return tried;
 }
 
+/// Whether the memory that is left on a GPU, or its driver, would decide the bits, which are to be the same in every
+/// run.
+bool ChanceDecidesBits(const GpuTask& task, const Group& group) {
+  return group.on_one_node() && !CpuAddsInOrderOfRanks(group) && !OtherBitsAreGood(task.settings, group);
+}
+
 GpuWay Automatic(const GpuTask& task, Group& group) {
   GpuWay chosen;
+  if (ChanceDecidesBits(task, group)) {
+    chosen.without_direct = DirectObstacle::kOrder;
+    return chosen;
+  }
   const bool fits = FitsIntoGpus([&] { chosen = TryDirect(task, group); });
   if (!fits) chosen.without_direct = DirectObstacle::kFull;
   if (!MayHaveOtherBits(task, group)) return chosen;

@@ -28,6 +28,8 @@ class GroupAllreduce {
   /// division of MPI's means. Any thread, with a waiter of its own. Errors: DeviceError; RuntimeError(STALLED) when a
   /// rank is dead, or as of StepEvents::Await().
   virtual void AwaitSums(Waiter&) {}
+  /// Whether MPI has combined a message, which it was given in the memory of GPUs. Not beside Allreduce().
+  virtual bool GpuMpiHasWorked() const { return false; }
   /// Whether it combines like this, of sums and means of floats. The same on all ranks.
   virtual bool Takes(const Reduction&) const { return true; }
   /// As DeviceAllreduces::Allreduce(), of sums and means of floats.

@@ -63,6 +63,7 @@ void MpiAllreduce::Allreduce(char* data, std::int64_t count, const Reduction& re
   made_.Record(stream);
   AwaitPoint(made_, group.communicator().waiter());
   ranks_->AddUp(data, count, reduction.dtype);
+  has_worked_ = true;
   if (reduction.op != SLIPWAY_MEAN) return;
   const auto in_order = [] {};  // a table is written by the stream of the kernels
   kernel_->Launch(tables_.Of({count, {data}}, in_order), reduction.dtype, group.size(), stream_);

@@ -37,6 +37,7 @@ class MpiAllreduce : public GroupAllreduce {
   static std::unique_ptr<MpiAllreduce> Make(const DevicePlace& place, Group& group);
 
   void Close() override { ranks_.reset(); }
+  bool GpuMpiHasWorked() const override { return has_worked_; }
   bool Takes(const Reduction& reduction) const override;
   void Allreduce(char* data, std::int64_t count, const Reduction& reduction, Group& group,
                  StreamHandle stream) override;
@@ -51,6 +52,7 @@ class MpiAllreduce : public GroupAllreduce {
   DeviceEvent done_;
   DeviceStream stream_;
   SumTables tables_;
+  bool has_worked_ = false;
 };
 
 }  // namespace slipway::runtime

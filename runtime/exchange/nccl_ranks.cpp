@@ -44,14 +44,14 @@ bool IsSame(const GpuOfRank& one, const GpuOfRank& other) {
 }
 
 /// NCCL would say so to the ranks concerned alone.
-void RequireOwnGpus(const std::vector<GpuOfRank>& gpus) {
+void RequireOwnGpus(const std::vector<GpuOfRank>& gpus, const std::vector<int>& job_ranks) {
   for (std::size_t rank = 1; rank < gpus.size(); ++rank) {
     for (std::size_t other = 0; other < rank; ++other) {
       if (!IsSame(gpus[rank], gpus[other])) continue;
       throw RuntimeError(SLIPWAY_ERROR_DEVICE,
                          fmt::format("ranks {} and {} share GPU {} of {}, and NCCL needs one for each rank: set "
                                      "launch.gpus_per_rank to 1, or gpu_exchange to auto",
-                                     other, rank, gpus[rank].bus, gpus[rank].host));
+                                     job_ranks[other], job_ranks[rank], gpus[rank].bus, gpus[rank].host));
     }
   }
 }
@@ -70,7 +70,7 @@ std::unique_ptr<NcclRanks> NcclRanks::Connect(const DevicePlace& place, Communic
     own = OwnGpu(place);
     made.reset(new NcclRanks(nccl, place, ranks));
   });
-  RequireOwnGpus(AllgatherValues(ranks, own));
+  RequireOwnGpus(AllgatherValues(ranks, own), ranks.job_ranks());
   const auto id = OnFirstRank(ranks, [&] {
     Nccl::Id fresh;
     made->nccl_.Check(made->nccl_.ncclGetUniqueId(&fresh), "ncclGetUniqueId");
@@ -99,7 +99,8 @@ std::optional<RuntimeError> NcclRanks::Init(const Nccl::Id& id) {
   } catch (const PartedError&) {
     throw;
   } catch (const RuntimeError& error) {
-    std::fputs(fmt::format("slipway: rank {}: {}\n", rank(), error.what()).c_str(), stderr);
+    const int job_rank = ranks_.job_ranks()[static_cast<std::size_t>(rank())];
+    std::fputs(fmt::format("slipway: rank {}: {}\n", job_rank, error.what()).c_str(), stderr);
     Abort();
     return error;
   }

@@ -20,8 +20,9 @@ void CheckReplicas(std::span<const TensorInfo> tensors, Communicator& communicat
   const auto first_of_all = communicator.Min(static_cast<std::uint64_t>(first));
   OnAllRanks(communicator, [&] {
     if (first_of_all == tensors.size() || static_cast<std::uint64_t>(first) != first_of_all) return;
-    throw RuntimeError(SLIPWAY_ERROR_MISMATCH, fmt::format("'{}' differs from rank 0: the replicas have drifted apart",
-                                                           tensors[first_of_all].name));
+    throw RuntimeError(SLIPWAY_ERROR_MISMATCH,
+                       fmt::format("'{}' differs from rank {}: the replicas have drifted apart",
+                                   tensors[first_of_all].name, communicator.job_ranks().front()));
   });
 }
 

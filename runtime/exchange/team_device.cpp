@@ -213,13 +213,18 @@ void Team::Return(bool stored, StreamHandle stream) {
 }
 
 void Team::AwaitResult() {
-  if (combined_ == nullptr) return;
+  if (device_ == nullptr) return;
   const BesideCaptures beside(places_.front().driver);
   const std::lock_guard lock(mutex_);
   if (failure_) std::rethrow_exception(failure_);
   if (submitted_count_ > 0) return;  // the team's thread may be in the next step
-  group_->communicator().waiter().SetManner(Waiter::Manner::kForeground);
-  OnDevice([this] { combined_->AwaitSums(); });
+  // Between steps, the team's thread uses that of the group for delayed ones alone.
+  auto waiter = parts_.settings.lag > 0 ? ProgramsWaiter() : group_->communicator().waiter();
+  waiter.SetManner(Waiter::Manner::kForeground);
+  OnDevice([&] {
+    device_->AwaitResult(waiter);
+    TraceEndOfGpuWork();
+  });
   if (failure_) std::rethrow_exception(failure_);
 }
 

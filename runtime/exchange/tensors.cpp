@@ -55,17 +55,17 @@ std::string_view TakeLine(std::string_view& text) {
   return line;
 }
 
-/// "tensor 2 is 'b float32 [3]', but 'b float32 [4]' on rank 0"; line 0 is the call itself.
-std::string FirstDifference(std::string_view ours, std::string_view reference) {
+/// "tensor 2 is 'b float32 [3]', but 'b float32 [4]' on rank 0"; line 0 is the call itself. `rank`: of the reference.
+std::string FirstDifference(std::string_view ours, std::string_view reference, int rank) {
   for (int line = 0;; ++line) {
     const auto our_line = TakeLine(ours);
     const auto reference_line = TakeLine(reference);
     if (our_line == reference_line && !(ours.empty() && reference.empty())) continue;
-    if (line == 0) return fmt::format("called for {}, but for {} on rank 0", our_line, reference_line);
+    if (line == 0) return fmt::format("called for {}, but for {} on rank {}", our_line, reference_line, rank);
     const auto shown = [](std::string_view text) {
       return text.empty() ? std::string("missing") : fmt::format("'{}'", text);
     };
-    return fmt::format("tensor {} is {}, but {} on rank 0", line - 1, shown(our_line), shown(reference_line));
+    return fmt::format("tensor {} is {}, but {} on rank {}", line - 1, shown(our_line), shown(reference_line), rank);
   }
 }
 
@@ -95,7 +95,8 @@ void RequireSameCall(const std::string& call, std::span<const TensorInfo> tensor
   const auto ours = Describe(call, tensors);
   const auto reference = communicator.BroadcastText(ours, 0);
   OnAllRanks(communicator, [&] {
-    if (ours != reference) throw RuntimeError(SLIPWAY_ERROR_MISMATCH, FirstDifference(ours, reference));
+    if (ours == reference) return;
+    throw RuntimeError(SLIPWAY_ERROR_MISMATCH, FirstDifference(ours, reference, communicator.job_ranks().front()));
   });
 }
 

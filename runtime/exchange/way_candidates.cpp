@@ -7,6 +7,7 @@
 #include "runtime/exchange/allreduce_through_cpu.h"
 #include "runtime/exchange/team_errors.h"
 #include "runtime/group/agreement.h"
+#include "runtime/selection/bits.h"
 
 namespace slipway::runtime {
 
@@ -15,11 +16,8 @@ bool OtherBitsAreGood(const TeamSettings& settings, const Group& group) {
 }
 
 bool CpuAddsInOrderOfRanks(const Group& group) {
-  if (!group.on_one_node()) return false;
   const auto& [table, canonical] = group.selection();
-  const auto is_shared = [](const auto& range) { return range.choice.algorithm == Algorithm::kShared; };
-  const auto usable = table.Usable({canonical, false});
-  return std::ranges::all_of(usable.ranges(), is_shared);
+  return group.on_one_node() && AddsInOrderOfRanks(table, canonical);
 }
 
 bool IsWideFloat(slipway_dtype dtype) { return dtype == SLIPWAY_FLOAT32 || dtype == SLIPWAY_FLOAT64; }

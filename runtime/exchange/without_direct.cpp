@@ -13,6 +13,7 @@ const char* ReasonOf(DirectObstacle obstacle) {
     case DirectObstacle::kKernel: return "a GPU or its driver cannot run the kernel of the sums";
     case DirectObstacle::kWrongSums: return "the GPUs give wrong sums of each other's memory";
     case DirectObstacle::kFull: return "a GPU has no memory left";
+    case DirectObstacle::kOrder: return "the CPU does not add up in rank order, by the table of algorithms";
   }
   return "";
 }

@@ -7,7 +7,7 @@
 
 namespace slipway::runtime {
 
-enum class DirectObstacle { kOperation, kDtype, kNodes, kAmd, kMemory, kKernel, kWrongSums, kFull };
+enum class DirectObstacle { kOperation, kDtype, kNodes, kAmd, kMemory, kKernel, kWrongSums, kFull, kOrder };
 
 /// Work that is the CPU's, or what the tensors, ranks and GPUs do not allow.
 using WithoutDirect = std::variant<CpuWork, DirectObstacle>;

@@ -36,7 +36,9 @@ void OnAllRanks(Communicator& communicator, const std::function<void()>& action)
   if (speaker == nobody) return;
   communicator.Broadcast(&failure.status, sizeof failure.status, static_cast<int>(speaker));
   failure.message = communicator.BroadcastText(failure.message, static_cast<int>(speaker));
-  if (communicator.size() > 1) failure.message = fmt::format("rank {}: {}", speaker, failure.message);
+  if (communicator.size() > 1) {
+    failure.message = fmt::format("rank {}: {}", communicator.job_ranks()[speaker], failure.message);
+  }
   throw RuntimeError(failure.status, failure.message);
 }
 

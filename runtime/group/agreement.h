@@ -9,7 +9,8 @@
 namespace slipway::runtime {
 
 /// Runs `action` on every rank; it must not communicate. When it throws on any rank, all ranks throw a RuntimeError.
-/// Its code and text are those of the lowest such rank, and the text names that rank. Collective.
+/// Its code and text are those of the lowest such rank, and the text names that rank, by its number in the job.
+/// Collective.
 /// A PartedError of `action` leaves this rank alone, at once: it can agree with no other any more, and the watch of the
 /// others names it.
 ///

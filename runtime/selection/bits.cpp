@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "core/fnv1a.h"
@@ -16,6 +17,12 @@ BitsBasis BasisOfBits(const AlgorithmTable& table, int ranks, int ranks_per_node
     basis.algorithms = "canonical";
   }
   return basis;
+}
+
+bool AddsInOrderOfRanks(const AlgorithmTable& table, bool canonical) {
+  const auto is_shared = [](const auto& range) { return range.choice.algorithm == Algorithm::kShared; };
+  const auto usable = table.Usable({canonical, false});
+  return std::ranges::all_of(usable.ranges(), is_shared);
 }
 
 std::string HashOf(const BitsBasis& basis) {

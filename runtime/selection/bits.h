@@ -26,6 +26,9 @@ struct BitsBasis {
 BitsBasis BasisOfBits(const AlgorithmTable& table, int ranks, int ranks_per_node, bool canonical,
                       std::int64_t bucket_bytes, std::string_view version);
 
+/// Whether the CPU adds up messages of every size in the order of the ranks, as the GPUs of a node do.
+bool AddsInOrderOfRanks(const AlgorithmTable& table, bool canonical);
+
 /// 16 hex digits.
 std::string HashOf(const BitsBasis& basis);
 

@@ -2,8 +2,13 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <limits.h>
 #include <signal.h>
+#include <sys/inotify.h>
+#include <unistd.h>
 
+#include <filesystem>
+#include <optional>
 #include <sstream>
 
 #include "core/files.h"
@@ -242,6 +247,83 @@ TEST_F(Resume, HoldsAgainstADamagedPlan) {
   EXPECT_EQ(resumed.status.code, 3);
   EXPECT_THAT(resumed.errors, HasSubstr("plan.json' is damaged"));
   EXPECT_THAT(resumed.errors, Not(HasSubstr("what()")));
+}
+
+/// What a rank has started and what ignores SIGTERM has the grace time, too; the next attempt begins after it.
+TEST_F(Resume, BeginsWhenTheRanksOfAKilledManagerHaveEnded) {
+  place_.Write("train.sh",
+               "runs() { test -n \"$(cat /proc/$1/cmdline 2> /dev/null | tr '\\0' ' ')\"; }\n"
+               "if [ $SLIPWAY_ATTEMPT = 1 ]; then\n"
+               "  setsid sh -c 'trap \"\" TERM; echo $$ > new.$RANK; mv new.$RANK left.$RANK; "
+               "while :; do sleep 0.05; done' &\n"
+               "  trap '' TERM\n"
+               "  while :; do sleep 0.05; done\n"
+               "fi\n"
+               "for rank in 0 1; do if runs $(cat left.$rank); then echo beside $rank; fi; done\n");
+  place_.WriteSpec("exp.yaml", "[sh, train.sh]", 2);
+  auto run = place_.Start({"run", "exp.yaml"});
+  for (const auto* name : {"left.0", "left.1"}) place_.WaitForFile(place_ / name);
+  run.Signal(SIGKILL);
+  run.Wait();
+  const auto resumed = place_.Slipway({"resume", "last"});
+  EXPECT_EQ(resumed.status.code, 0) << resumed.errors << resumed.output;
+  EXPECT_THAT(resumed.errors, HasSubstr("waiting up to 7.0 s for the ranks that the earlier manager left"));
+  EXPECT_THAT(resumed.output, Not(HasSubstr("beside")));
+}
+
+/// A program that saves and exits with 0 when it is asked to end has not done all of its work.
+TEST_F(Resume, TakesUpACancelledRunWhoseProgramExitedWithSuccess) {
+  place_.WriteSpec("exp.yaml",
+                   "[sh, -c, 'test $SLIPWAY_ATTEMPT = 2 && exit 0; trap \"exit 0\" TERM; touch started; "
+                   "while :; do sleep 0.02; done']",
+                   1, kMetrics);
+  auto run = place_.Start({"run", "exp.yaml"});
+  place_.WaitForFile(place_ / "started");
+  EXPECT_EQ(place_.Slipway({"cancel", "last"}).status.code, 0);
+  EXPECT_EQ(run.Wait().code, 130);
+  EXPECT_EQ(place_.Status()["phase"], "cancelled");
+  EXPECT_EQ(place_.Slipway({"resume", "last"}).status.code, 0);
+  EXPECT_EQ(place_.Status()["attempt"], 2);
+}
+
+/// A `resume` that waits for the manager's lock while another one carries the run out.
+class ResumeBehindAnother : public Resume {
+ protected:
+  ResumeBehindAnother() {
+    place_.WriteSpec("exp.yaml", "['false']");
+    EXPECT_EQ(place_.Slipway({"run", "exp.yaml"}).status.code, 1);
+  }
+
+  /// Its exit code, after attempt 2 of the other one has ended so.
+  int CodeAfter(const std::string& phase) const {
+    const auto lock_file = place_.RunFolder() / ".manager.lock";
+    auto lock = FileLock::TryAcquire(lock_file, LockMode::kExclusive);
+    EXPECT_TRUE(lock.has_value());
+    const UniqueFd opens(::inotify_init1(IN_CLOEXEC));
+    EXPECT_GE(::inotify_add_watch(opens.get(), lock_file.c_str(), IN_OPEN), 0);
+    auto resume = place_.Start({"resume", "last"});
+    char event[sizeof(inotify_event) + NAME_MAX + 1];
+    EXPECT_GT(::read(opens.get(), event, sizeof event), 0);  // it wants the lock, and so has read the state
+    const auto file = place_.RunFolder() / "state.json";
+    auto state = Json::parse(ReadFile(file));
+    state["phase"] = phase;
+    state["attempt"] = 2;
+    WriteFile(file, state.dump());
+    lock.reset();
+    return resume.Wait().code;
+  }
+};
+
+TEST_F(ResumeBehindAnother, LeavesASuccessAlone) {
+  EXPECT_EQ(CodeAfter("succeeded"), 0);
+  place_.WaitForWords("there is nothing to resume");
+  EXPECT_FALSE(std::filesystem::exists(place_.RunFolder() / "attempt-2"));
+}
+
+TEST_F(ResumeBehindAnother, IsBusyWhenTheOtherHasFailed) {
+  EXPECT_EQ(CodeAfter("failed"), 4);
+  place_.WaitForWords("another process has resumed run");
+  EXPECT_FALSE(std::filesystem::exists(place_.RunFolder() / "attempt-2"));
 }
 
 TEST_F(Resume, SaysThatTheSpecWasEditedSinceTheRunBegan) {

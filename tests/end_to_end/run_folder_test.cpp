@@ -120,6 +120,11 @@ TEST(CopiedRun, LeavesTheTrialsOfARunAtWorkAlone) {
   const auto refused = place.Slipway({"resume", "./copy"});
   EXPECT_EQ(refused.status.code, 4) << refused.errors;
   EXPECT_THAT(refused.errors, HasSubstr("owns '" + original.string() + "'"));
+  for (const auto* command : {"cancel", "wait"}) {
+    const auto left_alone = place.Slipway({command, "./copy"});
+    EXPECT_EQ(left_alone.status.code, 4) << command << left_alone.errors;
+    EXPECT_THAT(left_alone.errors, HasSubstr("owns '" + original.string() + "'"));
+  }
   place.Write("go", "");
   EXPECT_TRUE(run.Wait().Success());
   const auto trials = Json::parse(place.Slipway({"trials", "ls", "--json"}).output);
@@ -196,6 +201,27 @@ TEST(ListOfRuns, OfAFolderThatCannotBeReadIsAnError) {
   EXPECT_THAT(listed.errors, HasSubstr("cannot read the runs in"));
   EXPECT_EQ(place.Slipway({"ls", "--runs-dir", "nowhere"}).status.code, 0);
 }
+
+/// Its Python is asked for its packages while there is a folder and no manager.
+class NewRun : public testing::TestWithParam<const char*> {};
+
+TEST_P(NewRun, LeavesNothingBehindWhenItIsAskedToEndBeforeItsManagerBegins) {
+  const Workplace place;
+  const auto python = place / "python3";
+  place.Write("python3", fmt::format("#!/bin/sh\ncd {}\ntouch asked\nwhile ! test -e go; do sleep 0.01; done\n",
+                                     (place / "").string()));
+  fs::permissions(python, fs::perms::owner_all);
+  place.WriteSpec("exp.yaml", fmt::format("[{}, '-c', pass]", python.string()));
+  auto run = place.Start({GetParam(), "exp.yaml"});
+  place.WaitForFile(place / "asked");
+  EXPECT_FALSE(fs::is_empty(place / "runs"));
+  run.Signal(SIGTERM);
+  place.Write("go", "");
+  EXPECT_EQ(run.Wait().signal, SIGTERM);
+  EXPECT_TRUE(fs::is_empty(place / "runs"));
+}
+
+INSTANTIATE_TEST_SUITE_P(Commands, NewRun, testing::Values("run", "submit"));
 
 /// A folder that cannot be finished is not left for others to wonder about.
 TEST(RefusedRun, LeavesNothingBehind) {

@@ -40,6 +40,28 @@ TEST(Ensemble, ProgramsThatEndAtTheirLimitGoOnWhenTheyMay) {
   EXPECT_THAT(ran.errors, testing::Not(HasSubstr("paused: ")));
 }
 
+/// Each trial runs until it is pruned, or for a minute.
+TEST(Ensemble, OfPrunedTrialsOnlySaysHowItGoesOn) {
+  Workplace place;
+  place.WriteSpec("exp.yaml", "[sh, -c, 'echo EPOCH 1 loss: 5; exec sleep 60']", 1,
+                  "  metrics: {from: stdout, pattern: 'EPOCH (?<epoch>\\d+) loss: (?<loss>\\S+)'}\n"
+                  "ensemble:\n"
+                  "  objective: {metric: loss, goal: minimize}\n"
+                  "  sampler: random\n"
+                  "  trials: 2\n"
+                  "  scheduler: {type: threshold, upper: 1}\n"
+                  "  space: {x: {uniform: [0, 1]}}\n");
+  EXPECT_EQ(place.Slipway({"run", "exp.yaml"}).status.code, 1);
+  const auto status = place.Status();
+  EXPECT_EQ(status["reason"], "none of 2 trials is complete: 2 pruned");
+  EXPECT_EQ(status["cause"],
+            Json::parse(R"({"kind": "no_trial_completed", "failed": 0, "cancelled": 0, "pruned": 2, "paused": 0})"));
+  const auto explained = place.Slipway({"explain"}).output;
+  EXPECT_THAT(explained, HasSubstr("run them again: slipway trials retry --outcome pruned "));
+  EXPECT_THAT(explained, testing::Not(HasSubstr("trials that are left")));
+  EXPECT_EQ(place.Slipway({"trials", "retry", "--outcome", "pruned", "last"}).status.code, 0);
+}
+
 /// Ten trials are too few for four rungs: nobody comes to the end by comparisons, and the leaders do all the same.
 TEST(Ensemble, LeadersOfHyperbandAreComplete) {
   Workplace place;

@@ -9,8 +9,12 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <filesystem>
+#include <functional>
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "core/error.h"
 #include "core/files.h"
@@ -20,6 +24,7 @@ namespace slipway::test {
 namespace {
 
 namespace fs = std::filesystem;
+using testing::AllOf;
 using testing::HasSubstr;
 using testing::StartsWith;
 
@@ -105,6 +110,96 @@ TEST(TrialsExchange, AScriptAsksAndTells) {
   const auto again = place.Slipway({"trials", "tell", run, "1", "--value", "1"});
   EXPECT_EQ(again.status.code, 2);
   EXPECT_THAT(again.errors, HasSubstr("trial 1 does not run: it is failed"));
+}
+
+/// The shell's variable of the result was not set.
+TEST(TrialsExchange, AnEmptyResultIsNone) {
+  const Workplace place;
+  place.WriteSpec("exp.yaml", "['true']", 1, Ensemble("  trials: 1\n", "{int: [0, 9]}"));
+  ASSERT_TRUE(place.Slipway({"trials", "new", "exp.yaml"}).status.Success());
+  ASSERT_TRUE(place.Slipway({"trials", "ask", "last"}).status.Success());
+  const auto told = place.Slipway({"trials", "tell", "last", "0", "--value", ""});
+  EXPECT_EQ(told.status.code, 2);
+  EXPECT_THAT(told.errors, HasSubstr("--value: the value is empty"));
+  const auto trial = Json::parse(place.Slipway({"trials", "show", "0", "--json"}).output);
+  EXPECT_EQ(trial["state"], "running");
+  EXPECT_TRUE(place.Slipway({"trials", "tell", "last", "0", "--value", "0.5"}).status.Success());
+}
+
+TEST(TrialsExchange, WorkersAskAndTellAtTheSameTime) {
+  const Workplace place;
+  constexpr int kWorkers = 4;
+  place.WriteSpec("exp.yaml", "['true']", 1, Ensemble("  trials: 4\n", "{int: [0, 9]}"));
+  ASSERT_TRUE(place.Slipway({"trials", "new", "exp.yaml"}).status.Success());
+  const auto at_once = [&](const std::function<std::vector<std::string>(int)>& words) {
+    std::vector<ChildProcess> workers;
+    for (int i = 0; i < kWorkers; ++i) workers.push_back(place.Start(words(i)));
+    for (auto& worker : workers) EXPECT_EQ(worker.Wait().code, 0) << ReadFile(place / "output.log");
+  };
+  at_once([](int) { return std::vector<std::string>{"trials", "ask", "last"}; });
+  at_once([](int i) {
+    return std::vector<std::string>{"trials", "tell", "last", std::to_string(i), "--value", std::to_string(i)};
+  });
+  const auto trials = Json::parse(place.Slipway({"trials", "ls", "--json"}).output);
+  EXPECT_EQ(trials["counts"], Json::parse(R"({"complete": 4})")) << trials.dump(1);
+}
+
+/// The lock of another command whose name is not in the file yet.
+TEST(TrialsExchange, ACommandWaitsForAnother) {
+  const Workplace place;
+  place.WriteSpec("exp.yaml", "['true']", 1, Ensemble("  trials: 1\n", "{int: [0, 9]}"));
+  ASSERT_TRUE(place.Slipway({"trials", "new", "exp.yaml"}).status.Success());
+  const auto lock_file = place.RunFolder() / "trials.lock";
+  auto lock = FileLock::TryAcquire(lock_file, LockMode::kExclusive);
+  ASSERT_TRUE(lock);
+  auto asking = place.Start({"trials", "ask", "last"});
+  EXPECT_FALSE(asking.WaitFor(std::chrono::milliseconds(300))) << ReadFile(place / "output.log");
+  lock.reset();
+  EXPECT_EQ(asking.Wait().code, 0) << ReadFile(place / "output.log");
+  EXPECT_THAT(ReadFile(lock_file), HasSubstr(R"("hold":"command")")) << "others wait for it";
+}
+
+TEST(TrialsExchange, ANewRunTakesConfigurationsBeforeItsFirstTrial) {
+  const Workplace place;
+  place.WriteSpec("exp.yaml", "['true']", 1, Ensemble("  trials: 2\n", "{int: [0, 9]}"));
+  ASSERT_TRUE(place.Slipway({"trials", "new", "exp.yaml"}).status.Success());
+  const auto outside = place.Slipway({"trials", "enqueue", "last", "-p", "x=11"});
+  EXPECT_EQ(outside.status.code, 2);
+  EXPECT_THAT(outside.errors, HasSubstr("'x'"));
+  const auto enqueued = place.Slipway({"trials", "enqueue", "last", "-p", "x=7"});
+  EXPECT_EQ(enqueued.status.code, 0) << enqueued.errors;
+  EXPECT_THAT(enqueued.output, HasSubstr("'slipway trials ask "));
+  const auto asked = Json::parse(place.Slipway({"trials", "ask", "last", "--json"}).output);
+  EXPECT_EQ(asked["parameters"]["x"], 7);
+}
+
+/// The run has succeeded, and says nothing of its trials by itself.
+TEST(TrialsExchange, ABookThatIsLostAfterTheEndIsToldOf) {
+  const Workplace place;
+  place.WriteSpec("exp.yaml", kExchangeCommand, 1, Ensemble("  trials: 2\n", "{int: [0, 9]}"));
+  ASSERT_TRUE(place.Slipway({"run", "exp.yaml"}).status.Success());
+  const auto book = place.RunFolder() / "trials.db";
+  const auto expect_told = [&](const std::string& what) {
+    const auto status = place.Slipway({"status"});
+    EXPECT_EQ(status.status.code, 0);
+    EXPECT_THAT(status.errors, AllOf(HasSubstr("its trials cannot be read: "), HasSubstr(what)));
+    EXPECT_THAT(place.Slipway({"explain"}).output, HasSubstr(what));
+    for (const std::string command : {"ls", "best", "export"}) {
+      const auto refused = place.Slipway({"trials", command});
+      EXPECT_EQ(refused.status.code, 3) << command;
+      EXPECT_THAT(refused.errors, HasSubstr(what)) << command;
+    }
+    EXPECT_THAT(place.Slipway({"trials", "show", "0"}).errors, HasSubstr(what));
+    EXPECT_THAT(place.Slipway({"trials", "enqueue", "-p", "x=7"}).errors, HasSubstr(what));
+    EXPECT_THAT(place.Slipway({"trials", "retry", "0"}).errors, HasSubstr(what));
+  };
+  EXPECT_EQ(place.Slipway({"status"}).errors, "");
+  fs::remove(book);
+  expect_told("'" + book.string() + "' is missing, but trials have begun in");
+  WriteFile(book, "");
+  expect_told("'" + book.string() + "' is empty, but trials have begun in");
+  WriteFile(book, std::string(8192, 'x'));
+  expect_told("is not a trial book");
 }
 
 /// Whoever was given trials would tell about those of another study.
@@ -208,6 +303,9 @@ TEST(TrialsExchange, AServedRunAnswersRequestsWhileNobodyAsks) {
   ServedRun served(place, Ensemble("  trials: 3\n", "{int: [0, 9]}"));
   const auto enqueued = place.Slipway({"trials", "enqueue", "last", "-p", "x=7"});
   EXPECT_EQ(enqueued.output, "enqueued as trial 1\n");
+  const auto told = place.Slipway({"trials", "tell", "last", "0", "--value", "1"});
+  EXPECT_EQ(told.status.code, 4) << "the process that serves takes the results";
+  EXPECT_THAT(told.errors, AllOf(HasSubstr("is managed by process "), HasSubstr("slipway trials enqueue")));
   served.process().Signal(SIGTERM);
   EXPECT_EQ(served.process().Wait().code, 130);
 }

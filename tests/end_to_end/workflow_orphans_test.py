@@ -122,6 +122,25 @@ def test_resume_waits_for_an_experiment_that_goes_on(flow):
     assert flow.model() == "weights"
 
 
+def test_status_of_a_lost_workflow_says_what_became_of_its_steps(flow):
+    flow.experiment(**MODEL, others=f"  last: {{command: [{sys.executable}, step.py], after: [train]}}\n"
+                    "  loop: {command: [sh, -c, 'while ! test -e go; do sleep 0.05; done']}\n")
+    flow.begin_and_kill(lambda: flow.processes("loop"))
+    run = flow.of_train().name
+
+    def look():
+        return {step["name"]: (step["state"], step["reason"]) for step in flow.json("status", status=1)["steps"]}
+
+    steps = look()
+    assert steps["train"] == ("running", f"its run {run} goes on under its own manager")
+    assert steps["last"] == ("waiting", "")
+    assert steps["loop"] == ("running", "its program still runs; resume ends it and starts the step again")
+    flow.go()
+    wait_for(lambda: flow.state()["phase"] == "succeeded")
+    wait_for(lambda: look()["loop"] == ("waiting", "its program is gone; resume starts the step again"))
+    assert look()["train"] == ("waiting", f"its run {run} is succeeded; resume takes it up")
+
+
 def test_outputs_of_an_experiment_that_succeeded_without_its_workflow_are_kept(flow):
     flow.experiment(**MODEL)
     flow.begin_and_kill()

@@ -307,6 +307,32 @@ def test_ctrl_c_ends_all_and_resume_goes_on(flow):
     assert flow.ran() == ["slow", "slow", "last"]
 
 
+@pytest.mark.parametrize("by_command", [False, True], ids=["ctrl-c", "cancel"])
+def test_a_cancelled_step_that_exits_with_0_has_no_result(flow, by_command):
+    flow.step("import signal, time\nstop = []\nsignal.signal(signal.SIGTERM, lambda *_: stop.append(1))\n"
+              "name = os.environ['SLIPWAY_STEP']\n"
+              "with open(sys.argv[1], 'w') as out:\n"
+              "    print('half', file=out, flush=True)\n"
+              "    if name == 'prep': open('half', 'w').close()\n"
+              "    while name == 'prep' and not stop and not os.path.exists('fast'): time.sleep(0.01)\n"
+              "    if not stop: print('whole', file=out)\n")
+    flow.steps(first=(["${outputs.d}"], ["outputs: {d: d.txt}"]),
+               prep=(["${outputs.d}"], ["outputs: {d: d.txt}", "after: [first]"]))
+    run = flow.start("run", "flow.yaml")
+    wait_for(lambda: (flow.folder / "half").exists())
+    if by_command:
+        flow.slipway("cancel", "last")
+    else:
+        run.send_signal(signal.SIGINT)
+    run.communicate(timeout=60)
+    assert run.returncode == 130
+    assert flow.states(flow.json("status", status=130)) == {"first": "done", "prep": "cancelled"}
+    (flow.folder / "fast").touch()
+    flow.slipway("resume", "last")
+    assert flow.ran() == ["first", "prep", "prep"]
+    assert (flow.run_of_flow() / "steps/prep/result/outputs/d.txt").read_text() == "half\nwhole\n"
+
+
 def of_step(folder):
     """The processes of steps below a folder."""
     found = []

@@ -41,7 +41,7 @@ inline std::vector<launcher::EndCause> EveryCause() {
           cause::StagingFailed{"cannot read '/data/a'"},
           cause::ManagerFailed{"the book is damaged"},
           cause::TooManyFailures{8},
-          cause::NoTrialCompleted{2, 1},
+          cause::NoTrialCompleted{2, 1, 3, 4},
           cause::SameFailure{"3 trials in a row failed alike: no licence"},
           cause::OutOfTime{true, true},
           cause::OutOfNodes{2, 8, 1, 3, 4, 5, true},

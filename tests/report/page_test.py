@@ -48,7 +48,7 @@ class Page(Browsing):
         self.assertEqual(self.texts(".fact-label"), ["Progress", "Time left"])
 
     def test_of_a_run_has_its_sections(self):
-        self.open(synthetic.view(synthetic.single("failed")))
+        self.open(synthetic.view({**synthetic.single("failed"), "gpus": synthetic.gpus()}))
         self.assertEqual(self.texts(".contents a"),
                          ["Learning curves", "Failures", "Time", "Attempts", "Events", "Spec", "Provenance"])
         self.assertIn("rank 5 on n2 ended with exit code 1", self.text(".reason"))
@@ -63,6 +63,7 @@ class Page(Browsing):
         self.assertEqual(facts["In the queue"], "40 s")
         self.assertEqual((facts["CPU energy"], facts["GPU energy"]), ("0.02556 kWh", "0.1806 kWh"))
         self.assertEqual((facts["GPU memory, at most"], facts["GPU utilisation"]), ("66.1 GiB", "50.0 %"))
+        self.assertEqual(facts["Least busy GPU"], "2.0 %, gpu 1 of n2")
         self.assertEqual(self.text("pre[aria-label=Spec]"), synthetic.SPEC)
 
     def test_of_a_run_without_a_team_shows_times_of_the_whole_attempt(self):

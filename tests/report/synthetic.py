@@ -60,6 +60,13 @@ def accounting():
             "advice": "Ranks wait 6 % of the time for rank 5 on n2: check that node."}
 
 
+def gpus():
+    """Two of each node; the second of n2 computes hardly anything."""
+    use = {"n1": (0.9, 0.8), "n2": (0.7, 0.02)}
+    return [{"host": host, "gpu": f"GPU-{host}-{i}", "mean_utilisation": busy, "measured_s": 600.0}
+            for host, each in use.items() for i, busy in enumerate(each)]
+
+
 def provenance():
     return {"command": "slipway run fashion.yaml", "commit": "3f1c9d2a77be", "is_dirty": True,
             "diff": "@@ -1,2 +1,2 @@\n-lr = 0.01\n+lr = 0.001\n batch = 64",

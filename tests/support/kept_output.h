@@ -17,7 +17,7 @@ class KeptOutput : public Output {
     brief = result.brief;
   }
   void Stream(const Json&, std::string_view line) override { text += std::string(line) + "\n"; }
-  void Say(std::string_view) override {}
+  void Say(std::string_view line) override { said += std::string(line) + "\n"; }
   void Warn(std::string_view line) override { warnings += line; }
   void Fail(const Error&) override {}
   void Progress(std::string_view line) override { progress += std::string(line) + "\n"; }
@@ -25,6 +25,7 @@ class KeptOutput : public Output {
   Json document;
   std::string text;
   std::string brief;
+  std::string said;
   std::string warnings;
   std::string progress;
 };

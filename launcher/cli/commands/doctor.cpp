@@ -41,6 +41,10 @@ Spec SpecOf(const SpecSelection& selection) try {
   return {};
 }
 
+GpuSurroundings SurroundingsOf(const Spec& spec) try { return SurroundingsOfRanks(spec); } catch (const Error&) {
+  return {};  // the experiment's own check says it
+}
+
 std::vector<Check> ChecksFor(const DoctorOptions& options, const Session& session) {
   DoctorRequest request;
   request.runs_directory = session.runs_directory;
@@ -49,7 +53,7 @@ std::vector<Check> ChecksFor(const DoctorOptions& options, const Session& sessio
   request.start = spec.launch.slurm.start;
   request.mpi = spec.launch.mpi;
   request.experiment = spec;
-  request.nodes = NodesOfRanks(spec.launch);
+  request.surroundings = SurroundingsOf(spec);
   request.try_srun = options.try_srun;
   auto checks = MachineChecks(request);
   if (!options.selection.spec.empty()) {

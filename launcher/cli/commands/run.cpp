@@ -6,6 +6,7 @@
 
 #include <chrono>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "core/error.h"
 #include "core/files.h"
@@ -14,6 +15,7 @@
 #include "ensemble/manager/requests.h"
 #include "launcher/cli/commands/find_run.h"
 #include "launcher/cli/commands/follow.h"
+#include "launcher/cli/commands/make_run.h"
 #include "launcher/cli/commands/plan.h"
 #include "launcher/cli/commands/workflow.h"
 #include "launcher/cli/commands/workflow_jobs.h"
@@ -97,7 +99,8 @@ void SaySubmitted(const RunFolder& folder, std::uint32_t job, Session& session) 
 }
 
 int SubmitWorkflow(const SpecSelection& selection, const WorkflowOptions& options, Session& session) {
-  const auto folder = PrepareWorkflow(selection, options, session);
+  std::optional<HeldInterrupts> held;
+  const auto folder = PrepareWorkflow(selection, options, held, session);
   if (HasStepJobs(folder)) return SaySubmittedSteps(folder, session);
   HandOver(folder);
   SaySubmitted(folder, 0, session);
@@ -134,6 +137,24 @@ int SayNothingToResume(const RunFolder& folder, const RunState& state, Session& 
   session.output.Print(
       {ToJson(state), fmt::format("{} has succeeded; there is nothing to resume", folder.id()), folder.id()});
   return 0;
+}
+
+/// The exit code of a `resume` that has nothing to do; nothing otherwise.
+std::optional<int> SayIfDone(const RunFolder& folder, const RunState& state, const ResumeOptions& options,
+                             Session& session) {
+  if (!IsDone(folder, state) || !options.overrides.empty()) return {};
+  if (const auto remark = RemarkOnEditedSpec(folder); !remark.empty()) session.output.Warn(remark);
+  return SayNothingToResume(folder, state, session);
+}
+
+/// Another `resume` may have had the lock that this one has waited for.
+void RequireNotResumedSince(const RunFolder& folder, const RunState& before, const RunState& now) {
+  if (now.manager == before.manager && now.attempt == before.attempt) return;
+  throw Error(
+      ErrorKind::kBusy,
+      fmt::format("another process has resumed run {} meanwhile: it is {} after attempt {}", folder.id(),
+                  PhaseName(now.phase), now.attempt),
+      fmt::format("see how it ended with slipway status {0}; to run it once more: slipway resume {0}", folder.id()));
 }
 
 /// The words that `resume` would start, as far as they can be read.
@@ -175,7 +196,7 @@ void ReportOn(const RunFolder& folder, const Plan& plan, Session& session) try {
 }
 
 int ManageAndReport(const RunFolder& folder, FileLock lock, const Plan& plan, LinePrefix prefix, Session& session,
-                    GpuLocks gpus = {}) {
+                    GpuLocks gpus) {
   const int code = ManageRun(folder, std::move(lock), plan, session.output, prefix, std::move(gpus));
   ReportOn(folder, plan, session);
   return code;
@@ -195,13 +216,18 @@ int Run(const RunOptions& options, Session& session) {
   const auto plan = PlanFor(options.selection, session);
   const bool submits = NeedsSubmission(plan);
   WarnBeforeSubmission(plan, submits, session);
-  const auto folder = PrepareRun(plan);
+  std::optional<HeldInterrupts> held;
+  const auto folder = MakeRun(held, [&] { return PrepareRun(plan); });
   session.output.Say("run " + folder.id());
   if (submits) {
+    held.reset();
     session.output.Say(fmt::format("job {}", SubmitNewRun(folder, plan)));
     return FollowBatchRun(folder, options.prefix, session);
   }
-  return ManageAndReport(folder, folder.TakeManagerLock(), plan, options.prefix, session);
+  const int code = ManageRun(folder, folder.TakeManagerLock(), plan, session.output, options.prefix, {});
+  held.reset();  // a long report can be interrupted
+  ReportOn(folder, plan, session);
+  return code;
 }
 
 int Submit(const SpecSelection& selection, const WorkflowOptions& workflow, Session& session) {
@@ -210,9 +236,11 @@ int Submit(const SpecSelection& selection, const WorkflowOptions& workflow, Sess
   const auto plan = PlanFor(selection, session);
   const bool submits = NeedsSubmission(plan);
   WarnBeforeSubmission(plan, submits, session);
-  const auto folder = PrepareRun(plan);
+  std::optional<HeldInterrupts> held;
+  const auto folder = MakeRun(held, [&] { return PrepareRun(plan); });
   std::uint32_t job = 0;
   if (submits) {
+    held.reset();
     job = SubmitNewRun(folder, plan);
   } else {
     HandOver(folder);
@@ -226,14 +254,15 @@ int Resume(const ResumeOptions& options, Session& session) {
   const auto folder = FindRun(session, options.run);
   if (!options.trust) RequireOwn(folder);
   if (IsWorkflowRun(folder)) return ResumeWorkflow(folder, options.overrides, options.submit_for, session);
+  const auto before = ObserveRun(folder);
+  RequireEnd(folder, before);
+  if (const auto done = SayIfDone(folder, before, options, session)) return *done;
+  // A manager whose run has ended is not at once gone: its agents end first.
+  std::optional lock = folder.TakeManagerLock(std::chrono::seconds(HasEnded(before.phase) ? 30 : 0));
   const auto state = ObserveRun(folder);
   RequireEnd(folder, state);
-  if (IsDone(folder, state) && options.overrides.empty()) {
-    if (const auto remark = RemarkOnEditedSpec(folder); !remark.empty()) session.output.Warn(remark);
-    return SayNothingToResume(folder, state, session);
-  }
-  // A manager whose run has ended is not at once gone: its agents end first.
-  std::optional lock = folder.TakeManagerLock(std::chrono::seconds(HasEnded(state.phase) ? 30 : 0));
+  if (const auto done = SayIfDone(folder, state, options, session)) return *done;
+  RequireNotResumedSince(folder, before, state);
   const auto plan = ReplanRun(folder, options.overrides);
   if (IsDone(folder, state) && plan.document.changes.empty()) return SayNothingToResume(folder, state, session);
   SayHowItGoesOn(folder, plan, session);

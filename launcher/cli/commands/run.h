@@ -29,7 +29,7 @@ struct ResumeOptions {
 };
 /// Continues a cancelled, failed or lost run from its newest valid checkpoint, or an ensemble from its trial book. A
 /// run that succeeded is left alone, unless its spec changes or it is an ensemble that used up its time. Errors: as
-/// ReplanRun; Error(kBusy) when it has a manager: then nothing has changed.
+/// ReplanRun; Error(kBusy) when it has a manager, or had one since this call began: then nothing has changed.
 int Resume(const ResumeOptions& options, Session& session);
 
 struct ManageOptions {

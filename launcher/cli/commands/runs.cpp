@@ -15,6 +15,7 @@
 #include "launcher/run/manager_process.h"
 #include "launcher/run/results/stage_out_record.h"
 #include "launcher/run/trials/batch_trial.h"
+#include "launcher/run/trials/open_book.h"
 #include "launcher/run/workflow/step_observation.h"
 #include "launcher/run/workflow/step_submission.h"
 #include "launcher/run/workflow/workflow_folder.h"
@@ -97,16 +98,21 @@ std::string StatusText(const RunFolder& run, const RunState& state) {
   return text;
 }
 
-/// What is read from the book of trials, and so only of the run that is asked for.
-std::optional<TrialsGlance> TrialsOf(const RunFolder& run, const RunState& state) {
-  return state.ensemble ? GlanceAtTrials(run.path()) : std::nullopt;
+/// What is read from the book of trials, and so only of the run that is asked for. Warns of a book that cannot be read.
+std::optional<TrialsGlance> TrialsOf(const RunFolder& run, const RunState& state, Output& output) try {
+  if (!state.ensemble) return {};
+  RequireBook(run);
+  return GlanceAtTrials(run.path());
+} catch (const Error& error) {
+  output.Warn(fmt::format("its trials cannot be read: {}", error.message()));
+  return {};
 }
 
 int PrintStatus(const RunFolder& run, const RunState& state, Session& session) {
   if (IsWorkflowRun(run)) return ShowWorkflow(run, session);
   auto document = StatusDocument(run, state);
   auto text = StatusText(run, state);
-  if (const auto trials = TrialsOf(run, state)) {
+  if (const auto trials = TrialsOf(run, state, session.output)) {
     document["trials"] = ToJson(*trials);
     text.insert(std::min(text.find("\n\n"), text.size()), "\n" + Describe(*trials));
   }
@@ -127,7 +133,7 @@ void AskToEnd(const RunFolder& run, const RunState& state) {
   } else if (IsInBatchSystem(run, state)) {
     CancelBatchRun(run, state);
   } else {
-    AskToStop(state);
+    AskToStop(run, state);
   }
 }
 

@@ -23,13 +23,15 @@ struct WaitOptions {
   std::string run = "last";
   std::optional<Seconds> timeout;
 };
-/// Returns when the run has ended, with its outcome; 75 when the time-out passes first.
+/// Returns when the run has ended, with its outcome; 75 when the time-out passes first. Errors: Error(kBusy) for a copy
+/// of a run that is active.
 int Wait(const WaitOptions& options, Session& session);
 
 struct CancelOptions {
   std::string run = "last";
 };
-/// Asks the run's manager to end everything and waits until it has. A run that has already ended is left alone.
+/// Asks the run's manager to end everything and waits until it has. A run that has already ended is left alone. Errors:
+/// Error(kBusy) for a copy of a run that is active.
 int Cancel(const CancelOptions& options, Session& session);
 /// Sends the same request and does not wait for the end. False for a run that has already ended.
 bool AskToCancel(const RunFolder& run);

@@ -127,7 +127,7 @@ SettledRun Look(const RunFolder& run) {
 SettledRun Settle(const RunFolder& run, const StageOutCommand& options, Output& output) {
   if (!ReadOutboxRecord(run)) return NothingLeft(run);
   const auto lock = run.TakeManagerLock();
-  EndOrphans(run);
+  EndOrphans(run, output);
   const auto record = ReadOutboxRecord(run);  // as the last manager left it
   if (!record) return NothingLeft(run);
   if (IsElsewhere(run, *record)) throw Elsewhere(run, *record);

@@ -26,7 +26,7 @@ Import CarryOut(const TrialsImportOptions& options, Session& session) {
   EnsembleTarget target(options.target, session);
   auto trials = ensemble::FromOptuna(read.study, read.trials, target.options().space, target.options().objectives);
   const auto& folder = target.Folder();
-  auto book = OpenBook(folder);
+  auto book = OpenBook(folder, ensemble::Hold::kCommand);
   const double now = UnixSeconds(SystemClock().Now());
   ensemble::OpenStudy(book, target.options(), now);
   NoteStudy(folder);

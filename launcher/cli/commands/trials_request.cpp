@@ -111,10 +111,7 @@ ensemble::Point PointFrom(const std::vector<std::string>& parameters) {
   return ensemble::PointFromJson(point);
 }
 
-bool HasManager(const fs::path& run_folder) {
-  const auto holder = ensemble::ReadHolder(run_folder / ensemble::kLockName);
-  return holder && ensemble::MayBeAlive(*holder);
-}
+bool HasManager(const fs::path& run_folder) { return ensemble::HasManager(run_folder / ensemble::kLockName); }
 
 /// The request's file goes when its answer is in the book; where readers see a snapshot of that (network file systems),
 /// the answer comes with the next one.
@@ -122,6 +119,9 @@ std::optional<ensemble::RequestAnswer> AnswerIn(const fs::path& run_folder, cons
   if (fs::exists(run_folder / ensemble::kRequestsFolder / name)) return std::nullopt;
   return TrialBook::OpenForReading(run_folder).AnswerTo(name);
 }
+
+/// `slipway trials new` makes none.
+bool HasBook(const fs::path& run_folder) { return fs::exists(run_folder / ensemble::kBookName); }
 
 std::int64_t WaitingConfigurations(const fs::path& run_folder) {
   const auto requests = ensemble::WaitingRequests(run_folder);
@@ -147,6 +147,10 @@ ensemble::RequestAnswer Accepted(std::string text) { return {true, std::move(tex
 /// How a request goes on that no manager is there to take up.
 std::string HowToGoOn(const fs::path& run_folder) {
   const auto run = run_folder.filename().string();
+  if (!HasBook(run_folder)) {
+    return fmt::format("waits for the first trial: 'slipway trials ask {0}' or 'slipway resume {0}' carries it out",
+                       run);
+  }
   const auto needed = BudgetNeeded(run_folder);
   if (!needed) return fmt::format("waits for the next manager: 'slipway resume {}' carries it out", run);
   return fmt::format(
@@ -175,10 +179,11 @@ int Ask(const fs::path& run_folder, const std::variant<ensemble::Enqueue, ensemb
   return answer.accepted ? 0 : 1;
 }
 
-ensemble::SearchSpace SpaceOf(TrialBook& book) {
-  const auto study = book.Study();
-  if (study) return ensemble::StoredSpace(*study);
-  throw Error(ErrorKind::kTryAgain, "the ensemble has not begun", "look again in a moment, or resume the run");
+/// That of the study, else of the plan.
+ensemble::SearchSpace SpaceFor(const TrialsEnqueueOptions& options) {
+  if (!HasBook(options.run_folder)) return options.planned_space();
+  const auto study = TrialBook::OpenForReading(options.run_folder).Study();
+  return study ? ensemble::StoredSpace(*study) : options.planned_space();
 }
 
 std::int64_t NamedTrial(std::int64_t trial, const std::vector<ensemble::TrialRecord>& trials) {
@@ -221,8 +226,7 @@ std::vector<std::int64_t> FittingTrials(const TrialsRetryOptions& options, Trial
 
 int TrialsEnqueue(const TrialsEnqueueOptions& options, Output& output) {
   const auto point = PointFrom(options.parameters);
-  auto book = TrialBook::OpenForReading(options.run_folder);
-  ensemble::CheckedPoint(SpaceOf(book), point);
+  ensemble::CheckedPoint(SpaceFor(options), point);
   return Ask(options.run_folder, ensemble::Enqueue{point}, output);
 }
 

@@ -3,9 +3,12 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
+
+#include "ensemble/space/space.h"
 
 namespace slipway {
 class Output;
@@ -16,6 +19,8 @@ namespace slipway::launcher {
 struct TrialsEnqueueOptions {
   std::filesystem::path run_folder;
   std::vector<std::string> parameters;  ///< "lr=0.01"; values as in YAML, quotes are not needed
+  /// The search space of the plan: for a run whose study has not begun.
+  std::function<ensemble::SearchSpace()> planned_space;
 };
 
 /// Which trials: one by number, all that failed, or all whose latest attempt ended with `outcome`.

@@ -119,8 +119,8 @@ class RequestLines {
 
 /// The book of a run and a session on it.
 struct OpenEnsemble {
-  OpenEnsemble(const RunFolder& folder, ensemble::EnsembleOptions options, LossRules rules)
-      : book(OpenBook(folder)), session(book, InFolder(std::move(options), folder), rules) {
+  OpenEnsemble(const RunFolder& folder, ensemble::EnsembleOptions options, LossRules rules, ensemble::Hold hold)
+      : book(OpenBook(folder, hold)), session(book, InFolder(std::move(options), folder), rules) {
     NoteStudy(folder);
   }
 
@@ -232,7 +232,8 @@ int TrialsServe(const TrialsServeOptions& options, int requests, Session& sessio
   RequestLines lines(requests, ensemble::kLongestRequestBytes);
   EnsembleTarget target(options.target, session);
   const RunFolder folder = target.Folder();
-  OpenEnsemble opened(folder, target.options(), RulesWith(Unfinished::kQueueAgain, options.lost_after));
+  OpenEnsemble opened(folder, target.options(), RulesWith(Unfinished::kQueueAgain, options.lost_after),
+                      ensemble::Hold::kManager);
   ServedRun run(folder);
   Say(session.output, Introduction(folder, opened.session));
   const auto meanwhile = [&] { opened.session.AnswerRequests(); };
@@ -244,7 +245,8 @@ int TrialsServe(const TrialsServeOptions& options, int requests, Session& sessio
 
 int TrialsAsk(const TrialsAskOptions& options, Session& session) {
   EnsembleTarget target(options.run, session);
-  OpenEnsemble opened(target.Folder(), target.options(), RulesWith(Unfinished::kKeep, options.lost_after));
+  OpenEnsemble opened(target.Folder(), target.options(), RulesWith(Unfinished::kKeep, options.lost_after),
+                      ensemble::Hold::kCommand);
   const auto asked = opened.session.Ask();
   opened.session.Settle();
   const Json document = WithSchema("slipway.trials.ask/1", ToJson(asked));
@@ -260,7 +262,7 @@ int TrialsAsk(const TrialsAskOptions& options, Session& session) {
 
 int TrialsTell(const TrialsTellOptions& options, Session& session) {
   EnsembleTarget target(options.run, session);
-  OpenEnsemble opened(target.Folder(), target.options(), RulesWith(Unfinished::kKeep, {}));
+  OpenEnsemble opened(target.Folder(), target.options(), RulesWith(Unfinished::kKeep, {}), ensemble::Hold::kCommand);
   const auto told = opened.session.Tell(options.trial, ToldBy(options), options.attempt);
   opened.session.Settle();
   const Json document = WithSchema("slipway.trials.tell/1", ToJson(told, opened.session.options()));

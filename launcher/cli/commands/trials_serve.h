@@ -31,7 +31,8 @@ struct TrialsAskOptions {
   std::optional<Seconds> lost_after;
 };
 
-/// Takes the next trial. JSON: `slipway.trials.ask/1`. Exit status 75: none may begin now; 1: the ensemble is over.
+/// Takes the next trial. Waits while another command changes the trials. JSON: `slipway.trials.ask/1`. Exit status 75:
+/// none may begin now; 1: the ensemble is over.
 int TrialsAsk(const TrialsAskOptions& options, Session& session);
 
 struct TrialsTellOptions {
@@ -43,7 +44,8 @@ struct TrialsTellOptions {
   bool pruned = false;
 };
 
-/// Reports the result of a trial that `ask` gave out. JSON: `slipway.trials.tell/1`.
+/// Reports the result of a trial that `ask` gave out. Waits as TrialsAsk. JSON: `slipway.trials.tell/1`.
+/// Errors of both: kBusy while the run has a manager, or another command holds the trials for 30 s.
 int TrialsTell(const TrialsTellOptions& options, Session& session);
 
 }  // namespace slipway::launcher

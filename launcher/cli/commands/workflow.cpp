@@ -13,6 +13,7 @@
 #include "core/files.h"
 #include "core/nearest_word.h"
 #include "launcher/cli/commands/find_run.h"
+#include "launcher/cli/commands/make_run.h"
 #include "launcher/cli/commands/workflow_jobs.h"
 #include "launcher/ranks/local/node_devices.h"
 #include "launcher/run/workflow/step_batch.h"
@@ -221,16 +222,18 @@ int RunWorkflow(const SpecSelection& selection, const WorkflowOptions& options, 
   const auto order = OrderFor(selection, options);
   if (StepsAreJobs(workflow)) return FollowSteps(SubmitNewSteps(workflow, order, {}, session), session);
   WarnOfHiddenGpus(workflow, session.output);
-  const auto folder = PrepareWorkflowRun(session.runs_directory, workflow, order);
+  std::optional<HeldInterrupts> held;
+  const auto folder = MakeRun(held, [&] { return PrepareWorkflowRun(session.runs_directory, workflow, order); });
   session.output.Say("run " + folder.id());
   return CarryOut(folder, folder.TakeManagerLock(), workflow, order, session);
 }
 
-RunFolder PrepareWorkflow(const SpecSelection& selection, const WorkflowOptions& options, Session& session) {
+RunFolder PrepareWorkflow(const SpecSelection& selection, const WorkflowOptions& options,
+                          std::optional<HeldInterrupts>& held, Session& session) {
   const auto workflow = Load(selection, options, session);
   const auto order = OrderFor(selection, options);
-  return StepsAreJobs(workflow) ? SubmitNewSteps(workflow, order, options.submit_for, session)
-                                : PrepareWorkflowRun(session.runs_directory, workflow, order);
+  if (StepsAreJobs(workflow)) return SubmitNewSteps(workflow, order, options.submit_for, session);
+  return MakeRun(held, [&] { return PrepareWorkflowRun(session.runs_directory, workflow, order); });
 }
 
 int PlanWorkflow(const SpecSelection& selection, const WorkflowOptions& options, Session& session) {

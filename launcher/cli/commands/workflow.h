@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "core/interrupt.h"
 #include "launcher/cli/commands/plan.h"
 #include "launcher/cli/commands/session.h"
 #include "launcher/run_folder/run_folder.h"
@@ -27,8 +28,9 @@ struct WorkflowOptions {
 void RefuseWorkflowOptions(const WorkflowOptions& options, const SpecSelection& selection);
 
 int RunWorkflow(const SpecSelection& selection, const WorkflowOptions& options, Session& session);
-/// Makes the run; the caller starts its manager.
-RunFolder PrepareWorkflow(const SpecSelection& selection, const WorkflowOptions& options, Session& session);
+/// Makes the run; the caller starts its manager. `held`: as of MakeRun; stays empty where the steps are jobs.
+RunFolder PrepareWorkflow(const SpecSelection& selection, const WorkflowOptions& options,
+                          std::optional<HeldInterrupts>& held, Session& session);
 int PlanWorkflow(const SpecSelection& selection, const WorkflowOptions& options, Session& session);
 int ValidateWorkflow(const SpecSelection& selection, Session& session);
 

@@ -117,7 +117,8 @@ std::vector<Check> MachineChecks(const DoctorRequest& request) {
   checks.push_back({"containers", seconds(40), [] { return JudgeContainers(ProbeContainers()); }});
   checks.push_back({"gpus", seconds(5), [] { return Findings{Ok("gpus", Describe(DevicesOfThisNode()))}; }});
   checks.push_back(
-      {kGpuExchange, kGpuDeadline, [request] { return Judge(ProbeGpuExchange(request.experiment, request.nodes)); },
+      {kGpuExchange, kGpuDeadline,
+       [request] { return Judge(ProbeGpuExchange(request.experiment, request.surroundings)); },
        Warn(kGpuExchange, "the NVIDIA driver did not answer in time", "nvidia-smi shows whether it works")});
   checks.push_back({"tiers", seconds(10), [] { return Judge(ProbeTiers()); }});
   checks.push_back({"runs", seconds(10), [request] {

@@ -8,6 +8,7 @@
 #include "launcher/cli/doctor/check.h"
 #include "launcher/ranks/local/choose_start.h"
 #include "launcher/spec/choose_engine.h"
+#include "launcher/spec/gpu_exchange.h"
 #include "launcher/spec/spec.h"
 
 namespace slipway::launcher {
@@ -19,8 +20,8 @@ struct DoctorRequest {
   EngineChoice asked = EngineChoice::kAuto;
   StartChoice start = StartChoice::kAuto;
   std::optional<Mpi> mpi = {};
-  Spec experiment = {};  ///< for tensors in GPU memory; the default one where none is named
-  int nodes = 1;         ///< that its ranks see
+  Spec experiment = {};               ///< for tensors in GPU memory; the default one where none is named
+  GpuSurroundings surroundings = {};  ///< of its ranks
 };
 
 /// The checks of the machine. The caller adds those of an experiment.

@@ -7,6 +7,7 @@ namespace slipway::launcher {
 namespace {
 
 constexpr int kCudaSuccess = 0;
+constexpr int kPeerAlreadyEnabled = 704;  // CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED
 
 template <class Function>
 bool FindIn(void* library, const char* symbol, Function*& function) {
@@ -31,6 +32,8 @@ std::optional<CudaDriver> CudaDriver::Open() {
                         FindIn(library, "cuMemGetInfo_v2", entries.cuMemGetInfo) &&
                         FindIn(library, "cuDeviceCanAccessPeer", entries.cuDeviceCanAccessPeer);
   FindIn(library, "cuDeviceGetUuid", entries.cuDeviceGetUuid);
+  FindIn(library, "cuCtxEnablePeerAccess", entries.cuCtxEnablePeerAccess);
+  FindIn(library, "cuMemcpyPeerAsync", entries.cuMemcpyPeerAsync);
   return complete ? std::optional(driver) : std::nullopt;
 }
 
@@ -96,6 +99,11 @@ bool CudaDriver::Reaches(int ordinal, int other) const {
   return entries_.cuDeviceGet(&device, ordinal) == kCudaSuccess &&
          entries_.cuDeviceGet(&other_device, other) == kCudaSuccess &&
          entries_.cuDeviceCanAccessPeer(&reaches, device, other_device) == kCudaSuccess && reaches != 0;
+}
+
+int CudaDriver::ReachContext(void* context) const {
+  const int code = entries_.cuCtxEnablePeerAccess(context, 0);
+  return code == kPeerAlreadyEnabled ? kCudaSuccess : code;
 }
 
 }  // namespace slipway::launcher

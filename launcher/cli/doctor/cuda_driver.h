@@ -41,6 +41,18 @@ class CudaDriver {
   std::optional<GpuMemory> Memory() const;
   /// Whether `ordinal` reaches the memory of `other`.
   bool Reaches(int ordinal, int other) const;
+  /// Whether the next two may be called.
+  bool has_peer_copies() const {
+    return entries_.cuCtxEnablePeerAccess != nullptr && entries_.cuMemcpyPeerAsync != nullptr;
+  }
+  /// From now on the GPU of the current context reaches the memory of this one directly. A CUresult; success also where
+  /// it did before.
+  int ReachContext(void* context) const;
+  /// Queues a copy of device memory on `stream`, which is of the current context. A CUresult.
+  int CopyToContext(std::uintptr_t to, void* to_context, std::uintptr_t from, void* from_context, std::size_t bytes,
+                    void* stream) const {
+    return entries_.cuMemcpyPeerAsync(to, to_context, from, from_context, bytes, stream);
+  }
 
   /// CUuuid.
   struct Uuid {
@@ -58,6 +70,9 @@ class CudaDriver {
     int (*cuDevicePrimaryCtxRetain)(void** context, int device) = nullptr;
     int (*cuMemGetInfo)(std::size_t* free, std::size_t* total) = nullptr;
     int (*cuDeviceCanAccessPeer)(int* reaches, int device, int other) = nullptr;
+    int (*cuCtxEnablePeerAccess)(void* context, unsigned flags) = nullptr;  ///< optional
+    int (*cuMemcpyPeerAsync)(std::uintptr_t to, void* to_context, std::uintptr_t from, void* from_context,
+                             std::size_t bytes, void* stream) = nullptr;  ///< optional
   };
 
  private:

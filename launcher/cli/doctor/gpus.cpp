@@ -1,6 +1,7 @@
 #include "launcher/cli/doctor/gpus.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <map>
@@ -9,6 +10,7 @@
 #include "core/environment.h"
 #include "core/units.h"
 #include "launcher/cli/doctor/mps.h"
+#include "launcher/cli/doctor/peer_copies.h"
 #include "launcher/cli/doctor/pinned_copies.h"
 #include "launcher/ranks/local/nvml.h"
 #include "runtime/device/nccl.h"
@@ -27,9 +29,10 @@ constexpr const char* kShowGpus = "nvidia-smi shows the state of the GPUs, and w
 
 /// What a program without a framework of its own finds.
 void LookForNccl(const runtime::Driver& driver, GpuExchangeFacts& facts) try {
+  facts.names_nccl = !Environment::Inherited().Get("SLIPWAY_NCCL").value_or("").empty();
   facts.nccl = runtime::Nccl::Of(driver).version();
-} catch (const runtime::RuntimeError& error) {
-  facts.no_nccl = error.what();
+} catch (const runtime::NoNccl& error) {
+  facts.no_nccl = error.reason();
 }
 
 /// By UUID: NVML numbers GPUs by their place on the bus, CUDA by default the fastest first. Nothing for a part of a
@@ -111,6 +114,7 @@ void LookAtGpus(const CudaDriver& cuda, GpuExchangeFacts& facts) try {
     facts.gpus.back().processes = Find(processes, cuda.UuidOf(ordinal));
   }
   facts.apart = GpusApart(cuda, count);
+  if (facts.can_share) facts.peer_copies = MeasurePeerCopies(cuda, *driver, PairsToMeasure(facts));
 } catch (const runtime::RuntimeError& error) {
   facts.too_old = error.what();
 }
@@ -192,10 +196,44 @@ Finding JudgeMps(const std::filesystem::path& folder) {
                                folder.native()));
 }
 
+/// "0 to 1, 1 to 0": the copies that `fits`, each in the words of `text`.
+template <class Fits, class Text>
+std::string CopiesText(const std::vector<PeerCopy>& copies, Fits fits, Text text) {
+  std::vector<std::string> words;
+  for (const auto& copy : copies) {
+    if (fits(copy)) words.push_back(fmt::format("{} to {}{}", copy.from, copy.to, text(copy)));
+  }
+  return fmt::format("{}", fmt::join(words, ", "));
+}
+
+std::string WrongCopiesText(const std::vector<PeerCopy>& copies) {
+  return CopiesText(
+      copies, [](const auto& copy) { return copy.is_wrong; }, [](const auto&) { return ""; });
+}
+
+constexpr const char* kMendPeers =
+    "ask the administrator to switch off the IOMMU, or ACS on the PCIe bridges; till then SLIPWAY_GPU_EXCHANGE=staged";
+
+Finding JudgePeerCopies(const std::vector<PeerCopy>& copies) {
+  constexpr const char* kAbout = "gpu peer copies";
+  if (const auto wrong = WrongCopiesText(copies); !wrong.empty()) {
+    return Fail(kAbout, "other bytes arrive than were sent, from GPU " + wrong, kMendPeers);
+  }
+  const auto failed = CopiesText(
+      copies, [](const auto& copy) { return copy.failed.has_value(); },
+      [](const auto& copy) { return " " + copy.failed->name; });
+  if (!failed.empty()) return Warn(kAbout, "not measured: from GPU " + failed, kShowGpus);
+  return Ok(kAbout, "from GPU " + CopiesText(
+                                      copies, [](const auto&) { return true; },
+                                      [](const auto& copy) { return " " + SpeedText(copy.bytes_per_s); }));
+}
+
 Finding JudgeNccl(const GpuExchangeFacts& facts) {
-  const auto text = facts.nccl ? fmt::format("{}: gpu_exchange nccl can be used by ranks with a GPU each", *facts.nccl)
-                               : fmt::format("not used, and not needed: {}", facts.no_nccl);
-  return Ok("nccl", text);
+  if (facts.nccl) {
+    return Ok("nccl", fmt::format("{}: gpu_exchange nccl can be used by ranks with a GPU each", *facts.nccl));
+  }
+  const bool asked = facts.planned.way == GpuExchangeWay::kNccl;
+  return Ok("nccl", fmt::format("not used{}: {}", asked ? "" : ", and not needed", facts.no_nccl));
 }
 
 /// Why the GPUs of this node cannot combine tensors themselves, and what to do about it.
@@ -222,6 +260,9 @@ std::optional<Obstacle> ObstacleOf(const GpuExchangeFacts& facts) {
   for (std::size_t i = 0; i < facts.gpus.size(); ++i) {
     if (auto obstacle = ObstacleOfGpu(static_cast<int>(i), facts.gpus[i])) return obstacle;
   }
+  if (const auto wrong = WrongCopiesText(facts.peer_copies); !wrong.empty()) {
+    return Obstacle{fmt::format("other bytes arrive than were sent, from GPU {}", wrong), kMendPeers};
+  }
   if (facts.apart.empty()) return {};
   return Obstacle{fmt::format("GPUs that do not reach each other: {}", PairsText(facts.apart)),
                   "ranks on GPUs that reach each other use these directly: choose them by CUDA_VISIBLE_DEVICES"};
@@ -234,8 +275,10 @@ Finding JudgeAskedNccl(const GpuExchangeFacts& facts) {
               fmt::format("{} RCCL: {} says so; a job without it ends with an error", kBy, facts.asked_by));
   }
   if (facts.nccl) return Ok(kGpuExchange, fmt::format("{} NCCL {}: {} says so", kBy, *facts.nccl, facts.asked_by));
-  return Fail(kGpuExchange, fmt::format("{} is nccl: {}", facts.asked_by, facts.no_nccl),
-              facts.ask_less + ", or name the library in SLIPWAY_NCCL");
+  const auto text = fmt::format("{} is nccl: {}", facts.asked_by, facts.no_nccl);
+  if (facts.names_nccl) return Fail(kGpuExchange, text, facts.ask_less + ", or name another file in SLIPWAY_NCCL");
+  return Warn(kGpuExchange, text + "; a program with PyTorch brings its own",
+              "for programs without PyTorch install NCCL 2.14 or newer, or name its file in SLIPWAY_NCCL");
 }
 
 /// Which MPI starts the ranks is not known here.
@@ -295,11 +338,12 @@ void AddGpuFindings(const GpuFacts& gpu, int number, bool measured, Findings& fi
 
 }  // namespace
 
-GpuExchangeFacts ProbeGpuExchange(const Spec& spec, int nodes, const std::filesystem::path& root) {
+GpuExchangeFacts ProbeGpuExchange(const Spec& spec, GpuSurroundings surroundings, const std::filesystem::path& root) {
   GpuExchangeFacts facts;
   const auto cuda = CudaDriver::Open();
   if (!cuda) {
-    ReadSetting(spec, {.nodes = nodes, .maker = MakerOfGpus(spec.launch, root), .variable = {}}, facts);
+    surroundings.maker = MakerOfGpus(spec.launch, root);
+    ReadSetting(spec, surroundings, facts);
     return facts;
   }
   facts.has_driver = true;
@@ -311,7 +355,7 @@ GpuExchangeFacts ProbeGpuExchange(const Spec& spec, int nodes, const std::filesy
     facts.no_start = Refusal{kCudaNoDevice, cuda->NameOf(kCudaNoDevice)};
     return facts;
   }
-  ReadSetting(spec, {.nodes = nodes, .maker = GpuMaker::kUnknown, .variable = {}}, facts);
+  ReadSetting(spec, surroundings, facts);
   facts.version = cuda->Version();
   facts.mps = FolderOfMps();
   LookAtGpus(*cuda, facts);
@@ -332,6 +376,7 @@ Findings Judge(const GpuExchangeFacts& facts) {
   }
   if (count > 1) findings.push_back(JudgePeers(facts));
   if (facts.mps) findings.push_back(JudgeMps(*facts.mps));
+  if (!facts.peer_copies.empty()) findings.push_back(JudgePeerCopies(facts.peer_copies));
   findings.push_back(JudgeNccl(facts));
   findings.push_back(JudgeExchange(facts));
   return findings;

@@ -41,6 +41,15 @@ struct GpuFacts {
   bool sums = false;                  ///< it can run the exchange's kernel
 };
 
+/// Between two GPUs, by CUDA's numbers.
+struct PeerCopy {
+  int from = 0;
+  int to = 0;
+  double bytes_per_s = 0;
+  bool is_wrong = false;               ///< other bytes arrive than were sent
+  std::optional<Refusal> failed = {};  ///< so it was not measured
+};
+
 struct GpuExchangeFacts {
   GpuExchangePlan planned;  ///< from the settings, as `plan` says it
   std::string asked_by = "SLIPWAY_GPU_EXCHANGE";
@@ -52,17 +61,21 @@ struct GpuExchangeFacts {
   std::string too_old;                     ///< what the driver lacks for any exchange; empty: nothing
   bool can_share = false;                  ///< the driver has what ranks need to reach each other's memory
   std::vector<GpuFacts> gpus;              ///< by CUDA's numbers
-  std::vector<std::pair<int, int>> apart;  ///< GPUs that do not reach each other
-  std::optional<std::string> nccl;         ///< its version; nothing: it cannot be used
-  std::string no_nccl;                     ///< why
+  std::vector<std::pair<int, int>> apart;  ///< GPUs that do not reach each other, the lower number first
+  std::vector<PeerCopy> peer_copies;
+  bool names_nccl = false;          ///< SLIPWAY_NCCL is set
+  std::optional<std::string> nccl;  ///< its version; nothing: it cannot be used
+  std::string no_nccl;              ///< why
 
   std::optional<std::filesystem::path> mps;  ///< as FolderOfMps()
 };
 
 /// Cost: without a driver almost nothing. Else a context on each GPU, up to a second each, and copies of 64 MiB, below
-/// 0.2 s. The contexts end with the process. `spec`: of an experiment whose ranks see `nodes` nodes. Where there is no
-/// NVIDIA driver, AMD's is looked for below `root`.
-GpuExchangeFacts ProbeGpuExchange(const Spec& spec = {}, int nodes = 1, const std::filesystem::path& root = "/");
+/// 0.2 s; from one GPU to another as much. The contexts end with the process. `spec`: of an experiment, with
+/// `surroundings` of its ranks; their maker and variable are found here. Where there is no NVIDIA driver, AMD's is
+/// looked for below `root`.
+GpuExchangeFacts ProbeGpuExchange(const Spec& spec = {}, GpuSurroundings surroundings = {},
+                                  const std::filesystem::path& root = "/");
 /// Pure.
 Findings Judge(const GpuExchangeFacts& facts);
 

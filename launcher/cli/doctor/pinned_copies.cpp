@@ -1,17 +1,12 @@
 #include "launcher/cli/doctor/pinned_copies.h"
 
-#include <algorithm>
 #include <functional>
 
-#include "core/clock.h"
-#include "core/units.h"
+#include "launcher/cli/doctor/copy_speed.h"
 #include "runtime/device/stream.h"
 
 namespace slipway::launcher {
 namespace {
-
-constexpr std::size_t kCopiedBytes = 64u << 20;
-constexpr int kCopyRounds = 4;  // the first one wakes the link
 
 /// Copies between the same memory of the CPU and of the GPU, on a stream for each way.
 class CopyBench {
@@ -38,16 +33,11 @@ class CopyBench {
  private:
   /// `copy` queues copies of kCopiedBytes bytes.
   double FastestOf(const std::function<void()>& copy) {
-    double fastest = 0;
-    for (int round = 0; round < kCopyRounds; ++round) {
-      const auto began = SystemClock().Steady();
+    return FastestCopy([&] {
       copy();
       to_gpu_.Synchronize();
       from_gpu_.Synchronize();
-      const double seconds = Seconds(SystemClock().Steady() - began).count();
-      fastest = std::max(fastest, kCopiedBytes / std::max(seconds, 1e-9));
-    }
-    return fastest;
+    });
   }
 
   char* on_cpu_;

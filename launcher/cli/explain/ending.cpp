@@ -10,6 +10,7 @@
 #include <sstream>
 
 #include "core/shell.h"
+#include "ensemble/model/records.h"
 #include "launcher/run_folder/end_reason.h"
 
 namespace slipway::launcher {
@@ -159,6 +160,10 @@ struct WhatToMend {
   std::string operator()(const cause::StagingFailed&) const {
     return "check the data and the tiers: slipway doctor, slipway stage ls";
   }
+  std::string operator()(const cause::NoTrialCompleted& none) const {
+    return none.pruned == 0 ? ""
+                            : "if good trials were pruned too: loosen ensemble.scheduler, or change ensemble.space";
+  }
   std::string operator()(const auto&) const { return {}; }
 
   /// All that the script starts is slipway.
@@ -196,12 +201,20 @@ struct NextStep {
         "if it is in the program, correct it, then: slipway trials retry --failed {0} && slipway resume {0}", Run());
   }
 
+  /// Of trials of which none is left to run.
+  std::string Again(ensemble::Outcome outcome) const {
+    return fmt::format("run them again: slipway trials retry --outcome {1} {0} && slipway resume {0}", Run(),
+                       ensemble::OutcomeName(outcome));
+  }
+
   std::string operator()(const cause::Completed&) const { return {}; }
   std::string operator()(const cause::TooManyFailures&) const {
     return fmt::format("go on although they failed: slipway resume {} --set ensemble.max_failures=N", Run());
   }
-  std::string operator()(const cause::NoTrialCompleted&) const {
-    return facts.failures.empty() ? Resume() : AfterMending();
+  std::string operator()(const cause::NoTrialCompleted& none) const {
+    if (!facts.failures.empty()) return AfterMending();
+    if (none.pruned > 0) return Again(ensemble::Outcome::kPruned);
+    return none.cancelled > 0 ? Again(ensemble::Outcome::kCancelled) : Resume();
   }
   std::string operator()(const cause::SameFailure&) const { return AfterMending(); }
   std::string operator()(const cause::OutOfTime& out) const {
@@ -223,7 +236,7 @@ struct NextStep {
   std::string Resume() const { return fmt::format("{}: slipway resume {}", From(), Run()); }
 
   std::string From() const {
-    if (!facts.trials.empty()) return "go on with the trials that are left";
+    if (!facts.trials.empty()) return facts.trials_ended ? "go on" : "go on with the trials that are left";
     if (facts.checkpoint) return fmt::format("go on from the checkpoint of step {}", *facts.checkpoint);
     const bool has_none = facts.state.attempt > 0 && !facts.may_have_checkpoint;
     return has_none ? "begin again at step 0 (no checkpoint was written)" : "begin again";
@@ -237,7 +250,7 @@ struct MayBeOfTheSpec {
   bool operator()(const cause::RankFailed&) const { return true; }
   bool operator()(const cause::RankNotStarted&) const { return true; }
   bool operator()(const cause::SameFailure&) const { return true; }
-  bool operator()(const cause::NoTrialCompleted&) const { return !facts.failures.empty(); }
+  bool operator()(const cause::NoTrialCompleted& none) const { return !facts.failures.empty() || none.pruned > 0; }
   bool operator()(const cause::TooManyFailures&) const { return true; }
   bool operator()(const auto&) const { return false; }
 };

@@ -41,6 +41,10 @@ std::string HowToReport(const std::string& metric) {
 }  // namespace
 
 void ExplainTrials(const RunFacts& facts, Explanation& explanation) {
+  if (!facts.trials_trouble.empty()) {
+    explanation.because.push_back("its trials cannot be read: " + facts.trials_trouble);
+    if (!facts.trials_remedy.empty()) explanation.next.push_back("to see the trials: " + facts.trials_remedy);
+  }
   if (facts.trials.empty()) return;
   explanation.because.push_back(Counts(facts));
   for (std::size_t i = 0; i < std::min(kGroupsShown, facts.failures.size()); ++i) {

@@ -5,7 +5,7 @@
 
 namespace slipway::launcher {
 
-/// The number of trials in each state, and of each cause of failure.
+/// The number of trials in each state, and of each cause of failure; or why they cannot be read.
 void ExplainTrials(const RunFacts& facts, Explanation& explanation);
 
 }  // namespace slipway::launcher

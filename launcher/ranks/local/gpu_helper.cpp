@@ -6,14 +6,17 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "core/clock.h"
+#include "core/environment.h"
 #include "core/error.h"
 #include "core/files.h"
 #include "core/install.h"
 #include "core/json.h"
 #include "core/log.h"
+#include "launcher/ranks/local/node_devices.h"
 #include "launcher/ranks/local/nvml.h"
 
 namespace slipway::launcher {
@@ -38,6 +41,13 @@ bool AwaitReadable(int fd, std::chrono::nanoseconds limit) {
   pollfd watch{fd, POLLIN, 0};
   const auto millis = std::chrono::ceil<std::chrono::milliseconds>(std::max(limit, std::chrono::nanoseconds(0)));
   return ::poll(&watch, 1, static_cast<int>(millis.count())) > 0;
+}
+
+/// The loader looks for NVML in dozens of folders. /dev/dxg: Linux in Windows.
+bool MayHaveNvidiaGpus() {
+  namespace fs = std::filesystem;
+  std::error_code error;
+  return NamesDevices(Environment::Inherited()) || fs::exists("/dev/nvidiactl", error) || fs::exists("/dev/dxg", error);
 }
 
 }  // namespace
@@ -103,7 +113,7 @@ std::optional<std::string> GpuHelper::Finish(std::chrono::nanoseconds limit) {
 }
 
 std::vector<std::string> NamesOfGpus() try {
-  if (!HasNvml()) return {};
+  if (!MayHaveNvidiaGpus() || !HasNvml()) return {};
   const auto names = Json::parse(GpuHelper({"names"}).Finish(kNamesPatience).value_or("[]"));
   return names.get<std::vector<std::string>>();
 } catch (const std::exception& error) {

@@ -65,7 +65,7 @@ class GpuHelper {
 };
 
 /// The names of this node's GPUs ("NVIDIA H200"); none without a driver that answers in time. Cost: a process, and the
-/// start of NVML, up to some seconds.
+/// start of NVML, up to some seconds; nothing where neither the system has NVIDIA's driver nor a variable names GPUs.
 std::vector<std::string> NamesOfGpus();
 
 }  // namespace slipway::launcher

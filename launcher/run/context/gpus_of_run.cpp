@@ -64,8 +64,8 @@ GpusToMeasure GpusOfRun(const Spec& spec, const NodeDevices& devices, bool named
     return {shared ? all : NvidiaGpus(devices.Part(0, wanted))};
   }
   if (named) return {all};
-  if (all.size() != 1) return {};
-  return {{"0"}, GpuMeasures::kUse};  // NVML counts the GPUs that it may use
+  if (spec.ensemble && all.size() > 1) return {};
+  return {all, GpuMeasures::kUse};  // by number, from 0: NVML counts the GPUs that it may use
 }
 
 bool GpuMetersFit(const Spec& spec, int nodes, int measured, std::int64_t descriptors) {

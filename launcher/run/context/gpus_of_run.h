@@ -17,8 +17,9 @@ class Nodes;
 /// Of a node with these devices, the GPUs that the run was given: its own number of them with `launch.gpus_per_rank`,
 /// of an ensemble all that its trials share. Without that field, all, if the environment names them (`named`).
 ///
-/// If nothing names any and the node has exactly one NVIDIA GPU, that one; its energy is left out. GPUs that are not
-/// NVIDIA's are not measured. Pure.
+/// If nothing names any, all NVIDIA GPUs that the user may use, without their energy: others may use them, too. Of an
+/// ensemble, whose trials may run side by side, only where the node has one. GPUs that are not NVIDIA's are not
+/// measured. Pure.
 GpusToMeasure GpusOfRun(const Spec& spec, const NodeDevices& devices, bool named);
 
 /// Whether a manager that may still open `descriptors` files can measure GPUs of `measured` of its `nodes`, and has

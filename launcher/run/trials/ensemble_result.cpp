@@ -2,13 +2,12 @@
 
 #include <fmt/format.h>
 
-#include <initializer_list>
 #include <nlohmann/json.hpp>
 #include <string>
-#include <utility>
 
 #include "core/units.h"
 #include "ensemble/schedulers/population.h"
+#include "launcher/run_folder/end_reason.h"
 
 namespace slipway::launcher {
 namespace {
@@ -30,22 +29,13 @@ Json SummaryDocument(const ensemble::EnsembleSummary& summary) {
               {"best", best}};
 }
 
-/// "1 failed, 3 pruned": only what there is.
-std::string Listed(std::initializer_list<std::pair<std::int64_t, const char*>> counts) {
-  std::string text;
-  for (const auto& [count, word] : counts) {
-    if (count > 0) text += fmt::format("{}{} {}", text.empty() ? "" : ", ", count, word);
-  }
-  return text;
-}
-
 /// Always the complete ones, and all others that there are.
 std::string CountsText(const ensemble::EnsembleSummary& summary) {
-  const auto others = Listed({{summary.failed, "failed"},
-                              {summary.pruned, "pruned"},
-                              {summary.paused, "paused"},
-                              {summary.cancelled, "cancelled"},
-                              {summary.waiting, "waiting"}});
+  const auto others = ListCounts({{summary.failed, "failed"},
+                                  {summary.pruned, "pruned"},
+                                  {summary.paused, "paused"},
+                                  {summary.cancelled, "cancelled"},
+                                  {summary.waiting, "waiting"}});
   return fmt::format("{} complete{}{}", summary.complete, others.empty() ? "" : ", ", others);
 }
 
@@ -82,7 +72,9 @@ EndCause CauseOf(const ensemble::EnsembleSummary& summary, const ensemble::Ensem
   if (summary.too_many_failures) return cause::TooManyFailures{summary.failed};
   if (!summary.same_failure.empty()) return cause::SameFailure{summary.same_failure};
   if (summary.out_of_time) return OutOfTimeOf(options.budget);
-  if (summary.complete == 0) return cause::NoTrialCompleted{summary.failed, summary.cancelled};
+  if (summary.complete == 0) {
+    return cause::NoTrialCompleted{summary.failed, summary.cancelled, summary.pruned, summary.paused};
+  }
   return cause::Completed{};
 }
 

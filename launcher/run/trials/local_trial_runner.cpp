@@ -241,7 +241,7 @@ void LocalTrialRunner::Stop(TrialNumber trial, ensemble::StopReason reason) {
   }
 }
 
-void LocalTrialRunner::EndOrphan(const ProcessIdentity& identity) { launcher::EndOrphan(identity); }
+void LocalTrialRunner::EndOrphan(const ProcessIdentity& identity) { EndOrphanedRanks(identity, context_.output); }
 
 std::vector<TrialEvent> LocalTrialRunner::Recover(TrialNumber trial, int attempt) {
   const auto directory = PlaceOfAttempt(FolderOf(trial), attempt).directory;

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
 
 #include "core/error.h"
 
@@ -34,15 +36,27 @@ Error LostBook(const RunFolder& folder, const std::string& how, const std::strin
                       ran_here ? "run" : "trials new", folder.spec_file().string())};
 }
 
+/// "is missing", "is empty"; nothing for a file that has content, or that cannot be looked at.
+std::optional<std::string> WhatItLacks(const fs::path& book) {
+  std::error_code error;
+  if (fs::status(book, error).type() == fs::file_type::not_found) return "is missing";
+  const auto size = fs::file_size(book, error);
+  return !error && size == 0 ? std::optional("is empty") : std::nullopt;
+}
+
 }  // namespace
 
-ensemble::TrialBook OpenBook(const RunFolder& folder) {
+void RequireBook(const RunFolder& folder) {
+  if (!WhatItLacks(folder.trial_book())) return;
   const auto traces = TracesOfStudy(folder);
-  std::error_code unknown;
-  if (!traces.empty() && fs::status(folder.trial_book(), unknown).type() == fs::file_type::not_found) {
-    throw LostBook(folder, "is missing", traces);
-  }
-  auto book = ensemble::TrialBook::OpenForWriting(folder.path());
+  const auto lack = WhatItLacks(folder.trial_book());  // once more: a book is there before its traces
+  if (!traces.empty() && lack) throw LostBook(folder, *lack, traces);
+}
+
+ensemble::TrialBook OpenBook(const RunFolder& folder, ensemble::Hold hold) {
+  RequireBook(folder);
+  const auto traces = TracesOfStudy(folder);
+  auto book = ensemble::TrialBook::OpenForWriting(folder.path(), {.hold = hold});
   if (!traces.empty() && !book.Study()) throw LostBook(folder, "is empty", traces);
   return book;
 }

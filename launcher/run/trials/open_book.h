@@ -1,4 +1,4 @@
-/// Opens the trial book of a run for the process that carries out its trials.
+/// Opens the trial book of a run for the process that carries out its trials, and says when the book is lost.
 #pragma once
 
 #include "ensemble/store/trial_book.h"
@@ -9,7 +9,10 @@ namespace slipway::launcher {
 /// Opens the book for writing. A new one is made only where no study has begun. Otherwise the folders of old trials,
 /// and reports of trials that run elsewhere, would be mixed with new trials.
 /// Errors: Error(kEnvironment) when the book is lost; those of the book.
-ensemble::TrialBook OpenBook(const RunFolder& folder);
+ensemble::TrialBook OpenBook(const RunFolder& folder, ensemble::Hold hold = ensemble::Hold::kManager);
+
+/// For readers. Errors: Error(kEnvironment) when the study has begun, and the book is missing or an empty file.
+void RequireBook(const RunFolder& folder);
 
 /// Records that the book holds a study, even if its trials leave no folders. From now on a lost book is an error.
 void NoteStudy(const RunFolder& folder);

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <poll.h>
 #include <signal.h>
 
 #include <algorithm>
@@ -14,6 +15,12 @@ namespace slipway::launcher {
 namespace {
 
 int CpusOf(const StepResources& resources) { return resources.cpus.value_or(1); }
+
+/// Also before the loop has seen the end.
+bool HasExited(const ChildProcess& process) {
+  pollfd watch{process.pidfd(), POLLIN, 0};
+  return ::poll(&watch, 1, 0) > 0;
+}
 
 }  // namespace
 
@@ -86,7 +93,7 @@ ProcessIdentity LocalStepRunner::Start(const StepLaunch& launch, GpuHold gpus) {
                                   [this, step = launch.step] {
                                     running_.at(step).timed_out = true;
                                     running_.at(step).limit.reset();
-                                    Stop(step);
+                                    End(step);
                                   });
     }
     return identity;
@@ -98,9 +105,16 @@ ProcessIdentity LocalStepRunner::Start(const StepLaunch& launch, GpuHold gpus) {
 
 void LocalStepRunner::Stop(StepIndex step) {
   const auto found = running_.find(step);
-  if (found == running_.end() || found->second.kill) return;
-  Signal(found->second, SIGTERM);
-  found->second.kill = loop_.After(found->second.grace, [this, step] {
+  if (found == running_.end()) return;
+  found->second.stopped = found->second.stopped || !HasExited(found->second.process);
+  End(step);
+}
+
+void LocalStepRunner::End(StepIndex step) {
+  auto& running = running_.at(step);
+  if (running.kill) return;
+  Signal(running, SIGTERM);
+  running.kill = loop_.After(running.grace, [this, step] {
     running_.at(step).kill.reset();
     Signal(running_.at(step), SIGKILL);
   });
@@ -132,7 +146,7 @@ void LocalStepRunner::Look(StepIndex step) {
   free_cpus_ += CpusOf(running.resources);
   free_memory_ = std::min(machine_.memory.count, free_memory_ + running.resources.memory.count);
   free_devices_.insert(free_devices_.end(), running.devices.begin(), running.devices.end());
-  const StepEnd end{step, *status, running.timed_out};
+  const StepEnd end{step, *status, running.timed_out, running.stopped};
   running_.erase(found);
   on_end(end);
 }

@@ -44,10 +44,12 @@ class LocalStepRunner : public StepRunner {
     std::optional<EventLoop::TimerId> limit = {};
     std::optional<EventLoop::TimerId> kill = {};
     bool timed_out = false;
+    bool stopped = false;
   };
 
   NodeDevices TakeDevices(const std::vector<std::string>& names);
   static void Signal(const Running& running, int signal);
+  void End(StepIndex step);
   void Look(StepIndex step);
 
   EventLoop& loop_;

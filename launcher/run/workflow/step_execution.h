@@ -115,6 +115,7 @@ class StepExecution {
   void GoOn();
   void RenewLater();
   void OnEnd(const StepEnd& end);
+  bool IsCutShort(const StepEnd& end) const;
   void Judge(const StepEnd& end);
   bool MayWaitAgain(const StepEnd& end);
   void WaitAgain(const StepEnd& end);

@@ -17,6 +17,9 @@ namespace {
 using enum StepState;
 
 constexpr auto kPauseForSignal = std::chrono::milliseconds(500);
+/// A program that exits with 0 when it is asked to end takes a while, so the signal is seldom late. Each step pays
+/// this.
+constexpr auto kPauseAfterSuccess = std::chrono::milliseconds(100);
 /// Of processes that wait for a run and are killed one by one, each within kLongWait.
 constexpr int kMostKilledWaits = 10;
 constexpr auto kLongWait = std::chrono::minutes(1);
@@ -27,8 +30,16 @@ constexpr auto kPauseForRun = std::chrono::milliseconds(200);
 
 /// Slurm signals all processes of a job: this one may learn later than the program that the job is ended.
 void StepExecution::OnEnd(const StepEnd& end) {
-  if (!in_job_ || end.status.Success() || interrupt_.asked()) return Judge(end);
-  loop_.After(kPauseForSignal, [this, end] { Judge(end); });
+  if (!in_job_ || interrupt_.asked()) return Judge(end);
+  loop_.After(end.status.Success() ? kPauseAfterSuccess : kPauseForSignal, [this, end] { Judge(end); });
+}
+
+/// Whatever it exits with, a program that was asked to end may have written half of its outputs. A run is done only if
+/// its own manager says so.
+bool StepExecution::IsCutShort(const StepEnd& end) const {
+  if (!interrupt_.asked()) return false;
+  if (!end.status.Success()) return true;
+  return !workflow_.steps[end.step].is_run() && (end.stopped || in_job_);
 }
 
 void StepExecution::Judge(const StepEnd& end) {
@@ -37,7 +48,7 @@ void StepExecution::Judge(const StepEnd& end) {
   const bool busy = step.is_run() && end.status.code == static_cast<int>(ErrorKind::kBusy);
   if (busy && !interrupt_.asked()) return StartAgain(end.step);
   if (job_.id != 0 && step.is_run() && IsQueued(active.prepared.run_folder)) return Finish(end.step, kCancelled, {});
-  if (interrupt_.asked() && !end.status.Success()) return Finish(end.step, kCancelled, {});
+  if (IsCutShort(end)) return Finish(end.step, kCancelled, {});
   if (!interrupt_.asked() && MayWaitAgain(end)) return WaitAgain(end);
   const auto why = WhyNotKept(end);
   if (why.empty()) return Publish(end.step);

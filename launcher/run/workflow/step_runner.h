@@ -41,6 +41,7 @@ struct StepEnd {
   StepIndex step = 0;
   ExitStatus status;
   bool timed_out = false;
+  bool stopped = false;  ///< Stop was called before the program had ended
 };
 
 /// Starts steps and reports their ends. One engine each: this machine, a batch system.

@@ -7,6 +7,8 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "core/error.h"
+#include "core/process_identity.h"
 #include "core/text.h"
 #include "core/text_table.h"
 #include "core/units.h"
@@ -26,6 +28,38 @@ bool IsRemoved(const StepRecord& record, const fs::path& results) {
   return HasResult(record.state) && !record.result.empty() && !fs::exists(results / record.result, error);
 }
 
+/// Experiments and ensembles have managers of their own, and go on.
+void LookAtOwnRun(const RunFolder& run, StepRecord& record) {
+  const auto phase = run.ReadState().phase;
+  if (HasEnded(phase)) record.state = StepState::kWaiting;
+  record.reason = HasEnded(phase) ? fmt::format("its run {} is {}; resume takes it up", run.id(), PhaseName(phase))
+                                  : fmt::format("its run {} goes on under its own manager", run.id());
+}
+
+void LookAtProgram(StepRecord& record) {
+  const bool runs = IsAlive(record.process);
+  if (!runs) record.state = StepState::kWaiting;
+  record.reason = runs ? "its program still runs; resume ends it and starts the step again"
+                       : "its program is gone; resume starts the step again";
+}
+
+/// A step that ran when the workflow's manager was killed on this host.
+void LookAgain(const RunFolder& folder, const std::string& step, StepRecord& record) try {
+  const auto runs = ListRuns(StepFolder(folder, step));
+  runs.empty() ? LookAtProgram(record) : LookAtOwnRun(runs.back(), record);
+} catch (const Error& error) {
+  record.reason = error.message();
+}
+
+void AfterEnd(const RunFolder& folder, Phase phase, const std::string& step, StepRecord& record) {
+  if (IsFinal(record.state)) return;
+  if (phase != Phase::kLost) {
+    record.state = StepState::kCancelled;
+  } else if (record.state == StepState::kRunning && record.job == 0) {
+    LookAgain(folder, step, record);
+  }
+}
+
 }  // namespace
 
 std::vector<StepRow> StepRowsOf(const RunFolder& folder, const WorkflowLook& look) {
@@ -34,8 +68,7 @@ std::vector<StepRow> StepRowsOf(const RunFolder& folder, const WorkflowLook& loo
   std::vector<StepRow> rows;
   for (auto& step : ReadStoredWorkflow(folder).steps) {
     auto record = records[step.name];
-    // Nothing runs or waits for a manager that is gone.
-    if (HasEnded(look.state.phase) && !IsFinal(record.state)) record.state = StepState::kCancelled;
+    if (HasEnded(look.state.phase)) AfterEnd(folder, look.state.phase, step.name, record);
     const bool removed = IsRemoved(record, results);
     rows.push_back({std::move(step), std::move(record), removed});
   }

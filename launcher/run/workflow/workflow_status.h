@@ -17,7 +17,8 @@ struct StepRow {
   StepRecord record;
   bool removed = false;  ///< it has had a result, which is no longer in the store
 };
-/// In the order of the workflow. Nothing runs or waits in a run that has ended.
+/// In the order of the workflow. Nothing runs or waits in a run that has ended, but in one that has lost its manager:
+/// of what ran then, this looks whether it still runs. Cost: for each such step, a look into its folder.
 std::vector<StepRow> StepRowsOf(const RunFolder& folder, const WorkflowLook& look);
 /// "3 done, 1 running of 4 steps"
 std::string CountsText(const std::vector<StepRow>& rows);

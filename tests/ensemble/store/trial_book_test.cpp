@@ -11,6 +11,8 @@
 #include <fstream>
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <optional>
+#include <thread>
 
 #include "core/error.h"
 #include "core/files.h"
@@ -210,6 +212,57 @@ TEST(TrialBook, HasOneWriterAndNamesIt) {
   }
 }
 
+/// What opening the book as a command says against it; nothing: it is open.
+std::optional<Error> RefusalOfCommand(const fs::path& folder, std::chrono::milliseconds patience) try {
+  TrialBook::OpenForWriting(folder, {.hold = Hold::kCommand, .patience = patience});
+  return std::nullopt;
+} catch (const Error& error) {
+  return error;
+}
+
+TEST(TrialBook, WaitsForACommandThatHoldsIt) {
+  TempDirectory folder;
+  for (const auto hold : {Hold::kCommand, Hold::kManager}) {
+    auto held = std::optional(TrialBook::OpenForWriting(folder.path(), {.hold = Hold::kCommand}));
+    std::thread leaves([&] {
+      SystemClock().Sleep(std::chrono::milliseconds(200));
+      held.reset();
+    });
+    EXPECT_NO_THROW(TrialBook::OpenForWriting(folder.path(), {.hold = hold, .patience = std::chrono::hours(1)}));
+    leaves.join();
+  }
+}
+
+TEST(TrialBook, NamesACommandThatHoldsItTooLong) {
+  TempDirectory folder;
+  const auto held = TrialBook::OpenForWriting(folder.path(), {.hold = Hold::kCommand});
+  const auto refusal = RefusalOfCommand(folder.path(), std::chrono::milliseconds(20));
+  ASSERT_TRUE(refusal);
+  EXPECT_EQ(refusal->kind(), ErrorKind::kBusy);
+  EXPECT_THAT(refusal->what(), HasSubstr("still in use by process " + std::to_string(::getpid()) + " on host "));
+}
+
+/// It would wait for hours otherwise.
+TEST(TrialBook, DoesNotWaitForAManager) {
+  TempDirectory folder;
+  const auto managed = TrialBook::OpenForWriting(folder.path());
+  const auto refusal = RefusalOfCommand(folder.path(), std::chrono::hours(24));
+  ASSERT_TRUE(refusal);
+  EXPECT_EQ(refusal->kind(), ErrorKind::kBusy);
+  EXPECT_THAT(refusal->what(), HasSubstr("is managed by process " + std::to_string(::getpid())));
+  EXPECT_THAT(refusal->next_step(), HasSubstr("slipway trials enqueue"));
+}
+
+TEST(TrialBook, HasNoManagerWhileACommandHoldsIt) {
+  TempDirectory folder;
+  {
+    const auto held = TrialBook::OpenForWriting(folder.path(), {.hold = Hold::kCommand});
+    EXPECT_FALSE(HasManager(folder / kLockName));
+  }
+  const auto managed = TrialBook::OpenForWriting(folder.path());
+  EXPECT_TRUE(HasManager(folder / kLockName));
+}
+
 TEST(TrialBook, IsReadWhileItIsWritten) {
   TempDirectory folder;
   auto book = TrialBook::OpenForWriting(folder.path());
@@ -362,7 +415,7 @@ TEST(TrialBook, SaysWhenAnotherProgramPutInNonsense) {
 
 TEST(TrialBook, WritesWithoutSharedMemoryOnANetworkFileSystem) {
   TempDirectory folder;
-  auto book = TrialBook::OpenForWriting(folder.path(), Storage::kNetwork);
+  auto book = TrialBook::OpenForWriting(folder.path(), {.storage = Storage::kNetwork});
   Fill(book, 3);
   EXPECT_FALSE(fs::exists(folder / "trials.db-wal"));
   EXPECT_FALSE(fs::exists(folder / "trials.db-shm"));
@@ -375,7 +428,7 @@ TEST(TrialBook, IsReadAsASnapshotWhileItIsHeldOnANetworkFileSystem) {
   using std::chrono::seconds;
   TempDirectory folder;
   {
-    auto book = TrialBook::OpenForWriting(folder.path(), Storage::kNetwork);
+    auto book = TrialBook::OpenForWriting(folder.path(), {.storage = Storage::kNetwork});
     Fill(book, 3);
     book.ShareSnapshot(SteadyTime(seconds(100)));
     EXPECT_EQ(TrialBook::OpenForReading(folder.path()).Trials().size(), 3u);

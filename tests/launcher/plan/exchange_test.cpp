@@ -193,6 +193,29 @@ TEST_F(Exchange, SaysWhatBecomesOfGpuMemory) {
   EXPECT_EQ(said(), "staged, because of clip_norm, trace.sums");
 }
 
+/// Whether a GPU has memory left is not to decide the bits.
+TEST_F(Exchange, SaysWhatBecomesOfGpuMemoryWhereTheCpuAddsUpInARing) {
+  const auto said = [&] { return Describe(PlanExchange(spec_), spec_.gradients); };
+  spec_.launch.gpus_per_rank = 1;
+  spec_.gradients.algorithms = "ring:200000-max";
+  const auto by_auto = ToJson(PlanExchange(spec_), spec_.gradients);
+  EXPECT_THAT(said(),
+              AllOf(HasSubstr("GPU memory             staged, because the CPU does not add up in rank order, by "
+                              "the table of algorithms\n"),
+                    HasSubstr("bits of its sums       those of the exchange in CPU memory\n")));
+  spec_.gradients.gpu_exchange = GpuExchangeWay::kDirect;
+  EXPECT_THAT(said(), AllOf(HasSubstr("the same bits in every run"),
+                            HasSubstr("bits of its sums       those of sums in rank order, not those of the exchange "
+                                      "in CPU memory\n")));
+  EXPECT_EQ(ToJson(PlanExchange(spec_), spec_.gradients)["gpu_bits"], "rank_order");
+  EXPECT_THAT(ChangesOfBits(by_auto, PlanExchange(spec_)), ElementsAre(R"(gpu_bits was "cpu", now "rank_order")"));
+  spec_.gradients.gpu_exchange = GpuExchangeWay::kAuto;
+  spec_.gradients.deterministic = Determinism::kOff;
+  EXPECT_THAT(said(), HasSubstr("the fastest way, measured at the start"));
+  spec_.gradients.deterministic = Determinism::kCanonical;
+  EXPECT_THAT(said(), HasSubstr("direct where NVIDIA GPUs reach each other, else staged")) << "it does without a table";
+}
+
 TEST_F(Exchange, SaysWhatBecomesOfTheMemoryOfAmdsGpus) {
   const auto said = [&] { return Describe(PlanExchange(spec_).gpu); };
   spec_.launch.gpus_per_rank = 1;

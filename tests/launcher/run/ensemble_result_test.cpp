@@ -76,8 +76,10 @@ TEST(EnsembleResult, IsAFailureWhenNoTrialIsComplete) {
   ensemble::EnsembleSummary summary;
   summary.failed = 2;
   summary.cancelled = 1;
+  summary.pruned = 3;
+  summary.paused = 4;
   EXPECT_EQ(ResultOf(summary, Options()).phase, Phase::kFailed);
-  EXPECT_EQ(ResultOf(summary, Options()).cause, EndCause(cause::NoTrialCompleted{2, 1}));
+  EXPECT_EQ(ResultOf(summary, Options()).cause, EndCause(cause::NoTrialCompleted{2, 1, 3, 4}));
 }
 
 TEST(EnsembleResult, TellsWhyItEndedBeforeItsTime) {

@@ -155,7 +155,17 @@ TEST_F(WatchedGpus, AreLeftAloneWithoutADriver) {
 }
 
 TEST_F(WatchedGpus, HaveNamesForTheRecordOfTheMachine) {
+  ::setenv("CUDA_VISIBLE_DEVICES", "0,1", 1);
   EXPECT_THAT(NamesOfGpus(), ElementsAre("NVIDIA Stand-in 80GB", "NVIDIA Stand-in 80GB"));
+  ::unsetenv("CUDA_VISIBLE_DEVICES");
+}
+
+TEST_F(WatchedGpus, AreNotLookedForWithoutADriverInTheSystem) {
+  for (const char* file : {"/dev/nvidiactl", "/dev/dxg"}) {
+    if (std::filesystem::exists(file)) GTEST_SKIP() << "there is " << file;
+  }
+  for (const char* variable : kDeviceVariables) ::unsetenv(variable);
+  EXPECT_THAT(NamesOfGpus(), IsEmpty()) << "the library could be loaded";
 }
 
 // ---- other nodes
@@ -438,23 +448,33 @@ TEST_F(GivenGpus, OfAnotherNodeAreThoseOfItsAgent) {
   const NodeDevices four{{{"CUDA_VISIBLE_DEVICES", {"0", "1", "2", "3"}}}};
   const NodeDevices amd{{{"ROCR_VISIBLE_DEVICES", {"0", "1"}}}};
   EXPECT_THAT(GpusOfRun(spec_, four, true).names, ElementsAre("0", "1", "2", "3"));
-  EXPECT_THAT(GpusOfRun(spec_, four, false).names, IsEmpty());
-  EXPECT_EQ(GpusOfRun(spec_, four.Part(0, 1), false).what, GpuMeasures::kUse);
+  EXPECT_EQ(GpusOfRun(spec_, four, true).what, GpuMeasures::kEnergyAndUse);
+  EXPECT_THAT(GpusOfRun(spec_, four, false).names, ElementsAre("0", "1", "2", "3"));
+  EXPECT_EQ(GpusOfRun(spec_, four, false).what, GpuMeasures::kUse) << "their energy may be that of others";
   spec_.launch.gpus_per_rank = 1;
   spec_.launch.ranks_per_node = 2;
   EXPECT_THAT(GpusOfRun(spec_, four, false).names, ElementsAre("0", "1"));
   EXPECT_THAT(GpusOfRun(spec_, amd, true).names, IsEmpty()) << "NVML knows GPUs of NVIDIA only";
 }
 
-TEST_F(GivenGpus, AreTheOnlyOneOfTheNodeWhereNothingNamesAny) {
+TEST_F(GivenGpus, AreAllOfTheNodeWhereNothingNamesAny) {
   ::unsetenv("CUDA_VISIBLE_DEVICES");
   std::filesystem::create_directories(root_.path() / "dev");
   EXPECT_THAT(GpusHere().names, IsEmpty());
   AddGpu(0);
   EXPECT_THAT(GpusHere().names, ElementsAre("0"));
-  EXPECT_EQ(GpusHere().what, GpuMeasures::kUse) << "its energy may be that of others";
+  EXPECT_EQ(GpusHere().what, GpuMeasures::kUse);
   AddGpu(1);
-  EXPECT_THAT(GpusHere().names, IsEmpty());
+  EXPECT_THAT(GpusHere().names, ElementsAre("0", "1"));
+  EXPECT_EQ(GpusHere().what, GpuMeasures::kUse);
+}
+
+TEST_F(GivenGpus, OfAnEnsembleAreTheOnlyOneWhereNothingNamesAny) {
+  const NodeDevices two{{{"CUDA_VISIBLE_DEVICES", {"0", "1"}}}};
+  spec_.ensemble.emplace();
+  EXPECT_THAT(GpusOfRun(spec_, two.Part(0, 1), false).names, ElementsAre("0"));
+  EXPECT_THAT(GpusOfRun(spec_, two, false).names, IsEmpty());
+  EXPECT_THAT(GpusOfRun(spec_, two, true).names, ElementsAre("0", "1"));
 }
 
 }  // namespace

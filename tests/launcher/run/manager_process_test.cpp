@@ -1,19 +1,25 @@
 #include "launcher/run/manager_process.h"
 
+#include <fmt/format.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
 
 #include <atomic>
+#include <filesystem>
 #include <thread>
 
 #include "core/clock.h"
 #include "core/error.h"
+#include "core/files.h"
 #include "core/process.h"
 #include "launcher/run_folder/orphan.h"
+#include "tests/support/kept_output.h"
 #include "tests/support/temp_directory.h"
 
 namespace slipway::launcher {
 namespace {
+namespace fs = std::filesystem;
 
 /// A run that `process` claims to manage.
 RunFolder RunManagedBy(const ChildProcess& process, const test::TempDirectory& directory) {
@@ -53,19 +59,60 @@ TEST(WaitForEnd, GivesUpAtItsLimit) {
 TEST(AskToStop, SignalsTheManagerAndNobodyElse) {
   const test::TempDirectory directory;
   auto manager = Start("exec sleep 60");
-  auto state = RunManagedBy(manager, directory).ReadState();
+  const auto run = RunManagedBy(manager, directory);
+  const auto state = run.ReadState();
   auto other = state;
   other.manager.start_time += 1;  // the number has been taken by somebody else
-  AskToStop(other);
+  AskToStop(run, other);
   EXPECT_FALSE(manager.WaitFor(std::chrono::milliseconds(100)).has_value());
-  AskToStop(state);
+  AskToStop(run, state);
   EXPECT_EQ(manager.Wait().signal, SIGTERM);
 }
 
+/// A manager that has the lock of its run, as the shell's descriptor 9.
+class ManagerOfOriginal : public testing::Test {
+ protected:
+  ManagerOfOriginal()
+      : manager_(Start(fmt::format("cd {}; mkdir run; exec 9> run/.manager.lock; touch began; exec sleep 60",
+                                   directory_.path().string()))) {
+    while (!fs::exists(directory_ / "began")) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    auto run = RunManagedBy(manager_, directory_);
+    for (const auto* name : {"run", "copy"}) fs::copy(run.path(), directory_ / name, fs::copy_options::recursive);
+  }
+
+  RunFolder Run(const char* name) const { return RunFolder::Open(directory_ / name); }
+
+  const test::TempDirectory directory_;
+  ChildProcess manager_;
+};
+
+TEST_F(ManagerOfOriginal, IsNeitherSignalledNorWaitedForByACopy) {
+  const auto copy = Run("copy");
+  try {
+    AskToStop(copy, copy.ReadState());
+    ADD_FAILURE();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::kBusy);
+    EXPECT_THAT(error.message(), testing::HasSubstr("owns '" + fs::canonical(directory_ / "run").string() + "'"));
+  }
+  EXPECT_THROW(WaitForEnd(copy, {}), Error);
+  EXPECT_FALSE(manager_.WaitFor(std::chrono::milliseconds(100)).has_value());
+}
+
+TEST_F(ManagerOfOriginal, IsSignalledByItsRunAlsoAfterAMove) {
+  fs::rename(directory_ / "run", directory_ / "moved");
+  const auto run = Run("moved");
+  EXPECT_FALSE(WaitForEnd(run, Seconds(0.05)).has_value());
+  AskToStop(run, run.ReadState());
+  EXPECT_EQ(manager_.Wait().signal, SIGTERM);
+}
+
 TEST(AskToStop, RefusesAManagerOnAnotherHost) {
-  RunState state;
+  const test::TempDirectory directory;
+  const auto run = RunFolder::Create(directory.path(), "exp", false);
+  auto state = run.ReadState();
   state.host = "elsewhere";
-  EXPECT_THROW(AskToStop(state), Error);
+  EXPECT_THROW(AskToStop(run, state), Error);
 }
 
 TEST(EndOrphan, EndsAGroupThatIgnoresTheGentleSignal) {
@@ -91,6 +138,75 @@ TEST(EndOrphan, ReturnsOnlyWhenAnEndedProcessIsReaped) {
   EndOrphan(leader);
   EXPECT_TRUE(recorded) << "the record of its end is written before it is reaped";
   supervisor.join();
+}
+
+/// A process that ends once it is told so by a file `go`; a file `asked` shows that it got SIGTERM.
+ChildProcess StartSaver(const test::TempDirectory& directory) {
+  const auto place = directory.path().string();
+  auto saver =
+      Start(fmt::format("cd {}; trap 'touch asked; exit 0' TERM; touch began; "
+                        "while ! test -e go; do sleep 0.01; done",
+                        place));
+  while (!fs::exists(directory / "began")) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  return saver;
+}
+
+TEST(EndOrphanedRanks, WaitsForRanksThatEndByThemselvesAndSaysSo) {
+  const test::TempDirectory directory;
+  auto saver = StartSaver(directory);
+  const auto starter = IdentityOf(saver.pid());
+  test::KeptOutput output;
+  std::thread manager([&] { EndOrphanedRanks(starter, output, std::chrono::minutes(1)); });
+  std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  WriteFile(directory / "go", "");
+  saver.Wait();
+  manager.join();
+  EXPECT_FALSE(fs::exists(directory / "asked")) << "a signal would cut short what it saves";
+  EXPECT_THAT(output.said, testing::StartsWith("waiting up to 1m00s for the ranks"));
+}
+
+TEST(EndOrphanedRanks, AsksRanksThatDoNotEndByThemselves) {
+  const test::TempDirectory directory;
+  auto saver = StartSaver(directory);
+  const auto starter = IdentityOf(saver.pid());
+  test::KeptOutput output;
+  std::thread reaper([&] { saver.Wait(); });
+  EndOrphanedRanks(starter, output, std::chrono::seconds(1));
+  reaper.join();
+  EXPECT_FALSE(IsAlive(starter));
+  EXPECT_TRUE(fs::exists(directory / "asked"));
+}
+
+TEST(EndOrphanedRanks, WaitsForWhatAnEndedProgramHasStarted) {
+  const test::TempDirectory directory;
+  auto program =
+      Start(fmt::format("cd {}; (trap 'touch asked' TERM; touch began; while ! test -e go; do sleep 0.01; "
+                        "done; touch saved) & exit 0",
+                        directory.path().string()));
+  const auto leader = IdentityOf(program.pid());
+  while (IsAlive(leader) || !fs::exists(directory / "began")) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  test::KeptOutput output;
+  std::thread user([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    WriteFile(directory / "go", "");
+  });
+  EndOrphanedRanks(leader, output, std::chrono::minutes(1));
+  EXPECT_TRUE(fs::exists(directory / "saved"));
+  EXPECT_FALSE(fs::exists(directory / "asked"));
+  user.join();
+  program.Wait();
+}
+
+TEST(EndOrphanedRanks, SaysNothingOfRanksThatAreGone) {
+  auto program = Start("exit 0");
+  const auto starter = IdentityOf(program.pid());
+  program.Wait();
+  test::KeptOutput output;
+  EndOrphanedRanks(starter, output);
+  EndOrphanedRanks({}, output);
+  EXPECT_THAT(output.said, testing::IsEmpty());
 }
 
 TEST(EndOrphan, LeavesStrangersAlone) {

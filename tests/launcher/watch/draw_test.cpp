@@ -64,10 +64,26 @@ TEST(WatchScreen, ShowsMemoryAndUtilisationOfGpus) {
 TEST(WatchScreen, SumsUpTheGpusThatHaveNoLine) {
   auto run = SmallEnsemble();
   run.gpus.assign(8, HalfUsed());
+  run.gpus[6].utilisation = 0.01;
+  run.gpus[7].utilisation.reset();
+  run.gpus[2].mean_utilisation = 0.25;
   const auto text = TextOf(ModelOf(run));
   EXPECT_THAT(text, HasSubstr("gpu 3       41.2 GB of 80.0 GB, 93 % busy"));
-  EXPECT_THAT(text, HasSubstr("gpus        4 more: at most 71.0 GB, 50 % busy on average"));
+  EXPECT_THAT(text, HasSubstr("gpus        4 more: up to 41.2 GB of 80.0 GB, 62 % busy"));
+  EXPECT_THAT(text, HasSubstr("least busy  gpu 6  41.2 GB of 80.0 GB, 1 % busy"));
   EXPECT_THAT(text, Not(HasSubstr("gpu 4")));
+  run.phase = Phase::kSucceeded;
+  const auto at_end = TextOf(ModelOf(run));
+  EXPECT_THAT(at_end, HasSubstr("gpus        4 more: at most 71.0 GB of 80.0 GB, 50 % busy on average"));
+  EXPECT_THAT(at_end, HasSubstr("least busy  gpu 2  at most 71.0 GB of 80.0 GB, 25 % busy on average"));
+}
+
+TEST(WatchScreen, NamesNoLeastBusyGpuWhereNoneAnswers) {
+  auto run = SmallSingle();
+  run.gpus.assign(5, MeasuredGpu{});
+  const auto text = TextOf(ModelOf(run));
+  EXPECT_THAT(text, HasSubstr("gpus        1 more: does not answer"));
+  EXPECT_THAT(text, Not(HasSubstr("least busy")));
 }
 
 /// Two GPUs on each node; those of "n2" are idle.

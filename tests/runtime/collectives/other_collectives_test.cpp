@@ -301,6 +301,31 @@ TEST(Groups, OfTheirMembersRefuseWhatIsWrong) {
   EXPECT_NE(std::string(slipway_error_message()).find("is not one of the members"), std::string::npos);
 }
 
+/// The numbers are those of the job.
+TEST(Groups, NameTheRankThatIsWrong) {
+  if (Ranks() < 3) GTEST_SKIP() << "needs a group of two ranks without the first one";
+  std::vector<int> members(static_cast<std::size_t>(Ranks() - 1));
+  std::iota(members.begin(), members.end(), 1);
+  int group = -1;
+  ASSERT_EQ(slipway_group_create(members.data(), Ranks() - 1, &group), SLIPWAY_OK) << slipway_error_message();
+  const auto refusal = [&](int root_of_the_last) {
+    float value = 1;
+    const std::int64_t count = 1;
+    const slipway_tensor tensor{"value", SLIPWAY_FLOAT32, 1, &count, &value};
+    EXPECT_NE(slipway_broadcast(&tensor, 1, Rank() == Ranks() - 1 ? root_of_the_last : 0, group), SLIPWAY_OK);
+    return std::string(slipway_error_message());
+  };
+  const auto last = "rank " + std::to_string(Ranks() - 1);
+  if (Rank() > 0) {
+    const auto no_rank = refusal(1000);
+    EXPECT_NE(no_rank.find(last + ": there is no rank 1000"), std::string::npos) << no_rank;
+    const auto another_root = refusal(1);
+    EXPECT_NE(another_root.find(last + ": called for root 1, but for root 0 on rank 1"), std::string::npos)
+        << another_root;
+  }
+  ASSERT_EQ(slipway_group_free(group), SLIPWAY_OK) << slipway_error_message();
+}
+
 TEST(Groups, RefuseListsThatAreWrong) {
   int group = -1;
   const std::vector<int> twice{0, 0};

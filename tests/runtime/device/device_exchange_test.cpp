@@ -112,9 +112,15 @@ TEST_F(OnDevice, MemoryThatTheDriverDoesNotGiveIsAnError) {
   void* memory = nullptr;
   EXPECT_EQ(slipway_alloc_on_device(-1, 0, &memory), SLIPWAY_ERROR_ARGUMENT);
   EXPECT_EQ(slipway_alloc_on_device(8, 0, nullptr), SLIPWAY_ERROR_ARGUMENT);
-  EXPECT_EQ(slipway_alloc_on_device(8, 99, &memory), SLIPWAY_ERROR_DEVICE);
-  EXPECT_NE(std::string(slipway_error_message()).find("CUDA_ERROR_INVALID_DEVICE"), std::string::npos)
+  EXPECT_EQ(slipway_alloc_on_device(8, 99, &memory), SLIPWAY_ERROR_ARGUMENT);
+  EXPECT_NE(std::string(slipway_error_message()).find("this process sees no GPU 99"), std::string::npos)
       << slipway_error_message();
+  fake_gpu_fail_call("cuDevicePrimaryCtxRetain", 1, kNotInitialized);
+  EXPECT_EQ(slipway_alloc_on_device(8, 98, &memory), SLIPWAY_ERROR_STATE);
+  EXPECT_NE(std::string(slipway_error_message()).find("use CUDA before this call"), std::string::npos)
+      << slipway_error_message();
+  fake_gpu_fail_call("cuDevicePrimaryCtxRetain", 1, kOutOfMemory);
+  EXPECT_EQ(slipway_alloc_on_device(8, 98, &memory), SLIPWAY_ERROR_OUT_OF_MEMORY);
   EXPECT_EQ(slipway_alloc_on_device(std::int64_t{1} << 50, 0, &memory), SLIPWAY_ERROR_OUT_OF_MEMORY);
   fake_gpu_fail_call("cuIpcGetMemHandle", 1, kNotSupported);
   EXPECT_EQ(slipway_alloc_on_device(std::int64_t{9} << 20, 0, &memory), SLIPWAY_ERROR_DEVICE);

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cstdlib>
 #include <fstream>
+#include <initializer_list>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -90,6 +91,44 @@ TEST_F(Faults, ACopyToTheCpuFails) {
 TEST_F(Faults, ACopyToTheGpuFails) {
   fake_gpu_fail_call("cuMemcpyHtoDAsync_v2", 1, kUnknown);
   ExpectEnd("cuMemcpyHtoDAsync failed: CUDA_ERROR_UNKNOWN (999)");
+}
+
+/// A broadcast of two tensors, of which the second one's copy fails on rank 0: the job goes on.
+class FaultsOfABroadcast : public Faults {
+ protected:
+  FaultsOfABroadcast() {
+    fake_gpu_set_order(FAKE_GPU_LAZY, 0);
+    const std::vector<char> zeros(kCount * sizeof(float));
+    for (std::size_t i = 0; i < 2; ++i) {
+      memory_[i].Fill(zeros.data(), nullptr);
+      tensors_[i] = {i == 0 ? "a" : "b", SLIPWAY_FLOAT32, 1, &kCount, memory_[i].data()};
+    }
+  }
+  int Broadcast(int root) { return slipway_broadcast(tensors_, 2, root, SLIPWAY_ALL); }
+  /// The first one's copy is still queued then: what comes next waits for it. The last root lets it run in any case.
+  void ExpectOrder(std::initializer_list<int> roots) {
+    for (const int root : roots) EXPECT_EQ(Broadcast(root), SLIPWAY_OK) << slipway_error_message();
+    EXPECT_EQ(Gpu::Violations(), "");
+    End();
+    together_ = false;  // MPI has been finalized
+  }
+
+ private:
+  static constexpr std::int64_t kCount = 1000;
+  GpuBuffer memory_[2] = {GpuBuffer(kCount * sizeof(float)), GpuBuffer(kCount * sizeof(float))};
+  slipway_tensor tensors_[2] = {};
+};
+
+TEST_F(FaultsOfABroadcast, ACopyToTheCpuThatFailsLeavesNoneBehind) {
+  if (rank_ == 0) fake_gpu_fail_call("cuMemcpyDtoHAsync_v2", 2, kInvalidValue);
+  EXPECT_EQ(Broadcast(0), SLIPWAY_ERROR_DEVICE);
+  ExpectOrder({1, 0});
+}
+
+TEST_F(FaultsOfABroadcast, ACopyToTheGpuThatFailsLeavesNoneBehind) {
+  if (rank_ == 0) fake_gpu_fail_call("cuMemcpyHtoDAsync_v2", 2, kInvalidValue);
+  EXPECT_EQ(Broadcast(1), rank_ == 0 ? SLIPWAY_ERROR_DEVICE : SLIPWAY_OK);
+  ExpectOrder({0, 1});
 }
 
 TEST_F(Faults, TheGpuIsLostWhileItWorks) {

@@ -36,6 +36,11 @@ class LoneTensor {
     ASSERT_EQ(slipway_submit_on_stream("lone", 0, stream), SLIPWAY_OK) << slipway_error_message();
     ASSERT_EQ(slipway_wait_on_stream("lone", stream), SLIPWAY_OK) << slipway_error_message();
   }
+  /// By a call without a stream, of what the default stream has made.
+  void ExchangeBy(int (*call)(const char* team)) {
+    ASSERT_EQ(slipway_allreduce(values_.data(), kCount, SLIPWAY_FLOAT32, SLIPWAY_SUM, SLIPWAY_ALL), SLIPWAY_OK);
+    ASSERT_EQ(call("lone"), SLIPWAY_OK) << slipway_error_message();
+  }
   static void End() { EXPECT_EQ(slipway_unregister("lone"), SLIPWAY_OK) << slipway_error_message(); }
   bool IsRight(void* stream) { return buffer_.Read(stream) == values_; }
 
@@ -105,6 +110,19 @@ TEST_P(OneTensorOnDevice, IsSubmittedAgainFromAnotherStream) {
   LoneTensor::End();
 }
 
+/// Also for a stream that nothing orders after the default one.
+TEST_P(OneTensorOnDevice, IsThereWhenACallWithoutAStreamReturns) {
+  if (Ranks() == 1) GTEST_SKIP() << "a lone rank exchanges nothing";
+  LoneTensor tensor(GetParam(), Seed(3, 3));
+  for (const auto call : {slipway_gradients, slipway_wait}) {
+    GpuStream stream;
+    tensor.Fill(nullptr);
+    tensor.ExchangeBy(call);
+    EXPECT_TRUE(tensor.IsRight(stream.handle()));
+  }
+  LoneTensor::End();
+}
+
 /// The program and the GPU of one rank are slower than those of the others.
 TEST_P(OneTensorOnDevice, IsRightOnAllRanksWhereOneIsLate) {
   Gpu::DelayKernels(Lateness());
@@ -112,6 +130,17 @@ TEST_P(OneTensorOnDevice, IsRightOnAllRanksWhereOneIsLate) {
   GpuStream stream;
   tensor.Fill(stream.handle());
   tensor.Exchange(stream.handle(), Lateness());
+  EXPECT_TRUE(tensor.IsRight(stream.handle()));
+  LoneTensor::End();
+}
+
+TEST_F(OrderOnDevice, AStagedResultIsOnItsWayWhenACallOnAStreamReturns) {
+  if (Ranks() == 1) GTEST_SKIP() << "a lone rank exchanges nothing";
+  LoneTensor tensor("staged", Seed(3, 4));
+  GpuStream stream;
+  tensor.Fill(stream.handle());
+  tensor.Exchange(stream.handle());
+  EXPECT_GT(fake_gpu_pending(), 0u);
   EXPECT_TRUE(tensor.IsRight(stream.handle()));
   LoneTensor::End();
 }

@@ -60,9 +60,29 @@ TEST_F(DirectJob, TheReportSaysThatTheCpuWaits) {
   EXPECT_FALSE(team.contains("sum_threads")) << team.dump();
 }
 
+/// Whether a GPU has memory left is not to decide the bits.
+TEST_F(DirectJob, TheReportSaysThatARingStagesATeam) {
+  Begin({{"algorithms", "ring"}});
+  ASSERT_EQ(Register(), SLIPWAY_OK) << slipway_error_message();
+  ASSERT_EQ(slipway_gradients("net"), SLIPWAY_OK) << slipway_error_message();
+  const auto team = ReportAfterEnd();
+  if (rank_ != 0) return;
+  EXPECT_EQ(team["way"], "staged") << team.dump();
+  EXPECT_EQ(team["without_direct"], "the CPU does not add up in rank order, by the table of algorithms") << team.dump();
+  EXPECT_FALSE(team["bits"].is_null()) << team.dump();
+}
+
+TEST_F(DirectJob, ARingDoesNotStageATeamWhereAnyBitsAreGood) {
+  Begin({{"algorithms", "ring"}, {"deterministic", false}});
+  ASSERT_EQ(Register(), SLIPWAY_OK) << slipway_error_message();
+  const auto team = ReportAfterEnd();
+  if (rank_ != 0) return;
+  EXPECT_TRUE(team["measured_ms"].contains("direct")) << team.dump();
+}
+
 /// They add up in the order of the ranks.
 TEST_F(DirectJob, TheReportPromisesNoBitsWhereTheCpuWouldAddUpInARing) {
-  Begin({{"algorithms", "ring"}});
+  Begin({{"algorithms", "ring"}, {"gpu_exchange", "direct"}});
   ASSERT_EQ(Register(), SLIPWAY_OK) << slipway_error_message();
   ASSERT_EQ(slipway_gradients("net"), SLIPWAY_OK) << slipway_error_message();
   const auto team = ReportAfterEnd();
@@ -89,7 +109,51 @@ TEST_F(DirectJob, AWrongNumberOfThreadsIsRefused) {
       << slipway_error_message();
 }
 
+TEST_F(DirectJob, AFailureNamesTheFunctionOfTheDriver) {
+  Begin({{"gpu_exchange", "staged"}});
+  ASSERT_EQ(Register(), SLIPWAY_OK) << slipway_error_message();
+  fake_gpu_fail_call("cuMemcpyHtoDAsync_v2", 1, kUnknown);
+  EXPECT_EQ(slipway_gradients("net"), SLIPWAY_ERROR_DEVICE);
+  const std::string message = slipway_error_message();
+  const char* expected = IsHip() ? ": hipMemcpyHtoDAsync failed: hipError" : ": cuMemcpyHtoDAsync failed: CUDA_ERROR_";
+  EXPECT_NE(message.find(expected), std::string::npos) << message;
+}
+
 TEST_F(DirectJob, TheTraceShowsTheSums) { ExpectSumsInTheTrace(); }
+
+/// Copies back that no call has waited for, and that fail on both ranks.
+class LateCopies : public GpuJob {
+ protected:
+  void BeginWithACopyThatFails() {
+    fake_gpu_set_order(FAKE_GPU_LAZY, 0);
+    Begin({{"gpu_exchange", "staged"}});
+    ASSERT_EQ(Register(), SLIPWAY_OK) << slipway_error_message();
+    ASSERT_EQ(slipway_wait_on_stream("net", nullptr), SLIPWAY_OK) << slipway_error_message();
+    MPI_Barrier(MPI_COMM_WORLD);  // no rank waits for one that has failed
+    fake_gpu_fail_operation(1, kLaunchFailed);
+  }
+  static void ExpectFailure(int result) {
+    EXPECT_EQ(result, SLIPWAY_ERROR_DEVICE);
+    const std::string message = slipway_error_message();
+    EXPECT_NE(message.find("LAUNCH_FAILED"), std::string::npos) << message;
+  }
+};
+
+TEST_F(LateCopies, ShowAtUnregister) {
+  BeginWithACopyThatFails();
+  ExpectFailure(slipway_unregister("net"));
+}
+
+TEST_F(LateCopies, ShowAtTheEnd) {
+  BeginWithACopyThatFails();
+  ExpectFailure(slipway_finalize());
+}
+
+TEST_F(LateCopies, ShowBeforeACheckpoint) {
+  BeginWithACopyThatFails();
+  char path[4096];
+  ExpectFailure(slipway_checkpoint_begin(1, path, sizeof path));
+}
 
 /// Also of a job without a team.
 TEST_F(DirectJob, TheReportHasTheWaysOfAllreduces) {

@@ -8,8 +8,8 @@
 #include <string>
 #include <thread>
 
-#include "tests/runtime/device/gpu_mpi.h"
 #include "tests/runtime/device/gpu_job.h"
+#include "tests/runtime/device/gpu_mpi.h"
 #include "tests/support/rank_of_launcher.h"
 
 namespace slipway::test {
@@ -34,6 +34,13 @@ class GpuMpiJob : public GpuJob {
     for (auto& letter : name) letter = letter == '\t' ? ' ' : letter;
     return name + ", one node";
   }
+  /// After the end of the job. Of rank 0, which writes them.
+  void ExpectRemembered(const Json& mpis) const {
+    if (rank_ != 0) return;
+    std::ifstream file(Ways());
+    const auto ways = Json::parse(file);
+    EXPECT_EQ(ways["gpu_mpi"], mpis) << ways.dump();
+  }
   void WriteWays(const Json& mpis) const {
     std::ofstream(Ways()) << Json{{"schema", "slipway.ways/1"}, {"nodes", Json::array()}, {"gpu_mpi", mpis}};
   }
@@ -48,10 +55,9 @@ TEST_F(GpuMpiJob, TheReportNamesTheWayAndItIsRemembered) {
   if (rank_ != 0) return;
   EXPECT_EQ(team["way"], "mpi");
   EXPECT_EQ(team["bits"], Json()) << "MPI's are its own";
+  ExpectRemembered({"another", ThisMpi()});
   std::ifstream file(Ways());
-  const auto ways = Json::parse(file);
-  EXPECT_EQ(ways["gpu_mpi"], (Json{"another", ThisMpi()}));
-  EXPECT_FALSE(ways["nodes"].empty()) << "the ways of shared memory are kept";
+  EXPECT_FALSE(Json::parse(file)["nodes"].empty()) << "the ways of shared memory are kept";
 }
 
 TEST_F(GpuMpiJob, AutoMeasuresMpiWhereItHasWorked) {
@@ -98,6 +104,37 @@ TEST_F(GpuMpiJob, AllreducesGoByMpi) {
     }
   }
   EXPECT_EQ(Gpu::Violations(), "");
+  End();
+  ExpectRemembered(Json::array({ThisMpi()}));
+}
+
+/// Those of a group that has ended, without a team.
+TEST_F(GpuMpiJob, AllreducesOfAGroupAreRemembered) {
+  Begin({{"gpu_exchange", "mpi"}});
+  const int both[] = {0, 1};
+  int group = 0;
+  ASSERT_EQ(slipway_group_create(both, 2, &group), SLIPWAY_OK) << slipway_error_message();
+  GpuBuffer there(kCount * sizeof(float));
+  const std::vector<char> zeros(kCount * sizeof(float));
+  there.Fill(zeros.data(), nullptr);
+  ASSERT_EQ(slipway_allreduce(there.data(), kCount, SLIPWAY_FLOAT32, SLIPWAY_SUM, group), SLIPWAY_OK)
+      << slipway_error_message();
+  ASSERT_EQ(slipway_group_free(group), SLIPWAY_OK) << slipway_error_message();
+  End();
+  ExpectRemembered(Json::array({ThisMpi()}));
+}
+
+/// A connection is no sum of the program.
+TEST_F(GpuMpiJob, AllreducesThroughTheCpuAreNotRemembered) {
+  WriteWays(Json::array());
+  Begin({{"gpu_exchange", "mpi"}});
+  GpuBuffer there(kCount * sizeof(float));
+  const std::vector<char> zeros(kCount * sizeof(float));
+  there.Fill(zeros.data(), nullptr);
+  ASSERT_EQ(slipway_allreduce(there.data(), kCount, SLIPWAY_FLOAT16, SLIPWAY_SUM, SLIPWAY_ALL), SLIPWAY_OK)
+      << slipway_error_message();
+  End();
+  ExpectRemembered(Json::array());
 }
 
 /// MPI was connected on the first one, although what came first was not for it.

@@ -191,6 +191,42 @@ TEST_F(NcclJob, RanksThatShareAGpuAreNamed) {
   ExpectRefusal(SLIPWAY_ERROR_DEVICE, "ranks 0 and 1 share GPU 00000000:01:00.0 of ");
 }
 
+/// Ranks 1 and 2 of three. Messages have the numbers of the job.
+class GroupOfNcclJob : public NcclJob {
+ protected:
+  /// What this rank says in an allreduce of the group; nothing where it has no part.
+  std::string SaidInAnAllreduce() {
+    Begin({{"gpu_exchange", "nccl"}});
+    const int members[] = {1, 2};
+    int group = 0;
+    EXPECT_EQ(slipway_group_create(members, 2, &group), SLIPWAY_OK) << slipway_error_message();
+    if (rank_ == 0) return "";
+    if (rank_ == 2) fake_nccl_fail_call("ncclCommInitRankConfig", 1, kUnhandledCudaError);
+    GpuBuffer there(kCount * sizeof(float));
+    const std::vector<char> zeros(kCount * sizeof(float));
+    there.Fill(zeros.data(), nullptr);
+    testing::internal::CaptureStderr();
+    EXPECT_EQ(slipway_allreduce(there.data(), kCount, SLIPWAY_FLOAT32, SLIPWAY_SUM, group), SLIPWAY_OK)
+        << slipway_error_message();
+    return testing::internal::GetCapturedStderr();
+  }
+};
+
+/// The first one of the group says it.
+TEST_F(GroupOfNcclJob, NamesRanksThatShareAGpu) {
+  fake_gpu_share_devices();
+  const auto said = SaidInAnAllreduce();
+  EXPECT_EQ(said.find("ranks 1 and 2 share GPU 00000000:01:00.0 of ") != std::string::npos, rank_ == 1) << said;
+}
+
+/// It says so itself, too: others may wait for it.
+TEST_F(GroupOfNcclJob, NamesARankThatCannotConnect) {
+  const auto said = SaidInAnAllreduce();
+  EXPECT_EQ(said.find("slipway: rank 2: ncclCommInitRankConfig failed") != std::string::npos, rank_ == 2) << said;
+  EXPECT_EQ(said.find("memory of GPUs here: rank 2: ncclCommInitRankConfig failed") != std::string::npos, rank_ == 1)
+      << said;
+}
+
 TEST_F(NcclJob, AutoDoesWithoutWhereRanksShareAGpu) {
   fake_gpu_share_devices();
   Begin({{"deterministic", false}});

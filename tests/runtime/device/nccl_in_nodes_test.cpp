@@ -47,7 +47,7 @@ class NodeTensors {
   void Combine() {
     while (combined_->Fetching()) combined_->TakeArrived();
     for (std::size_t bucket = 0; bucket < buckets_; ++bucket) combined_->Combine(bucket, group_);
-    combined_->AwaitSums();
+    combined_->AwaitResult(group_.communicator().waiter());
   }
   /// The tensors that differ from what the CPU gives.
   std::string Differences(void* stream) {

@@ -24,6 +24,8 @@ NCCL_ERROR = "runtime_gpu_faults_tests.nccl.AnAsynchronousErrorEndsTheTeam"
 LATE_AT_THE_END = "runtime_gpu_faults_tests.allreduces.ThatFailLaterShowAtTheEnd"
 COPY_AT_A_CHECKPOINT = "runtime_gpu_faults_tests.allreduces.ThatFailAfterTheSumsShowBeforeACheckpoint"
 LATE_AT_A_CHECKPOINT = "runtime_gpu_faults_tests.allreduces.ThatFailLaterShowBeforeACheckpoint"
+COPY_TO_THE_CPU = "runtime_device_faults_tests.ACopyToTheCpuThatFailsLeavesNoneBehind"
+COPY_TO_THE_GPU = "runtime_device_faults_tests.ACopyToTheGpuThatFailsLeavesNoneBehind"
 
 STREAM = "runtime/device/stream.cpp"
 KERNEL = "runtime/device/sum_kernel.cpp"
@@ -101,6 +103,7 @@ BUGS = [
     Bug("release_forgets_program_stream", IMAGES, "  stored_.HoldBack(stream);\n", ""),
     Bug("release_records_fetching_stream", IMAGES,
         "stored_.Record(to_device_.handle());", "stored_.Record(to_cpu_.handle());"),
+    Bug("staged_call_without_stream_ends_early", IMAGES, "  AwaitPoint(stored_, waiter);\n", ""),
     Bug("images_share_memory", IMAGES,
         "    block += tensor.bytes();\n", "    block += tensor.bytes() / 2;\n"),
     Bug("parts_of_a_tensor_share_memory", IMAGES, "    range.image += range.bytes;\n", ""),
@@ -154,7 +157,7 @@ BUGS = [
         "  for (auto& event : own_) KeptEvents::The().Keep(place_, std::move(event));\n", "  own_.clear();\n",
         BY_EVENTS),
     Bug("events_wait_without_stream_ends_early", DIRECT,
-        "  events_->Await(group_.communicator().waiter());\n", "", BY_EVENTS),
+        "  events_->Await(waiter);\n", "", BY_EVENTS),
 
     # A team's tensors that MPI combines.
     Bug("mpi_packs_without_waiting", MPI, "    to += bytes;\n  }\n  AwaitCopies();\n", "    to += bytes;\n  }\n"),
@@ -330,6 +333,12 @@ BUGS = [
     Bug("image_end_is_recorded_elsewhere", CPU, "copied.Record((*bench_)->to_cpu.handle());",
         "copied.Record((*bench_)->to_device.handle());"),
     Bug("image_returned_before_its_copy", CPU, "  AwaitPoint((*bench_)->done, waiter_);\n}", "}"),
+    Bug("image_error_leaves_a_copy_to_the_cpu_behind", BENCH, "    arrived.front().HoldBack(to_device.handle());\n", "",
+        test=COPY_TO_THE_CPU, tests="*.ACopyToTheCpuThatFails*"),
+    Bug("image_error_leaves_a_copy_to_the_gpu_behind", BENCH, "    done.Record(to_device.handle());\n", "",
+        test=COPY_TO_THE_GPU, tests="*.ACopyToTheGpuThatFails*"),
+    Bug("image_error_is_no_end", CPU, "    bench.EndEarly();\n", "", test=COPY_TO_THE_CPU,
+        tests="*.ACopyToTheCpuThatFails*"),
     Bug("image_of_managed_memory_is_read_at_once", CPU,
         "    for (const auto& tensor : tensors) AwaitManaged(tensor.data, order.stream, waiter_);\n", ""),
 

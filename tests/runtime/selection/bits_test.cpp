@@ -38,6 +38,18 @@ TEST(HashOfBits, DoesNotKnowTheWaysOfSharedMemory) {
   EXPECT_EQ(hash("shared"), hash("shared_together:0-2048;shared_copies_32k:2049-65536;shared_direct:65537-max"));
 }
 
+TEST(OrderOfRanks, IsThatOfSharedMemoryAlone) {
+  const auto on_one_node = [](const char* algorithms, bool canonical = false) {
+    return AddsInOrderOfRanks(AlgorithmTable::Default({4, 1, true}).With(algorithms), canonical);
+  };
+  EXPECT_TRUE(on_one_node(""));
+  EXPECT_TRUE(on_one_node("shared_together:0-2048;shared_direct:2049-max"));
+  EXPECT_FALSE(on_one_node("ring"));
+  EXPECT_FALSE(on_one_node("ring:200000-max"));
+  EXPECT_TRUE(on_one_node("ring", true)) << "canonical does without the table";
+  EXPECT_FALSE(AddsInOrderOfRanks(AlgorithmTable::Default(kTwoNodes), false));
+}
+
 TEST(HashOfBits, OfCanonicalOrderKnowsNoPlacement) {
   EXPECT_EQ(HashWith("ring", 8, 4, true), HashWith("torus", 8, 2, true));
   EXPECT_NE(HashWith("ring", 8, 4, true), HashWith("ring", 9, 4, true));

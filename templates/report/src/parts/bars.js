@@ -101,6 +101,15 @@ function rankBar(rank, longest, isLate) {
 
 const energy = (joules) => (joules == null ? 'not measured' : `${number(joules / 3.6e6)} kWh`);
 
+/** The GPU in whose time the fewest kernels ran, as `watch` numbers it; nothing where only one is known. */
+function leastBusyGpu(gpus) {
+  const all = Array.isArray(gpus) ? gpus : [], known = all.filter((gpu) => Number.isFinite(gpu?.mean_utilisation));
+  if (known.length < 2) return [];
+  const least = known.reduce((one, other) => (other.mean_utilisation < one.mean_utilisation ? other : one));
+  const place = all.filter((gpu) => gpu?.host === least.host).indexOf(least);
+  return [['Least busy GPU', `${percent(least.mean_utilisation)}, gpu ${place}${least.host ? ` of ${least.host}` : ''}`]];
+}
+
 /** Where every node-second went. */
 export function accountingPanel() {
   const body = h('div');
@@ -115,7 +124,7 @@ export function accountingPanel() {
     const facts = [...(accounting.queue_s ? [['In the queue', duration(accounting.queue_s)]] : []), ['Node-hours', number(accounting.node_hours)], ['Core-hours', number(accounting.core_hours)], ['GPU-hours', number(accounting.gpu_hours)],
       ['CPU energy', energy(accounting.cpu_energy_j)], ['GPU energy', energy(accounting.gpu_energy_j)],
       ...(accounting.gpu_memory_peak_bytes == null ? [] : [['GPU memory, at most', bytes(accounting.gpu_memory_peak_bytes)]]),
-      ...(accounting.gpu_utilisation == null ? [] : [['GPU utilisation', percent(accounting.gpu_utilisation)]])];
+      ...(accounting.gpu_utilisation == null ? [] : [['GPU utilisation', percent(accounting.gpu_utilisation)]]), ...leastBusyGpu(run.gpus)];
     body.replaceChildren(h('dl', {class: 'facts'}, facts.map(([name, value]) => h('div', null, h('dt', null, name), h('dd', null, value)))),
       stackedBar(coloured, all, duration), plainTable(['Part', 'Node time', 'Share'], [...rows, [h('strong', null, 'sum'), duration(sum), percent(sum / all)]]));
     element.note(accounting.advice ?? '');

@@ -18,6 +18,7 @@
 #include "core/files.h"
 #include "core/unique_handle.h"
 #include "launcher/cli/doctor/check.h"
+#include "launcher/cli/doctor/peer_copies.h"
 #include "tests/launcher/cli/doctor/about.h"
 #include "tests/runtime/device/fake_driver/fake_gpu.h"
 #include "tests/support/temp_directory.h"
@@ -25,8 +26,12 @@
 namespace slipway::launcher {
 namespace {
 
+using testing::Contains;
 using testing::HasSubstr;
 using testing::MatchesRegex;
+using testing::Not;
+using testing::Pair;
+using testing::SizeIs;
 
 /// A library whose functions are found by name.
 class Library {
@@ -76,6 +81,8 @@ TEST(DoctorGpus, AreMeasuredAndExchangeDirectly) {
   EXPECT_THAT(About(findings, "gpu 0 copies").text,
               MatchesRegex("pinned memory: .* GB/s to it, .* GB/s from it, .* GB/s both ways at once.*"));
   EXPECT_EQ(About(findings, "gpu peers").grade, Grade::kOk);
+  EXPECT_EQ(About(findings, "gpu peer copies").grade, Grade::kOk);
+  EXPECT_THAT(About(findings, "gpu peer copies").text, MatchesRegex("from GPU 0 to 1 .* GB/s, 1 to 0 .* GB/s"));
   EXPECT_EQ(About(findings, "gpu exchange"),
             Ok("gpu exchange", "ranks of one node exchange GPU memory by the GPUs (direct)"));
 }
@@ -149,6 +156,32 @@ TEST(DoctorGpus, ThatDoNotReachEachOtherExchangeStaged) {
   });
   EXPECT_THAT(About(findings, "gpu peers").text, HasSubstr("GPUs that do not reach each other: 0-1"));
   EXPECT_THAT(About(findings, "gpu exchange").text, HasSubstr("(staged): GPUs that do not reach each other: 0-1"));
+  for (const auto& finding : findings) EXPECT_NE(finding.about, "gpu peer copies");
+}
+
+TEST(DoctorGpus, ThatCopyOtherBytesFail) {
+  const auto findings = FindingsAfter([](const Library& driver) {
+    driver.SetDevices(2);
+    driver.RegisterKernels();
+    driver.Call("fake_gpu_spoil_peers", 1);
+  });
+  const auto copies = About(findings, "gpu peer copies");
+  EXPECT_EQ(copies.grade, Grade::kFail);
+  EXPECT_EQ(copies.text, "other bytes arrive than were sent, from GPU 0 to 1, 1 to 0");
+  EXPECT_THAT(copies.remedy, HasSubstr("IOMMU"));
+  EXPECT_THAT(About(findings, "gpu exchange").text, HasSubstr("(staged): other bytes arrive"));
+}
+
+TEST(DoctorGpus, SayThatCopiesToOthersFail) {
+  for (const char* call : {"cuCtxEnablePeerAccess", "cuMemcpyPeerAsync"}) {
+    const auto copies = About(FindingsAfter([=](const Library& driver) {
+                                driver.SetDevices(2);
+                                driver.FailCall(call, 801);
+                              }),
+                              "gpu peer copies");
+    EXPECT_EQ(copies.grade, Grade::kWarn) << call;
+    EXPECT_EQ(copies.text, "not measured: from GPU 0 to 1 CUDA_ERROR_NOT_SUPPORTED (801)") << call;
+  }
 }
 
 TEST(DoctorGpus, WithoutTheKernelExchangeStaged) {
@@ -201,7 +234,7 @@ TEST(DoctorGpus, SayWhyNcclIsNotUsed) {
     ::setenv("SLIPWAY_NCCL", SLIPWAY_FAKE_NCCL, 1);
     ::setenv("SLIPWAY_FAKE_NCCL_VERSION", "2803", 1);
   });
-  EXPECT_THAT(About(findings, "nccl").text, HasSubstr("NCCL 2.8.3 is too old"));
+  EXPECT_EQ(About(findings, "nccl").text, "not used, and not needed: NCCL 2.8.3 is too old");
   findings = FindingsAfter([](const Library&) { ::setenv("SLIPWAY_NCCL", SLIPWAY_FAKE_NCCL_WITHOUT_ABORT, 1); });
   EXPECT_THAT(About(findings, "nccl").text, HasSubstr("NCCL has no function ncclCommAbort"));
   findings = FindingsAfter([](const Library&) {
@@ -210,6 +243,7 @@ TEST(DoctorGpus, SayWhyNcclIsNotUsed) {
   });
   EXPECT_EQ(About(findings, "gpu exchange").grade, Grade::kFail);
   EXPECT_THAT(About(findings, "gpu exchange").text, HasSubstr("SLIPWAY_GPU_EXCHANGE is nccl: SLIPWAY_NCCL cannot"));
+  EXPECT_THAT(About(findings, "gpu exchange").text, Not(HasSubstr("set gpu_exchange"))) << "that is the next step";
 }
 
 /// What SLIPWAY_GPU_EXCHANGE does to a GPU whose memory cannot be shared.
@@ -284,12 +318,12 @@ TEST(DoctorGpus, OfAmdExchangeStagedWithoutCuda) {
 TEST(DoctorGpus, OfAmdAreKnownByTheirDriver) {
   if (CudaDriver::Open()) GTEST_SKIP() << "NVIDIA's driver is here";
   const test::TempDirectory root;
-  EXPECT_THAT(ExchangeOf(ProbeGpuExchange({}, 1, root.path())).text, HasSubstr("GPU memory is not used"));
+  EXPECT_THAT(ExchangeOf(ProbeGpuExchange({}, {}, root.path())).text, HasSubstr("GPU memory is not used"));
   MakeDirectories(root / "dev");
   WriteFile(root / "dev/kfd", "");
-  EXPECT_THAT(ExchangeOf(ProbeGpuExchange({}, 1, root.path())).text, HasSubstr("(staged), because"));
+  EXPECT_THAT(ExchangeOf(ProbeGpuExchange({}, {}, root.path())).text, HasSubstr("(staged), because"));
   ::setenv("SLIPWAY_GPU_EXCHANGE", "fast", 1);
-  EXPECT_EQ(ExchangeOf(ProbeGpuExchange({}, 1, root.path())).grade, Grade::kFail);
+  EXPECT_EQ(ExchangeOf(ProbeGpuExchange({}, {}, root.path())).grade, Grade::kFail);
   ::unsetenv("SLIPWAY_GPU_EXCHANGE");
 }
 
@@ -312,6 +346,31 @@ TEST(DoctorGpus, InOrderAreOk) {
   EXPECT_EQ(About(findings, "gpu 0 copies").text,
             "pinned memory: 55 GB/s to it, 54 GB/s from it, 90 GB/s both ways at once");
   EXPECT_THAT(About(findings, "nccl").text, HasSubstr("not used, and not needed: it is not here"));
+}
+
+TEST(DoctorGpus, CopyEachToTheNextOfTheFirstEight) {
+  auto facts = OneGpu();
+  EXPECT_THAT(PairsToMeasure(facts), SizeIs(0));
+  facts.gpus.assign(10, facts.gpus[0]);
+  EXPECT_THAT(PairsToMeasure(facts), SizeIs(8));
+  EXPECT_THAT(PairsToMeasure(facts), Contains(Pair(7, 0)));
+  facts.apart = {{0, 7}, {4, 5}};
+  facts.gpus[1].no_context = Refusal{101, "CUDA_ERROR_INVALID_DEVICE (101)"};
+  EXPECT_EQ(PairsToMeasure(facts), (std::vector<std::pair<int, int>>{{2, 3}, {3, 4}, {5, 6}, {6, 7}}));
+}
+
+/// Which NCCL the program has is not known here.
+TEST(DoctorGpus, WarnThatNcclMustComeWithTheProgram) {
+  auto facts = OneGpu();
+  Spec spec;
+  spec.gradients.gpu_exchange = GpuExchangeWay::kNccl;
+  facts.planned = PlanGpuExchange(spec, {.nodes = 1, .maker = GpuMaker::kUnknown, .variable = {}});
+  EXPECT_EQ(ExchangeOf(facts).grade, Grade::kWarn);
+  EXPECT_THAT(ExchangeOf(facts).text, HasSubstr("is nccl: it is not here; a program with PyTorch brings its own"));
+  EXPECT_THAT(ExchangeOf(facts).remedy, HasSubstr("SLIPWAY_NCCL"));
+  EXPECT_EQ(About(Judge(facts), "nccl").text, "not used: it is not here");
+  facts.names_nccl = true;
+  EXPECT_EQ(ExchangeOf(facts).grade, Grade::kFail);
 }
 
 TEST(DoctorGpus, ThatAreFullOrSlowWarn) {
@@ -337,6 +396,9 @@ TEST(DoctorGpus, ExchangeAsTheExperimentLetsThem) {
   Spec spec;
   EXPECT_THAT(text(spec, 1), HasSubstr("by the GPUs (direct)"));
   EXPECT_EQ(text(spec, 2), kStaged + std::string("because the ranks are on several nodes"));
+  facts.planned = PlanGpuExchange(spec, {.cpu_adds_otherwise = true, .variable = {}});
+  EXPECT_EQ(ExchangeOf(facts).text,
+            kStaged + std::string("because the CPU does not add up in rank order, by the table of algorithms"));
   spec.gradients.clip_norm = 1;
   spec.gradients.mode = GradientMode::kDelayed;
   EXPECT_EQ(text(spec, 1), kStaged + std::string("because of mode: delayed, clip_norm"));

@@ -22,6 +22,8 @@ SLIPWAY_CHECK(cuDeviceGetUuid);
 SLIPWAY_CHECK(cuDevicePrimaryCtxRetain);
 SLIPWAY_CHECK(cuMemGetInfo);
 SLIPWAY_CHECK(cuDeviceCanAccessPeer);
+SLIPWAY_CHECK(cuCtxEnablePeerAccess);
+SLIPWAY_CHECK(cuMemcpyPeerAsync);
 static_assert(sizeof(CudaDriver::Uuid) == sizeof(CUuuid) && kCudaNoDevice == CUDA_ERROR_NO_DEVICE);
 
 }  // namespace

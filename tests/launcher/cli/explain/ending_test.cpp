@@ -198,6 +198,37 @@ TEST(ExplainEnd, OfAnEnsembleSaysWhatLetsItGoOn) {
               Contains("give it more time: slipway resume small-1 --set ensemble.budget.time=..."));
 }
 
+/// `resume` would find nothing to do.
+TEST(ExplainEnd, OfPrunedTrialsSaysHowTheyRunAgain) {
+  auto facts = Ended(Phase::kFailed, cause::NoTrialCompleted{0, 0, 9, 0});
+  facts.trials = {{"pruned", 9}};
+  facts.trials_ended = true;
+  EXPECT_EQ(facts.state.reason, "none of 9 trials is complete: 9 pruned");
+  const auto next = Explain(facts).next;
+  EXPECT_THAT(next, Contains(HasSubstr("ensemble.scheduler")));
+  EXPECT_THAT(next, Contains(HasSubstr("start anew: slipway run ")));
+  EXPECT_THAT(next,
+              Contains("run them again: slipway trials retry --outcome pruned small-1 && slipway resume small-1"));
+  EXPECT_THAT(next, Not(Contains(HasSubstr("that are left"))));
+}
+
+TEST(ExplainEnd, SpeaksOfTrialsThatAreLeftOnlyWhereSomeAre) {
+  auto facts = Ended(Phase::kCancelled, cause::Cancelled{});
+  facts.trials = {{"complete", 3}};
+  EXPECT_THAT(Explain(facts).next, Contains("go on with the trials that are left: slipway resume small-1"));
+  facts.trials_ended = true;
+  EXPECT_THAT(Explain(facts).next, Contains("go on: slipway resume small-1"));
+}
+
+TEST(ExplainEnd, SaysWhyTheTrialsCannotBeRead) {
+  auto facts = Ended(Phase::kSucceeded, cause::Completed{});
+  facts.trials_trouble = "trial book '/runs/small-1/trials.db': is damaged";
+  facts.trials_remedy = "copy the run folder";
+  const auto explanation = Explain(facts);
+  EXPECT_THAT(explanation.because, ElementsAre("its trials cannot be read: " + facts.trials_trouble));
+  EXPECT_THAT(explanation.next, ElementsAre("to see the trials: copy the run folder"));
+}
+
 TEST(ExplainEnd, OfACancelledRunHasNoLogToRead) {
   const auto explanation = Explain(Ended(Phase::kCancelled, cause::Cancelled{}));
   EXPECT_THAT(explanation.next, Not(Contains(HasSubstr("slipway logs"))));

@@ -121,7 +121,7 @@ TEST_F(ExplainCommand, StandsBesideACauseThatIsAValue) {
   Run("train: {command: [sh, -c, 'exit 3']}\n"
       "ensemble:\n  objective: {metric: loss, goal: minimize}\n  trials: 2\n  space: {x: {int: [1, 9]}}\n");
   EXPECT_EQ(Json::parse(Slipway({"status", "--json"}).output)["cause"],
-            Json::parse(R"({"kind": "no_trial_completed", "failed": 2, "cancelled": 0})"));
+            Json::parse(R"({"kind": "no_trial_completed", "failed": 2, "cancelled": 0, "pruned": 0, "paused": 0})"));
 }
 
 TEST_F(ExplainCommand, HasNothingToAddToASuccess) {

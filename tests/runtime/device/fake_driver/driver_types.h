@@ -22,6 +22,7 @@ enum Result : int {
   kNotFound = 500,
   kNotReady = 600,
   kIllegalAddress = 700,
+  kPeerAccessAlreadyEnabled = 704,
   kContextIsDestroyed = 709,
   kHostMemoryAlreadyRegistered = 712,
   kHostMemoryNotRegistered = 713,
@@ -91,6 +92,7 @@ enum PointerAttribute : int {
   X(cuCtxPopCurrent_v2, ContextHandle* context)                                                                   \
   X(cuCtxGetDevice, Device* device)                                                                               \
   X(cuCtxSynchronize)                                                                                             \
+  X(cuCtxEnablePeerAccess, ContextHandle peer, unsigned flags)                                                    \
   X(cuMemAlloc_v2, DevicePointer* pointer, std::size_t bytes)                                                     \
   X(cuMemAllocManaged, DevicePointer* pointer, std::size_t bytes, unsigned flags)                                 \
   X(cuMemFree_v2, DevicePointer pointer)                                                                          \
@@ -107,6 +109,8 @@ enum PointerAttribute : int {
   X(cuMemcpyHtoDAsync_v2, DevicePointer to, const void* from, std::size_t bytes, StreamHandle stream)             \
   X(cuMemcpyDtoDAsync_v2, DevicePointer to, DevicePointer from, std::size_t bytes, StreamHandle stream)           \
   X(cuMemcpyAsync, DevicePointer to, DevicePointer from, std::size_t bytes, StreamHandle stream)                  \
+  X(cuMemcpyPeerAsync, DevicePointer to, ContextHandle target, DevicePointer from, ContextHandle source,          \
+    std::size_t bytes, StreamHandle stream)                                                                       \
   X(cuMemsetD8Async, DevicePointer to, unsigned char value, std::size_t count, StreamHandle stream)               \
   X(cuMemsetD32Async, DevicePointer to, unsigned value, std::size_t count, StreamHandle stream)                   \
   X(cuStreamCreate, StreamHandle* stream, unsigned flags)                                                         \

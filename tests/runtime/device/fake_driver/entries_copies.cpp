@@ -89,6 +89,16 @@ void CopyNow(const Call& call, const Side& to, const Side& from) {
   driver.Queue(call.lock, stream, CopyStaged(to, from));
 }
 
+/// Device memory of this context.
+Side SideOf(const Call& call, ContextHandle context, DevicePointer pointer, std::size_t bytes, fake_gpu_access how) {
+  const auto side = DeviceSide(call, pointer, bytes, how);
+  const auto known = call.driver.Known(call.driver.contexts, context, "the context");
+  if (call.driver.memory.Find(pointer)->device != known->device) {
+    call.driver.Refuse(FAKE_GPU_WRONG_CONTEXT, kInvalidValue, "the memory is of another device");
+  }
+  return side;
+}
+
 template <class Value>
 Code Set(const char* entry, DevicePointer to, Value value, std::size_t count, StreamHandle handle) {
   return Enter(entry, Needs::kContext, [&](const Call& call) {
@@ -144,6 +154,18 @@ Code cuMemcpyDtoDAsync_v2(DevicePointer to, DevicePointer from, std::size_t byte
 Code cuMemcpyAsync(DevicePointer to, DevicePointer from, std::size_t bytes, StreamHandle stream) {
   return Enter("cuMemcpyAsync", Needs::kContext, [&](const Call& call) {
     QueueCopy(call, AnySide(call, to, bytes, FAKE_GPU_WRITE), AnySide(call, from, bytes, FAKE_GPU_READ), stream);
+  });
+}
+
+Code cuMemcpyPeerAsync(DevicePointer to, ContextHandle to_context, DevicePointer from, ContextHandle from_context,
+                       std::size_t bytes, StreamHandle stream) {
+  return Enter("cuMemcpyPeerAsync", Needs::kContext, [&](const Call& call) {
+    auto target = SideOf(call, to_context, to, bytes, FAKE_GPU_WRITE);
+    const auto source = SideOf(call, from_context, from, bytes, FAKE_GPU_READ);
+    const auto& peers = call.context().peers;  // else the driver copies through the CPU's memory
+    const bool direct = peers.contains(to_context) || peers.contains(from_context);
+    if (direct && call.driver.peers_are_spoiled) target.bytes = static_cast<char*>(call.driver.OtherBytes(bytes));
+    QueueCopy(call, target, source, stream);
   });
 }
 

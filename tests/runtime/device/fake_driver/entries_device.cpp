@@ -28,6 +28,7 @@ const std::map<Code, ErrorText> kErrors = {
     {kNotFound, {"CUDA_ERROR_NOT_FOUND", "named symbol not found"}},
     {kNotReady, {"CUDA_ERROR_NOT_READY", "device not ready"}},
     {kIllegalAddress, {"CUDA_ERROR_ILLEGAL_ADDRESS", "an illegal memory access was encountered"}},
+    {kPeerAccessAlreadyEnabled, {"CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED", "peer access is already enabled"}},
     {kContextIsDestroyed, {"CUDA_ERROR_CONTEXT_IS_DESTROYED", "context is destroyed"}},
     {kHostMemoryAlreadyRegistered,
      {"CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED", "part or all of the requested memory range is already mapped"}},
@@ -236,6 +237,14 @@ Code cuCtxSynchronize() {
   return Enter("cuCtxSynchronize", Needs::kContext, [&](const Call& call) {
     if (!call.driver.HasWork(call.context())) call.driver.ledger.Count(FAKE_GPU_DEVICE_SYNCHRONISATIONS);
     call.driver.WaitForContext(call.lock, call.context());
+  });
+}
+
+Code cuCtxEnablePeerAccess(ContextHandle peer, unsigned flags) {
+  return Enter("cuCtxEnablePeerAccess", Needs::kContext, [&](const Call& call) {
+    if (flags != 0) throw Refusal{kInvalidValue};
+    if (CheckContext(call, peer).get() == call.current) throw Refusal{kInvalidDevice};
+    if (!call.context().peers.insert(peer).second) throw Refusal{kPeerAccessAlreadyEnabled};
   });
 }
 

@@ -153,7 +153,7 @@ void fake_gpu_capture_elsewhere(int on);
 /// the question for its context, and cuIpcGetMemHandle refuses it.
 void fake_gpu_allocate_in_pools(int on);
 /// While `on`, kernels find other bytes where memory of another process is mapped, and what they write there is lost:
-/// as with an IOMMU that changes the addresses between GPUs.
+/// as with an IOMMU that changes the addresses between GPUs. Lost are also copies to a peer that was enabled.
 void fake_gpu_spoil_peers(int on);
 /// Each cuIpcCloseMemHandle takes so long in addition: another process that does not wait for it is found.
 void fake_gpu_delay_closes(unsigned milliseconds);

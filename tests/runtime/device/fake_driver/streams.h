@@ -2,6 +2,7 @@
 
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <thread>
 #include <vector>
@@ -44,6 +45,7 @@ struct Context {
   const Device device;
   ContextHandle handle = nullptr;
   unsigned retained = 0;
+  std::set<ContextHandle> peers;  // whose memory it reaches
   StreamPtr legacy;
   std::map<std::thread::id, StreamPtr> per_thread;
   std::vector<StreamPtr> streams;  // all but the legacy one; destroyed ones until the next epoch

@@ -26,6 +26,7 @@ static_assert(int{kHostMemoryAlreadyRegistered} == CUDA_ERROR_HOST_MEMORY_ALREAD
 static_assert(int{kHostMemoryNotRegistered} == CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED);
 static_assert(int{kStreamCaptureImplicit} == CUDA_ERROR_STREAM_CAPTURE_IMPLICIT);
 static_assert(int{kStreamCaptureUnsupported} == CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
+static_assert(int{kPeerAccessAlreadyEnabled} == CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED);
 static_assert(int{kLaunchFailed} == CUDA_ERROR_LAUNCH_FAILED && int{kMapFailed} == CUDA_ERROR_MAP_FAILED);
 static_assert(int{kUnsupportedPtxVersion} == CUDA_ERROR_UNSUPPORTED_PTX_VERSION);
 static_assert(int{kAttributeBufferId} == CU_POINTER_ATTRIBUTE_BUFFER_ID);

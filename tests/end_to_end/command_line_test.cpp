@@ -1,0 +1,47 @@
+// What the command line refuses, whatever the command is.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/error.h"
+#include "tests/end_to_end/workplace.h"
+
+namespace slipway::test {
+namespace {
+
+/// As a shell writes a variable that is not set: `--value "$LOSS"`.
+TEST(CommandLine, RefusesAnEmptyTextForANumber) {
+  const Workplace place;
+  const std::vector<std::pair<std::string, std::vector<std::string>>> commands = {
+      {"--value", {"trials", "tell", "last", "0", "--value", ""}},
+      {"--value", {"trials", "tell", "last", "0", "--value", "0.5", "--value", ""}},
+      {"--attempt", {"trials", "tell", "last", "0", "--attempt", ""}},
+      {"--limit", {"trials", "best", "-n", ""}},
+      {"--candidates", {"trials", "select", "--candidates", ""}},
+      {"--classes", {"data", "make", "imagenet-like", "--classes", "", "x"}},
+      {"--box", {"data", "make", "cosmoflow", "--box", "", "x"}},
+      {"--rank", {"logs", "--rank", ""}},
+      {"--port", {"serve", "--port", ""}},
+      {"--timeout", {"wait", "--timeout", ""}},
+      {"--since", {"ls", "--since", ""}},
+      {"--since", {"usage", "--since", ""}},
+      {"--older-than", {"workflow", "gc", "--older-than", ""}},
+      {"--older-than", {"stage", "evict", "--older-than", ""}},
+      {"--to-free", {"stage", "gc", "--to-free", ""}},
+      {"--bandwidth", {"stage", "in", "x.yaml", "--bandwidth", ""}},
+      {"--bandwidth", {"stage", "out", "--bandwidth", ""}},
+      {"--bandwidth", {"stage", "directives", "check", "job.sh", "--bandwidth", ""}},
+      {"--capacity", {"stage", "directives", "check", "job.sh", "--capacity", ""}}};
+  for (const auto& [option, words] : commands) {
+    const auto refused = place.Slipway(words);
+    EXPECT_EQ(refused.status.code, static_cast<int>(ErrorKind::kUsage)) << refused.output << refused.errors;
+    EXPECT_THAT(refused.errors, testing::StartsWith("error: " + option + ": the value is empty"));
+  }
+}
+
+}  // namespace
+}  // namespace slipway::test
