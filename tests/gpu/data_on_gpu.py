@@ -57,8 +57,9 @@ def check_batches(folder):
 def loss_of_training(folder, device, mpiexec):
     """What two ranks of the trainer come to."""
     metrics = folder / device
-    subprocess.run([*mpiexec, "2", sys.executable, "-m", "slipway.trainers.fashion", "--device", device, "--channels", "8",
-                    "--batch_size", "16", "--lr", "0.003", "--epochs", "1"], check=True,
+    trainer = [sys.executable, "-m", "slipway.trainers.fashion", "--device", device]
+    settings = ["--channels", "8", "--batch_size", "16", "--lr", "0.003", "--epochs", "1"]
+    subprocess.run([*mpiexec, "2", *trainer, *settings], check=True,
                    env={**os.environ, "SLIPWAY_DATA_TRAIN": str(folder / "train"), "SLIPWAY_METRICS": str(metrics)})
     lines = [json.loads(line)["metrics"] for line in metrics.read_text().splitlines()]
     return [line["validation_loss"] for line in lines if "validation_loss" in line][-1]

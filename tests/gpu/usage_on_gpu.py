@@ -1,7 +1,7 @@
-"""usage_on_gpu.py PROGRAM: what the helper slipway-gpus measures of a GPU that computes, which `slipway run` writes into
-gpus.json and energy.json.
+"""usage_on_gpu.py PROGRAM: what the helper slipway-gpus measures of a GPU that computes.
 
-PROGRAM is slipway-gpus. Without a GPU or PyTorch it says so and ends with status 77, which means skipped.
+PROGRAM is slipway-gpus. `slipway run` writes what it says into gpus.json and energy.json. Without a GPU
+or PyTorch it says so and ends with status 77, which means skipped.
 """
 
 import json
