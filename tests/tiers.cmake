@@ -35,6 +35,8 @@ full("^runtime_(mpi|collectives)_tests\\.[2456789]$" "1 and 3 ranks of each suit
 full("^runtime_mpi_tests\\.(on_pretended_nodes|without_shared_memory)\\.4$" "three ranks are in the default tier")
 full("^runtime_device_tests\\.on_pretended_nodes$" "long messages between nodes; three ranks of one node are in the default tier")
 full("^runtime_device_tests(\\.events)?\\.schedules$" "10,000 schedules; 60 of them are in the default tier")
+full("^runtime_device_tests\\.on_pretended_nodes\\.schedules$" "500 schedules, between nodes; 60 of one node are in the default tier")
+full("^runtime_gpu_faults_tests\\.without_cu(Mem(Free|cpy|set)|Ctx|Device|IpcOpen|IpcClose|Module|Launch)" "one function of each kind is in the default tier")
 full("^runtime_device_bugs$" "compiles a library and runs the tests of the exchange for each of some hundred bugs")
 full("^runtime_nccl_tests\\.schedules$" "300 schedules; 20 of them are in the default tier")
 full("^runtime_hip_device_tests\\.3$" "two ranks are in the default tier")

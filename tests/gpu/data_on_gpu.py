@@ -1,21 +1,22 @@
 """On a machine with a GPU: batches that come to it, and a bundled trainer that computes there.
 
-    data_on_gpu.py check             both of the next two, in a folder of its own
-    data_on_gpu.py make FOLDER       made records, FOLDER/train
-    data_on_gpu.py batches FOLDER    batches on the GPU are those of the reader, also beside a busy GPU; one rank
-    data_on_gpu.py compare CPU CUDA  two files of metrics: both trainings come to the same loss
+    data_on_gpu.py batches           batches on the GPU are those of the reader, also beside a busy GPU; one rank
+    data_on_gpu.py train [WORD...]   two ranks of a trainer come to the same loss on the CPU and on the GPU
 
+WORDs start ranks, and their number follows; without any, Open MPI does. Records are made.
 Without a GPU or PyTorch it says so and ends with status 77, which means skipped.
 """
 
 import json
+import os
 import pathlib
+import subprocess
 import sys
 import tempfile
 
 import numpy as np
+import on_gpu
 
-SKIPPED = 77
 FIELDS = [{"name": "image", "shape": [28, 28], "transforms": [{"op": "normalise", "scale": 1 / 255}]}, "label"]
 # Sums are made in another order there; one epoch does not carry them far.
 CLOSE = 0.02
@@ -53,41 +54,33 @@ def check_batches(folder):
     print("passed: batches on the GPU")
 
 
-def compare(files):
-    losses = []
-    for file in files:
-        lines = [json.loads(line)["metrics"] for line in file.read_text().splitlines()]
-        losses.append([line["validation_loss"] for line in lines if "validation_loss" in line][-1])
+def loss_of_training(folder, device, mpiexec):
+    """What two ranks of the trainer come to."""
+    metrics = folder / device
+    trainer = [sys.executable, "-m", "slipway.trainers.fashion", "--device", device]
+    settings = ["--channels", "8", "--batch_size", "16", "--lr", "0.003", "--epochs", "1"]
+    subprocess.run([*mpiexec, "2", *trainer, *settings], check=True,
+                   env={**os.environ, "SLIPWAY_DATA_TRAIN": str(folder / "train"), "SLIPWAY_METRICS": str(metrics)})
+    lines = [json.loads(line)["metrics"] for line in metrics.read_text().splitlines()]
+    return [line["validation_loss"] for line in lines if "validation_loss" in line][-1]
+
+
+def check_training(folder, mpiexec):
+    losses = [loss_of_training(folder, device, mpiexec) for device in ("cpu", "cuda")]
     assert abs(losses[0] - losses[1]) < CLOSE * abs(losses[0]) and losses[0] < 2.2, losses
     print(f"passed: a trainer comes to {losses[0]:.4f} on the CPU and {losses[1]:.4f} on the GPU")
 
 
-def require_gpu():
-    try:
-        import torch
-    except ImportError as error:
-        print(f"skipped: {error}")
-        sys.exit(SKIPPED)
-    if not torch.cuda.is_available():
-        print("skipped: torch sees no GPU")
-        sys.exit(SKIPPED)
-
-
 def main():
-    what, *paths = sys.argv[1:]
-    paths = [pathlib.Path(path) for path in paths]
-    if what == "make":
-        make(*paths)
-    elif what == "compare":
-        compare(paths)
-    else:
-        require_gpu()
-        if what == "batches":
-            check_batches(*paths)
-            return
-        with tempfile.TemporaryDirectory() as folder:
-            make(pathlib.Path(folder))
-            check_batches(pathlib.Path(folder))
+    what, *words = sys.argv[1:]
+    on_gpu.require_gpu()
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+        make(folder)
+        if what == "train":
+            check_training(folder, words or on_gpu.mpirun())
+        else:
+            check_batches(folder)
 
 
 if __name__ == "__main__":

@@ -14,7 +14,8 @@ import sys
 import on_gpu
 import torch
 
-MUST_BE_OK = ("gpu driver", "gpu 0", "gpu 0 copies", "nccl", "gpu exchange")
+MUST_BE_OK = ["gpu driver", "gpu 0", "gpu 0 copies", "nccl", "gpu exchange"]
+OF_SEVERAL_GPUS = ["gpu peers", "gpu peer copies"]
 
 
 def nccl_of_torch():
@@ -39,7 +40,8 @@ def main():
     for finding in findings:
         print(f"{finding['grade']:5} {finding['about']:14} {finding['text']}")
     grades = {finding["about"]: finding["grade"] for finding in findings}
-    wrong = [about for about in MUST_BE_OK if grades.get(about) != "ok"]
+    needed = MUST_BE_OK + (OF_SEVERAL_GPUS if torch.cuda.device_count() > 1 else [])
+    wrong = [about for about in needed if grades.get(about) != "ok"]
     text = next(finding["text"] for finding in findings if finding["about"] == "nccl")
     if nccl and not re.match(r"\d+\.\d+\.\d+: ", text):
         wrong.append("the version of NCCL")

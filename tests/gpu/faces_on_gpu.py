@@ -190,6 +190,55 @@ def check_objects():
     dist.barrier()
 
 
+class OnlyDlpack:
+    """A tensor as another library shows it: by DLPack alone, which names no stream. What makes it has ended."""
+
+    def __init__(self, tensor):
+        self.tensor = tensor
+        if tensor.is_cuda:
+            torch.cuda.current_stream().synchronize()
+
+    def __dlpack__(self):
+        return self.tensor.__dlpack__()
+
+    def __dlpack_device__(self):
+        return self.tensor.__dlpack_device__()
+
+
+class OnlyCudaArray:
+    """A tensor as CuPy shows an array: by __cuda_array_interface__ alone, with the stream that makes it."""
+
+    def __init__(self, tensor):
+        self.tensor = tensor
+        legacy = 1
+        self.__cuda_array_interface__ = {**tensor.__cuda_array_interface__, "version": 3,
+                                         "stream": torch.cuda.current_stream().cuda_stream or legacy}
+
+
+def check_other_libraries():
+    """Arrays that are no tensors, in both directions: memory of torch for Slipway, and memory of Slipway for torch."""
+    size, rank = slipway.size(), slipway.rank()
+    total_of_ranks = size * (size + 1) / 2
+    for shown in (OnlyDlpack,) if DEVICE.type == "cpu" else (OnlyDlpack, OnlyCudaArray):
+        for count in (3, 70_001):
+            array = shown(late(torch.full((count,), rank + 1.0)))
+            slipway.allreduce(array, "sum")
+            same([array.tensor], [torch.full((count,), total_of_ranks)])
+            array = shown(late(torch.full((count,), rank + 1.0)))
+            slipway.broadcast(array, root=size - 1)
+            same([array.tensor], [torch.full((count,), float(size))])
+    if DEVICE.type == "cpu":
+        return
+    block = slipway.alloc((5, 13), "float32", device=DEVICE.index)
+    assert hasattr(block, "__cuda_array_interface__") and not isinstance(block, torch.Tensor)
+    tensor = torch.as_tensor(block, device=DEVICE)
+    assert tensor.data_ptr() == block.__cuda_array_interface__["data"][0] and not tensor.any()
+    tensor.fill_(rank + 1.0)
+    torch.cuda.current_stream().synchronize()  # the block names no stream
+    slipway.allreduce(block, "sum")
+    same([tensor], [torch.full((5, 13), total_of_ranks)])
+
+
 class Training:
     """A model of which every rank knows what one step with the batches of all ranks makes of it."""
 
@@ -305,7 +354,8 @@ def check_step_after_backward_on_a_side_stream():
     assert torch.allclose(ours, expected, rtol=1e-5, atol=1e-6) and ours[-3:].tolist() == [1, 1, 1]
 
 
-OPERATIONS = (check_reductions, check_copies, check_messages, check_coalesced, check_objects, check_horovod, check_cray)
+OPERATIONS = (check_reductions, check_copies, check_messages, check_coalesced, check_objects, check_horovod, check_cray,
+              check_other_libraries)
 STEPS = (check_step_of_horovod, check_step_of_cray, check_step_after_backward_on_a_side_stream)
 
 

@@ -175,6 +175,26 @@ TEST_P(Job, EndsWhenOneRankGivesUpWhileTheOthersWait) {
   }
 }
 
+/// The loader writes one file for each process.
+TEST_P(Job, WithoutAGpuLooksForNoLibraryOfOne) {
+  const test::TempDirectory folder;
+  const auto loads = (folder / "loads").string();
+  ::setenv("LD_DEBUG", "files", 1);
+  ::setenv("LD_DEBUG_OUTPUT", loads.c_str(), 1);
+  const auto answer = RunQuitter(GetParam(), GetParam(), "stays");
+  ::unsetenv("LD_DEBUG");
+  ::unsetenv("LD_DEBUG_OUTPUT");
+  ASSERT_EQ(answer.exit_code, 0) << testing::PrintToString(answer.lines);
+  const auto by_us = [&](const std::string& library) {
+    return Shell("cat " + loads + ".* | grep -E 'file=[^ ]*" + library + ".* by [^ ]*(libslipway|runtime_quitter)'")
+        .lines;
+  };
+  EXPECT_GE(by_us("libslipway").size(), 2u) << "the files do not say what two ranks load";
+  for (const char* of_gpu : {"libcuda", "libamdhip", "libnccl", "librccl", "libnvidia-ml"}) {
+    EXPECT_EQ(by_us(of_gpu), std::vector<std::string>{}) << "an MPI may load it, Slipway must not";
+  }
+}
+
 TEST_P(Job, IsRefusedWhenTheLauncherOfAnotherMpiStartedIt) {
   if (Mpis().size() < 2) GTEST_SKIP() << "libslipway is built for one MPI only";
   for (const auto& other : Mpis()) {

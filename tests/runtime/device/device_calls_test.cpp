@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "tests/runtime/device/gpu_program.h"
+#include "tests/runtime/device/uneven_shares.h"
 
 namespace slipway::test {
 namespace {
@@ -193,6 +194,50 @@ TEST_F(OnDevice, AnAllreduceNeverStopsTheGpu) {
     }
     ASSERT_EQ(slipway_allreduce(here.data(), count, SLIPWAY_FLOAT32, op, SLIPWAY_ALL), SLIPWAY_OK);
     EXPECT_TRUE(there.Read(stream.handle()) == here) << "op " << op << " of " << count;
+  }
+}
+
+/// Turns in which a call may make the memory that the next ones travel through.
+constexpr int kFirstTurns = 10;
+
+TEST_F(OnDevice, AnExchangeOfSharesNeverStopsTheGpu) {
+  for (const auto kind : {SharesKind::kReduceScatter, SharesKind::kAllgather, SharesKind::kAlltoall}) {
+    const UnevenShares shares(kind);
+    GpuBuffer send(shares.sent());
+    GpuBuffer receive(shares.received());
+    GpuStream stream;
+    const auto values =
+        RandomBytes(SLIPWAY_FLOAT32, static_cast<std::int64_t>(shares.sent() / sizeof(float)), Seed(1, 3));
+    std::vector<char> wanted(shares.received());
+    ASSERT_EQ(shares.CarryOut(values.data(), wanted.data(), nullptr), SLIPWAY_OK) << slipway_error_message();
+    for (int turn = 0; turn < kFirstTurns + 3; ++turn) {
+      send.Fill(values.data(), stream.handle());
+      const auto before = StopsOfTheGpu();
+      ASSERT_EQ(shares.CarryOut(send.data(), receive.data(), stream.handle()), SLIPWAY_OK) << slipway_error_message();
+      if (turn >= kFirstTurns) {
+        EXPECT_EQ(StopsOfTheGpu(), before) << "kind " << static_cast<int>(kind);
+      }
+      EXPECT_TRUE(receive.Read(stream.handle()) == wanted) << "kind " << static_cast<int>(kind);
+    }
+  }
+}
+
+TEST_F(OnDevice, ABroadcastNeverStopsTheGpu) {
+  constexpr std::int64_t kCount = 3000;
+  const auto of_root = RandomBytes(SLIPWAY_FLOAT32, kCount, 9);
+  GpuBuffer buffer(of_root.size());
+  GpuStream stream;
+  const slipway_tensor tensor{"copies", SLIPWAY_FLOAT32, 1, &kCount, buffer.data()};
+  for (int turn = 0; turn < kFirstTurns + 3; ++turn) {
+    const auto own = RandomBytes(SLIPWAY_FLOAT32, kCount, Seed(1, 4));
+    buffer.Fill(Rank() == 0 ? of_root.data() : own.data(), stream.handle());
+    const auto before = StopsOfTheGpu();
+    ASSERT_EQ(slipway_broadcast_on_stream(&tensor, 1, 0, SLIPWAY_ALL, stream.handle()), SLIPWAY_OK)
+        << slipway_error_message();
+    if (turn >= kFirstTurns) {
+      EXPECT_EQ(StopsOfTheGpu(), before);
+    }
+    EXPECT_EQ(buffer.Read(stream.handle()), of_root);
   }
 }
 

@@ -217,19 +217,36 @@ INSTANTIATE_TEST_SUITE_P(Settings, TeamsOnDevice,
                                          Case{"integers", R"({"op": "sum"})", SLIPWAY_INT64}),
                          [](const auto& each) { return std::string(each.param.name); });
 
-/// After the first step nothing is allocated or pinned, nothing waits for the whole GPU, all memory is pinned.
+/// Steps of a team, of which the first ones may make what the others use.
+struct HotPath {
+  const char* settings;
+  int first_steps = 0;
+};
+constexpr HotPath kHotPaths[] = {{R"({"gpu_exchange": "staged", "bucket_bytes": 20000})"},
+                                 {R"({"bucket_bytes": 20000})"},
+                                 {R"({"bucket_bytes": 20000, "clip_norm": 3})", 1},
+                                 {R"({"bucket_bytes": 20000, "check_finite": true})", 1},
+                                 {R"({"bucket_bytes": 20000, "accumulate": 2})", 2},
+                                 {R"({"bucket_bytes": 20000, "compress": "fp16"})", 1},
+                                 {R"({"bucket_bytes": 20000, "compress": "bf16", "clip_norm": 3})", 1},
+                                 {R"({"bucket_bytes": 20000, "mode": "delayed"})", 2},
+                                 {R"({"bucket_bytes": 20000, "mode": "delayed", "lag": 2})", 3}};
+
+/// Then nothing is allocated or pinned, nothing waits for the whole GPU, all memory is pinned.
 TEST_F(OnDevice, AStepNeverStopsTheGpu) {
-  for (const char* settings : {R"({"gpu_exchange": "staged", "bucket_bytes": 20000})", R"({"bucket_bytes": 20000})"}) {
+  for (const auto& [settings, first_steps] : kHotPaths) {
     TwinTeams teams("hot", {7, 30000, 2500}, settings);
     GpuStream stream;
-    for (int step = 0; step < 3; ++step) {
+    for (int step = 0; step < first_steps + 4; ++step) {
       for (int tensor = 0; tensor < teams.tensors(); ++tensor) teams.Fill(tensor, Seed(step, tensor), stream.handle());
       const auto before = StopsOfTheGpu();
       ASSERT_EQ(slipway_submit_on_stream(teams.on_gpu().c_str(), 1, stream.handle()), SLIPWAY_OK);
       ASSERT_EQ(slipway_wait_on_stream(teams.on_gpu().c_str(), stream.handle()), SLIPWAY_OK) << slipway_error_message();
-      EXPECT_EQ(StopsOfTheGpu(), before) << settings;
+      if (step >= first_steps) {
+        EXPECT_EQ(StopsOfTheGpu(), before) << settings << ", step " << step;
+      }
       ASSERT_EQ(slipway_gradients(teams.cpu().c_str()), SLIPWAY_OK);
-      EXPECT_EQ(teams.Differences(stream.handle()), "") << settings;
+      EXPECT_EQ(teams.Differences(stream.handle()), "") << settings << ", step " << step;
     }
   }
 }

@@ -1,24 +1,17 @@
-// Tensors in the memory of a GPU: ranks that are late, operations that begin before the last one has ended, and random
-// schedules of a program and its GPU.
+// Tensors in the memory of a GPU: ranks that are late, and operations that begin before the last one has ended.
 
 #include <sys/resource.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
-#include <cstdlib>
 #include <memory>
-#include <numeric>
-#include <random>
-#include <span>
-#include <sstream>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "tests/runtime/device/gpu_program.h"
-#include "tests/runtime/device/twin_teams.h"
+#include "tests/runtime/device/uneven_shares.h"
 
 namespace slipway::test {
 namespace {
@@ -233,124 +226,6 @@ TEST_F(OrderOnDevice, AnOperationBeginsBeforeTheCopiesOfTheLastOneHaveEnded) {
   for (auto& each : sums) EXPECT_TRUE(each.AreRight());
 }
 
-/// What a schedule is made of.
-struct Schedule {
-  explicit Schedule(unsigned seed) : random(seed) {}
-  std::size_t Below(std::size_t bound) { return random() % bound; }
-
-  std::mt19937 random;
-};
-
-/// Of up to 80 KB: some may be for the GPUs, some are for the CPU. Behind a team's copies or sums, which may still be
-/// queued.
-void AllreduceSometimes(Schedule& of_job, Schedule& own, std::span<const GpuStream> streams) {
-  if (of_job.Below(3) != 0) return;
-  const auto op = of_job.Below(3) == 0 ? SLIPWAY_MAX : SLIPWAY_SUM;
-  const auto count = static_cast<std::int64_t>(1 + of_job.Below(20'000));
-  void* stream = streams[own.Below(streams.size())].handle();
-  auto here = RandomBytes(SLIPWAY_FLOAT32, count, own.random());
-  GpuBuffer there(here.size());
-  there.Fill(here.data(), stream);
-  ASSERT_EQ(slipway_allreduce_on_stream(there.data(), count, SLIPWAY_FLOAT32, op, SLIPWAY_ALL, stream), SLIPWAY_OK)
-      << slipway_error_message();
-  if (own.Below(2) == 0) fake_gpu_step();
-  ASSERT_EQ(slipway_allreduce(here.data(), count, SLIPWAY_FLOAT32, op, SLIPWAY_ALL), SLIPWAY_OK);
-  ASSERT_TRUE(there.Read(stream) == here) << "op " << op << " of " << count;
-}
-
-/// mpi_main.cpp ends a test after a minute: here each schedule.
-constexpr unsigned kSecondsOfSchedule = 60;
-
-/// SLIPWAY_TEST_SCHEDULES: how many; the full tier takes 10,000.
-TEST_F(OnDevice, RandomSchedulesGiveTheBitsOfTheCpu) {
-  const char* asked = std::getenv("SLIPWAY_TEST_SCHEDULES");
-  const int schedules = asked != nullptr ? std::atoi(asked) : 60;
-  // The quotient of a mean needs the kernel of the sums.
-  const std::string by_mpi = IsHip() ? R"("gpu_exchange": "mpi", "op": "sum")" : R"("gpu_exchange": "mpi")";
-  // Where the environment names a way, it is that of the allreduces alone.
-  const std::string of_any = R"("gpu_exchange": "auto", )";
-  const std::vector<std::string> settings = {
-      of_any + R"("clip_norm": 4)",     of_any + R"("check_finite": true)",
-      of_any + R"("accumulate": 2)",    of_any + R"("mode": "delayed", "lag": 1)",
-      of_any + R"("compress": "fp16")", of_any + R"("op": "sum")",
-      R"("gpu_exchange": "staged")",    R"("gpu_exchange": "auto")",
-      R"("gpu_exchange": "nccl")",      by_mpi};
-  for (int number = 0; number < schedules; ++number) {
-    ::alarm(kSecondsOfSchedule);
-    Schedule of_job(static_cast<unsigned>(number));                 // the same on all ranks
-    Schedule own(static_cast<unsigned>(number * 64 + Rank() + 1));  // the GPU's and the program's
-    fake_gpu_set_order(static_cast<fake_gpu_order>(own.Below(3)), own.random());
-    std::vector<std::int64_t> sizes(1 + of_job.Below(5));
-    for (auto& size : sizes) size = static_cast<std::int64_t>(of_job.Below(3000));
-    std::ostringstream text;
-    text << R"({"bucket_bytes": )" << 1000 + of_job.Below(11000) << ", " << settings[of_job.Below(settings.size())]
-         << "}";
-    TwinTeams teams("random", sizes, text.str());
-    GpuStream streams[3];
-    std::vector<int> tensors(sizes.size());
-    std::iota(tensors.begin(), tensors.end(), 0);
-    for (int step = 0; step < 3; ++step) {
-      std::shuffle(tensors.begin(), tensors.end(), own.random);
-      void* last = streams[own.Below(3)].handle();
-      for (const int tensor : tensors) {
-        const bool submitted = own.Below(2) == 0;
-        void* stream = submitted ? streams[own.Below(3)].handle() : last;
-        teams.Fill(tensor, Seed(step, tensor), stream);
-        if (own.Below(4) == 0) fake_gpu_step();
-        if (submitted) {
-          ASSERT_EQ(slipway_submit_on_stream(teams.on_gpu().c_str(), tensor, stream), SLIPWAY_OK)
-              << slipway_error_message();
-        }
-      }
-      ASSERT_EQ(slipway_wait_on_stream(teams.on_gpu().c_str(), last), SLIPWAY_OK) << slipway_error_message();
-      ASSERT_NO_FATAL_FAILURE(AllreduceSometimes(of_job, own, streams)) << "schedule " << number << ", step " << step;
-      ASSERT_EQ(slipway_gradients(teams.cpu().c_str()), SLIPWAY_OK) << slipway_error_message();
-      ASSERT_EQ(teams.Differences(last), "") << "schedule " << number << ", step " << step << ", " << text.str();
-      for (auto& stream : streams) cuStreamSynchronize(stream.handle());
-    }
-    ASSERT_EQ(Gpu::Violations(), "") << "schedule " << number << ", " << text.str();
-  }
-}
-
-enum class Kind { kReduceScatter, kAllgather, kAlltoall };
-
-/// An operation to which each rank brings another share: floats, in memory of the CPU or of a GPU.
-class UnevenShares {
- public:
-  explicit UnevenShares(Kind kind) : kind_(kind) {
-    for (int rank = 0; rank < Ranks(); ++rank) shares_.push_back(1000 + 300 * rank);
-    to_each_.assign(shares_.size(), own());
-  }
-  std::size_t sent() const {
-    if (kind_ == Kind::kAlltoall) return Bytes(own() * Ranks());
-    return Bytes(kind_ == Kind::kAllgather ? own() : total());
-  }
-  std::size_t received() const { return Bytes(kind_ == Kind::kReduceScatter ? own() : total()); }
-
-  int CarryOut(const void* send, void* receive, void* stream) const {
-    const auto* shares = shares_.data();
-    switch (kind_) {
-      case Kind::kReduceScatter:
-        return slipway_reduce_scatter_on_stream(send, receive, shares, SLIPWAY_FLOAT32, SLIPWAY_SUM, SLIPWAY_ALL,
-                                                stream);
-      case Kind::kAllgather:
-        return slipway_allgather_on_stream(send, receive, shares, SLIPWAY_FLOAT32, SLIPWAY_ALL, stream);
-      case Kind::kAlltoall:
-        return slipway_alltoall_on_stream(send, to_each_.data(), receive, shares, SLIPWAY_FLOAT32, SLIPWAY_ALL, stream);
-    }
-    return SLIPWAY_ERROR_INTERNAL;
-  }
-
- private:
-  static std::size_t Bytes(std::int64_t count) { return static_cast<std::size_t>(count) * sizeof(float); }
-  std::int64_t own() const { return shares_[static_cast<std::size_t>(Rank())]; }
-  std::int64_t total() const { return std::accumulate(shares_.begin(), shares_.end(), std::int64_t{0}); }
-
-  Kind kind_;
-  std::vector<std::int64_t> shares_;   ///< by rank
-  std::vector<std::int64_t> to_each_;  ///< of an alltoall
-};
-
 /// Such an operation on a stream of its own.
 class OnOwnStream {
  public:
@@ -381,13 +256,14 @@ class OnOwnStream {
   std::vector<char> expected_ = std::vector<char>(shares_.received());
 };
 
-class UnevenSharesOnDevice : public OrderOnDevice, public testing::WithParamInterface<Kind> {};
-std::string NameOfKind(const testing::TestParamInfo<Kind>& info) {
+class UnevenSharesOnDevice : public OrderOnDevice, public testing::WithParamInterface<SharesKind> {};
+std::string NameOfKind(const testing::TestParamInfo<SharesKind>& info) {
   constexpr const char* kNames[] = {"reduce_scatter", "allgather", "alltoall"};
   return kNames[static_cast<int>(info.param)];
 }
 INSTANTIATE_TEST_SUITE_P(Kinds, UnevenSharesOnDevice,
-                         testing::Values(Kind::kReduceScatter, Kind::kAllgather, Kind::kAlltoall), NameOfKind);
+                         testing::Values(SharesKind::kReduceScatter, SharesKind::kAllgather, SharesKind::kAlltoall),
+                         NameOfKind);
 
 TEST_P(UnevenSharesOnDevice, AreExchangedInTheOrderOfTheirStream) {
   const UnevenShares shares(GetParam());

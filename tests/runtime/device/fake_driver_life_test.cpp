@@ -229,6 +229,21 @@ TEST_F(FakeDriver, NeedsInitialisationAndADevice) {
   EXPECT_EQ(version, 10020);
 }
 
+TEST_F(FakeDriver, AnOldVersionRefusesWhatCameLater) {
+  fake_gpu_set_version(9020);
+  ModuleHandle module = nullptr;
+  EXPECT_EQ(cuModuleLoadData(&module, "// sums\n.version 6.3\n.target sm_60\n"), kUnsupportedPtxVersion);
+  EXPECT_EQ(cuModuleLoadData(&module, "// sums\n.version 6.2\n.target sm_60\n"), kSuccess);
+  constexpr int kSharedEvents = 125;
+  int supported = 0;
+  EXPECT_EQ(cuDeviceGetAttribute(&supported, kSharedEvents, 0), kInvalidValue);
+  fake_gpu_set_version(12000);
+  EXPECT_EQ(cuModuleLoadData(&module, "// sums\n.version 8.0\n.target sm_60\n"), kSuccess);
+  EXPECT_EQ(cuModuleLoadData(&module, "// sums\n.version 8.1\n.target sm_60\n"), kUnsupportedPtxVersion);
+  EXPECT_EQ(cuDeviceGetAttribute(&supported, kSharedEvents, 0), kSuccess);
+  EXPECT_EQ(supported, 1);
+}
+
 TEST_F(FakeDriver, ACapturingStreamTakesNoWork) {
   const auto stream = NewStream();
   int status = 7;

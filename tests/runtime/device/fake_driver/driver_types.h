@@ -17,6 +17,7 @@ enum Result : int {
   kInvalidDevice = 101,
   kInvalidContext = 201,
   kMapFailed = 205,
+  kUnsupportedPtxVersion = 222,
   kInvalidHandle = 400,
   kNotFound = 500,
   kNotReady = 600,

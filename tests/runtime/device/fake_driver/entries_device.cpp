@@ -22,6 +22,8 @@ const std::map<Code, ErrorText> kErrors = {
     {kInvalidDevice, {"CUDA_ERROR_INVALID_DEVICE", "invalid device ordinal"}},
     {kInvalidContext, {"CUDA_ERROR_INVALID_CONTEXT", "invalid device context"}},
     {kMapFailed, {"CUDA_ERROR_MAP_FAILED", "mapping of buffer object failed"}},
+    {kUnsupportedPtxVersion,
+     {"CUDA_ERROR_UNSUPPORTED_PTX_VERSION", "the provided PTX was compiled with an unsupported toolchain."}},
     {kInvalidHandle, {"CUDA_ERROR_INVALID_HANDLE", "invalid resource handle"}},
     {kNotFound, {"CUDA_ERROR_NOT_FOUND", "named symbol not found"}},
     {kNotReady, {"CUDA_ERROR_NOT_READY", "device not ready"}},
@@ -56,9 +58,11 @@ const std::map<int, int> kAttributes = {
     {76, 0},    //
     {83, 1},    // managed memory
     {91, 1},    // registered memory has the host's address on the device
-    {125, 1},   // events of several processes
+    {125, 1},   // events of several processes: kAttributeSharedEvents
 };
 constexpr int kAttributePciBus = 33;
+constexpr int kAttributeSharedEvents = 125;
+constexpr int kCuda12 = 12000;
 constexpr int kAttributesEnd = 160;
 
 void CheckDevice(const Call& call, Device device) {
@@ -153,6 +157,7 @@ Code cuDeviceGetAttribute(int* value, int attribute, Device device) {
     CheckAnswer(value);
     CheckDevice(call, device);
     if (attribute <= 0 || attribute >= kAttributesEnd) throw Refusal{kInvalidValue};
+    if (attribute == kAttributeSharedEvents && call.driver.version < kCuda12) throw Refusal{kInvalidValue};
     const auto known = kAttributes.find(attribute);
     *value = known == kAttributes.end() ? 0 : known->second;
     if (attribute == kAttributePciBus) *value = device + 1;

@@ -1,3 +1,4 @@
+#include <cstdio>
 #include <cstring>
 
 #include "tests/runtime/device/fake_driver/driver.h"
@@ -8,6 +9,17 @@ namespace {
 
 /// The limit of a grid's y and z.
 constexpr unsigned kMostAcross = 65535;
+
+/// The first driver, as cuDriverGetVersion says it, that takes an image: that of its line ".version 6.3". Other images
+/// have none. Source: PTX ISA, "Release Notes".
+int FirstDriverFor(const char* image) {
+  const char* line = std::strstr(image, "\n.version ");
+  int major = 0;
+  int minor = 0;
+  if (line == nullptr || std::sscanf(line, "\n.version %d.%d", &major, &minor) != 2) return 0;
+  if (major < 6 || (major == 6 && minor < 3)) return 9000 + minor * 10;
+  return major == 6 ? 10000 + (minor - 3) * 10 : (major + 4) * 1000 + minor * 10;
+}
 
 /// Copies of a kernel's parameters, made at the launch.
 class Parameters {
@@ -33,6 +45,7 @@ extern "C" {
 Code cuModuleLoadData(ModuleHandle* module, const void* image) {
   return Enter("cuModuleLoadData", Needs::kContext, [&](const Call& call) {
     if (module == nullptr || image == nullptr) throw Refusal{kInvalidValue};
+    if (FirstDriverFor(static_cast<const char*>(image)) > call.driver.version) throw Refusal{kUnsupportedPtxVersion};
     if (call.driver.HasWork(call.context())) call.driver.ledger.Count(FAKE_GPU_SLOW_CALLS_UNDER_WORK);
     *module = call.driver.modules.Add(std::make_shared<Module>(Module{call.context()}));
   });

@@ -136,7 +136,11 @@ int fake_gpu_step(void);
 std::size_t fake_gpu_pending(void);
 
 void fake_gpu_set_devices(int count, std::size_t bytes_each);
+/// A driver refuses PTX that is newer than itself, and before CUDA 12 it does not know whether events can be shared.
 void fake_gpu_set_version(int version);
+/// From now on dlsym does not find the entry, as in the library of an older driver: call it before the runtime looks.
+/// A program that links the entry needs `-z now`. Aborts where there is no such entry.
+void fake_gpu_hide(const char* entry);
 /// Processes that have called this have the same devices, by their place on the PCI bus; all others have their own.
 void fake_gpu_share_devices(void);
 /// What cuStreamIsCapturing answers for this stream: 0 none, 1 active, 2 invalidated. While it is active, work and

@@ -28,6 +28,7 @@ static_assert(int{kStreamCaptureImplicit} == CUDA_ERROR_STREAM_CAPTURE_IMPLICIT)
 static_assert(int{kStreamCaptureUnsupported} == CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
 static_assert(int{kPeerAccessAlreadyEnabled} == CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED);
 static_assert(int{kLaunchFailed} == CUDA_ERROR_LAUNCH_FAILED && int{kMapFailed} == CUDA_ERROR_MAP_FAILED);
+static_assert(int{kUnsupportedPtxVersion} == CUDA_ERROR_UNSUPPORTED_PTX_VERSION);
 static_assert(int{kAttributeBufferId} == CU_POINTER_ATTRIBUTE_BUFFER_ID);
 static_assert(int{kAttributeDeviceOrdinal} == CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL);
 static_assert(int{kAttributeRangeStart} == CU_POINTER_ATTRIBUTE_RANGE_START_ADDR);
