@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "core/error.h"
 
@@ -29,7 +30,7 @@ bool StepReuse::IsForced(const Step& step) const {
 
 const StepDecision& StepReuse::Decide(StepIndex index) {
   const auto& step = workflow_.steps[index];
-  auto& decision = decisions_[index].emplace();
+  StepDecision decision;
   const KeySources sources{[this](StepIndex need) { return of(need).id; },
                            [this](StepIndex program) -> const CodeState& { return code_.Of(program); }};
   // First: a change between the stamp and the look at the content is seen later, as a change.
@@ -43,11 +44,11 @@ const StepDecision& StepReuse::Decide(StepIndex index) {
   if (newest && damage.empty() && (decision.own || !IsForced(step))) {
     decision.reuse = true;
     decision.id = *newest;
-    return decision;
+  } else {
+    decision.id = store_.NextId(decision.key);
+    decision.why = newest ? (damage.empty() ? "forced" : damage) : WhyNew(step, decision);
   }
-  decision.id = store_.NextId(decision.key);
-  decision.why = newest ? (damage.empty() ? "forced" : damage) : WhyNew(step, decision);
-  return decision;
+  return decisions_[index].emplace(std::move(decision));
 }
 
 bool StepReuse::DecideAgainIfChanged(StepIndex index) {

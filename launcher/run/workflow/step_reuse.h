@@ -32,7 +32,7 @@ class StepReuse {
   StepReuse(const Workflow& workflow, ResultStore& store, const std::vector<std::string>& forced,
             const std::map<std::string, std::string>& made);
 
-  /// Errors: SystemError when a file of the step cannot be read; those of CodeStates.
+  /// Errors: SystemError when a file of the step cannot be read; those of CodeStates. An earlier decision stays then.
   const StepDecision& Decide(StepIndex step);
   /// Decides again on a step whose FilesInKey have changed since. False, and no new decision, when they are the same.
   /// Cost: a look at each of the files, no content. Errors: those of Decide.

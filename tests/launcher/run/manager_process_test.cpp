@@ -7,6 +7,7 @@
 
 #include <atomic>
 #include <filesystem>
+#include <string_view>
 #include <thread>
 
 #include "core/clock.h"
@@ -151,16 +152,28 @@ ChildProcess StartSaver(const test::TempDirectory& directory) {
   return saver;
 }
 
+/// Lets a saver end once it is said that it is waited for.
+class OutputThatReleases final : public test::KeptOutput {
+ public:
+  explicit OutputThatReleases(const test::TempDirectory& directory) : directory_(directory) {}
+
+  void Say(std::string_view line) override {
+    KeptOutput::Say(line);
+    WriteFile(directory_ / "go", "");
+  }
+
+ private:
+  const test::TempDirectory& directory_;
+};
+
 TEST(EndOrphanedRanks, WaitsForRanksThatEndByThemselvesAndSaysSo) {
   const test::TempDirectory directory;
   auto saver = StartSaver(directory);
   const auto starter = IdentityOf(saver.pid());
-  test::KeptOutput output;
-  std::thread manager([&] { EndOrphanedRanks(starter, output, std::chrono::minutes(1)); });
-  std::this_thread::sleep_for(std::chrono::milliseconds(100));
-  WriteFile(directory / "go", "");
-  saver.Wait();
-  manager.join();
+  std::thread reaper([&] { saver.Wait(); });
+  OutputThatReleases output(directory);
+  EndOrphanedRanks(starter, output, std::chrono::minutes(1));
+  reaper.join();
   EXPECT_FALSE(fs::exists(directory / "asked")) << "a signal would cut short what it saves";
   EXPECT_THAT(output.said, testing::StartsWith("waiting up to 1m00s for the ranks"));
 }
@@ -187,15 +200,10 @@ TEST(EndOrphanedRanks, WaitsForWhatAnEndedProgramHasStarted) {
   while (IsAlive(leader) || !fs::exists(directory / "began")) {
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
-  test::KeptOutput output;
-  std::thread user([&] {
-    std::this_thread::sleep_for(std::chrono::milliseconds(100));
-    WriteFile(directory / "go", "");
-  });
+  OutputThatReleases output(directory);
   EndOrphanedRanks(leader, output, std::chrono::minutes(1));
   EXPECT_TRUE(fs::exists(directory / "saved"));
   EXPECT_FALSE(fs::exists(directory / "asked"));
-  user.join();
   program.Wait();
 }
 
