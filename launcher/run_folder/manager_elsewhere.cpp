@@ -13,8 +13,9 @@ namespace slipway::launcher {
 namespace {
 namespace fs = std::filesystem;
 
-/// The folders whose lock file this process has open; none where it has none or may not be looked at. A manager of a
-/// workflow looks at the locks of its experiments, too.
+/// The folders whose lock file this process has open; none where it has none or may not be looked at. Without those
+/// that are not there for this process: in a container, paths may have other names. A manager of a workflow looks at
+/// the locks of its experiments, too.
 std::vector<fs::path> FoldersManagedBy(std::int64_t pid) {
   std::vector<fs::path> folders;
   std::error_code error;
@@ -22,7 +23,8 @@ std::vector<fs::path> FoldersManagedBy(std::int64_t pid) {
   for (const fs::directory_iterator end; !error && descriptor != end; descriptor.increment(error)) {
     std::error_code closed;
     const auto file = fs::read_symlink(descriptor->path(), closed);
-    if (!closed && file.filename() == kManagerLock) folders.push_back(file.parent_path());
+    const bool is_lock = !closed && file.filename() == kManagerLock;
+    if (is_lock && fs::exists(file, closed)) folders.push_back(file.parent_path());
   }
   return folders;
 }
