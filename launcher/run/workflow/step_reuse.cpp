@@ -12,6 +12,8 @@ namespace slipway::launcher {
 namespace {
 
 constexpr std::size_t kMostChangesNamed = 3;
+constexpr auto kShortLook = std::chrono::milliseconds(50);
+constexpr int kLookCountsFor = 20;  ///< times as long as it took
 
 }  // namespace
 
@@ -51,10 +53,20 @@ const StepDecision& StepReuse::Decide(StepIndex index) {
   return decisions_[index].emplace(std::move(decision));
 }
 
+const std::string& StepReuse::LookAt(const std::filesystem::path& path) {
+  const auto began = SystemClock().Steady();
+  auto& look = looks_[path.string()];
+  if (began < look.counts_until) return look.stamp;
+  look.stamp = StampOfTree(path);
+  const auto ended = SystemClock().Steady();
+  look.counts_until = ended - began < kShortLook ? ended : ended + kLookCountsFor * (ended - began);
+  return look.stamp;
+}
+
 bool StepReuse::DecideAgainIfChanged(StepIndex index) {
   const auto files = FilesInKey(workflow_, workflow_.steps[index]);
   std::map<std::string, std::string> now;
-  for (const auto& file : files) now[file.string()] = StampOfTree(file);
+  for (const auto& file : files) now[file.string()] = LookAt(file);
   if (now == of(index).stamps) return false;
   // Another step may have looked again already.
   const auto changed = std::ranges::count_if(files, [this](const auto& file) { return files_.Refresh(file); });
