@@ -42,7 +42,10 @@ class Collective {
 
 /// Ways for the report.
 constexpr std::string_view kByCpu = "cpu";
-std::string_view WayOf(const CpuImages& images) { return images.are_copies() ? WordOf(CombineWay::kStaged) : kByCpu; }
+template <class... Images>
+std::string_view WayOf(const Images&... images) {
+  return (images.are_copies() || ...) ? WordOf(CombineWay::kStaged) : kByCpu;
+}
 
 void RequireReduction(slipway_dtype dtype, slipway_op op) {
   RequireArgument(SizeOf(dtype) > 0, "unknown dtype");
@@ -172,7 +175,7 @@ int ReduceScatterOf(const GroupCall& call, const Shared& shared, const Reduction
     auto received = ImageOf(DataOf(receive, own, dtype), ImageUse::kWrite, call.order, members);
     PairwiseReduceScatter(sent.data(0), received.data(0), slices, reduction, members.members(), members.size());
     received.Return();
-    collective.Done(members, WayOf(sent), BytesOf(TotalOf(slices), SizeOf(dtype)));
+    collective.Done(members, WayOf(sent, received), BytesOf(TotalOf(slices), SizeOf(dtype)));
   });
 }
 
@@ -197,7 +200,7 @@ int AllgatherOf(const GroupCall& call, const Shared& shared, slipway_dtype dtype
     }
     PairwiseAllgather(received.data(0), slices, element, members.members());
     received.Return();
-    collective.Done(members, WayOf(received), BytesOf(TotalOf(slices), SizeOf(dtype)));
+    collective.Done(members, WayOf(sent, received), BytesOf(TotalOf(slices), SizeOf(dtype)));
   });
 }
 
@@ -226,7 +229,7 @@ int AlltoallOf(const GroupCall& call, const Portions<const void>& send, const Po
     auto received = ImageOf(DataOf(receive.data, TotalOf(in), dtype), ImageUse::kWrite, call.order, members);
     PairwiseAlltoall(sent.data(0), out, received.data(0), in, SizeOf(dtype), members.members());
     received.Return();
-    collective.Done(members, WayOf(sent), BytesOf(TotalOf(out), SizeOf(dtype)));
+    collective.Done(members, WayOf(sent, received), BytesOf(TotalOf(out), SizeOf(dtype)));
   });
 }
 

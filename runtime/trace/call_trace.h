@@ -65,7 +65,7 @@ class CallTrace {
   OfGroup& Of(const Group& group);
   Json Groups() const;
 
-  mutable std::mutex mutex_;
+  std::mutex mutex_;
   std::thread::id program_;
   bool keep_spans_ = false;
   Clock::time_point begin_ = Clock::now();

@@ -29,6 +29,10 @@ constexpr std::chrono::seconds kGrace{2};
 /// part may be on its way.
 constexpr std::chrono::seconds kLeavingPatience{2};
 
+/// A look at all ranks reads a file of /proc for each one of this node. In slipway_finalize they may go on for hours,
+/// on all ranks that wait.
+constexpr std::chrono::seconds kBetweenVerdicts{1};
+
 }  // namespace
 
 void Watch::Announce(int rank, const std::filesystem::path& monitor) noexcept try {
@@ -141,6 +145,7 @@ void Watch::Patience::Check(const std::function<std::vector<int>()>& missing) {
   lost_ = lost;
   if (!gone && waited_ < settings.stall_after) return;
   if (!gone && limit_ == Limit::kLoss) return SayThatGpuIsLate(ranks);
+  if (!gone && waited_ < next_verdict_) return;
   const auto waiting = watch_.WaitingFor(gone ? lost : ranks, waited_);
   const auto view = watch_.View(departed_);
   const auto culprits = view.Culprits(waiting);
@@ -158,7 +163,9 @@ bool Watch::Patience::GoesOn(const JobView& view, const Waiting& waiting, const 
   } else if (!view.WaitsForWork(waiting, culprits)) {
     return false;
   }
-  if (leaves) SayThatOthersWork(view, culprits);
+  if (!leaves) return true;
+  next_verdict_ = waited_ + kBetweenVerdicts;
+  SayThatOthersWork(view, culprits);
   return true;
 }
 

@@ -106,7 +106,8 @@ class Watch {
     std::chrono::steady_clock::time_point last_check_ = std::chrono::steady_clock::now();
     std::chrono::steady_clock::duration waited_{};  ///< without time in which this process was stopped
     std::chrono::steady_clock::duration next_look_ = std::chrono::milliseconds(200);
-    std::vector<int> lost_;  ///< seen at the last look
+    std::chrono::steady_clock::duration next_verdict_{};  ///< in slipway_finalize, of all ranks
+    std::vector<int> lost_;                               ///< seen at the last look
   };
 
   /// The end of the job: writes the first report of its ranks to watch.json, and the message to stderr. Never throws.

@@ -2,7 +2,6 @@
 
 #include "runtime/watch/watch.h"
 
-#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/resource.h>
@@ -26,6 +25,7 @@
 #include "runtime/status.h"
 #include "runtime/watch/status_table_transfer.h"
 #include "tests/support/temp_directory.h"
+#include "tests/support/written_to_stderr.h"
 
 namespace slipway::runtime {
 namespace {
@@ -145,34 +145,13 @@ TEST_F(Watching, WaitsForItsGpuWhileThoseItMayWaitForLive) {
   ExpectWords(message, "is dead");
 }
 
-/// What the process writes to stderr, while it lives.
-class WrittenToStderr {
- public:
-  explicit WrittenToStderr(const std::filesystem::path& file) : file_(file), before_(::dup(STDERR_FILENO)) {
-    const int kept = ::open(file.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0600);
-    ::dup2(kept, STDERR_FILENO);
-    ::close(kept);
-  }
-  WrittenToStderr(const WrittenToStderr&) = delete;
-  WrittenToStderr& operator=(const WrittenToStderr&) = delete;
-  ~WrittenToStderr() {
-    ::dup2(before_, STDERR_FILENO);
-    ::close(before_);
-  }
-  std::string Text() const { return ReadFile(file_); }
-
- private:
-  std::filesystem::path file_;
-  int before_;
-};
-
 /// One line for a wait, however long it is.
 TEST_F(Watching, SaysThatItsGpuIsLateWhereItMayWaitForOthers) {
   watch_.AddGpuPeers(std::vector{1});
   const Watch::Operation operation(watch_, Activity::kCheckpoint);
   std::string text;
   {
-    const WrittenToStderr written(directory_.path() / "stderr");
+    const test::WrittenToStderr written(directory_.path() / "stderr");
     Watch::Patience patience(watch_, Watch::Limit::kLoss);
     const auto wait = [&] {
       std::this_thread::sleep_for(milliseconds(20));
@@ -189,18 +168,26 @@ TEST_F(Watching, SaysThatItsGpuIsLateWhereItMayWaitForOthers) {
 }
 
 TEST_F(Watching, SaysNothingOfAGpuThatWaitsForNoOther) {
-  const WrittenToStderr written(directory_.path() / "stderr");
+  const test::WrittenToStderr written(directory_.path() / "stderr");
   EXPECT_EQ(WaitForGpu(milliseconds(2500)), "");
   EXPECT_EQ(written.Text(), "");
 }
 
-/// A validation after the last exchange may take any time. One line for a wait, however long it is.
+/// A validation after the last exchange may take any time. One line for a wait, until a rank is stopped.
 TEST_F(Watching, WaitsInFinalizeForRanksThatCompute) {
   lines_[2].current = static_cast<std::uint32_t>(Activity::kFinalize);
+  const Watch::Operation operation(watch_, Activity::kFinalize);
+  Watch::Patience patience(watch_);
+  const auto wait = [&] {
+    std::this_thread::sleep_for(milliseconds(20));
+    patience.Check([] { return std::vector{1, 2}; });
+  };
+  const auto end = Clock::now() + std::chrono::minutes(1);
   std::string text;
   {
-    const WrittenToStderr written(directory_.path() / "stderr");
-    EXPECT_EQ(WaitFor({1, 2}, milliseconds(4000), Activity::kFinalize), "");
+    const test::WrittenToStderr written(directory_.path() / "stderr");
+    while (written.Text().empty() && Clock::now() < end) wait();
+    for (int more = 0; more < 100; ++more) wait();
     text = written.Text();
   }
   ExpectWords(text, "slipway: rank 0: slipway_finalize has waited ");
@@ -208,6 +195,9 @@ TEST_F(Watching, WaitsInFinalizeForRanksThatCompute) {
   EXPECT_EQ(text.find("rank 2"), std::string::npos) << text;
   EXPECT_GE(SecondsSaidIn(text), 1.5) << text;
   EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 1) << text;
+  ::kill(processes_[0], SIGSTOP);
+  EXPECT_THROW(while (Clock::now() < end) wait(), PartedError);
+  ExpectWords(Json::parse(ReadFile(report_))["message"].get<std::string>(), "is stopped (SIGSTOP)");
 }
 
 TEST_F(Watching, NamesInFinalizeARankThatDies) {
@@ -301,7 +291,7 @@ TEST_F(WatchingNodes, WaitsInFinalizeForRanksThatItCannotSee) {
   for (const int rank : {1, 2}) lines_[rank].current = static_cast<std::uint32_t>(Activity::kFinalize);
   std::string text;
   {
-    const WrittenToStderr written(directory_.path() / "stderr");
+    const test::WrittenToStderr written(directory_.path() / "stderr");
     EXPECT_EQ(WaitFor({1, 2, 3}, milliseconds(5000), Activity::kFinalize), "");
     text = written.Text();
   }
