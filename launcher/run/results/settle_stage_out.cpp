@@ -2,6 +2,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "core/output.h"
+
 namespace slipway::launcher {
 
 SettledStageOut SettleStageOut(const RunFolder& folder, StageOutRecord record, staging::StageOutOptions options) {
@@ -23,6 +25,12 @@ SettledStageOut SettleStageOut(const RunFolder& folder, StageOutRecord record, s
   WriteOutboxRecord(folder, record);
   RemoveOutbox(folder, record);
   return settled;
+}
+
+void WarnOfTorn(const SettledStageOut& settled, Output& output) {
+  for (const auto& place : settled.places) {
+    for (const auto& torn : place.report.torn) output.Warn(staging::Describe(torn));
+  }
 }
 
 void RecordReport(const RunFolder& folder, std::optional<int> trial, const staging::OutReport& report) {

@@ -8,6 +8,10 @@
 
 #include "launcher/run/results/stage_out_record.h"
 
+namespace slipway {
+class Output;
+}
+
 namespace slipway::launcher {
 
 /// The result for one place.
@@ -25,6 +29,9 @@ struct SettledStageOut {
 /// applies. Afterwards directory and record are gone, unless a copy failed. Errors: Error(kInterrupted) when cancelled;
 /// SystemError where the tier's directory cannot be removed.
 SettledStageOut SettleStageOut(const RunFolder& folder, StageOutRecord record, staging::StageOutOptions options);
+
+/// Says which checkpoints are torn, why, and where their copies are.
+void WarnOfTorn(const SettledStageOut& settled, Output& output);
 
 /// Records in events.jsonl what was copied out, or why not.
 void RecordReport(const RunFolder& folder, std::optional<int> trial, const staging::OutReport& report);
