@@ -73,6 +73,12 @@ def be_rank(folder, device, way):
     survive(team, small, folder)
 
 
+def await_file(path, seconds):
+    end = time.monotonic() + seconds
+    while not path.exists() and time.monotonic() < end:
+        time.sleep(0.02)
+
+
 def keep_rank(folder, device, way):
     """The process that the launcher sees. It stays until the survivor has ended, or for the time of a case."""
     rank = subprocess.Popen([sys.executable, __file__, "--device", device, "--rank", str(folder), way], close_fds=False)
@@ -84,9 +90,10 @@ def keep_rank(folder, device, way):
     except subprocess.TimeoutExpired:
         rank.kill()
         status = None
-    if status != -signal.SIGKILL:  # the survivor, who was not killed
+    if status == -signal.SIGKILL:
+        await_file(folder / "end", SECONDS_TO_END)  # the launcher sees no end before that of the survivor
+    else:
         (folder / "end").write_text(json.dumps(status))
-    time.sleep(0.5)  # the launcher sees no end before that of the survivor
 
 
 def problem_of(folder):
@@ -112,7 +119,7 @@ def play(mpiexec, device, way, waits):
         started = subprocess.Popen([*mpiexec, "2", sys.executable, __file__, "--device", device, "--keep", name,
                                     way], env=environment)
         try:
-            started.wait(SECONDS_OF_CASE + SECONDS_TO_END + 5)  # its status is that of a job in which a rank failed
+            started.wait(SECONDS_OF_CASE + 2 * SECONDS_TO_END + 5)  # its status is that of a job in which a rank failed
         except subprocess.TimeoutExpired:
             started.kill()
         return problem_of(pathlib.Path(name))
