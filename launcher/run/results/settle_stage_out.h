@@ -22,7 +22,8 @@ struct SettledPlace {
 
 struct SettledStageOut {
   std::vector<SettledPlace> places;
-  std::optional<Error> failure;  ///< the first; the directory then stays, with all that is not copied out
+  /// The first, or all results that cannot be copied. The directory then stays, with all that is not copied out.
+  std::optional<Error> failure;
 };
 
 /// The run's program must have ended. `options` apply to each copy; without a limit in them, the record's limit
