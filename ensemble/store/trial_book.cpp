@@ -1,6 +1,7 @@
 #include "ensemble/store/trial_book.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include "core/error.h"
 #include "core/units.h"
@@ -185,6 +186,8 @@ TrialBook TrialBook::OpenForWriting(const fs::path& folder, const WriterOptions&
   const auto path = folder / kBookName;
   auto lock = LockForWriting(folder, options);
   const Storage where = options.storage.value_or(StorageOf(folder));
+  // Without it other hosts go on reading who held it before. If that was a manager, they do not wait.
+  if (where == Storage::kNetwork) ::fdatasync(lock.fd());
   auto state = Translating(path, [&] { return std::make_unique<State>(OpenBook(path, where), where); });
   state->lock = std::move(lock);
   return TrialBook(std::move(state));

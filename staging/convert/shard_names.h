@@ -33,8 +33,8 @@ void CheckShardCount(int shards, std::uint64_t records);
 /// Errors: Error(kUsage) naming a file of a set with the same name and another number of shards.
 void RefuseAnotherSet(const ShardTarget& target, int shards);
 
-/// The files that Convert and Reshard write to `destination`: the set of shards, without one NAME.h5. A suffix of a
-/// format leaves the other formats out. Empty without any; a file that the set lacks is among them.
+/// The files that Convert and Reshard have written to `destination`: the set of shards; if there is none, NAME.h5. A
+/// suffix of a format leaves the other formats out. Empty without any; a file that the set lacks is among them.
 /// Errors: Error(kUsage): several sets.
 std::vector<std::filesystem::path> FilesOfTarget(const std::filesystem::path& destination);
 

@@ -143,6 +143,13 @@ CheckpointManifest ManifestOf(const fs::path& checkpoint) {
   }
 }
 
+/// Whether `copy` has all files of `checkpoint`, byte for byte.
+bool IsCopied(const fs::path& checkpoint, const fs::path& copy, StageOutOptions options) {
+  options.existing = Existing::kMerge;
+  options.unchanged = Unchanged::kContents;
+  return IsThere(copy) && WorkOf(checkpoint, copy, options).files == 0;
+}
+
 }  // namespace
 
 CheckpointDirectories::CheckpointDirectories(fs::path tier, fs::path shared, StageOutOptions options)
@@ -252,7 +259,8 @@ TornCheckpoint CheckpointDirectories::KeepTorn(const CheckpointEntry& entry) {
   const auto known = torn_.find({entry.step, entry.fingerprint});
   TornCheckpoint torn{entry.step, known != torn_.end() ? known->second : DamageOf(tier_ / name),
                       shared_ / (std::string(kTornPrefix) + name)};
-  StageOutDirectory(tier_ / name, torn.kept_in, options_);
+  // An earlier end that failed elsewhere may have copied it. Not all file systems can replace a directory (Publish).
+  if (!IsCopied(tier_ / name, torn.kept_in, options_)) StageOutDirectory(tier_ / name, torn.kept_in, options_);
   return torn;
 }
 

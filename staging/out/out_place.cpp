@@ -95,7 +95,7 @@ OutReport OutPlaceMover::Settle() {
   Try(report, [&] { SettleCheckpoints(report); });
   if (report.failure || refused.empty()) return report;
   report.failure = ErrorOf(refused);
-  for (auto& each : refused) report.refused.push_back(std::move(each.name));
+  report.refused = std::move(refused);
   return report;
 }
 
@@ -178,8 +178,10 @@ void RemoveOthers(const fs::path& root, const fs::path& directory, const std::ve
 
 }  // namespace
 
-void RemoveCopied(const OutPlace& place, const std::vector<fs::path>& refused) try {
-  RemoveOthers(place.outputs(), {}, refused);
+void RemoveCopied(const OutPlace& place, const std::vector<Refused>& refused) try {
+  std::vector<fs::path> kept;
+  for (const auto& each : refused) kept.push_back(each.name);
+  RemoveOthers(place.outputs(), {}, kept);
   if (fs::exists(place.checkpoints())) RemoveOthers(place.checkpoints(), {}, {});
 } catch (const fs::filesystem_error& error) {
   throw SystemError(error.code().value(), fmt::format("cannot remove '{}'", error.path1().string()));

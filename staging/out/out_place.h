@@ -27,10 +27,10 @@ struct OutPlace {
 struct OutReport {
   std::vector<MovedCheckpoint> moved{};
   std::vector<TornCheckpoint> torn{};
-  OutWork outputs{};                             ///< that were copied
-  std::vector<std::filesystem::path> refused{};  ///< Settle: results that cannot be copied; all else is in the folder
-  std::optional<Error> failure{};                ///< the first
-  bool waiting = false;                          ///< Round: what failed now or before is tried again by a later one
+  OutWork outputs{};               ///< that were copied
+  std::vector<Refused> refused{};  ///< Settle: results that cannot be copied; all else is in the folder
+  std::optional<Error> failure{};  ///< the first
+  bool waiting = false;            ///< Round: what failed now or before is tried again by a later one
 };
 
 /// For the user, without the tier's directory.
@@ -81,6 +81,6 @@ class OutPlaceMover {
 };
 
 /// Removes from the tier what is copied: everything but the results `refused` (OutReport). The program must have ended.
-void RemoveCopied(const OutPlace& place, const std::vector<std::filesystem::path>& refused);
+void RemoveCopied(const OutPlace& place, const std::vector<Refused>& refused);
 
 }  // namespace slipway::staging

@@ -37,8 +37,13 @@ def occupy(device):
         torch.cuda._sleep(200_000_000)
 
 
-def be_killed(team, device):
-    threading.Timer(KILLED_AFTER_S, os.kill, (os.getpid(), signal.SIGKILL)).start()
+def die(folder):
+    (folder / "death").write_text(str(time.monotonic()))
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def be_killed(team, device, folder):
+    threading.Timer(KILLED_AFTER_S, die, (folder,)).start()
     occupy(device)
     if device == "cuda":  # a rank on the CPU has no values that are still to be made
         team.gradients()
@@ -47,15 +52,13 @@ def be_killed(team, device):
 
 def survive(team, tensor, folder):
     """Where GPUs wait by events, gradients() returns before the sums are there: then the allreduce waits for them."""
-    begin = time.monotonic()
     try:
         team.gradients()
         slipway.allreduce(tensor)
         error = "no error"
     except slipway.SlipwayError as raised:
         error = f"{type(raised).__name__}: {raised}"
-    seconds = time.monotonic() - begin - KILLED_AFTER_S
-    (folder / "survivor").write_text(json.dumps({"error": error, "seconds": seconds}))
+    (folder / "survivor").write_text(json.dumps({"error": error, "time": time.monotonic()}))
     sys.exit(1)
 
 
@@ -69,8 +72,14 @@ def be_rank(folder, device, way):
     slipway.allreduce(small)
     slipway.barrier()
     if slipway.rank() == 1:
-        be_killed(team, device)
+        be_killed(team, device, folder)
     survive(team, small, folder)
+
+
+def await_file(path, seconds):
+    end = time.monotonic() + seconds
+    while not path.exists() and time.monotonic() < end:
+        time.sleep(0.02)
 
 
 def keep_rank(folder, device, way):
@@ -84,9 +93,10 @@ def keep_rank(folder, device, way):
     except subprocess.TimeoutExpired:
         rank.kill()
         status = None
-    if status != -signal.SIGKILL:  # the survivor, who was not killed
+    if status == -signal.SIGKILL:
+        await_file(folder / "end", SECONDS_TO_END)  # the launcher sees no end before that of the survivor
+    else:
         (folder / "end").write_text(json.dumps(status))
-    time.sleep(0.5)  # the launcher sees no end before that of the survivor
 
 
 def problem_of(folder):
@@ -94,11 +104,14 @@ def problem_of(folder):
     if not (folder / "survivor").exists():
         return f"rank 0 had no error within {SECONDS_OF_CASE} s"
     survivor = json.loads((folder / "survivor").read_text())
-    print(f"  {survivor['seconds']:.1f} s after the death: {survivor['error']}", flush=True)
+    if not (folder / "death").exists():
+        return f"rank 0 did not wait for rank 1: {survivor['error']}"
+    seconds = survivor["time"] - float((folder / "death").read_text())
+    print(f"  {seconds:.1f} s after the death: {survivor['error']}", flush=True)
     if not re.match(r"StalledError: .*rank 1 .* is dead", survivor["error"], re.DOTALL):
         return "rank 0 did not name rank 1 as dead"
-    if survivor["seconds"] > SECONDS_TO_NAME:
-        return f"rank 0 named rank 1 {survivor['seconds']:.1f} s after its death"
+    if seconds > SECONDS_TO_NAME:
+        return f"rank 0 named rank 1 {seconds:.1f} s after its death"
     if not (folder / "end").exists():
         return "rank 0 was killed, too"
     if json.loads((folder / "end").read_text()) is None:
@@ -112,7 +125,7 @@ def play(mpiexec, device, way, waits):
         started = subprocess.Popen([*mpiexec, "2", sys.executable, __file__, "--device", device, "--keep", name,
                                     way], env=environment)
         try:
-            started.wait(SECONDS_OF_CASE + SECONDS_TO_END + 5)  # its status is that of a job in which a rank failed
+            started.wait(SECONDS_OF_CASE + 2 * SECONDS_TO_END + 5)  # its status is that of a job in which a rank failed
         except subprocess.TimeoutExpired:
             started.kill()
         return problem_of(pathlib.Path(name))

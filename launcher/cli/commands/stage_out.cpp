@@ -142,7 +142,10 @@ SettledRun Settle(const RunFolder& run, const StageOutCommand& options, Output& 
   }
   const Copying copying(options, output);
   const auto settled = SettleStageOut(run, *record, copying.options());
-  if (settled.failure) throw *settled.failure;
+  if (settled.failure) {
+    WarnOfTorn(settled, output);
+    throw *settled.failure;
+  }
   SettledRun row{Json{{"run", run.id()},
                       {"state", "done"},
                       {"tier", record->tier},

@@ -2,27 +2,51 @@
 
 #include <nlohmann/json.hpp>
 
+#include "core/output.h"
+
 namespace slipway::launcher {
+namespace {
+
+using Refusing = std::vector<std::pair<staging::OutPlace, std::vector<staging::Refused>>>;
+
+/// Names results of all places.
+Error ErrorOf(const Refusing& places) {
+  std::vector<staging::Refused> all;
+  for (const auto& [place, refused] : places) all.insert(all.end(), refused.begin(), refused.end());
+  return staging::ErrorOf(all);
+}
+
+}  // namespace
 
 SettledStageOut SettleStageOut(const RunFolder& folder, StageOutRecord record, staging::StageOutOptions options) {
   if (!options.bytes_per_second) options.bytes_per_second = record.bandwidth;
   SettledStageOut settled;
-  std::vector<std::pair<staging::OutPlace, std::vector<std::filesystem::path>>> refusing;
+  Refusing refusing;
   for (const auto& [place, trial] : OutPlacesIn(folder, record)) {
     auto report = staging::OutPlaceMover(place, record.keep, options).Settle();
     RecordReport(folder, trial, report);
-    if (report.failure && !settled.failure) settled.failure = report.failure;
-    if (!report.refused.empty()) refusing.emplace_back(place, report.refused);
+    if (!report.refused.empty()) {
+      refusing.emplace_back(place, report.refused);
+    } else if (report.failure && !settled.failure) {
+      settled.failure = report.failure;
+    }
     settled.places.push_back({trial, std::move(report)});
   }
+  if (!settled.failure && !refusing.empty()) settled.failure = ErrorOf(refusing);
   if (settled.failure) {
-    for (const auto& [place, report] : refusing) staging::RemoveCopied(place, report);
+    for (const auto& [place, refused] : refusing) staging::RemoveCopied(place, refused);
     return settled;
   }
   record.state = StageOutState::kSettled;  // from here on a missing directory means: done, not lost
   WriteOutboxRecord(folder, record);
   RemoveOutbox(folder, record);
   return settled;
+}
+
+void WarnOfTorn(const SettledStageOut& settled, Output& output) {
+  for (const auto& place : settled.places) {
+    for (const auto& torn : place.report.torn) output.Warn(staging::Describe(torn));
+  }
 }
 
 void RecordReport(const RunFolder& folder, std::optional<int> trial, const staging::OutReport& report) {

@@ -302,9 +302,7 @@ std::string StageOutQueue::Finish(const Interrupt& interrupt) try {
   OutProgressLine line(output_);
   options.progress = [&](const staging::OutProgress& now) { line.Update(now); };
   const auto settled = SettleStageOut(folder_, record_, options);
-  for (const auto& place : settled.places) {
-    for (const auto& torn : place.report.torn) output_.Warn(staging::Describe(torn));
-  }
+  WarnOfTorn(settled, output_);
   return settled.failure ? Incomplete(settled.failure->message()) : std::string();
 } catch (const Error& error) {
   return Incomplete(error.message());

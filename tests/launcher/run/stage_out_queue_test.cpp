@@ -134,6 +134,27 @@ TEST_F(StageOutQueueTest, HasAPlaceForEachTrial) {
   EXPECT_EQ(places[1].place.folder, run_.path());
 }
 
+TEST_F(StageOutQueueTest, NamesTheResultsOfAllTrialsThatCannotBeCopied) {
+  const auto record = Record(StageOutState::kOpen);
+  MakeOutbox(run_, record);
+  for (const auto* trial : {"00003", "00007"}) {
+    const auto outputs = record.directory / "trials" / trial / "outputs";
+    fs::create_directories(outputs);
+    WriteFile(outputs / "good", trial);
+    fs::create_symlink("/etc/hostname", outputs / "out");
+  }
+  const auto settled = SettleStageOut(run_, record, {});
+  ASSERT_TRUE(settled.failure);
+  EXPECT_THAT(settled.failure->message(),
+              testing::AllOf(HasSubstr("00003/outputs/out'"), HasSubstr("00007/outputs/out'")));
+  for (const auto* trial : {"00003", "00007"}) {
+    EXPECT_EQ(ReadFile(run_.trials() / trial / "outputs/good"), trial);
+    EXPECT_FALSE(fs::exists(record.directory / "trials" / trial / "outputs/good"));
+    fs::remove(record.directory / "trials" / trial / "outputs/out");
+  }
+  EXPECT_FALSE(SettleStageOut(run_, record, {}).failure);
+}
+
 class LiveOutboxTest : public StageOutQueueTest {
  protected:
   LiveOutboxTest() { MakeOutbox(run_, record_); }
