@@ -18,8 +18,9 @@ MPI_VARIABLES = ("OMPI_", "PMI", "PMIX_", "HYDI_", "MPIR_")
 
 def mpirun(program, *arguments, ranks=2, before=(), **environment):
     start = ["mpirun", "--allow-run-as-root", "--oversubscribe", "-n", str(ranks)]
+    whole_lines = {"PYTHONUNBUFFERED": ""}  # else print() writes the end of a line by itself, maybe after another rank
     return subprocess.run([*start, *before, sys.executable, PROGRAMS / program, *arguments], capture_output=True,
-                          text=True, timeout=80, env={**os.environ, **environment})
+                          text=True, timeout=80, env={**os.environ, **whole_lines, **environment})
 
 
 def free_port():
