@@ -142,6 +142,7 @@ def test_messages_of_a_rank_that_has_ended_arrive():
     done = mpirun("backend_last_message.py")
     assert done.returncode == 0, done.stderr
     assert re.search(r"received 10000000, then: StalledError: .*rank 1 of the group .* has ended", done.stdout), done.stdout
+    assert "sent" in done.stdout, "while its process lives, a rank that has ended reads what comes"
 
 
 def test_an_exception_on_one_rank_ends_the_job():
