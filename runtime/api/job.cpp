@@ -391,19 +391,23 @@ void Job::EndInput() {
 }
 
 void Job::RequireNoStepInFlight() {
+  constexpr auto kNext = "call slipway_wait first, in PyTorch optimizer.step() or synchronize()";
+  std::string first;  // of the teams whose step all ranks have begun
   for (const auto& [name, team] : teams_) {
     const auto begun = AllgatherValues(communicator(), team->InFlight() ? team->step() : -1);
     const auto with = std::ranges::find_if(begun, [](auto step) { return step >= 0; });
     if (with == begun.end()) continue;
     const auto other = std::ranges::find_if(begun, [&](auto step) { return step != *with; });
-    constexpr auto kNext = "call slipway_wait first, in PyTorch optimizer.step() or synchronize()";
     if (other == begun.end()) {
-      throw RuntimeError(SLIPWAY_ERROR_STATE, fmt::format("team '{}' has a step in flight: {}", name, kNext));
+      if (first.empty()) first = name;
+      continue;
     }
     throw RuntimeError(SLIPWAY_ERROR_MISMATCH,
                        fmt::format("team '{}' has step {} in flight on rank {}, but not on rank {}: {}, on all ranks",
                                    name, *with, with - begun.begin(), other - begun.begin(), kNext));
   }
+  if (first.empty()) return;
+  throw RuntimeError(SLIPWAY_ERROR_STATE, fmt::format("team '{}' has a step in flight: {}", first, kNext));
 }
 
 std::exception_ptr Job::Leave() {

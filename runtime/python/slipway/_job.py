@@ -36,20 +36,16 @@ def init(config=None):
     join(config)
 
 
-def join(config):
+def join(config, by_backend=False):
     """init(), by whoever joins first. Collective."""
     text = json.dumps(config) if isinstance(config, dict) else config
     _calls.call("slipway_init", None if text is None else text.encode())
-    _Place.config = text
+    _Place.config, _Place.by_backend = text, by_backend
     if _Place.process is None:
         _watch_for_failure()
         atexit.register(_leave)
     _Place.process = os.getpid()
     _library.require_whole_job(size())
-
-
-def joined_by_backend():
-    _Place.by_backend = True
 
 
 def configuration():

@@ -46,6 +46,31 @@ def test_a_rank_that_cannot_say_what_to_save_is_an_error_on_all(job, folder, par
     assert [each.name for each in _folder.published(folder)] == ["step-000000000002"]
 
 
+class FailsToSayWeights(torch.nn.Linear):
+    def state_dict(self, *_, **__):
+        raise KeyError("weights")
+
+
+class MeetsOthers:
+    """An optimizer whose state is collective, like ZeroRedundancyOptimizer."""
+
+    def __init__(self, meet):
+        self.meet = meet
+
+    def consolidate_state_dict(self, to):
+        self.meet()
+
+    def state_dict(self):
+        return {}
+
+
+def test_a_model_that_fails_on_one_rank_leaves_nobody_waiting_in_the_optimizer(job, folder):
+    failing = job.size() - 1
+    model = (FailsToSayWeights if job.rank() == failing else torch.nn.Linear)(2, 2)
+    with pytest.raises(job.ArgumentError, match=f"on rank {failing}: KeyError: 'weights'"):
+        job.checkpoint.save(model, MeetsOthers(job.barrier), step=1, folder=folder)
+
+
 @pytest.mark.parametrize("step", [numpy.int64(10), torch.tensor(10)])
 def test_a_step_may_be_an_integer_of_numpy_or_torch(job, folder, step):
     job.checkpoint.save(torch.nn.Linear(2, 2), step=step, folder=folder)

@@ -124,8 +124,9 @@ def test_a_program_that_ends_between_backward_and_step_ends_well_and_is_told():
     assert "optimizer.step() or synchronize()" in done.stderr
 
 
-def test_a_step_that_only_some_ranks_have_begun_is_named_at_the_end(tmp_path):
-    done = start(PROGRAMS / "ends_after_backward.py", "differs", before=into_files(tmp_path))
+@pytest.mark.parametrize("beside", [[], ["beside"]])
+def test_a_step_that_only_some_ranks_have_begun_is_named_at_the_end(tmp_path, beside):
+    done = start(PROGRAMS / "ends_after_backward.py", "differs", *beside, before=into_files(tmp_path))
     assert done.returncode != 0
     said = "".join(file.read_text() for file in tmp_path.iterdir())
     assert "team 'optimizer 1' has step 1 in flight on rank 0, but not on rank 1" in said, said + done.stderr

@@ -18,8 +18,9 @@ MPI_VARIABLES = ("OMPI_", "PMI", "PMIX_", "HYDI_", "MPIR_")
 
 def mpirun(program, *arguments, ranks=2, before=(), **environment):
     start = ["mpirun", "--allow-run-as-root", "--oversubscribe", "-n", str(ranks)]
+    whole_lines = {"PYTHONUNBUFFERED": ""}  # else print() writes the end of a line by itself, maybe after another rank
     return subprocess.run([*start, *before, sys.executable, PROGRAMS / program, *arguments], capture_output=True,
-                          text=True, timeout=80, env={**os.environ, **environment})
+                          text=True, timeout=80, env={**os.environ, **whole_lines, **environment})
 
 
 def free_port():
@@ -141,6 +142,7 @@ def test_messages_of_a_rank_that_has_ended_arrive():
     done = mpirun("backend_last_message.py")
     assert done.returncode == 0, done.stderr
     assert re.search(r"received 10000000, then: StalledError: .*rank 1 of the group .* has ended", done.stdout), done.stdout
+    assert "sent" in done.stdout, "while its process lives, a rank that has ended reads what comes"
 
 
 def test_an_exception_on_one_rank_ends_the_job():

@@ -126,19 +126,19 @@ def _first_that_fails(values):
 
 
 def capture(parts, extra, rank):
-    """Collective where the optimizer's state is.
+    """Collective where the optimizer's state is: that comes first, so a rank that fails later has taken part.
 
     Errors: ArgumentError, on this rank alone: something cannot be pickled, or a sampler has no state.
     """
     tensors, shared, own = [], {"extra": extra}, {}
+    if parts["optimizer"] is not None:
+        if hasattr(parts["optimizer"], "exchange_state"):
+            own["exchange"] = parts["optimizer"].exchange_state()
+        shared["optimizer"] = _optimizer_state(parts["optimizer"], tensors, rank)
     if parts["model"] is not None:
         shared["model"] = _model_state(parts["model"], tensors)
     if parts["average"] is not None:
         shared["average"] = _average_state(parts["average"], tensors)
-    if parts["optimizer"] is not None:
-        shared["optimizer"] = _optimizer_state(parts["optimizer"], tensors, rank)
-        if hasattr(parts["optimizer"], "exchange_state"):
-            own["exchange"] = parts["optimizer"].exchange_state()
     if parts["scheduler"] is not None:
         shared["scheduler"] = _scheduler_state(parts["scheduler"].state_dict())
     if parts["scaler"] is not None:

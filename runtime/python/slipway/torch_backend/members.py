@@ -54,8 +54,7 @@ def join_job(store, rank, size, timeout):
 def join(timeout):
     """A rank that is slow is waited for as long as torch would wait, unless the configuration says otherwise."""
     configured = os.environ.get("SLIPWAY_CONFIG")
-    _job.join(None if configured else {"resilience": {"stall_after_s": timeout.total_seconds()}})
-    _job.joined_by_backend()
+    _job.join(None if configured else {"resilience": {"stall_after_s": timeout.total_seconds()}}, by_backend=True)
 
 
 def _own_address():
@@ -159,8 +158,8 @@ class Members:
 
 
 def at_end(drain):
-    """Before the program leaves the job, operations in flight are waited for. Then the others learn that it sends no
-    message more: it waits for them in finalize()."""
+    """Before the program leaves the job, operations in flight are waited for. Then the others learn that this rank
+    sends no more messages. It does not leave before them: finalize() waits for all."""
     def leave():
         if _job.ends_well():
             drain()

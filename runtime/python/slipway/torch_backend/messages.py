@@ -55,6 +55,13 @@ def _say_end(connection):
         connection.shutdown(socket.SHUT_WR)
 
 
+def _say_last(connection):
+    """The end of a rank that lives and reads on, to a peer's _watch(): a dead one says no byte before it."""
+    with contextlib.suppress(OSError):
+        connection.sendall(b"\0")
+    _say_end(connection)
+
+
 class Peer:
     """Another process: where it listens, and what people call it."""
 
@@ -144,8 +151,9 @@ class _Way:
 
     def __init__(self, peer, own_rank, on_end):
         self.peer = peer
-        self.lost = None
-        self._ended = False
+        self.ended = None  # why nothing more comes from the peer
+        self.lost = None  # why nothing can be sent to it
+        self._closed = False
         self._asked = queue.SimpleQueue()
         self._own_rank, self._on_end = own_rank, on_end
         self._connection = None
@@ -158,7 +166,7 @@ class _Way:
     def close(self, then):
         """Ends the connection when all that was given has been sent, and calls `then`. Does not wait."""
         def end():
-            self._ended = True
+            self._closed = True
             if self._connection is not None:
                 _say_end(self._connection)
             then()
@@ -191,19 +199,26 @@ class _Way:
             work.finish(error)
 
     def _watch(self):
-        """The peer never sends here: what can be read is the end."""
+        """The peer sends nothing here but its end."""
         try:
-            self._connection.recv(1)
+            reads_on = bool(self._connection.recv(1))
         except OSError:
-            pass
-        if self._ended:  # the peer has read the end
+            reads_on = False
+        if self._closed:  # the peer has read the end
             return
-        self._lose(f"{self.peer.name} has ended, or closed its connection; see its log")
+        tell = self._end if reads_on else self._lose
+        tell(f"{self.peer.name} has ended, or closed its connection; see its log")
+
+    def _end(self, message):
+        """Nothing more comes from the peer."""
+        if self.ended is None:
+            self.ended = StalledError(message)
+            self._on_end(self.peer, self.ended)
 
     def _lose(self, message):
-        if self.lost is None:
-            self.lost = StalledError(message)
-            self._on_end(self.peer, self.lost)
+        """Nor can anything be sent to it."""
+        self.lost = self.lost or StalledError(message)
+        self._end(message)
 
 
 class Messenger:
@@ -241,12 +256,12 @@ class Messenger:
         if source is None or work.is_completed():
             return
         way = self._way_to(self._groups[group][source])  # its end is seen there, also before anything has come
-        if way.lost is not None:
-            self._ended(way.peer, way.lost)
+        if way.ended is not None:
+            self._ended(way.peer, way.ended)
 
     def close(self):
-        """This process sends and receives nothing more: receives of others from it fail when they have read all that it
-        sent. Does not wait."""
+        """This process sends nothing more: receives of others from it fail when they have read all that it sent. What
+        they send is read, and nobody receives it. Does not wait."""
         with self._lock:
             self._sending = set(self._ways)
             ways = dict(self._ways)
@@ -254,14 +269,14 @@ class Messenger:
         for rank, way in ways.items():
             way.close(functools.partial(self._has_sent_all, rank))
         for connection in idle:
-            _say_end(connection)
+            _say_last(connection)
 
     def _has_sent_all(self, rank):
         with self._lock:
             self._sending.discard(rank)
             connection = self._incoming.get(rank)
         if connection is not None:
-            _say_end(connection)
+            _say_last(connection)
 
     def _way_to(self, peer):
         with self._lock:
@@ -299,7 +314,7 @@ class Messenger:
                     self._incoming[sender] = connection
                     is_over = self._sending is not None and sender not in self._sending
                 if is_over:
-                    _say_end(connection)
+                    _say_last(connection)
                 while True:
                     group, source, tag, size = _HEADER.unpack(_read(connection, bytearray(_HEADER.size)))
                     self._mailbox.deliver((group, tag), source, _read(connection, bytearray(size)))

@@ -1,4 +1,4 @@
-"""Rank 1 ends without waiting for what it sends; rank 0 receives that, and then in vain."""
+"""Rank 1 ends without waiting for what it sends. Rank 0 receives that, then in vain, and sends what nobody receives."""
 
 import torch
 import torch.distributed as dist
@@ -18,3 +18,5 @@ else:
         dist.recv(received, 1)
     except slipway.StalledError as error:
         print(f"received {COUNT}, then: {type(error).__name__}: {error}", flush=True)
+    dist.send(received[:3], 1)
+    print("sent", flush=True)

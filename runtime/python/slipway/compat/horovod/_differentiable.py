@@ -61,9 +61,9 @@ class _Allgather(torch.autograd.Function):
     @staticmethod
     def forward(ctx, name, process_set, *tensors):
         ctx.process_set = process_set
-        _operations.require_rows("allgather", tensors)
+        handle = _operations.grouped_allgather_async(tensors, name, process_set)  # refuses tensors without rows
         ctx.rows = torch.tensor([[tensor.shape[0] for tensor in tensors]])
-        return tuple(synchronize(_operations.grouped_allgather_async(tensors, name, process_set)))
+        return tuple(synchronize(handle))
 
     @staticmethod
     def backward(ctx, *gradients):

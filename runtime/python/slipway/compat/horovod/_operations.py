@@ -121,7 +121,7 @@ def _require_dense(tensors):
         raise NotSupportedError("sparse tensors are not exchanged; hand over tensor.to_dense()")
 
 
-def require_rows(operation, tensors):
+def _require_rows(operation, tensors):
     """Errors: ArgumentError: a tensor without dimensions."""
     if any(tensor.dim() == 0 for tensor in tensors):
         raise ArgumentError(f"{operation}: a tensor without dimensions has no rows; hand over tensor.reshape(1)")
@@ -228,7 +228,7 @@ def allgather_async(tensor, name=None, process_set=global_process_set):
 
 def grouped_allgather_async(tensors, name=None, process_set=global_process_set, single=False):
     mine = [_copy(tensor) for tensor in tensors]
-    require_rows("allgather", mine)
+    _require_rows("allgather", mine)
 
     def work(group):
         results = [collectives.allgather(tensor, group) for tensor in mine]
@@ -282,7 +282,7 @@ def grouped_reducescatter_async(tensors, name=None, op=None, process_set=global_
                                 postscale_factor=1.0, single=False):
     op = chosen_op(op)
     mine = [_copy(tensor) for tensor in tensors]
-    require_rows("reducescatter", mine)
+    _require_rows("reducescatter", mine)
 
     def work(group):
         results = [_reduce_and_scatter(tensor, op, prescale_factor, postscale_factor, group) for tensor in mine]
@@ -294,7 +294,7 @@ def grouped_reducescatter_async(tensors, name=None, op=None, process_set=global_
 
 def splits_of(tensor, splits, process_set):
     """Rows for each rank; as many for each without `splits`."""
-    require_rows("alltoall", [tensor])
+    _require_rows("alltoall", [tensor])
     if splits is not None:
         return [int(count) for count in splits]
     rows, size = tensor.shape[0], process_set.size()
