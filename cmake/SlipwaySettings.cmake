@@ -72,6 +72,18 @@ set(SLIPWAY_COMMON_HEADERS <fmt/format.h> <fmt/ranges.h> <nlohmann/json.hpp>
     <algorithm> <array> <chrono> <cmath> <cstdint> <filesystem> <functional> <map> <memory> <optional> <set> <span> <sstream>
     <string> <string_view> <utility> <vector>)
 
+# slipway_batches(<target> <batch>): compiles so many sources together, or one more where the last ones so join the others.
+function(slipway_batches target batch)
+  get_target_property(sources ${target} SOURCES)
+  list(LENGTH sources count)
+  math(EXPR batches "${count} / ${batch}")
+  math(EXPR left "${count} % ${batch}")
+  if(left GREATER 0 AND NOT left GREATER batches)
+    math(EXPR batch "${batch} + 1")
+  endif()
+  set_target_properties(${target} PROPERTIES UNITY_BUILD_BATCH_SIZE ${batch})
+endfunction()
+
 # slipway_compile(<target> LIGHT|HOT|NUMERIC): how a library's own sources are compiled.
 #   LIGHT    commands, plans, messages: they run once, and compile twice as fast at -O1 (Release)
 #   HOT      what moves data or runs in every step (Release: -O2)
@@ -90,14 +102,7 @@ function(slipway_compile target how)
   set(batch_LIGHT 8)
   set(batch_HOT 8)
   set(batch_NUMERIC 3)
-  set(batch ${batch_${how}})
-  get_target_property(sources ${target} SOURCES)
-  list(LENGTH sources count)
-  math(EXPR left "${count} % ${batch}")
-  if(left EQUAL 1)  # the last one joins the others
-    math(EXPR batch "${batch} + 1")
-  endif()
-  set_target_properties(${target} PROPERTIES UNITY_BUILD_BATCH_SIZE ${batch})
+  slipway_batches(${target} ${batch_${how}})
   string(TOLOWER ${how} way)
   set(owner slipway_headers_${way})
   if(NOT TARGET ${owner})

@@ -49,6 +49,9 @@ function(slipway_test program)
   target_link_libraries(${program} PRIVATE slipway_settings slipway_warnings ${ARG_LIBRARIES} GTest::gmock
                                            GTest::gtest_main)
   slipway_test_headers(${program})
+  if(CMAKE_UNITY_BUILD)
+    slipway_batches(${program} ${CMAKE_UNITY_BUILD_BATCH_SIZE})
+  endif()
   set_target_properties(${program} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/tests")
   target_compile_definitions(${program} PRIVATE SLIPWAY_BUILD_DIR="${PROJECT_BINARY_DIR}"
                                                 SLIPWAY_SOURCE_DIR="${PROJECT_SOURCE_DIR}")

@@ -41,11 +41,12 @@ Workbench::Workbench(const DevicePlace& on, std::int64_t size, SharedPool& pool)
       to_cpu(on),
       to_device(on) {}
 
-void Workbench::EndEarly() {
-  WithoutErrors(place, [this](const Driver&) {
+void Workbench::EndEarly(StreamHandle program) {
+  WithoutErrors(place, [&](const Driver&) {
     arrived.front().Record(to_cpu.handle());
     arrived.front().HoldBack(to_device.handle());
     done.Record(to_device.handle());
+    done.HoldBack(program);
   });
 }
 

@@ -19,8 +19,9 @@ struct Workbench {
   /// Errors: DeviceError, and those of the pool.
   Workbench(const DevicePlace& on, std::int64_t size, SharedPool& pool);
 
-  /// After an error in the middle of the copies: `done` is behind those that are queued, in both directions.
-  void EndEarly();
+  /// After an error in the middle of the copies: `done`, and what `program` is given from now on, are behind those that
+  /// are queued, in both directions.
+  void EndEarly(StreamHandle program);
 
   DevicePlace place;
   std::int64_t bytes = 0;

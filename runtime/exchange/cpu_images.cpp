@@ -13,13 +13,14 @@ namespace {
 
 /// Copies what has elements, of each pair in the order of the tensors. After an error, the bench can be used again.
 template <class Copy>
-void CopyEach(std::span<const TensorInfo> given, std::span<const TensorInfo> images, Workbench& bench, Copy copy) {
+void CopyEach(std::span<const TensorInfo> given, std::span<const TensorInfo> images, Workbench& bench,
+              StreamHandle program, Copy copy) {
   try {
     for (std::size_t i = 0; i < given.size(); ++i) {
       if (given[i].bytes() > 0) copy(given[i], images[i]);
     }
   } catch (const DeviceError&) {
-    bench.EndEarly();
+    bench.EndEarly(program);
     throw;
   }
 }
@@ -45,7 +46,7 @@ CpuImages::CpuImages(std::span<const TensorInfo> tensors, ImageUse use, const Im
   if (use != ImageUse::kRead) (*bench_)->made.HoldBack((*bench_)->to_device.handle());
   if (use == ImageUse::kWrite) return;
   (*bench_)->made.HoldBack((*bench_)->to_cpu.handle());
-  CopyEach(given_, images_, **bench_, [this](const TensorInfo& given, const TensorInfo& image) {
+  CopyEach(given_, images_, **bench_, order_.stream, [this](const TensorInfo& given, const TensorInfo& image) {
     (*bench_)->to_cpu.CopyToCpu(image.data, given.data, given.bytes());
   });
   auto& copied = (*bench_)->arrived.front();
@@ -56,7 +57,7 @@ CpuImages::CpuImages(std::span<const TensorInfo> tensors, ImageUse use, const Im
 void CpuImages::Return() {
   if (!bench_ || use_ == ImageUse::kRead) return;
   const InContext here((*bench_)->place);
-  CopyEach(given_, images_, **bench_, [this](const TensorInfo& given, const TensorInfo& image) {
+  CopyEach(given_, images_, **bench_, order_.stream, [this](const TensorInfo& given, const TensorInfo& image) {
     (*bench_)->to_device.CopyToDevice(given.data, image.data, given.bytes());
   });
   (*bench_)->done.Record((*bench_)->to_device.handle());

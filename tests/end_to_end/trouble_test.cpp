@@ -467,7 +467,7 @@ TEST(SmallLimitOfFileSizes, IsNamedByTheManagerAndEndsNoRun) {
 
 TEST(SmallLimitOfFileSizes, IsNamedWhenItEndsAProgram) {
   Workplace place;
-  place.WriteSpec("exp.yaml", "[sh, -c, 'exec head -c 100000 /dev/zero']");
+  place.WriteSpec("exp.yaml", "[sh, -c, 'exec head -c 100000 /dev/zero >large']");
   auto run = [&] {
     const ASmallLimitOfFileSizes limit(kFewBytes);
     return place.Start({"run", "exp.yaml"});

@@ -307,7 +307,7 @@ TEST(Life, WithoutATeamLeavesCountsAndSpansOfItsCollectives) {
   std::multiset<std::pair<int, std::string>> spans;
   for (const auto& event : nlohmann::json::parse(ContentOf(folder / "trace.json"))["traceEvents"]) {
     if (event["ph"] != "X") continue;
-    spans.emplace(event["pid"], event["name"]);
+    spans.emplace(event["pid"].get<int>(), event["name"].get<std::string>());
     EXPECT_EQ(event["tid"], event["name"] == "slipway_broadcast" ? 1 : 0) << event.dump();
   }
   for (const int of : {0, 1}) {

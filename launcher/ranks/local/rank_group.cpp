@@ -37,10 +37,9 @@ std::vector<std::string> ShimCommand(const RankLaunch& launch, const std::string
                                  launch.ranks == 1 ? "--channel-fd" : "--channel-path",
                                  channel,
                                  "--grace-ms",
-                                 std::to_string(launch.grace.count()),
-                                 "--own-status",
-                                 launch.mpi.BySrun() ? "1" : "0",
-                                 "--"};
+                                 std::to_string(launch.grace.count())};
+  if (launch.mpi.BySrun()) words.insert(words.end(), {"--own-status", "1"});
+  words.push_back("--");
   words.insert(words.end(), launch.command.begin(), launch.command.end());
   return words;
 }

@@ -84,7 +84,7 @@ TEST(StepKey, ResourcesLimitsAndTheConditionChangeNoResult) {
 
 TEST(StepKey, NamesTheFilesThatItIsMadeOf) {
   const TempDirectory folder;
-  for (const auto* name : {"run.py", "a.cfg", "b.cfg", "in.txt"}) WriteFile(folder / name, "1");
+  for (const auto* name : {"run.py", "a.cfg", "b.cfg", "in.txt", "gone.txt"}) WriteFile(folder / name, "1");
   const auto workflow = WorkflowOf(folder, R"(
   make: {command: [python, run.py, "${outputs.o}"], outputs: {o: o.txt}}
   use:
@@ -92,6 +92,7 @@ TEST(StepKey, NamesTheFilesThatItIsMadeOf) {
     files: ["*.cfg"]
     inputs: {i: in.txt, other: "${steps.make.outputs.o}", gone: gone.txt}
 )");
+  std::filesystem::remove(folder / "gone.txt");
   std::vector<std::string> names;
   for (const auto& file : FilesInKey(workflow, workflow.steps[workflow.by_name.at("use")])) {
     names.push_back(file.filename().string());

@@ -112,7 +112,7 @@ TEST_F(DirectJob, AFailureNamesTheFunctionOfTheDriver) {
   fake_gpu_fail_call("cuMemcpyHtoDAsync_v2", 1, kUnknown);
   EXPECT_EQ(slipway_gradients("net"), SLIPWAY_ERROR_DEVICE);
   const std::string message = slipway_error_message();
-  const char* expected = IsHip() ? ": hipMemcpyHtoDAsync failed: hipError" : ": cuMemcpyHtoDAsync failed: CUDA_ERROR_";
+  const char* expected = IsHip() ? ": hipMemcpyHtoDAsync failed: " : ": cuMemcpyHtoDAsync failed: ";
   EXPECT_NE(message.find(expected), std::string::npos) << message;
 }
 
