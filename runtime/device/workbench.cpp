@@ -78,23 +78,27 @@ std::unique_ptr<Workbench> Workbenches::TakeKept(const DevicePlace& place, std::
   return bench;
 }
 
-/// All that copy stay, since to free them waits for that. Of the others, smaller ones of the same device would not be
-/// taken any more. Of large ones the last is kept: to pin its memory takes longer than to copy it.
+/// Whether another operation may take `bench` when `latest` has been given back. Of large ones the last is kept: to pin
+/// its memory takes longer than to copy it.
+bool Workbenches::IsOfUse(const Workbench& bench, const Workbench& latest) const {
+  const bool of_two_large = &bench != &latest && IsLarge(bench.bytes) && IsLarge(latest.bytes);
+  return bench.bytes <= limits_.kept && !of_two_large;
+}
+
+/// All that copy stay, since to free them waits for that. Of the others a few of each device do, the largest.
 void Workbenches::Keep(std::unique_ptr<Workbench> bench) {
   std::vector<std::unique_ptr<Workbench>> dropped;  // freed without the lock
   const std::lock_guard lock(mutex_);
-  const auto is_of_use = [&](const auto& other) {
-    const bool both_large = IsLarge(other->bytes) && IsLarge(bench->bytes);
-    return !both_large && (other->place != bench->place || other->bytes >= bench->bytes);
-  };
-  const auto stays = [&](const auto& other) {
-    return (other->bytes <= limits_.kept && is_of_use(other)) || !CanBeFreed(*other);
-  };
-  const auto others = std::ranges::stable_partition(free_, stays);
-  std::ranges::move(others, std::back_inserter(dropped));
-  free_.erase(others.begin(), others.end());
-  auto& list = bench->bytes <= limits_.kept || !CanBeFreed(*bench) ? free_ : dropped;
-  list.push_back(std::move(bench));
+  const auto& latest = *bench;
+  free_.insert(std::ranges::upper_bound(free_, bench->bytes, {}, &Workbench::bytes), std::move(bench));
+  int of_device = 0;
+  for (auto each = free_.end(); each != free_.begin();) {
+    const auto& other = **--each;
+    const bool is_of_use = IsOfUse(other, latest) && (other.place != latest.place || ++of_device <= kMostOfADevice);
+    if (is_of_use || !CanBeFreed(other)) continue;
+    dropped.push_back(std::move(*each));
+    each = free_.erase(each);
+  }
 }
 
 }  // namespace slipway::runtime

@@ -75,16 +75,19 @@ class Workbenches {
   };
 
  private:
+  /// An operation may need two at once, for what it sends and for what it receives.
+  static constexpr int kMostOfADevice = 4;
   static constexpr std::int64_t kMostAtWork = 4;  ///< with copies under way, before the CPU waits for them
   std::unique_ptr<Workbench> Take(const DevicePlace& place, std::int64_t bytes, BenchStart start);
   std::unique_ptr<Workbench> TakeKept(const DevicePlace& place, std::int64_t bytes, BenchStart start);
   void Keep(std::unique_ptr<Workbench> bench);
+  bool IsOfUse(const Workbench& bench, const Workbench& latest) const;
   bool IsLarge(std::int64_t bytes) const { return bytes > limits_.large; }
 
   SharedPool& pool_;
   BenchLimits limits_;
   std::mutex mutex_;
-  std::vector<std::unique_ptr<Workbench>> free_;
+  std::vector<std::unique_ptr<Workbench>> free_;  ///< smaller ones first
 };
 
 }  // namespace slipway::runtime

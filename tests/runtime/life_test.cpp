@@ -305,7 +305,8 @@ TEST(Life, WithoutATeamLeavesCountsAndSpansOfItsCollectives) {
   EXPECT_FALSE(report["bits"].is_null());
   ExpectCollectivesOfExchangeWithoutATeam(report["collectives"]);
   std::multiset<std::pair<int, std::string>> spans;
-  for (const auto& event : nlohmann::json::parse(ContentOf(folder / "trace.json"))["traceEvents"]) {
+  const auto trace = nlohmann::json::parse(ContentOf(folder / "trace.json"));
+  for (const auto& event : trace["traceEvents"]) {
     if (event["ph"] != "X") continue;
     spans.emplace(event["pid"].get<int>(), event["name"].get<std::string>());
     EXPECT_EQ(event["tid"], event["name"] == "slipway_broadcast" ? 1 : 0) << event.dump();

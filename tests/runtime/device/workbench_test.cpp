@@ -32,6 +32,26 @@ class Benches : public OnDevice {
   std::uint64_t freed_before_ = fake_gpu_calls("cuMemHostUnregister");
 };
 
+/// To pin memory stops the GPU.
+TEST_F(Benches, OfAnOperationThatNeedsTwoAreBothKept) {
+  const auto operation = [this] {
+    const Workbenches::Lease sent(benches_, place_, kLimits.large);
+    const Workbenches::Lease received(benches_, place_, kLimits.large / 4);
+  };
+  operation();
+  const auto pinned = fake_gpu_calls("cuMemHostRegister_v2");
+  operation();
+  EXPECT_EQ(fake_gpu_calls("cuMemHostRegister_v2"), pinned);
+  EXPECT_EQ(Freed(), 0u);
+}
+
+TEST_F(Benches, OfManySizesAFewAreKept) {
+  for (std::int64_t bytes = 64; bytes <= kLimits.large; bytes *= 2) {
+    const Workbenches::Lease bench(benches_, place_, bytes);
+  }
+  EXPECT_EQ(Freed(), 3u) << "64, 128 and 256 of seven";
+}
+
 class BenchesAtWork : public Benches {
  protected:
   enum class Copies { kToCpu, kToDevice };
