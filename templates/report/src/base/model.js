@@ -23,7 +23,7 @@ function readRun(raw) {
     space: list(raw.space), scheduler: text(raw.scheduler), sampler: text(raw.sampler),
     importance: list(raw.importance), pareto: list(raw.pareto), selection: raw.selection ?? null,
     failures: list(raw.failures), events: list(raw.events), eventsLeftOut: finite(raw.events_left_out) ?? 0,
-    accounting: raw.accounting ?? null, provenance: raw.provenance ?? null, spec: text(raw.spec),
+    accounting: raw.accounting ?? null, gpus: list(raw.gpus), provenance: raw.provenance ?? null, spec: text(raw.spec),
     warnings: list(raw.warnings).map(text), curves: list(raw.curves).map(readCurve).filter((curve) => curve.step.length),
     trials: /** @type {Trials|null} */ (null),
   };

@@ -103,10 +103,10 @@ const energy = (joules) => (joules == null ? 'not measured' : `${number(joules /
 
 /** The GPU in whose time the fewest kernels ran, as `watch` numbers it; nothing where only one is known. */
 function leastBusyGpu(gpus) {
-  const all = Array.isArray(gpus) ? gpus : [], known = all.filter((gpu) => Number.isFinite(gpu?.mean_utilisation));
+  const known = gpus.filter((gpu) => Number.isFinite(gpu.mean_utilisation));
   if (known.length < 2) return [];
   const least = known.reduce((one, other) => (other.mean_utilisation < one.mean_utilisation ? other : one));
-  const place = all.filter((gpu) => gpu?.host === least.host).indexOf(least);
+  const place = gpus.filter((gpu) => gpu.host === least.host).indexOf(least);
   return [['Least busy GPU', `${percent(least.mean_utilisation)}, gpu ${place}${least.host ? ` of ${least.host}` : ''}`]];
 }
 
