@@ -3,47 +3,23 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <cstdlib>
 #include <iterator>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
 
-#include "core/documents.h"
 #include "core/error.h"
-#include "core/lines.h"
+#include "launcher/ranks/monitor/exit_record.h"
 #include "launcher/ranks/monitor/line_follower.h"
 #include "launcher/ranks/monitor/log_tail.h"
 #include "launcher/ranks/monitor/pattern_metrics.h"
-#include "launcher/ranks/shim/ending.h"
 #include "launcher/ranks/shim/protocol.h"
 
 namespace slipway::launcher {
 namespace fs = std::filesystem;
 
 namespace {
-
-fs::path RankFile(const char* format, const fs::path& directory, int rank) {
-  char name[4096];
-  std::snprintf(name, sizeof name, format, directory.c_str(), rank);
-  return name;
-}
-
-/// What a shim has written of its program's end, see WriteExitRecord.
-struct ExitRecord {
-  ExitStatus status;
-  bool disk_full = false;
-};
-
-std::optional<ExitRecord> ReadRecord(const fs::path& directory, int rank) {
-  const auto text = ReadDocumentIfPresent(RankFile(shim::kExitName, directory, rank));
-  if (!text || !text->ends_with('\n')) return {};
-  LineWords words(std::string_view(*text).substr(0, text->size() - 1));
-  ExitRecord record{{words.Take<int>(), words.Take<int>()}};
-  if (!words.good()) return {};
-  record.disk_full = words.rest() == shim::kDiskFull;
-  return record.disk_full || words.AtEnd() ? std::optional(record) : std::nullopt;
-}
 
 constexpr std::string_view kAttempt = "attempt-";
 
@@ -67,7 +43,7 @@ std::vector<MetricsLine> ReadMetrics(const fs::path& directory, const MetricsSpe
   std::vector<MetricsLine> metrics;
   std::optional<PatternMetrics> pattern;
   if (source.from == MetricsSource::kStdout) pattern.emplace(source.pattern, FirstCountedStep(directory));
-  const auto file = pattern ? RankFile(shim::kLogName, directory, 0) : directory / "metrics.jsonl";
+  const auto file = pattern ? FileOfRank(shim::kLogName, directory, 0) : directory / "metrics.jsonl";
   MetricsReader reader;
   LineFollower(file, [&](std::string_view line) {
     if (pattern) {
@@ -89,13 +65,13 @@ int PlannedRanks(const Json& plan) {
 std::vector<std::optional<ExitStatus>> ReadEnds(const fs::path& directory, int ranks) {
   std::vector<std::optional<ExitStatus>> ends;
   for (int rank = 0; rank < ranks; ++rank) {
-    const auto record = ReadRecord(directory, rank);
+    const auto record = ReadExitRecord(directory, rank);
     ends.push_back(record ? std::optional(record->status) : std::nullopt);
   }
   return ends;
 }
 
-fs::path RankLog(const fs::path& directory, int rank) { return RankFile(shim::kLogName, directory, rank); }
+fs::path RankLog(const fs::path& directory, int rank) { return FileOfRank(shim::kLogName, directory, rank); }
 
 std::optional<ExitStatus> ReadEnd(const fs::path& directory, int ranks) {
   ExitStatus end;
@@ -108,7 +84,7 @@ std::optional<ExitStatus> ReadEnd(const fs::path& directory, int ranks) {
 
 bool EndedOnFullDisk(const fs::path& directory, int ranks) {
   for (int rank = 0; rank < ranks; ++rank) {
-    const auto record = ReadRecord(directory, rank);
+    const auto record = ReadExitRecord(directory, rank);
     if (record && record->disk_full) return true;
   }
   return false;
@@ -118,7 +94,7 @@ std::optional<WallTime> TimeOfEnd(const fs::path& directory, int ranks) {
   std::optional<WallTime> latest;
   for (int rank = 0; rank < ranks; ++rank) {
     std::error_code error;
-    const auto written = fs::last_write_time(RankFile(shim::kExitName, directory, rank), error);
+    const auto written = fs::last_write_time(FileOfRank(shim::kExitName, directory, rank), error);
     if (!error) latest = std::max(latest, std::optional(std::chrono::file_clock::to_sys(written)));
   }
   return latest;

@@ -16,6 +16,7 @@
 #include "core/shell.h"
 #include "launcher/ranks/local/bound_to_cores.h"
 #include "launcher/ranks/local/core_shares.h"
+#include "launcher/ranks/monitor/exit_record.h"
 #include "launcher/ranks/monitor/log_tail.h"
 #include "launcher/ranks/shim/protocol.h"
 
@@ -342,10 +343,19 @@ void RankGroup::ConcludeGroup() {
   ended_(MakeOutcome(*leader_status_));
 }
 
+/// MPICH's mpirun may kill a shim between the end of its program and its last line.
+void RankGroup::TakeRecord(RankOutcome& rank) const try {
+  if (const auto record = ReadExitRecord(launch_.log_directory, rank.rank)) rank.status = record->status;
+} catch (const Error& error) {
+  log::Debug("rank {}: {}", rank.rank, error.message());
+}
+
 GroupOutcome RankGroup::MakeOutcome(const ExitStatus& launcher) const {
   GroupEnd end;
   for (const auto& channel : channels_) {
-    if (channel->said_hello && state_.began) end.ranks.push_back(channel->outcome);
+    if (!channel->said_hello || !state_.began) continue;
+    auto& rank = end.ranks.emplace_back(channel->outcome);
+    if (!rank.status && rank.start_error == 0) TakeRecord(rank);
   }
   std::sort(end.ranks.begin(), end.ranks.end(), [](const auto& a, const auto& b) { return a.rank < b.rank; });
   end.expected_ranks = launch_.ranks;

@@ -71,6 +71,7 @@ class RankGroup final : public Ranks {
   bool Silent() const;
   void ConcludeIfSilent();
   void ConcludeGroup();
+  void TakeRecord(RankOutcome& rank) const;
   GroupOutcome MakeOutcome(const ExitStatus& launcher) const;
   std::filesystem::path LauncherLog() const;
   std::string LauncherSaid() const;
