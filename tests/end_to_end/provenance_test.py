@@ -354,6 +354,7 @@ def test_equal_runs_have_equal_bits(place, tmp_path):
     page = (tmp_path / "both.html").read_text()
     assert first.name in page and second.name in page
     assert "all 20 values are the same" in slipway("compare", first, second).stdout
+    assert slipway("-q", "compare", first, second).stdout == "same\n"
 
 
 def test_bits_that_should_be_the_same_and_part_fail(place):
@@ -378,6 +379,7 @@ def test_differences_of_spec_and_code_are_shown(place):
     assert not bits["expected"] and "train.args.lr differs" in bits["reasons"] and bits["parting"]["step"] == 0
     shown = slipway("compare", first, second).stdout
     assert "train.args.lr" in shown and "need not be the same" in shown
+    assert slipway("-q", "compare", first, second).stdout == "different\n"
 
 
 def test_a_comparison_needs_two_runs(place):
