@@ -1,6 +1,7 @@
 /// Where the time of a run's nodes went.
 #pragma once
 
+#include <span>
 #include <string>
 #include <vector>
 
@@ -51,5 +52,11 @@ struct NodeShare {
 /// Steps are divided as the comm.json of the last attempt says; without it, they count as compute. Only checkpoints
 /// that are still there count as such.
 Accounting AccountFor(const RunView& run, const NodeShare& share, double now);
+
+/// One node, of which a program that is no run held `share` for so long: `compute`, or `lost`.
+Accounting AccountForProgram(double seconds, const NodeShare& share, bool lost);
+
+/// Together, without advice and the use of GPUs.
+Accounting SumOf(std::span<const Accounting> all);
 
 }  // namespace slipway::launcher

@@ -198,6 +198,35 @@ def test_parallel_limits_the_steps_of_a_foreach(flow):
     assert len(seen) == 5 and max(seen) <= 2, seen
 
 
+def test_usage_counts_the_steps_and_loses_those_that_failed(flow):
+    flow.program("report(1, loss=1)\n")
+    flow.step("import time\ntime.sleep(0.05)\nsys.exit('bad' in sys.argv and not os.path.exists('mended'))\n")
+    step = json.dumps([sys.executable, "step.py"])
+    flow.write(f"""
+name: flow
+steps:
+  good: {{command: {step}, resources: {{cpus: 2}}}}
+  bad: {{command: {step[:-1]}, bad]}}
+  train:
+    experiment:
+      train: {{command: {json.dumps([sys.executable, "train.py"])}}}
+""")
+    document = flow.json("run", "flow.yaml", status=1)
+    seconds = {step["name"]: step["seconds"] for step in document["steps"]}
+    own = flow.json("report", "last/train")["runs"][0]["accounting"]
+    row, = flow.json("usage", "--by", "name,engine")["rows"]
+    assert (row["name"], row["engine"], row["runs"]) == ("flow", "local", 1)
+    assert row["node_hours"] * 3600 == pytest.approx(seconds["good"] + seconds["bad"] + own["node_hours"] * 3600)
+    assert row["core_hours"] * 3600 == pytest.approx(2 * seconds["good"] + seconds["bad"] + own["core_hours"] * 3600)
+    assert row["parts_hours"]["lost"] * 3600 == pytest.approx(seconds["bad"])
+    assert flow.said == ""
+    (flow.folder / "mended").touch()
+    flow.slipway("resume", "last")
+    after = flow.json("usage")["total"]
+    assert after["runs"] == 1 and after["parts_hours"]["lost"] == pytest.approx(row["parts_hours"]["lost"])
+    assert after["node_hours"] > row["node_hours"]
+
+
 def test_an_experiment_and_an_ensemble_are_runs(flow):
     flow.program("x = float(sys.argv[sys.argv.index('--x') + 1])\nreport(1, loss=x)\n")
     command = json.dumps([sys.executable, "train.py"])
