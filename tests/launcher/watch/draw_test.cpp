@@ -26,6 +26,20 @@ TEST(WatchScreen, ShowsASingleRun) {
   EXPECT_THAT(text, HasSubstr("? help  q quit"));
 }
 
+TEST(WatchScreen, ShowsTheFirstMetricsAndTheLossBeforeThem) {
+  auto run = SmallSingle();
+  const auto loss = run.curves.front();
+  run.curves.clear();
+  for (const char* name : {"m_a", "m_b", "m_c", "m_d", "m_e", "m_f", "loss"}) {
+    run.curves.push_back(loss);
+    run.curves.back().metric = name;
+  }
+  const auto text = TextOf(ModelOf(run));
+  const auto has_line = [](const std::string& name) { return testing::ContainsRegex(name + " +0\\.1 {9}"); };
+  for (const char* name : {"loss", "m_a", "m_b", "m_c"}) EXPECT_THAT(text, has_line(name));
+  for (const char* name : {"m_d", "m_e", "m_f"}) EXPECT_THAT(text, Not(has_line(name)));
+}
+
 TEST(WatchScreen, SaysHowLongALimitAndACheckpointAreAway) {
   auto model = ModelOf(SmallSingle());
   auto data = std::make_shared<WatchData>(*model.data);
