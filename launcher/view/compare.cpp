@@ -388,13 +388,14 @@ Comparison Compare(Runs runs) {
   return comparison;
 }
 
-WordTable<Outcome> WordsOf(Outcome) {
-  static constexpr Word<Outcome> kWords[] = {
-      {Outcome::kSame, "same"}, {Outcome::kDifferent, "different"}, {Outcome::kUnknown, "unknown"}};
+WordTable<ComparisonOutcome> WordsOf(ComparisonOutcome) {
+  static constexpr Word<ComparisonOutcome> kWords[] = {{ComparisonOutcome::kSame, "same"},
+                                                       {ComparisonOutcome::kDifferent, "different"},
+                                                       {ComparisonOutcome::kUnknown, "unknown"}};
   return kWords;
 }
 
-Outcome OutcomeOf(const Comparison& comparison) {
+ComparisonOutcome OutcomeOf(const Comparison& comparison) {
   const auto differs = [](const NumberRow& row) {
     return std::ranges::any_of(row.values, [&](const auto& value) { return value != row.values.front(); });
   };
@@ -405,11 +406,12 @@ Outcome OutcomeOf(const Comparison& comparison) {
     has_metrics = true;
     is_different = is_different || differs(row);
   }
-  if (is_different) return Outcome::kDifferent;
+  if (is_different) return ComparisonOutcome::kDifferent;
   const auto is_compared = [](const BitsOfPair& bits) {
     return bits.compared > 0 || (bits.sums && bits.sums->steps > 0);
   };
-  return has_metrics || std::ranges::all_of(comparison.bits, is_compared) ? Outcome::kSame : Outcome::kUnknown;
+  return has_metrics || std::ranges::all_of(comparison.bits, is_compared) ? ComparisonOutcome::kSame
+                                                                          : ComparisonOutcome::kUnknown;
 }
 
 Json ToJson(const Comparison& comparison) { return WriteFields("slipway.compare/1", comparison); }

@@ -65,15 +65,15 @@ struct Comparison {
 };
 
 /// What a comparison found, in one word. The words are those of `slipway -q compare`.
-enum class Outcome {
+enum class ComparisonOutcome {
   kSame,       ///< specs, metrics and sums
   kDifferent,  ///< a field of the spec, a metric or a sum of any pair
   kUnknown     ///< the specs are the same, and a pair has neither metrics nor sums in common
 };
-WordTable<Outcome> WordsOf(Outcome);
+WordTable<ComparisonOutcome> WordsOf(ComparisonOutcome);
 
 /// Metrics of time are left out.
-Outcome OutcomeOf(const Comparison& comparison);
+ComparisonOutcome OutcomeOf(const Comparison& comparison);
 
 /// Cost: linear in the values.
 Comparison Compare(std::span<const ComparedRun> runs);

@@ -102,13 +102,13 @@ TEST(Compare, CallsRunsWithoutCommonMetricsUnknown) {
   silent.values = {{0, {{"images_per_second", 100}}}};
   silent.view.curves.front().metric = "images_per_second";
   auto other = silent;
-  EXPECT_EQ(OutcomeOf(OfTwo(silent, other)), Outcome::kUnknown);
+  EXPECT_EQ(OutcomeOf(OfTwo(silent, other)), ComparisonOutcome::kUnknown);
   other.sums = SumsOfPair{};  // with no step in common
-  EXPECT_EQ(OutcomeOf(OfTwo(silent, other)), Outcome::kUnknown);
+  EXPECT_EQ(OutcomeOf(OfTwo(silent, other)), ComparisonOutcome::kUnknown);
   other.sums->steps = 3;
-  EXPECT_EQ(OutcomeOf(OfTwo(silent, other)), Outcome::kSame);
+  EXPECT_EQ(OutcomeOf(OfTwo(silent, other)), ComparisonOutcome::kSame);
   other.sums->parting.emplace();
-  EXPECT_EQ(OutcomeOf(OfTwo(silent, other)), Outcome::kDifferent);
+  EXPECT_EQ(OutcomeOf(OfTwo(silent, other)), ComparisonOutcome::kDifferent);
 }
 
 TEST(Compare, TakesNotANumberForTheSameAsItself) {
