@@ -46,18 +46,6 @@ class Ledger {
   std::vector<AccountingPart> parts_;
 };
 
-/// The last time at which something is known to have happened.
-double LastSign(const RunView& run) {
-  double last = run.created.value_or(0);
-  const auto take = [&](double time) { last = std::max(last, time); };
-  for (const auto& span : run.phases) take(span.to.value_or(span.from));
-  for (const auto& attempt : run.attempts) take(attempt.ended.value_or(0));
-  for (const auto& checkpoint : run.checkpoints) take(checkpoint.time);
-  for (const auto& curve : run.curves) take(curve.time.empty() ? 0 : curve.time.back());
-  for (const auto& trial : run.trial_spans) take(trial.ended.value_or(trial.started));
-  return last;
-}
-
 double EndOf(const RunView& run, double now) {
   if (run.ended) return *run.ended;
   return HasEnded(run.phase) ? LastSign(run) : now;
@@ -248,6 +236,17 @@ void TakeHours(const NodeShare& share, Accounting& accounting) {
 }
 
 }  // namespace
+
+double LastSign(const RunView& run) {
+  double last = run.created.value_or(0);
+  const auto take = [&](double time) { last = std::max(last, time); };
+  for (const auto& span : run.phases) take(span.to.value_or(span.from));
+  for (const auto& attempt : run.attempts) take(attempt.ended.value_or(0));
+  for (const auto& checkpoint : run.checkpoints) take(checkpoint.time);
+  for (const auto& curve : run.curves) take(curve.time.empty() ? 0 : curve.time.back());
+  for (const auto& trial : run.trial_spans) take(trial.ended.value_or(trial.started));
+  return last;
+}
 
 Accounting AccountFor(const RunView& run, const NodeShare& share, double now) {
   auto accounting = share.trials_are_jobs && run.ensemble ? OfJobsOfTrials(run, now) : OfHeldNodes(run, share, now);

@@ -41,6 +41,9 @@ struct NodeShare {
   bool trials_are_jobs = false;  ///< the run holds no node itself
 };
 
+/// The last time at which something is known to have happened in the run.
+double LastSign(const RunView& run);
+
 /// Pure. `now`: for what still runs. Of a lost run, time counts up to its last sign of life.
 ///
 /// - `lost`: of attempts that failed, were cancelled or requeued, from their last checkpoint (or begin) to their end.

@@ -162,6 +162,17 @@ TEST(WatchScreen, ShowsWhoHoldsTheOthersUp) {
   EXPECT_THAT(text, HasSubstr("100.0"));
 }
 
+TEST(WatchScreen, EndsTheTimeOfALostRunWithItsLastSign) {
+  auto run = SmallSingle();
+  run.phase = Phase::kLost;
+  run.phases.back().to = kNow - 90;
+  run.curves.front().time.back() = kNow - 60;  // of a run that began 120 s ago
+  run.checkpoints.clear();
+  auto model = ModelOf(run);
+  model.now = kNow + 3600;
+  EXPECT_THAT(TextOf(model), HasSubstr("train-1  lost  1m00s"));
+}
+
 TEST(WatchScreen, SaysThatARunIsLost) {
   auto run = SmallSingle();
   run.phase = Phase::kLost;
