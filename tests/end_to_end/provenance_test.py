@@ -410,6 +410,16 @@ def test_usage_leaves_out_what_it_cannot_read(place):
     assert json.loads(done.stdout)["total"]["runs"] == 0 and "is left out" in done.stderr
 
 
+def test_usage_warns_of_trials_that_it_cannot_read(place):
+    ensemble = {"objective": {"metric": "loss", "goal": "minimize"}, "sampler": "grid",
+                "space": {"lr": {"choice": [0.1, 0.2]}}}
+    (place / "exp.yaml").write_text(json.dumps(spec(ensemble=ensemble)))
+    folder = run(place)
+    assert slipway("usage").stderr == ""
+    (folder / "trials.db").write_text("no book of trials" * 1000)
+    assert folder.name in slipway("usage").stderr
+
+
 def test_wrong_words_of_usage_are_errors(place):
     assert "user, name, engine" in slipway("usage", "--by", "colour", status=2).stderr
     assert "30d" in slipway("usage", "--since", "ever", status=2).stderr
