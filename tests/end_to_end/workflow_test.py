@@ -149,7 +149,8 @@ def test_a_failing_step_stops_only_its_dependants(flow):
 def test_commands_for_one_experiment_name_the_steps(chain):
     chain.slipway("run", "flow.yaml")
     for words in (("report", "last", "last"), ("reproduce", "last"), ("export", "last", "--csv", "x.csv"),
-                  ("compare", "last", "last")):
+                  ("compare", "last", "last"), ("trials", "best", "last"), ("trials", "export", "last"),
+                  ("trials", "ask", "last")):
         chain.slipway(*words, status=2)
         assert "is a workflow" in chain.said and "/STEP" in chain.said
     assert chain.json("ls")["runs"][0]["phase"] == "succeeded"
@@ -157,6 +158,13 @@ def test_commands_for_one_experiment_name_the_steps(chain):
     assert "did you mean 'make'" in chain.said
     chain.slipway("status", "last/make", status=2)
     assert "has no run: it is no experiment" in chain.said and "/make" in chain.said
+    chain.slipway("status", "last/mak", status=2)
+    assert "the workflow has no step 'mak'; did you mean 'make'?" in chain.said
+    chain.program("report(1, loss=1)\n")
+    chain.spec()
+    chain.slipway("run", "spec.yaml")
+    chain.slipway("workflow", "why", "last", "make", status=2)
+    assert "is no workflow" in chain.said
 
 
 def test_retries_and_time_limits(flow):

@@ -46,14 +46,6 @@ WorkflowOrder OrderFor(const SpecSelection& selection, const WorkflowOptions& op
   return {std::filesystem::absolute(selection.spec).lexically_normal(), OverridesOf(selection), options.forced};
 }
 
-Error NoSuchStep(const std::string& step, const std::vector<std::string>& names) {
-  const auto nearest = NearestWord(step, names);
-  return {ErrorKind::kUsage,
-          fmt::format("the workflow has no step '{}'{}", step,
-                      nearest.empty() ? "" : fmt::format("; did you mean '{}'?", nearest)),
-          "see its steps with: slipway plan FILE, or slipway status RUN"};
-}
-
 void RequireSteps(const Workflow& workflow, const std::vector<std::string>& steps) {
   std::vector<std::string> names;
   for (const auto& [group, members] : workflow.groups) names.push_back(group);
@@ -327,7 +319,7 @@ int PrintStepLogs(const RunFolder& folder, const std::string& step, Session& ses
 }
 
 int ShowWhy(const WhyOptions& options, Session& session) {
-  const auto folder = FindRun(session, options.run);
+  const auto folder = FindWorkflow(session, options.run);
   const auto order = ReadStoredWorkflow(folder).order;
   const auto workflow = ReadWorkflowOf(order, folder);
   RequireSteps(workflow, {options.step});
