@@ -73,9 +73,11 @@ std::optional<int> RanksOf(const RunFolder& run) try {
   return {};
 }
 
-void RequireRank(const RunFolder& run, int rank) {
+/// An attempt before `resume --set` may have had more ranks than the plan has now.
+void RequireRank(const RunFolder& run, const fs::path& attempt, int rank) {
+  std::error_code none;
   const auto ranks = RanksOf(run);
-  if (!ranks || rank < *ranks) return;
+  if (!ranks || rank < *ranks || fs::exists(RankLog(attempt, rank), none)) return;
   throw Error(ErrorKind::kUsage,
               *ranks == 1 ? fmt::format("run {} has no rank {}: its only rank is 0", run.id(), rank)
                           : fmt::format("run {} has no rank {}: it has ranks 0 to {}", run.id(), rank, *ranks - 1),
@@ -157,9 +159,9 @@ int Logs(const LogsOptions& options, Session& session) {
   const auto run = FindRun(session, options.run);
   if (IsWorkflowRun(run)) return PrintStepLogs(run, {}, session);
   const auto parent = FolderWithAttempts(run, options);
-  if (options.rank) RequireRank(run, *options.rank);
   const int attempt = options.attempt.value_or(LastAttempt(parent));
   const auto folder = parent / AttemptFolder(attempt);
+  if (options.rank) RequireRank(run, folder, *options.rank);
   if (options.follow == Follow::kYes && !options.trial && !run.ReadState().ensemble) WaitForFolder(run, folder);
   if (HasNotBegun(run, options) && PrintManagerLog(run, session.output)) return 0;
   if (!fs::is_directory(folder)) {
