@@ -11,7 +11,6 @@
 
 #include "core/documents.h"
 #include "core/files.h"
-#include "core/nearest_word.h"
 #include "launcher/cli/commands/find_run.h"
 #include "launcher/cli/commands/make_run.h"
 #include "launcher/cli/commands/workflow_jobs.h"
