@@ -362,18 +362,6 @@ TEST(CommandLine, SaysWhichNumbersAreWanted) {
   EXPECT_THAT(place.Slipway({"logs", "x", "--rank", "none"}).errors, HasSubstr("--rank: none: must be 0 or more\n"));
 }
 
-TEST(Logs, RefuseARankThatTheRunDoesNotHave) {
-  Workplace place;
-  place.WriteSpec("exp.yaml", "[sh, -c, 'echo rank $SLIPWAY_RANK']", 2);
-  ASSERT_EQ(place.Slipway({"run", "exp.yaml"}).status.code, 0);
-  EXPECT_THAT(place.Slipway({"logs", "--rank", "1"}).output, HasSubstr("rank 1"));
-  const auto refused = place.Slipway({"logs", "--rank", "7"});
-  EXPECT_EQ(refused.status.code, 2);
-  EXPECT_THAT(refused.errors, HasSubstr("has no rank 7: it has ranks 0 to 1\n"));
-  ASSERT_EQ(place.Slipway({"run", "exp.yaml", "--set", "launch.ranks_per_node=1"}).status.code, 0);
-  EXPECT_THAT(place.Slipway({"logs", "--rank", "7"}).errors, HasSubstr("has no rank 7: its only rank is 0\n"));
-}
-
 TEST(Submit, OutlivesTheTerminalAndCanBeWaitedFor) {
   Workplace place;
   place.WriteSpec("exp.yaml", "[sh, -c, 'sleep 0.3; echo done']");
