@@ -27,9 +27,9 @@ void WarnIfLost(const RunFolder& run, Output& output) try {
   output.Warn(error.message());
 }
 
-/// Errors: those of FindRun and RequireBook.
+/// Errors: those of FindExperiment and RequireBook.
 RunFolder RunWithBook(const std::string& selector, Session& session) {
-  auto run = FindRun(session, selector);
+  auto run = FindExperiment(session, selector);
   WarnIfLost(run, session.output);
   RequireBook(run);
   return run;

@@ -30,7 +30,7 @@ void DescribeExport(CLI::App& trials, Arguments& arguments) {
   out->add_flag("--metrics", options.metrics, "jsonl: every reported value too");
   out->callback([&] {
     arguments.command = [&](Session& session) {
-      const auto run = FindRun(session, arguments.trials_run);
+      const auto run = FindExperiment(session, arguments.trials_run);
       RequireBook(run);
       options.run_folder = run.path();
       return TrialsExport(options, session.output);

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <nlohmann/json.hpp>
+#include <set>
 #include <utility>
 
 #include "core/documents.h"
@@ -20,8 +21,14 @@ constexpr auto kExportMarker = ".slipway-export.json";
 constexpr auto kExportSchema = "slipway.export-folder/1";
 constexpr std::size_t kMostInMemory = std::size_t{8} << 20;
 
-Json MarkerOf(const std::string& format, const std::string& run) {
-  return Json{{"schema", kExportSchema}, {"format", format}, {"run", run}};
+/// Of files and folders below `folder`, relative to it, without the marker.
+std::set<std::string> PathsIn(const fs::path& folder) {
+  std::set<std::string> paths;
+  for (const auto& entry : fs::recursive_directory_iterator(folder)) {
+    paths.insert(entry.path().lexically_relative(folder).generic_string());
+  }
+  paths.erase(kExportMarker);
+  return paths;
 }
 
 /// What an earlier export says of itself; null: it is none.
@@ -33,12 +40,38 @@ Json MarkerIn(const fs::path& folder) try {
   return {};
 }
 
-Error ForeignFolder(const fs::path& folder, const Json& marker) {
-  const auto what = marker.is_null() ? "is not empty, and no export of this run"
-                                     : fmt::format("holds the {} export of run {}", marker.value("format", ""),
-                                                   marker.value("run", ""));
-  return {ErrorKind::kUsage, fmt::format("'{}' {}", folder.string(), what),
-          "name another folder, or give --force to write into this one"};
+bool IsExportOf(const Json& marker, const std::string& format, const std::string& run) {
+  return marker.is_object() && marker.value("schema", Json()) == kExportSchema &&
+         marker.value("format", Json()) == format && marker.value("run", Json()) == run;
+}
+
+/// The first path in `folder` that the export has not written; empty: there is none.
+std::string ForeignPathIn(const fs::path& folder, const Json& marker) {
+  std::set<std::string> exported;
+  const auto listed = marker.value("paths", Json());
+  for (const auto& path : listed) {
+    if (path.is_string()) exported.insert(path.get<std::string>());
+  }
+  for (auto& path : PathsIn(folder)) {
+    if (!exported.contains(path)) return path;
+  }
+  return {};
+}
+
+/// Why an export of `run` may not replace the folder; empty: it may.
+std::string WhyForeign(const fs::path& folder, const std::string& format, const std::string& run) {
+  if (!fs::exists(folder) || fs::is_empty(folder)) return {};
+  const auto marker = MarkerIn(folder);
+  if (marker.is_null()) return "is not empty, and no export of this run";
+  if (!IsExportOf(marker, format, run)) {
+    const auto text_of = [&](const char* member) {
+      const auto value = marker.value(member, Json());
+      return value.is_string() ? value.get<std::string>() : std::string();
+    };
+    return fmt::format("holds the {} export of run {}", text_of("format"), text_of("run"));
+  }
+  const auto other = ForeignPathIn(folder, marker);
+  return other.empty() ? "" : fmt::format("holds '{}', which is not of the export", other);
 }
 
 }  // namespace
@@ -72,19 +105,27 @@ FolderBeside::~FolderBeside() {
 }
 
 OutputFolder::OutputFolder(const fs::path& folder, std::string format, std::string run, Foreign foreign)
-    : folder_(ResolvedFolder(folder)) {
+    : folder_(ResolvedFolder(folder)), format_(std::move(format)), run_(std::move(run)), foreign_(foreign) {
   if (fs::exists(folder_) && !fs::is_directory(folder_)) {
     throw Error(ErrorKind::kUsage, fmt::format("'{}' is no folder", folder_.string()), "name a folder");
   }
-  const auto marker = fs::exists(folder_) ? MarkerIn(folder_) : Json();
-  is_own_ = !fs::exists(folder_) || fs::is_empty(folder_) || marker == MarkerOf(format, run);
-  if (!is_own_ && foreign == Foreign::kRefuse) throw ForeignFolder(folder_, marker);
+  MayReplaceWhole();
   temporary_.emplace(folder_);
-  WriteFile(path() / kExportMarker, MarkerOf(format, run).dump() + "\n");
+}
+
+bool OutputFolder::MayReplaceWhole() const {
+  const auto why = WhyForeign(folder_, format_, run_);
+  if (!why.empty() && foreign_ == Foreign::kRefuse) {
+    throw Error(ErrorKind::kUsage, fmt::format("'{}' {}", folder_.string(), why),
+                "name another folder, or give --force to write into this one");
+  }
+  return why.empty();
 }
 
 void OutputFolder::Commit() {
-  if (is_own_) return ReplacePath(path(), folder_);
+  const Json marker{{"schema", kExportSchema}, {"format", format_}, {"run", run_}, {"paths", PathsIn(path())}};
+  WriteFile(path() / kExportMarker, marker.dump() + "\n");
+  if (MayReplaceWhole()) return ReplacePath(path(), folder_);  // others may have written since the export began
   for (const auto& entry : fs::directory_iterator(path())) {
     ReplacePath(entry.path(), folder_ / entry.path().filename());
   }

@@ -48,12 +48,18 @@ class OutputFolder {
   /// Where to write until Commit.
   const std::filesystem::path& path() const { return temporary_->path(); }
   /// Of an own or empty folder in one step; in a folder of others entry by entry, and the others stay.
+  /// Errors: those of the constructor, if others have written into the folder since.
   void Commit();
 
  private:
+  /// Whether the folder is empty, or holds only an export of the same.
+  bool MayReplaceWhole() const;
+
   std::filesystem::path folder_;
+  std::string format_;
+  std::string run_;
+  Foreign foreign_;
   std::optional<FolderBeside> temporary_;
-  bool is_own_ = true;  ///< empty, or an export of the same
 };
 
 /// The whole path, without a slash at its end. Symbolic links are followed, so that what they lead to is replaced.

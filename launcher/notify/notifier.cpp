@@ -114,9 +114,13 @@ void Notifier::StepFailed(const std::string& step, const std::string& reason) {
   Send({NotifyOn::kFailure}, NoticeOf("running", fmt::format("step '{}' failed: {}", step, FirstLine(reason))));
 }
 
-void Notifier::FoundBest(const BestTrial& best) {
+void Notifier::KnowBest(const BestTrial& best) {
   best_ = fmt::format("{} {:.6g}", best.metric, best.value);
   best_trial_ = std::to_string(best.trial);
+}
+
+void Notifier::FoundBest(const BestTrial& best) {
+  KnowBest(best);
   Send({NotifyOn::kBest}, NoticeOf("running", ""));
 }
 

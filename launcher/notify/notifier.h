@@ -49,6 +49,8 @@ class Notifier {
   /// A step of a workflow has failed, after all retries.
   void StepFailed(const std::string& step, const std::string& reason);
   void FoundBest(const BestTrial& best);
+  /// An earlier manager has found it: the notifications that follow name it.
+  void KnowBest(const BestTrial& best);
   void FoundHang(const std::string& message);
 
   /// Waits for what is under way, 5 s at most or until the user asks once more; then ends it and says what was not

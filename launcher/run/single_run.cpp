@@ -43,8 +43,8 @@ class SingleRun final : public AttemptObserver {
       if (!StartsAgain()) return MakeResult();
       context_.state.reason = IsCutByTimeLimit() ? ReasonFor(AtTimeLimit(), {}) : last_.outcome->detail;
       context_.commit("restarting");
-      context_.output.Warn(
-          fmt::format("attempt {} ended: {}; starting again", context_.state.attempt, context_.state.reason));
+      context_.state.reason = fmt::format("attempt {} ended: {}", context_.state.attempt, context_.state.reason);
+      context_.output.Warn(context_.state.reason + "; starting again");
     }
   }
 

@@ -71,8 +71,12 @@ std::vector<RankedTrial> Rank(std::vector<TrialRecord> trials, ensemble::Goal go
   for (auto& trial : trials) {
     const bool same = !ranked.empty() && ranked.back().trial.number / repeats == trial.number / repeats;
     if (!same) ++place;
-    const auto rank = IsRanked(trial) ? std::optional(place) : std::nullopt;
-    ranked.push_back({std::move(trial), rank});
+    if (!IsRanked(trial)) {
+      ranked.push_back({std::move(trial), {}});
+      continue;
+    }
+    const auto mean = value(trial);
+    ranked.push_back({std::move(trial), place, mean});
   }
   return ranked;
 }

@@ -13,7 +13,8 @@ namespace slipway::launcher {
 /// A trial with its place on the leaderboard; only complete trials have one.
 struct RankedTrial {
   ensemble::TrialRecord trial;
-  std::optional<int> rank;  ///< from 1; with repeats that of its configuration
+  std::optional<int> rank;           ///< from 1; with repeats that of its configuration
+  std::optional<double> value = {};  ///< what it is ranked by: its objective; with repeats the configuration's mean
 };
 
 /// Ranks complete trials by objective, then lists all others by number; equal objectives keep the order of their

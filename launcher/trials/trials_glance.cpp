@@ -31,7 +31,7 @@ Json ToJson(const TrialsGlance& glance) {
   Json best = nullptr;
   if (const auto* trial = BestOf(glance)) {
     best = Json{{"trial", trial->trial.number},
-                {"objective", *trial->trial.objective},
+                {"objective", OrNull(trial->value)},
                 {"parameters", ensemble::ToJson(trial->trial.parameters)}};
   }
   return Json{{"budget", BudgetOf(glance.study)}, {"counts", CountsDocument(glance.trials)}, {"best", std::move(best)}};
@@ -43,9 +43,8 @@ std::string Describe(const TrialsGlance& glance) {
   for (const auto& [state, count] : document.items()) counts += fmt::format("{} {}, ", count.get<int>(), state);
   auto text = fmt::format("  trials  {}of {}", counts, BudgetOf(glance.study));
   if (const auto* best = BestOf(glance)) {
-    text +=
-        fmt::format("\n  best    {} {}  trial {}  {}", glance.study.objectives.front().metric,
-                    NumberCell(best->trial.objective), best->trial.number, ensemble::Describe(best->trial.parameters));
+    text += fmt::format("\n  best    {} {}  trial {}  {}", glance.study.objectives.front().metric,
+                        NumberCell(best->value), best->trial.number, ensemble::Describe(best->trial.parameters));
   }
   return text;
 }

@@ -18,7 +18,8 @@ struct TrialsGlance {
 /// Nothing before the ensemble has begun. Errors: those of a book that cannot be read.
 std::optional<TrialsGlance> GlanceAtTrials(const std::filesystem::path& run_folder);
 
-/// {"budget": 64, "counts": {"complete": 12, ...}, "best": {...}}; the best is null where no trial is complete.
+/// {"budget": 64, "counts": {"complete": 12, ...}, "best": {...}}; the best is null where no trial is complete. With
+/// repeats `objective` is the mean of the best configuration, and `trial` its first complete one.
 Json ToJson(const TrialsGlance& glance);
 /// "  trials  12 complete, 2 running, of 64", and a line for the best.
 std::string Describe(const TrialsGlance& glance);

@@ -46,18 +46,6 @@ class Ledger {
   std::vector<AccountingPart> parts_;
 };
 
-/// The last time at which something is known to have happened.
-double LastSign(const RunView& run) {
-  double last = run.created.value_or(0);
-  const auto take = [&](double time) { last = std::max(last, time); };
-  for (const auto& span : run.phases) take(span.to.value_or(span.from));
-  for (const auto& attempt : run.attempts) take(attempt.ended.value_or(0));
-  for (const auto& checkpoint : run.checkpoints) take(checkpoint.time);
-  for (const auto& curve : run.curves) take(curve.time.empty() ? 0 : curve.time.back());
-  for (const auto& trial : run.trial_spans) take(trial.ended.value_or(trial.started));
-  return last;
-}
-
 double EndOf(const RunView& run, double now) {
   if (run.ended) return *run.ended;
   return HasEnded(run.phase) ? LastSign(run) : now;
@@ -241,16 +229,59 @@ std::string AdviceFor(const RunView& run, const Accounting& accounting) {
   return "";
 }
 
+void TakeHours(const NodeShare& share, Accounting& accounting) {
+  accounting.node_hours = accounting.node_seconds / kSecondsOfHour;
+  accounting.core_hours = accounting.node_hours * share.cores;
+  accounting.gpu_hours = accounting.node_hours * share.gpus;
+}
+
 }  // namespace
+
+double LastSign(const RunView& run) {
+  double last = run.created.value_or(0);
+  const auto take = [&](double time) { last = std::max(last, time); };
+  for (const auto& span : run.phases) take(span.to.value_or(span.from));
+  for (const auto& attempt : run.attempts) take(attempt.ended.value_or(0));
+  for (const auto& checkpoint : run.checkpoints) take(checkpoint.time);
+  for (const auto& curve : run.curves) take(curve.time.empty() ? 0 : curve.time.back());
+  for (const auto& trial : run.trial_spans) take(trial.ended.value_or(trial.started));
+  return last;
+}
 
 Accounting AccountFor(const RunView& run, const NodeShare& share, double now) {
   auto accounting = share.trials_are_jobs && run.ensemble ? OfJobsOfTrials(run, now) : OfHeldNodes(run, share, now);
   accounting.queue_s = SecondsIn(run, "queued", now);
-  accounting.node_hours = accounting.node_seconds / kSecondsOfHour;
-  accounting.core_hours = accounting.node_hours * share.cores;
-  accounting.gpu_hours = accounting.node_hours * share.gpus;
+  TakeHours(share, accounting);
   accounting.advice = AdviceFor(run, accounting);
   return accounting;
+}
+
+Accounting AccountForProgram(double seconds, const NodeShare& share, bool lost) {
+  Ledger ledger(seconds);
+  Accounting accounting;
+  accounting.node_seconds = ledger.left();
+  ledger.Add(lost ? "lost" : "compute", seconds);
+  accounting.parts = ledger.Close();
+  TakeHours(share, accounting);
+  return accounting;
+}
+
+Accounting SumOf(std::span<const Accounting> all) {
+  Accounting sum;
+  for (const auto& each : all) {
+    sum.node_seconds += each.node_seconds;
+    sum.queue_s += each.queue_s;
+    sum.node_hours += each.node_hours;
+    sum.core_hours += each.core_hours;
+    sum.gpu_hours += each.gpu_hours;
+    sum.energy += each.energy;
+  }
+  Ledger ledger(std::numeric_limits<double>::infinity());
+  for (const auto& each : all) {
+    for (const auto& [part, seconds] : each.parts) ledger.Add(part, seconds);
+  }
+  sum.parts = ledger.Taken();
+  return sum;
 }
 
 }  // namespace slipway::launcher

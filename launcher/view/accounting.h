@@ -1,6 +1,7 @@
 /// Where the time of a run's nodes went.
 #pragma once
 
+#include <span>
 #include <string>
 #include <vector>
 
@@ -40,6 +41,9 @@ struct NodeShare {
   bool trials_are_jobs = false;  ///< the run holds no node itself
 };
 
+/// The last time at which something is known to have happened in the run.
+double LastSign(const RunView& run);
+
 /// Pure. `now`: for what still runs. Of a lost run, time counts up to its last sign of life.
 ///
 /// - `lost`: of attempts that failed, were cancelled or requeued, from their last checkpoint (or begin) to their end.
@@ -51,5 +55,11 @@ struct NodeShare {
 /// Steps are divided as the comm.json of the last attempt says; without it, they count as compute. Only checkpoints
 /// that are still there count as such.
 Accounting AccountFor(const RunView& run, const NodeShare& share, double now);
+
+/// One node, of which a program that is no run held `share` for so long: `compute`, or `lost`.
+Accounting AccountForProgram(double seconds, const NodeShare& share, bool lost);
+
+/// Together, without advice and the use of GPUs.
+Accounting SumOf(std::span<const Accounting> all);
 
 }  // namespace slipway::launcher

@@ -1,6 +1,7 @@
 #include "launcher/view/best_of_run.h"
 
 #include <algorithm>
+#include <cctype>
 #include <string_view>
 
 #include "core/error.h"
@@ -14,12 +15,14 @@ namespace {
 
 constexpr std::size_t kLinesOfLastReport = 20;
 
-/// By the last word of its name: "eval_accuracy". Of all others less is better.
+/// By the last word of its name, in any case: "eval_accuracy", "mAP". Of all others less is better.
 ensemble::Goal GoalOf(const std::string& metric) {
   static constexpr std::string_view kWords[] = {"accuracy", "acc",    "auc",   "auroc",     "bleu", "dice",
                                                 "f1",       "iou",    "map",   "precision", "psnr", "r2",
                                                 "recall",   "reward", "score", "ssim"};
-  const auto word = metric.substr(metric.find_last_of("_/.-") + 1);
+  auto word = metric.substr(metric.find_last_of("_/.-") + 1);
+  std::ranges::transform(word, word.begin(),
+                         [](unsigned char letter) { return static_cast<char>(std::tolower(letter)); });
   return std::ranges::find(kWords, word) != std::end(kWords) ? ensemble::Goal::kMaximize : ensemble::Goal::kMinimize;
 }
 
@@ -41,11 +44,11 @@ std::optional<BestValue> BestOfMetrics(const std::map<std::string, double>& metr
 std::optional<BestValue> BestOf(const RunFolder& folder, const RunState& state, const std::string& metric) {
   if (!state.ensemble) return BestOfMetrics(state.metrics, metric);
   const auto glance = GlanceIfReadable(folder);
-  if (!glance || glance->trials.empty() || !glance->trials.front().rank) return {};
+  if (!glance || glance->trials.empty() || !glance->trials.front().value) return {};
   const auto& objective = glance->study.objectives.front();
-  const auto& best = glance->trials.front().trial;
-  if (!best.objective) return {};
-  return BestValue{objective.ValueName(), objective.ValueGoal(), *best.objective, best.number, {}};
+  if (!metric.empty() && metric != objective.metric && metric != objective.ValueName()) return {};
+  const auto& best = glance->trials.front();
+  return BestValue{objective.ValueName(), objective.ValueGoal(), *best.value, best.trial.number, {}};
 }
 
 std::optional<LastReport> LastReportOf(const RunFolder& folder, int attempt) {

@@ -11,7 +11,8 @@
 
 namespace slipway::launcher {
 
-/// Of an ensemble its best trial, of a single run the last value of its metric. Nothing: there is none yet.
+/// Of an ensemble its best trial, with repeats the mean of its best configuration; of a single run the last value of
+/// its metric. Nothing: there is none yet, or an ensemble has another objective than `metric`, which may be empty.
 /// Cost: of an ensemble its trial book; of a single run none.
 std::optional<BestValue> BestOf(const RunFolder& folder, const RunState& state, const std::string& metric);
 

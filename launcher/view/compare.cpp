@@ -388,6 +388,32 @@ Comparison Compare(Runs runs) {
   return comparison;
 }
 
+WordTable<ComparisonOutcome> WordsOf(ComparisonOutcome) {
+  static constexpr Word<ComparisonOutcome> kWords[] = {{ComparisonOutcome::kSame, "same"},
+                                                       {ComparisonOutcome::kDifferent, "different"},
+                                                       {ComparisonOutcome::kUnknown, "unknown"}};
+  return kWords;
+}
+
+ComparisonOutcome OutcomeOf(const Comparison& comparison) {
+  const auto differs = [](const NumberRow& row) {
+    return std::ranges::any_of(row.values, [&](const auto& value) { return value != row.values.front(); });
+  };
+  bool has_metrics = false;
+  bool is_different = !comparison.spec.empty() || std::ranges::any_of(comparison.bits, &BitsOfPair::parts);
+  for (const auto& row : comparison.metrics) {
+    if (MeasuresTime(row.name)) continue;
+    has_metrics = true;
+    is_different = is_different || differs(row);
+  }
+  if (is_different) return ComparisonOutcome::kDifferent;
+  const auto is_compared = [](const BitsOfPair& bits) {
+    return bits.compared > 0 || (bits.sums && bits.sums->steps > 0);
+  };
+  return has_metrics || std::ranges::all_of(comparison.bits, is_compared) ? ComparisonOutcome::kSame
+                                                                          : ComparisonOutcome::kUnknown;
+}
+
 Json ToJson(const Comparison& comparison) { return WriteFields("slipway.compare/1", comparison); }
 
 std::string Describe(const Comparison& comparison) {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/json.h"
+#include "core/words.h"
 #include "launcher/provenance/differences.h"
 #include "launcher/view/compare_sums.h"
 #include "launcher/view/run_view.h"
@@ -62,6 +63,17 @@ struct Comparison {
   std::vector<BitsOfPair> bits;            ///< one for each run but the first
   std::vector<std::string> warnings;
 };
+
+/// What a comparison found, in one word. The words are those of `slipway -q compare`.
+enum class ComparisonOutcome {
+  kSame,       ///< specs, metrics and sums
+  kDifferent,  ///< a field of the spec, a metric or a sum of any pair
+  kUnknown     ///< the specs are the same, and a pair has neither metrics nor sums in common
+};
+WordTable<ComparisonOutcome> WordsOf(ComparisonOutcome);
+
+/// Metrics of time are left out.
+ComparisonOutcome OutcomeOf(const Comparison& comparison);
 
 /// Cost: linear in the values.
 Comparison Compare(std::span<const ComparedRun> runs);

@@ -155,6 +155,8 @@ fs::path FolderOf(const RunFolder& folder, const ensemble::AttemptRecord& attemp
 
 void TellOfOne(const RunFolder& folder, const ensemble::AttemptRecord& attempt, const std::string& pattern,
                FailureGroup& group) {
+  std::error_code none;
+  group.has_folder = fs::is_directory(folder.path() / TrialFolder(attempt.trial), none);
   group.log = RankLog(FolderOf(folder, attempt), attempt.rank.value_or(0));
   group.rank = attempt.rank;
   group.host = attempt.host;

@@ -112,9 +112,9 @@ void TakeRanks(const std::vector<RankedTrial>& ranked, TrialColumns& columns) {
 }
 
 void TakeBest(const std::vector<RankedTrial>& ranked, RunView& view) {
-  if (ranked.empty() || !ranked.front().rank || !ranked.front().trial.objective) return;
-  const auto& best = ranked.front().trial;
-  view.best = BestValue{view.objectives.front().name, view.objectives.front().goal, *best.objective, best.number, {}};
+  if (ranked.empty() || !ranked.front().value) return;
+  const auto& best = ranked.front();
+  view.best = BestValue{view.objectives.front().name, view.objectives.front().goal, *best.value, best.trial.number, {}};
 }
 
 /// The time left, if trials go on to end as fast as until now.

@@ -40,6 +40,7 @@ struct FailureGroup {
   std::filesystem::path log = {};                  ///< of the first of them: of the rank that failed first
   std::optional<int> rank = {};                    ///< that rank, if known
   std::string host = {};                           ///< of that trial
+  bool has_folder = true;                          ///< that trial, in the run; one that ran outside has none
 };
 
 /// A failed trial and its cause.

@@ -243,13 +243,14 @@ void TakeFailures(const RunFolder& folder, RunView& view) {
       {view.reason, 1, {}, {}, facts.culprit, "", LinesOf(ShownLastLines(facts.log.file, kLogLines))});
 }
 
-/// Of a single run: the step that it has come to, and the metric that was reported last.
+/// Of a single run: the step that its last attempt has come to.
 void TakeProgressOfCurves(RunView& view) {
-  double last_step = 0;
+  std::optional<double> last_step;
   for (const auto& curve : view.curves) {
-    if (!curve.step.empty()) last_step = std::max(last_step, curve.step.back());
+    if (curve.attempt != view.attempt || curve.step.empty()) continue;
+    last_step = std::max(last_step.value_or(0), curve.step.back());
   }
-  if (!view.curves.empty()) view.progress = WorkDone{last_step, {}, "steps", {}};
+  if (last_step) view.progress = WorkDone{*last_step, {}, "steps", {}};
 }
 
 }  // namespace

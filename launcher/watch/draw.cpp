@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "core/units.h"
+#include "launcher/view/accounting.h"
 #include "launcher/watch/draw_parts.h"
 #include "launcher/watch/plot.h"
 #include "launcher/watch/rows.h"
@@ -18,7 +19,8 @@ constexpr double kDaySeconds = 86'400;
 
 std::optional<double> TimeOfRun(const RunView& run, double now) {
   if (!run.started) return {};
-  return std::max(0.0, run.ended.value_or(now) - *run.started);
+  const double end = HasEnded(run.phase) ? LastSign(run) : now;  // when a run was lost is not recorded
+  return std::max(0.0, run.ended.value_or(end) - *run.started);
 }
 
 /// Shows the steps of a workflow, or the log of one.

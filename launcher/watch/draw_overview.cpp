@@ -132,12 +132,16 @@ std::vector<double> FiniteValues(const CurveView& curve) {
 }
 
 void AddCurveLines(Lines& lines, const RunView& run) {
-  std::size_t shown = 0;
+  std::vector<const CurveView*> shown;
   for (const auto& curve : run.curves) {
-    if (curve.attempt != run.attempt || curve.step.empty() || shown++ == kMostCurveLines) continue;
-    const auto values = FiniteValues(curve);
-    lines.Add(curve.metric,
-              fmt::format("{:<12} {}", curve.value.back() ? ShortNumber(*curve.value.back()) : "not finite",
+    if (curve.attempt == run.attempt && !curve.step.empty()) shown.push_back(&curve);
+  }
+  std::ranges::stable_partition(shown, [](const CurveView* curve) { return curve->metric == "loss"; });
+  if (shown.size() > kMostCurveLines) shown.resize(kMostCurveLines);
+  for (const auto* curve : shown) {
+    const auto values = FiniteValues(*curve);
+    lines.Add(curve->metric,
+              fmt::format("{:<12} {}", curve->value.back() ? ShortNumber(*curve->value.back()) : "not finite",
                           Sparkline(values, kCurveLineColumns)));
   }
 }

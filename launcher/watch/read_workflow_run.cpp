@@ -43,6 +43,15 @@ StepLine LineOf(const StepRow& row, const RunFolder& folder) {
   return line;
 }
 
+/// When a workflow was lost is not recorded: the last that its steps say.
+std::optional<double> EndOf(const WorkflowLook& look) {
+  auto end = UnixSecondsIn(look.state.ended);
+  if (end || !HasEnded(look.state.phase)) return end;
+  end = UnixSecondsIn(look.state.started);
+  for (const auto& [step, record] : look.records) end = std::max(end, UnixSecondsIn(record.time));
+  return end;
+}
+
 }  // namespace
 
 bool WorkflowReader::ReadSteps(const fs::path& path, WatchData& data) {
@@ -60,7 +69,7 @@ bool WorkflowReader::ReadSteps(const fs::path& path, WatchData& data) {
   glance->phase = state.phase;
   glance->reason = state.reason;
   glance->started = UnixSecondsIn(state.started);
-  glance->ended = UnixSecondsIn(state.ended);
+  glance->ended = EndOf(look);
   glance->counts = CountsText(rows);
   for (const auto& row : rows) glance->steps.push_back(LineOf(row, folder));
   data.workflow = std::move(glance);

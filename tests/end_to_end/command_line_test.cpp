@@ -43,5 +43,17 @@ TEST(CommandLine, RefusesAnEmptyTextForANumber) {
   }
 }
 
+TEST(CommandLine, RefusesARankThatTheRunDoesNotHave) {
+  Workplace place;
+  place.WriteSpec("exp.yaml", "[sh, -c, 'echo present']", 2);
+  ASSERT_EQ(place.Slipway({"run", "exp.yaml"}).status.code, 0);
+  EXPECT_THAT(place.Slipway({"logs", "--rank", "1"}).output, testing::HasSubstr("[1] present"));
+  const auto refused = place.Slipway({"logs", "--rank", "7"});
+  EXPECT_EQ(refused.status.code, 2);
+  EXPECT_THAT(refused.errors, testing::HasSubstr("has no rank 7: it has ranks 0 to 1\n"));
+  ASSERT_EQ(place.Slipway({"run", "exp.yaml", "--set", "launch.ranks_per_node=1"}).status.code, 0);
+  EXPECT_THAT(place.Slipway({"logs", "--rank", "7"}).errors, testing::HasSubstr("has no rank 7: its only rank is 0\n"));
+}
+
 }  // namespace
 }  // namespace slipway::test

@@ -79,11 +79,29 @@ def test_a_second_export_replaces_the_first(trained):
     trained.slipway("export", "--tensorboard", "tb")
     stale = trained.folder / "tb/attempt-1/stale"
     stale.write_text("x")
+    marker = trained.folder / "tb/.slipway-export.json"
+    document = json.loads(marker.read_text())
+    marker.write_text(json.dumps({**document, "paths": document["paths"] + ["attempt-1/stale"]}))
     first = (trained.folder / "tb/attempt-1/events.out.tfevents.0000000001.slipway").read_bytes()
     trained.slipway("export", "--tensorboard", "tb")
     assert not stale.exists()
     assert (trained.folder / "tb/attempt-1/events.out.tfevents.0000000001.slipway").read_bytes() == first
     assert sorted(entry.name for entry in trained.folder.iterdir() if entry.name.startswith("tb")) == ["tb"]
+
+
+def test_an_export_with_files_of_others_is_left_alone_without_force(trained):
+    trained.slipway("export", "--tensorboard", "tb")
+    trained.slipway("export", "--tensorboard", "tb/first")
+    (trained.folder / "tb/notes.txt").write_text("years of work")
+    trained.slipway("export", "--tensorboard", "tb", status=2)
+    assert "--force" in trained.said and "'first'" in trained.said
+    inner = json.loads((trained.folder / "tb/first/.slipway-export.json").read_text())
+    assert "attempt-1" in inner["paths"]
+    for _ in range(2):
+        trained.slipway("export", "--tensorboard", "tb", "--force")
+        assert (trained.folder / "tb/notes.txt").read_text() == "years of work"
+        assert (trained.folder / "tb/first/.slipway-export.json").exists()
+    trained.slipway("export", "--tensorboard", "tb", status=2)
 
 
 def test_nothing_of_others_is_overwritten_without_force(trained):

@@ -73,6 +73,23 @@ def test_ensembles_are_ordered_by_their_best_trial(four):
     best = four.json("ls", "--sort", "best")["runs"]
     assert [entry["name"] for entry in best] == ["gamma", "alpha", "delta", "epsilon", "beta"]
     assert best[3]["best"] == {"metric": "loss", "value": 1.5}
+    four.program("report(1, mAP=float(sys.argv[2]))\n")
+    run(four, "weak", 0.5)
+    run(four, "strong", 0.75)
+    assert listed(four, "--sort", "best", "--metric", "mAP", "--limit", "2") == ["weak", "strong"]
+    assert "epsilon" in listed(four, "--sort", "best", "--metric", "loss", "--limit", "2")
+
+
+def test_an_ensemble_with_repeats_is_as_good_as_its_best_mean(place):
+    place.program("x = float(sys.argv[2])\nrepeat = int(os.environ['SLIPWAY_REPEAT'])\n"
+                  "report(1, loss=x + (2 * repeat - 1) * (4 if x == 2.0 else 0.5))\n")
+    run(place, "noisy", 0, "ensemble:\n  objective: {metric: loss, goal: minimize}\n  sampler: grid\n  repeats: 2\n"
+                           "  space: {x: {choice: [2.0, 1.0]}}")
+    assert place.json("ls", "--sort", "best")["runs"][0]["best"] == {"metric": "loss", "value": 1.0}
+    best = place.json("status")["trials"]["best"]
+    assert (best["objective"], best["trial"], best["parameters"]) == (1.0, 2, {"x": 1.0})
+    view = place.json("report", "last")["runs"][0]
+    assert (view["best"]["value"], view["best"]["trial"]) == (1.0, 2)
 
 
 @pytest.mark.parametrize("words, message", [

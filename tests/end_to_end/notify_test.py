@@ -192,6 +192,22 @@ def test_each_new_best_of_an_ensemble_is_told_in_order(place, serve):
     assert told[-1]["event"] == "end" and told[-1]["best"] == "loss 1" and told[-1]["trial"]
 
 
+def test_the_end_of_a_resumed_ensemble_names_the_best_of_before(place, serve):
+    server = serve()
+    place.program("lr = float(sys.argv[sys.argv.index('--lr') + 1])\nreport(1, loss=lr)\n"
+                  "sys.exit(lr > 3 and not os.path.exists(sys.argv[sys.argv.index('--mended') + 1]))\n")
+    place.spec("ensemble:\n  objective: {metric: loss, goal: minimize}\n  sampler: grid\n  stop_on_same_failure: 0\n"
+               "  space: {lr: {choice: [1.0, 4.0]}}\n" + notify({"on": ["best", "end"], "webhook": server.url}),
+               args={"mended": str(place.folder / "mended")})
+    place.slipway("run", "spec.yaml")
+    (place.folder / "mended").touch()
+    place.slipway("trials", "retry", "--failed", "last")
+    before = len(server.documents())
+    place.slipway("resume", "last")
+    end, = server.documents()[before:]
+    assert (end["event"], end["best"], end["trial"]) == ("end", "loss 1", "0")
+
+
 def test_an_attempt_that_starts_again_is_a_failure(place, serve):
     server = serve()
     place.program("sys.exit(0 if os.environ['SLIPWAY_ATTEMPT'] == '2' else 3)\n")
@@ -199,6 +215,10 @@ def test_an_attempt_that_starts_again_is_a_failure(place, serve):
     place.slipway("run", "spec.yaml")
     assert [document["event"] for document in server.documents()] == ["failure", "end"]
     assert "attempt 1" in server.documents()[0]["reason"]
+    assert "attempt 1 ended" not in server.documents()[0]["reason"], "said once"
+    first, second = place.events("running")
+    assert "attempt 1 ended" not in first["reason"] and second["reason"].startswith("attempt 1 ended: ")
+    assert "attempt 1" not in place.json("status")["reason"]
 
 
 WORKFLOW = """name: flow

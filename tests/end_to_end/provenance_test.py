@@ -354,6 +354,7 @@ def test_equal_runs_have_equal_bits(place, tmp_path):
     page = (tmp_path / "both.html").read_text()
     assert first.name in page and second.name in page
     assert "all 20 values are the same" in slipway("compare", first, second).stdout
+    assert slipway("-q", "compare", first, second).stdout == "same\n"
 
 
 def test_bits_that_should_be_the_same_and_part_fail(place):
@@ -378,6 +379,7 @@ def test_differences_of_spec_and_code_are_shown(place):
     assert not bits["expected"] and "train.args.lr differs" in bits["reasons"] and bits["parting"]["step"] == 0
     shown = slipway("compare", first, second).stdout
     assert "train.args.lr" in shown and "need not be the same" in shown
+    assert slipway("-q", "compare", first, second).stdout == "different\n"
 
 
 def test_a_comparison_needs_two_runs(place):
@@ -406,6 +408,16 @@ def test_usage_leaves_out_what_it_cannot_read(place):
     (folder / "state.json").write_text("{")
     done = slipway("usage", "--json")
     assert json.loads(done.stdout)["total"]["runs"] == 0 and "is left out" in done.stderr
+
+
+def test_usage_warns_of_trials_that_it_cannot_read(place):
+    ensemble = {"objective": {"metric": "loss", "goal": "minimize"}, "sampler": "grid",
+                "space": {"lr": {"choice": [0.1, 0.2]}}}
+    (place / "exp.yaml").write_text(json.dumps(spec(ensemble=ensemble)))
+    folder = run(place)
+    assert slipway("usage").stderr == ""
+    (folder / "trials.db").write_text("no book of trials" * 1000)
+    assert folder.name in slipway("usage").stderr
 
 
 def test_wrong_words_of_usage_are_errors(place):

@@ -149,7 +149,8 @@ def test_a_failing_step_stops_only_its_dependants(flow):
 def test_commands_for_one_experiment_name_the_steps(chain):
     chain.slipway("run", "flow.yaml")
     for words in (("report", "last", "last"), ("reproduce", "last"), ("export", "last", "--csv", "x.csv"),
-                  ("compare", "last", "last")):
+                  ("compare", "last", "last"), ("trials", "best", "last"), ("trials", "export", "last"),
+                  ("trials", "ask", "last")):
         chain.slipway(*words, status=2)
         assert "is a workflow" in chain.said and "/STEP" in chain.said
     assert chain.json("ls")["runs"][0]["phase"] == "succeeded"
@@ -157,6 +158,13 @@ def test_commands_for_one_experiment_name_the_steps(chain):
     assert "did you mean 'make'" in chain.said
     chain.slipway("status", "last/make", status=2)
     assert "has no run: it is no experiment" in chain.said and "/make" in chain.said
+    chain.slipway("status", "last/mak", status=2)
+    assert "the workflow has no step 'mak'; did you mean 'make'?" in chain.said
+    chain.program("report(1, loss=1)\n")
+    chain.spec()
+    chain.slipway("run", "spec.yaml")
+    chain.slipway("workflow", "why", "last", "make", status=2)
+    assert "is no workflow" in chain.said
 
 
 def test_retries_and_time_limits(flow):
@@ -196,6 +204,35 @@ def test_parallel_limits_the_steps_of_a_foreach(flow):
     assert set(flow.states(document).values()) == {"done"} and len(document["steps"]) == 5
     seen = [int(word) for word in (flow.folder / "seen").read_text().split()]
     assert len(seen) == 5 and max(seen) <= 2, seen
+
+
+def test_usage_counts_the_steps_and_loses_those_that_failed(flow):
+    flow.program("report(1, loss=1)\n")
+    flow.step("import time\ntime.sleep(0.05)\nsys.exit('bad' in sys.argv and not os.path.exists('mended'))\n")
+    step = json.dumps([sys.executable, "step.py"])
+    flow.write(f"""
+name: flow
+steps:
+  good: {{command: {step}, resources: {{cpus: 2}}}}
+  bad: {{command: {step[:-1]}, bad]}}
+  train:
+    experiment:
+      train: {{command: {json.dumps([sys.executable, "train.py"])}}}
+""")
+    document = flow.json("run", "flow.yaml", status=1)
+    seconds = {step["name"]: step["seconds"] for step in document["steps"]}
+    own = flow.json("report", "last/train")["runs"][0]["accounting"]
+    row, = flow.json("usage", "--by", "name,engine")["rows"]
+    assert (row["name"], row["engine"], row["runs"]) == ("flow", "local", 1)
+    assert row["node_hours"] * 3600 == pytest.approx(seconds["good"] + seconds["bad"] + own["node_hours"] * 3600)
+    assert row["core_hours"] * 3600 == pytest.approx(2 * seconds["good"] + seconds["bad"] + own["core_hours"] * 3600)
+    assert row["parts_hours"]["lost"] * 3600 == pytest.approx(seconds["bad"])
+    assert flow.said == ""
+    (flow.folder / "mended").touch()
+    flow.slipway("resume", "last")
+    after = flow.json("usage")["total"]
+    assert after["runs"] == 1 and after["parts_hours"]["lost"] == pytest.approx(row["parts_hours"]["lost"])
+    assert after["node_hours"] > row["node_hours"]
 
 
 def test_an_experiment_and_an_ensemble_are_runs(flow):

@@ -56,7 +56,7 @@ int CompareRuns(const CompareOptions& options, Session& session) {
   if (!options.html.empty()) WritePage(options.html, runs);
   const bool broken =
       std::ranges::any_of(comparison.bits, [](const BitsOfPair& bits) { return bits.expected && bits.parts(); });
-  session.output.Print({ToJson(comparison), Describe(comparison), broken ? "different" : "same"});
+  session.output.Print({ToJson(comparison), Describe(comparison), std::string(WordOf(OutcomeOf(comparison)))});
   return broken ? static_cast<int>(ErrorKind::kFailed) : 0;
 }
 

@@ -13,7 +13,7 @@ namespace {
 
 std::optional<RunFolder> FolderOf(const std::string& name, Session& session) {
   if (std::filesystem::is_regular_file(name)) return std::nullopt;
-  return FindRun(session, name);
+  return FindExperiment(session, name);
 }
 
 }  // namespace

@@ -2,7 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "core/error.h"
+#include "core/nearest_word.h"
 #include "launcher/run/workflow/result_store.h"
 #include "launcher/run/workflow/step_journal.h"
 #include "launcher/run/workflow/workflow_folder.h"
@@ -36,6 +39,12 @@ std::optional<RunFolder> ReusedRunOf(const StepOfRun& step) {
   return folder.empty() ? std::nullopt : std::optional(RunFolder::Open(folder));
 }
 
+void RequireStep(const StepOfRun& step) {
+  std::vector<std::string> names;
+  for (const auto& stored : ReadStoredWorkflow(step.run).steps) names.push_back(stored.name);
+  if (std::ranges::find(names, step.step) == names.end()) throw NoSuchStep(step.step, names);
+}
+
 /// The newest run of a step that is an experiment or ensemble.
 std::optional<RunFolder> RunOf(const StepOfRun& step) {
   auto runs = ListRuns(StepFolder(step.run, step.step));
@@ -57,10 +66,26 @@ RunFolder FindExperiment(const Session& session, const std::string& selector) {
       fmt::format("name one of its steps, such as {}/STEP; see them with: slipway status {}", run.id(), run.id()));
 }
 
+RunFolder FindWorkflow(const Session& session, const std::string& selector) {
+  auto run = FindRun(session, selector);
+  if (IsWorkflowRun(run)) return run;
+  throw Error(ErrorKind::kUsage, fmt::format("run {} is no workflow: this command looks at the steps of one", run.id()),
+              fmt::format("see what it is with: slipway status {}", run.id()));
+}
+
+Error NoSuchStep(const std::string& step, const std::vector<std::string>& names) {
+  const auto nearest = NearestWord(step, names);
+  return {ErrorKind::kUsage,
+          fmt::format("the workflow has no step '{}'{}", step,
+                      nearest.empty() ? "" : fmt::format("; did you mean '{}'?", nearest)),
+          "see its steps with: slipway plan FILE, or slipway status RUN"};
+}
+
 RunFolder FindRun(const Session& session, const std::string& selector) {
   const auto step = StepNamed(session, selector);
   if (!step) return FindPlainRun(session, selector);
   if (auto run = RunOf(*step)) return std::move(*run);
+  RequireStep(*step);
   const auto id = step->run.id();
   throw Error(ErrorKind::kUsage,
               fmt::format("step '{}' of {} has no run: it is no experiment, has not started, or its result was removed",

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "core/documents.h"
 #include "core/error.h"
 #include "core/event_loop.h"
 #include "ensemble/store/trial_book.h"
@@ -18,6 +19,7 @@
 #include "launcher/run/batch/batch_observation.h"
 #include "launcher/run/batch/batch_wait.h"
 #include "launcher/run/workflow/workflow_folder.h"
+#include "launcher/run_folder/attempt_files.h"
 #include "launcher/run_folder/run_folder.h"
 
 namespace slipway::launcher {
@@ -62,6 +64,24 @@ fs::path FolderWithAttempts(const RunFolder& run, const LogsOptions& options) {
   if (const auto why = WhyNoLog(run, *options.trial)) throw *why;
   throw Error(ErrorKind::kUsage, fmt::format("run {} has no trial {}", run.id(), *options.trial),
               "list them with: slipway trials ls " + run.id());
+}
+
+/// Nothing: the plan cannot be read.
+std::optional<int> RanksOf(const RunFolder& run) try {
+  return PlannedRanks(Json::parse(ReadDocument(run.plan_file())));
+} catch (const std::exception&) {
+  return {};
+}
+
+/// An attempt before `resume --set` may have had more ranks than the plan has now.
+void RequireRank(const RunFolder& run, const fs::path& attempt, int rank) {
+  std::error_code none;
+  const auto ranks = RanksOf(run);
+  if (!ranks || rank < *ranks || fs::exists(RankLog(attempt, rank), none)) return;
+  throw Error(ErrorKind::kUsage,
+              *ranks == 1 ? fmt::format("run {} has no rank {}: its only rank is 0", run.id(), rank)
+                          : fmt::format("run {} has no rank {}: it has ranks 0 to {}", run.id(), rank, *ranks - 1),
+              "name one of these, or leave --rank out to see all");
 }
 
 int LastAttempt(const fs::path& folder) {
@@ -141,6 +161,7 @@ int Logs(const LogsOptions& options, Session& session) {
   const auto parent = FolderWithAttempts(run, options);
   const int attempt = options.attempt.value_or(LastAttempt(parent));
   const auto folder = parent / AttemptFolder(attempt);
+  if (options.rank) RequireRank(run, folder, *options.rank);
   if (options.follow == Follow::kYes && !options.trial && !run.ReadState().ensemble) WaitForFolder(run, folder);
   if (HasNotBegun(run, options) && PrintManagerLog(run, session.output)) return 0;
   if (!fs::is_directory(folder)) {

@@ -11,7 +11,6 @@
 
 #include "core/documents.h"
 #include "core/files.h"
-#include "core/nearest_word.h"
 #include "launcher/cli/commands/find_run.h"
 #include "launcher/cli/commands/make_run.h"
 #include "launcher/cli/commands/workflow_jobs.h"
@@ -44,14 +43,6 @@ std::vector<std::string> OverridesOf(const SpecSelection& selection) {
 
 WorkflowOrder OrderFor(const SpecSelection& selection, const WorkflowOptions& options) {
   return {std::filesystem::absolute(selection.spec).lexically_normal(), OverridesOf(selection), options.forced};
-}
-
-Error NoSuchStep(const std::string& step, const std::vector<std::string>& names) {
-  const auto nearest = NearestWord(step, names);
-  return {ErrorKind::kUsage,
-          fmt::format("the workflow has no step '{}'{}", step,
-                      nearest.empty() ? "" : fmt::format("; did you mean '{}'?", nearest)),
-          "see its steps with: slipway plan FILE, or slipway status RUN"};
 }
 
 void RequireSteps(const Workflow& workflow, const std::vector<std::string>& steps) {
@@ -327,7 +318,7 @@ int PrintStepLogs(const RunFolder& folder, const std::string& step, Session& ses
 }
 
 int ShowWhy(const WhyOptions& options, Session& session) {
-  const auto folder = FindRun(session, options.run);
+  const auto folder = FindWorkflow(session, options.run);
   const auto order = ReadStoredWorkflow(folder).order;
   const auto workflow = ReadWorkflowOf(order, folder);
   RequireSteps(workflow, {options.step});

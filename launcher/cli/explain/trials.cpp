@@ -73,7 +73,10 @@ void ExplainTrials(const RunFacts& facts, Explanation& explanation) {
                     "{0} --set train.metrics.pattern='PATTERN'",
                     facts.state.run));
   }
-  explanation.next.push_back(fmt::format("read what it wrote: slipway logs {} --trial {}", facts.state.run, first));
+  explanation.next.push_back(
+      facts.failures.front().has_folder
+          ? fmt::format("read what it wrote: slipway logs {} --trial {}", facts.state.run, first)
+          : fmt::format("see what is known of it: slipway trials show {} {}", first, facts.state.run));
 }
 
 }  // namespace slipway::launcher

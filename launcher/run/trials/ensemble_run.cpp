@@ -28,6 +28,7 @@
 #include "launcher/run_folder/pause_note.h"
 #include "launcher/trials/model_ensemble.h"
 #include "launcher/trials/select_models.h"
+#include "launcher/trials/trials_documents.h"
 #include "launcher/trials/trials_view.h"
 
 namespace slipway::launcher {
@@ -44,6 +45,7 @@ class Reporter final : public ensemble::EnsembleObserver {
       if (ensemble::IsFinal(trials.at(number).state)) over_.insert(number);
     }
     has_earlier_ = !over_.empty();
+    if (has_earlier_) KnowBestOf(trials);
     if (trials.size() > trials_ && ensemble::CountImported(trials.trials()) == 0) SayThatNoneBegin(trials.size());
     trials_ = std::max(trials_, trials.size());
   }
@@ -145,6 +147,14 @@ class Reporter final : public ensemble::EnsembleObserver {
     if (!FollowsMetrics()) return;
     const auto state = ensemble::IsFinal(trial.state) ? ensemble::TrialStateName(trial.state) : std::string_view();
     context_.tensorboard->End(trial.number, trial.attempts, std::string(state));
+  }
+
+  void KnowBestOf(const ensemble::TrialTable& trials) const {
+    if (context_.notifier == nullptr) return;
+    const auto& ensemble = *context_.plan.spec().ensemble;
+    const auto ranked = Rank(trials.trials(), ensemble.objective.ValueGoal(), ensemble.repeats);
+    if (ranked.empty() || !ranked.front().value) return;
+    context_.notifier->KnowBest({ensemble.objective.ValueName(), *ranked.front().value, ranked.front().trial.number});
   }
 
   /// Notifies when it is another one, or better by its repeats. After a resume the first one may be an old one.

@@ -76,23 +76,42 @@ namespace {
 
 using Records = std::map<std::string, StepRecord>;
 
-void ReadInto(const fs::path& journal, Records& records) {
+/// The lines in their order: `on_begin()` for another manager, `on_record(step, record)` for each state of a step.
+template <class OnBegin, class OnRecord>
+void VisitLines(const fs::path& journal, const OnBegin& on_begin, const OnRecord& on_record) {
   static const DocumentName kLine{"a line of a journal", ErrorKind::kEnvironment};
   std::istringstream lines(ReadDocumentIfPresent(journal).value_or(""));
   for (std::string line; std::getline(lines, line);) {
     const auto json = Json::parse(line, nullptr, false);
-    if (json.is_object() && json.contains("begin")) {
-      std::erase_if(records, [](const auto& entry) { return entry.second.state != StepState::kDone; });
-    }
+    if (json.is_object() && json.contains("begin")) on_begin();
     if (!json.is_object() || !json.contains("step") || !json["step"].is_string()) continue;
     try {
       auto record = ReadFields<StepRecord>(json, kLine);
       record.time = json.value("time", "");
-      records[json["step"].get<std::string>()] = std::move(record);
+      on_record(json["step"].get<std::string>(), std::move(record));
     } catch (const DocumentError&) {  // cut, or of a later version
       continue;
     }
   }
+}
+
+void ReadInto(const fs::path& journal, Records& records) {
+  VisitLines(
+      journal,
+      [&] { std::erase_if(records, [](const auto& entry) { return entry.second.state != StepState::kDone; }); },
+      [&](const std::string& step, StepRecord record) { records[step] = std::move(record); });
+}
+
+/// Those that may be there, that of the run first.
+std::vector<fs::path> JournalsOf(const fs::path& run_folder) {
+  std::vector<fs::path> journals = {JournalOfRun(run_folder)};
+  std::error_code error;
+  if (!fs::exists(run_folder / kSubmittedSteps, error)) return journals;
+  fs::directory_iterator entry(run_folder / "steps", error);
+  for (const fs::directory_iterator end; !error && entry != end; entry.increment(error)) {
+    journals.push_back(entry->path() / "journal.jsonl");
+  }
+  return journals;
 }
 
 }  // namespace
@@ -117,14 +136,20 @@ std::optional<FileLock> LockStep(const fs::path& run_folder, const std::string& 
 
 Records ReadStepJournal(const fs::path& run_folder) {
   Records records;
-  ReadInto(JournalOfRun(run_folder), records);
-  std::error_code error;
-  if (!fs::exists(run_folder / kSubmittedSteps, error)) return records;
-  fs::directory_iterator entry(run_folder / "steps", error);
-  for (const fs::directory_iterator end; !error && entry != end; entry.increment(error)) {
-    ReadInto(entry->path() / "journal.jsonl", records);
-  }
+  for (const auto& journal : JournalsOf(run_folder)) ReadInto(journal, records);
   return records;
+}
+
+std::vector<StepTime> TimesOfSteps(const fs::path& run_folder) {
+  std::vector<StepTime> times;
+  for (const auto& journal : JournalsOf(run_folder)) {
+    VisitLines(
+        journal, [] {},
+        [&](const std::string& step, const StepRecord& record) {
+          if (record.seconds > 0) times.push_back({step, record.seconds, !HasResult(record.state)});
+        });
+  }
+  return times;
 }
 
 StepRecord ReadRecordOfStep(const fs::path& run_folder, const std::string& step) {

@@ -10,6 +10,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "core/files.h"
 #include "core/json.h"
@@ -67,6 +68,16 @@ std::optional<FileLock> LockStep(const std::filesystem::path& run_folder, const 
 /// By the name of the step, from all journals of the run. Empty without a journal.
 /// Cost: of a run with Slurm jobs, a file for each step.
 std::map<std::string, StepRecord> ReadStepJournal(const std::filesystem::path& run_folder);
+/// How long a step took, once.
+struct StepTime {
+  std::string step;
+  double seconds = 0;
+  bool lost = false;  ///< it has made no result
+};
+/// All ends of all steps, over all managers of the run, from all its journals. An attempt that was tried again by the
+/// same manager is not in them. Cost: as ReadStepJournal.
+std::vector<StepTime> TimesOfSteps(const std::filesystem::path& run_folder);
+
 /// As the step's own journal has it; the state is `waiting` without one.
 StepRecord ReadRecordOfStep(const std::filesystem::path& run_folder, const std::string& step);
 

@@ -35,6 +35,8 @@ void Visit(Visitor& visit, Struct& step) {
   visit("kind", step.kind);
   visit("needs", step.needs);
   visit("description", step.description);
+  visit("cpus", step.cpus, Presence::kOptional);
+  visit("gpus", step.gpus, Presence::kOptional);
 }
 
 template <class Visitor, MaybeConst<StoredWorkflow> Struct>
@@ -74,6 +76,8 @@ void StoreWorkflow(const RunFolder& folder, const Workflow& workflow, const Work
   for (StepIndex i = 0; i < workflow.steps.size(); ++i) {
     const auto& step = workflow.steps[i];
     StoredStep row{step.name, std::string(WordOf(step.kind())), {}, step.description};
+    row.cpus = step.resources.cpus.value_or(row.cpus);
+    row.gpus = step.resources.gpus.value_or(row.gpus);
     for (const auto need : workflow.needs[i]) row.needs.push_back(workflow.steps[need].name);
     stored.steps.push_back(std::move(row));
   }

@@ -28,6 +28,8 @@ struct StoredStep {
   std::string kind;
   std::vector<std::string> needs;
   std::string description;
+  int cpus = 1;  ///< of a program; those of an experiment are in its own run folder
+  int gpus = 0;
 };
 
 struct StoredWorkflow {

@@ -22,6 +22,7 @@ TEST(BestOfMetrics, IsTheLossTheOnlyOneOrTheOneThatIsNamed) {
 TEST(BestOfMetrics, GuessesByTheNameWhetherMoreIsBetter) {
   EXPECT_EQ(BestOfMetrics({{"validation_accuracy", 0.9}}, "")->goal, ensemble::Goal::kMaximize);
   EXPECT_EQ(BestOfMetrics({{"validation_loss", 0.9}}, "")->goal, ensemble::Goal::kMinimize);
+  EXPECT_EQ(BestOfMetrics({{"val/mAP", 0.9}}, "val/mAP")->goal, ensemble::Goal::kMaximize);
 }
 
 class LastReports : public testing::Test {

@@ -77,6 +77,40 @@ TEST(Compare, NamesTheFirstStepAndMetricWhereBitsPart) {
   EXPECT_THAT(Describe(comparison), HasSubstr("they part at step 10: loss 1.5 and 1.5000000000000002"));
 }
 
+TEST(Compare, SaysSameDifferentOrUnknownInOneWord) {
+  const auto first = Trained("a");
+  const auto word_of = [&](const ComparedRun& other) { return WordOf(OutcomeOf(OfTwo(first, other))); };
+  auto other = Trained("b");
+  other.values[0]["images_per_second"] = 7;
+  EXPECT_EQ(word_of(other), "same");
+  other.values[10]["loss"] = std::nextafter(1.5, 2);
+  EXPECT_EQ(word_of(other), "different");
+  other.plan["spec"]["launch"]["nodes"] = 2;  // then the bits need not be the same
+  EXPECT_EQ(word_of(other), "different");
+  other = Trained("b");
+  other.view.curves.front().value.back() = 1.25;
+  EXPECT_EQ(word_of(other), "different");
+  other.view.curves.clear();
+  EXPECT_EQ(word_of(other), "different");
+  other = Trained("b");
+  other.plan = PlanOf(0.2);
+  EXPECT_EQ(word_of(other), "different");
+}
+
+TEST(Compare, CallsRunsWithoutCommonMetricsUnknown) {
+  auto silent = Trained("a");
+  silent.values = {{0, {{"images_per_second", 100}}}};
+  silent.view.curves.front().metric = "images_per_second";
+  auto other = silent;
+  EXPECT_EQ(OutcomeOf(OfTwo(silent, other)), ComparisonOutcome::kUnknown);
+  other.sums = SumsOfPair{};  // with no step in common
+  EXPECT_EQ(OutcomeOf(OfTwo(silent, other)), ComparisonOutcome::kUnknown);
+  other.sums->steps = 3;
+  EXPECT_EQ(OutcomeOf(OfTwo(silent, other)), ComparisonOutcome::kSame);
+  other.sums->parting.emplace();
+  EXPECT_EQ(OutcomeOf(OfTwo(silent, other)), ComparisonOutcome::kDifferent);
+}
+
 TEST(Compare, TakesNotANumberForTheSameAsItself) {
   auto first = Trained("a");
   first.values[10]["loss"] = std::numeric_limits<double>::quiet_NaN();

@@ -42,6 +42,23 @@ TEST(Usage, SumsByTheKeysAskedFor) {
   EXPECT_DOUBLE_EQ(usage.total.parts_hours.at("lost"), 2);
 }
 
+TEST(Usage, OfAWorkflowIsTheSumOfItsSteps) {
+  NodeShare share;
+  share.cores = 4;
+  share.gpus = 2;
+  const std::array steps = {AccountForProgram(1800, share, false), AccountForProgram(360, share, true),
+                            Used("ann", "a", 1, 100.0).accounting};
+  const auto sum = SumOf(steps);
+  EXPECT_DOUBLE_EQ(sum.node_hours, 1.6);
+  EXPECT_DOUBLE_EQ(sum.core_hours, 2.4 + 8);
+  EXPECT_DOUBLE_EQ(sum.gpu_hours, 1.2);
+  EXPECT_DOUBLE_EQ(*sum.energy.gpu_j, 100);
+  std::map<std::string, double> parts;
+  for (const auto& [part, seconds] : sum.parts) parts[part] += seconds;
+  EXPECT_EQ(parts, (std::map<std::string, double>{{"compute", 1800 + 2700}, {"lost", 360 + 900}}));
+  EXPECT_TRUE(SumOf(std::span<const Accounting>()).parts.empty());
+}
+
 TEST(Usage, OfNoRunsIsZero) {
   const auto usage = SumUsage({}, {UsageKey::kName});
   EXPECT_TRUE(usage.rows.empty());

@@ -44,6 +44,20 @@ TEST_F(RunViews, FollowMetricsAsTheyGrow) {
   EXPECT_EQ(view.progress->done, 2);
 }
 
+TEST_F(RunViews, ShowTheProgressOfTheLastAttempt) {
+  Enter(Phase::kRunning, 1);
+  Append("attempt-1/metrics.jsonl", R"({"time":5,"step":90,"metrics":{"loss":2}})"
+                                    "\n");
+  Enter(Phase::kRunning, 2);
+  EXPECT_FALSE(ViewReader(folder_).Read(Depth::kCurves).progress) << "it has not reported a step";
+  Append("attempt-2/metrics.jsonl", R"({"time":6,"step":41,"metrics":{"loss":1}})"
+                                    "\n");
+  const auto view = ViewReader(folder_).Read(Depth::kCurves);
+  EXPECT_EQ(view.curves.size(), 2u);
+  ASSERT_TRUE(view.progress);
+  EXPECT_EQ(view.progress->done, 41);
+}
+
 TEST_F(RunViews, NumberMetricsWithoutAStepAndSayHowMuchIsRead) {
   Enter(Phase::kQueued, 1);
   Append("attempt-1/metrics.jsonl", "{\"metrics\":{\"loss\":2}}\n{\"metrics\":{\"loss\":1}}\n");

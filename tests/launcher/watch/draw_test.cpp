@@ -26,6 +26,20 @@ TEST(WatchScreen, ShowsASingleRun) {
   EXPECT_THAT(text, HasSubstr("? help  q quit"));
 }
 
+TEST(WatchScreen, ShowsTheFirstMetricsAndTheLossBeforeThem) {
+  auto run = SmallSingle();
+  const auto loss = run.curves.front();
+  run.curves.clear();
+  for (const char* name : {"m_a", "m_b", "m_c", "m_d", "m_e", "m_f", "loss"}) {
+    run.curves.push_back(loss);
+    run.curves.back().metric = name;
+  }
+  const auto text = TextOf(ModelOf(run));
+  const auto has_line = [](const std::string& name) { return testing::ContainsRegex(name + " +0\\.1 {9}"); };
+  for (const char* name : {"loss", "m_a", "m_b", "m_c"}) EXPECT_THAT(text, has_line(name));
+  for (const char* name : {"m_d", "m_e", "m_f"}) EXPECT_THAT(text, Not(has_line(name)));
+}
+
 TEST(WatchScreen, SaysHowLongALimitAndACheckpointAreAway) {
   auto model = ModelOf(SmallSingle());
   auto data = std::make_shared<WatchData>(*model.data);
@@ -146,6 +160,17 @@ TEST(WatchScreen, ShowsWhoHoldsTheOthersUp) {
   EXPECT_THAT(text, HasSubstr("rank 0 waited 60.0 s: rank 1 is stopped"));
   EXPECT_THAT(text, HasSubstr("holds the others up; last: slipway_allreduce"));
   EXPECT_THAT(text, HasSubstr("100.0"));
+}
+
+TEST(WatchScreen, EndsTheTimeOfALostRunWithItsLastSign) {
+  auto run = SmallSingle();
+  run.phase = Phase::kLost;
+  run.phases.back().to = kNow - 90;
+  run.curves.front().time.back() = kNow - 60;  // of a run that began 120 s ago
+  run.checkpoints.clear();
+  auto model = ModelOf(run);
+  model.now = kNow + 3600;
+  EXPECT_THAT(TextOf(model), HasSubstr("train-1  lost  1m00s"));
 }
 
 TEST(WatchScreen, SaysThatARunIsLost) {

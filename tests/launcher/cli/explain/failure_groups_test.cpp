@@ -60,6 +60,12 @@ TEST(ExplainTrials, CountsThemAndShowsOneOfEachGroup) {
                           "read what it wrote: slipway logs many-1 --trial 2"));
 }
 
+TEST(ExplainTrials, NamesNoLogOfATrialThatRanOutside) {
+  auto facts = Ensemble();
+  facts.failures.front().has_folder = false;
+  EXPECT_EQ(Explain(facts).next.back(), "see what is known of it: slipway trials show 2 many-1");
+}
+
 TEST(ExplainTrials, OffersAnotherPatternWhileNoTrialHasAResult) {
   auto facts = Ensemble();
   facts.trials = {{"failed", 7}};
