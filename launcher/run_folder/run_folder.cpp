@@ -16,6 +16,7 @@
 #include "core/clock.h"
 #include "core/documents.h"
 #include "core/error.h"
+#include "core/json_fields.h"
 #include "core/json_text.h"
 #include "launcher/plan/training_command.h"
 #include "launcher/run_folder/manager_elsewhere.h"
@@ -48,6 +49,8 @@ RunState ReadStoredState(const fs::path& path) {
   try {
     return RunStateFromJson(Json::parse(ReadDocument(path / "state.json"), nullptr, false));
   } catch (const SystemError&) {
+    throw;
+  } catch (const OtherVersionError&) {
     throw;
   } catch (const Error& error) {
     throw Error(error.kind(), error.message(),

@@ -104,6 +104,27 @@ TEST_F(Runs, SayWhenTheirStateIsDamaged) {
   }
 }
 
+TEST_F(Runs, OfAnotherVersionAreLeftToIt) {
+  const auto run = Create();
+  const auto state = Json::parse(ReadFile(run.path() / "state.json"));
+  auto later = state;
+  later["schema"] = "slipway.state/2";
+  auto unknown_cause = state;
+  unknown_cause["cause"] = {{"kind", "struck_by_lightning"}};
+  for (const auto& [other, why] :
+       {std::pair(later, "was written by another version of Slipway (schema slipway.state/2)"),
+        {unknown_cause, "knows no cause of an end 'struck_by_lightning'"}}) {
+    WriteFile(run.path() / "state.json", other.dump());
+    try {
+      run.ReadState();
+      ADD_FAILURE() << "it was read: " << other;
+    } catch (const Error& error) {
+      EXPECT_THAT(error.message(), HasSubstr(why));
+      EXPECT_EQ(error.next_step(), "use the version of Slipway that wrote it");
+    }
+  }
+}
+
 TEST_F(Runs, OfVersionsThatKeptOnlyWordsAreRefused) {
   const auto run = Create();
   auto state = Json::parse(ReadFile(run.path() / "state.json"));
