@@ -214,6 +214,13 @@ std::string DamageOf(const fs::path& directory) try {
   return error.message();
 }
 
+void RequireOwnVersion(const fs::path& directory) try {
+  LoadCheckpointManifest(directory);
+} catch (const OtherVersionError& error) {
+  throw OtherVersionError(error.kind(), fmt::format("in the checkpoint '{}', {}", directory.string(), error.message()));
+} catch (const Error&) {  // damaged: an older one counts
+}
+
 std::string CheckpointName(std::uint64_t step) { return fmt::format("step-{:012}", step); }
 
 std::vector<PublishedCheckpoint> PublishedCheckpoints(const fs::path& checkpoints) {

@@ -73,6 +73,10 @@ std::optional<CheckpointInfo> ReadCheckpoint(const std::filesystem::path& direct
 /// Why ReadCheckpoint takes a directory for none: the file that is to blame. Empty for a valid one.
 std::string DamageOf(const std::filesystem::path& directory);
 
+/// For a checkpoint that is to be continued from. Errors: OtherVersionError that names it, when another version of
+/// Slipway wrote its manifest. None for any other damage.
+void RequireOwnVersion(const std::filesystem::path& directory);
+
 /// The valid checkpoint with the highest step; older ones are tried when newer ones are torn.
 std::optional<CheckpointInfo> NewestCheckpoint(const std::filesystem::path& checkpoints);
 /// The same of several folders; of one step, that of the earlier folder. Cost: reads no older one than it returns.

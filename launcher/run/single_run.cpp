@@ -113,6 +113,7 @@ class SingleRun final : public AttemptObserver {
 
   /// Steps that are lost with a damaged checkpoint are not lost in silence.
   void SayWhereItBegins(const AttemptPlace& place) {
+    RequireOwnVersions(place, newest_);
     const auto step = newest_ ? std::optional(newest_->step) : std::nullopt;
     const auto from = newest_ ? fmt::format("step {}", newest_->step) : std::string("the beginning");
     for (const auto& damage : DamagedCheckpoints(place, step)) OnWarning(damage + "; going on from " + from);

@@ -249,6 +249,19 @@ TEST_F(Resume, HoldsAgainstADamagedPlan) {
   EXPECT_THAT(resumed.errors, Not(HasSubstr("what()")));
 }
 
+TEST_F(Resume, BeginsNothingAnewBesideACheckpointOfAnotherVersion) {
+  place_.Write("train.sh",
+               "echo begun\nstep=$SLIPWAY_CHECKPOINT_DIR/step-000000000003\nmkdir -p $step\n"
+               "echo '{\"schema\": \"slipway.checkpoint/2\"}' > $step/manifest.json\nexit 1\n");
+  place_.WriteSpec("exp.yaml", "[sh, train.sh]");
+  ASSERT_EQ(place_.Slipway({"run", "exp.yaml"}).status.code, 1);
+  const auto resumed = place_.Slipway({"resume", "last"});
+  EXPECT_EQ(resumed.status.code, 3) << resumed.errors;
+  EXPECT_THAT(resumed.errors, HasSubstr("its schema is \"slipway.checkpoint/2\", expected 'slipway.checkpoint/1'"));
+  EXPECT_THAT(resumed.errors, HasSubstr("use the version of Slipway that wrote it"));
+  EXPECT_THAT(resumed.output, Not(HasSubstr("begun")));
+}
+
 TEST_F(Resume, LeavesAPlanOfAnotherVersionToIt) {
   WriteEnsemble();
   ASSERT_EQ(place_.Slipway({"run", "exp.yaml"}).status.code, 0);
