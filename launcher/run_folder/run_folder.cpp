@@ -18,6 +18,7 @@
 #include "core/error.h"
 #include "core/json_fields.h"
 #include "core/json_text.h"
+#include "core/shell.h"
 #include "launcher/plan/training_command.h"
 #include "launcher/run_folder/manager_elsewhere.h"
 #include "launcher/run_folder/pause_note.h"
@@ -122,6 +123,8 @@ RunFolder RunFolder::Open(const fs::path& path) {
   return RunFolder(fs::canonical(path));
 }
 
+void RunFolder::SetSelector(const std::string& given) { selector_ = QuoteForShell({given}); }
+
 fs::path RunFolder::attempt(int number) const { return path_ / AttemptFolder(number); }
 
 RunState RunFolder::ReadState() const {
@@ -168,7 +171,7 @@ FileLock RunFolder::TakeManagerLock(std::chrono::milliseconds patience) const {
     const auto holder = ReadDocumentIfPresent(path).value_or("");  // empty until its holder has described itself
     throw Error(ErrorKind::kBusy,
                 fmt::format("run {} is managed by {}", id(), holder.empty() ? "another process" : holder),
-                fmt::format("wait for it (slipway wait {0}) or end it (slipway cancel {0})", id()));
+                fmt::format("wait for it (slipway wait {0}) or end it (slipway cancel {0})", selector()));
   }
   RequireNoManagerElsewhere(ReadStoredState(path_), id());
   lock->Describe(fmt::format("process {} on {}", ::getpid(), HostName()));
@@ -319,7 +322,11 @@ Error NoSuchRun(const fs::path& runs_directory, const std::string& selector, con
 }  // namespace
 
 RunFolder FindRun(const fs::path& runs_directory, const std::string& selector, const WarningSink& warn) {
-  if (selector.find('/') != std::string::npos) return RunFolder::Open(selector);
+  if (selector.find('/') != std::string::npos) {
+    auto named = RunFolder::Open(selector);
+    named.SetSelector(selector);
+    return named;
+  }
   const auto runs = ListRuns(runs_directory);
   if (selector == "last") return LastRun(runs, warn);
   std::vector<RunFolder> matches;

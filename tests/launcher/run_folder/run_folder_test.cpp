@@ -85,6 +85,16 @@ TEST_F(Runs, ThatFitInGreatNumberAreNotAllNamed) {
   EXPECT_EQ(std::ranges::count_if(ids, [&](const auto& id) { return text.find(id) != std::string::npos; }), 5);
 }
 
+TEST_F(Runs, AreNamedInHintsAsTheyAreFound) {
+  const auto run = Create();
+  EXPECT_EQ(run.selector(), run.id());
+  const auto path = run.path().string();
+  EXPECT_EQ(FindRun("elsewhere", path).selector(), path);
+  const auto moved = run.path().parent_path() / "two words";
+  fs::rename(run.path(), moved);
+  EXPECT_EQ(FindRun("elsewhere", moved.string()).selector(), "'" + moved.string() + "'");
+}
+
 TEST_F(Runs, SayWhenTheirStateIsDamaged) {
   const auto run = Create();
   for (const auto& [text, why] : {std::pair("", "it is no JSON document"),
