@@ -61,7 +61,8 @@ std::filesystem::path BeginCheckpoint(const std::filesystem::path& checkpoints, 
 /// Adds the manifest, syncs every file, publishes by rename and returns the final directory. `begun`: the start from
 /// which the manifest's `seconds` are counted, instead of those of `info`. A checkpoint of the same step is replaced. A
 /// crash meanwhile leaves one of the two, where the file system can exchange. Errors: Error: a link that leads out of
-/// `prepared`, an epoch that is not finite, an unreadable file; then nothing is published.
+/// `prepared`, an epoch that is not finite, an unreadable file, a file's name that is not UTF-8; then nothing is
+/// published.
 std::filesystem::path CommitCheckpoint(const std::filesystem::path& prepared, const CheckpointInfo& info,
                                        std::optional<SteadyTime> begun = {});
 

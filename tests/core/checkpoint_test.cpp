@@ -169,6 +169,21 @@ TEST_F(Checkpoint, WithForeignValuesInItsManifestIsRefused) {
   EXPECT_TRUE(ReadCheckpoint(directory));
 }
 
+TEST_F(Checkpoint, HasNoNamesThatAreNotUtf8) {
+  const auto prepared = BeginCheckpoint(folder_, 1);
+  WriteFile(prepared / "w\xff.bin", "weights");
+  try {
+    CommitCheckpoint(prepared, InfoOf(1));
+    FAIL() << "it was published";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.message(), "the name of file \"w\xEF\xBF\xBD.bin\" is not UTF-8");
+  }
+  EXPECT_EQ(NewestStep(), 0u);
+  fs::rename(prepared / "w\xff.bin", prepared / "w\xC3\xA9.bin");
+  CommitCheckpoint(prepared, InfoOf(1));
+  EXPECT_EQ(NewestStep(), 1u);
+}
+
 TEST_F(Checkpoint, OfAnotherVersionIsToldFromADamagedOne) {
   const auto directory = Publish(1);
   EXPECT_NO_THROW(RequireOwnVersion(directory));
