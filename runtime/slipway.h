@@ -102,7 +102,8 @@ SLIPWAY_API const char* slipway_version(void);
  * Joins the job. `config` is JSON like SLIPWAY_CONFIG, or NULL to read that variable (which may be unset).
  * Initialises MPI with MPI_THREAD_MULTIPLE unless the program already did. A program started without any launcher
  * is a job of one rank; one that several were started of, but whose MPI sees itself alone, is refused with
- * SLIPWAY_ERROR_MPI: libslipway is built for one MPI, and another one's mpiexec started the job. Collective.
+ * SLIPWAY_ERROR_MPI: libslipway is built for one MPI, and another one's mpiexec started the job. Where it has initialised
+ * MPI and fails, it ends MPI: end the process then; another slipway_init is SLIPWAY_ERROR_STATE. Collective.
  */
 SLIPWAY_API int slipway_init(const char* config);
 /**

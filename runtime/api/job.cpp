@@ -112,6 +112,7 @@ Job::Job(const char* config)
     : process_(::getpid()), mpi_(StartAlarmSettings(config)), memory_{SharedPool(SharedMemoryLimit().value_or(0)), {}} {
   try {
     Enter(config);
+    mpi_.NoteJoined();
   } catch (const PartedError&) {
     mpi_.Abandon();  // its end would wait for the ranks that did not come
     throw;

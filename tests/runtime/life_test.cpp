@@ -215,6 +215,9 @@ TEST(Life, AConfigurationThatIsBadOnOneRankIsRefusedOnAll) {
   EXPECT_EQ(std::string(slipway_error_message()).find("slipway_init: rank 1: the configuration is malformed"), 0u)
       << slipway_error_message();
   EXPECT_TRUE(Finalized());  // so that mpirun sees an orderly end
+  EXPECT_EQ(slipway_init("{}"), SLIPWAY_ERROR_STATE);
+  EXPECT_STREQ(slipway_error_message(),
+               "slipway_init: an earlier slipway_init failed and has ended MPI: end the process");
 }
 
 TEST(Life, SettingsThatDifferBetweenRanksAreRefusedOnAll) {
