@@ -315,7 +315,8 @@ class SingleRun final : public AttemptObserver {
     result.summary = Json{{"metrics", Json::object()}};
     for (const auto& [name, value] : metrics_) {
       result.summary["metrics"][name] = value;
-      result.summary_text += fmt::format("{}  {:<24} {:.6g}", result.summary_text.empty() ? "" : "\n", name, value);
+      result.summary_text +=
+          fmt::format("{}  {:<24} {:.6g}", result.summary_text.empty() ? "" : "\n", OnOneLine(name), value);
     }
     return result;
   }
@@ -323,7 +324,7 @@ class SingleRun final : public AttemptObserver {
   static std::string MetricsText(const MetricsLine& line) {
     auto text = fmt::format("step {}", line.step);
     if (line.epoch) text += fmt::format("  epoch {:.4g}", *line.epoch);
-    for (const auto& [name, value] : line.values) text += fmt::format("  {} {:.4g}", name, value);
+    for (const auto& [name, value] : line.values) text += fmt::format("  {} {:.4g}", OnOneLine(name), value);
     return text;
   }
 

@@ -43,5 +43,16 @@ TEST(CommandLine, RefusesAnEmptyTextForANumber) {
   }
 }
 
+TEST(MetricsFile, NamesStayOnTheirLines) {
+  Workplace place;
+  place.Write("train.sh", "printf '%s\\n' '{\"step\": 1, \"metrics\": {\"val\\nloss\": 2}}' >> $SLIPWAY_METRICS\n");
+  place.WriteSpec("exp.yaml", "[sh, train.sh]");
+  const auto ran = place.Slipway({"run", "exp.yaml"});
+  ASSERT_EQ(ran.status.code, 0) << ran.errors;
+  EXPECT_NE(ran.output.find("val loss "), std::string::npos) << ran.output;
+  const auto status = place.Slipway({"status"}).output;
+  EXPECT_NE(status.find("\n  val loss "), std::string::npos) << status;
+}
+
 }  // namespace
 }  // namespace slipway::test

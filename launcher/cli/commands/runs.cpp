@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/clock.h"
+#include "core/text.h"
 #include "launcher/cli/commands/find_run.h"
 #include "launcher/cli/commands/workflow.h"
 #include "launcher/run/batch/batch_observation.h"
@@ -88,7 +89,7 @@ std::string StatusText(const RunFolder& run, const RunState& state) {
   const auto [tags, description] = RunTagsOrNone(run);
   if (!description.empty()) text += "\n  about   " + description;
   if (!tags.empty()) text += fmt::format("\n  tags    {}", fmt::join(tags, " "));
-  for (const auto& [name, value] : state.metrics) text += fmt::format("\n  {:<24} {:.6g}", name, value);
+  for (const auto& [name, value] : state.metrics) text += fmt::format("\n  {:<24} {:.6g}", OnOneLine(name), value);
   if (const auto models = ModelsOf(run, state)) text += "\n  model ensemble  " + Describe(*models);
   for (const auto& [time, change] : PastChanges(run)) text += fmt::format("\n  changed {}, {}", Describe(change), time);
   if (const auto left = LeftBehind(run, state)) {
