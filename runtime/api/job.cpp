@@ -195,6 +195,7 @@ void Job::JoinWatch() {
 
 void Job::Configure(const char* config) {
   settings_ = ReadSettings(config);
+  RequireKnownValues();
   if (!SharedMemoryLimit()) {
     throw RuntimeError(SLIPWAY_ERROR_ARGUMENT,
                        fmt::format("SLIPWAY_SHARED_MEMORY_LIMIT is '{}', not a number of bytes such as 8GiB",

@@ -43,6 +43,16 @@ TEST(CommandLine, RefusesAnEmptyTextForANumber) {
   }
 }
 
+TEST(CommandLine, RefusesALevelOfTheLogThatIsNone) {
+  Workplace place;
+  place.SetVariable("SLIPWAY_LOG", "verbose");
+  const auto refused = place.Slipway({"ls"});
+  EXPECT_EQ(refused.status.code, static_cast<int>(ErrorKind::kUsage)) << refused.output;
+  EXPECT_THAT(refused.errors, testing::HasSubstr("SLIPWAY_LOG is 'verbose', not debug, info, warn, error or off"));
+  place.SetVariable("SLIPWAY_LOG", "debug");
+  EXPECT_EQ(place.Slipway({"ls"}).status.code, 0);
+}
+
 TEST(MetricsFile, NamesStayOnTheirLines) {
   Workplace place;
   place.Write("train.sh", "printf '%s\\n' '{\"step\": 1, \"metrics\": {\"val\\nloss\": 2}}' >> $SLIPWAY_METRICS\n");
