@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/error.h"
+#include "core/files.h"
 #include "tests/end_to_end/workplace.h"
 
 namespace slipway::test {
@@ -51,6 +52,17 @@ TEST(CommandLine, RefusesALevelOfTheLogThatIsNone) {
   EXPECT_THAT(refused.errors, testing::HasSubstr("SLIPWAY_LOG is 'verbose', not debug, info, warn, error or off"));
   place.SetVariable("SLIPWAY_LOG", "debug");
   EXPECT_EQ(place.Slipway({"ls"}).status.code, 0);
+}
+
+TEST(Tune, LeavesAFileWithoutATableAsItIs) {
+  Workplace place;
+  for (const std::string content : {"precious\n", R"({"mine": 1})", "[1]"}) {
+    place.Write("notes.json", content);
+    const auto refused = place.Slipway({"bench", "allreduce", "--ranks", "1", "--tune", "notes.json"});
+    EXPECT_NE(refused.status.code, 0) << refused.output;
+    EXPECT_THAT(refused.errors, testing::HasSubstr("'notes.json' holds no table of slipway.algorithms/1"));
+    EXPECT_EQ(ReadFile(place / "notes.json"), content);
+  }
 }
 
 TEST(MetricsFile, NamesStayOnTheirLines) {
