@@ -16,7 +16,9 @@
 #include "core/error.h"
 #include "core/files.h"
 #include "core/json_fields.h"
+#include "core/json_text.h"
 #include "core/sync_file.h"
+#include "core/utf8_character.h"
 
 namespace slipway {
 namespace fs = std::filesystem;
@@ -80,7 +82,20 @@ struct Tree {
   std::vector<fs::path> directories;
 };
 
+/// A manifest is JSON, which has no other names. Errors: Error.
+void RequireUtf8(const fs::path& name) {
+  for (std::string_view rest = name.native(); !rest.empty();) {
+    const auto length = Utf8CharacterLength(rest);
+    if (length == 0) {
+      throw Error(ErrorKind::kFailed, fmt::format("the name of file {} is not UTF-8", JsonText(name.native())),
+                  "give the file another name");
+    }
+    rest.remove_prefix(length);
+  }
+}
+
 /// What lies below a checkpoint. Errors: Error for a link that leads out of it: the checkpoint would not be whole.
+/// Error for a name that is not UTF-8.
 Tree TreeOf(const fs::path& directory) {
   Tree tree;
   for (const auto& entry : fs::recursive_directory_iterator(directory)) {
@@ -89,7 +104,10 @@ Tree TreeOf(const fs::path& directory) {
       throw Error(ErrorKind::kFailed, fmt::format("'{}' is a link that leads out of the checkpoint", name.string()),
                   "copy the file into the checkpoint");
     }
-    if (entry.is_regular_file() && name != kManifest) tree.files.push_back(name);
+    if (entry.is_regular_file() && name != kManifest) {
+      RequireUtf8(name);
+      tree.files.push_back(name);
+    }
     if (entry.is_directory() && !entry.is_symlink()) tree.directories.push_back(entry.path());
   }
   std::sort(tree.files.begin(), tree.files.end());
@@ -212,6 +230,13 @@ std::string DamageOf(const fs::path& directory) try {
   return {};
 } catch (const Error& error) {
   return error.message();
+}
+
+void RequireOwnVersion(const fs::path& directory) try {
+  LoadCheckpointManifest(directory);
+} catch (const OtherVersionError& error) {
+  throw OtherVersionError(error.kind(), fmt::format("in the checkpoint '{}', {}", directory.string(), error.message()));
+} catch (const Error&) {  // damaged: an older one counts
 }
 
 std::string CheckpointName(std::uint64_t step) { return fmt::format("step-{:012}", step); }

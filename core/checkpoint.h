@@ -61,7 +61,8 @@ std::filesystem::path BeginCheckpoint(const std::filesystem::path& checkpoints, 
 /// Adds the manifest, syncs every file, publishes by rename and returns the final directory. `begun`: the start from
 /// which the manifest's `seconds` are counted, instead of those of `info`. A checkpoint of the same step is replaced. A
 /// crash meanwhile leaves one of the two, where the file system can exchange. Errors: Error: a link that leads out of
-/// `prepared`, an epoch that is not finite, an unreadable file; then nothing is published.
+/// `prepared`, an epoch that is not finite, an unreadable file, a file's name that is not UTF-8; then nothing is
+/// published.
 std::filesystem::path CommitCheckpoint(const std::filesystem::path& prepared, const CheckpointInfo& info,
                                        std::optional<SteadyTime> begun = {});
 
@@ -72,6 +73,10 @@ std::optional<CheckpointInfo> ReadCheckpoint(const std::filesystem::path& direct
 
 /// Why ReadCheckpoint takes a directory for none: the file that is to blame. Empty for a valid one.
 std::string DamageOf(const std::filesystem::path& directory);
+
+/// For a checkpoint that is to be continued from. Errors: OtherVersionError that names it, when another version of
+/// Slipway wrote its manifest. None for any other damage.
+void RequireOwnVersion(const std::filesystem::path& directory);
 
 /// The valid checkpoint with the highest step; older ones are tried when newer ones are torn.
 std::optional<CheckpointInfo> NewestCheckpoint(const std::filesystem::path& checkpoints);

@@ -32,6 +32,11 @@ Environment& Environment::Unset(std::string_view name) {
   return *this;
 }
 
+Environment& Environment::UnsetAll(std::string_view prefix) {
+  std::erase_if(entries_, [&](const std::string& entry) { return entry.starts_with(prefix); });
+  return *this;
+}
+
 std::optional<std::string> Environment::Get(std::string_view name) const {
   for (const auto& entry : entries_) {
     if (Names(entry, name)) return entry.substr(name.size() + 1);

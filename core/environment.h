@@ -14,6 +14,8 @@ class Environment {
   static Environment Inherited();
   Environment& Set(std::string_view name, std::string_view value);
   Environment& Unset(std::string_view name);
+  /// All whose names begin so.
+  Environment& UnsetAll(std::string_view prefix);
   std::optional<std::string> Get(std::string_view name) const;
   const std::vector<std::string>& entries() const { return entries_; }
 

@@ -142,6 +142,16 @@ std::string DescribeWords(const std::vector<std::string>& words) {
 
 }  // namespace json_fields
 
+namespace {
+
+/// "slipway.plan/2" beside "slipway.plan/1".
+bool IsOtherVersion(const Json& found, std::string_view schema) {
+  if (!found.is_string() || found == schema) return false;
+  return found.get_ref<const std::string&>().starts_with(schema.substr(0, schema.find('/') + 1));
+}
+
+}  // namespace
+
 Json ParseDocument(std::string_view text, std::string_view schema, const DocumentName& document) {
   auto json = Json::parse(text, nullptr, false);
   const auto refuse = [&](const std::string& why) {
@@ -152,8 +162,19 @@ Json ParseDocument(std::string_view text, std::string_view schema, const Documen
   const auto found = json.value("schema", Json());
   if (found == schema) return json;
   if (!found.is_string()) refuse(" is damaged: it has no 'schema'");
-  refuse(fmt::format(" is of another version of Slipway: its schema is {}, expected '{}'", Describe(found), schema));
+  const auto why =
+      fmt::format(" is of another version of Slipway: its schema is {}, expected '{}'", Describe(found), schema);
+  if (IsOtherVersion(found, schema)) throw OtherVersionError(document.kind, document.name + why, document.hint);
+  refuse(why);
   return json;
+}
+
+void RequireVersion(const Json& document, std::string_view schema, std::string_view name) {
+  const auto found = document.is_object() ? document.value("schema", Json()) : Json();
+  if (!IsOtherVersion(found, schema)) return;
+  throw OtherVersionError(
+      ErrorKind::kEnvironment,
+      fmt::format("{} was written by another version of Slipway (schema {})", name, found.get<std::string>()));
 }
 
 Json ErrorToJson(const Error& error) {

@@ -64,6 +64,14 @@ class DocumentError : public Error {
   using Error::Error;
 };
 
+/// The document is sound, but another version of Slipway wrote it. Its next step says so by default.
+class OtherVersionError : public DocumentError {
+ public:
+  OtherVersionError(ErrorKind kind, std::string message, std::string next_step = {})
+      : DocumentError(kind, std::move(message),
+                      next_step.empty() ? "use the version of Slipway that wrote it" : std::move(next_step)) {}
+};
+
 /// A value in a document that is read, with its path there. Must not outlive what it was made from.
 class JsonPlace {
  public:
@@ -369,8 +377,12 @@ Type ReadFields(const Json& json, const DocumentName& document) {
   return thing;
 }
 
-/// Errors: as ReadFields; also for text that is no JSON, and for another schema.
+/// Errors: as ReadFields; also for text that is no JSON, and for another schema. OtherVersionError when only its number
+/// differs.
 Json ParseDocument(std::string_view text, std::string_view schema, const DocumentName& document);
+
+/// Errors: OtherVersionError when the document has this schema with another number. `name`: of the document.
+void RequireVersion(const Json& document, std::string_view schema, std::string_view name);
 
 /// An error for the other end of a socket, with its context. Errors of the way back: DocumentError.
 Json ErrorToJson(const Error& error);

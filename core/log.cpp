@@ -1,9 +1,12 @@
 #include "core/log.h"
 
+#include <fmt/format.h>
 #include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/spdlog.h>
 
 #include <cstdlib>
+
+#include "core/error.h"
 
 namespace slipway::log {
 namespace {
@@ -29,6 +32,17 @@ spdlog::level::level_enum LevelOf(Level level) {
 }
 
 }  // namespace
+
+void RequireKnownLevel() {
+  const char* value = std::getenv("SLIPWAY_LOG");
+  const std::string_view level = value != nullptr ? value : "";
+  for (const std::string_view known : {"", "debug", "info", "warn", "error", "off"}) {
+    if (level == known) return;
+  }
+  throw Error(ErrorKind::kUsage,
+              fmt::format("the environment variable SLIPWAY_LOG is '{}', not debug, info, warn, error or off", level),
+              "correct it or unset it");
+}
 
 bool IsOn(Level level) { return Logger().should_log(LevelOf(level)); }
 void Write(Level level, std::string_view line) { Logger().log(LevelOf(level), line); }

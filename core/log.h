@@ -10,6 +10,9 @@ namespace slipway::log {
 
 enum class Level { kDebug, kInfo, kWarn };
 
+/// Errors: Error(kUsage) when SLIPWAY_LOG is no level.
+void RequireKnownLevel();
+
 /// Cheap when the level is off: nothing is formatted.
 bool IsOn(Level level);
 void Write(Level level, std::string_view line);

@@ -20,6 +20,14 @@ std::vector<std::string> LinesOf(std::string_view text) {
   return lines;
 }
 
+bool IsControlCharacter(char c) { return (c >= '\0' && c < ' ') || c == '\x7f'; }
+
+std::string OnOneLine(std::string_view text) {
+  std::string line(text);
+  std::ranges::replace_if(line, IsControlCharacter, ' ');
+  return line;
+}
+
 std::string LowerCase(std::string_view text) {
   std::string lower(text);
   std::ranges::transform(lower, lower.begin(),

@@ -14,6 +14,11 @@ std::string_view LastLine(std::string_view text);
 /// All lines, without their line breaks.
 std::vector<std::string> LinesOf(std::string_view text);
 
+/// Of ASCII: one below the space, as NUL, or DEL. It would end a line or control a terminal.
+bool IsControlCharacter(char c);
+/// With a space for each such character: for names from elsewhere in a line or a table.
+std::string OnOneLine(std::string_view text);
+
 /// Letters of ASCII in lower case, whatever the locale is.
 std::string LowerCase(std::string_view text);
 

@@ -102,7 +102,8 @@ SLIPWAY_API const char* slipway_version(void);
  * Joins the job. `config` is JSON like SLIPWAY_CONFIG, or NULL to read that variable (which may be unset).
  * Initialises MPI with MPI_THREAD_MULTIPLE unless the program already did. A program started without any launcher
  * is a job of one rank; one that several were started of, but whose MPI sees itself alone, is refused with
- * SLIPWAY_ERROR_MPI: libslipway is built for one MPI, and another one's mpiexec started the job. Collective.
+ * SLIPWAY_ERROR_MPI: libslipway is built for one MPI, and another one's mpiexec started the job. When it fails after it
+ * has initialised MPI, it ends MPI: end the process then; another slipway_init is SLIPWAY_ERROR_STATE. Collective.
  */
 SLIPWAY_API int slipway_init(const char* config);
 /**
@@ -361,7 +362,7 @@ SLIPWAY_API int slipway_check_match(const slipway_tensor* tensors, int count);
 
 /**
  * Records a metric: one line of metrics.jsonl, seen by the launcher and the ensemble. Local; written by rank 0 only.
- * NaN and infinities are kept. Metrics of one step may be reported one by one.
+ * NaN and infinities are kept. Metrics of one step may be reported one by one. A name has no control characters.
  */
 SLIPWAY_API int slipway_report(int64_t step, const char* name, double value);
 /** Same, with the epoch (may be fractional). */

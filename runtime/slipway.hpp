@@ -1,7 +1,11 @@
 /// C++ face of libslipway: the same calls, errors as exceptions, a session that ends by itself.
 ///
-/// Header only, and only the standard library: nothing of C++ crosses the library's border.
+/// Header only, C++20, and only the standard library: nothing of C++ crosses the library's border.
 #pragma once
+
+#if __cplusplus <= 201703L
+#error "slipway.hpp needs C++20: add -std=c++20"
+#endif
 
 #include <cstdint>
 #include <exception>

@@ -22,6 +22,7 @@
 #include "bench/measure.h"
 #include "bench/run_main.h"
 #include "bench/start_ranks.h"
+#include "core/error.h"
 #include "core/files.h"
 #include "core/json.h"
 #include "core/units.h"
@@ -297,6 +298,19 @@ Choice FastestAt(std::int64_t bytes, Job& job, bool speaks) {
   return candidates[best];
 }
 
+/// What the file holds so far. Errors: Error for a file with anything but such a table: it belongs to the user.
+Json TableIn(const std::string& file) {
+  constexpr const char* kTableSchema = "slipway.algorithms/1";
+  const auto known = ReadFileIfPresent(file).value_or("");
+  if (known.empty()) return Json{{"schema", kTableSchema}, {"rules", Json::array()}};
+  auto document = Json::parse(known, nullptr, false);
+  const bool is_table = document.is_object() && document.value("schema", Json()) == kTableSchema &&
+                        document.value("rules", Json()).is_array();
+  if (is_table) return document;
+  throw Error(ErrorKind::kUsage, fmt::format("'{}' holds no table of {}: it is left as it is", file, kTableSchema),
+              "name another file with --tune");
+}
+
 void Tune(const Options& options, Job& job) {
   std::string table;
   std::int64_t first = 0;
@@ -315,8 +329,7 @@ void Tune(const Options& options, Job& job) {
   add("max");
   if (job.rank() != 0) return;
   const auto placement = job.all().placement();
-  Json document{{"schema", "slipway.algorithms/1"}, {"rules", Json::array()}};
-  if (const auto known = ReadFileIfPresent(options.tune)) document = Json::parse(*known);
+  auto document = TableIn(options.tune);
   auto& rules = document["rules"];
   for (std::size_t i = rules.size(); i-- > 0;) {
     if (rules[i]["ranks"] == placement.ranks && rules[i]["nodes"] == placement.nodes) rules.erase(i);
@@ -343,6 +356,7 @@ int Main(int argc, char** argv) {
   app.add_flag("--json", options.json, "One JSON document");
   CLI11_PARSE(app, argc, argv);
   for (const auto& size : options.sizes) BytesOf(size);
+  if (!options.tune.empty()) TableIn(options.tune);  // before minutes of measuring
   StartRanks("bench allreduce", options.ranks, argc, argv);
   Job job(nullptr);
   options.tune.empty() ? Compare(options, job) : Tune(options, job);

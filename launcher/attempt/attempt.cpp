@@ -20,6 +20,7 @@
 #include "launcher/attempt/out_of_memory.h"
 #include "launcher/attempt/rank_binding.h"
 #include "launcher/cluster/agent_step.h"
+#include "launcher/plan/environment_table.h"
 #include "launcher/plan/workdir.h"
 #include "launcher/ranks/local/mpi_check.h"
 #include "launcher/ranks/local/node_cores.h"
@@ -264,6 +265,7 @@ RankLaunch Attempt::MakeLaunch(const AttemptRequest& request) {
   launch.command = RankCommand(request.plan, request.data, place_, parameters, request.share.terms);
   launch.mpi = request.plan.mpi;
   launch.environment = Environment::Inherited();
+  LeaveOuterProgram(launch.environment);
   if (spec.launch.gpus_per_rank > 0) RequestGpusOfNodes(launch.environment);
   if (request.where.nodes != nullptr) LeaveThisNode(launch.mpi, launch.environment);
   launch.environment.Unset(runtime::kMonitorVariable);  // of a run that this one may be inside

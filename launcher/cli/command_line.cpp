@@ -7,6 +7,7 @@
 #include <functional>
 
 #include "core/install.h"
+#include "core/log.h"
 #include "launcher/cli/arguments.h"
 #include "launcher/cli/remote/on_host.h"
 #include "launcher/cli/remote/remote_commands.h"
@@ -63,6 +64,7 @@ std::vector<std::string> WordsFor(int argc, char** argv) {
 int Perform(const Arguments& arguments, const std::function<int(Output&)>& command) {
   const auto output = MakeConsoleOutput(arguments.mode);
   try {
+    log::RequireKnownLevel();
     return command(*output);
   } catch (const Error& error) {
     output->Fail(error);

@@ -9,6 +9,7 @@
 
 #include "core/error.h"
 #include "core/shell.h"
+#include "core/text.h"
 #include "launcher/cluster/directive_text.h"
 
 namespace slipway::launcher {

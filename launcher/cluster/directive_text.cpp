@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <array>
 
+#include "core/text.h"
+
 namespace slipway::launcher {
 namespace {
 
@@ -65,8 +67,6 @@ bool RequestsGpus(std::string_view name, std::string_view option) {
 }
 
 }  // namespace
-
-bool IsControlCharacter(char c) { return (c >= '\0' && c < ' ') || c == '\x7f'; }
 
 std::string Shown(std::string_view text) {
   std::string shown(text);

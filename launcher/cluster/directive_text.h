@@ -18,9 +18,6 @@ std::string WhyNotAnOption(std::string_view option);
 /// ends the value. The plugins look for their keys anywhere in the line.
 std::string WhyNotInBufferDirective(std::string_view text);
 
-/// Whether `c` is forbidden in a text of one line; true for a NUL.
-bool IsControlCharacter(char c);
-
 /// `text` in quotes for a message, without control characters.
 std::string Shown(std::string_view text);
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cstdlib>
 #include <nlohmann/json.hpp>
 
@@ -28,8 +29,16 @@ std::string Variable(const char* name) {
 }
 
 int RanksPerNode(const LaunchSpec& launch) {
-  const int asked = std::atoi(Variable("SLIPWAY_RANKS_PER_NODE").c_str());
-  return asked > 0 ? std::min(asked, launch.ranks_per_node) : launch.ranks_per_node;
+  const auto word = Variable("SLIPWAY_RANKS_PER_NODE");
+  if (word.empty()) return launch.ranks_per_node;
+  int asked = 0;
+  const char* end = word.data() + word.size();
+  const auto [parsed, error] = std::from_chars(word.data(), end, asked);
+  if (error == std::errc() && parsed == end && asked >= 1) return std::min(asked, launch.ranks_per_node);
+  throw Error(
+      ErrorKind::kUsage,
+      fmt::format("the environment variable SLIPWAY_RANKS_PER_NODE is '{}', not a number of ranks from 1", word),
+      "correct it or unset it");
 }
 
 Placement PlacementOf(const LaunchSpec& launch) {

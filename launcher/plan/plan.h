@@ -68,6 +68,7 @@ Json ExamplePoint(const EnsembleSpec& ensemble);
 
 /// For `slipway plan`: what is staged, started and stored, and why.
 std::string DescribePlan(const Plan& plan);
+inline constexpr const char* kPlanSchema = "slipway.plan/1";
 /// `slipway.plan/1`; also plan.json of the run folder.
 Json ToJson(const Plan& plan);
 

@@ -153,8 +153,7 @@ std::string DescribeWay(const Plan& plan) {
   const auto bind = plan.spec().launch.bind;
   const bool by_auto = bind == Bind::kAuto && plan.engine == "slurm";
   if (plan.spec().launch.ranks() > 1 && (bind == Bind::kCores || by_auto)) {
-    text += fmt::format("  on  cores of its own for each rank{}\n",
-                        by_auto ? ", if no other job can use them" : "");
+    text += fmt::format("  on  cores of its own for each rank{}\n", by_auto ? ", if no other job can use them" : "");
   }
   return text + DescribeGpus(plan);
 }
@@ -281,7 +280,7 @@ Json ToJson(const Plan& plan) {
   const auto parameters = ParametersShown(plan);
   Json data = Json::array();
   for (const auto& dataset : plan.data) data.push_back(staging::ToJson(dataset));
-  return Json{{"schema", "slipway.plan/1"},
+  return Json{{"schema", kPlanSchema},
               {"name", plan.spec().name},
               {"spec_file", plan.document.file.string()},
               {"spec_directory", plan.document.directory.string()},

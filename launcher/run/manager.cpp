@@ -240,14 +240,23 @@ class Manager {
     return result;
   } catch (const Error& error) {
     if (error.kind() == ErrorKind::kInterrupted) return Cancelled(error.what());
+    if (auto known = RecordFailure(CauseOf(error), error.what())) return *std::move(known);
+    throw;
+  } catch (const std::exception& error) {  // without this record the run would read as lost
+    if (auto known = RecordFailure(cause::ManagerFailed{error.what()}, error.what())) return *std::move(known);
+    throw;
+  }
+
+  /// The result, where Slurm has ended the job. Else nothing: the failure is written down.
+  std::optional<RunResult> RecordFailure(EndCause ended, std::string detail) {
     RunResult failed;
-    failed.cause = CauseOf(error);
-    failed.detail = error.what();
+    failed.cause = std::move(ended);
+    failed.detail = std::move(detail);
     if (auto known = AsSlurmSays(failed); fate_ != JobEndReason::kStays) return known;
     data_.Release();
     EmptyOutbox();
     WriteDown(failed);
-    throw;
+    return {};
   }
 
   EndCause CauseOf(const Error& error) const {

@@ -113,6 +113,7 @@ class SingleRun final : public AttemptObserver {
 
   /// Steps that are lost with a damaged checkpoint are not lost in silence.
   void SayWhereItBegins(const AttemptPlace& place) {
+    RequireOwnVersions(place, newest_);
     const auto step = newest_ ? std::optional(newest_->step) : std::nullopt;
     const auto from = newest_ ? fmt::format("step {}", newest_->step) : std::string("the beginning");
     for (const auto& damage : DamagedCheckpoints(place, step)) OnWarning(damage + "; going on from " + from);
@@ -314,7 +315,8 @@ class SingleRun final : public AttemptObserver {
     result.summary = Json{{"metrics", Json::object()}};
     for (const auto& [name, value] : metrics_) {
       result.summary["metrics"][name] = value;
-      result.summary_text += fmt::format("{}  {:<24} {:.6g}", result.summary_text.empty() ? "" : "\n", name, value);
+      result.summary_text +=
+          fmt::format("{}  {:<24} {:.6g}", result.summary_text.empty() ? "" : "\n", OnOneLine(name), value);
     }
     return result;
   }
@@ -322,7 +324,7 @@ class SingleRun final : public AttemptObserver {
   static std::string MetricsText(const MetricsLine& line) {
     auto text = fmt::format("step {}", line.step);
     if (line.epoch) text += fmt::format("  epoch {:.4g}", *line.epoch);
-    for (const auto& [name, value] : line.values) text += fmt::format("  {} {:.4g}", name, value);
+    for (const auto& [name, value] : line.values) text += fmt::format("  {} {:.4g}", OnOneLine(name), value);
     return text;
   }
 

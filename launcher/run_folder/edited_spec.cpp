@@ -46,7 +46,7 @@ std::string HowToChange(const RunFolder& folder, const SpecDocument& stored, con
   const auto kind = KindOf(folder, stored.spec);
   const auto may = std::ranges::find_if(changes, [&](const auto& change) { return !WhyFixed(change.key, kind); });
   if (may == changes.end()) return {};
-  return fmt::format("; to change the run: slipway resume {} --set {}=VALUE", folder.id(), may->key);
+  return fmt::format("; to change the run: slipway resume {} --set {}=VALUE", folder.selector(), may->key);
 }
 
 std::string Remark(const fs::path& original, const std::string& what, const std::string& how) {

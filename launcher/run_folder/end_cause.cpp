@@ -12,8 +12,7 @@ namespace {
 const DocumentName kStoredCause{"the cause of an end"};
 
 [[noreturn]] void RefuseEndCause(std::string_view what, std::string_view word) {
-  throw Error(ErrorKind::kEnvironment, fmt::format("this version of Slipway knows no {} '{}'", what, word),
-              "use the version that wrote it");
+  throw OtherVersionError(ErrorKind::kEnvironment, fmt::format("this version of Slipway knows no {} '{}'", what, word));
 }
 
 /// The word of an enum that later versions may add to.

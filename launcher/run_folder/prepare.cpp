@@ -10,6 +10,7 @@
 #include "core/documents.h"
 #include "core/error.h"
 #include "core/files.h"
+#include "core/json_fields.h"
 #include "core/process.h"
 #include "ensemble/store/trial_book.h"
 #include "launcher/run_folder/record_provenance.h"
@@ -42,6 +43,7 @@ PastChange PastChangeFrom(const Json& json) {
 /// Errors: Error(kEnvironment).
 Json SoundPlan(const RunFolder& folder) {
   auto stored = StoredPlan(folder);
+  RequireVersion(stored, kPlanSchema, fmt::format("'{}'", folder.plan_file().string()));
   if (!stored.is_object() || !stored.contains("spec") || !stored.contains("spec_directory") ||
       !stored.contains("spec_hash")) {
     throw Error(ErrorKind::kEnvironment, fmt::format("'{}' is damaged", folder.plan_file().string()),

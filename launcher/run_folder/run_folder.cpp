@@ -16,7 +16,9 @@
 #include "core/clock.h"
 #include "core/documents.h"
 #include "core/error.h"
+#include "core/json_fields.h"
 #include "core/json_text.h"
+#include "core/shell.h"
 #include "launcher/plan/training_command.h"
 #include "launcher/run_folder/manager_elsewhere.h"
 #include "launcher/run_folder/pause_note.h"
@@ -48,6 +50,8 @@ RunState ReadStoredState(const fs::path& path) {
   try {
     return RunStateFromJson(Json::parse(ReadDocument(path / "state.json"), nullptr, false));
   } catch (const SystemError&) {
+    throw;
+  } catch (const OtherVersionError&) {
     throw;
   } catch (const Error& error) {
     throw Error(error.kind(), error.message(),
@@ -119,6 +123,8 @@ RunFolder RunFolder::Open(const fs::path& path) {
   return RunFolder(fs::canonical(path));
 }
 
+void RunFolder::SetSelector(const std::string& given) { selector_ = QuoteForShell({given}); }
+
 fs::path RunFolder::attempt(int number) const { return path_ / AttemptFolder(number); }
 
 RunState RunFolder::ReadState() const {
@@ -165,7 +171,7 @@ FileLock RunFolder::TakeManagerLock(std::chrono::milliseconds patience) const {
     const auto holder = ReadDocumentIfPresent(path).value_or("");  // empty until its holder has described itself
     throw Error(ErrorKind::kBusy,
                 fmt::format("run {} is managed by {}", id(), holder.empty() ? "another process" : holder),
-                fmt::format("wait for it (slipway wait {0}) or end it (slipway cancel {0})", id()));
+                fmt::format("wait for it (slipway wait {0}) or end it (slipway cancel {0})", selector()));
   }
   RequireNoManagerElsewhere(ReadStoredState(path_), id());
   lock->Describe(fmt::format("process {} on {}", ::getpid(), HostName()));
@@ -316,7 +322,11 @@ Error NoSuchRun(const fs::path& runs_directory, const std::string& selector, con
 }  // namespace
 
 RunFolder FindRun(const fs::path& runs_directory, const std::string& selector, const WarningSink& warn) {
-  if (selector.find('/') != std::string::npos) return RunFolder::Open(selector);
+  if (selector.find('/') != std::string::npos) {
+    auto named = RunFolder::Open(selector);
+    named.SetSelector(selector);
+    return named;
+  }
   const auto runs = ListRuns(runs_directory);
   if (selector == "last") return LastRun(runs, warn);
   std::vector<RunFolder> matches;

@@ -38,6 +38,9 @@ class RunFolder {
 
   const std::filesystem::path& path() const { return path_; }
   std::string id() const { return path_.filename().string(); }
+  /// How a command that a message advises finds it: by its id, or by the path that the user gave. Quoted for the shell.
+  std::string selector() const { return selector_.empty() ? id() : selector_; }
+  void SetSelector(const std::string& given);
 
   std::filesystem::path spec_file() const { return path_ / "spec.yaml"; }
   /// It holds values of variables that the spec only names, which may be secret. So it is written with kPlanMode.
@@ -72,6 +75,7 @@ class RunFolder {
   friend std::vector<RunFolder> ListRuns(const std::filesystem::path& runs_directory);
   explicit RunFolder(std::filesystem::path path) : path_(std::move(path)) {}
   std::filesystem::path path_;
+  std::string selector_;
 };
 
 /// The folders of all runs, oldest first, including renamed folders and those with an unreadable state. Empty when

@@ -8,10 +8,13 @@
 #include <nlohmann/json.hpp>
 
 #include "core/error.h"
+#include "core/json_fields.h"
 #include "launcher/run_folder/end_reason.h"
 
 namespace slipway::launcher {
 namespace {
+
+constexpr const char* kStateSchema = "slipway.state/1";
 
 struct PhaseRow {
   Phase phase;
@@ -84,7 +87,7 @@ void ForgetEnd(RunState& state) {
 bool IsReady(const RunState& state) { return state.phase == Phase::kCreated && state.manager.pid == 0; }
 
 Json ToJson(const RunState& state) {
-  return Json{{"schema", "slipway.state/1"},
+  return Json{{"schema", kStateSchema},
               {"run", state.run},
               {"name", state.name},
               {"phase", PhaseName(state.phase)},
@@ -124,6 +127,7 @@ std::string_view WhyOf(const nlohmann::json::exception& error) {
 RunState RunStateFromJson(const Json& json) {
   if (json.is_discarded()) RefuseState("it is no JSON document");
   if (!json.is_object()) RefuseState("it is no JSON object");
+  RequireVersion(json, kStateSchema, "state.json");
   try {
     RunState state;
     state.run = json.at("run").get<std::string>();

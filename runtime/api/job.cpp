@@ -112,6 +112,7 @@ Job::Job(const char* config)
     : process_(::getpid()), mpi_(StartAlarmSettings(config)), memory_{SharedPool(SharedMemoryLimit().value_or(0)), {}} {
   try {
     Enter(config);
+    mpi_.NoteJoined();
   } catch (const PartedError&) {
     mpi_.Abandon();  // its end would wait for the ranks that did not come
     throw;
@@ -194,6 +195,7 @@ void Job::JoinWatch() {
 
 void Job::Configure(const char* config) {
   settings_ = ReadSettings(config);
+  RequireKnownValues();
   if (!SharedMemoryLimit()) {
     throw RuntimeError(SLIPWAY_ERROR_ARGUMENT,
                        fmt::format("SLIPWAY_SHARED_MEMORY_LIMIT is '{}', not a number of bytes such as 8GiB",

@@ -1,5 +1,9 @@
 #include "runtime/api/node_ways.h"
 
+#include <fmt/format.h>
+
+#include <atomic>
+#include <cstdio>
 #include <optional>
 
 #include "core/error.h"
@@ -14,18 +18,41 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// A file that cannot be read only costs the time of a measurement.
+/// A file that cannot be read only costs the time of a measurement. A pipe would be waited for.
 std::string TextOf(const fs::path& file) {
+  std::error_code error;
+  if (!fs::is_regular_file(file, error)) return "";
   try {
-    return file.empty() ? "" : ReadFileIfPresent(file).value_or("");
+    return ReadFile(file);
   } catch (const Error&) {
     return "";
   }
 }
 
+/// What holds anything else belongs to the user. Errors: SystemError for a file that cannot be read.
+bool MayBeReplaced(const fs::path& file) {
+  std::error_code error;
+  const auto type = fs::status(file, error).type();
+  if (type == fs::file_type::not_found) return true;
+  if (type != fs::file_type::regular) return false;
+  const auto text = ReadFile(file);
+  return text.empty() || HoldsWays(text);
+}
+
+void WarnOfForeign(const fs::path& file) {
+  static std::atomic<bool> warned = false;
+  if (warned.exchange(true)) return;
+  std::fputs(fmt::format("slipway: warning: SLIPWAY_WAYS names '{}', which is no slipway.ways document: it is left as "
+                         "it is\n",
+                         file.string())
+                 .c_str(),
+             stderr);
+}
+
 void Store(const fs::path& file, const std::string& text) {
   if (file.empty()) return;
   try {
+    if (!MayBeReplaced(file)) return WarnOfForeign(file);
     MakeDirectories(file.parent_path());
     WriteFileAtomically(file, text);
   } catch (const Error&) {

@@ -10,7 +10,8 @@
 namespace slipway::runtime {
 
 /// In the syntax of AlgorithmTable: what `file` has for this kind of node, else what is measured now and then stored
-/// there. The same on all ranks. `file`: read and written by the first rank; empty, or not to be used: no file.
+/// there. The same on all ranks. `file`: read and written by the first rank; empty, or not to be used: no file. A file
+/// with anything but ways is left as it is, with one warning on standard error.
 /// Collective over a group on one node that shares memory. Errors: those of MeasureWays().
 std::string WaysOfNode(Group& group, const std::filesystem::path& file);
 

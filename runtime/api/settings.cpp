@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <charconv>
 #include <cstdlib>
 #include <filesystem>
 #include <limits>
@@ -114,6 +115,24 @@ void TakeGradients(JobSettings& settings, const Json& gradients) {
 std::string Variable(const char* name) {
   const char* value = std::getenv(name);
   return value != nullptr ? value : "";
+}
+
+void RequireKnownValues() {
+  const auto require = [](const char* name, bool (*is_known)(const std::string&), const char* known) {
+    const auto value = Variable(name);
+    if (value.empty() || is_known(value)) return;
+    throw RuntimeError(SLIPWAY_ERROR_ARGUMENT, fmt::format("{} is '{}', not {}", name, value, known));
+  };
+  const auto is_switch = [](const std::string& value) { return value == "0" || value == "1"; };
+  const auto is_number = [](const std::string& value) {
+    int number = 0;
+    const char* end = value.data() + value.size();
+    const auto [parsed, error] = std::from_chars(value.data(), end, number);
+    return error == std::errc() && parsed == end && number >= 1;
+  };
+  require("SLIPWAY_RANKS_PER_NODE", is_number, "a number of ranks from 1");
+  require("SLIPWAY_TORCH_MEMORY", is_switch, "0 or 1");
+  require("SLIPWAY_MPI_CHECK", is_switch, "0 or 1");
 }
 
 JobSettings ReadSettings(const char* config) try {

@@ -31,6 +31,10 @@ JobSettings ReadSettings(const char* config);
 /// The environment variable, or "".
 std::string Variable(const char* name);
 
+/// Errors: RuntimeError(ARGUMENT) naming the first of SLIPWAY_RANKS_PER_NODE, SLIPWAY_TORCH_MEMORY and
+/// SLIPWAY_MPI_CHECK whose value means nothing.
+void RequireKnownValues();
+
 /// Parses JSON of unknown origin. Errors: RuntimeError(ARGUMENT): `refusal`, and the reason.
 Json ParseJson(const std::string& text, const std::string& refusal);
 

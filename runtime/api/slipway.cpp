@@ -17,6 +17,7 @@
 
 #include "core/crc32c.h"
 #include "core/install.h"
+#include "core/text.h"
 #include "runtime/api/calls.h"
 #include "runtime/group/agreement.h"
 #include "runtime/memory/torch_loans.h"
@@ -57,6 +58,8 @@ std::vector<int> TakeMembers(const int* ranks, int count, const int* result, int
 int Report(const char* function, int64_t step, std::optional<double> epoch, const char* name, double value) {
   return Guard(function, [&] {
     RequireArgument(name != nullptr && *name != '\0', "the metric has no name");
+    const auto shown = slipway::OnOneLine(name);
+    RequireArgument(shown == name, fmt::format("the name of the metric '{}' has a control character", shown));
     if (auto* metrics = CurrentJob().metrics()) metrics->Report(step, epoch, name, value);
   });
 }

@@ -62,6 +62,7 @@ std::filesystem::path Checkpoints::ResumeFrom(Communicator& communicator) {
   const auto verify = [&]() -> std::string {
     if (settings_.resume_from.empty()) return {};
     if (!ReadCheckpoint(settings_.resume_from)) {
+      RequireOwnVersion(settings_.resume_from);
       throw RuntimeError(SLIPWAY_ERROR_IO,
                          fmt::format("the checkpoint '{}' is missing or damaged", settings_.resume_from.string()));
     }

@@ -24,6 +24,8 @@ bool Ask(int (*question)(int*)) {
   return answer != 0;
 }
 
+bool ended_by_failed_join = false;  // of this process; slipway_init and slipway_finalize are called by one thread
+
 }  // namespace
 
 std::string NameOfMpi() {
@@ -38,7 +40,9 @@ std::string NameOfMpi() {
 
 MpiLibrary::MpiLibrary(const StartAlarm::Settings& alarm) {
   if (Ask(MPI_Finalized)) {
-    throw RuntimeError(SLIPWAY_ERROR_STATE, "MPI has been finalized: a process can join a job only once");
+    throw RuntimeError(SLIPWAY_ERROR_STATE, ended_by_failed_join
+                                                ? "an earlier slipway_init failed and has ended MPI: end the process"
+                                                : "MPI has been finalized: a process can join a job only once");
   }
   in_use_ = Ask(MPI_Initialized);
   if (in_use_) {
@@ -52,7 +56,9 @@ MpiLibrary::MpiLibrary(const StartAlarm::Settings& alarm) {
 }
 
 MpiLibrary::~MpiLibrary() {
-  if (started_here_ && !Ask(MPI_Finalized)) MPI_Finalize();
+  if (!started_here_ || Ask(MPI_Finalized)) return;
+  ended_by_failed_join = !joined_;
+  MPI_Finalize();
 }
 
 }  // namespace slipway::runtime

@@ -14,13 +14,16 @@ class MpiLibrary {
  public:
   /// Starts MPI unless the program did, or unless no launcher of MPI programs started this process. `alarm`: for when
   /// that takes too long.
-  /// Errors: RuntimeError: STATE when MPI has been finalized, which it survives only once; MPI.
+  /// Errors: RuntimeError: STATE when MPI has been finalized, which it survives only once, and saying whether a join
+  /// that failed has done it; MPI.
   explicit MpiLibrary(const StartAlarm::Settings& alarm);
   MpiLibrary(const MpiLibrary&) = delete;
   MpiLibrary& operator=(const MpiLibrary&) = delete;
   /// Ends MPI if the constructor started it.
   ~MpiLibrary();
 
+  /// From here on the end of MPI is that of a job, not of a join that failed.
+  void NoteJoined() { joined_ = true; }
   /// Leaves MPI as it is, to the end of the process.
   void Abandon() { started_here_ = false; }
 
@@ -31,6 +34,7 @@ class MpiLibrary {
  private:
   bool in_use_ = false;
   bool started_here_ = false;
+  bool joined_ = false;
   int thread_level_ = 0;
 };
 

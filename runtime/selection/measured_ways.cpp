@@ -26,10 +26,12 @@ Json ToJson(const NodeKind& kind) {
               {"version", kind.version}};
 }
 
+bool IsWays(const Json& document) { return document.is_object() && document.value("schema", Json()) == kSchema; }
+
 /// A list of a document; empty for anything else.
 Json ListOf(std::string_view text, const char* member) {
   const auto document = Json::parse(text, nullptr, false);
-  if (!document.is_object() || document.value("schema", Json()) != kSchema) return Json::array();
+  if (!IsWays(document)) return Json::array();
   auto list = document.value(member, Json());
   return list.is_array() ? list : Json::array();
 }
@@ -77,6 +79,8 @@ NodeKind KindOfThisNode(int ranks, bool direct_copies, std::string_view version)
   const auto cores = static_cast<int>(::sysconf(_SC_NPROCESSORS_ONLN));
   return {ProcessorName(), cores, ranks, direct_copies, std::string(version)};
 }
+
+bool HoldsWays(std::string_view json) { return IsWays(Json::parse(json, nullptr, false)); }
 
 std::optional<std::string> RecallWays(std::string_view json, const NodeKind& kind) {
   for (const auto& entry : ListOf(json, "nodes")) {

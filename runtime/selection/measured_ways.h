@@ -37,6 +37,9 @@ struct NodeKind {
 /// Of the node that this process runs on.
 NodeKind KindOfThisNode(int ranks, bool direct_copies, std::string_view version);
 
+/// Whether it is a document slipway.ways/1.
+bool HoldsWays(std::string_view json);
+
 /// The table for a kind of node in a document slipway.ways/1. Nothing when there is none, or the document is no such.
 std::optional<std::string> RecallWays(std::string_view json, const NodeKind& kind);
 /// The document with the table for a kind of node; a text that is no such document is replaced.

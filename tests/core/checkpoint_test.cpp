@@ -20,6 +20,7 @@
 #include "core/error.h"
 #include "core/files.h"
 #include "core/json.h"
+#include "core/json_fields.h"
 #include "tests/support/forked_child.h"
 #include "tests/support/temp_directory.h"
 
@@ -166,6 +167,40 @@ TEST_F(Checkpoint, WithForeignValuesInItsManifestIsRefused) {
     WriteFile(directory / "manifest.json", original);
   }
   EXPECT_TRUE(ReadCheckpoint(directory));
+}
+
+TEST_F(Checkpoint, HasNoNamesThatAreNotUtf8) {
+  const auto prepared = BeginCheckpoint(folder_, 1);
+  WriteFile(prepared / "w\xff.bin", "weights");
+  try {
+    CommitCheckpoint(prepared, InfoOf(1));
+    FAIL() << "it was published";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.message(), "the name of file \"w\xEF\xBF\xBD.bin\" is not UTF-8");
+  }
+  EXPECT_EQ(NewestStep(), 0u);
+  fs::rename(prepared / "w\xff.bin", prepared / "w\xC3\xA9.bin");
+  CommitCheckpoint(prepared, InfoOf(1));
+  EXPECT_EQ(NewestStep(), 1u);
+}
+
+TEST_F(Checkpoint, OfAnotherVersionIsToldFromADamagedOne) {
+  const auto directory = Publish(1);
+  EXPECT_NO_THROW(RequireOwnVersion(directory));
+  ChangeManifest(directory, [](Json& json) { json["schema"] = "slipway.checkpoint/2"; });
+  try {
+    RequireOwnVersion(directory);
+    FAIL() << "it was taken";
+  } catch (const OtherVersionError& error) {
+    EXPECT_EQ(error.message(), "in the checkpoint '" + directory.string() +
+                                   "', 'manifest.json' is of another version of Slipway: its schema is "
+                                   "\"slipway.checkpoint/2\", expected 'slipway.checkpoint/1'");
+    EXPECT_EQ(error.next_step(), "use the version of Slipway that wrote it");
+  }
+  ChangeManifest(directory, [](Json& json) { json["schema"] = "other"; });
+  EXPECT_NO_THROW(RequireOwnVersion(directory)) << "it is damaged";
+  fs::remove(directory / "manifest.json");
+  EXPECT_NO_THROW(RequireOwnVersion(directory));
 }
 
 TEST_F(Checkpoint, NamesNoFileOutsideOfItself) {

@@ -191,10 +191,35 @@ TEST(JsonFields, RefusesADocumentOfAnotherKindOrVersion) {
   EXPECT_EQ(ParseDocument(R"({"schema": "slipway.sample/2", "a": 1})", "slipway.sample/2", kName)["a"], 1);
 }
 
+TEST(JsonFields, TellsAnotherVersionFromAnotherDocument) {
+  const auto parse = [](std::string_view text) { ParseDocument(text, "slipway.sample/2", {"'a.json'"}); };
+  EXPECT_THROW(parse(R"({"schema": "slipway.sample/3"})"), OtherVersionError);
+  try {
+    parse(R"({"schema": "slipway.other/2"})");
+    FAIL() << "it was read";
+  } catch (const OtherVersionError&) {
+    FAIL() << "it is another document";
+  } catch (const DocumentError& error) {
+    EXPECT_EQ(error.next_step(), "");
+  }
+  try {
+    RequireVersion(Json{{"schema", "slipway.sample/3"}}, "slipway.sample/2", "'a.json'");
+    FAIL() << "it was taken";
+  } catch (const OtherVersionError& error) {
+    EXPECT_EQ(error.message(), "'a.json' was written by another version of Slipway (schema slipway.sample/3)");
+    EXPECT_EQ(error.next_step(), "use the version of Slipway that wrote it");
+  }
+  for (const auto& same : {Json{{"schema", "slipway.sample/2"}}, Json{{"schema", "slipway.other/3"}},
+                           Json{{"schema", 3}}, Json::object(), Json::array(), Json()}) {
+    EXPECT_NO_THROW(RequireVersion(same, "slipway.sample/2", "'a.json'")) << same;
+  }
+}
+
 TEST(JsonFields, NamesADeepValueWithoutWritingItOut) {
   constexpr std::size_t kDepth = 100000;
   const auto deep = Json::parse(std::string(kDepth, '[') + std::string(kDepth, ']'));
-  EXPECT_EQ(WordsOfRefusal([&] { ReadFields<Part>(deep, kName); }), "'a.json' is damaged: it is a list, expected an object");
+  EXPECT_EQ(WordsOfRefusal([&] { ReadFields<Part>(deep, kName); }),
+            "'a.json' is damaged: it is a list, expected an object");
 }
 
 TEST(Words, AreFoundInBothDirections) {

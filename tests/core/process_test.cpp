@@ -314,6 +314,8 @@ TEST(Environment, SetReplacesAndUnsetRemovesOnlyThatName) {
   EXPECT_EQ(environment.Get("A"), std::nullopt);
   EXPECT_EQ(environment.Get("AB"), "1");
   EXPECT_TRUE(Environment::Inherited().Get("PATH").has_value());
+  environment.Set("ABC", "4").Set("B", "AB").UnsetAll("AB");
+  EXPECT_EQ(environment.entries(), std::vector<std::string>{"B=AB"});
 }
 
 TEST(RunAndCapture, DrainsTenMegabytesOnBothPipes) {

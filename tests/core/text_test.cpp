@@ -13,6 +13,11 @@ namespace {
 using testing::ElementsAre;
 using testing::IsEmpty;
 
+TEST(OnOneLine, HasASpaceForEachControlCharacter) {
+  EXPECT_EQ(OnOneLine("a\nb\r\tc\x1b[31m\x7f"), "a b  c [31m ");
+  EXPECT_EQ(OnOneLine("val loss/\xC3\xA9"), "val loss/\xC3\xA9");
+}
+
 TEST(FirstLine, EndsAtTheFirstLineBreak) {
   EXPECT_EQ(FirstLine("one\ntwo"), "one");
   EXPECT_EQ(FirstLine("one"), "one");

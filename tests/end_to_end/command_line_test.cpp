@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/error.h"
+#include "core/files.h"
 #include "tests/end_to_end/workplace.h"
 
 namespace slipway::test {
@@ -53,6 +54,38 @@ TEST(CommandLine, RefusesARankThatTheRunDoesNotHave) {
   EXPECT_THAT(refused.errors, testing::HasSubstr("has no rank 7: it has ranks 0 to 1\n"));
   ASSERT_EQ(place.Slipway({"run", "exp.yaml", "--set", "launch.ranks_per_node=1"}).status.code, 0);
   EXPECT_THAT(place.Slipway({"logs", "--rank", "7"}).errors, testing::HasSubstr("has no rank 7: its only rank is 0\n"));
+}
+
+TEST(CommandLine, RefusesALevelOfTheLogThatIsNone) {
+  Workplace place;
+  place.SetVariable("SLIPWAY_LOG", "verbose");
+  const auto refused = place.Slipway({"ls"});
+  EXPECT_EQ(refused.status.code, static_cast<int>(ErrorKind::kUsage)) << refused.output;
+  EXPECT_THAT(refused.errors, testing::HasSubstr("SLIPWAY_LOG is 'verbose', not debug, info, warn, error or off"));
+  place.SetVariable("SLIPWAY_LOG", "debug");
+  EXPECT_EQ(place.Slipway({"ls"}).status.code, 0);
+}
+
+TEST(Tune, LeavesAFileWithoutATableAsItIs) {
+  Workplace place;
+  for (const std::string content : {"precious\n", R"({"mine": 1})", "[1]"}) {
+    place.Write("notes.json", content);
+    const auto refused = place.Slipway({"bench", "allreduce", "--ranks", "1", "--tune", "notes.json"});
+    EXPECT_NE(refused.status.code, 0) << refused.output;
+    EXPECT_THAT(refused.errors, testing::HasSubstr("'notes.json' holds no table of slipway.algorithms/1"));
+    EXPECT_EQ(ReadFile(place / "notes.json"), content);
+  }
+}
+
+TEST(MetricsFile, NamesStayOnTheirLines) {
+  Workplace place;
+  place.Write("train.sh", "printf '%s\\n' '{\"step\": 1, \"metrics\": {\"val\\nloss\": 2}}' >> $SLIPWAY_METRICS\n");
+  place.WriteSpec("exp.yaml", "[sh, train.sh]");
+  const auto ran = place.Slipway({"run", "exp.yaml"});
+  ASSERT_EQ(ran.status.code, 0) << ran.errors;
+  EXPECT_NE(ran.output.find("val loss "), std::string::npos) << ran.output;
+  const auto status = place.Slipway({"status"}).output;
+  EXPECT_NE(status.find("\n  val loss "), std::string::npos) << status;
 }
 
 }  // namespace

@@ -75,6 +75,19 @@ TEST_P(MpiOfRun, LeavesTheCollectivesOfAProgramWithoutATeam) {
   EXPECT_EQ(calls[0]["count"], 1);
 }
 
+TEST(Tmpdir, ThatIsNoDirectoryEndsTheRunWithItsReason) {
+  Workplace place;
+  place.SetVariable("TMPDIR", (place / "missing").string());
+  place.WriteSpec("exp.yaml", "[sh, -c, 'echo started']", 2);
+  const auto ran = place.Slipway({"run", "exp.yaml"});
+  EXPECT_EQ(ran.status.code, 3) << ran.errors;
+  EXPECT_THAT(ran.errors, HasSubstr("TMPDIR is '" + (place / "missing").string() + "', which is no directory"));
+  EXPECT_THAT(ran.errors, HasSubstr("correct TMPDIR or unset it"));
+  const auto state = place.Status();
+  EXPECT_EQ(state["phase"], "failed") << state.dump();
+  EXPECT_THAT(state["reason"].get<std::string>(), HasSubstr("TMPDIR"));
+}
+
 TEST(MpiOfLoneRank, DoesNotMatter) {
   Workplace place;
   place.WriteSpec("exp.yaml", kProgram, 1);

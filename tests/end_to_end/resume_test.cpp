@@ -249,6 +249,32 @@ TEST_F(Resume, HoldsAgainstADamagedPlan) {
   EXPECT_THAT(resumed.errors, Not(HasSubstr("what()")));
 }
 
+TEST_F(Resume, BeginsNothingAnewBesideACheckpointOfAnotherVersion) {
+  place_.Write("train.sh",
+               "echo begun\nstep=$SLIPWAY_CHECKPOINT_DIR/step-000000000003\nmkdir -p $step\n"
+               "echo '{\"schema\": \"slipway.checkpoint/2\"}' > $step/manifest.json\nexit 1\n");
+  place_.WriteSpec("exp.yaml", "[sh, train.sh]");
+  ASSERT_EQ(place_.Slipway({"run", "exp.yaml"}).status.code, 1);
+  const auto resumed = place_.Slipway({"resume", "last"});
+  EXPECT_EQ(resumed.status.code, 3) << resumed.errors;
+  EXPECT_THAT(resumed.errors, HasSubstr("its schema is \"slipway.checkpoint/2\", expected 'slipway.checkpoint/1'"));
+  EXPECT_THAT(resumed.errors, HasSubstr("use the version of Slipway that wrote it"));
+  EXPECT_THAT(resumed.output, Not(HasSubstr("begun")));
+}
+
+TEST_F(Resume, LeavesAPlanOfAnotherVersionToIt) {
+  WriteEnsemble();
+  ASSERT_EQ(place_.Slipway({"run", "exp.yaml"}).status.code, 0);
+  auto plan = Json::parse(Plan());
+  plan["schema"] = "slipway.plan/2";
+  WriteFile(place_.RunFolder() / "plan.json", plan.dump());
+  const auto resumed = place_.Slipway({"resume", "last", "--set", "ensemble.trials=3"});
+  EXPECT_EQ(resumed.status.code, 3);
+  EXPECT_THAT(resumed.errors,
+              HasSubstr("plan.json' was written by another version of Slipway (schema slipway.plan/2)"));
+  EXPECT_THAT(resumed.errors, HasSubstr("use the version of Slipway that wrote it"));
+}
+
 /// What a rank has started and what ignores SIGTERM has the grace time, too; the next attempt begins after it.
 TEST_F(Resume, BeginsWhenTheRanksOfAKilledManagerHaveEnded) {
   place_.Write("train.sh",

@@ -90,6 +90,13 @@ TEST_F(Trust, IsAskedForWhereOthersCanWriteIntoTheRun) {
   const auto refused = place_.Slipway({"resume", "last"});
   EXPECT_EQ(refused.status.code, 3);
   EXPECT_THAT(refused.errors, HasSubstr("plan.json', any user can write to it"));
+  const auto path = place_.RunFolder().string();
+  fs::create_directory(place_ / "elsewhere");
+  fs::rename(path, place_ / "elsewhere/moved");
+  const auto by_path = place_.Slipway({"resume", "elsewhere/moved"});
+  EXPECT_EQ(by_path.status.code, 3);
+  EXPECT_THAT(by_path.errors, HasSubstr("slipway resume elsewhere/moved --trust")) << "the id finds it no more";
+  EXPECT_THAT(place_.Slipway({"resume", "elsewhere/moved", "--trust"}).errors, HasSubstr("resuming moved"));
 }
 
 }  // namespace

@@ -183,5 +183,23 @@ TEST_F(WorkingDirectory, OfAnUnknownNameIsRefused) {
   EXPECT_THAT(place_.Slipway({"validate", "exp.yaml"}).errors, HasSubstr("this spec has no ensemble"));
 }
 
+TEST(RunInATrial, DoesNotTakeTheTrialsVariablesForItsOwn) {
+  Workplace place;
+  place.SetVariable("SLIPWAY_RUN_DIR", "/runs/outer/trials/3");
+  place.SetVariable("SLIPWAY_TRIAL", "3");
+  place.SetVariable("SLIPWAY_RESOURCE_LIMIT", "1");
+  place.SetVariable("SLIPWAY_DATA_OUTER", "/tier/outer");
+  place.SetVariable("SLIPWAY_ALGORITHMS", "ring");
+  place.WriteSpec("exp.yaml", "[sh, -c, 'env | grep ^SLIPWAY_']");
+  const auto ran = place.Slipway({"run", "exp.yaml"});
+  ASSERT_EQ(ran.status.code, 0) << ran.errors;
+  EXPECT_THAT(ran.output, HasSubstr("SLIPWAY_RUN_DIR=" + place.RunFolder().string()));
+  EXPECT_THAT(ran.output, HasSubstr("SLIPWAY_ALGORITHMS=ring"));
+  EXPECT_THAT(ran.output, HasSubstr("SLIPWAY_REPEAT=0"));
+  for (const char* outer : {"SLIPWAY_TRIAL", "SLIPWAY_RESOURCE_LIMIT", "SLIPWAY_DATA_OUTER"}) {
+    EXPECT_THAT(ran.output, Not(HasSubstr(outer)));
+  }
+}
+
 }  // namespace
 }  // namespace slipway::test

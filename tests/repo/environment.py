@@ -5,7 +5,7 @@ import re
 
 import source_tree
 
-TABLE = "launcher/cli/commands/environment_table.cpp"
+TABLE = "launcher/plan/environment_table.cpp"
 ENTRY = re.compile(r'^    \{"(SLIPWAY_\w+?_?)(?:<NAME>)?", k', re.MULTILINE)
 LITERAL = re.compile(r'"(SLIPWAY_[A-Z0-9_]+)"')
 PARTS = ("core/", "launcher/", "runtime/", "staging/", "ensemble/", "trainers/")

@@ -268,6 +268,8 @@ TEST_F(Alone, OtherBadArgumentsAreRefused) {
   }
   ExpectError(slipway_report(1, nullptr, 0), SLIPWAY_ERROR_ARGUMENT, "the metric has no name");
   ExpectError(slipway_report(1, "", 0), SLIPWAY_ERROR_ARGUMENT, "the metric has no name");
+  ExpectError(slipway_report(1, "a\nb", 0), SLIPWAY_ERROR_ARGUMENT,
+              "the name of the metric 'a b' has a control character");
   ExpectError(slipway_mllog(0, nullptr, "1", "{}"), SLIPWAY_ERROR_ARGUMENT, "the line has no key");
   ExpectError(slipway_mllog(3, "key", "1", "{}"), SLIPWAY_ERROR_ARGUMENT, "there is no event 3");
   ExpectError(slipway_mllog(0, "key", "one", "{}"), SLIPWAY_ERROR_ARGUMENT, "the value of 'key' is not JSON: one");

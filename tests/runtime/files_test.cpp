@@ -127,6 +127,8 @@ TEST(Checkpoint, IsResumedFromWhenItIsWhole) {
   ASSERT_EQ(slipway_barrier(SLIPWAY_ALL), SLIPWAY_OK);
   if (Rank() == 0) Write(directory / "part-0", "rank X");
   ExpectRefused(slipway_resume_from(path, sizeof path), SLIPWAY_ERROR_IO, "is missing or damaged");
+  if (Rank() == 0) Write(directory / "manifest.json", R"({"schema": "slipway.checkpoint/2"})");
+  ExpectRefused(slipway_resume_from(path, sizeof path), SLIPWAY_ERROR_IO, "use the version of Slipway that wrote it");
 }
 
 TEST(Checkpoint, IsNotCommittedWithoutBegin) {

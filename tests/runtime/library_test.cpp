@@ -142,6 +142,17 @@ TEST_F(Installed, ByCMakeACxxProgramIsBuiltAsCxx20) {
   EXPECT_EQ(Shell(build + "/program").exit_code, 0);
 }
 
+TEST_F(Installed, TheCxxHeaderSaysWhichStandardItNeeds) {
+  const auto source = (folder_ / "program.cpp").string();
+  std::ofstream(source) << "#include <slipway.hpp>\nint main() {}\n";
+  const auto built = Shell(SLIPWAY_CXX " -std=c++17 -fsyntax-only " + source + " -I" + Prefix() + "/include 2>&1");
+  EXPECT_NE(built.exit_code, 0);
+  const auto says = [](const std::string& line) {
+    return line.find("slipway.hpp needs C++20: add -std=c++20") != std::string::npos;
+  };
+  EXPECT_TRUE(std::any_of(built.lines.begin(), built.lines.end(), says)) << testing::PrintToString(built.lines);
+}
+
 TEST_F(Installed, ByCMakeACProgramNeedsNoCxxCompiler) {
   if (std::string(SLIPWAY_SANITIZER_FLAGS) != "") GTEST_SKIP() << "a C program cannot be linked with sanitized C++";
   const auto project = folder_ / "c";

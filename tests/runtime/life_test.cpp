@@ -107,6 +107,34 @@ TEST(Life, TheWaysOfANodeAreMeasuredOnceAndKept) {
   MPI_Finalize();
 }
 
+std::size_t CountOf(const std::string& words, const std::string& text) {
+  std::size_t count = 0;
+  for (auto at = text.find(words); at != std::string::npos; at = text.find(words, at + 1)) ++count;
+  return count;
+}
+
+TEST(Life, AFileWithoutWaysIsLeftAsItIs) {
+  const auto file = FileOfThisTest("slipway-precious-");
+  ::setenv("SLIPWAY_WAYS", file.c_str(), 1);
+  int provided = -1;
+  MPI_Init_thread(nullptr, nullptr, MPI_THREAD_MULTIPLE, &provided);
+  int rank = -1;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  if (rank == 0) std::ofstream(file) << "precious\n";
+  testing::internal::CaptureStderr();
+  for (int life = 0; life < 2; ++life) {
+    ASSERT_EQ(slipway_init(nullptr), SLIPWAY_OK) << slipway_error_message();
+    ASSERT_EQ(slipway_finalize(), SLIPWAY_OK) << slipway_error_message();
+  }
+  const auto said = testing::internal::GetCapturedStderr();
+  EXPECT_EQ(CountOf("which is no slipway.ways document: it is left as it is", said), rank == 0 ? 1u : 0u) << said;
+  if (rank == 0) {
+    EXPECT_EQ(ContentOf(file), "precious\n");
+    std::filesystem::remove(file);
+  }
+  MPI_Finalize();
+}
+
 TEST(Life, SettingsThatNameAWayNeedNoMeasurement) {
   const auto file = FileOfThisTest("slipway-no-ways-");
   ::setenv("SLIPWAY_WAYS", file.c_str(), 1);
@@ -115,12 +143,6 @@ TEST(Life, SettingsThatNameAWayNeedNoMeasurement) {
   ExpectSumOfOnes();
   EXPECT_FALSE(std::filesystem::exists(file));
   ASSERT_EQ(slipway_finalize(), SLIPWAY_OK) << slipway_error_message();
-}
-
-std::size_t CountOf(const std::string& words, const std::string& text) {
-  std::size_t count = 0;
-  for (auto at = text.find(words); at != std::string::npos; at = text.find(words, at + 1)) ++count;
-  return count;
 }
 
 TEST(Life, ExhaustedSharedMemoryIsReplacedWithOneWarning) {
@@ -193,6 +215,9 @@ TEST(Life, AConfigurationThatIsBadOnOneRankIsRefusedOnAll) {
   EXPECT_EQ(std::string(slipway_error_message()).find("slipway_init: rank 1: the configuration is malformed"), 0u)
       << slipway_error_message();
   EXPECT_TRUE(Finalized());  // so that mpirun sees an orderly end
+  EXPECT_EQ(slipway_init("{}"), SLIPWAY_ERROR_STATE);
+  EXPECT_STREQ(slipway_error_message(),
+               "slipway_init: an earlier slipway_init failed and has ended MPI: end the process");
 }
 
 TEST(Life, SettingsThatDifferBetweenRanksAreRefusedOnAll) {

@@ -8,6 +8,7 @@
 #include <clocale>
 #include <cstdlib>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -105,6 +106,32 @@ TEST(Settings, TakeANumberOfThreadsThatCombine) {
                                   "are best");
     }
   }
+}
+
+TEST(Settings, RefuseValuesOfVariablesThatMeanNothing) {
+  const auto refusal = [](const char* name, const std::string& value) -> std::string {
+    const char* before = std::getenv(name);
+    const auto kept = before != nullptr ? std::optional<std::string>(before) : std::nullopt;
+    ::setenv(name, value.c_str(), 1);
+    std::string said;
+    try {
+      RequireKnownValues();
+    } catch (const RuntimeError& error) {
+      EXPECT_EQ(error.status(), SLIPWAY_ERROR_ARGUMENT);
+      said = error.what();
+    }
+    kept ? ::setenv(name, kept->c_str(), 1) : ::unsetenv(name);
+    return said;
+  };
+  for (const std::string wrong : {"0", "-1", "two", "2 ", "99999999999"}) {
+    EXPECT_EQ(refusal("SLIPWAY_RANKS_PER_NODE", wrong),
+              "SLIPWAY_RANKS_PER_NODE is '" + wrong + "', not a number of ranks from 1");
+  }
+  for (const char* name : {"SLIPWAY_TORCH_MEMORY", "SLIPWAY_MPI_CHECK"}) {
+    EXPECT_EQ(refusal(name, "off"), std::string(name) + " is 'off', not 0 or 1");
+    for (const char* known : {"", "0", "1"}) EXPECT_EQ(refusal(name, known), "");
+  }
+  for (const char* known : {"", "1", "64"}) EXPECT_EQ(refusal("SLIPWAY_RANKS_PER_NODE", known), "");
 }
 
 TEST(Settings, ReadSharesWhateverTheProgramsLocale) {

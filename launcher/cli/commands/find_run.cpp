@@ -63,7 +63,7 @@ RunFolder FindExperiment(const Session& session, const std::string& selector) {
   if (!IsWorkflowRun(run)) return run;
   throw Error(
       ErrorKind::kUsage, fmt::format("run {} is a workflow: this command looks at one experiment", run.id()),
-      fmt::format("name one of its steps, such as {}/STEP; see them with: slipway status {}", run.id(), run.id()));
+      fmt::format("name one of its steps, such as {0}/STEP; see them with: slipway status {0}", run.selector()));
 }
 
 RunFolder FindWorkflow(const Session& session, const std::string& selector) {
@@ -84,7 +84,10 @@ Error NoSuchStep(const std::string& step, const std::vector<std::string>& names)
 RunFolder FindRun(const Session& session, const std::string& selector) {
   const auto step = StepNamed(session, selector);
   if (!step) return FindPlainRun(session, selector);
-  if (auto run = RunOf(*step)) return std::move(*run);
+  if (auto run = RunOf(*step)) {
+    run->SetSelector(selector);
+    return std::move(*run);
+  }
   RequireStep(*step);
   const auto id = step->run.id();
   throw Error(ErrorKind::kUsage,

@@ -52,7 +52,7 @@ std::optional<Error> WhyNoLog(const RunFolder& run, int number) try {
   if (number < 0 || number >= std::ssize(trials)) return std::nullopt;
   const auto why = WhyNoLog(trials[static_cast<std::size_t>(number)], book.Attempts(number));
   return Error(ErrorKind::kUsage, fmt::format("trial {} of run {} {}", number, run.id(), why),
-               fmt::format("see what is known of it: slipway trials show {} {}", number, run.id()));
+               fmt::format("see what is known of it: slipway trials show {} {}", number, run.selector()));
 } catch (const Error&) {
   return std::nullopt;
 }
@@ -63,7 +63,7 @@ fs::path FolderWithAttempts(const RunFolder& run, const LogsOptions& options) {
   if (fs::is_directory(folder)) return folder;
   if (const auto why = WhyNoLog(run, *options.trial)) throw *why;
   throw Error(ErrorKind::kUsage, fmt::format("run {} has no trial {}", run.id(), *options.trial),
-              "list them with: slipway trials ls " + run.id());
+              "list them with: slipway trials ls " + run.selector());
 }
 
 /// Nothing: the plan cannot be read.
@@ -167,7 +167,7 @@ int Logs(const LogsOptions& options, Session& session) {
   if (!fs::is_directory(folder)) {
     const bool trials = run.ReadState().ensemble && !options.trial;
     throw Error(ErrorKind::kUsage, fmt::format("run {} has no logs of attempt {}", run.id(), attempt),
-                trials ? "it is an ensemble: add --trial N" : "see what it does: slipway status " + run.id());
+                trials ? "it is an ensemble: add --trial N" : "see what it does: slipway status " + run.selector());
   }
   LogPrinter printer(folder, {options.rank, options.prefix}, session.output);
   if (options.follow == Follow::kYes) {

@@ -7,7 +7,7 @@
 
 #include "core/files.h"
 #include "core/install.h"
-#include "launcher/cli/commands/environment_table.h"
+#include "launcher/plan/environment_table.h"
 
 namespace slipway::launcher {
 namespace {

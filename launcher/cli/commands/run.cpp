@@ -129,8 +129,9 @@ std::uint32_t SubmitNewRun(const RunFolder& folder, const Plan& plan) try {
 void RequireEnd(const RunFolder& folder, const RunState& state) {
   if (!IsInBatchSystem(folder, state)) return;
   const auto reason = state.reason.empty() ? "" : fmt::format(" ({})", state.reason);
-  throw Error(ErrorKind::kBusy, fmt::format("run {} has not ended: {}{}", folder.id(), PhaseName(state.phase), reason),
-              fmt::format("see what it does with slipway status {0}, or end it with slipway cancel {0}", folder.id()));
+  throw Error(
+      ErrorKind::kBusy, fmt::format("run {} has not ended: {}{}", folder.id(), PhaseName(state.phase), reason),
+      fmt::format("see what it does with slipway status {0}, or end it with slipway cancel {0}", folder.selector()));
 }
 
 int SayNothingToResume(const RunFolder& folder, const RunState& state, Session& session) {
@@ -150,11 +151,11 @@ std::optional<int> SayIfDone(const RunFolder& folder, const RunState& state, con
 /// Another `resume` may have had the lock that this one has waited for.
 void RequireNotResumedSince(const RunFolder& folder, const RunState& before, const RunState& now) {
   if (now.manager == before.manager && now.attempt == before.attempt) return;
-  throw Error(
-      ErrorKind::kBusy,
-      fmt::format("another process has resumed run {} meanwhile: it is {} after attempt {}", folder.id(),
-                  PhaseName(now.phase), now.attempt),
-      fmt::format("see how it ended with slipway status {0}; to run it once more: slipway resume {0}", folder.id()));
+  throw Error(ErrorKind::kBusy,
+              fmt::format("another process has resumed run {} meanwhile: it is {} after attempt {}", folder.id(),
+                          PhaseName(now.phase), now.attempt),
+              fmt::format("see how it ended with slipway status {0}; to run it once more: slipway resume {0}",
+                          folder.selector()));
 }
 
 /// The words that `resume` would start, as far as they can be read.
@@ -175,7 +176,7 @@ void RequireOwn(const RunFolder& folder) {
                 fmt::format("run {} may run a foreign program as {}: of '{}', {}; it runs {}", folder.id(),
                             UserName(::geteuid()), path.string(), why, CommandIn(folder)),
                 fmt::format("read '{}', and to run it all the same: slipway resume {} --trust",
-                            folder.plan_file().string(), folder.id()));
+                            folder.plan_file().string(), folder.selector()));
   }
 }
 

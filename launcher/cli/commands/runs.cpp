@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/clock.h"
+#include "core/text.h"
 #include "launcher/cli/commands/find_run.h"
 #include "launcher/cli/commands/workflow.h"
 #include "launcher/run/batch/batch_observation.h"
@@ -88,11 +89,12 @@ std::string StatusText(const RunFolder& run, const RunState& state) {
   const auto [tags, description] = RunTagsOrNone(run);
   if (!description.empty()) text += "\n  about   " + description;
   if (!tags.empty()) text += fmt::format("\n  tags    {}", fmt::join(tags, " "));
-  for (const auto& [name, value] : state.metrics) text += fmt::format("\n  {:<24} {:.6g}", name, value);
+  for (const auto& [name, value] : state.metrics) text += fmt::format("\n  {:<24} {:.6g}", OnOneLine(name), value);
   if (const auto models = ModelsOf(run, state)) text += "\n  model ensemble  " + Describe(*models);
   for (const auto& [time, change] : PastChanges(run)) text += fmt::format("\n  changed {}, {}", Describe(change), time);
   if (const auto left = LeftBehind(run, state)) {
-    text += fmt::format("\n  left    {}; copy it out with: slipway stage out {}", left->directory.string(), run.id());
+    text +=
+        fmt::format("\n  left    {}; copy it out with: slipway stage out {}", left->directory.string(), run.selector());
   }
   if (!state.detail.empty()) text += "\n\n" + state.detail;
   return text;
@@ -143,7 +145,8 @@ int SayItHasEnded(const RunFolder& run, const RunState& state, Session& session)
   const auto phase = PhaseName(HasEnded(state.phase) ? state.phase : stored);
   auto text = fmt::format("{} has ended already: {}", run.id(), phase);
   if (const int jobs = EndJobsOfTrials(run); jobs > 0) text += fmt::format("; {} jobs of trials were ended", jobs);
-  if (!HasEnded(state.phase)) text += fmt::format("\n  {}; wait for that: slipway wait {}", state.reason, run.id());
+  if (!HasEnded(state.phase))
+    text += fmt::format("\n  {}; wait for that: slipway wait {}", state.reason, run.selector());
   session.output.Print({StatusDocument(run, state), text, phase});
   return 0;
 }
@@ -161,7 +164,7 @@ int Wait(const WaitOptions& options, Session& session) {
   if (!state) {
     throw Error(ErrorKind::kTryAgain,
                 fmt::format("run {} has not ended within {}", run.id(), FormatDuration(*options.timeout)),
-                fmt::format("see what it does: slipway logs -f {}", run.id()));
+                fmt::format("see what it does: slipway logs -f {}", run.selector()));
   }
   return PrintStatus(run, *state, session);
 }

@@ -114,7 +114,7 @@ Error Elsewhere(const RunFolder& run, const StageOutRecord& record) {
 Error Gone(const RunFolder& run, const StageOutRecord& record) {
   return {ErrorKind::kFailed,
           fmt::format("'{}' is gone, with what run {} had not copied out of it", record.directory.string(), run.id()),
-          fmt::format("continue from what its folder holds: slipway resume {}", run.id())};
+          fmt::format("continue from what its folder holds: slipway resume {}", run.selector())};
 }
 
 /// What Settle would do. Changes nothing, and does without the manager's lock.

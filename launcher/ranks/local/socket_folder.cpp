@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <cstdlib>
 #include <cstring>
 
 #include "core/error.h"
@@ -33,6 +34,20 @@ bool HasName(const fs::path& path) {
   if (!name.starts_with(kSocketFolderPrefix)) return false;
   const auto end = std::min(name.find_first_not_of("0123456789abcdef", kSocketFolderPrefix.size()), name.size());
   return end == kSocketFolderPrefix.size() + kDigits && (end == name.size() || name[end] == '-');
+}
+
+/// As fs::temp_directory_path(). Errors: Error that names the variable.
+fs::path TemporaryDirectory() {
+  std::error_code error;
+  auto path = fs::temp_directory_path(error);
+  if (!error) return path;
+  for (const char* name : {"TMPDIR", "TMP", "TEMP", "TEMPDIR"}) {  // in this order
+    const char* value = std::getenv(name);
+    if (value == nullptr) continue;
+    throw Error(ErrorKind::kEnvironment, fmt::format("{} is '{}', which is no directory", name, value),
+                fmt::format("correct {} or unset it", name));
+  }
+  throw SystemError(error.value(), "cannot find a directory for temporary files", "set TMPDIR to one");
 }
 
 /// Whether its owner is gone. The owner takes the lock before it writes its machine. So with this machine's name and a
@@ -72,7 +87,7 @@ void SocketFolder::Own() try {
 }
 
 fs::path SocketFolder::NewPath() {
-  const auto base = fs::temp_directory_path();
+  const auto base = TemporaryDirectory();
   return NewPathBelow(base.native().size() > kLongestBase ? "/tmp" : base);
 }
 

@@ -24,6 +24,7 @@ class SocketFolder {
   const std::filesystem::path& path() const { return path_; }
 
   /// An unused path below the folder for temporary files, or below /tmp if that path is too long.
+  /// Errors: Error that names TMPDIR, when it is no directory.
   static std::filesystem::path NewPath();
   static std::filesystem::path NewPathBelow(const std::filesystem::path& base);
   /// `path` with a placeholder for the node's name. All nodes get one path, and several may share its directory.

@@ -39,6 +39,7 @@ fs::path AdoptNewestCheckpoint(const AttemptPlace& parent, const fs::path& check
   MakeDirectories(checkpoints);
   for (int tries = 0; tries < kAdoptTries; ++tries) {
     const auto newest = NewestCheckpointOf(parent);
+    RequireOwnVersions(parent, newest);
     if (!newest) return {};
     const auto prepared = BeginCheckpoint(checkpoints, newest->step);
     if (ShareFiles(newest->directory, prepared)) return CommitCheckpoint(prepared, *newest);

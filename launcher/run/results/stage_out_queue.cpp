@@ -339,6 +339,15 @@ std::optional<CheckpointInfo> NewestCheckpointOf(const AttemptPlace& place) {
   return NewestCheckpointOfAll(CheckpointFolders(place));
 }
 
+void RequireOwnVersions(const AttemptPlace& place, const std::optional<CheckpointInfo>& newest) {
+  for (const auto& folder : CheckpointFolders(place)) {
+    for (const auto& published : PublishedCheckpoints(folder)) {
+      if (newest && published.step <= newest->step) break;
+      RequireOwnVersion(published.directory);
+    }
+  }
+}
+
 std::vector<std::string> DamagedCheckpoints(const AttemptPlace& place, std::optional<std::uint64_t> newest) {
   std::vector<std::string> found;
   for (const auto& folder : CheckpointFolders(place)) {

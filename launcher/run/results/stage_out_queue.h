@@ -61,6 +61,9 @@ AttemptPlace PlaceOfAttempt(std::filesystem::path run, int attempt, StageOutQueu
 
 /// The newest valid checkpoint of an attempt's place and of its folder. Cost: reads it whole.
 std::optional<CheckpointInfo> NewestCheckpointOf(const AttemptPlace& place);
+/// Before an attempt continues from `newest`, or begins without one: its steps must not be lost to an upgrade. Errors:
+/// OtherVersionError that names a newer checkpoint, when another version of Slipway wrote it.
+void RequireOwnVersions(const AttemptPlace& place, const std::optional<CheckpointInfo>& newest);
 /// A sentence for each damaged checkpoint that was published after step `newest`.
 std::vector<std::string> DamagedCheckpoints(const AttemptPlace& place, std::optional<std::uint64_t> newest);
 

@@ -201,7 +201,9 @@ ProcessIdentity LocalTrialRunner::Prepare(const TrialStart& start) {
   return WithContext(fmt::format("while starting trial {}", start.trial), [&] {
     MakeDirectories(FolderOf(start.trial));
     auto place = PlaceOfAttempt(FolderOf(start.trial), start.attempt, context_.stage_out_queue);
-    if (const auto newest = start.attempt > 1 ? NewestCheckpointOf(place) : std::nullopt) {
+    const auto newest = start.attempt > 1 ? NewestCheckpointOf(place) : std::nullopt;
+    RequireOwnVersions(place, newest);
+    if (newest) {
       place.resume_from = newest->directory;
     } else if (start.parent) {
       const auto parent = PlaceOfAttempt(FolderOf(*start.parent), 1, context_.stage_out_queue);

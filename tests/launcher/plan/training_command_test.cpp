@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/files.h"
+#include "launcher/plan/environment_table.h"
 #include "launcher/spec/load.h"
 #include "tests/support/temp_directory.h"
 
@@ -40,6 +41,30 @@ TEST(DataVariables, TellTheRanksOfANodeOfItsShare) {
   EXPECT_EQ(all.at("SLIPWAY_DATA_TEST"), "/tier/test");
   EXPECT_EQ(VariablesOfNode(data, 1), (Variables{{"SLIPWAY_DATA_MY_TRAIN", "/tier/b"}}));
   EXPECT_TRUE(VariablesOfNode(data, 2).empty());
+}
+
+TEST(OuterProgram, IsLeftWithAllThatItsRunHasSet) {
+  auto environment = Environment()
+                         .Set("SLIPWAY_RUN_DIR", "/runs/a")
+                         .Set("SLIPWAY_TRIAL", "3")
+                         .Set("SLIPWAY_RESOURCE", "epoch")
+                         .Set("SLIPWAY_RESOURCE_LIMIT", "1")
+                         .Set("SLIPWAY_MLLOG", "/runs/a/mllog.txt")
+                         .Set("SLIPWAY_STEP_DIR", "/runs/a/steps/b")
+                         .Set("SLIPWAY_DATA_TRAIN", "/tier/a")
+                         .Set("SLIPWAY_SHARES_TRAIN", "/runs/a/train.json")
+                         .Set("SLIPWAY_INPUT_MODEL", "/runs/a/model")
+                         .Set("SLIPWAY_OUTPUT_MODEL", "/runs/a/out")
+                         .Set("SLIPWAY_ALGORITHMS", "ring")
+                         .Set("PATH", "/bin");
+  LeaveOuterProgram(environment);
+  EXPECT_EQ(environment.entries(), (std::vector<std::string>{"SLIPWAY_ALGORITHMS=ring", "PATH=/bin"}));
+}
+
+TEST(OuterProgram, ThatIsNoneHasSetNothing) {
+  auto environment = Environment().Set("SLIPWAY_DATA_ROOT", "/data").Set("RANK", "0");
+  LeaveOuterProgram(environment);
+  EXPECT_EQ(environment.entries().size(), 2u);
 }
 
 TEST(TrialVariables, CountRepeats) {

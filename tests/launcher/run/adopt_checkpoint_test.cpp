@@ -4,6 +4,7 @@
 
 #include "core/checkpoint.h"
 #include "core/files.h"
+#include "core/json_fields.h"
 #include "tests/support/temp_directory.h"
 
 namespace slipway::launcher {
@@ -63,6 +64,15 @@ TEST_F(AdoptCheckpoint, MayBeDoneAgain) {
   const auto first = Adopt();
   EXPECT_EQ(Adopt(), first);
   EXPECT_TRUE(ReadCheckpoint(first));
+}
+
+TEST_F(AdoptCheckpoint, OfAnotherVersionIsNotPassedOver) {
+  Publish(5, "old");
+  const auto newer = Publish(10, "new");
+  WriteFile(newer / "manifest.json", "{");
+  EXPECT_EQ(ReadCheckpoint(Adopt())->step, 5u) << "a damaged one is passed over";
+  WriteFile(newer / "manifest.json", R"({"schema": "slipway.checkpoint/2"})");
+  EXPECT_THROW(Adopt(), OtherVersionError);
 }
 
 }  // namespace

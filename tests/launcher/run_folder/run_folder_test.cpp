@@ -85,6 +85,16 @@ TEST_F(Runs, ThatFitInGreatNumberAreNotAllNamed) {
   EXPECT_EQ(std::ranges::count_if(ids, [&](const auto& id) { return text.find(id) != std::string::npos; }), 5);
 }
 
+TEST_F(Runs, AreNamedInHintsAsTheyAreFound) {
+  const auto run = Create();
+  EXPECT_EQ(run.selector(), run.id());
+  const auto path = run.path().string();
+  EXPECT_EQ(FindRun("elsewhere", path).selector(), path);
+  const auto moved = run.path().parent_path() / "two words";
+  fs::rename(run.path(), moved);
+  EXPECT_EQ(FindRun("elsewhere", moved.string()).selector(), "'" + moved.string() + "'");
+}
+
 TEST_F(Runs, SayWhenTheirStateIsDamaged) {
   const auto run = Create();
   for (const auto& [text, why] : {std::pair("", "it is no JSON document"),
@@ -100,6 +110,27 @@ TEST_F(Runs, SayWhenTheirStateIsDamaged) {
       EXPECT_THAT(error.message(), HasSubstr("state.json is damaged: ")) << text;
       EXPECT_THAT(error.message(), HasSubstr(why)) << text;
       EXPECT_THAT(error.message(), Not(HasSubstr("json.exception"))) << text;
+    }
+  }
+}
+
+TEST_F(Runs, OfAnotherVersionAreLeftToIt) {
+  const auto run = Create();
+  const auto state = Json::parse(ReadFile(run.path() / "state.json"));
+  auto later = state;
+  later["schema"] = "slipway.state/2";
+  auto unknown_cause = state;
+  unknown_cause["cause"] = {{"kind", "struck_by_lightning"}};
+  for (const auto& [other, why] :
+       {std::pair(later, "was written by another version of Slipway (schema slipway.state/2)"),
+        {unknown_cause, "knows no cause of an end 'struck_by_lightning'"}}) {
+    WriteFile(run.path() / "state.json", other.dump());
+    try {
+      run.ReadState();
+      ADD_FAILURE() << "it was read: " << other;
+    } catch (const Error& error) {
+      EXPECT_THAT(error.message(), HasSubstr(why));
+      EXPECT_EQ(error.next_step(), "use the version of Slipway that wrote it");
     }
   }
 }

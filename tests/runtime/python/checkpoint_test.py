@@ -266,6 +266,22 @@ def test_a_torn_part_means_an_older_checkpoint_or_an_error_that_names_it(job, fo
     assert steps_in(folder)[-1] == 3
 
 
+def test_a_checkpoint_of_another_version_is_an_error_that_names_it(job, folder, monkeypatch):
+    model = torch.nn.Linear(10, 10)
+    for step in (1, 2):
+        job.checkpoint.save(model, step=step, folder=folder)
+    job.checkpoint.wait()
+    if job.rank() == 0:
+        manifest = folder / "step-000000000002" / "manifest.json"
+        manifest.write_text(manifest.read_text().replace("slipway.checkpoint/1", "slipway.checkpoint/2"))
+    job.barrier()
+    with pytest.raises(job.FileError, match="step-000000000002' is of another version of Slipway.*checkpoint/2"):
+        job.checkpoint.load(model, folder=folder)
+    monkeypatch.setenv("SLIPWAY_RESUME_FROM", str(folder / "step-000000000002"))
+    with pytest.raises(job.FileError, match="use the version of Slipway that wrote it"):
+        job.checkpoint.load(model)
+
+
 def test_a_checkpoint_of_another_program_and_one_without_a_part_are_named(job, folder):
     if job.rank() == 0:
         (folder / ".tmp-x").mkdir()

@@ -88,6 +88,13 @@ TEST(RememberedWays, OfABrokenDocumentAreNone) {
   }
 }
 
+TEST(RememberedWays, AreToldFromOtherDocuments) {
+  EXPECT_TRUE(HoldsWays(RememberWays("", kKind, "shared:0-max")));
+  for (const char* text : {"", "precious\n", "[]", "{}", R"({"schema": 1})", R"({"schema": "slipway.ways/2"})"}) {
+    EXPECT_FALSE(HoldsWays(text)) << text;
+  }
+}
+
 TEST(KindOfThisNode, NamesTheMachine) {
   const auto kind = KindOfThisNode(3, false, "1.2.3");
   EXPECT_FALSE(kind.processor.empty());

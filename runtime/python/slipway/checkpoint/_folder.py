@@ -38,6 +38,18 @@ def entry_of(path):
     return {"path": path.name, "bytes": size, "crc32c": crc}
 
 
+def _require_own_version(folder):
+    """Errors: FileError when another version of Slipway wrote the manifest. None for damage."""
+    try:
+        schema = json.loads((pathlib.Path(folder) / MANIFEST).read_text())["schema"]
+        other = schema != SCHEMA and schema.startswith(SCHEMA[:SCHEMA.index("/") + 1])
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return
+    if other:
+        raise FileError(f"the checkpoint '{folder}' is of another version of Slipway: its schema is '{schema}', expected "
+                        f"'{SCHEMA}'\n  next: use the version of Slipway that wrote it")
+
+
 def manifest_of(folder):
     """The manifest, or None when it is missing or torn."""
     try:
@@ -72,8 +84,11 @@ def damage_of(folder):
 
 
 def newest(checkpoints, warn):
-    """The newest valid checkpoint, or None. `warn` is called with a text for each newer one that is damaged."""
+    """The newest valid checkpoint, or None. `warn` is called with a text for each newer one that is damaged.
+
+    Errors: FileError for a newer one of another version of Slipway."""
     for folder in reversed(published(checkpoints)):
+        _require_own_version(folder)
         damage = damage_of(folder)
         if not damage:
             return folder
@@ -82,6 +97,7 @@ def newest(checkpoints, warn):
 
 
 def require_valid(folder):
+    _require_own_version(folder)
     damage = damage_of(folder)
     if damage:
         raise FileError(f"the checkpoint '{folder}' is damaged: {damage}\n  next: move it away and start again; an older "

@@ -7,6 +7,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <cstdlib>
+#include <optional>
+#include <string>
+
+#include "core/environment.h"
 #include "core/error.h"
 #include "tests/support/forked_child.h"
 #include "tests/support/temp_directory.h"
@@ -113,6 +118,33 @@ TEST_F(SocketFolders, OfOtherNamesStay) {
     MakeAnother();
     EXPECT_TRUE(fs::exists(base_ / name));
     fs::rename(base_ / name, left);
+  }
+}
+
+/// What TMPDIR is in a test, and afterwards again.
+class TemporaryDirectoryOfTest {
+ public:
+  explicit TemporaryDirectoryOfTest(const fs::path& path) { ::setenv("TMPDIR", path.c_str(), 1); }
+  TemporaryDirectoryOfTest(const TemporaryDirectoryOfTest&) = delete;
+  TemporaryDirectoryOfTest& operator=(const TemporaryDirectoryOfTest&) = delete;
+  ~TemporaryDirectoryOfTest() { before_ ? ::setenv("TMPDIR", before_->c_str(), 1) : ::unsetenv("TMPDIR"); }
+
+ private:
+  const std::optional<std::string> before_ = Environment::Inherited().Get("TMPDIR");
+};
+
+TEST_F(SocketFolders, NeedATmpdirThatIsADirectory) {
+  WriteFile(base_ / "file", "");
+  for (const auto* name : {"missing", "file"}) {
+    const TemporaryDirectoryOfTest directory(base_ / name);
+    try {
+      SocketFolder::NewPath();
+      FAIL() << name << " was taken";
+    } catch (const Error& error) {
+      EXPECT_EQ(error.kind(), ErrorKind::kEnvironment);
+      EXPECT_EQ(error.message(), "TMPDIR is '" + (base_ / name).string() + "', which is no directory");
+      EXPECT_EQ(error.next_step(), "correct TMPDIR or unset it");
+    }
   }
 }
 

@@ -1,4 +1,4 @@
-#include "launcher/cli/commands/environment_table.h"
+#include "launcher/plan/environment_table.h"
 
 #include <fmt/format.h>
 
@@ -93,7 +93,8 @@ constexpr EnvironmentVariable kVariables[] = {
 constexpr std::string_view kIntroduction = R"(# Environment variables
 
 Variables that you may set, and variables that a training program finds. `slipway plan` prints the values of a run.
-`slipway manual --environment` writes this page.
+`slipway manual --environment` writes this page. When a program of a run starts another run, that one's ranks get none
+of the variables that the first run has set.
 )";
 
 std::string SectionOf(VariableUse use, std::string_view heading) {
@@ -104,7 +105,21 @@ std::string SectionOf(VariableUse use, std::string_view heading) {
   return text;
 }
 
+constexpr std::string_view kOfName = "<NAME>";
+
 }  // namespace
+
+void LeaveOuterProgram(Environment& environment) {
+  if (!environment.Get("SLIPWAY_RUN_DIR")) return;  // every program of a run has it
+  for (const auto& variable : kVariables) {
+    if (variable.use != kProgram) continue;
+    if (variable.name.ends_with(kOfName)) {
+      environment.UnsetAll(variable.name.substr(0, variable.name.size() - kOfName.size()));
+    } else {
+      environment.Unset(variable.name);
+    }
+  }
+}
 
 std::string EnvironmentPage() {
   return std::string(kIntroduction) + SectionOf(kCommands, "Read by slipway") +
