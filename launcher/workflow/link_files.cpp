@@ -6,6 +6,7 @@
 
 #include "core/nearest_word.h"
 #include "launcher/workflow/check_references.h"
+#include "launcher/workflow/fingerprint.h"
 
 namespace slipway::launcher {
 namespace {
@@ -95,8 +96,11 @@ class FileLinker {
 
   void LinkInput(StepIndex index, const std::string& name, std::string& value) {
     std::error_code error;
-    if (fs::exists(value, error)) return;
     const auto place = [&] { return place_of_(index, "inputs." + name); };
+    if (const auto kind = OtherKindOf(value); !kind.empty()) {
+      return report_.Error(place(), fmt::format("input '{}' is {}; inputs are files and folders", name, kind));
+    }
+    if (fs::exists(value, error)) return;
     const auto writers = writers_.find(value);
     if (writers == writers_.end()) {
       std::vector<std::string> paths;

@@ -116,6 +116,36 @@ def test_inputs_that_cannot_be_read_fail_their_step_and_no_other(flow):
     assert f"slipway logs {document['run']}/early" not in explained, "it printed nothing: it never started"
 
 
+def test_what_lies_behind_a_link_to_a_folder_counts(flow):
+    flow.step("if 'make' in sys.argv:\n"
+              "    os.mkdir(sys.argv[2])\n"
+              "    os.symlink(os.path.abspath('real'), sys.argv[2] + '/link')\n")
+    for folder in ("real", "in"):
+        (flow.folder / folder).mkdir()
+    (flow.folder / "real/x").write_text("1")
+    (flow.folder / "in/pkg").symlink_to("../real")
+    flow.steps(use=(["use"], ["inputs: {i: in}"]), make=(["make", "${outputs.o}"], ["outputs: {o: o}"]))
+    flow.slipway("run", "flow.yaml")
+    assert sorted(flow.ran()) == ["make", "use"]
+    flow.slipway("run", "flow.yaml")
+    assert flow.ran() == []
+    (flow.folder / "real/x").write_text("22")
+    flow.slipway("run", "flow.yaml")
+    assert sorted(flow.ran()) == ["make", "use"]
+
+
+def test_pipes_are_refused_at_once(flow):
+    flow.step("if 'make' in sys.argv: os.mkfifo(sys.argv[2])\n")
+    flow.steps(make=(["make", "${outputs.o}"], ["outputs: {o: o}"]))
+    document = flow.json("run", "flow.yaml", status=1)
+    assert document["steps"][0]["reason"] == "output 'o' is a named pipe; outputs are files and folders"
+    os.mkfifo(flow.folder / "pipe")
+    flow.steps(use=(["x"], ["inputs: {i: pipe}"]))
+    for command in ("validate", "plan", "run"):
+        flow.slipway(command, "flow.yaml", status=2)
+        assert "input 'i' is a named pipe; inputs are files and folders" in flow.said
+
+
 def test_a_program_that_is_edited_while_it_runs_runs_again_next_time(flow):
     flow.step("import time\nwhile 'slow' in sys.argv and not os.path.exists('go'): time.sleep(0.02)\n")
     flow.steps(slow=(["slow"], []))

@@ -50,6 +50,9 @@ std::string WhyFailed(const Step& step, const StepEnd& end, const StepOutcomePla
   if (!end.status.Success() || end.timed_out) return EndText(step, end, place);
   for (const auto& [name, path] : OutputPaths(step, place.place.outputs())) {
     std::error_code error;
+    if (const auto kind = OtherKindOf(path); !kind.empty()) {
+      return fmt::format("output '{}' is {}; outputs are files and folders", name, kind);
+    }
     if (fs::exists(path, error)) continue;
     return fmt::format("output '{}' was not written: the program finds its path in ${{outputs.{}}}", name, name);
   }
