@@ -17,6 +17,35 @@ def states_of(flow, words=("status", "last")):
     return flow.states(flow.json(*words))
 
 
+def test_what_is_known_of_a_step_survives_a_resume_and_a_kill(flow):
+    """The kill comes after the result was published, and before that was recorded and linked."""
+    flow.step("if 'make' in sys.argv: pathlib.Path(sys.argv[2]).write_text('blue')\n"
+              "if 'use' in sys.argv: sys.exit(not os.path.exists('go'))\n")
+    steps = {"make": (["make", "${outputs.o}"], ["outputs: {o: o}"]), "use": (["use"], ["after: [make]"])}
+    flow.steps(**steps)
+
+    def make_in(document):
+        return {key: document["steps"][0][key] for key in ("name", "state", "attempt", "seconds")}
+
+    first = flow.json("run", "flow.yaml", status=1)
+    assert make_in(first)["attempt"] == 1 and make_in(first)["seconds"] > 0
+    assert make_in(flow.json("resume", "last", status=1)) == make_in(first)
+    link = flow.run_of_flow() / "steps/make/result"
+    link.unlink()
+    journal = flow.run_of_flow() / "workflow.jsonl"
+    lines = journal.read_text().splitlines(keepends=True)
+    recorded = next(number for number, line in enumerate(lines) if '"make"' in line and '"done"' in line)
+    journal.write_text("".join(lines[:recorded]))
+    (flow.folder / "go").touch()
+    again = make_in(flow.json("resume", "last"))
+    manifest = json.loads((link / "manifest.json").read_text())
+    assert again == {"name": "make", "state": "done", "attempt": 1, "seconds": manifest["seconds"]}
+    assert flow.ran().count("make") == 1
+    reused = flow.json("run", "flow.yaml")
+    assert set(flow.states(reused).values()) == {"reused"}
+    assert flow.output(reused, "make", "o") == "blue"
+
+
 def test_of_two_people_who_resume_one_run_one_does_it(flow):
     flow.step("import time\nif not os.path.exists('fixed'): sys.exit(1)\ntime.sleep(0.3)\n")
     flow.steps(first=(["x"], []), second=(["x"], ["after: [first]"]))
