@@ -163,6 +163,26 @@ def test_what_lies_behind_a_link_to_a_folder_counts(flow):
     assert sorted(flow.ran()) == ["make", "use"]
 
 
+def test_absolute_links_within_an_output_lead_to_the_published_files(flow):
+    flow.step("if 'make' in sys.argv:\n"
+              "    out = sys.argv[2]\n"
+              "    os.makedirs(out + '/deep/ckpt-10')\n"
+              "    pathlib.Path(out + '/deep/ckpt-10/x').write_text('blue')\n"
+              "    os.symlink(out + '/deep/ckpt-10', out + '/latest')\n"
+              "    os.symlink(os.path.realpath(out) + '/deep/ckpt-10/x', out + '/deep/x')\n"
+              "    os.symlink(out, out + '/deep/up')\n"
+              "    os.symlink('/dev/null', out + '/deep/elsewhere')\n"
+              "if 'use' in sys.argv:\n"
+              "    names = ('latest/x', 'deep/x', 'deep/up/latest/x')\n"
+              "    print(*(pathlib.Path(sys.argv[2], name).read_text() for name in names))\n")
+    flow.steps(make=(["make", "${outputs.o}"], ["outputs: {o: o}"]), use=(["use", "${steps.make.outputs.o}"], []))
+    document = flow.json("run", "flow.yaml")
+    assert flow.slipway("logs", "last/use") == "blue blue blue\n"
+    made = flow.runs / document["run"] / "steps/make/result/outputs/o"
+    assert os.readlink(made / "latest") == "../o/deep/ckpt-10"
+    assert os.readlink(made / "deep/elsewhere") == "/dev/null"
+
+
 def test_pipes_are_refused_at_once(flow):
     flow.step("if 'make' in sys.argv: os.mkfifo(sys.argv[2])\n")
     flow.steps(make=(["make", "${outputs.o}"], ["outputs: {o: o}"]))

@@ -122,7 +122,9 @@ void StepExecution::Publish(StepIndex index) {
   try {
     // A file system may have renamed the folder and reported an error all the same.
     if (!store_.IsOf(folder_.id(), id)) {
-      store_.Publish(PlaceOfStep(folder_, step).prepared, id, ResultToPublish(index));
+      const auto place = PlaceOfStep(folder_, step);
+      MakeOwnLinksRelative(place.outputs());
+      store_.Publish(place.prepared, id, ResultToPublish(index));
     }
     LinkResult(folder_, step.name, id);
     Finish(index, kDone, {});
