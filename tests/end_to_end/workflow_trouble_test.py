@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 import time
@@ -181,6 +182,18 @@ def test_absolute_links_within_an_output_lead_to_the_published_files(flow):
     made = flow.runs / document["run"] / "steps/make/result/outputs/o"
     assert os.readlink(made / "latest") == "../o/deep/ckpt-10"
     assert os.readlink(made / "deep/elsewhere") == "/dev/null"
+
+
+def test_steps_that_are_larger_than_the_machine_are_named(flow):
+    flow.steps(much=(["x"], ["resources: {memory: 900TB}"]), many=(["x"], ["resources: {cpus: 100000}"]),
+               gpus=(["x"], ["resources: {gpus: 1000}"]))
+    for command, status in (("validate", 0), ("plan", 0), ("run", 1)):
+        flow.slipway(command, "flow.yaml", status=status)
+        assert re.search(r"step 'much' cannot start here: it needs 900 TB of memory, and this machine has",
+                         flow.said), flow.said
+        assert "step 'gpus' cannot start here: it needs 1000 GPUs, and this machine has" in flow.said
+        assert "step 'many' runs alone: it asks for 100000 cores, and this machine has" in flow.said
+    assert flow.states(flow.json("status", "last", status=1)) == {"much": "failed", "many": "done", "gpus": "failed"}
 
 
 def test_pipes_are_refused_at_once(flow):
