@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <map>
 
+#include "core/documents.h"
 #include "core/nearest_word.h"
 #include "launcher/workflow/check_references.h"
 #include "launcher/workflow/fingerprint.h"
@@ -69,6 +70,11 @@ class FileLinker {
       if (!StaysInside(output->second)) {
         report_.Error(place(), fmt::format("output '{}' is {}: give a name within the step's own folder", output->first,
                                            Quoted(output->second)));
+        continue;
+      }
+      if (HasWildcard(output->second)) {
+        report_.Error(place(), fmt::format("output '{}' is {}: give a name, not a pattern; for several files, a folder",
+                                           output->first, Quoted(output->second)));
         continue;
       }
       const auto path = fs::path(output->second).lexically_normal();

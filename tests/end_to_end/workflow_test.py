@@ -238,6 +238,7 @@ WRONG = {
     "a: {command: [x, '${steps.prepaer.folder}']}\n  prepare: {command: [x]}": "did you mean 'prepare'",
     "a: {command: [x], outputs: {o: d, p: d/e}}": "overlap",
     "a: {command: [x], outputs: {o: ../d}}": "within the step's own folder",
+    "a: {command: [x], outputs: {o: 'd/*.txt'}}": "give a name, not a pattern",
     "a: {command: [x], inputs: {i: nowhere.txt}}": "no step writes it",
     "'../a': {command: [x]}": "the name of a step",
     "'a b': {command: [x]}": "the name of a step",
