@@ -81,7 +81,8 @@ bool IsFolder(const fs::path& path) {
   const auto kind = OtherKindOf(path);
   if (!kind.empty()) {
     throw Error(ErrorKind::kEnvironment,
-                fmt::format("'{}' is {}; what steps read and write are files and folders", path.string(), kind));
+                fmt::format("'{}' is {}; what steps read and write are files and folders", path.string(), kind),
+                "write what it gives into a file, and name that");
   }
   std::error_code error;
   return fs::is_directory(path, error);
