@@ -224,8 +224,8 @@ steps:
     document = flow.json("run", "flow.yaml")
     assert set(flow.states(document).values()) == {"done"}
     assert flow.slipway("logs", "last/show") == "1.0 1.0 2.0\n"
-    page = flow.slipway("logs", "last/page").splitlines()[0]
-    assert page.startswith("written: ") and os.path.exists(page.removeprefix("written: ")), page
+    page = flow.slipway("logs", "last/page")
+    assert os.path.exists(page.partition("written: ")[2].partition("\n")[0]), page
     assert flow.json("trials", "best", "last/search")["trials"][0]["objective"] == 1.0
     assert set(flow.states(flow.json("run", "flow.yaml")).values()) == {"reused"}
     assert flow.json("trials", "best", "last/search")["trials"][0]["objective"] == 1.0, "of the run that was reused"
