@@ -30,7 +30,7 @@ bool IsCount(const Json& json) {
 
 }  // namespace
 
-std::optional<JsonPlace> JsonPlace::Member(const char* name) const {
+std::optional<JsonPlace> JsonPlace::Member(const std::string& name) const {
   if (!json_.is_object()) Refuse("an object");
   const auto found = json_.find(name);
   if (found == json_.end()) return {};

@@ -79,7 +79,7 @@ class JsonPlace {
 
   const Json& json() const { return json_; }
   /// Nothing when the object has no such member. Errors: as Refuse, when it is no object.
-  std::optional<JsonPlace> Member(const char* name) const;
+  std::optional<JsonPlace> Member(const std::string& name) const;
   JsonPlace Element(std::size_t index) const;
   /// Errors: as Refuse, when it is no list.
   std::size_t size() const;
@@ -263,7 +263,7 @@ void ReadMembers(const JsonPlace& place, Type& values) {
   values.clear();
   for (const auto& name : place.Names()) {
     typename Type::value_type::second_type value{};
-    Read(*place.Member(name.c_str()), value);
+    Read(*place.Member(name), value);
     values.insert(values.end(), {name, std::move(value)});
   }
 }

@@ -54,11 +54,6 @@ std::string WithQuotedWords(std::string_view line) {
   return quoted;
 }
 
-Json ParseWithWords(std::string_view line) {
-  auto json = Json::parse(line, nullptr, false);
-  return json.is_discarded() ? Json::parse(WithQuotedWords(line), nullptr, false) : json;
-}
-
 bool HasMetrics(const Json& json) { return json.contains("metrics") && json["metrics"].is_object(); }
 
 std::optional<std::int64_t> StepIn(const Json& step) {
@@ -69,6 +64,11 @@ std::optional<std::int64_t> StepIn(const Json& step) {
 
 }  // namespace
 
+Json JsonOfMetricsLine(std::string_view line) {
+  auto json = Json::parse(line, nullptr, false);
+  return json.is_discarded() ? Json::parse(WithQuotedWords(line), nullptr, false) : json;
+}
+
 std::optional<std::int64_t> WholeStep(double step) {
   constexpr double kEnd = 0x1p63;
   if (!(step >= -kEnd && step < kEnd)) return {};
@@ -77,7 +77,7 @@ std::optional<std::int64_t> WholeStep(double step) {
 
 std::string WhyNotAllRead(std::string_view line) {
   if (line.find_first_not_of(" \t\r") == std::string_view::npos) return {};
-  const auto json = ParseWithWords(line);
+  const auto json = JsonOfMetricsLine(line);
   if (!json.is_object()) return "it is no JSON object";
   if (!HasMetrics(json)) return "it has no object 'metrics'";
   for (const auto& [name, value] : json["metrics"].items()) {
@@ -88,7 +88,7 @@ std::string WhyNotAllRead(std::string_view line) {
 
 std::optional<MetricsLine> ParseMetricsLine(std::string_view line) {
   if (auto plain = ParsePlainMetricsLine(line)) return plain;
-  const auto json = ParseWithWords(line);
+  const auto json = JsonOfMetricsLine(line);
   if (!json.is_object() || !HasMetrics(json)) return {};
   MetricsLine metrics;
   const auto step = json.contains("step") ? StepIn(json["step"]) : std::nullopt;

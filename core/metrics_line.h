@@ -8,6 +8,8 @@
 #include <string>
 #include <string_view>
 
+#include "core/json.h"
+
 namespace slipway {
 
 struct MetricsLine {
@@ -21,6 +23,10 @@ struct MetricsLine {
 /// Nothing for a line that is not of this form (a torn one, or foreign text). Values of other kinds are left out. NaN
 /// and the infinities may also stand without quotes, as Python's json.dumps writes them: a trial that diverges says so.
 std::optional<MetricsLine> ParseMetricsLine(std::string_view line);
+
+/// The line as JSON, with its numbers as they are written, and NaN and the infinities as texts. Discarded when it is no
+/// JSON.
+Json JsonOfMetricsLine(std::string_view line);
 
 /// Reads the lines of one file in their order. It numbers lines that say no step: the first is 0, any other follows the
 /// line before.

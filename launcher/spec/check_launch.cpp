@@ -25,8 +25,7 @@ void CheckVariables(Report& report, const Draft& draft) {
   if (!variables.is_object()) return;
   for (const auto& [name, value] : variables.items()) {
     const Place place = draft.PlaceOf("launch.env." + name);
-    if (!IsVariableName(name)) report.Error(place, Quoted(name) + " cannot be the name of an environment variable");
-    if (name.starts_with("SLIPWAY_")) report.Error(place, "variables called SLIPWAY_... are set by Slipway itself");
+    if (auto why = WhyNotSettable(name); !why.empty()) report.Error(place, std::move(why));
     if (SaysWhichGpus(name) && GivesGpus(draft)) {
       report.Error(place,
                    name + " is set for each rank by launch.gpus_per_rank; set it outside, where slipway is called");

@@ -58,10 +58,10 @@ Json TypeSchema(const Type& type) {
     case TypeKind::kBool: return WithReference(Json{{"type", "boolean"}});
     case TypeKind::kWord: return WithReference(WordsSchema(type));
     case TypeKind::kBytes: return Json{{"type", {"string", "number"}}};
-    case TypeKind::kText: return Json{{"type", {"string", "number", "boolean"}}};
-    case TypeKind::kDuration:
+    case TypeKind::kText:
     case TypeKind::kName:
-    case TypeKind::kPath:
+    case TypeKind::kPath: return Json{{"type", {"string", "number", "boolean"}}};
+    case TypeKind::kDuration:
     case TypeKind::kTier:
     case TypeKind::kTierPath:
     case TypeKind::kShare: return Json{{"type", "string"}};
@@ -78,12 +78,23 @@ Json TypeSchema(const Type& type) {
 
 Json SectionSchema(const FieldNode& node);
 
+/// A field may be left empty that is optional and has no default. Sections say so themselves.
+void AllowNothing(Json& schema) {
+  if (schema.contains("anyOf")) schema["anyOf"].push_back(Json{{"type", "null"}});
+  if (!schema.contains("type")) return;
+  auto& type = schema["type"];
+  if (!type.is_array()) type = Json::array({type});
+  type.push_back("null");
+}
+
 Json NodeSchema(const FieldNode& node) {
   const auto& field = *node.field;
   Json schema = node.children.empty() ? TypeSchema(field.type) : SectionSchema(node);
   if (field.type.kind == TypeKind::kList && !node.children.empty()) {
     schema = Json{{"type", "array"}, {"items", std::move(schema)}};
   }
+  const bool is_section = field.type.kind == TypeKind::kSection;
+  if (!is_section && field.need != Need::kRequired && field.default_yaml.empty()) AllowNothing(schema);
   schema["description"] = field.description;
   if (field.used_by == UsedBy::kSlurm) schema["description"] = field.description + " (with engine: slurm)";
   if (!field.default_yaml.empty()) {

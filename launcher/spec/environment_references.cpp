@@ -104,6 +104,11 @@ bool IsVariableName(std::string_view name) {
   return true;
 }
 
+std::string WhyNotSettable(std::string_view variable) {
+  if (!IsVariableName(variable)) return Quoted(variable) + " cannot be the name of an environment variable";
+  return variable.starts_with("SLIPWAY_") ? "variables called SLIPWAY_... are set by Slipway itself" : "";
+}
+
 std::optional<std::string> LookUpInEnvironment(const std::string& name) {
   const char* value = std::getenv(name.c_str());
   return value == nullptr ? std::nullopt : std::optional<std::string>(value);

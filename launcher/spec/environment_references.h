@@ -18,6 +18,9 @@ std::optional<std::string> LookUpInEnvironment(const std::string& name);
 /// Letters, digits and '_', not beginning with a digit.
 bool IsVariableName(std::string_view name);
 
+/// Why a spec or a step cannot set an environment variable; empty: it can.
+std::string WhyNotSettable(std::string_view variable);
+
 /// References that stay as they are, for those who look them up later. `$${` stays then, too.
 struct KeptReferences {
   /// Whether this text inside of ${} is one. Null: none is.

@@ -411,7 +411,7 @@ std::optional<JsonPlace> SpecVisitor::Enter(Field field) {
     table_->push_back(std::move(field));
     return {};
   }
-  auto member = object_->Member(field.path.c_str());
+  auto member = object_->Member(field.path);
   if (!member) object_->RefuseWithout(field.path.c_str());
   return member->is_null() ? std::nullopt : member;
 }

@@ -33,8 +33,8 @@ void VisitAnyObjective(SpecVisitor& visit, ensemble::Objective& objective, const
 
 void VisitObjective(SpecVisitor& visit, ensemble::Objective& objective) {
   VisitAnyObjective(visit, objective, "validation_accuracy");
-  visit({"reach", AnyNumber(), "",
-         "Time to accuracy: the seconds until the metric is as good as this; less is better.", "0.75"},
+  visit({"reach", AnyNumber(), "", "Time to accuracy: the seconds until the metric is as good as this; less is better.",
+         "0.75"},
         objective.reach);
 }
 
@@ -57,7 +57,7 @@ void ReadValue(const JsonPlace& place, Points& form) {
 
 void ReadValue(const JsonPlace& place, Space& form) {
   for (const auto& name : place.Names()) {
-    form.parameters.push_back(ReadAs(*place.Member(name.c_str()), "the values of a parameter",
+    form.parameters.push_back(ReadAs(*place.Member(name), "the values of a parameter",
                                      [&](const Json& json) { return ensemble::ParseParameter(name, json); }));
   }
 }

@@ -63,7 +63,7 @@ class SpecVisitor {
     const auto path = prefix_ + field.path;
     if (const auto place = Enter(std::move(field))) {
       for (const auto& name : place->Names()) {
-        const auto inside = place->Member(name.c_str());
+        const auto inside = place->Member(name);
         SpecVisitor visit(*inside);
         items.emplace_back().name = name;
         visit_item(visit, items.back());

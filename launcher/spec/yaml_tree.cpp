@@ -109,6 +109,9 @@ class TreeBuilder : public YAML::EventHandler {
     node.quoted = CheckTag(tag, node.place);
     node.place.length = static_cast<int>(value.size()) + (tag == "!" ? 2 : 0);
     node.text = value;
+    if (value.find('\0') != std::string::npos) {
+      Refuse(node.place, "the value holds a NUL byte, which no program can get");
+    }
     last_scalar_ = {node.place, static_cast<std::size_t>(mark.pos)};
     Complete(std::move(node), anchor);
   }

@@ -5,8 +5,10 @@
 
 #include <algorithm>
 #include <functional>
+#include <map>
+#include <utility>
 
-#include "core/documents.h"
+#include "core/error.h"
 #include "core/files.h"
 #include "core/filesystem_errors.h"
 #include "launcher/workflow/sha256.h"
@@ -26,25 +28,74 @@ std::string ContentOfFile(const fs::path& file) {
   return FileBytes(file) > kLargestHashed ? StampOfFile(file) : Sha256OfFile(file);
 }
 
-/// All files below a folder, sorted. Links are followed for files only.
-std::vector<fs::path> FilesBelow(const fs::path& folder) {
-  std::vector<fs::path> files;
-  WithSystemErrors([&] {
-    for (const auto& entry : EntriesBelow(folder)) {
-      if (entry.is_regular_file()) files.push_back(entry.path());  // throws for a loop of links
+/// What lies below a folder, in the order of the names.
+struct TreeEntry {
+  fs::path path;
+  std::string instead;  ///< stands for its content; empty: the file does
+};
+
+/// Enters linked folders as well. Each folder is entered once, so links may lead back: where it is met again, its first
+/// place stands for it.
+class TreeWalk {
+ public:
+  explicit TreeWalk(const fs::path& root) : root_(root) {
+    WithSystemErrors([this] { Enter(root_); });
+  }
+
+  std::vector<TreeEntry> Take() { return std::move(entries_); }
+
+ private:
+  void Enter(const fs::path& folder) {
+    struct stat info {};
+    CheckErrno(::stat(folder.c_str(), &info), fmt::format("cannot look at '{}'", folder.string()));
+    const auto [first, is_new] = entered_.emplace(std::pair(info.st_dev, info.st_ino), folder);
+    if (!is_new) return Add(folder, "as " + first->second.lexically_relative(root_).string());
+    std::vector<fs::directory_entry> entries;
+    for (const auto& entry : fs::directory_iterator(folder)) entries.push_back(entry);
+    std::ranges::sort(entries, {}, [](const auto& entry) { return entry.path(); });
+    for (const auto& entry : entries) AddEntry(entry);
+  }
+
+  /// Throws for a loop of links.
+  void AddEntry(const fs::directory_entry& entry) {
+    if (entry.is_regular_file()) {
+      Add(entry.path(), {});
+    } else if (entry.is_directory()) {
+      Enter(entry.path());
+    } else if (!entry.exists()) {
+      Add(entry.path(), "link to " + fs::read_symlink(entry.path()).string());
+    } else {
+      Add(entry.path(), std::string(OtherKindOf(entry.path())));
     }
-  });
-  std::ranges::sort(files);
-  return files;
+  }
+
+  void Add(const fs::path& path, std::string instead) { entries_.push_back({path, std::move(instead)}); }
+
+  const fs::path& root_;
+  std::vector<TreeEntry> entries_;
+  std::map<std::pair<dev_t, ino_t>, fs::path> entered_;
+};
+
+/// Errors: Error for what is neither a file nor a folder: reading it would wait, or have no end.
+bool IsFolder(const fs::path& path) {
+  const auto kind = OtherKindOf(path);
+  if (!kind.empty()) {
+    throw Error(ErrorKind::kEnvironment,
+                fmt::format("'{}' is {}; what steps read and write are files and folders", path.string(), kind),
+                "write what it gives into a file, and name that");
+  }
+  std::error_code error;
+  return fs::is_directory(path, error);
 }
 
 std::string OfTree(const fs::path& path, const std::function<std::string(const fs::path&)>& of_file) {
   std::error_code error;
   if (!fs::exists(path, error)) return "missing";
-  if (!fs::is_directory(path, error)) return of_file(path);
+  if (!IsFolder(path)) return of_file(path);
   Sha256 hash;
-  for (const auto& file : FilesBelow(path)) {
-    hash.Add(file.lexically_relative(path).string() + '\0' + of_file(file) + '\n');
+  for (const auto& entry : TreeWalk(path).Take()) {
+    const auto content = entry.instead.empty() ? of_file(entry.path) : entry.instead;
+    hash.Add(entry.path.lexically_relative(path).string() + '\0' + content + '\n');
   }
   return hash.Finish();
 }
@@ -52,9 +103,9 @@ std::string OfTree(const fs::path& path, const std::function<std::string(const f
 std::uint64_t BytesOfTree(const fs::path& path) {
   std::error_code error;
   if (!fs::exists(path, error)) return 0;
-  if (!fs::is_directory(path, error)) return FileBytes(path);
+  if (!IsFolder(path)) return FileBytes(path);
   std::uint64_t bytes = 0;
-  for (const auto& file : FilesBelow(path)) bytes += FileBytes(file);
+  for (const auto& entry : TreeWalk(path).Take()) bytes += entry.instead.empty() ? FileBytes(entry.path) : 0;
   return bytes;
 }
 
@@ -83,6 +134,17 @@ bool Fingerprints::Refresh(const fs::path& path) {
 std::uint64_t Fingerprints::BytesOf(const fs::path& path) {
   const auto found = bytes_.find(path.string());
   return found != bytes_.end() ? found->second : bytes_.emplace(path.string(), BytesOfTree(path)).first->second;
+}
+
+std::string_view OtherKindOf(const fs::path& path) {
+  std::error_code error;
+  switch (fs::status(path, error).type()) {
+    case fs::file_type::fifo: return "a named pipe";
+    case fs::file_type::socket: return "a socket";
+    case fs::file_type::block:
+    case fs::file_type::character: return "a device";
+    default: return {};
+  }
 }
 
 std::string StampOfTree(const fs::path& path) { return OfTree(path, StampOfFile); }

@@ -4,8 +4,10 @@
 #include <filesystem>
 #include <map>
 
+#include "core/documents.h"
 #include "core/nearest_word.h"
 #include "launcher/workflow/check_references.h"
+#include "launcher/workflow/fingerprint.h"
 
 namespace slipway::launcher {
 namespace {
@@ -70,6 +72,11 @@ class FileLinker {
                                            Quoted(output->second)));
         continue;
       }
+      if (HasWildcard(output->second)) {
+        report_.Error(place(), fmt::format("output '{}' is {}: give a name, not a pattern; for several files, a folder",
+                                           output->first, Quoted(output->second)));
+        continue;
+      }
       const auto path = fs::path(output->second).lexically_normal();
       for (auto other = outputs.begin(); other != output; ++other) {
         const auto before = fs::path(other->second).lexically_normal();
@@ -95,8 +102,11 @@ class FileLinker {
 
   void LinkInput(StepIndex index, const std::string& name, std::string& value) {
     std::error_code error;
-    if (fs::exists(value, error)) return;
     const auto place = [&] { return place_of_(index, "inputs." + name); };
+    if (const auto kind = OtherKindOf(value); !kind.empty()) {
+      return report_.Error(place(), fmt::format("input '{}' is {}; inputs are files and folders", name, kind));
+    }
+    if (fs::exists(value, error)) return;
     const auto writers = writers_.find(value);
     if (writers == writers_.end()) {
       std::vector<std::string> paths;

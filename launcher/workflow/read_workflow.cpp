@@ -111,6 +111,16 @@ class Reader {
       report_.Error(entry.key_place, fmt::format("{} is no field that steps can share; there are: {}",
                                                  Quoted(entry.key), fmt::join(kShared, ", ")));
     }
+    CheckVariables(defaults_);
+  }
+
+  /// As written: what steps share is reported once.
+  void CheckVariables(const YamlNode& fields) {
+    const auto* variables = ValueOf(fields, "env");
+    if (variables == nullptr) return;
+    for (const auto& entry : variables->entries) {
+      if (auto why = WhyNotSettable(entry.key); !why.empty()) report_.Error(entry.key_place, std::move(why));
+    }
   }
 
   void ReadSteps() {
@@ -140,6 +150,7 @@ class Reader {
   }
 
   void ReadGroup(const YamlEntry& entry) {
+    CheckVariables(entry.value);
     auto body = WithDefaults(entry);
     const auto* foreach = ValueOf(body, "foreach");
     if (foreach == nullptr) {

@@ -37,7 +37,7 @@ std::string Sha256::Finish() {
 }
 
 std::string Sha256OfFile(const std::filesystem::path& file) {
-  const auto fd = OpenFile(file, O_RDONLY);
+  const auto fd = OpenFile(file, O_RDONLY | O_NONBLOCK | O_NOCTTY);  // of a pipe, it would wait for a writer
   std::vector<char> buffer(std::size_t{1} << 18);
   Sha256 hash;
   while (true) {

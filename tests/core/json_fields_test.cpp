@@ -146,6 +146,12 @@ TEST(JsonFields, HaveTheNamesAndFormsOfTheList) {
   EXPECT_EQ(WriteFields(std::vector<Part>{}).dump(), "[]");
 }
 
+TEST(JsonFields, ReadNamesWithANulByte) {
+  const std::map<std::string, double> scores{{std::string("a\0b", 3), 1.5}};
+  const DocumentName name{"the scores"};
+  EXPECT_EQ((ReadFields<std::map<std::string, double>>(WriteFields(scores), kName)), scores);
+}
+
 TEST(JsonFields, KeepsWhatIsLeftOutWhereItMayBe) {
   auto json = WriteFields(Sample());
   json.erase("remark");

@@ -261,6 +261,8 @@ steps:
     document = flow.json("run", "flow.yaml")
     assert set(flow.states(document).values()) == {"done"}
     assert flow.slipway("logs", "last/show") == "1.0 1.0 2.0\n"
+    page = flow.slipway("logs", "last/page")
+    assert os.path.exists(page.partition("written: ")[2].partition("\n")[0]), page
     assert flow.json("trials", "best", "last/search")["trials"][0]["objective"] == 1.0
     assert set(flow.states(flow.json("run", "flow.yaml")).values()) == {"reused"}
     assert flow.json("trials", "best", "last/search")["trials"][0]["objective"] == 1.0, "of the run that was reused"
@@ -275,6 +277,7 @@ WRONG = {
     "a: {command: [x, '${steps.prepaer.folder}']}\n  prepare: {command: [x]}": "did you mean 'prepare'",
     "a: {command: [x], outputs: {o: d, p: d/e}}": "overlap",
     "a: {command: [x], outputs: {o: ../d}}": "within the step's own folder",
+    "a: {command: [x], outputs: {o: 'd/*.txt'}}": "give a name, not a pattern",
     "a: {command: [x], inputs: {i: nowhere.txt}}": "no step writes it",
     "'../a': {command: [x]}": "the name of a step",
     "'a b': {command: [x]}": "the name of a step",

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 import time
@@ -15,6 +16,35 @@ pytest_plugins = ["workflow_test"]  # its fixtures
 
 def states_of(flow, words=("status", "last")):
     return flow.states(flow.json(*words))
+
+
+def test_what_is_known_of_a_step_survives_a_resume_and_a_kill(flow):
+    """The kill comes after the result was published, and before that was recorded and linked."""
+    flow.step("if 'make' in sys.argv: pathlib.Path(sys.argv[2]).write_text('blue')\n"
+              "if 'use' in sys.argv: sys.exit(not os.path.exists('go'))\n")
+    steps = {"make": (["make", "${outputs.o}"], ["outputs: {o: o}"]), "use": (["use"], ["after: [make]"])}
+    flow.steps(**steps)
+
+    def make_in(document):
+        return {key: document["steps"][0][key] for key in ("name", "state", "attempt", "seconds")}
+
+    first = flow.json("run", "flow.yaml", status=1)
+    assert make_in(first)["attempt"] == 1 and make_in(first)["seconds"] > 0
+    assert make_in(flow.json("resume", "last", status=1)) == make_in(first)
+    link = flow.run_of_flow() / "steps/make/result"
+    link.unlink()
+    journal = flow.run_of_flow() / "workflow.jsonl"
+    lines = journal.read_text().splitlines(keepends=True)
+    recorded = next(number for number, line in enumerate(lines) if '"make"' in line and '"done"' in line)
+    journal.write_text("".join(lines[:recorded]))
+    (flow.folder / "go").touch()
+    again = make_in(flow.json("resume", "last"))
+    manifest = json.loads((link / "manifest.json").read_text())
+    assert again == {"name": "make", "state": "done", "attempt": 1, "seconds": manifest["seconds"]}
+    assert flow.ran().count("make") == 1
+    reused = flow.json("run", "flow.yaml")
+    assert set(flow.states(reused).values()) == {"reused"}
+    assert flow.output(reused, "make", "o") == "blue"
 
 
 def test_of_two_people_who_resume_one_run_one_does_it(flow):
@@ -114,6 +144,68 @@ def test_inputs_that_cannot_be_read_fail_their_step_and_no_other(flow):
     explained = flow.slipway("explain", "last")
     assert f"slipway logs {document['run']}/spoil" in explained
     assert f"slipway logs {document['run']}/early" not in explained, "it printed nothing: it never started"
+
+
+def test_what_lies_behind_a_link_to_a_folder_counts(flow):
+    flow.step("if 'make' in sys.argv:\n"
+              "    os.mkdir(sys.argv[2])\n"
+              "    os.symlink(os.path.abspath('real'), sys.argv[2] + '/link')\n")
+    for folder in ("real", "in"):
+        (flow.folder / folder).mkdir()
+    (flow.folder / "real/x").write_text("1")
+    (flow.folder / "in/pkg").symlink_to("../real")
+    flow.steps(use=(["use"], ["inputs: {i: in}"]), make=(["make", "${outputs.o}"], ["outputs: {o: o}"]))
+    flow.slipway("run", "flow.yaml")
+    assert sorted(flow.ran()) == ["make", "use"]
+    flow.slipway("run", "flow.yaml")
+    assert flow.ran() == []
+    (flow.folder / "real/x").write_text("22")
+    flow.slipway("run", "flow.yaml")
+    assert sorted(flow.ran()) == ["make", "use"]
+
+
+def test_absolute_links_within_an_output_lead_to_the_published_files(flow):
+    flow.step("if 'make' in sys.argv:\n"
+              "    out = sys.argv[2]\n"
+              "    os.makedirs(out + '/deep/ckpt-10')\n"
+              "    pathlib.Path(out + '/deep/ckpt-10/x').write_text('blue')\n"
+              "    os.symlink(out + '/deep/ckpt-10', out + '/latest')\n"
+              "    os.symlink(os.path.realpath(out) + '/deep/ckpt-10/x', out + '/deep/x')\n"
+              "    os.symlink(out, out + '/deep/up')\n"
+              "    os.symlink('/dev/null', out + '/deep/elsewhere')\n"
+              "if 'use' in sys.argv:\n"
+              "    names = ('latest/x', 'deep/x', 'deep/up/latest/x')\n"
+              "    print(*(pathlib.Path(sys.argv[2], name).read_text() for name in names))\n")
+    flow.steps(make=(["make", "${outputs.o}"], ["outputs: {o: o}"]), use=(["use", "${steps.make.outputs.o}"], []))
+    document = flow.json("run", "flow.yaml")
+    assert flow.slipway("logs", "last/use") == "blue blue blue\n"
+    made = flow.runs / document["run"] / "steps/make/result/outputs/o"
+    assert os.readlink(made / "latest") == "../o/deep/ckpt-10"
+    assert os.readlink(made / "deep/elsewhere") == "/dev/null"
+
+
+def test_steps_that_are_larger_than_the_machine_are_named(flow):
+    flow.steps(much=(["x"], ["resources: {memory: 900TB}"]), many=(["x"], ["resources: {cpus: 100000}"]),
+               gpus=(["x"], ["resources: {gpus: 1000}"]))
+    for command, status in (("validate", 0), ("plan", 0), ("run", 1)):
+        flow.slipway(command, "flow.yaml", status=status)
+        assert re.search(r"step 'much' cannot start here: it needs 900 TB of memory, and this machine has",
+                         flow.said), flow.said
+        assert "step 'gpus' cannot start here: it needs 1000 GPUs, and this machine has" in flow.said
+        assert "step 'many' runs alone: it asks for 100000 cores, and this machine has" in flow.said
+    assert flow.states(flow.json("status", "last", status=1)) == {"much": "failed", "many": "done", "gpus": "failed"}
+
+
+def test_pipes_are_refused_at_once(flow):
+    flow.step("if 'make' in sys.argv: os.mkfifo(sys.argv[2])\n")
+    flow.steps(make=(["make", "${outputs.o}"], ["outputs: {o: o}"]))
+    document = flow.json("run", "flow.yaml", status=1)
+    assert document["steps"][0]["reason"] == "output 'o' is a named pipe; outputs are files and folders"
+    os.mkfifo(flow.folder / "pipe")
+    flow.steps(use=(["x"], ["inputs: {i: pipe}"]))
+    for command in ("validate", "plan", "run"):
+        flow.slipway(command, "flow.yaml", status=2)
+        assert "input 'i' is a named pipe; inputs are files and folders" in flow.said
 
 
 def test_a_program_that_is_edited_while_it_runs_runs_again_next_time(flow):

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/clock.h"
+#include "core/environment.h"
 #include "core/error.h"
 #include "core/files.h"
 #include "launcher/cli/commands/find_run.h"
@@ -37,9 +38,17 @@ void RequireFile(const std::filesystem::path& file) {
   throw Error(ErrorKind::kUsage, fmt::format("'{}' is a folder", file.string()), "name a file: --out report.html");
 }
 
+/// The outputs of a workflow step are published under another path: its link will lead there.
+std::filesystem::path LastingPath(const std::filesystem::path& file) {
+  const auto step = Environment::Inherited().Get("SLIPWAY_STEP_DIR");
+  if (!step) return file;
+  const auto below = file.lexically_relative(std::filesystem::path(*step) / "prepared");
+  return below.empty() || *below.begin() == ".." ? file : std::filesystem::path(*step) / "result" / below;
+}
+
 void SayWritten(const std::filesystem::path& file, std::string_view more, Session& session) {
-  session.output.Print(
-      {Json(), fmt::format("written: {}\nopen it in a browser{}", file.string(), more), file.string()});
+  const auto path = LastingPath(file).string();
+  session.output.Print({Json(), fmt::format("written: {}\nopen it in a browser{}", path, more), path});
 }
 
 /// The steps of a workflow, with links to files of the run.

@@ -15,6 +15,7 @@
 #include "launcher/cli/commands/make_run.h"
 #include "launcher/cli/commands/workflow_jobs.h"
 #include "launcher/ranks/local/node_devices.h"
+#include "launcher/run/workflow/local_step_runner.h"
 #include "launcher/run/workflow/step_batch.h"
 #include "launcher/run/workflow/step_estimate.h"
 #include "launcher/run/workflow/step_observation.h"
@@ -69,6 +70,25 @@ void WarnOfHiddenGpus(const Workflow& workflow, Output& output) {
   output.Warn(fmt::format(
       "{} {} no GPU: other steps ask for GPUs, and {} not; set launch.gpus_per_rank there, to 0 if none is needed",
       NamesText(names), is_one ? "sees" : "see", is_one ? "it does" : "they do"));
+}
+
+/// Empty where the machine has what the step asks for.
+std::string WhyTooLarge(const Step& step, const MachineResources& machine) {
+  const NodeSize node{machine.cpus, machine.memory, machine.devices.count()};
+  if (auto why = WhyNeverOn(machine, NeedsOf(step, node)); !why.empty()) return "cannot start here: " + why;
+  if (step.resources.cpus.value_or(1) <= machine.cpus) return {};
+  return fmt::format("runs alone: it asks for {} cores, and this machine has {}", *step.resources.cpus, machine.cpus);
+}
+
+/// Of the steps of a foreach, the first speaks for all.
+void WarnOfLargeSteps(const Workflow& workflow, Output& output) {
+  if (StepsAreJobs(workflow)) return;
+  const auto machine = ResourcesOfThisMachine();
+  for (const auto& [group, steps] : workflow.groups) {
+    if (steps.empty()) continue;
+    const auto why = WhyTooLarge(workflow.steps[steps.front()], machine);
+    if (!why.empty()) output.Warn(fmt::format("step '{}' {}", group, why));
+  }
 }
 
 int CarryOut(const RunFolder& folder, FileLock lock, const Workflow& workflow, const WorkflowOrder& order,
@@ -213,6 +233,7 @@ int RunWorkflow(const SpecSelection& selection, const WorkflowOptions& options, 
   const auto order = OrderFor(selection, options);
   if (StepsAreJobs(workflow)) return FollowSteps(SubmitNewSteps(workflow, order, {}, session), session);
   WarnOfHiddenGpus(workflow, session.output);
+  WarnOfLargeSteps(workflow, session.output);
   std::optional<HeldInterrupts> held;
   const auto folder = MakeRun(held, [&] { return PrepareWorkflowRun(session.runs_directory, workflow, order); });
   session.output.Say("run " + folder.id());
@@ -230,6 +251,7 @@ RunFolder PrepareWorkflow(const SpecSelection& selection, const WorkflowOptions&
 int PlanWorkflow(const SpecSelection& selection, const WorkflowOptions& options, Session& session) {
   const auto workflow = Load(selection, options, session);
   WarnOfHiddenGpus(workflow, session.output);
+  WarnOfLargeSteps(workflow, session.output);
   ResultStore store(session.runs_directory);
   const std::map<std::string, std::string> made;
   StepReuse reuse(workflow, store, options.forced, made);
@@ -248,6 +270,7 @@ int PlanWorkflow(const SpecSelection& selection, const WorkflowOptions& options,
 
 int ValidateWorkflow(const SpecSelection& selection, Session& session) {
   const auto workflow = Load(selection, {}, session);
+  WarnOfLargeSteps(workflow, session.output);
   const auto text = fmt::format("{}: valid; {} step{}", selection.spec.string(), workflow.steps.size(),
                                 workflow.steps.size() == 1 ? "" : "s");
   session.output.Print(

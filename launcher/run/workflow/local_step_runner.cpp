@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <poll.h>
 #include <signal.h>
+#include <sys/sysinfo.h>
 
 #include <algorithm>
 
@@ -22,10 +23,26 @@ bool HasExited(const ChildProcess& process) {
   return ::poll(&watch, 1, 0) > 0;
 }
 
+Bytes MemoryOfThisMachine() {
+  struct sysinfo info {};
+  CheckErrno(::sysinfo(&info), "cannot look at the memory of this machine");
+  return {std::uint64_t{info.totalram} * info.mem_unit};
+}
+
 }  // namespace
 
 MachineResources ResourcesOfThisMachine() {
-  return {static_cast<int>(UsableProcessors()), DevicesOfThisNode(), MemoryLeft()};
+  return {static_cast<int>(UsableProcessors()), DevicesOfThisNode(), MemoryLeft(), MemoryOfThisMachine()};
+}
+
+std::string WhyNeverOn(const MachineResources& machine, const StepResources& resources) {
+  const int gpus = resources.gpus.value_or(0);
+  if (gpus > machine.devices.count()) {
+    return fmt::format("it needs {} GPUs, and this machine has {}", gpus, Describe(machine.devices));
+  }
+  if (machine.all_memory.count == 0 || resources.memory.count <= machine.all_memory.count) return {};
+  return fmt::format("it needs {} of memory, and this machine has {}", FormatBytes(resources.memory),
+                     FormatBytes(machine.all_memory));
 }
 
 LocalStepRunner::LocalStepRunner(EventLoop& loop, MachineResources machine)
@@ -46,11 +63,7 @@ bool LocalStepRunner::Fits(const StepResources& resources) const {
   return CpusOf(resources) <= free_cpus_ && resources.memory.count <= free_memory_;
 }
 
-std::string LocalStepRunner::WhyNever(const StepResources& resources) const {
-  const int gpus = resources.gpus.value_or(0);
-  if (gpus <= machine_.devices.count()) return {};
-  return fmt::format("it needs {} GPUs, and this machine has {}", gpus, Describe(machine_.devices));
-}
+std::string LocalStepRunner::WhyNever(const StepResources& resources) const { return WhyNeverOn(machine_, resources); }
 
 GpuHold LocalStepRunner::HoldGpus(int count, const std::string& holder) const {
   return HoldWhatIsFree(machine_.devices.Called(free_devices_), count, holder);

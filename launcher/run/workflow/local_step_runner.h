@@ -14,11 +14,16 @@ namespace slipway::launcher {
 struct MachineResources {
   int cpus = 1;
   NodeDevices devices;
-  Bytes memory;
+  Bytes memory;           ///< that is left
+  Bytes all_memory = {};  ///< 0: not known
 };
 MachineResources ResourcesOfThisMachine();
 
-/// Each step is a process group of its own. A step that wants more than the machine has runs alone, except for GPUs.
+/// Why a step can never start on a machine, in the words of StepRunner::WhyNever; empty: it can.
+std::string WhyNeverOn(const MachineResources& machine, const StepResources& resources);
+
+/// Each step is a process group of its own. A step that wants more cores or memory than are free runs alone. One that
+/// wants more GPUs or memory than the machine has never runs.
 class LocalStepRunner : public StepRunner {
  public:
   LocalStepRunner(EventLoop& loop, MachineResources machine);

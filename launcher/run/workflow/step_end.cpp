@@ -2,8 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
+#include <optional>
 
+#include "core/documents.h"
+#include "core/filesystem_errors.h"
 #include "launcher/run/workflow/step_values.h"
 
 namespace slipway::launcher {
@@ -28,6 +32,22 @@ std::string EndText(const Step& step, const StepEnd& end, const StepOutcomePlace
   return reason.empty() ? fmt::format("{}; see {}", end.status.Describe(), place.place.log().string()) : reason;
 }
 
+/// The rest of a path that begins with the folder.
+std::optional<fs::path> RestBelow(const fs::path& folder, const fs::path& path) {
+  const auto [end, rest] = std::mismatch(folder.begin(), folder.end(), path.begin(), path.end());
+  if (end != folder.end()) return {};
+  fs::path below;
+  for (auto name = rest; name != path.end(); ++name) below /= *name;
+  return below;
+}
+
+void ReplaceLink(const fs::path& link, const fs::path& target) {
+  const auto made = fs::path(link) += ".slipway-new";
+  fs::remove(made);  // of an attempt that was killed
+  fs::create_symlink(target, made);
+  fs::rename(made, link);
+}
+
 }  // namespace
 
 bool IsQueued(const fs::path& run_folder) try {
@@ -50,10 +70,28 @@ std::string WhyFailed(const Step& step, const StepEnd& end, const StepOutcomePla
   if (!end.status.Success() || end.timed_out) return EndText(step, end, place);
   for (const auto& [name, path] : OutputPaths(step, place.place.outputs())) {
     std::error_code error;
+    if (const auto kind = OtherKindOf(path); !kind.empty()) {
+      return fmt::format("output '{}' is {}; outputs are files and folders", name, kind);
+    }
     if (fs::exists(path, error)) continue;
     return fmt::format("output '{}' was not written: the program finds its path in ${{outputs.{}}}", name, name);
   }
   return {};
+}
+
+void MakeOwnLinksRelative(const fs::path& outputs) {
+  std::error_code error;
+  if (!fs::is_directory(outputs, error)) return;
+  WithSystemErrors([&] {
+    const auto canonical = fs::canonical(outputs);  // a program may have resolved the path
+    for (const auto& entry : EntriesBelow(outputs)) {
+      if (!entry.is_symlink()) continue;
+      const auto target = fs::read_symlink(entry.path());
+      auto inside = RestBelow(outputs, target);
+      if (!inside) inside = RestBelow(canonical, target);
+      if (inside) ReplaceLink(entry.path(), outputs.lexically_relative(entry.path().parent_path()) / *inside);
+    }
+  });
 }
 
 StepResult ResultOfStep(const Step& step, const StepOutcomePlace& place) {

@@ -28,6 +28,10 @@ StepEnd EndOfItsRun(const StepEnd& end, const PreparedStep& prepared);
 /// Why the step has failed: "exit status 3", "output 'train' was not written"; empty when it has not.
 std::string WhyFailed(const Step& step, const StepEnd& end, const StepOutcomePlace& place);
 
+/// Makes links in `outputs` relative whose targets are absolute paths in it: the folder is published under another
+/// path. Errors: SystemError.
+void MakeOwnLinksRelative(const std::filesystem::path& outputs);
+
 /// Its outputs and values. Errors: those of the run folder and its trial book; SystemError.
 StepResult ResultOfStep(const Step& step, const StepOutcomePlace& place);
 

@@ -14,6 +14,7 @@
 #include "launcher/run/manager_process.h"
 #include "launcher/run/workflow/step_end.h"
 #include "launcher/run/workflow/step_orphans.h"
+#include "launcher/run/workflow/workflow_folder.h"
 #include "launcher/run_folder/pause_note.h"
 #include "launcher/workflow/condition.h"
 
@@ -59,6 +60,7 @@ StepExecution::StepExecution(const ExecutionOrder& order, EventLoop& loop, Inter
       output_(output),
       note_(std::move(note)),
       store_(folder_.path().parent_path()),
+      before_(order.before),
       made_(ResultsMade(order.before)),
       reuse_(workflow_, store_, order.forced, made_),
       board_(workflow_),
@@ -154,7 +156,18 @@ void StepExecution::Consider(StepIndex index) {
   }
 }
 
-void StepExecution::SettleWithResult(StepIndex index) { Settle(index, IsOwn(reuse_.of(index)) ? kDone : kReused, {}); }
+/// A process that was killed may have published it and not linked it.
+void StepExecution::SettleWithResult(StepIndex index) {
+  const auto& name = workflow_.steps[index].name;
+  const auto& id = reuse_.of(index).id;
+  LinkResult(folder_, name, id);
+  if (!IsOwn(reuse_.of(index))) return Settle(index, kReused, {});
+  auto& record = records_[name];
+  const auto found = before_.find(name);
+  const auto& before = record.attempt > 0 || found == before_.end() ? record : found->second;
+  record = DoneBefore(before, id, store_.Read(id).cost.seconds);
+  Settle(index, kDone, {});
+}
 
 /// Its files may have changed since its key was made, while it waited or between two attempts: the key describes what
 /// its program reads. A run that goes on has read them.

@@ -126,7 +126,6 @@ class StepExecution {
   void StartAgain(StepIndex index);
   StepResult ResultToPublish(StepIndex index) const;
   void Publish(StepIndex index);
-  void LinkResult(const Step& step, const std::string& id) const;
   void Finish(StepIndex index, StepState state, const std::string& reason);
   void Settle(StepIndex index, StepState state, const std::string& reason);
   void NoteState(StepIndex index, StepState state, const std::string& reason);
@@ -142,6 +141,7 @@ class StepExecution {
   Output& output_;
   Note note_;
   ResultStore store_;
+  const std::map<std::string, StepRecord>& before_;
   std::map<std::string, StepRecord> records_;
   std::map<std::string, std::string> made_;
   StepReuse reuse_;

@@ -122,9 +122,11 @@ void StepExecution::Publish(StepIndex index) {
   try {
     // A file system may have renamed the folder and reported an error all the same.
     if (!store_.IsOf(folder_.id(), id)) {
-      store_.Publish(PlaceOfStep(folder_, step).prepared, id, ResultToPublish(index));
+      const auto place = PlaceOfStep(folder_, step);
+      MakeOwnLinksRelative(place.outputs());
+      store_.Publish(place.prepared, id, ResultToPublish(index));
     }
-    LinkResult(step, id);
+    LinkResult(folder_, step.name, id);
     Finish(index, kDone, {});
   } catch (const SystemError& error) {
     if (!MeansDiskFull(error.code()) || interrupt_.asked()) return Finish(index, kFailed, error.message());
@@ -133,14 +135,6 @@ void StepExecution::Publish(StepIndex index) {
   } catch (const std::exception& error) {
     Finish(index, kFailed, error.what());
   }
-}
-
-/// For people: where the files of the step are.
-void StepExecution::LinkResult(const Step& step, const std::string& id) const {
-  const auto link = StepFolder(folder_, step.name) / "result";
-  std::error_code error;
-  std::filesystem::remove(link, error);
-  std::filesystem::create_symlink(std::filesystem::path("../../../.results") / id, link, error);
 }
 
 void StepExecution::Finish(StepIndex index, StepState state, const std::string& reason) {

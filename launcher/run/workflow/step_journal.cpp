@@ -116,6 +116,14 @@ std::vector<fs::path> JournalsOf(const fs::path& run_folder) {
 
 }  // namespace
 
+StepRecord DoneBefore(const StepRecord& before, const std::string& result, double seconds) {
+  const bool is_recorded = before.result == result && before.seconds > 0;
+  return {.state = StepState::kDone,
+          .attempt = before.attempt,
+          .result = result,
+          .seconds = is_recorded ? before.seconds : seconds};
+}
+
 std::map<std::string, std::string> ResultsMade(const Records& records) {
   std::map<std::string, std::string> made;
   for (const auto& [step, record] : records) {

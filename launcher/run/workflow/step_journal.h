@@ -56,6 +56,10 @@ class StepJournal {
   std::string kept_;
 };
 
+/// A step that this run has carried out already. `before` is what it has recorded of it. `seconds`, which its result
+/// says, count where a process was killed before it could record the end.
+StepRecord DoneBefore(const StepRecord& before, const std::string& result, double seconds);
+
 /// The results that a run has made, by step.
 std::map<std::string, std::string> ResultsMade(const std::map<std::string, StepRecord>& records);
 

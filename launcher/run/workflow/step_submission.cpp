@@ -121,8 +121,11 @@ class StepsSubmission {
     }
     const auto& decision = reuse_.Decide(index);
     if (!decision.reuse) return;
-    const bool own = decision.own || store_.Read(decision.id).run == folder_.id();
-    Settle(index, {.state = own ? kDone : kReused, .result = decision.id});
+    LinkResult(folder_, step.name, decision.id);
+    const auto& result = store_.Read(decision.id);
+    const bool own = decision.own || result.run == folder_.id();
+    Settle(index, own ? DoneBefore(records_[step.name], decision.id, result.cost.seconds)
+                      : StepRecord{.state = kReused, .result = decision.id});
   }
 
   bool Holds(const Step& step) {

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/checkpoint.h"
+#include "core/metrics_line.h"
 #include "ensemble/store/trial_book.h"
 #include "launcher/trials/trials_documents.h"
 
@@ -36,10 +37,15 @@ Json ValuesOfMetrics(const fs::path& file) {
   Json metrics = Json::object();
   std::ifstream lines(file);
   for (std::string line; std::getline(lines, line);) {
-    const auto json = Json::parse(line, nullptr, false);
-    if (!json.is_object() || !json.contains("metrics") || !json["metrics"].is_object()) continue;
-    for (const auto& [name, value] : json["metrics"].items()) {
-      if (value.is_number()) metrics[name] = value;
+    const auto parsed = ParseMetricsLine(line);
+    if (!parsed) continue;
+    const auto written = JsonOfMetricsLine(line);
+    for (const auto& [name, value] : parsed->values) {
+      if (std::isfinite(value)) {
+        metrics[name] = written.at("metrics").at(name);  // a whole number stays one
+      } else {
+        metrics.erase(name);
+      }
     }
   }
   return {{"metrics", std::move(metrics)}};

@@ -8,7 +8,8 @@
 
 namespace slipway::launcher {
 
-/// {"metrics": {...}}: the last value of each name in a file of metric lines; empty without a file.
+/// {"metrics": {...}}: the last value of each name in a file of metric lines, without those that are NaN or infinite at
+/// last; empty without a file.
 Json ValuesOfMetrics(const std::filesystem::path& file);
 
 /// {"run", "metrics", "checkpoint"} of a single run that has succeeded.

@@ -105,4 +105,14 @@ Workflow ReadWorkflowOf(const WorkflowOrder& order, const RunFolder& folder) {
 
 fs::path StepFolder(const RunFolder& folder, const std::string& step) { return folder.path() / "steps" / step; }
 
+void LinkResult(const RunFolder& folder, const std::string& step, const std::string& id) {
+  const auto link = StepFolder(folder, step) / "result";
+  const auto target = fs::path("../../../.results") / id;
+  std::error_code error;
+  if (fs::read_symlink(link, error) == target) return;
+  fs::create_directories(link.parent_path(), error);
+  fs::remove(link, error);
+  fs::create_symlink(target, link, error);
+}
+
 }  // namespace slipway::launcher

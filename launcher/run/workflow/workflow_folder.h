@@ -49,5 +49,7 @@ StoredWorkflow ReadStoredWorkflow(const RunFolder& folder);
 Workflow ReadWorkflowOf(const WorkflowOrder& order, const RunFolder& folder);
 
 std::filesystem::path StepFolder(const RunFolder& folder, const std::string& step);
+/// For people: `result` in the step's folder leads to a published result. It does without where it cannot be made.
+void LinkResult(const RunFolder& folder, const std::string& step, const std::string& id);
 
 }  // namespace slipway::launcher

@@ -63,6 +63,10 @@ TEST(JsonSchema, AcceptsTheExperimentsAndRefusesTypos) {
   if (!RunAndCapture(probe).status.Success()) GTEST_SKIP() << "python3-jsonschema or python3-yaml is not installed";
   EXPECT_TRUE(Accepts(ReadFile(SLIPWAY_SOURCE_DIR "/configs/fashion.yaml")));
   EXPECT_TRUE(Accepts(ReadFile(SLIPWAY_SOURCE_DIR "/configs/fashion-ensemble.yaml")));
+  EXPECT_TRUE(Accepts("name: 1.5\nlaunch: {workdir: 1, time_limit: }\ntrain: {command: [a]}\n"));
+  EXPECT_TRUE(Accepts("name: true\ncheckpoint: {every: }\ngradients: {clip_norm: }\ntrain: {command: [a]}\n"));
+  EXPECT_FALSE(Accepts("name: x\ncheckpoint: {keep: }\ntrain: {command: [a]}\n")) << "it has a default";
+  EXPECT_FALSE(Accepts("name:\ntrain: {command: [a]}\n")) << "it is required";
   EXPECT_FALSE(Accepts("name: x\ntrain: {command: [a], argz: {}}\n"));
   EXPECT_FALSE(Accepts("name: x\nlaunch: {nodes: many}\ntrain: {command: [a]}\n"));
   EXPECT_FALSE(Accepts("train: {command: [a]}\n"));

@@ -65,6 +65,13 @@ TEST_F(Load, SuggestsTheNearestFileForOneThatIsMissing) {
   EXPECT_THAT(said("note.txt"), HasSubstr("give the path of a YAML file"));
 }
 
+TEST_F(Load, RefusesNulBytesInValuesAndNames) {
+  EXPECT_THAT(ErrorOf("name: small\ntrain: {command: [/bin/true, \"a\\0b\"]}\n"), HasSubstr("holds a NUL byte"));
+  EXPECT_THAT(ErrorOf("name: small\ntrain: {command: [/bin/true], args: {\"a\\0b\": 1}}\n"),
+              HasSubstr("holds a NUL byte"));
+  EXPECT_THAT(ErrorOf(kSmall, {"train.args.text=\"a\\0b\""}), HasSubstr("holds a NUL byte"));
+}
+
 TEST_F(Load, GivesTypedValuesAndDefaults) {
   const auto spec = LoadText(std::string(kSmall) + "launch: {ranks_per_node: 2, time_limit: 1h30m}\n").spec;
   EXPECT_EQ(spec.name, "small");

@@ -97,6 +97,16 @@ TEST(ReadWorkflow, ReportsAllErrorsAtOnce) {
   EXPECT_THAT(text, HasSubstr("'command' has no words"));
 }
 
+TEST(ReadWorkflow, RefusesVariablesThatNoStepCanSet) {
+  EXPECT_THAT(ErrorOf("  a: {command: [x], env: {A=B: c}}\n"),
+              HasSubstr("flow.yaml:3:27: error: 'A=B' cannot be the name of an environment variable"));
+  EXPECT_THAT(ErrorOf("  a: {command: [x], env: {'': c}}\n"), HasSubstr("'' cannot be the name of an environment"));
+  EXPECT_THAT(ErrorOf("  a: {command: [x], env: {SLIPWAY_STEP: c}}\n"), HasSubstr("are set by Slipway itself"));
+  EXPECT_THAT(ErrorOf("  a: {command: [x]}\n  b: {command: [x]}\ndefaults: {env: {SLIPWAY_STEP: c}}\n"),
+              AllOf(HasSubstr("flow.yaml:5:18: error: variables called"), Not(HasSubstr("errors"))));
+  EXPECT_EQ(ErrorOf("  a: {command: [x], env: {OMP_NUM_THREADS: 4}}\n"), "no error");
+}
+
 TEST(ReadWorkflow, NamesItsOwnReferencesWhereOneIsUnknown) {
   EXPECT_THAT(ErrorOf("  a: {command: [x, '${foreach.x}'], foreach: [{x: 1}]}\n"),
               HasSubstr("'${foreach.x}' is no reference of a workflow: in a step with foreach"));

@@ -2,7 +2,12 @@
 
 #include <gmock/gmock.h>
 #include <rapidcheck/gtest.h>
+#include <sys/stat.h>
 
+#include <filesystem>
+#include <utility>
+
+#include "core/error.h"
 #include "tests/launcher/workflow/workflow_of.h"
 
 namespace slipway::launcher {
@@ -112,6 +117,54 @@ TEST(Fingerprints, LookAgainAtWhatHasChanged) {
   EXPECT_EQ(files.Of(file), before);
   EXPECT_TRUE(files.Refresh(file));
   EXPECT_NE(files.Of(file), before);
+}
+
+TEST(Fingerprints, FollowLinksToFolders) {
+  const TempDirectory folder;
+  for (const auto* name : {"in", "lib", "lib/deep"}) MakeDirectories(folder / name);
+  WriteFile(folder / "lib/deep/x", "1");
+  std::filesystem::create_directory_symlink("../lib", folder / "in/pkg");
+  const auto of = [&] { return std::pair(Fingerprints().Of(folder / "in"), StampOfTree(folder / "in")); };
+  const auto before = of();
+  EXPECT_EQ(of(), before);
+  EXPECT_EQ(Fingerprints().BytesOf(folder / "in"), 1u);
+  WriteFile(folder / "lib/deep/x", "22");
+  EXPECT_NE(of().first, before.first);
+  EXPECT_NE(of().second, before.second);
+  EXPECT_EQ(Fingerprints().BytesOf(folder / "in"), 2u);
+}
+
+TEST(Fingerprints, EnterAFolderOnceHoweverLinksLeadToIt) {
+  const TempDirectory folder;
+  for (const auto* name : {"in", "in/a"}) MakeDirectories(folder / name);
+  WriteFile(folder / "in/a/x", "1");
+  std::filesystem::create_directory_symlink("..", folder / "in/a/up");
+  std::filesystem::create_directory_symlink("a", folder / "in/b");
+  const auto before = Fingerprints().Of(folder / "in");
+  EXPECT_EQ(Fingerprints().BytesOf(folder / "in"), 1u);
+  std::filesystem::remove(folder / "in/b");
+  std::filesystem::create_directory_symlink(".", folder / "in/b");
+  EXPECT_NE(Fingerprints().Of(folder / "in"), before);
+}
+
+TEST(Fingerprints, KnowTheTargetsOfDanglingLinks) {
+  const TempDirectory folder;
+  MakeDirectories(folder / "in");
+  std::filesystem::create_symlink("one", folder / "in/link");
+  const auto before = Fingerprints().Of(folder / "in");
+  std::filesystem::remove(folder / "in/link");
+  std::filesystem::create_symlink("two", folder / "in/link");
+  EXPECT_NE(Fingerprints().Of(folder / "in"), before);
+}
+
+TEST(Fingerprints, RefusePipesWithoutWaiting) {
+  const TempDirectory folder;
+  const auto pipe = folder / "pipe";
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  EXPECT_THROW(Fingerprints().Of(pipe), Error);
+  EXPECT_THROW(StampOfTree(pipe), Error);
+  EXPECT_EQ(OtherKindOf(pipe), "a named pipe");
+  EXPECT_EQ(OtherKindOf(folder.path()), "");
 }
 
 TEST(StepKey, PartsCannotRunIntoEachOther) {

@@ -3,14 +3,27 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <nlohmann/json.hpp>
 
 #include "core/error.h"
 #include "core/files.h"
+#include "launcher/run/workflow/step_values.h"
 #include "tests/launcher/workflow/workflow_of.h"
 #include "tests/support/temp_directory.h"
 
 namespace slipway::launcher {
 namespace {
+
+TEST(ValuesOfMetrics, AreTheLastOnesAndNoneWhereTheLastIsNoNumber) {
+  const test::TempDirectory folder;
+  WriteFile(folder / "metrics.jsonl",
+            R"({"metrics": {"loss": 0.5, "score": 1, "rate": 2.0, "best": 3}}
+{"metrics": {"loss": NaN, "score": 7}}
+{"metrics": {"rate": "Infinity"}}
+{"metrics": {"lo)");
+  EXPECT_EQ(ValuesOfMetrics(folder / "metrics.jsonl").dump(), R"({"metrics":{"score":7,"best":3}})");
+  EXPECT_EQ(ValuesOfMetrics(folder / "none.jsonl").dump(), R"({"metrics":{}})");
+}
 
 /// Else a step would start without the id of its result when it is tried again, as after a full disk.
 TEST(StepReuse, KeepsItsDecisionWhereAnotherOneFails) {

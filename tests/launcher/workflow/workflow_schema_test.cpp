@@ -60,6 +60,7 @@ TEST_F(WorkflowSchemaInPython, AcceptsReferencesWhereValuesStand) {
                       "  b:\n"
                       "    foreach: [1, 2]\n"
                       "    experiment: {launch: {ranks_per_node: '${item}'}, train: {args: '${item.params}'}}\n"
+                      "  d: {command: [x], time_limit: , resources: {memory: }, pack: 1}\n"
                       "  c: {experiment: c.yaml, set: {train.args.lr: '${steps.a.metrics.lr}'}}\n"),
             "");
 }
