@@ -319,3 +319,7 @@ def test_what_the_exchange_itself_writes_is_no_change(job, monkeypatch, settings
             model(torch.tensor([1, step])).sum().backward()
         optimizer.step()
     optimizer.close()
+
+
+def test_a_count_without_dimensions_is_averaged_as_a_number(job):
+    assert job.average(torch.tensor(2 * job.rank())) == job.size() - 1
