@@ -4,7 +4,9 @@
 #include <unistd.h>
 
 #include <nlohmann/json.hpp>
+#include <set>
 #include <sstream>
+#include <tuple>
 
 #include "core/clock.h"
 #include "core/documents.h"
@@ -150,11 +152,15 @@ Records ReadStepJournal(const fs::path& run_folder) {
 
 std::vector<StepTime> TimesOfSteps(const fs::path& run_folder) {
   std::vector<StepTime> times;
+  std::set<std::tuple<std::string, std::string, double>> done;  // a manager that goes on writes them down again
   for (const auto& journal : JournalsOf(run_folder)) {
     VisitLines(
         journal, [] {},
         [&](const std::string& step, const StepRecord& record) {
-          if (record.seconds > 0) times.push_back({step, record.seconds, !HasResult(record.state)});
+          if (record.seconds <= 0) return;
+          const bool has_result = HasResult(record.state);
+          if (has_result && !done.emplace(step, record.result, record.seconds).second) return;
+          times.push_back({step, record.seconds, !has_result});
         });
   }
   return times;
