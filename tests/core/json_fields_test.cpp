@@ -148,7 +148,6 @@ TEST(JsonFields, HaveTheNamesAndFormsOfTheList) {
 
 TEST(JsonFields, ReadNamesWithANulByte) {
   const std::map<std::string, double> scores{{std::string("a\0b", 3), 1.5}};
-  const DocumentName name{"the scores"};
   EXPECT_EQ((ReadFields<std::map<std::string, double>>(WriteFields(scores), kName)), scores);
 }
 
