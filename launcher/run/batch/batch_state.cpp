@@ -11,7 +11,7 @@ namespace slipway::launcher {
 namespace {
 
 /// What tools say ends with a line break, and may have several.
-std::string OnOneLine(const std::string& text) {
+std::string WordsOnOneLine(const std::string& text) {
   std::string line;
   std::istringstream words(text);
   for (std::string word; words >> word;) line += (line.empty() ? "" : " ") + word;
@@ -24,7 +24,7 @@ bool IsHeld(const SlurmJob& job) { return job.priority == 0; }
 /// operator may release it.
 std::string WhyItWaits(const SlurmJob& job, const std::string& run) {
   if (!job.reason_text.empty()) {
-    const auto said = fmt::format("{} ({})", OnOneLine(job.reason_text), job.reason);
+    const auto said = fmt::format("{} ({})", WordsOnOneLine(job.reason_text), job.reason);
     if (!IsHeld(job)) return said;
     return fmt::format("{}; Slurm holds it. When that is mended: slipway cancel {}, then slipway resume {}", said, run,
                        run);
@@ -70,7 +70,7 @@ RunState WhileStagingOut(RunState ended, const SlurmJob& job) {
 
 RunState WithLostResults(RunState ended, JobId job, const std::string& reason) {
   ended.detail += fmt::format("{}job {}: not all results were copied out of the burst buffer, which is gone by now: {}",
-                              ended.detail.empty() ? "" : "\n\n", job, OnOneLine(reason));
+                              ended.detail.empty() ? "" : "\n\n", job, WordsOnOneLine(reason));
   return ended;
 }
 
