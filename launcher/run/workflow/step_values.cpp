@@ -40,9 +40,11 @@ Json ValuesOfMetrics(const fs::path& file) {
     const auto parsed = ParseMetricsLine(line);
     if (!parsed) continue;
     const auto written = JsonOfMetricsLine(line);
-    for (const auto& [name, value] : parsed->values) {
-      if (std::isfinite(value)) {
-        metrics[name] = written.at("metrics").at(name);  // a whole number stays one
+    for (const auto& [name, value] : written.at("metrics").items()) {
+      const auto number = parsed->values.find(name);
+      if (number == parsed->values.end()) continue;
+      if (std::isfinite(number->second)) {
+        metrics[name] = value;  // a whole number stays one
       } else {
         metrics.erase(name);
       }
