@@ -75,9 +75,9 @@ void WarnOfHiddenGpus(const Workflow& workflow, Output& output) {
 /// Empty where the machine has what the step asks for.
 std::string WhyTooLarge(const Step& step, const MachineResources& machine) {
   const NodeSize node{machine.cpus, machine.memory, machine.devices.count()};
-  if (auto why = WhyNeverOn(machine, NeedsOf(step, node)); !why.empty()) return "cannot start here: " + why;
-  if (step.resources.cpus.value_or(1) <= machine.cpus) return {};
-  return fmt::format("runs alone: it asks for {} cores, and this machine has {}", *step.resources.cpus, machine.cpus);
+  if (const auto why = WhyNeverOn(machine, NeedsOf(step, node)); !why.empty()) return "cannot start here: " + why;
+  const auto why = WhyAloneOn(machine, step.resources);
+  return why.empty() ? "" : "runs alone: " + why;
 }
 
 /// Of the steps of a foreach, the first speaks for all.

@@ -37,11 +37,16 @@ MachineResources ResourcesOfThisMachine() {
 
 std::string WhyNeverOn(const MachineResources& machine, const StepResources& resources) {
   const int gpus = resources.gpus.value_or(0);
-  if (gpus > machine.devices.count()) {
-    return fmt::format("it needs {} GPUs, and this machine has {}", gpus, Describe(machine.devices));
+  if (gpus <= machine.devices.count()) return {};
+  return fmt::format("it needs {} GPUs, and this machine has {}", gpus, Describe(machine.devices));
+}
+
+std::string WhyAloneOn(const MachineResources& machine, const StepResources& resources) {
+  if (CpusOf(resources) > machine.cpus) {
+    return fmt::format("it asks for {} cores, and this machine has {}", CpusOf(resources), machine.cpus);
   }
   if (machine.all_memory.count == 0 || resources.memory.count <= machine.all_memory.count) return {};
-  return fmt::format("it needs {} of memory, and this machine has {}", FormatBytes(resources.memory),
+  return fmt::format("it asks for {} of memory, and this machine has {}", FormatBytes(resources.memory),
                      FormatBytes(machine.all_memory));
 }
 

@@ -21,9 +21,11 @@ MachineResources ResourcesOfThisMachine();
 
 /// Why a step can never start on a machine, in the words of StepRunner::WhyNever; empty: it can.
 std::string WhyNeverOn(const MachineResources& machine, const StepResources& resources);
+/// What it asks for that the machine does not have, in all; empty: nothing. Such a step runs alone.
+std::string WhyAloneOn(const MachineResources& machine, const StepResources& resources);
 
 /// Each step is a process group of its own. A step that wants more cores or memory than are free runs alone. One that
-/// wants more GPUs or memory than the machine has never runs.
+/// wants more GPUs than the machine has never runs.
 class LocalStepRunner : public StepRunner {
  public:
   LocalStepRunner(EventLoop& loop, MachineResources machine);

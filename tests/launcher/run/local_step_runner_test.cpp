@@ -58,11 +58,13 @@ TEST_F(StoppedStep, WasNotStoppedByARequestThatCameAfterItsEnd) {
   EXPECT_FALSE(end.stopped);
 }
 
-TEST(WhyNeverOn, NamesTheMemoryThatTheMachineLacks) {
+TEST(WhyAloneOn, NamesWhatTheMachineLacks) {
   const MachineResources machine{.cpus = 1, .devices = {}, .memory = Bytes{1000}, .all_memory = Bytes{4000}};
-  EXPECT_EQ(WhyNeverOn(machine, {.cpus = 9, .gpus = {}, .memory = Bytes{4000}}), "");
-  EXPECT_EQ(WhyNeverOn(machine, {.cpus = 1, .gpus = {}, .memory = Bytes{5000}}),
-            "it needs 5.00 kB of memory, and this machine has 4.00 kB");
+  EXPECT_EQ(WhyAloneOn(machine, {.cpus = 1, .gpus = {}, .memory = Bytes{4000}}), "");
+  EXPECT_EQ(WhyAloneOn(machine, {.cpus = 9, .gpus = {}, .memory = Bytes{4000}}),
+            "it asks for 9 cores, and this machine has 1");
+  EXPECT_EQ(WhyAloneOn(machine, {.cpus = 1, .gpus = {}, .memory = Bytes{5000}}),
+            "it asks for 5.00 kB of memory, and this machine has 4.00 kB");
 }
 
 }  // namespace
