@@ -98,7 +98,7 @@ ensemble::TrialState StateFrom(const std::string& word) {
 /// Trials in a state, one by one: of a configuration some may be in it and others not.
 std::vector<LeaderboardRow> RowsInState(const TrialsView& view, ensemble::TrialState state) {
   std::vector<LeaderboardRow> rows;
-  for (const auto& [trial, rank] : view.trials) {
+  for (const auto& [trial, rank, value] : view.trials) {
     if (trial.state == state) rows.push_back({trial, rank, {}, DurationOf(trial, view.now), {}});
   }
   return rows;

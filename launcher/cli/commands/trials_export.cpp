@@ -79,7 +79,7 @@ void ExportOptuna(TrialsView& view, const TrialsExportOptions& options, const Du
   const auto space = ensemble::StoredSpace(view.study);
   const auto name = options.run_folder.filename().string();
   ensemble::OptunaFileWriter writer(file.temporary(), *options.out, ensemble::ToOptuna(view.study, name));
-  for (const auto& [trial, rank] : view.trials) {
+  for (const auto& [trial, rank, value] : view.trials) {
     writer.Add(ensemble::ToOptuna(trial, view.study, space, view.book.Metrics(trial.number)));
   }
   writer.Finish();

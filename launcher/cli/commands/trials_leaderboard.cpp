@@ -96,7 +96,7 @@ std::vector<LeaderboardRow> RowsOfConfigurations(const TrialsView& view) {
   std::map<TrialNumber, Group> groups;
   for (const auto& record : records) groups[configurations.Of(record.number)].push_back(&record);
   std::vector<LeaderboardRow> rows;
-  for (const auto& [trial, rank] : view.trials) {
+  for (const auto& [trial, rank, value] : view.trials) {
     const auto group = groups.extract(configurations.Of(trial.number));
     if (group.empty()) continue;
     rows.push_back(RowOf(group.mapped(), configurations.table().at(group.key()), view.now));
@@ -107,7 +107,7 @@ std::vector<LeaderboardRow> RowsOfConfigurations(const TrialsView& view) {
 
 std::vector<LeaderboardRow> RowsOfTrials(const TrialsView& view) {
   std::vector<LeaderboardRow> rows;
-  for (const auto& [trial, rank] : view.trials) {
+  for (const auto& [trial, rank, value] : view.trials) {
     rows.push_back({trial, rank, {}, DurationOf(trial, view.now), {}});
   }
   return rows;
