@@ -152,15 +152,18 @@ void Watch::Patience::Check(const std::function<std::vector<int>()>& missing) {
   if (gone || !GoesOn(view, waiting, culprits)) watch_.GiveUp(view, waiting, culprits);
 }
 
-/// Whether it waits on after `stall_after`. In slipway_finalize ranks of other nodes may compute as well: then only an
-/// observer of all nodes ends the wait, or a launcher that sees a rank end.
+/// Whether it waits on after `stall_after`. In slipway_finalize that time begins when the others no longer compute: the
+/// last of them may come at this moment. There ranks of other nodes may compute as well: then only an observer of all
+/// nodes ends the wait, or a launcher that sees a rank end.
 bool Watch::Patience::GoesOn(const JobView& view, const Waiting& waiting, const std::vector<int>& culprits) {
   const bool leaves = IsFinalize(waiting.call.activity);
   if (watch_.MayBeElsewhere(view, culprits)) {
     if (!leaves && waited_ >= watch_.settings_.stall_after + watch_.Grace()) return false;
     asks_ = true;
     watch_.Ask(waiting);
-  } else if (!view.WaitsForWork(waiting, culprits)) {
+  } else if (view.WaitsForWork(waiting, culprits)) {
+    worked_until_ = waited_;
+  } else if (worked_until_ == Clock::duration::zero() || waited_ - worked_until_ >= watch_.settings_.stall_after) {
     return false;
   }
   if (!leaves) return true;

@@ -107,6 +107,7 @@ class Watch {
     std::chrono::steady_clock::duration waited_{};  ///< without time in which this process was stopped
     std::chrono::steady_clock::duration next_look_ = std::chrono::milliseconds(200);
     std::chrono::steady_clock::duration next_verdict_{};  ///< in slipway_finalize, of all ranks
+    std::chrono::steady_clock::duration worked_until_{};  ///< ranks that slipway_finalize waits for, as last seen
     std::vector<int> lost_;                               ///< seen at the last look
   };
 

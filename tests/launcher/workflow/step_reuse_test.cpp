@@ -21,7 +21,7 @@ TEST(ValuesOfMetrics, AreTheLastOnesAndNoneWhereTheLastIsNoNumber) {
 {"metrics": {"loss": NaN, "score": 7}}
 {"metrics": {"rate": "Infinity"}}
 {"metrics": {"lo)");
-  EXPECT_EQ(ValuesOfMetrics(folder / "metrics.jsonl").dump(), R"({"metrics":{"best":3,"score":7}})");
+  EXPECT_EQ(ValuesOfMetrics(folder / "metrics.jsonl").dump(), R"({"metrics":{"score":7,"best":3}})");
   EXPECT_EQ(ValuesOfMetrics(folder / "none.jsonl").dump(), R"({"metrics":{}})");
 }
 
