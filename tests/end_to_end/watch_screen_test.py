@@ -234,7 +234,7 @@ steps:
     terminal.type("q")
     terminal.wait_for(PROMPT)
     terminal.type(f"{PROGRAM} watch last/sya", "Enter")
-    terminal.wait_for("has no run")
+    terminal.wait_for("has no step .sya.; did you mean .say.")
     terminal.type("clear", "Enter")
     terminal.type(f"{PROGRAM} watch all", "Enter")
     terminal.wait_for("1 runs", "flow-.*steps")
