@@ -12,6 +12,7 @@
 #include "core/documents.h"
 #include "core/error.h"
 #include "core/files.h"
+#include "core/filesystem_errors.h"
 
 namespace slipway::launcher {
 namespace fs = std::filesystem;
@@ -24,9 +25,11 @@ constexpr std::size_t kMostInMemory = std::size_t{8} << 20;
 /// Of files and folders below `folder`, relative to it, without the marker.
 std::set<std::string> PathsIn(const fs::path& folder) {
   std::set<std::string> paths;
-  for (const auto& entry : fs::recursive_directory_iterator(folder)) {
-    paths.insert(entry.path().lexically_relative(folder).generic_string());
-  }
+  WithSystemErrors([&] {
+    for (const auto& entry : fs::recursive_directory_iterator(folder)) {
+      paths.insert(entry.path().lexically_relative(folder).generic_string());
+    }
+  });
   paths.erase(kExportMarker);
   return paths;
 }
