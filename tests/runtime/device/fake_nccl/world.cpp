@@ -23,12 +23,12 @@ World::World(const std::string& name, int ranks, int rank) : name_(name), ranks_
   void* memory = ::mmap(nullptr, bytes(), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
   ::close(file);
   if (memory == MAP_FAILED) std::abort();
-  head_ = static_cast<Head*>(memory);  // zeroed, as it begins
-  ++head_->attached;
+  head_ = static_cast<Head*>(memory);                            // zeroed, as it begins
+  if (++head_->attached == ranks_) ::shm_unlink(name_.c_str());  // also processes that die leave no file
 }
 
 World::~World() {
-  ::shm_unlink(name_.c_str());
+  if (!complete()) ::shm_unlink(name_.c_str());
   ::munmap(head_, bytes());
 }
 
