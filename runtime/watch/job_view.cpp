@@ -28,7 +28,8 @@ bool JobView::IsDead(int rank) const { return Of(rank).state == RankState::kDead
 
 bool JobView::MayWait(int rank) const {
   const auto& status = Of(rank);
-  return status.Hidden() || GaveUp(rank) || (status.current.activity != 0 && status.state == RankState::kRunning);
+  const bool in_call = status.current.activity != 0 && status.state == RankState::kRunning;
+  return status.Hidden() || GaveUp(rank) || (in_call && !status.awaits_gpu);
 }
 
 bool JobView::MayBeElsewhere(const std::vector<int>& culprits) const {
@@ -122,6 +123,7 @@ std::string JobView::Describe(int rank) const {
     case RankState::kFinished: text += " has called slipway_finalize"; break;
     default: text += status.current.activity == 0 ? " is outside of Slipway" : " is in " + status.current.name;
   }
+  if (status.state == RankState::kRunning && status.awaits_gpu) text += " and waits for its GPU";
   if (status.last.activity == 0) return text + ", has completed nothing yet";
   return text + fmt::format(", last completed {} at step {}", status.last.name, status.step);
 }

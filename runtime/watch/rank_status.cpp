@@ -66,6 +66,7 @@ void Visit(Visitor& visit, Struct& status) {
   visit("waited_s", status.waited_s);
   visit("step", status.step);
   visit("missing", status.missing);
+  visit("awaits_gpu", status.awaits_gpu, Presence::kOptional);  // older ones do not say it
 }
 
 bool IsFinalize(std::uint32_t activity) {
@@ -95,6 +96,7 @@ RankStatus RankStatusOf(const RankStatusRow& line, RankPlace place) {
     if (rank <= 0) break;
     status.missing.push_back(rank - 1);
   }
+  status.awaits_gpu = status.current.activity != 0 && line.awaits_gpu == status.current.activity;
   return status;
 }
 

@@ -41,6 +41,7 @@ struct RankStatus {
   double waited_s = 0;  ///< in `asks`
   std::int64_t step = 0;
   std::vector<int> missing = {};  ///< the ranks that it waits for in `asks`, as far as known
+  bool awaits_gpu = false;        ///< in `current` it waits for its own GPU, and so for no other rank
 
   /// Only its place is known, not what it does.
   bool Hidden() const { return state == RankState::kUnknown; }

@@ -55,6 +55,7 @@ struct alignas(128) RankStatusRow {
   std::atomic<std::uint32_t> waited_ms{0};
   std::array<std::atomic<std::int32_t>, kMissing> missing{};  ///< ranks that it waits for: rank + 1, until the first 0
   std::array<std::array<char, kNameLength>, kTeams> teams{};
+  std::atomic<std::uint32_t> awaits_gpu{0};  ///< the operation in which it waits for its own GPU alone
 };
 
 /// "the exchange of gradients of team 'net'" for a value of `last` or `current`.

@@ -143,6 +143,7 @@ void Watch::Patience::Check(const std::function<std::vector<int>()>& missing) {
   // A rank may do its part and then leave: only when nothing has come of it since the last look is it missing.
   const bool gone = !lost.empty() && lost == lost_;
   lost_ = lost;
+  if (limit_ == Limit::kLoss) ShowThatGpuIsLate(ranks);
   if (!gone && waited_ < settings.stall_after) return;
   if (!gone && limit_ == Limit::kLoss) return SayThatGpuIsLate(ranks);
   if (!gone && waited_ < next_verdict_) return;
@@ -182,6 +183,13 @@ void Watch::Patience::SayThatOthersWork(const JobView& view, const std::vector<i
                watch_.rank_, waited.count(), view.DescribeAll(others.empty() ? ranks : others).c_str());
 }
 
+/// The others wait for this rank then. Not where its GPU may itself wait for those of `peers`.
+void Watch::Patience::ShowThatGpuIsLate(const std::vector<int>& peers) {
+  if (peers.empty() == shows_gpu_) return;
+  shows_gpu_ = peers.empty();
+  watch_.own_->awaits_gpu = shows_gpu_ ? watch_.OwnActivity() : 0;
+}
+
 /// `peers`: ranks whose GPUs it may wait for. Where there are none, the others soon name this rank.
 void Watch::Patience::SayThatGpuIsLate(const std::vector<int>& peers) {
   if (peers.empty() || std::exchange(said_, true)) return;
@@ -200,6 +208,7 @@ bool Watch::Patience::IsLost(int rank) const {
 
 Watch::Patience::~Patience() {
   if (asks_) watch_.own_->asks = 0;
+  if (shows_gpu_) watch_.own_->awaits_gpu = 0;
 }
 
 /// While slipway_init has not made the ranks known to each other, all of them are elsewhere.

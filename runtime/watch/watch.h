@@ -94,6 +94,7 @@ class Watch {
    private:
     /// No message from it is to be expected any more.
     bool IsLost(int rank) const;
+    void ShowThatGpuIsLate(const std::vector<int>& peers);
     void SayThatGpuIsLate(const std::vector<int>& peers);
     bool GoesOn(const JobView& view, const Waiting& waiting, const std::vector<int>& culprits);
     void SayThatOthersWork(const JobView& view, const std::vector<int>& ranks);
@@ -103,6 +104,7 @@ class Watch {
     std::map<int, RankStatus> departed_;  ///< from other nodes
     bool asks_ = false;
     bool said_ = false;
+    bool shows_gpu_ = false;
     std::chrono::steady_clock::time_point last_check_ = std::chrono::steady_clock::now();
     std::chrono::steady_clock::duration waited_{};  ///< without time in which this process was stopped
     std::chrono::steady_clock::duration next_look_ = std::chrono::milliseconds(200);

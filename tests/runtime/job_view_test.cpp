@@ -59,6 +59,21 @@ TEST(JobView, FollowsThoseWhoWaitToTheOneWhoDoesNot) {
   EXPECT_EQ(JobView(sights).Culprits(WaitsFor({1})), Ranks{3});
 }
 
+/// It is in the same call as the others, which wait for it alone.
+TEST(JobView, FollowsThoseWhoWaitToTheOneWhoseGpuIsLate) {
+  auto sights = Four();
+  sights[2].state = RankState::kUnknown;
+  sights[3].awaits_gpu = true;
+  const JobView view(sights);
+  const auto waiting = WaitsFor({1, 2, 3});
+  const auto culprits = view.Culprits(waiting);
+  EXPECT_EQ(culprits, Ranks{3});
+  EXPECT_FALSE(view.MayBeElsewhere(culprits));
+  EXPECT_EQ(view.Describe(3),
+            "rank 3 on host n2 (process 103) is in slipway_allreduce and waits for its GPU, last completed "
+            "slipway_barrier at step 5");
+}
+
 /// It belongs to no group that somebody waits for.
 TEST(JobView, LeavesARankAloneThatNobodyWaitsFor) {
   auto sights = Four();
@@ -158,10 +173,12 @@ TEST(RankStatus, TravelsAsJson) {
   sight.waited_s = 61.5;
   sight.missing = {0, 7};
   sight.state = RankState::kStopped;
+  sight.awaits_gpu = true;
   const auto back = RankStatusesFromJson(ToJson(std::vector{sight})).at(0);
   EXPECT_EQ(ToJson({back}), ToJson({sight}));
   EXPECT_EQ(back.state, RankState::kStopped);
   EXPECT_EQ(back.missing, sight.missing);
+  EXPECT_TRUE(back.awaits_gpu);
 }
 
 }  // namespace

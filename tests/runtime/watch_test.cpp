@@ -161,6 +161,7 @@ TEST_F(Watching, SaysThatItsGpuIsLateWhereItMayWaitForOthers) {
     while (written.Text().empty() && Clock::now() < end) wait();
     for (int more = 0; more < 20; ++more) wait();
     text = written.Text();
+    EXPECT_EQ(lines_[0].awaits_gpu, 0u);
   }
   ExpectWords(text, "slipway: rank 0: a checkpoint call has waited ");
   EXPECT_GE(SecondsSaidIn(text), 1.5) << text;
@@ -171,6 +172,15 @@ TEST_F(Watching, SaysNothingOfAGpuThatWaitsForNoOther) {
   const test::WrittenToStderr written(directory_.path() / "stderr");
   EXPECT_EQ(WaitForGpu(milliseconds(2500)), "");
   EXPECT_EQ(written.Text(), "");
+}
+
+TEST_F(Watching, ShowsThatItWaitsForItsGpuAlone) {
+  const Watch::Operation operation(watch_, Activity::kAllreduce);
+  const auto& shown = lines_[0].awaits_gpu;
+  std::uint32_t seen = 0;
+  Waiter(watch_, Waiter::Manner::kBackground, true).UntilGpu([&] { return (seen = shown) != 0; });
+  EXPECT_EQ(seen, static_cast<std::uint32_t>(Activity::kAllreduce));
+  EXPECT_EQ(shown, 0u);
 }
 
 /// A validation after the last exchange may take any time. One line for a wait, until a rank is stopped.

@@ -1,5 +1,6 @@
 // What a job is told about NCCL, and when NCCL fails in a step: one test for each process, on two ranks.
 
+#include <signal.h>
 #include <unistd.h>
 
 #include <chrono>
@@ -142,6 +143,34 @@ TEST_F(NcclJob, AllreducesWaitForLongWorkOfTheProgram) {
   later.join();
   const std::vector<float> sums(kCount, static_cast<float>(slipway_size()));
   EXPECT_EQ(std::memcmp(there.Read(held.handle()).data(), sums.data(), kCount * sizeof(float)), 0);
+}
+
+/// On three ranks. All are in the call: the others wait for the values of one, and each other rank is as late as it is.
+TEST_F(NcclJob, ARankWhoseGpuIsLateIsNamed) {
+  together_ = false;
+  fake_gpu_use_bandwidth(0);
+  ::setenv("SLIPWAY_GPU_EXCHANGE", "nccl", 1);
+  Begin(Json::object());
+  int first = ::getpid();
+  MPI_Bcast(&first, 1, MPI_INT, 0, MPI_COMM_WORLD);
+  GpuBuffer there(kCount * sizeof(float));
+  if (rank_ == 1) {
+    HeldStream held;
+    std::thread([first] {
+      while (::kill(first, 0) == 0) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+      ::_exit(0);
+    }).detach();
+    slipway_allreduce_on_stream(there.data(), kCount, SLIPWAY_FLOAT32, SLIPWAY_SUM, SLIPWAY_ALL, held.handle());
+    FAIL() << "it waits for its GPU without a limit: " << slipway_error_message();
+  }
+  GpuStream stream;
+  EXPECT_EQ(
+      slipway_allreduce_on_stream(there.data(), kCount, SLIPWAY_FLOAT32, SLIPWAY_SUM, SLIPWAY_ALL, stream.handle()),
+      SLIPWAY_ERROR_STALLED);
+  const std::string message = slipway_error_message();
+  EXPECT_NE(message.find("s for slipway_allreduce: rank 1 on host"), std::string::npos) << message;
+  EXPECT_NE(message.find("is in slipway_allreduce and waits for its GPU"), std::string::npos) << message;
+  EXPECT_EQ(message.find(rank_ == 0 ? "rank 2" : "rank 0"), std::string::npos) << message;
 }
 
 /// Ranks of several nodes share no memory in which they would meet: NCCL would wait for one that does not come.
