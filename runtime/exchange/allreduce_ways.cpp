@@ -11,6 +11,7 @@
 #include "runtime/exchange/library_allreduce.h"
 #include "runtime/exchange/team_errors.h"
 #include "runtime/exchange/way_candidates.h"
+#include "runtime/exchange/without_direct.h"
 #include "runtime/selection/timing_plan.h"
 
 namespace slipway::runtime {
@@ -103,7 +104,8 @@ AllreduceWays AllreduceWays::Choose(const DevicePlace& place, const TeamSettings
     } else if (chosen.in_order_of_ranks_ || OtherBitsAreGood(settings, group)) {
       chosen.TakeFastest(place, settings, measure, group);
     } else {
-      chosen.TakeByRule(place, settings, group);
+      // Where direct sums can be, such as by the memory left on a GPU, would decide the bits.
+      chosen.without_.emplace_back(CombineWay::kDirect, WordsOf(WithoutDirect(DirectObstacle::kOrder)));
     }
   });
   return chosen;
@@ -122,14 +124,6 @@ void AllreduceWays::TakeNamed(const DevicePlace& place, const TeamSettings& sett
   }
   if (made_.empty()) Make(CombineWay::kDirect, place, settings, group);
   if (!made_.empty()) of_wide_ = of_narrow_ = {{kAnySize, made_.front().way}};
-}
-
-/// The way through the CPU has other bits.
-void AllreduceWays::TakeByRule(const DevicePlace& place, const TeamSettings& settings, Group& group) {
-  TryToMake(CombineWay::kDirect, place, settings, group);
-  if (made_.empty()) return;
-  of_wide_ = of_narrow_ = {{kSmallWithoutTimes, CombineWay::kStaged}, {kAnySize, CombineWay::kDirect}};
-  not_measured_ = "times would decide the bits: by the table of algorithms, the CPU does not add up in rank order";
 }
 
 void AllreduceWays::TakeFastest(const DevicePlace& place, const TeamSettings& settings, const AllreduceTimer& measure,

@@ -22,7 +22,7 @@ namespace slipway::runtime {
 /// driver and of the ranks' meetings on every machine, and the way through the CPU has the fewest of both.
 inline constexpr std::int64_t kAlwaysThroughCpu = 4 << 10;
 
-/// Without times: up to here, in bytes, a copy costs less than two meetings of the GPUs.
+/// Of a way that is named: up to here, in bytes, a copy costs less than two meetings of the GPUs.
 inline constexpr std::int64_t kSmallWithoutTimes = 64 << 10;
 
 /// A way by the GPUs.
@@ -49,7 +49,7 @@ class AllreduceWays {
  public:
   /// The way that the settings name, where it can be used. With `auto` the fastest one for each size: the CPU, or the
   /// GPUs of the node (DirectBounce). Where any bits are good NCCL is a candidate, too, and MPI where it has worked
-  /// before. Where times would decide the bits (CpuAddsInOrderOfRanks()), the GPUs combine above kSmallWithoutTimes.
+  /// before. Where the ways would have other bits (CpuAddsInOrderOfRanks()), the CPU combines, as for teams.
   /// What keeps NCCL and MPI from being made, and all from being timed, is a reason for another way; without times the
   /// CPU combines. Collective.
   /// Errors: those of DirectBounce::Make(); PartedError, and then nothing that ranks share is freed.
@@ -74,7 +74,6 @@ class AllreduceWays {
 
  private:
   void TakeNamed(const DevicePlace& place, const TeamSettings& settings, Group& group);
-  void TakeByRule(const DevicePlace& place, const TeamSettings& settings, Group& group);
   void TryToMake(CombineWay way, const DevicePlace& place, const TeamSettings& settings, Group& group);
   void TakeFastest(const DevicePlace& place, const TeamSettings& settings, const AllreduceTimer& measure, Group& group);
   std::string Make(CombineWay way, const DevicePlace& place, const TeamSettings& settings, Group& group);

@@ -117,9 +117,10 @@ class StagedTeams : public EventsJob {
   /// The stream waits for sums of rank 1, which has died.
   void ExpectRank1IsNamed(Json gradients) {
     together_ = false;
-    gradients["algorithms"] = "ring";  // single allreduces go direct without times
-    Begin(gradients);
+    Begin({{"gpu_exchange", "direct"}});  // single allreduces, whatever their times are
     ASSERT_EQ(Register(), SLIPWAY_OK) << slipway_error_message();
+    gradients["gpu_exchange"] = "staged";
+    ASSERT_EQ(slipway_configure_team("net", gradients.dump().c_str()), SLIPWAY_OK) << slipway_error_message();
     ASSERT_EQ(slipway_gradients("net"), SLIPWAY_OK) << slipway_error_message();
     GpuBuffer there(kCount * sizeof(float));
     const auto combine = [&](void* stream) {
