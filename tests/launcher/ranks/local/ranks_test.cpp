@@ -363,5 +363,42 @@ TEST_F(FakeMpirun, ThatStartsTheSameRankTwiceIsFoundOut) {
   EXPECT_FALSE(fs::exists(directory_ / "ran"));
 }
 
+/// It kills a shim whose program has ended, before the shim's last line, and fails. The parameter is the shim's rank.
+class KilledShim : public FakeMpirun, public testing::WithParamInterface<int> {
+ protected:
+  /// The program writes what its shim would have written, after the other rank has ended well.
+  GroupOutcome EndWithRecord(const std::string& record) {
+    Install(
+        "while [ \"${1##*/}\" != slipway-rank ]; do shift; done\n"
+        "for rank in 0 1; do SLURM_PROCID=$rank SLURM_NTASKS=2 \"$@\" & done; wait; exit 1");
+    return RunToTheEnd(Script(2, fmt::format("[ $RANK = {0} ] || exit 0\n"
+                                             "until [ -s rank-0000{1}.exit ]; do sleep 0.01; done\n"
+                                             "printf '{2}' > rank-0000{0}.exit; kill -9 $PPID",
+                                             GetParam(), other(), record)));
+  }
+  static int other() { return 1 - GetParam(); }
+  static const RankOutcome& In(const GroupOutcome& outcome, int rank) {
+    return outcome.ranks.at(static_cast<std::size_t>(rank));
+  }
+};
+INSTANTIATE_TEST_SUITE_P(OfRank, KilledShim, testing::Values(0, 1));
+
+TEST_P(KilledShim, HasTheStatusOfItsRecord) {
+  const auto outcome = EndWithRecord("3 0\\n");
+  ASSERT_EQ(outcome.ranks.size(), 2u);
+  EXPECT_EQ(In(outcome, GetParam()).status, (ExitStatus{3, 0}));
+  EXPECT_EQ(In(outcome, other()).status, (ExitStatus{0, 0}));
+  EXPECT_EQ(outcome.culprit, GetParam()) << outcome.detail;
+  EXPECT_EQ(outcome.status, (ExitStatus{3, 0}));
+}
+
+/// Then nothing says that the program failed, and the launcher has ended the job: the other rank has left early.
+TEST_P(KilledShim, HasNoStatusWhereItsRecordIsTorn) {
+  const auto outcome = EndWithRecord("3 0");
+  ASSERT_EQ(outcome.ranks.size(), 2u);
+  EXPECT_EQ(In(outcome, GetParam()).status, std::nullopt);
+  EXPECT_EQ(outcome.culprit, other()) << outcome.detail;
+}
+
 }  // namespace
 }  // namespace slipway::launcher
