@@ -466,7 +466,7 @@ void Job::WarnWithoutTrace(bool exchanged) {
 }
 
 void Job::Report() {
-  auto allreduces = device_allreduces_.Facts();
+  auto allreduces = device_allreduces_.FactsOfAll(communicator());
   auto collectives = calls_.Totals(communicator());
   const bool exchanged = !teams_.empty() || !past_teams_.empty() || !allreduces.empty() || !collectives.is_null();
   const auto attempt = communicator().BroadcastText(exchanged ? settings_.attempt_folder : "", 0);

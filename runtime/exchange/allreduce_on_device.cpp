@@ -55,8 +55,11 @@ DeviceAllreduces::OfGroup& DeviceAllreduces::Known(const DevicePlace& place, con
   auto facts = fresh->ways.Facts();
   const std::lock_guard lock(mutex_);
   if (!facts.is_null()) {
+    const auto& ranks = group.communicator().job_ranks();
+    const auto reporter = std::ranges::find(ranks, 0) != ranks.end() ? 0 : ranks.front();
     facts["ranks"] = group.size();
-    facts_.push_back(facts.dump());
+    facts["first_rank"] = ranks.front();
+    facts_.push_back({facts.dump(), ranks[static_cast<std::size_t>(group.rank())] == reporter});
   }
   bits_of_cpu_ = bits_of_cpu_ && fresh->ways.HaveBitsOfCpu();
   return *groups_.emplace_back(fresh);
@@ -91,8 +94,25 @@ void DeviceAllreduces::Close(const Group& group) {
 Json DeviceAllreduces::Facts() const {
   Json groups = Json::array();
   const std::lock_guard lock(mutex_);
-  for (const auto& facts : facts_) groups.push_back(Json::parse(facts));
+  for (const auto& facts : facts_) groups.push_back(Json::parse(facts.text));
   return groups;
+}
+
+Json DeviceAllreduces::FactsOfAll(Communicator& job) const {
+  Json own = Json::array();
+  {
+    const std::lock_guard lock(mutex_);
+    for (const auto& facts : facts_) {
+      if (facts.reports) own.push_back(Json::parse(facts.text));
+    }
+  }
+  const auto counts = AllgatherValues(job, own.size());
+  Json all = Json::array();
+  for (int rank = 0; rank < job.size(); ++rank) {
+    if (counts[static_cast<std::size_t>(rank)] == 0) continue;
+    for (auto& facts : Json::parse(job.BroadcastText(own.dump(), rank))) all.push_back(std::move(facts));
+  }
+  return all;
 }
 
 bool DeviceAllreduces::HaveBitsOfCpu() const {

@@ -1,6 +1,7 @@
 // GPUs of a node that add up, and what the CPU does instead: what a job is told, and copies that fail late. One test
 // for each process, on two ranks.
 
+#include <algorithm>
 #include <cstdlib>
 #include <fstream>
 #include <string>
@@ -174,11 +175,40 @@ TEST_F(DirectJob, TheReportHasTheWaysOfAllreduces) {
   EXPECT_EQ(calls[0]["bytes"], kCount * sizeof(float));
   const auto& group = report["gpu_allreduce"][0];
   EXPECT_EQ(group["ranks"], 2);
+  EXPECT_EQ(group["first_rank"], 0);
   EXPECT_EQ(group["measured_ms"].back()["bytes"], 16 << 20) << group.dump();
   EXPECT_TRUE(group["ways"].back()["up_to_bytes"].is_null()) << group.dump();
   for (const char* member : {"bytes", "staged", "direct"}) {
     EXPECT_TRUE(group["measured_ms"][0].contains(member)) << group.dump();
   }
+}
+
+/// On three ranks. The first of each group reports it, rank 0 where it is in it.
+TEST_F(DirectJob, TheReportHasTheWaysOfGroupsWithoutRank0) {
+  Begin(Json::object());
+  GpuBuffer there(kCount * sizeof(float));
+  const std::vector<char> zeros(kCount * sizeof(float));
+  there.Fill(zeros.data(), nullptr);
+  for (const auto& members : {std::vector{1, 2}, std::vector{2, 0}}) {
+    int group = 0;
+    ASSERT_EQ(slipway_group_create(members.data(), 2, &group), SLIPWAY_OK) << slipway_error_message();
+    if (std::ranges::find(members, rank_) == members.end()) continue;
+    ASSERT_EQ(slipway_allreduce(there.data(), kCount, SLIPWAY_FLOAT32, SLIPWAY_SUM, group), SLIPWAY_OK)
+        << slipway_error_message();
+  }
+  End();
+  if (rank_ != 0) return;
+  std::ifstream file(folder_.path() / "comm.json");
+  const auto groups = Json::parse(file)["gpu_allreduce"];
+  ASSERT_EQ(groups.size(), 2u) << groups.dump();
+  std::set<int> first;
+  for (const auto& group : groups) {
+    first.insert(group["first_rank"].get<int>());
+    EXPECT_EQ(group["ranks"], 2) << group.dump();
+    EXPECT_TRUE(group["ways"].back()["up_to_bytes"].is_null()) << group.dump();
+    EXPECT_FALSE(group["measured_ms"].empty()) << group.dump();
+  }
+  EXPECT_EQ(first, (std::set{1, 2}));
 }
 
 }  // namespace
