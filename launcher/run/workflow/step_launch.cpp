@@ -7,13 +7,16 @@
 #include <nlohmann/json.hpp>
 
 #include "core/files.h"
+#include "launcher/plan/environment_table.h"
 #include "launcher/plan/plan.h"
 #include "launcher/plan/training_command.h"
 #include "launcher/ranks/local/node_devices.h"
+#include "launcher/ranks/local/ranks.h"
 #include "launcher/run/batch/batch_record.h"
 #include "launcher/run/workflow/step_orphans.h"
 #include "launcher/run_folder/prepare.h"
 #include "launcher/spec/written_spec.h"
+#include "runtime/watch/status_table_transfer.h"
 
 namespace slipway::launcher {
 namespace {
@@ -81,8 +84,11 @@ class Preparer {
   Environment EnvironmentOfStep() const {
     auto environment = Environment::Inherited();
     const auto scope = ScopeOf();
-    if (!step_.is_run()) {
-      environment.Set("SLIPWAY_STEP", step_.name)
+    if (!step_.is_run()) {  // a run leaves its GPUs to the program around it, and its ranks leave that program
+      LeaveOuterProgram(environment);
+      LeaveMpiJob(environment);
+      environment.Unset(runtime::kMonitorVariable)
+          .Set("SLIPWAY_STEP", step_.name)
           .Set("SLIPWAY_STEP_DIR", place_.folder.string())
           .Set("SLIPWAY_RUN_DIR", order_.run.path().string())
           .Set("SLIPWAY_SPEC_DIR", order_.workflow.directory.string())
