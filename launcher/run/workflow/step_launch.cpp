@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "core/files.h"
@@ -26,17 +25,6 @@ namespace fs = std::filesystem;
 constexpr const char* kSlipway = "/proc/self/exe";
 
 fs::path KeyFile(const StepPlace& place) { return place.folder / "key"; }
-
-/// What the process was started with; empty when it is gone.
-Environment EnvironmentOf(const ProcessIdentity& process) {
-  Environment environment;
-  std::ifstream entries(fmt::format("/proc/{}/environ", process.pid), std::ios::binary);
-  for (std::string entry; std::getline(entries, entry, '\0');) {
-    const auto equals = entry.find('=');
-    if (equals != std::string::npos) environment.Set(entry.substr(0, equals), entry.substr(equals + 1));
-  }
-  return environment;
-}
 
 class Preparer {
  public:
@@ -163,7 +151,8 @@ class Preparer {
     const bool has_gpus = launch.resources.gpus.value_or(0) > 0;
     launch.devices = std::vector<std::string>();
     if (!has_gpus) return;
-    launch.devices = DevicesNamedIn(EnvironmentOf(state.manager), DeviceNumbersOfSystem()).names();
+    const auto environment = Environment::OfProcess(static_cast<pid_t>(state.manager.pid));
+    launch.devices = DevicesNamedIn(environment, DeviceNumbersOfSystem()).names();
   }
 
   fs::path MakeRun(const YamlNode& spec, const fs::path& directory) const {
