@@ -278,8 +278,9 @@ class Manager {
 
   /// Agents measure the GPUs of their nodes, also of the manager's.
   DevicesToMeasure WhatToMeasure() {
-    if (!allocation_) return {.gpus = GpusOfRun(plan_.spec())};
-    return {.nodes = MeasureGpusOfNodes(plan_.spec(), allocation_->nodes()), .processors = allocation_->HasThisNode()};
+    const RunOnGpus run{plan_.spec(), folder_.path()};
+    if (!allocation_) return {.gpus = GpusOfRun(run)};
+    return {.nodes = MeasureGpusOfNodes(run, allocation_->nodes()), .processors = allocation_->HasThisNode()};
   }
 
   /// Whether the time limit ended the run: Slurm warned before it, or has reached it and ends everything.

@@ -196,6 +196,24 @@ def test_steps_that_are_larger_than_the_machine_are_named(flow):
     assert flow.states(flow.json("status", "last", status=1)) == {"much": "done", "many": "done", "gpus": "failed"}
 
 
+@pytest.mark.parametrize("engine", ["local", "slurm"])
+def test_a_file_is_valid_on_every_machine_or_on_none(flow, engine):
+    """`auto` is the engine of this machine."""
+    other = {"local": "slurm", "slurm": "local"}[engine]
+    flow.environment["SLIPWAY_ENGINE"] = engine
+    flow.environment.pop("SLURM_JOB_ID", None)
+    flow.steps(one=(["x"], [f"engine: {engine}"]), two=(["x"], []))
+    flow.slipway("validate", "flow.yaml")
+    assert "this machine cannot run it" not in flow.said
+    flow.steps(one=(["x"], [f"engine: {other}"]), two=(["x"], []))
+    flow.slipway("validate", "flow.yaml")
+    assert "this machine cannot run it" in flow.said and f"(auto: SLIPWAY_ENGINE={engine})" in flow.said, flow.said
+    flow.slipway("plan", "flow.yaml", status=2)
+    flow.steps(one=(["x"], ["engine: local"]), two=(["x"], ["engine: slurm"]), three=(["x"], []))
+    flow.slipway("validate", "flow.yaml", status=2)
+    assert "step 'one' has engine local, and step 'two' is a Slurm job: all steps" in flow.said
+
+
 def test_pipes_are_refused_at_once(flow):
     flow.step("if 'make' in sys.argv: os.mkfifo(sys.argv[2])\n")
     flow.steps(make=(["make", "${outputs.o}"], ["outputs: {o: o}"]))

@@ -91,6 +91,13 @@ void WarnOfLargeSteps(const Workflow& workflow, Output& output) {
   }
 }
 
+/// A valid file is valid on every machine, also on one that cannot run it.
+void WarnOfThisMachine(const Workflow& workflow, Output& output) try {
+  WarnOfLargeSteps(workflow, output);
+} catch (const StepsInTwoPlaces& error) {
+  output.Warn(fmt::format("this machine cannot run it: {}; {}", error.message(), error.next_step()));
+}
+
 int CarryOut(const RunFolder& folder, FileLock lock, const Workflow& workflow, const WorkflowOrder& order,
              Session& session) {
   return ManageWorkflow(folder, std::move(lock), workflow, order, session.output);
@@ -270,7 +277,8 @@ int PlanWorkflow(const SpecSelection& selection, const WorkflowOptions& options,
 
 int ValidateWorkflow(const SpecSelection& selection, Session& session) {
   const auto workflow = Load(selection, {}, session);
-  WarnOfLargeSteps(workflow, session.output);
+  RequireOneEngine(workflow);
+  WarnOfThisMachine(workflow, session.output);
   const auto text = fmt::format("{}: valid; {} step{}", selection.spec.string(), workflow.steps.size(),
                                 workflow.steps.size() == 1 ? "" : "s");
   session.output.Print(
