@@ -237,6 +237,9 @@ struct NextStep {
   std::string operator()(const cause::StepsFailed& steps) const {
     return fmt::format("see why: slipway logs {0}/{1}; correct it, then: slipway resume {0}", Run(), steps.step);
   }
+  std::string operator()(const cause::ManagerElsewhere& owner) const {
+    return "see what the run itself does: " + QuoteForShell({"slipway", "status", owner.folder});
+  }
   std::string operator()(const cause::RankFailed&) const {
     return "if it is in the program, correct it and " + Resume();
   }

@@ -281,6 +281,7 @@ const std::map<std::string_view, std::vector<std::string>> kAdviceByKind{
     {"submission_refused", {"slipway resume small-1"}},
     {"not_submitted", {"slipway resume small-1"}},
     {"manager_lost", {"slipway resume small-1"}},
+    {"manager_elsewhere", {"slipway status '/runs/small 1'"}},
     {"disk_full", {"free space", "--runs-dir"}},
     {"staging_failed", {"slipway stage ls"}},
     {"manager_failed", {"slipway resume small-1"}},
