@@ -24,6 +24,7 @@ using testing::Not;
 RunFacts Ended(Phase phase, EndCause ended) {
   RunFacts facts;
   facts.state.run = "small-1";
+  facts.selector = "small-1";
   EndAs(facts.state, phase, std::move(ended));
   facts.state.attempt = 1;
   facts.state.ended = "2026-11-22T06:00:00Z";
