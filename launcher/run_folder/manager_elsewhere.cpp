@@ -39,6 +39,10 @@ cause::ManagerElsewhere OwnerOf(const RunState& state, const std::vector<fs::pat
   return {state.manager.pid, folders.empty() ? std::string() : folders.front().string()};
 }
 
+Error IsCopy(const EndCause& owner, const std::string& id, const char* next_step) {
+  return {ErrorKind::kBusy, ReasonFor(owner, id), next_step};
+}
+
 /// Whether a manager of this run is active. Before `staging`, and while queued, the manager is the submitting process,
 /// which holds no lock, or that of a workflow, which holds the lock of its own folder.
 bool IsAtWork(const RunState& state) {
@@ -50,8 +54,8 @@ bool IsAtWork(const RunState& state) {
 
 void RequireNoManagerElsewhere(const RunState& state, const std::string& id) {
   if (!IsAtWork(state)) return;
-  throw Error(ErrorKind::kBusy, ReasonFor(OwnerOf(state, FoldersManagedBy(state.manager.pid)), id),
-              "wait for that run, or end it with slipway cancel; then resume the copy");
+  throw IsCopy(OwnerOf(state, FoldersManagedBy(state.manager.pid)), id,
+               "wait for that run, or end it with slipway cancel; then resume the copy");
 }
 
 std::optional<cause::ManagerElsewhere> FindManagerElsewhere(const RunState& state, const fs::path& folder) {
@@ -64,8 +68,7 @@ std::optional<cause::ManagerElsewhere> FindManagerElsewhere(const RunState& stat
 
 void RequireManagerHere(const RunState& state) {
   if (!Is<cause::ManagerElsewhere>(state.cause)) return;
-  throw Error(ErrorKind::kBusy, ReasonFor(*state.cause, state.run),
-              "give the command for that folder; this one has no manager");
+  throw IsCopy(*state.cause, state.run, "give the command for that folder; this one has no manager");
 }
 
 }  // namespace slipway::launcher

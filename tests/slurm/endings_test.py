@@ -65,9 +65,9 @@ class Killed(Endings):
 
 
 class EndsWellMeanwhile(Endings):
-    def test_scancel_counts_although_no_rank_and_no_manager_was_signalled(self):
-        """The slurmds that are to signal them are frozen, and the ranks end well."""
-        run, job = self.start()
+    def test_scancel_counts_although_neither_rank_nor_manager_was_signalled(self):
+        """The slurmds that are to signal them are frozen, and the rank ends well. Nor is there an srun to be told."""
+        run, job = self.start(ranks=1)
         stored = self.place / "runs" / run / "state.json"
         with contextlib.ExitStack() as frozen:
             for node in self.bed.node_states():
