@@ -144,6 +144,10 @@ def test_inputs_that_cannot_be_read_fail_their_step_and_no_other(flow):
     explained = flow.slipway("explain", "last")
     assert f"slipway logs {document['run']}/spoil" in explained
     assert f"slipway logs {document['run']}/early" not in explained, "it printed nothing: it never started"
+    path = f"./runs/{document['run']}"
+    explained = flow.slipway("explain", path)
+    assert f"slipway logs {path}/spoil" in explained and f"slipway resume {path};" in explained
+    assert f"slipway explain {path}\n" in flow.slipway("status", path, status=1)
 
 
 def test_what_lies_behind_a_link_to_a_folder_counts(flow):

@@ -109,7 +109,8 @@ void WarnOfRemoved(const RunFolder& folder, const std::string& step, Output& out
   if (!step.empty()) std::erase_if(removed, [&](const std::string& name) { return name != step; });
   if (removed.empty()) return;
   output.Warn(fmt::format("the result of step '{}'{} was removed; make it again with: slipway resume {}", removed[0],
-                          removed.size() > 1 ? fmt::format(" and of {} more", removed.size() - 1) : "", folder.id()));
+                          removed.size() > 1 ? fmt::format(" and of {} more", removed.size() - 1) : "",
+                          folder.selector()));
 }
 
 /// What a plan says of its steps.
@@ -306,10 +307,10 @@ int ExplainWorkflow(const RunFolder& folder, Session& session) {
     const auto name = step["name"].get<std::string>();
     text += fmt::format("\n\n{}: {}", name, step["reason"].get<std::string>());
     const bool has_started = step["attempt"].get<int>() > 0;
-    if (has_started) text += fmt::format("\n  what it printed: slipway logs {}/{}", folder.id(), name);
+    if (has_started) text += fmt::format("\n  what it printed: slipway logs {}/{}", folder.selector(), name);
   }
   if (state.phase != Phase::kSucceeded && HasEnded(state.phase)) {
-    text += fmt::format("\n\nwhen it is corrected: slipway resume {}; steps that are done stay", folder.id());
+    text += fmt::format("\n\nwhen it is corrected: slipway resume {}; steps that are done stay", folder.selector());
   }
   session.output.Print({document, text, PhaseName(state.phase)});
   return 0;

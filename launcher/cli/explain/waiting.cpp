@@ -57,7 +57,7 @@ void ExplainWaiting(const RunFacts& facts, Explanation& explanation) {
     explanation.because.push_back(
         fmt::format("it has begun before, and went back into the queue; in all {} times", job.restarts));
   }
-  explanation.next.push_back(fmt::format("take it out of the queue: slipway cancel {}", facts.state.run));
+  explanation.next.push_back(fmt::format("take it out of the queue: slipway cancel {}", facts.selector));
 }
 
 }  // namespace slipway::launcher

@@ -131,8 +131,7 @@ void StepExecution::TakeUp(StepIndex index, const StepRecord& before) try {
 
 /// Of a run that goes on under its own manager.
 bool StepExecution::SignalRun(const std::filesystem::path& run_folder, int signal) try {
-  const auto run = RunFolder::Open(run_folder);
-  SignalManager(run, run.ReadState(), signal);
+  SignalManager(RunFolder::Open(run_folder).ReadState(), signal);
   return true;
 } catch (const Error& error) {
   output_.Warn(fmt::format("{}: it goes on; end it there: {}", error.message(),

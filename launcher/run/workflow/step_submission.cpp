@@ -172,7 +172,7 @@ class StepsSubmission {
       throw Error(ErrorKind::kBusy,
                   fmt::format("step '{}' of run {} is still carried out by a process of an earlier job", NameOf(index),
                               folder_.id()),
-                  fmt::format("wait for its end, or end it, and then: slipway resume {}", folder_.id()));
+                  fmt::format("wait for its end, or end it, and then: slipway resume {}", folder_.selector()));
     }
     auto& known = records_[NameOf(index)];
     auto now = ReadRecordOfStep(folder_.path(), NameOf(index));
