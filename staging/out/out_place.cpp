@@ -137,24 +137,30 @@ std::vector<Refused> OutPlaceMover::MoveOutputs(OutReport& report, const StageOu
 
 OutWork OutPlaceMover::Remaining() {
   OutWork work;
+  if (fs::exists(place_.outputs())) {
+    work = WorkOf(place_.outputs(), place_.folder / "outputs", MergeOptions(Changing::kRefuse, Unchanged::kContents));
+  }
   const auto tier = sides_->Tier();
   const auto shared = sides_->Shared(1);
-  auto checkpoints = TornToKeep(tier, shared);
-  const auto worth = WorthMoving(tier, shared);
-  if (!worth.empty()) checkpoints.push_back(worth.front());
-  for (const auto& entry : checkpoints) {
-    const auto name = CheckpointName(entry.step);
-    const auto more = WorkOf(place_.checkpoints() / name, place_.folder / "checkpoints" / name);
-    work.files += more.files;
-    work.bytes.count += more.bytes.count;
+  bool has_newest = false;
+  for (const auto& entry : WorthMoving(tier, shared)) {
+    if (!has_newest || entry.best) has_newest = AddCheckpoint(entry, work) || has_newest;
   }
-  if (fs::exists(place_.outputs())) {
-    const auto outputs =
-        WorkOf(place_.outputs(), place_.folder / "outputs", MergeOptions(Changing::kRefuse, Unchanged::kContents));
-    work.files += outputs.files;
-    work.bytes.count += outputs.bytes.count;
-  }
+  for (const auto& entry : TornToKeep(tier, shared)) AddCheckpoint(entry, work);
   return work;
+}
+
+bool OutPlaceMover::AddCheckpoint(const CheckpointEntry& entry, OutWork& work) const {
+  const auto name = CheckpointName(entry.step);
+  auto options = options_;
+  options.existing = Existing::kReplace;
+  options.unsuitable = Unsuitable::kLeaveOut;
+  const auto more = WorkOf(place_.checkpoints() / name, place_.folder / "checkpoints" / name, options);
+  work.refused.insert(work.refused.end(), more.refused.begin(), more.refused.end());
+  if (!more.refused.empty()) return false;
+  work.files += more.files;
+  work.bytes.count += more.bytes.count;
+  return true;
 }
 
 namespace {

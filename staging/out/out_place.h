@@ -52,8 +52,8 @@ class OutPlaceMover {
   /// copied are a failure, after all else is copied.
   OutReport Settle();
 
-  /// What Settle would copy: the newest checkpoint, those without a manifest and the results. Changes nothing. Errors:
-  /// Error.
+  /// What Settle would copy, and what it would refuse: the newest checkpoint and the best one, those without a manifest
+  /// and the results. Changes nothing. Errors: Error.
   OutWork Remaining();
 
  private:
@@ -64,6 +64,8 @@ class OutPlaceMover {
   void SettleCheckpoints(OutReport& report);
   /// Copies those of TornToKeep as they are. Errors: Error.
   void KeepTorn(OutReport& report);
+  /// Adds a checkpoint to what Remaining returns. False when the whole checkpoint is refused.
+  bool AddCheckpoint(const CheckpointEntry& entry, OutWork& work) const;
   StageOutOptions MergeOptions(Changing changing, Unchanged unchanged) const;
   /// Returns what cannot be copied.
   std::vector<Refused> MoveOutputs(OutReport& report, const StageOutOptions& options);

@@ -89,10 +89,12 @@ struct StagedOut {
 StagedOut StageOutDirectory(const std::filesystem::path& source, const std::filesystem::path& destination,
                             const StageOutOptions& options = {});
 
-/// Files and bytes that StageOutDirectory would copy now.
+/// Files and bytes that StageOutDirectory would copy now, and what it would leave out. Errors: those of
+/// StageOutDirectory that it throws before it copies anything; not those of a full destination.
 struct OutWork {
   std::uint64_t files = 0;
   Bytes bytes;
+  std::vector<Refused> refused{};  ///< with Unsuitable::kLeaveOut
 };
 OutWork WorkOf(const std::filesystem::path& source, const std::filesystem::path& destination,
                const StageOutOptions& options = {});

@@ -159,6 +159,21 @@ TEST_F(CheckpointDirectoriesTest, ATornOneThatCannotBeCopiedIsAFailure) {
   EXPECT_TRUE(Mover().Settle().failure) << "so the tier stays";
 }
 
+TEST_F(CheckpointDirectoriesTest, SaysBeforehandWhichCheckpointsItWouldRefuse) {
+  WriteWithLoss(1, 0.1);
+  WriteWithLoss(2, 0.3);
+  WriteWithLoss(3, 0.2);
+  WriteWithLoss(4, 0.4);
+  ASSERT_EQ(::mkfifo((place_.checkpoints() / Name(4) / "pipe").c_str(), 0600), 0);
+  Put(place_.checkpoints() / Name(5) / "w.bin", "torn");
+  fs::create_symlink("/etc/hostname", place_.checkpoints() / Name(5) / "outside");
+  const auto remaining = Mover().Remaining();
+  EXPECT_EQ(remaining.files, 6u) << "steps 3 and 1, which is the best one";
+  ASSERT_EQ(remaining.refused.size(), 2u);
+  EXPECT_THAT(remaining.refused[0].why.message(), testing::HasSubstr("pipe' is neither a file"));
+  EXPECT_THAT(remaining.refused[1].why.message(), testing::HasSubstr("outside' is a link that leads out"));
+}
+
 TEST_F(CheckpointDirectoriesTest, DropsATornOneThatIsOlderThanAGoodOne) {
   fs::remove(Write(1) / "manifest.json");
   FlipBit(Write(2) / "weights.bin", 2);
@@ -271,8 +286,12 @@ TEST_F(CheckpointDirectoriesTest, SettlesAllButResultsThatCannotBeCopied) {
   Put(place_.outputs() / "copied/good", "2");
   ASSERT_EQ(::mkfifo((place_.outputs() / "deep/pipe").c_str(), 0600), 0);
   fs::create_directory_symlink("/etc", place_.outputs() / "out");
+  const auto remaining = Mover().Remaining();
   const auto report = Mover().Settle();
   ASSERT_TRUE(report.failure);
+  ASSERT_EQ(remaining.refused.size(), 2u);
+  EXPECT_EQ(ErrorOf(remaining.refused).message(), report.failure->message());
+  EXPECT_EQ(remaining.files, report.outputs.files + 3) << "and the checkpoint";
   EXPECT_THAT(report.failure->message(), testing::AllOf(testing::HasSubstr("pipe'"), testing::HasSubstr("out'")));
   EXPECT_EQ(report.outputs.files, 2u);
   EXPECT_EQ(report.refused.size(), 2u);
