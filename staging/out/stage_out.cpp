@@ -329,7 +329,7 @@ void CheckPlaces(const fs::path& source, const fs::path& destination, Existing e
 
 Tree TreeToCopy(const fs::path& source, const fs::path& destination, const StageOutOptions& options) {
   CheckPlaces(source, destination, options.existing);
-  auto tree = ListTree(source);
+  auto tree = ListTree(source, options.skips);
   if (options.unsuitable == Unsuitable::kRefuse && !tree.refused.empty()) throw ErrorOf(tree.refused);
   if (options.existing != Existing::kMerge) return tree;
   Course course(destination, options);

@@ -62,9 +62,10 @@ struct StageOutOptions {
   Changing changing = Changing::kRefuse;
   Unchanged unchanged = Unchanged::kSizeAndTime;
   Unsuitable unsuitable = Unsuitable::kRefuse;
-  std::optional<Bytes> bytes_per_second{};                    ///< most that copying may take; none or 0: no limit
-  std::function<void(const OutProgress&)> progress{};         ///< after every block; may throw to stop
-  std::function<bool()> cancelled{};                          ///< asked after every block
+  std::function<bool(const std::filesystem::path& name)> skips{};  ///< entries of the directory itself: see ListTree
+  std::optional<Bytes> bytes_per_second{};                         ///< most that copying may take; none or 0: no limit
+  std::function<void(const OutProgress&)> progress{};              ///< after every block; may throw to stop
+  std::function<bool()> cancelled{};                               ///< asked after every block
   std::function<void(const std::vector<OutFile>&)> accept{};  ///< sees what was confirmed before it is published; may
                                                               ///< throw to refuse
 };

@@ -306,6 +306,29 @@ TEST_F(CheckpointDirectoriesTest, SettlesAllButResultsThatCannotBeCopied) {
   EXPECT_THAT(Shared(), ElementsAre(Name(1)));
 }
 
+TEST_F(CheckpointDirectoriesTest, SettlesWhatAProgramSavedInItsOwnWay) {
+  Write(1);
+  const auto own = place_.checkpoints();
+  Put(own / "last.pt", "weights");
+  Put(own / "best/model.pt", "best");
+  Put(own / "step-7/model.pt", "seven");
+  Put(own / ".tmp-step-000000000009-x/model.pt", "half");
+  EXPECT_EQ(Mover().Remaining().files, 6u);
+  const auto report = Mover().Settle();
+  EXPECT_FALSE(report.failure) << report.failure->what();
+  EXPECT_EQ(report.outputs.files, 3u);
+  EXPECT_EQ(ReadFile(shared_ / "last.pt"), "weights");
+  EXPECT_EQ(ReadFile(shared_ / "best/model.pt"), "best");
+  EXPECT_EQ(ReadFile(shared_ / "step-7/model.pt"), "seven");
+  EXPECT_THAT(Shared(), testing::UnorderedElementsAre("best", "last.pt", "step-7", Name(1)));
+  EXPECT_EQ(Mover().Remaining().files, 0u);
+  fs::create_symlink("/etc/hostname", own / "outside");
+  const auto refused = Mover().Settle();
+  ASSERT_TRUE(refused.failure) << "so the tier stays";
+  EXPECT_THAT(refused.failure->message(), testing::HasSubstr("outside' is a link that leads out"));
+  EXPECT_TRUE(refused.refused.empty());
+}
+
 TEST_F(CheckpointDirectoriesTest, SettlesResultsWhoseTimeDidNotChange) {
   Put(place_.outputs() / "mapped.npy", "0123456789");
   Write(1);
