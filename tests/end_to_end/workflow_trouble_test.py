@@ -277,6 +277,32 @@ def test_a_file_that_changes_between_two_attempts_counts_as_the_last_one_reads_i
     assert flow.states(flow.json("run", "flow.yaml")) == {"only": "reused"}
 
 
+@pytest.mark.parametrize("times, retries", [(0, 0), (1, 0), (1, 1), (9, 0)])
+def test_a_step_starts_once_more_where_its_input_had_changed_before_its_start(flow, times, retries):
+    """The link leads to files that are older than the start, as after a change that the look before it had missed."""
+    flow.step("attempt = int(os.environ['SLIPWAY_ATTEMPT'])\n"
+              "if attempt <= int(sys.argv[1]):\n"
+              "    os.symlink('b' if attempt % 2 else 'a', 'new')\n"
+              "    os.replace('new', 'now')\n"
+              "pathlib.Path(sys.argv[2]).write_text(open('now/in.txt').read())\n"
+              "sys.exit(sys.argv[3] == '1' and attempt == 2)\n")
+    for name in "a", "b":
+        (flow.folder / name).mkdir()
+        (flow.folder / name / "in.txt").write_text(name * (1 + (name == "b")))
+    (flow.folder / "now").symlink_to("a")
+    flow.steps(only=([str(times), "${outputs.data}", str(retries)],
+                     ["inputs: {i: now/in.txt}", "outputs: {data: data.txt}", f"retries: {retries}"]))
+    ends = times < 2
+    document = flow.json("run", "flow.yaml", status=0 if ends else 1)
+    assert len(flow.ran()) == min(times, 1) + 1 + retries
+    assert flow.said.count("only  starts again: input 'i' had changed shortly before it started") == min(times, 1)
+    if ends:
+        assert flow.output(document, "only", "data.txt") == ("bb" if times else "a")
+        assert flow.states(flow.json("run", "flow.yaml")) == {"only": "reused"}
+    else:
+        assert "input 'i' changed while it ran" in document["steps"][0]["reason"]
+
+
 @pytest.mark.parametrize("retries", [0, 1])
 def test_an_experiment_that_goes_on_keeps_what_it_has_written(flow, retries):
     flow.program("if not os.path.exists('began'):\n"

@@ -288,7 +288,7 @@ StepExecution::ActiveStep StepExecution::Begin(StepIndex index) {
       PrepareStep({workflow_, index, folder_, reuse_.of(index).key, attempt,
                    [this](StepIndex need) -> const Json& { return ResultOf(need); }, NeedsHere(step), job_, again});
   if (!again) {
-    return {std::move(prepared), now, FormatUtc(SystemClock().Now()), now};
+    return {std::move(prepared), now, SystemClock().Now(), now};
   }
   auto active = found->second.active;
   active.prepared = std::move(prepared);
