@@ -1,16 +1,15 @@
 #include "runtime/exchange/nccl_ranks.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <chrono>
 #include <cstdio>
-#include <cstring>
 #include <thread>
 #include <utility>
 #include <vector>
 
 #include "runtime/device/device_memory.h"
+#include "runtime/exchange/gpu_of_rank.h"
 #include "runtime/exchange/shares.h"
 #include "runtime/group/agreement.h"
 
@@ -26,36 +25,6 @@ constexpr auto kTimeToEnd = std::chrono::seconds(5);
 constexpr auto kSleepAtTheEnd = std::chrono::microseconds(100);
 constexpr int kInternalError = 3;  // ncclInternalError
 
-/// Which GPU a rank uses, in a form that can be compared between ranks of a machine.
-struct GpuOfRank {
-  char host[64] = {};
-  char bus[32] = {};
-};
-
-GpuOfRank OwnGpu(const DevicePlace& place) {
-  GpuOfRank own;
-  ::gethostname(own.host, sizeof own.host - 1);
-  BusOf(place).copy(own.bus, sizeof own.bus - 1);
-  return own;
-}
-
-bool IsSame(const GpuOfRank& one, const GpuOfRank& other) {
-  return std::strcmp(one.host, other.host) == 0 && std::strcmp(one.bus, other.bus) == 0;
-}
-
-/// NCCL would say so to the ranks concerned alone.
-void RequireOwnGpus(const std::vector<GpuOfRank>& gpus, const std::vector<int>& job_ranks) {
-  for (std::size_t rank = 1; rank < gpus.size(); ++rank) {
-    for (std::size_t other = 0; other < rank; ++other) {
-      if (!IsSame(gpus[rank], gpus[other])) continue;
-      throw RuntimeError(SLIPWAY_ERROR_DEVICE,
-                         fmt::format("ranks {} and {} share GPU {} of {}, and NCCL needs one for each rank: set "
-                                     "launch.gpus_per_rank to 1, or gpu_exchange to auto",
-                                     job_ranks[other], job_ranks[rank], gpus[rank].bus, gpus[rank].host));
-    }
-  }
-}
-
 }  // namespace
 
 std::unique_ptr<NcclRanks> NcclRanks::Connect(const DevicePlace& place, Communicator& ranks) {
@@ -67,7 +36,7 @@ std::unique_ptr<NcclRanks> NcclRanks::Connect(const DevicePlace& place, Communic
       throw RuntimeError(SLIPWAY_ERROR_DEVICE,
                          "the driver is too old for NCCL: update it, or set gpu_exchange to auto");
     }
-    own = OwnGpu(place);
+    own = GpuOfThisRank(place);
     made.reset(new NcclRanks(nccl, place, ranks));
   });
   RequireOwnGpus(AllgatherValues(ranks, own), ranks.job_ranks());
