@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <thread>
@@ -25,9 +26,29 @@ constexpr auto kTimeToEnd = std::chrono::seconds(5);
 constexpr auto kSleepAtTheEnd = std::chrono::microseconds(100);
 constexpr int kInternalError = 3;  // ncclInternalError
 
+/// Where other ways are left: how long ranks may take to connect, and which share of the watch's limit.
+constexpr std::chrono::duration<double> kMostToConnect{30};
+constexpr double kShareOfWatch = 0.5;
+
+using Seconds = std::chrono::duration<double>;
+
+/// Nothing: until the watch ends the wait. That ends the job, too.
+std::optional<Seconds> TimeToConnect(GpuExchange asked, const Waiter& waiter) {
+  if (asked == GpuExchange::kNccl) return std::nullopt;
+  return std::min(kMostToConnect, kShareOfWatch * waiter.time_limit());
+}
+
+RuntimeError NotConnected(Seconds after) {
+  return {
+      SLIPWAY_ERROR_DEVICE,
+      fmt::format("NCCL did not connect the ranks within {:.3g} s: set NCCL_DEBUG=INFO to see why, NCCL_SOCKET_IFNAME "
+                  "to a network that joins the nodes, or gpu_exchange to nccl, which waits for resilience.stall_after",
+                  after.count())};
+}
+
 }  // namespace
 
-std::unique_ptr<NcclRanks> NcclRanks::Connect(const DevicePlace& place, Communicator& ranks) {
+std::unique_ptr<NcclRanks> NcclRanks::Connect(const DevicePlace& place, Communicator& ranks, GpuExchange asked) {
   std::unique_ptr<NcclRanks> made;
   GpuOfRank own;
   OnAllRanks(ranks, [&] {
@@ -47,9 +68,13 @@ std::unique_ptr<NcclRanks> NcclRanks::Connect(const DevicePlace& place, Communic
   });
   Nccl::Id same;
   id.copy(same.bytes.data(), same.bytes.size());
-  const auto error = made->Init(same);
-  OnAllRanks(ranks, [&] {
+  const auto limit = TimeToConnect(asked, ranks.waiter());
+  const auto error = made->Init(same, limit);
+  OnAllRanks(ranks, [&] {  // says more than that others have waited for this rank
     if (error) throw *error;
+  });
+  OnAllRanks(ranks, [&] {
+    if (limit && made->communicator_ == nullptr) throw NotConnected(*limit);
   });
   return made;
 }
@@ -57,13 +82,16 @@ std::unique_ptr<NcclRanks> NcclRanks::Connect(const DevicePlace& place, Communic
 NcclRanks::NcclRanks(const Nccl& nccl, const DevicePlace& place, Communicator& ranks)
     : nccl_(nccl), place_(place), ranks_(ranks) {}
 
+/// Returns an error of NCCL. After one, and after `limit`, there is no communicator.
 /// The others may wait for this rank, and NCCL tells them late or never: so an error is said here, too.
-std::optional<RuntimeError> NcclRanks::Init(const Nccl::Id& id) {
+std::optional<RuntimeError> NcclRanks::Init(const Nccl::Id& id, std::optional<Seconds> limit) {
+  const auto end =
+      limit ? Clock::now() + std::chrono::duration_cast<Clock::duration>(*limit) : Clock::time_point::max();
   const InContext here(place_);
   Nccl::Config config;
   try {
     nccl_.Check(nccl_.ncclCommInitRankConfig(&communicator_, size(), id, rank(), &config), "ncclCommInitRankConfig");
-    Settle("ncclCommInitRankConfig");
+    if (!Settle("ncclCommInitRankConfig", end)) Abort();
     return std::nullopt;
   } catch (const PartedError&) {
     throw;
@@ -82,12 +110,12 @@ int NcclRanks::State() const {
   return answer == Nccl::kSuccess ? code : answer;
 }
 
-/// Until NCCL has done what a call has only begun.
-void NcclRanks::Settle(const char* call) {
+/// Until NCCL has done what a call has only begun. False: it has not before `end`.
+bool NcclRanks::Settle(const char* call, Clock::time_point end) {
   int code = State();
   if (code == Nccl::kInProgress) {
     try {
-      ranks_.waiter().Until([&] { return (code = State()) != Nccl::kInProgress; },
+      ranks_.waiter().Until([&] { return (code = State()) != Nccl::kInProgress || Clock::now() > end; },
                             [this] { return ranks_.JobRanksOfOthers(); });
     } catch (const PartedError&) {
       Abort();
@@ -95,6 +123,7 @@ void NcclRanks::Settle(const char* call) {
     }
   }
   nccl_.Check(code, call, communicator_);
+  return code != Nccl::kInProgress;
 }
 
 /// The other ranks have queued their part: an error ends it.
