@@ -301,6 +301,17 @@ class Submissions(Flow):
         (self.place / "go").touch()
         self.assertEqual(self.states(self.wait()), {"s0": "done"})
 
+    def test_one_whose_job_is_suspended_can_be_cancelled(self):
+        self.program_of_steps("import time\ntime.sleep(100)\n")
+        self.flow({"s0": ["x"]})
+        self.json("submit", "flow.yaml")
+        support.wait_for(lambda: self.states()["s0"] == "running", 30, "the step")
+        job = self.steps()["s0"]["job"]
+        self.on_node("scontrol", "suspend", job)
+        self.slipway("cancel", "last")
+        self.assertEqual(self.states(self.wait(status=130)), {"s0": "cancelled"})
+        self.assertEqual(self.bed.wait_for_end(job), "CANCELLED")
+
     def test_one_engine_for_all_steps(self):
         self.program_of_steps("")
         self.flow({"here": {"command": ["x"], "engine": "local"}, "there": ["x"]})
