@@ -20,7 +20,7 @@
 #include "core/json.h"
 #include "core/process.h"
 #include "launcher/ranks/nodes/nodes.h"
-#include "launcher/ranks/nodes/socket_pair.h"
+#include "launcher/ranks/local/socket_pair.h"
 #include "launcher/run/context/device_recorder.h"
 #include "launcher/run/context/gpus_of_run.h"
 #include "launcher/spec/spec.h"
