@@ -185,7 +185,6 @@ class HeldProgram {
     ::signal(SIGIO, SIG_IGN);  // the kernel's request to give it back
     CheckErrno(::fcntl(file_.get(), F_SETLEASE, F_WRLCK), "cannot lease a file");
   }
-  ~HeldProgram() { ::signal(SIGIO, SIG_DFL); }
 
   bool IsWaitedFor() const { return ::fcntl(file_.get(), F_GETLEASE) == F_RDLCK; }
 
