@@ -72,12 +72,15 @@ bool MayBeRun(const fs::path& path) {
   return ::stat((path / "state.json").c_str(), &info) == 0 || !IsMissing(errno);
 }
 
+/// Slurm may start another manager for a submitted run.
+bool IsLost(const RunState& state) { return state.batch_job == 0 && ManagerIsGone(state); }
+
+}  // namespace
+
 bool ManagerIsGone(const RunState& state) {
   const bool has_one = !HasEnded(state.phase) && state.phase != Phase::kQueued && !IsReady(state);
   return has_one && state.host == HostName() && !IsAlive(state.manager);
 }
-
-}  // namespace
 
 RunFolder RunFolder::Create(const fs::path& runs_directory, const std::string& name, bool ensemble) {
   RunFolder folder(MakeNewFolder(runs_directory, name));
@@ -131,8 +134,8 @@ RunState RunFolder::ReadState() const {
   return WithContext(fmt::format("in the run folder '{}'", path_.string()), [&] {
     auto state = ReadStoredState(path_);
     // A manager that has just written its last word is gone, too: look once more before calling it lost.
-    if (ManagerIsGone(state)) state = ReadStoredState(path_);
-    if (ManagerIsGone(state)) EndAs(state, Phase::kLost, cause::ManagerLost{state.manager.pid, state.host});
+    if (IsLost(state)) state = ReadStoredState(path_);
+    if (IsLost(state)) EndAs(state, Phase::kLost, cause::ManagerLost{state.manager.pid, state.host});
     const bool is_at_work = state.phase == Phase::kStaging || state.phase == Phase::kRunning;
     if (const auto pause = is_at_work ? ReadPause(path_) : std::nullopt) state.reason = Describe(*pause);
     return state;

@@ -56,8 +56,9 @@ class RunFolder {
   std::filesystem::path trial_book() const { return path_ / "trials.db"; }
   std::filesystem::path attempt(int number) const;
 
-  /// The stored state. It reads as `lost` if the run has not ended and its manager, on this host, is gone. A run that
-  /// is ready for its trials has no manager yet. While the run stands still, the reason says what it waits for.
+  /// The stored state. It reads as `lost` if the run has not ended, was not submitted, and its manager, on this host,
+  /// is gone. A run that is ready for its trials has no manager yet. Of a submitted run Slurm says what follows
+  /// (ObserveRun). While the run stands still, the reason says what it waits for.
   RunState ReadState() const;
   /// Atomic and durable. Cost: two syncs.
   void WriteState(const RunState& state) const;
@@ -77,6 +78,9 @@ class RunFolder {
   std::filesystem::path path_;
   std::string selector_;
 };
+
+/// Whether the run has not ended, but its manager, which was on this host, is gone.
+bool ManagerIsGone(const RunState& state);
 
 /// The folders of all runs, oldest first, including renamed folders and those with an unreadable state. Empty when
 /// there is no such directory. Errors: SystemError when it cannot be read.

@@ -1,7 +1,7 @@
 /// How often a run's job is queued again to replace lost nodes.
 ///
 /// Slurm may give a dead node again before it notices the loss, so the number is limited. Requeues for other reasons
-/// (preemption, a time limit) do not count, and progress begins the count anew.
+/// (preemption, a time limit) do not count, and progress resets the count.
 #pragma once
 
 #include <string>
