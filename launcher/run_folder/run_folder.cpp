@@ -72,8 +72,11 @@ bool MayBeRun(const fs::path& path) {
   return ::stat((path / "state.json").c_str(), &info) == 0 || !IsMissing(errno);
 }
 
-/// Slurm may start another manager for a submitted run.
-bool IsLost(const RunState& state) { return state.batch_job == 0 && ManagerIsGone(state); }
+/// Nothing: the run has ended, or may have a manager. Slurm may start another one for a submitted run.
+std::optional<EndCause> WhyLost(const RunState& state, const fs::path& path) {
+  if (state.batch_job == 0 && ManagerIsGone(state)) return cause::ManagerLost{state.manager.pid, state.host};
+  return FindManagerElsewhere(state, path);
+}
 
 }  // namespace
 
@@ -134,8 +137,8 @@ RunState RunFolder::ReadState() const {
   return WithContext(fmt::format("in the run folder '{}'", path_.string()), [&] {
     auto state = ReadStoredState(path_);
     // A manager that has just written its last word is gone, too: look once more before calling it lost.
-    if (IsLost(state)) state = ReadStoredState(path_);
-    if (IsLost(state)) EndAs(state, Phase::kLost, cause::ManagerLost{state.manager.pid, state.host});
+    if (WhyLost(state, path_)) state = ReadStoredState(path_);
+    if (auto why = WhyLost(state, path_)) EndAs(state, Phase::kLost, std::move(*why));
     const bool is_at_work = state.phase == Phase::kStaging || state.phase == Phase::kRunning;
     if (const auto pause = is_at_work ? ReadPause(path_) : std::nullopt) state.reason = Describe(*pause);
     return state;

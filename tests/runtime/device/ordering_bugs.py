@@ -19,6 +19,8 @@ class Bug:
 
 # Ranks on two pretended nodes, and jobs that fail.
 IN_NODES = "runtime_nccl_tests.4"
+USERS_OF_NCCL = "runtime_gpu_allreduce_tests.3"
+NO_CONNECTION = "runtime_gpu_faults_tests.nccl.AutoDoesWithoutWhereRanksDoNotConnect"
 HANG = "runtime_gpu_faults_tests.nccl.AHangIsEndedByForce"
 NCCL_ERROR = "runtime_gpu_faults_tests.nccl.AnAsynchronousErrorEndsTheTeam"
 LATE_AT_THE_END = "runtime_gpu_faults_tests.allreduces.ThatFailLaterShowAtTheEnd"
@@ -41,6 +43,7 @@ STEP_EVENTS = "runtime/exchange/step_events.cpp"
 SHARED_EVENTS = "runtime/exchange/shared_events.cpp"
 NCCL_RANKS = "runtime/exchange/nccl_ranks.cpp"
 NCCL = "runtime/exchange/nccl_tensors.cpp"
+NCCL_USE = "runtime/exchange/nccl_use.cpp"
 BOUNCE = "runtime/exchange/direct_bounce.cpp"
 PARTS = "runtime/exchange/allreduce_through_cpu.cpp"
 WAYS = "runtime/exchange/allreduce_ways.cpp"
@@ -64,6 +67,7 @@ TESTS = {STREAM: WITHOUT_LONG_MESSAGES, KERNEL: WITHOUT_LONG_MESSAGES, BENCH: WI
 
 BY_EVENTS = (("SLIPWAY_GPU_WAIT", "events"),)
 NODES = "NcclInNodes.*"
+USERS = "NcclUses.*"
 SINGLE = "*ByEvents.*:-*.ALong*"
 
 BUGS = [
@@ -190,6 +194,10 @@ BUGS = [
     Bug("nccl_error_is_not_aborted", NCCL_RANKS,
         "    Abort();\n    const auto end = Clock::now() + kTimeToName;\n",
         "    const auto end = Clock::now() + kTimeToName;\n", test=NCCL_ERROR),
+    Bug("nccl_connects_without_a_limit", NCCL_RANKS, " || Clock::now() > end; }", "; }", test=NO_CONNECTION),
+    Bug("nccl_has_two_users", NCCL_USE, "users == 1", "users > 0", test=USERS_OF_NCCL, tests=USERS),
+    Bug("nccl_users_do_not_agree", NCCL_USE, "!OnEveryRank(ranks, users == 1)", "users != 1", test=USERS_OF_NCCL,
+        tests=USERS),
     Bug("joins_what_has_a_gap_elsewhere", JOINED,
         "    here = static_cast<char>(here & of_all[i]);\n", "    here = static_cast<char>(here | of_all[i]);\n"),
 
