@@ -85,6 +85,11 @@ bool ManagerIsGone(const RunState& state) {
   return has_one && state.host == HostName() && !IsAlive(state.manager);
 }
 
+std::string AboutGoneManager(const RunState& state) {
+  if (!ManagerIsGone(state)) return {};
+  return fmt::format("its manager (process {} on {}) is gone", state.manager.pid, state.host);
+}
+
 RunFolder RunFolder::Create(const fs::path& runs_directory, const std::string& name, bool ensemble) {
   RunFolder folder(MakeNewFolder(runs_directory, name));
   RunState state;

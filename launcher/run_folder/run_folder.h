@@ -82,6 +82,8 @@ class RunFolder {
 
 /// Whether the run has not ended, but its manager, which was on this host, is gone.
 bool ManagerIsGone(const RunState& state);
+/// "its manager (process 12 on n1) is gone"; empty when it is not.
+std::string AboutGoneManager(const RunState& state);
 
 /// The folders of all runs, oldest first, including renamed folders and those with an unreadable state. Empty when
 /// there is no such directory. Errors: SystemError when it cannot be read.

@@ -186,10 +186,7 @@ RunState Shown(ObservedRun observed) {
     auto& reason = observed.state.reason;
     reason += fmt::format("{}what Slurm says about job {} is not known: {}", reason.empty() ? "" : "; ", observed.asked,
                           observed.trouble);
-    if (ManagerIsGone(observed.state)) {
-      reason +=
-          fmt::format("; its manager (process {} on {}) is gone", observed.state.manager.pid, observed.state.host);
-    }
+    if (const auto gone = AboutGoneManager(observed.state); !gone.empty()) reason += "; " + gone;
   }
   return std::move(observed.state);
 }

@@ -175,10 +175,11 @@ TEST_F(Runs, OfAJobAreNotLostWithTheirManager) {
       state.batch_job = 12;
       run.WriteState(state);
     });
-    EXPECT_FALSE(ManagerIsGone(run.ReadState()));
+    EXPECT_EQ(AboutGoneManager(run.ReadState()), "");
   }
   EXPECT_EQ(run.ReadState().phase, Phase::kRunning) << "Slurm may have put the job back into the queue";
   EXPECT_TRUE(ManagerIsGone(run.ReadState()));
+  EXPECT_THAT(AboutGoneManager(run.ReadState()), HasSubstr("is gone"));
 }
 
 TEST_F(Runs, HaveOneManagerUntilItDies) {
