@@ -186,6 +186,7 @@ RunState Shown(ObservedRun observed) {
     auto& reason = observed.state.reason;
     reason += fmt::format("{}what Slurm says about job {} is not known: {}", reason.empty() ? "" : "; ", observed.asked,
                           observed.trouble);
+    if (const auto gone = AboutGoneManager(observed.state); !gone.empty()) reason += "; " + gone;
   }
   return std::move(observed.state);
 }
