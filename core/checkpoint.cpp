@@ -241,14 +241,32 @@ void RequireOwnVersion(const fs::path& directory) try {
 
 std::string CheckpointName(std::uint64_t step) { return fmt::format("step-{:012}", step); }
 
-std::vector<PublishedCheckpoint> PublishedCheckpoints(const fs::path& checkpoints) {
+namespace {
+
+/// What can be read of the directory.
+std::vector<PublishedCheckpoint> CheckpointsIn(const fs::path& checkpoints, std::error_code& error) {
   std::vector<PublishedCheckpoint> found;
-  std::error_code error;
   for (fs::directory_iterator entry(checkpoints, error), end; !error && entry != end; entry.increment(error)) {
     if (const auto step = StepOf(entry->path().filename().string())) found.push_back({*step, entry->path()});
   }
   std::sort(found.begin(), found.end(),
             [](const auto& a, const auto& b) { return std::tie(a.step, a.directory) > std::tie(b.step, b.directory); });
+  return found;
+}
+
+}  // namespace
+
+std::vector<PublishedCheckpoint> PublishedCheckpoints(const fs::path& checkpoints) {
+  std::error_code ignored;
+  return CheckpointsIn(checkpoints, ignored);
+}
+
+std::vector<PublishedCheckpoint> AllPublishedCheckpoints(const fs::path& checkpoints) {
+  std::error_code error;
+  auto found = CheckpointsIn(checkpoints, error);
+  if (error && error != std::errc::no_such_file_or_directory) {
+    throw SystemError(error.value(), "cannot read directory '" + checkpoints.string() + "'");
+  }
   return found;
 }
 

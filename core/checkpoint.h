@@ -54,6 +54,9 @@ std::string CheckpointName(std::uint64_t step);
 
 /// All that bear a checkpoint's name, newest first, valid or not.
 std::vector<PublishedCheckpoint> PublishedCheckpoints(const std::filesystem::path& checkpoints);
+/// The same for who decides by them what to remove: a directory that cannot be read is not an empty one. A missing one
+/// is. Errors: SystemError.
+std::vector<PublishedCheckpoint> AllPublishedCheckpoints(const std::filesystem::path& checkpoints);
 
 /// A new private directory to write into. Leftovers of earlier, unfinished ones for the same step are removed.
 std::filesystem::path BeginCheckpoint(const std::filesystem::path& checkpoints, std::uint64_t step);

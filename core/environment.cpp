@@ -4,12 +4,20 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <fstream>
 
 namespace slipway {
 
 Environment Environment::Inherited() {
   Environment environment;
   for (char** entry = environ; *entry != nullptr; ++entry) environment.entries_.emplace_back(*entry);
+  return environment;
+}
+
+Environment Environment::OfProcess(pid_t process) {
+  Environment environment;
+  std::ifstream entries(fmt::format("/proc/{}/environ", process), std::ios::binary);
+  for (std::string entry; std::getline(entries, entry, '\0');) environment.entries_.push_back(entry);
   return environment;
 }
 

@@ -1,6 +1,8 @@
 /// The environment variables of a process to be.
 #pragma once
 
+#include <sys/types.h>
+
 #include <optional>
 #include <string>
 #include <string_view>
@@ -12,6 +14,8 @@ namespace slipway {
 class Environment {
  public:
   static Environment Inherited();
+  /// What the process was started with, unless it has overwritten that; empty when it is gone or of another user.
+  static Environment OfProcess(pid_t process);
   Environment& Set(std::string_view name, std::string_view value);
   Environment& Unset(std::string_view name);
   /// All whose names begin so.

@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "core/boot_id.h"
 #include "core/files.h"
 #include "core/json_fields.h"
 #include "core/process_ids.h"
@@ -20,13 +21,14 @@ namespace {
 
 struct StatFields {
   char state = '?';
+  pid_t parent = 0;
   pid_t group = 0;
   std::uint64_t start_time = 0;
 
   bool Ended() const { return state == 'Z' || state == 'X'; }
 };
 
-/// Fields 3, 5 and 22 of /proc/PID/stat; the command in field 2 may hold anything, so count from the last ')'.
+/// Fields 3, 4, 5 and 22 of /proc/PID/stat; the command in field 2 may hold anything, so count from the last ')'.
 std::optional<StatFields> ReadStat(pid_t pid) {
   const UniqueFd fd(::open(fmt::format("/proc/{}/stat", pid).c_str(), O_RDONLY | O_CLOEXEC));
   if (!fd) return {};
@@ -43,19 +45,11 @@ std::optional<StatFields> ReadStat(pid_t pid) {
     const auto space = text.find(' ');
     if (space == std::string_view::npos) return {};
     text.remove_prefix(space + 1);
+    if (field + 1 == 4) fields.parent = static_cast<pid_t>(std::strtol(text.data(), nullptr, 10));
     if (field + 1 == 5) fields.group = static_cast<pid_t>(std::strtol(text.data(), nullptr, 10));
   }
   fields.start_time = std::strtoull(std::string(text.substr(0, text.find(' '))).c_str(), nullptr, 10);
   return fields;
-}
-
-const std::string& BootId() {
-  static const std::string id = [] {
-    auto text = ReadFileIfPresent("/proc/sys/kernel/random/boot_id").value_or("");
-    while (!text.empty() && text.back() == '\n') text.pop_back();
-    return text;
-  }();
-  return id;
 }
 
 }  // namespace
@@ -70,6 +64,11 @@ void Visit(Visitor& visit, Struct& identity) {
 ProcessIdentity IdentityOf(pid_t pid) {
   const auto fields = ReadStat(pid);
   return {pid, fields ? fields->start_time : 0, BootId()};
+}
+
+pid_t ParentOf(pid_t pid) {
+  const auto fields = ReadStat(pid);
+  return fields ? fields->parent : 0;
 }
 
 bool IsAlive(const ProcessIdentity& identity) {

@@ -26,6 +26,8 @@ struct ProcessIdentity {
 ProcessIdentity IdentityOf(pid_t pid);
 /// True while exactly this process runs on this machine (a zombie counts as ended).
 bool IsAlive(const ProcessIdentity& identity);
+/// The process that has started it, or has taken it over; 0 when it is gone.
+pid_t ParentOf(pid_t pid);
 /// True while a member of the process group runs. kill(2) alone would also see zombies, and in a container they may
 /// never be reaped. Cost: a look at every process when the group has any member.
 bool GroupLives(pid_t group);

@@ -41,7 +41,9 @@ void AddTrialsCommand(CLI::App* command, Arguments& arguments, Options& options,
   AddRunSelector(command, arguments.trials_run);
   command->callback([&arguments, &options, function] {
     arguments.command = [&arguments, &options, function](Session& session) {
-      options.run_folder = RunWithBook(arguments.trials_run, session).path();
+      const auto run = RunWithBook(arguments.trials_run, session);
+      options.run_folder = run.path();
+      if constexpr (requires { options.selector; }) options.selector = run.selector();
       return function(options, session.output);
     };
   });
@@ -163,7 +165,9 @@ void DescribeRetry(CLI::App& trials, Arguments& arguments) {
   retry->callback([&arguments] {
     arguments.command = [&arguments](Session& session) {
       TakeWords(arguments.trials_retry_words, arguments);
-      arguments.trials_retry.run_folder = RunWithBook(arguments.trials_run, session).path();
+      const auto run = RunWithBook(arguments.trials_run, session);
+      arguments.trials_retry.run_folder = run.path();
+      arguments.trials_retry.selector = run.selector();
       return TrialsRetry(arguments.trials_retry, session.output);
     };
   });
@@ -183,6 +187,7 @@ void DescribeRequests(CLI::App& trials, Arguments& arguments) {
       const auto run = RunWithBook(arguments.trials_run, session);
       auto& options = arguments.trials_enqueue;
       options.run_folder = run.path();
+      options.selector = run.selector();
       options.planned_space = [&run] { return OptionsOfEnsemble(ReplanRun(run)).space; };
       return TrialsEnqueue(options, session.output);
     };

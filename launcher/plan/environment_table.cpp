@@ -94,7 +94,7 @@ constexpr std::string_view kIntroduction = R"(# Environment variables
 
 Variables that you may set, and variables that a training program finds. `slipway plan` prints the values of a run.
 `slipway manual --environment` writes this page. When a program of a run starts another run, that one's ranks get none
-of the variables that the first run has set.
+of the variables that the first run has set. The same holds for the commands of a workflow inside a trial.
 )";
 
 std::string SectionOf(VariableUse use, std::string_view heading) {

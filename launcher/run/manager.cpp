@@ -278,8 +278,9 @@ class Manager {
 
   /// Agents measure the GPUs of their nodes, also of the manager's.
   DevicesToMeasure WhatToMeasure() {
-    if (!allocation_) return {.gpus = GpusOfRun(plan_.spec())};
-    return {.nodes = MeasureGpusOfNodes(plan_.spec(), allocation_->nodes()), .processors = allocation_->HasThisNode()};
+    const RunOnGpus run{plan_.spec(), folder_.path()};
+    if (!allocation_) return {.gpus = GpusOfRun(run)};
+    return {.nodes = MeasureGpusOfNodes(run, allocation_->nodes()), .processors = allocation_->HasThisNode()};
   }
 
   /// Whether the time limit ended the run: Slurm warned before it, or has reached it and ends everything.
@@ -300,11 +301,13 @@ class Manager {
   }
 
   /// Adjusts the result to what Slurm does with the job. Slurm signals this manager, before a time limit or otherwise.
-  /// Or it signals only the job's steps: then nodes seem to be lost and ranks fail.
+  /// Or it signals only the job's steps: then nodes seem to be lost and ranks fail. Ranks that scancel signals may end
+  /// with status 0 before this manager sees a signal. Of success only scancel makes anything else.
   RunResult AsSlurmSays(RunResult result) {
-    if (state_.batch_job == 0 || result.phase == Phase::kSucceeded) return result;
+    if (state_.batch_job == 0) return result;
     const auto [fate, job_state] = EndReasonOfJob(OwnJob());
     fate_ = fate;
+    if (result.phase == Phase::kSucceeded && fate_ != JobEndReason::kRemoved) return result;
     switch (fate_) {
       case JobEndReason::kStays:
       case JobEndReason::kTimedOut: break;

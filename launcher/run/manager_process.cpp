@@ -44,29 +44,29 @@ std::optional<RunState> WaitForEnd(const RunFolder& run, std::optional<Seconds> 
                                                      limit.value_or(std::chrono::hours(24 * 365)));
   while (true) {
     auto state = run.ReadState();
+    RequireManagerHere(state);
     if (HasEnded(state.phase)) return state;
     const auto left = deadline - SystemClock().Steady();
     if (left <= std::chrono::nanoseconds(0)) return {};
-    RequireManagerHere(state, run.path());
     SleepUntilChange(state, left);
   }
 }
 
-void SignalManager(const RunFolder& run, const RunState& state, int signal) {
+void SignalManager(const RunState& state, int signal) {
   if (state.host != HostName()) {
     throw Error(ErrorKind::kEnvironment,
                 fmt::format("run {} is managed on {}, not on this host", state.run, state.host),
                 fmt::format("call this command on {}", state.host));
   }
+  RequireManagerHere(state);
   // A pidfd refers to the process, not the number: no other process can get the signal.
   const auto manager = OpenManager(state);
   if (!manager) return;
-  RequireManagerHere(state, run.path());
   if (::syscall(SYS_pidfd_send_signal, manager.get(), signal, nullptr, 0) != 0 && errno != ESRCH) {
     ThrowErrno(fmt::format("cannot signal the manager of run {}", state.run), "only its owner can cancel a run");
   }
 }
 
-void AskToStop(const RunFolder& run, const RunState& state) { SignalManager(run, state, SIGTERM); }
+void AskToStop(const RunState& state) { SignalManager(state, SIGTERM); }
 
 }  // namespace slipway::launcher

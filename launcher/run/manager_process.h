@@ -13,10 +13,11 @@ namespace slipway::launcher {
 /// Errors: Error(kBusy) when `run` is a copy whose original is active.
 std::optional<RunState> WaitForEnd(const RunFolder& run, std::optional<Seconds> limit);
 
-/// Sends a signal to the manager in the state of `run`, if it still runs. Errors: Error(kEnvironment) when it lives on
-/// another host; Error(kBusy) when `run` is a copy, and the manager is that of its original.
-void SignalManager(const RunFolder& run, const RunState& state, int signal);
+/// Sends a signal to the manager in a state that RunFolder::ReadState returned, if it still runs. Errors:
+/// Error(kEnvironment) when it lives on another host; Error(kBusy) when the state is that of a copy, and the manager is
+/// that of its original.
+void SignalManager(const RunState& state, int signal);
 /// The same with SIGTERM.
-void AskToStop(const RunFolder& run, const RunState& state);
+void AskToStop(const RunState& state);
 
 }  // namespace slipway::launcher

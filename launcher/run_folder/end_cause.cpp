@@ -63,6 +63,7 @@ void Visit(Visitor& visit, Cause& cause) {
   if constexpr (requires { cause.rank; }) visit("rank", cause.rank);
   if constexpr (requires { cause.pid; }) visit("pid", cause.pid);
   if constexpr (requires { cause.host; }) visit("host", cause.host);
+  if constexpr (requires { cause.folder; }) visit("folder", cause.folder);
   if constexpr (requires { cause.program; }) visit("program", cause.program);
   if constexpr (requires { cause.error; }) visit("error", cause.error);
   if constexpr (requires { cause.interpreter; }) visit("interpreter", cause.interpreter);

@@ -213,6 +213,14 @@ struct ManagerLost {
   bool operator==(const ManagerLost&) const = default;
 };
 
+/// The folder is a copy: the manager in its state is alive and owns another one.
+struct ManagerElsewhere {
+  static constexpr std::string_view kKind = "manager_elsewhere";
+  std::int64_t pid = 0;
+  std::string folder;  ///< that the manager owns; empty: unknown
+  bool operator==(const ManagerElsewhere&) const = default;
+};
+
 struct DiskFull {
   static constexpr std::string_view kKind = "disk_full";
   std::string message;
@@ -302,9 +310,9 @@ using EndCause =
                  cause::NodeLost, cause::NodesMissing, cause::TimeLimit, cause::JobTimeLimit, cause::JobEnded,
                  cause::JobWithoutOutput, cause::JobRemoved, cause::JobRequeued, cause::JobPreempted,
                  cause::JobForgotten, cause::RequeueRefused, cause::SubmissionRefused, cause::NotSubmitted,
-                 cause::ManagerLost, cause::DiskFull, cause::StagingFailed, cause::ManagerFailed,
-                 cause::TooManyFailures, cause::NoTrialCompleted, cause::SameFailure, cause::OutOfTime,
-                 cause::OutOfNodes, cause::ServingEnded, cause::StepsFailed>;
+                 cause::ManagerLost, cause::ManagerElsewhere, cause::DiskFull, cause::StagingFailed,
+                 cause::ManagerFailed, cause::TooManyFailures, cause::NoTrialCompleted, cause::SameFailure,
+                 cause::OutOfTime, cause::OutOfNodes, cause::ServingEnded, cause::StepsFailed>;
 
 template <class Kind>
 bool Is(const std::optional<EndCause>& ended) {

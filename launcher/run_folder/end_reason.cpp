@@ -140,6 +140,12 @@ struct ReasonWriter {
     return fmt::format("its manager (process {} on {}) is gone{}", lost.pid, lost.host, Resume());
   }
 
+  std::string operator()(const cause::ManagerElsewhere& owner) const {
+    const auto place = owner.folder.empty() ? std::string("another folder") : fmt::format("'{}'", owner.folder);
+    return fmt::format("this is a copy of run {}, which is still active: its manager (process {}) owns {}", run,
+                       owner.pid, place);
+  }
+
   std::string operator()(const cause::DiskFull& full) const {
     return fmt::format("{}; free space there, then: slipway resume {}", full.message, run);
   }

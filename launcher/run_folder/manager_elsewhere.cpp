@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/error.h"
+#include "launcher/run_folder/end_reason.h"
 #include "launcher/run_folder/run_folder.h"
 
 namespace slipway::launcher {
@@ -34,13 +35,12 @@ bool AreOne(const fs::path& folder, const fs::path& other) {
   return fs::equivalent(folder, other, error);
 }
 
-Error IsCopy(const RunState& state, const std::string& id, const std::vector<fs::path>& folders,
-             const char* next_step) {
-  const auto place = folders.empty() ? std::string("another folder") : fmt::format("'{}'", folders.front().string());
-  return {ErrorKind::kBusy,
-          fmt::format("this is a copy of run {}, which is still active: its manager (process {}) owns {}", id,
-                      state.manager.pid, place),
-          next_step};
+cause::ManagerElsewhere OwnerOf(const RunState& state, const std::vector<fs::path>& folders) {
+  return {state.manager.pid, folders.empty() ? std::string() : folders.front().string()};
+}
+
+Error IsCopy(const EndCause& owner, const std::string& id, const char* next_step) {
+  return {ErrorKind::kBusy, ReasonFor(owner, id), next_step};
 }
 
 /// Whether a manager of this run is active. Before `staging`, and while queued, the manager is the submitting process,
@@ -54,16 +54,21 @@ bool IsAtWork(const RunState& state) {
 
 void RequireNoManagerElsewhere(const RunState& state, const std::string& id) {
   if (!IsAtWork(state)) return;
-  throw IsCopy(state, id, FoldersManagedBy(state.manager.pid),
+  throw IsCopy(OwnerOf(state, FoldersManagedBy(state.manager.pid)), id,
                "wait for that run, or end it with slipway cancel; then resume the copy");
 }
 
-void RequireManagerHere(const RunState& state, const fs::path& folder) {
-  if (!IsAtWork(state)) return;
+std::optional<cause::ManagerElsewhere> FindManagerElsewhere(const RunState& state, const fs::path& folder) {
+  if (!IsAtWork(state)) return {};
   const auto folders = FoldersManagedBy(state.manager.pid);
   const auto is_here = [&](const fs::path& other) { return AreOne(other, folder); };
-  if (folders.empty() || std::ranges::any_of(folders, is_here)) return;
-  throw IsCopy(state, state.run, folders, "give the command for that folder; this one has no manager");
+  if (folders.empty() || std::ranges::any_of(folders, is_here)) return {};
+  return OwnerOf(state, folders);
+}
+
+void RequireManagerHere(const RunState& state) {
+  if (!Is<cause::ManagerElsewhere>(state.cause)) return;
+  throw IsCopy(*state.cause, state.run, "give the command for that folder; this one has no manager");
 }
 
 }  // namespace slipway::launcher

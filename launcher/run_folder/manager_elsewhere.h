@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 #include <string>
 
 #include "launcher/run_folder/run_state.h"
@@ -12,10 +13,14 @@ namespace slipway::launcher {
 /// lock: an active manager then uses another folder. Errors: Error(kBusy) naming that folder.
 void RequireNoManagerElsewhere(const RunState& state, const std::string& id);
 
-/// Checks that the manager in the state that was read from `folder` has not the lock of another folder: a copy names
-/// the manager of its original. Call it before that process is signalled or waited for. Passes where nothing is known:
-/// the run has not begun, or the process is gone, on another host, or may not be looked at, or its folder has another
-/// path in its container. Cost: a look at each of its open files. Errors: Error(kBusy) naming the other folder.
-void RequireManagerHere(const RunState& state, const std::filesystem::path& folder);
+/// That the manager in the state that is stored in `folder` has the lock of another folder instead: a copy names the
+/// manager of its original. Nothing where that is not known: the run has not begun, or the process is gone, on another
+/// host, or may not be looked at, or its folder has another path in its container. Cost: a look at each of its open
+/// files.
+std::optional<cause::ManagerElsewhere> FindManagerElsewhere(const RunState& state, const std::filesystem::path& folder);
+
+/// Checks a state that RunFolder::ReadState returned. Call it before the manager is signalled or waited for. Errors:
+/// Error(kBusy) naming the folder that the manager owns.
+void RequireManagerHere(const RunState& state);
 
 }  // namespace slipway::launcher

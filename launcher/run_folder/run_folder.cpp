@@ -77,6 +77,12 @@ bool ManagerIsGone(const RunState& state) {
   return has_one && state.host == HostName() && !IsAlive(state.manager);
 }
 
+/// Nothing: the run has ended, or may have a manager.
+std::optional<EndCause> WhyLost(const RunState& state, const fs::path& path) {
+  if (ManagerIsGone(state)) return cause::ManagerLost{state.manager.pid, state.host};
+  return FindManagerElsewhere(state, path);
+}
+
 }  // namespace
 
 RunFolder RunFolder::Create(const fs::path& runs_directory, const std::string& name, bool ensemble) {
@@ -131,8 +137,8 @@ RunState RunFolder::ReadState() const {
   return WithContext(fmt::format("in the run folder '{}'", path_.string()), [&] {
     auto state = ReadStoredState(path_);
     // A manager that has just written its last word is gone, too: look once more before calling it lost.
-    if (ManagerIsGone(state)) state = ReadStoredState(path_);
-    if (ManagerIsGone(state)) EndAs(state, Phase::kLost, cause::ManagerLost{state.manager.pid, state.host});
+    if (WhyLost(state, path_)) state = ReadStoredState(path_);
+    if (auto why = WhyLost(state, path_)) EndAs(state, Phase::kLost, std::move(*why));
     const bool is_at_work = state.phase == Phase::kStaging || state.phase == Phase::kRunning;
     if (const auto pause = is_at_work ? ReadPause(path_) : std::nullopt) state.reason = Describe(*pause);
     return state;

@@ -56,8 +56,9 @@ class RunFolder {
   std::filesystem::path trial_book() const { return path_ / "trials.db"; }
   std::filesystem::path attempt(int number) const;
 
-  /// The stored state. It reads as `lost` if the run has not ended and its manager, on this host, is gone. A run that
-  /// is ready for its trials has no manager yet. While the run stands still, the reason says what it waits for.
+  /// The stored state. It reads as `lost` if the run has not ended and its manager, on this host, is gone or owns
+  /// another folder, of which this one is a copy. A run that is ready for its trials has no manager yet. While the run
+  /// stands still, the reason says what it waits for. Cost: for an active run also that of FindManagerElsewhere.
   RunState ReadState() const;
   /// Atomic and durable. Cost: two syncs.
   void WriteState(const RunState& state) const;

@@ -202,6 +202,7 @@ void AddTrials(const RunFolder& folder, RunFacts& facts) try {
 }
 
 void AddStored(const RunFolder& folder, RunFacts& facts) {
+  facts.selector = folder.selector();
   AddPlan(folder, facts);
   facts.spec_file = SpecOf(folder);
   facts.slipway = InstallPrefix() / "bin" / "slipway";

@@ -52,6 +52,7 @@ struct TrialFailure {
 
 struct RunFacts {
   RunState state;               ///< corrected by the state of its job
+  std::string selector;         ///< RunFolder::selector(): how a command that is advised names the run
   std::optional<SlurmJob> job;  ///< as the controller remembers it
   std::string slurm_trouble;    ///< why Slurm did not answer; empty: it did, or was not asked
   int ranks = 1;                ///< that were to start

@@ -18,9 +18,12 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::string StampOfFile(const fs::path& file) {
+using OnStat = std::function<void(const struct stat&)>;
+
+std::string StampOfFile(const fs::path& file, const OnStat& on_stat = {}) {
   struct stat info {};
   if (::stat(file.c_str(), &info) != 0) return "missing";
+  if (on_stat) on_stat(info);
   return fmt::format("{} bytes, changed {}.{:09}", info.st_size, info.st_mtim.tv_sec, info.st_mtim.tv_nsec);
 }
 
@@ -38,7 +41,8 @@ struct TreeEntry {
 /// place stands for it.
 class TreeWalk {
  public:
-  explicit TreeWalk(const fs::path& root) : root_(root) {
+  /// `on_stat` receives the state of each folder.
+  explicit TreeWalk(const fs::path& root, const OnStat& on_stat = {}) : root_(root), on_stat_(on_stat) {
     WithSystemErrors([this] { Enter(root_); });
   }
 
@@ -48,6 +52,7 @@ class TreeWalk {
   void Enter(const fs::path& folder) {
     struct stat info {};
     CheckErrno(::stat(folder.c_str(), &info), fmt::format("cannot look at '{}'", folder.string()));
+    if (on_stat_) on_stat_(info);
     const auto [first, is_new] = entered_.emplace(std::pair(info.st_dev, info.st_ino), folder);
     if (!is_new) return Add(folder, "as " + first->second.lexically_relative(root_).string());
     std::vector<fs::directory_entry> entries;
@@ -72,6 +77,7 @@ class TreeWalk {
   void Add(const fs::path& path, std::string instead) { entries_.push_back({path, std::move(instead)}); }
 
   const fs::path& root_;
+  const OnStat& on_stat_;
   std::vector<TreeEntry> entries_;
   std::map<std::pair<dev_t, ino_t>, fs::path> entered_;
 };
@@ -88,12 +94,13 @@ bool IsFolder(const fs::path& path) {
   return fs::is_directory(path, error);
 }
 
-std::string OfTree(const fs::path& path, const std::function<std::string(const fs::path&)>& of_file) {
+std::string OfTree(const fs::path& path, const std::function<std::string(const fs::path&)>& of_file,
+                   const OnStat& on_stat = {}) {
   std::error_code error;
   if (!fs::exists(path, error)) return "missing";
   if (!IsFolder(path)) return of_file(path);
   Sha256 hash;
-  for (const auto& entry : TreeWalk(path).Take()) {
+  for (const auto& entry : TreeWalk(path, on_stat).Take()) {
     const auto content = entry.instead.empty() ? of_file(entry.path) : entry.instead;
     hash.Add(entry.path.lexically_relative(path).string() + '\0' + content + '\n');
   }
@@ -147,7 +154,22 @@ std::string_view OtherKindOf(const fs::path& path) {
   }
 }
 
-std::string StampOfTree(const fs::path& path) { return OfTree(path, StampOfFile); }
+std::string StampOfTree(const fs::path& path) { return LookAtTree(path).stamp; }
+
+TreeLook LookAtTree(const fs::path& path) {
+  TreeLook look;
+  // The time of the last change of any kind: a program can set the other one.
+  const OnStat on_stat = [&](const struct stat& info) {
+    const auto since_1970 = std::chrono::seconds(info.st_ctim.tv_sec) + std::chrono::nanoseconds(info.st_ctim.tv_nsec);
+    const WallTime changed(std::chrono::duration_cast<WallTime::duration>(since_1970));
+    look.changed = std::max(look.changed.value_or(changed), changed);
+  };
+  look.stamp = OfTree(
+      path, [&](const fs::path& file) { return StampOfFile(file, on_stat); }, on_stat);
+  struct stat link {};
+  if (look.changed && ::lstat(path.c_str(), &link) == 0) on_stat(link);
+  return look;
+}
 
 std::vector<fs::path> ProgramFiles(const std::vector<std::string>& words, const fs::path& directory) {
   std::vector<fs::path> files;

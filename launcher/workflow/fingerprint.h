@@ -4,9 +4,12 @@
 #include <cstdint>
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "core/clock.h"
 
 namespace slipway::launcher {
 
@@ -36,6 +39,13 @@ class Fingerprints {
 /// Changes when a file or a name below `path` changes, in linked folders too; no content is read. "missing" when it is
 /// not there. Errors: SystemError naming what cannot be looked at; Error for a pipe, a socket or a device.
 std::string StampOfTree(const std::filesystem::path& path);
+
+struct TreeLook {
+  std::string stamp;                ///< StampOfTree
+  std::optional<WallTime> changed;  ///< the last change below the path, by the clock of its file system
+};
+/// Errors: as StampOfTree. Cost: as StampOfTree.
+TreeLook LookAtTree(const std::filesystem::path& path);
 
 /// "a named pipe", "a socket", "a device"; empty for files, folders and what is not there.
 std::string_view OtherKindOf(const std::filesystem::path& path);

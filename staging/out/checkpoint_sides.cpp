@@ -34,10 +34,10 @@ std::uint64_t FingerprintOf(const fs::path& checkpoint) {
   return text ? Fnv1a64(*text) : 0;
 }
 
-/// Programs publish under the one name of a step; other spellings of it are not ours to touch.
+/// Programs publish under the one name of a step; other spellings of it are not ours to touch. Errors: SystemError.
 CheckpointEntries EntriesIn(const fs::path& directory) {
   CheckpointEntries entries;
-  for (const auto& published : PublishedCheckpoints(directory)) {
+  for (const auto& published : AllPublishedCheckpoints(directory)) {
     CheckpointEntry entry{published.step, 0, false};
     if (published.directory.filename() != CheckpointName(entry.step)) continue;
     entry.fingerprint = FingerprintOf(published.directory);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
 #include "core/checkpoint.h"
 #include "core/files.h"
@@ -15,6 +16,12 @@ void Add(OutReport& report, MoverRound round) {
   if (round.moved) report.moved.push_back(*round.moved);
   report.torn.insert(report.torn.end(), round.torn.begin(), round.torn.end());
   if (round.failure && !report.failure) report.failure = std::move(round.failure);
+}
+
+void Add(OutWork& work, const OutWork& more) {
+  work.files += more.files;
+  work.bytes.count += more.bytes.count;
+  work.refused.insert(work.refused.end(), more.refused.begin(), more.refused.end());
 }
 
 /// Runs `action`; what it throws is the report's failure, but for the end of the work. True when it threw nothing.
@@ -93,6 +100,7 @@ OutReport OutPlaceMover::Settle() {
   // First: a checkpoint says that they are safe. It does not wait for those that can never be copied.
   Try(report, [&] { refused = MoveOutputs(report, MergeOptions(Changing::kRefuse, Unchanged::kContents)); });
   Try(report, [&] { SettleCheckpoints(report); });
+  Try(report, [&] { MoveFilesBesideCheckpoints(report); });
   if (report.failure || refused.empty()) return report;
   report.failure = ErrorOf(refused);
   report.refused = std::move(refused);
@@ -135,26 +143,66 @@ std::vector<Refused> OutPlaceMover::MoveOutputs(OutReport& report, const StageOu
   return std::move(staged.refused);
 }
 
+StageOutOptions OutPlaceMover::OptionsBesideCheckpoints() const {
+  auto options = MergeOptions(Changing::kRefuse, Unchanged::kContents);
+  std::set<fs::path> checkpoints;
+  for (const auto& published : AllPublishedCheckpoints(place_.checkpoints())) {
+    if (published.directory.filename() == CheckpointName(published.step)) {
+      checkpoints.insert(published.directory.filename());
+    }
+  }
+  options.skips = [checkpoints](const fs::path& name) {
+    return checkpoints.contains(name) || name.string().starts_with(".tmp-");
+  };
+  return options;
+}
+
+bool OutPlaceMover::HasFilesBesideCheckpoints(const StageOutOptions& options) const {
+  if (!fs::exists(place_.checkpoints())) return false;
+  return std::ranges::any_of(fs::directory_iterator(place_.checkpoints()),
+                             [&](const auto& entry) { return !options.skips(entry.path().filename()); });
+}
+
+void OutPlaceMover::MoveFilesBesideCheckpoints(OutReport& report) const {
+  const auto options = OptionsBesideCheckpoints();
+  if (!HasFilesBesideCheckpoints(options)) return;
+  const auto staged = StageOutDirectory(place_.checkpoints(), place_.folder / "checkpoints", options);
+  report.outputs.files += staged.files.size();
+  report.outputs.bytes.count += staged.bytes.count;
+  if (!staged.refused.empty()) throw ErrorOf(staged.refused);
+}
+
 OutWork OutPlaceMover::Remaining() {
   OutWork work;
+  if (fs::exists(place_.outputs())) {
+    work = WorkOf(place_.outputs(), place_.folder / "outputs", MergeOptions(Changing::kRefuse, Unchanged::kContents));
+  }
   const auto tier = sides_->Tier();
   const auto shared = sides_->Shared(1);
-  auto checkpoints = TornToKeep(tier, shared);
-  const auto worth = WorthMoving(tier, shared);
-  if (!worth.empty()) checkpoints.push_back(worth.front());
-  for (const auto& entry : checkpoints) {
-    const auto name = CheckpointName(entry.step);
-    const auto more = WorkOf(place_.checkpoints() / name, place_.folder / "checkpoints" / name);
-    work.files += more.files;
-    work.bytes.count += more.bytes.count;
+  bool has_newest = false;
+  for (const auto& entry : WorthMoving(tier, shared)) {
+    if (!has_newest || entry.best) has_newest = AddCheckpoint(entry, work) || has_newest;
   }
-  if (fs::exists(place_.outputs())) {
-    const auto outputs =
-        WorkOf(place_.outputs(), place_.folder / "outputs", MergeOptions(Changing::kRefuse, Unchanged::kContents));
-    work.files += outputs.files;
-    work.bytes.count += outputs.bytes.count;
+  for (const auto& entry : TornToKeep(tier, shared)) AddCheckpoint(entry, work);
+  const auto options = OptionsBesideCheckpoints();
+  if (HasFilesBesideCheckpoints(options)) {
+    Add(work, WorkOf(place_.checkpoints(), place_.folder / "checkpoints", options));
   }
   return work;
+}
+
+bool OutPlaceMover::AddCheckpoint(const CheckpointEntry& entry, OutWork& work) const {
+  const auto name = CheckpointName(entry.step);
+  auto options = options_;
+  options.existing = Existing::kReplace;
+  options.unsuitable = Unsuitable::kLeaveOut;
+  const auto more = WorkOf(place_.checkpoints() / name, place_.folder / "checkpoints" / name, options);
+  if (more.refused.empty()) {
+    Add(work, more);
+    return true;
+  }
+  work.refused.insert(work.refused.end(), more.refused.begin(), more.refused.end());
+  return false;
 }
 
 namespace {

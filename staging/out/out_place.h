@@ -1,7 +1,7 @@
 /// The place in a tier where one run or trial writes its checkpoints and results, and their way to its folder.
 ///
 /// `TIER/checkpoints/` goes to `FOLDER/checkpoints/` (CheckpointMover), `TIER/outputs/` to `FOLDER/outputs/` (merged,
-/// file by file).
+/// file by file). At the end, so does all else in `TIER/checkpoints/`: a program may save in its own way.
 #pragma once
 
 #include <filesystem>
@@ -27,7 +27,7 @@ struct OutPlace {
 struct OutReport {
   std::vector<MovedCheckpoint> moved{};
   std::vector<TornCheckpoint> torn{};
-  OutWork outputs{};               ///< that were copied
+  OutWork outputs{};               ///< that were copied, with what lay beside the checkpoints
   std::vector<Refused> refused{};  ///< Settle: results that cannot be copied; all else is in the folder
   std::optional<Error> failure{};  ///< the first
   bool waiting = false;            ///< Round: what failed now or before is tried again by a later one
@@ -52,8 +52,8 @@ class OutPlaceMover {
   /// copied are a failure, after all else is copied.
   OutReport Settle();
 
-  /// What Settle would copy: the newest checkpoint, those without a manifest and the results. Changes nothing. Errors:
-  /// Error.
+  /// What Settle would copy, and what it would refuse: the newest checkpoint and the best one, those without a manifest
+  /// and the results. Changes nothing. Errors: Error.
   OutWork Remaining();
 
  private:
@@ -64,6 +64,13 @@ class OutPlaceMover {
   void SettleCheckpoints(OutReport& report);
   /// Copies those of TornToKeep as they are. Errors: Error.
   void KeepTorn(OutReport& report);
+  /// Adds a checkpoint to what Remaining returns. False when the whole checkpoint is refused.
+  bool AddCheckpoint(const CheckpointEntry& entry, OutWork& work) const;
+  /// Of what lies beside the checkpoints: under any other name, and not being written.
+  StageOutOptions OptionsBesideCheckpoints() const;
+  bool HasFilesBesideCheckpoints(const StageOutOptions& options) const;
+  /// Errors: those of StageOutDirectory; Error that names what cannot be copied.
+  void MoveFilesBesideCheckpoints(OutReport& report) const;
   StageOutOptions MergeOptions(Changing changing, Unchanged unchanged) const;
   /// Returns what cannot be copied.
   std::vector<Refused> MoveOutputs(OutReport& report, const StageOutOptions& options);

@@ -131,7 +131,12 @@ void Merge(const Tree& tree, const fs::path& prepared, const fs::path& destinati
 }
 
 /// Names with a slash at their end name the directory before it.
-fs::path WithoutSlash(const fs::path& path) { return path.has_filename() ? path : path.parent_path(); }
+fs::path Absolute(const fs::path& path) {
+  const auto normal = fs::absolute(path).lexically_normal();
+  return normal.has_filename() ? normal : normal.parent_path();
+}
+
+std::string ContextOf(const fs::path& source) { return fmt::format("while staging out '{}'", source.string()); }
 
 /// Since it was listed; also when it is gone.
 bool HasChanged(const SourceFile& file) try {
@@ -310,17 +315,6 @@ void Publish(const Tree& tree, const fs::path& prepared, const fs::path& destina
   SyncDirectory(destination.parent_path());
 }
 
-Tree TreeToCopy(const fs::path& source, const fs::path& destination, const StageOutOptions& options) {
-  auto tree = ListTree(source);
-  if (options.unsuitable == Unsuitable::kRefuse && !tree.refused.empty()) throw ErrorOf(tree.refused);
-  if (options.existing != Existing::kMerge) return tree;
-  Course course(destination, options);
-  if (options.unchanged == Unchanged::kContents) course.Enter(OutPhase::kCompare, tree.total);
-  LeaveOutUnchanged(tree, destination, options.unchanged,
-                    [&](const SourceFile& file, std::uint64_t bytes) { course.Advance(file.name, bytes); });
-  return tree;
-}
-
 void CheckPlaces(const fs::path& source, const fs::path& destination, Existing existing) {
   if (LiesWithin(destination, source) || LiesWithin(source, destination)) {
     throw Error(ErrorKind::kUsage,
@@ -333,14 +327,25 @@ void CheckPlaces(const fs::path& source, const fs::path& destination, Existing e
   }
 }
 
+Tree TreeToCopy(const fs::path& source, const fs::path& destination, const StageOutOptions& options) {
+  CheckPlaces(source, destination, options.existing);
+  auto tree = ListTree(source, options.skips);
+  if (options.unsuitable == Unsuitable::kRefuse && !tree.refused.empty()) throw ErrorOf(tree.refused);
+  if (options.existing != Existing::kMerge) return tree;
+  Course course(destination, options);
+  if (options.unchanged == Unchanged::kContents) course.Enter(OutPhase::kCompare, tree.total);
+  LeaveOutUnchanged(tree, destination, options.unchanged,
+                    [&](const SourceFile& file, std::uint64_t bytes) { course.Advance(file.name, bytes); });
+  return tree;
+}
+
 }  // namespace
 
 StagedOut StageOutDirectory(const fs::path& from, const fs::path& to, const StageOutOptions& options) {
-  const auto source = WithoutSlash(fs::absolute(from).lexically_normal());
-  const auto destination = WithoutSlash(fs::absolute(to).lexically_normal());
-  return WithContext(fmt::format("while staging out '{}'", source.string()), [&] {
+  const auto source = Absolute(from);
+  const auto destination = Absolute(to);
+  return WithContext(ContextOf(source), [&] {
     const auto started = SystemClock().Steady();
-    CheckPlaces(source, destination, options.existing);
     auto tree = TreeToCopy(source, destination, options);
     MakeDirectories(destination.parent_path());
     RemoveOutLeftovers(destination.parent_path());
@@ -361,9 +366,12 @@ StagedOut StageOutDirectory(const fs::path& from, const fs::path& to, const Stag
   });
 }
 
-OutWork WorkOf(const fs::path& source, const fs::path& destination, const StageOutOptions& options) {
-  const auto tree = TreeToCopy(source, destination, options);
-  return {tree.files.size(), tree.total};
+OutWork WorkOf(const fs::path& from, const fs::path& to, const StageOutOptions& options) {
+  const auto source = Absolute(from);
+  return WithContext(ContextOf(source), [&] {
+    auto tree = TreeToCopy(source, Absolute(to), options);
+    return OutWork{tree.files.size(), tree.total, std::move(tree.refused)};
+  });
 }
 
 }  // namespace slipway::staging

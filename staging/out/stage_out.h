@@ -62,9 +62,10 @@ struct StageOutOptions {
   Changing changing = Changing::kRefuse;
   Unchanged unchanged = Unchanged::kSizeAndTime;
   Unsuitable unsuitable = Unsuitable::kRefuse;
-  std::optional<Bytes> bytes_per_second{};                    ///< most that copying may take; none or 0: no limit
-  std::function<void(const OutProgress&)> progress{};         ///< after every block; may throw to stop
-  std::function<bool()> cancelled{};                          ///< asked after every block
+  std::function<bool(const std::filesystem::path& name)> skips{};  ///< entries of the directory itself: see ListTree
+  std::optional<Bytes> bytes_per_second{};                         ///< most that copying may take; none or 0: no limit
+  std::function<void(const OutProgress&)> progress{};              ///< after every block; may throw to stop
+  std::function<bool()> cancelled{};                               ///< asked after every block
   std::function<void(const std::vector<OutFile>&)> accept{};  ///< sees what was confirmed before it is published; may
                                                               ///< throw to refuse
 };
@@ -89,10 +90,12 @@ struct StagedOut {
 StagedOut StageOutDirectory(const std::filesystem::path& source, const std::filesystem::path& destination,
                             const StageOutOptions& options = {});
 
-/// Files and bytes that StageOutDirectory would copy now.
+/// Files and bytes that StageOutDirectory would copy now, and what it would leave out. Errors: those of
+/// StageOutDirectory that it throws before it copies anything; not those of a full destination.
 struct OutWork {
   std::uint64_t files = 0;
   Bytes bytes;
+  std::vector<Refused> refused{};  ///< with Unsuitable::kLeaveOut
 };
 OutWork WorkOf(const std::filesystem::path& source, const std::filesystem::path& destination,
                const StageOutOptions& options = {});

@@ -25,7 +25,7 @@ constexpr std::size_t kMostNamed = 5;
 
 class Lister {
  public:
-  explicit Lister(const fs::path& root) : root_(root) {}
+  Lister(const fs::path& root, const std::function<bool(const fs::path& name)>& skips) : root_(root), skips_(skips) {}
 
   Tree List() {
     Visit({});
@@ -40,7 +40,8 @@ class Lister {
     std::vector<fs::path> names;
     fs::directory_iterator entry(root_ / directory, error);
     for (; !error && entry != fs::directory_iterator(); entry.increment(error)) {
-      names.push_back(directory / entry->path().filename());
+      const auto name = entry->path().filename();
+      if (!directory.empty() || !skips_ || !skips_(name)) names.push_back(directory / name);
     }
     if (error) {
       throw SystemError(error.value(), fmt::format("cannot read directory '{}'", (root_ / directory).string()));
@@ -97,12 +98,15 @@ class Lister {
   }
 
   const fs::path& root_;
+  const std::function<bool(const fs::path& name)>& skips_;
   Tree tree_;
 };
 
 }  // namespace
 
-Tree ListTree(const fs::path& root) { return Lister(root).List(); }
+Tree ListTree(const fs::path& root, const std::function<bool(const fs::path& name)>& skips) {
+  return Lister(root, skips).List();
+}
 
 Error ErrorOf(const std::vector<Refused>& refused) {
   const auto& first = refused.front().why;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <vector>
 
 #include "core/error.h"
@@ -33,8 +34,10 @@ struct Tree {
 /// link into the tree is made relative, so that it stays valid in a copy. Refused are a link that leaves the tree or
 /// leads in a circle, a fifo, socket or device, a file or directory that cannot be read.
 ///
+/// `skips`: whether an entry of `root` itself, by its name, is not of the tree.
 /// Errors: SystemError when `root` is not a directory.
-Tree ListTree(const std::filesystem::path& root);
+Tree ListTree(const std::filesystem::path& root,
+              const std::function<bool(const std::filesystem::path& name)>& skips = {});
 
 /// One error for all of them; names the first few. `refused` is not empty.
 Error ErrorOf(const std::vector<Refused>& refused);

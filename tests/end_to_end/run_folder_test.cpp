@@ -125,6 +125,12 @@ TEST(CopiedRun, LeavesTheTrialsOfARunAtWorkAlone) {
     EXPECT_EQ(left_alone.status.code, 4) << command << left_alone.errors;
     EXPECT_THAT(left_alone.errors, HasSubstr("owns '" + original.string() + "'"));
   }
+  const auto status = Json::parse(place.Slipway({"status", "./copy", "--json"}).output);
+  EXPECT_EQ(status["phase"], "lost");
+  EXPECT_EQ(status["cause"]["folder"], original.string());
+  EXPECT_EQ(Json::parse(place.Slipway({"ls", "--runs-dir", ".", "--json"}).output)["runs"][0]["phase"], "lost");
+  EXPECT_EQ(place.Slipway({"logs", "./copy", "--trial", "0", "--follow"}).status.code, 0) << "it waits for nothing";
+  EXPECT_EQ(Json::parse(place.Slipway({"status", "--json"}).output)["phase"], "running");
   place.Write("go", "");
   EXPECT_TRUE(run.Wait().Success());
   const auto trials = Json::parse(place.Slipway({"trials", "ls", "--json"}).output);

@@ -113,7 +113,18 @@ TEST_F(StageOutRun, BringsOutTheRestWhenResultsCannotBeCopied) {
   EXPECT_TRUE(fs::is_symlink(tier / "outputs/out"));
   EXPECT_TRUE(fs::is_fifo(tier / "outputs/deep/pipe"));
   EXPECT_FALSE(fs::exists(tier / "outputs/deep/good")) << "what is copied needs no room in the tier";
-  EXPECT_EQ(place_.Slipway({"stage", "out"}).status.code, 3);
+  for (const bool dry : {true, false}) {
+    std::vector<std::string> words{"stage", "out"};
+    if (dry) words.emplace_back("--dry-run");
+    const auto out = place_.Slipway(words);
+    EXPECT_EQ(out.status.code, 3) << out.errors;
+    EXPECT_THAT(out.output + out.errors,
+                AllOf(HasSubstr("out' is a link that leads out"), HasSubstr("pipe' is neither a file")));
+  }
+  const auto dry = Json::parse(place_.Slipway({"stage", "out", "--dry-run", "--json"}).output)["runs"][0];
+  EXPECT_EQ(dry["state"], "pending");
+  EXPECT_EQ(dry["refused"].size(), 2u);
+  EXPECT_EQ(place_.Slipway({"stage", "out", "--all", "--dry-run"}).status.code, 3);
   fs::remove(tier / "outputs/out");
   fs::remove(tier / "outputs/deep/pipe");
   EXPECT_EQ(place_.Slipway({"stage", "out"}).status.code, 0);
@@ -419,6 +430,9 @@ TEST(StageOutCommand, CopiesADirectoryOnceAndRefusesASecondTime) {
   const auto again = place.Slipway({"stage", "out", "results", "kept/results"});
   EXPECT_EQ(again.status.code, 3);
   EXPECT_THAT(again.errors, HasSubstr("is there already"));
+  const auto dry_again = place.Slipway({"stage", "out", "results", "kept/results", "--dry-run"});
+  EXPECT_EQ(dry_again.status.code, 3);
+  EXPECT_EQ(dry_again.errors, again.errors);
 }
 
 TEST(StageOutCommand, RefusesWhatMakesNoSense) {

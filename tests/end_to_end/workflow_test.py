@@ -1,5 +1,6 @@
 """Workflows on this machine: order, reuse, failures, kills."""
 
+import ast
 import json
 import os
 import random
@@ -165,6 +166,20 @@ def test_commands_for_one_experiment_name_the_steps(chain):
     chain.slipway("run", "spec.yaml")
     chain.slipway("workflow", "why", "last", "make", status=2)
     assert "is no workflow" in chain.said
+
+
+def test_commands_are_no_ranks_of_a_trial_around_their_workflow(flow):
+    flow.step("pathlib.Path('seen').write_text(repr(dict(os.environ)))\n")
+    flow.steps(one=(["x"], ["env: {SLIPWAY_DATA_MINE: set here}"]))
+    outer = ("RANK", "WORLD_SIZE", "SLIPWAY_TRIAL", "SLIPWAY_PARAMS", "SLIPWAY_CHECKPOINT_DIR", "SLIPWAY_DATA_TRAIN",
+             "SLIPWAY_STOP_FILE", "SLIPWAY_CONFIG", "SLIPWAY_WATCH_SOCKET", "PMI_RANK")
+    flow.environment.update(dict.fromkeys(outer, "of the trial"), SLIPWAY_RUN_DIR=str(flow.folder / "trial"),
+                            SLIPWAY_ALGORITHMS="ring")
+    document = flow.json("run", "flow.yaml")
+    seen = ast.literal_eval((flow.folder / "seen").read_text())
+    assert [name for name in outer if name in seen] == []
+    assert seen["SLIPWAY_RUN_DIR"] == str(flow.runs / document["run"])
+    assert (seen["SLIPWAY_ALGORITHMS"], seen["SLIPWAY_DATA_MINE"]) == ("ring", "set here")
 
 
 def test_retries_and_time_limits(flow):

@@ -144,6 +144,10 @@ def test_inputs_that_cannot_be_read_fail_their_step_and_no_other(flow):
     explained = flow.slipway("explain", "last")
     assert f"slipway logs {document['run']}/spoil" in explained
     assert f"slipway logs {document['run']}/early" not in explained, "it printed nothing: it never started"
+    path = f"./runs/{document['run']}"
+    explained = flow.slipway("explain", path)
+    assert f"slipway logs {path}/spoil" in explained and f"slipway resume {path};" in explained
+    assert f"slipway explain {path}\n" in flow.slipway("status", path, status=1)
 
 
 def test_what_lies_behind_a_link_to_a_folder_counts(flow):
@@ -194,6 +198,24 @@ def test_steps_that_are_larger_than_the_machine_are_named(flow):
         assert "step 'gpus' cannot start here: it needs 1000 GPUs, and this machine has" in flow.said
         assert "step 'many' runs alone: it asks for 100000 cores, and this machine has" in flow.said
     assert flow.states(flow.json("status", "last", status=1)) == {"much": "done", "many": "done", "gpus": "failed"}
+
+
+@pytest.mark.parametrize("engine", ["local", "slurm"])
+def test_a_file_is_valid_on_every_machine_or_on_none(flow, engine):
+    """`auto` is the engine of this machine."""
+    other = {"local": "slurm", "slurm": "local"}[engine]
+    flow.environment["SLIPWAY_ENGINE"] = engine
+    flow.environment.pop("SLURM_JOB_ID", None)
+    flow.steps(one=(["x"], [f"engine: {engine}"]), two=(["x"], []))
+    flow.slipway("validate", "flow.yaml")
+    assert "this machine cannot run it" not in flow.said
+    flow.steps(one=(["x"], [f"engine: {other}"]), two=(["x"], []))
+    flow.slipway("validate", "flow.yaml")
+    assert "this machine cannot run it" in flow.said and f"(auto: SLIPWAY_ENGINE={engine})" in flow.said, flow.said
+    flow.slipway("plan", "flow.yaml", status=2)
+    flow.steps(one=(["x"], ["engine: local"]), two=(["x"], ["engine: slurm"]), three=(["x"], []))
+    flow.slipway("validate", "flow.yaml", status=2)
+    assert "step 'one' has engine local, and step 'two' is a Slurm job: all steps" in flow.said
 
 
 def test_pipes_are_refused_at_once(flow):
@@ -253,6 +275,32 @@ def test_a_file_that_changes_between_two_attempts_counts_as_the_last_one_reads_i
     assert flow.states(flow.json("run", "flow.yaml")) == {"only": "done"}
     assert flow.ran() == ["only", "only"]
     assert flow.states(flow.json("run", "flow.yaml")) == {"only": "reused"}
+
+
+@pytest.mark.parametrize("times, retries", [(0, 0), (1, 0), (1, 1), (9, 0)])
+def test_a_step_starts_once_more_where_its_input_had_changed_before_its_start(flow, times, retries):
+    """The link leads to files that are older than the start, as after a change that the look before it had missed."""
+    flow.step("attempt = int(os.environ['SLIPWAY_ATTEMPT'])\n"
+              "if attempt <= int(sys.argv[1]):\n"
+              "    os.symlink('b' if attempt % 2 else 'a', 'new')\n"
+              "    os.replace('new', 'now')\n"
+              "pathlib.Path(sys.argv[2]).write_text(open('now/in.txt').read())\n"
+              "sys.exit(sys.argv[3] == '1' and attempt == 2)\n")
+    for name in "a", "b":
+        (flow.folder / name).mkdir()
+        (flow.folder / name / "in.txt").write_text(name * (1 + (name == "b")))
+    (flow.folder / "now").symlink_to("a")
+    flow.steps(only=([str(times), "${outputs.data}", str(retries)],
+                     ["inputs: {i: now/in.txt}", "outputs: {data: data.txt}", f"retries: {retries}"]))
+    ends = times < 2
+    document = flow.json("run", "flow.yaml", status=0 if ends else 1)
+    assert len(flow.ran()) == min(times, 1) + 1 + retries
+    assert flow.said.count("only  starts again: input 'i' had changed shortly before it started") == min(times, 1)
+    if ends:
+        assert flow.output(document, "only", "data.txt") == ("bb" if times else "a")
+        assert flow.states(flow.json("run", "flow.yaml")) == {"only": "reused"}
+    else:
+        assert "input 'i' changed while it ran" in document["steps"][0]["reason"]
 
 
 @pytest.mark.parametrize("retries", [0, 1])

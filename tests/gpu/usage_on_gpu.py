@@ -47,7 +47,7 @@ def measured(program):
     """The last line of slipway-gpus after some seconds of work, and how long it looked."""
     torch.cuda.init()
     start = time.monotonic()
-    with subprocess.Popen([program, "energy-use", "1", name_of_gpu()], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+    with subprocess.Popen([program, "energy-use", "1", "-", name_of_gpu()], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                           text=True) as started:
         held = compute(SECONDS)
         output, _ = started.communicate(timeout=60)

@@ -38,6 +38,7 @@ inline std::vector<launcher::EndCause> EveryCause() {
           cause::SubmissionRefused{"no partition can take it"},
           cause::NotSubmitted{"Slurm fell silent"},
           cause::ManagerLost{4711, "n8"},
+          cause::ManagerElsewhere{4712, "/runs/small 1"},
           cause::DiskFull{"cannot write '/runs/a': No space left on device"},
           cause::StagingFailed{"cannot read '/data/a'"},
           cause::ManagerFailed{"the book is damaged"},

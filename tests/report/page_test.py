@@ -76,6 +76,17 @@ class Page(Browsing):
         self.assertNotIn("steps of team", self.text("[aria-label='Step time by rank']"))
         self.assertEqual(self.text(".late .bar-name"), "straggler 5 n2")
 
+    def test_of_two_ranks_names_the_one_that_is_clearly_slower(self):
+        run = synthetic.single("failed")
+        of_four_and_five = run["steps"]["ranks"][4:6]
+        run["steps"] = {**run["steps"], "ranks": of_four_and_five}
+        self.open(synthetic.view(run))
+        self.assertEqual(self.texts(".late .bar-name"), ["straggler 5 n2"])
+        run["steps"]["ranks"] = [{**rank, "compute_s": .08} for rank in of_four_and_five]
+        self.open(synthetic.view(run))
+        self.assertEqual(self.texts(".late .bar-name"), [])
+        self.assertIn("No rank is a straggler.", self.text("[aria-label='Step time by rank']"))
+
     def test_of_an_ensemble_shows_the_numbers_of_the_document(self):
         run = synthetic.ensemble(300)
         self.open(synthetic.view(run))

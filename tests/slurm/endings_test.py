@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 """How runs end that somebody ends: a rank, a node, a job; and what becomes of a job that is one too many."""
 
+import contextlib
 import json
 import os
 import shutil
@@ -61,6 +62,22 @@ class Killed(Endings):
     def undrain(self):
         if self.bed.node_states()["n2"].startswith("dr"):
             self.order("undrain", "n2")
+
+
+class EndsWellMeanwhile(Endings):
+    def test_scancel_counts_although_neither_rank_nor_manager_was_signalled(self):
+        """The slurmds that are to signal them are frozen, and the rank ends well. Nor is there an srun to be told."""
+        run, job = self.start(ranks=1)
+        stored = self.place / "runs" / run / "state.json"
+        with contextlib.ExitStack() as frozen:
+            for node in self.bed.node_states():
+                frozen.enter_context(self.without(f"slurmd:{node}"))
+            self.assertEqual(self.bed.client("scancel", job).returncode, 0)
+            self.go()
+            support.wait_for(lambda: json.loads(stored.read_text())["ended"], 60, "the manager's last word")
+        ended = json.loads(stored.read_text())
+        self.assertEqual((ended["phase"], ended["cause"]["kind"]), ("cancelled", "job_removed"))
+        self.assertIn("scancel", ended["reason"])
 
 
 class PutBack(Endings):

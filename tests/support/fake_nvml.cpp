@@ -13,6 +13,7 @@
 //   hangs           reading the memory takes a minute, as while the driver recovers a GPU
 //   crashes         reading the memory ends the process
 //   idle            no kernel runs; else one does in 60 % of the time
+// FAKE_NVML_USER holds the number of a process that uses GPU 0, too.
 // Each read of a counter finds it 2.5 J higher (GPU 0) or 4 J higher (GPU 1). GPU 0 takes 200 W, GPU 1 takes 100 W.
 
 #include <unistd.h>
@@ -54,6 +55,11 @@ struct Memory {
 };
 struct Utilisation {
   unsigned gpu, memory;
+};
+struct Process {
+  unsigned pid;
+  unsigned long long used;
+  unsigned gpu_instance, compute_instance;
 };
 
 bool IsLost(const void* device) { return device == &gpus[1] && Is("lost"); }
@@ -127,8 +133,15 @@ FAKE_NVML_CALL int nvmlDeviceGetUtilizationRates(void* device, Utilisation* use)
   return kSuccess;
 }
 
-FAKE_NVML_CALL int nvmlDeviceGetComputeRunningProcesses_v3(void* device, unsigned* count, void*) {
+FAKE_NVML_CALL int nvmlDeviceGetComputeRunningProcesses_v3(void* device, unsigned* count, Process* processes) {
   if (IsLost(device)) return kGpuIsLost;
-  *count = Is("full") || (device == &gpus[0] && Is("first_busy")) ? 2 : 0;
-  return *count == 0 ? kSuccess : kInsufficientSize;
+  const unsigned room = *count;
+  const char* user = std::getenv("FAKE_NVML_USER");
+  const bool is_used = device == &gpus[0] && user != nullptr;
+  const unsigned of_others = Is("full") || (device == &gpus[0] && Is("first_busy")) ? 2 : 0;
+  *count = of_others + (is_used ? 1 : 0);
+  if (*count > room) return kInsufficientSize;
+  for (unsigned i = 0; i < of_others; ++i) processes[i] = {1, 0, 0, 0};
+  if (is_used) processes[of_others] = {static_cast<unsigned>(std::atoi(user)), 0, 0, 0};
+  return kSuccess;
 }

@@ -70,7 +70,7 @@ RunFolder FindWorkflow(const Session& session, const std::string& selector) {
   auto run = FindRun(session, selector);
   if (IsWorkflowRun(run)) return run;
   throw Error(ErrorKind::kUsage, fmt::format("run {} is no workflow: this command looks at the steps of one", run.id()),
-              fmt::format("see what it is with: slipway status {}", run.id()));
+              fmt::format("see what it is with: slipway status {}", run.selector()));
 }
 
 Error NoSuchStep(const std::string& step, const std::vector<std::string>& names) {

@@ -133,7 +133,7 @@ void Remove(const std::string& tag, const RunFolder& run, RunTags& tags) {
   throw Error(
       ErrorKind::kUsage,
       fmt::format("run {} has no tag '{}'{}", run.id(), tag, tags.tags.empty() ? "" : SuggestWord(tag, tags.tags)),
-      fmt::format("see its tags: slipway tag {}", run.id()));
+      fmt::format("see its tags: slipway tag {}", run.selector()));
 }
 
 void Change(const TagOptions& options, const RunFolder& run, RunTags& tags) {

@@ -21,6 +21,7 @@
 #include "launcher/run/workflow/step_submission.h"
 #include "launcher/run/workflow/workflow_folder.h"
 #include "launcher/run_folder/gpu_record.h"
+#include "launcher/run_folder/manager_elsewhere.h"
 #include "launcher/run_folder/pause_note.h"
 #include "launcher/run_folder/prepare.h"
 #include "launcher/run_folder/run_folder.h"
@@ -135,7 +136,7 @@ void AskToEnd(const RunFolder& run, const RunState& state) {
   } else if (IsInBatchSystem(run, state)) {
     CancelBatchRun(run, state);
   } else {
-    AskToStop(run, state);
+    AskToStop(state);
   }
 }
 
@@ -170,6 +171,7 @@ int Wait(const WaitOptions& options, Session& session) {
 }
 
 bool AskToCancel(const RunFolder& run) {
+  RequireManagerHere(run.ReadState());
   const auto state = StateOf(run);
   if (HasEnded(state.phase) || HasEnded(run.ReadState().phase)) return false;
   if (IsReady(state)) {

@@ -56,6 +56,7 @@ std::string WorkText(const staging::OutWork& work) {
 struct SettledRun {
   Json document;
   std::string text;
+  int exit_code = 0;
 };
 
 SettledRun NothingLeft(const RunFolder& run) {
@@ -94,14 +95,22 @@ SettledRun Planned(const RunFolder& run, const StageOutRecord& record) {
     const auto more = staging::OutPlaceMover(place, 1, {}).Remaining();
     work.files += more.files;
     work.bytes.count += more.bytes.count;
+    work.refused.insert(work.refused.end(), more.refused.begin(), more.refused.end());
   }
-  return {Json{{"run", run.id()},
-               {"state", "pending"},
-               {"tier", record.tier},
-               {"directory", record.directory.string()},
-               {"files", work.files},
-               {"bytes", work.bytes.count}},
-          fmt::format("{}: would copy {} from '{}'", run.id(), WorkText(work), record.directory.string())};
+  SettledRun row{Json{{"run", run.id()},
+                      {"state", "pending"},
+                      {"tier", record.tier},
+                      {"directory", record.directory.string()},
+                      {"files", work.files},
+                      {"bytes", work.bytes.count},
+                      {"refused", Json::array()}},
+                 fmt::format("{}: would copy {} from '{}'", run.id(), WorkText(work), record.directory.string())};
+  if (work.refused.empty()) return row;
+  const auto error = staging::ErrorOf(work.refused);
+  for (const auto& each : work.refused) row.document["refused"].push_back(each.why.message());
+  row.text += fmt::format("\n  would refuse: {}", error.what());
+  row.exit_code = error.exit_code();
+  return row;
 }
 
 Error Elsewhere(const RunFolder& run, const StageOutRecord& record) {
@@ -117,7 +126,7 @@ Error Gone(const RunFolder& run, const StageOutRecord& record) {
           fmt::format("continue from what its folder holds: slipway resume {}", run.selector())};
 }
 
-/// What Settle would do. Changes nothing, and does without the manager's lock.
+/// What Settle would do, with the exit code that it would have. Changes nothing, and does without the manager's lock.
 SettledRun Look(const RunFolder& run) {
   auto record = ReadOutboxRecord(run);
   // A manager that has just removed the place has said so before: look once more before calling it gone.
@@ -163,12 +172,15 @@ SettledRun LookOrSettle(const RunFolder& run, const StageOutCommand& options, Ou
   return options.dry_run ? Look(run) : Settle(run, options, output);
 }
 
-int Print(const StageOutCommand& options, const std::vector<SettledRun>& rows, Output& output, int exit_code) {
+/// Returns the first exit code that is not 0.
+int Print(const StageOutCommand& options, const std::vector<SettledRun>& rows, Output& output) {
+  int exit_code = 0;
   Json document{{"schema", "slipway.stage_out/1"}, {"dry_run", options.dry_run}, {"runs", Json::array()}};
   std::string text;
   for (const auto& row : rows) {
     document["runs"].push_back(row.document);
     text += (text.empty() ? "" : "\n") + row.text;
+    if (exit_code == 0) exit_code = row.exit_code;
   }
   output.Print({document, text.empty() ? "no run has left anything in a tier" : text, ""});
   return exit_code;
@@ -177,18 +189,16 @@ int Print(const StageOutCommand& options, const std::vector<SettledRun>& rows, O
 /// One run that cannot be brought out does not keep the others from it.
 int SettleAll(const StageOutCommand& options, Session& session) {
   std::vector<SettledRun> rows;
-  int exit_code = 0;
   for (const auto& run : ListRuns(session.runs_directory)) {
     try {
       if (ReadOutboxRecord(run)) rows.push_back(LookOrSettle(run, options, session.output));
     } catch (const Error& error) {
       if (error.kind() == ErrorKind::kInterrupted) throw;
-      if (exit_code == 0) exit_code = error.exit_code();
       rows.push_back({Json{{"run", run.id()}, {"state", "failed"}, {"error", ErrorDocument(error)}},
-                      fmt::format("{}: {}", run.id(), error.what())});
+                      fmt::format("{}: {}", run.id(), error.what()), error.exit_code()});
     }
   }
-  return Print(options, rows, session.output, exit_code);
+  return Print(options, rows, session.output);
 }
 
 // ---- a directory
@@ -227,7 +237,7 @@ int StageOut(const StageOutCommand& options, Session& session) {
   if (options.all) return SettleAll(options, session);
   if (options.what.size() == 2) return StageDirectory(options, session.output);
   const auto run = FindRun(session, options.what.empty() ? "last" : options.what.front());
-  return Print(options, {LookOrSettle(run, options, session.output)}, session.output, 0);
+  return Print(options, {LookOrSettle(run, options, session.output)}, session.output);
 }
 
 }  // namespace slipway::launcher

@@ -105,7 +105,7 @@ std::vector<LeaderboardRow> RowsInState(const TrialsView& view, ensemble::TrialS
 }
 
 /// Until the manager has taken a retry up, its trials are shown as they ended.
-std::string RetriesText(const std::filesystem::path& run_folder) {
+std::string RetriesText(const std::filesystem::path& run_folder, const std::string& selector) {
   std::set<ensemble::TrialNumber> trials;
   for (const auto& request : ensemble::WaitingRequests(run_folder)) {
     if (const auto* retry = std::get_if<ensemble::Retry>(&request.what)) {
@@ -114,8 +114,7 @@ std::string RetriesText(const std::filesystem::path& run_folder) {
   }
   if (trials.empty()) return {};
   return fmt::format("{} trial{} wait{} to run again ({}): slipway resume {}\n", trials.size(),
-                     trials.size() == 1 ? "" : "s", trials.size() == 1 ? "s" : "", fmt::join(trials, ", "),
-                     run_folder.filename().string());
+                     trials.size() == 1 ? "" : "s", trials.size() == 1 ? "s" : "", fmt::join(trials, ", "), selector);
 }
 
 const RankedTrial& FindTrial(const TrialsView& view, std::int64_t number) {
@@ -208,7 +207,8 @@ int TrialsLs(const TrialsLsOptions& options, Output& output) {
   const TrialsView view = OpenTrials(options.run_folder);
   auto rows = state ? RowsInState(view, *state) : LeaderboardOf(view);
   KeepFirst(rows, options.limit);
-  Print(output, view, {"slipway.trials/1", options.run_folder, std::move(rows), RetriesText(options.run_folder)});
+  Print(output, view,
+        {"slipway.trials/1", options.run_folder, std::move(rows), RetriesText(options.run_folder, options.selector)});
   return 0;
 }
 

@@ -53,34 +53,32 @@ std::string Twice(double seconds) {
   return twice < 60 ? fmt::format("{:.0f}s", std::ceil(twice)) : fmt::format("{:.0f}m", std::ceil(twice / 60));
 }
 
-std::string HowToGiveMore(const std::filesystem::path& run_folder, std::string_view section, double seconds,
-                          bool has_manager) {
-  const auto run = run_folder.filename().string();
+std::string HowToGiveMore(const std::string& run, std::string_view section, double seconds, bool has_manager) {
   const auto resume = fmt::format("slipway resume {} --set {}.time_limit={}", run, section, Twice(seconds));
   return has_manager ? fmt::format("slipway cancel {}, then {}", run, resume) : resume;
 }
 
 /// That the trial, whose `attempts` these are, will run into its time limit again, and how it gets more time; empty
 /// when nothing speaks against it. `has_manager`: the run has one, which holds to the limit that it began with.
-std::string RemarkOnRetry(const std::filesystem::path& run_folder, const std::vector<AttemptRecord>& attempts,
+std::string RemarkOnRetry(const TrialsRetryOptions& options, const std::vector<AttemptRecord>& attempts,
                           bool has_manager) {
   if (attempts.empty() || attempts.back().outcome != ensemble::Outcome::kTimedOut) return {};
   const bool of_trial = attempts.back().stop == ensemble::StopReason::kTrialTimeLimit;
   const std::string_view section = of_trial ? "ensemble" : "launch";
-  const auto limit = LimitInPlan(run_folder, section);
+  const auto limit = LimitInPlan(options.run_folder, section);
   if (!limit) return {};
   if (!of_trial) {
     return fmt::format(
         "its job ran past launch.time_limit ({}) and will again, unless it goes on from a checkpoint; "
         "for more: {}",
-        FormatDuration(Seconds(*limit)), HowToGiveMore(run_folder, section, *limit, has_manager));
+        FormatDuration(Seconds(*limit)), HowToGiveMore(options.selector, section, *limit, has_manager));
   }
   const double used = SecondsOf(attempts);
   if (used < *limit) return {};
   return fmt::format(
       "it has used up ensemble.time_limit ({}), which counts all its attempts together, and times out at "
       "once; for more: {}",
-      FormatDuration(Seconds(*limit)), HowToGiveMore(run_folder, section, used, has_manager));
+      FormatDuration(Seconds(*limit)), HowToGiveMore(options.selector, section, used, has_manager));
 }
 
 /// Longer than the pause between two snapshots of a book on a network file system.
@@ -145,8 +143,7 @@ std::optional<std::int64_t> BudgetNeeded(const fs::path& run_folder) {
 ensemble::RequestAnswer Accepted(std::string text) { return {true, std::move(text)}; }
 
 /// How a request goes on that no manager is there to take up.
-std::string HowToGoOn(const fs::path& run_folder) {
-  const auto run = run_folder.filename().string();
+std::string HowToGoOn(const fs::path& run_folder, const std::string& run) {
   if (!HasBook(run_folder)) {
     return fmt::format("waits for the first trial: 'slipway trials ask {0}' or 'slipway resume {0}' carries it out",
                        run);
@@ -158,9 +155,9 @@ std::string HowToGoOn(const fs::path& run_folder) {
       *needed);
 }
 
-/// What the manager has said, or that it will be asked.
-ensemble::RequestAnswer AwaitAnswer(const fs::path& run_folder, const std::string& name) {
-  if (!HasManager(run_folder)) return Accepted(HowToGoOn(run_folder));
+/// What the manager has said, or that it will be asked. `run`: the selector.
+ensemble::RequestAnswer AwaitAnswer(const fs::path& run_folder, const std::string& run, const std::string& name) {
+  if (!HasManager(run_folder)) return Accepted(HowToGoOn(run_folder, run));
   auto& clock = SystemClock();
   const auto end = clock.Steady() + kAnswerPatience;
   std::optional<ensemble::RequestAnswer> answer;
@@ -169,10 +166,11 @@ ensemble::RequestAnswer AwaitAnswer(const fs::path& run_folder, const std::strin
 }
 
 /// `remark`: what the answer does not say, for people.
-int Ask(const fs::path& run_folder, const std::variant<ensemble::Enqueue, ensemble::Retry>& what, Output& output,
+template <class Options>
+int Ask(const Options& options, const std::variant<ensemble::Enqueue, ensemble::Retry>& what, Output& output,
         const std::string& remark = {}) {
-  const auto name = ensemble::PostRequest(run_folder, what);
-  const auto answer = AwaitAnswer(run_folder, name);
+  const auto name = ensemble::PostRequest(options.run_folder, what);
+  const auto answer = AwaitAnswer(options.run_folder, options.selector, name);
   const Json document{
       {"schema", "slipway.trials.request/1"}, {"request", name}, {"answer", answer.text}, {"remark", remark}};
   output.Print({document, answer.text + "\n" + (remark.empty() ? "" : remark + "\n"), name});
@@ -227,15 +225,15 @@ std::vector<std::int64_t> FittingTrials(const TrialsRetryOptions& options, Trial
 int TrialsEnqueue(const TrialsEnqueueOptions& options, Output& output) {
   const auto point = PointFrom(options.parameters);
   ensemble::CheckedPoint(SpaceFor(options), point);
-  return Ask(options.run_folder, ensemble::Enqueue{point}, output);
+  return Ask(options, ensemble::Enqueue{point}, output);
 }
 
 int TrialsRetry(const TrialsRetryOptions& options, Output& output) {
   auto book = TrialBook::OpenForReading(options.run_folder);
   const auto trials =
       options.trial ? std::vector{NamedTrial(*options.trial, book.Trials())} : FittingTrials(options, book);
-  const auto remark = RemarkOnRetry(options.run_folder, book.Attempts(trials.front()), HasManager(options.run_folder));
-  return Ask(options.run_folder, ensemble::Retry{trials}, output, remark);
+  const auto remark = RemarkOnRetry(options, book.Attempts(trials.front()), HasManager(options.run_folder));
+  return Ask(options, ensemble::Retry{trials}, output, remark);
 }
 
 }  // namespace slipway::launcher

@@ -18,6 +18,7 @@ namespace slipway::launcher {
 
 struct TrialsEnqueueOptions {
   std::filesystem::path run_folder;
+  std::string selector;                 ///< RunFolder::selector()
   std::vector<std::string> parameters;  ///< "lr=0.01"; values as in YAML, quotes are not needed
   /// The search space of the plan: for a run whose study has not begun.
   std::function<ensemble::SearchSpace()> planned_space;
@@ -26,6 +27,7 @@ struct TrialsEnqueueOptions {
 /// Which trials: one by number, all that failed, or all whose latest attempt ended with `outcome`.
 struct TrialsRetryOptions {
   std::filesystem::path run_folder;
+  std::string selector;  ///< RunFolder::selector()
   std::optional<std::int64_t> trial;
   bool failed = false;
   std::string outcome;  ///< one of ensemble::OutcomeNames(); empty: any

@@ -48,14 +48,15 @@ class BottomLine : public Output {
 
 /// Does it by the function of the command of this name; returns what came of it.
 std::string CarryOutAction(const Action& action) try {
+  const auto run = RunFolder::Open(action.run);
   if (action.kind == Action::Kind::kCancel) {
-    const auto run = RunFolder::Open(action.run);
     return AskToCancel(run) ? fmt::format("{} was asked to end", run.id())
                             : fmt::format("{} has ended already", run.id());
   }
   BottomLine answer;
   TrialsRetryOptions retry;
-  retry.run_folder = action.run;
+  retry.run_folder = run.path();
+  retry.selector = run.selector();
   retry.trial = action.trial;
   TrialsRetry(retry, answer);
   return answer.text();

@@ -91,6 +91,13 @@ void WarnOfLargeSteps(const Workflow& workflow, Output& output) {
   }
 }
 
+/// A valid file is valid on every machine, also on one that cannot run it.
+void WarnOfThisMachine(const Workflow& workflow, Output& output) try {
+  WarnOfLargeSteps(workflow, output);
+} catch (const StepsInTwoPlaces& error) {
+  output.Warn(fmt::format("this machine cannot run it: {}; {}", error.message(), error.next_step()));
+}
+
 int CarryOut(const RunFolder& folder, FileLock lock, const Workflow& workflow, const WorkflowOrder& order,
              Session& session) {
   return ManageWorkflow(folder, std::move(lock), workflow, order, session.output);
@@ -102,7 +109,8 @@ void WarnOfRemoved(const RunFolder& folder, const std::string& step, Output& out
   if (!step.empty()) std::erase_if(removed, [&](const std::string& name) { return name != step; });
   if (removed.empty()) return;
   output.Warn(fmt::format("the result of step '{}'{} was removed; make it again with: slipway resume {}", removed[0],
-                          removed.size() > 1 ? fmt::format(" and of {} more", removed.size() - 1) : "", folder.id()));
+                          removed.size() > 1 ? fmt::format(" and of {} more", removed.size() - 1) : "",
+                          folder.selector()));
 }
 
 /// What a plan says of its steps.
@@ -270,7 +278,8 @@ int PlanWorkflow(const SpecSelection& selection, const WorkflowOptions& options,
 
 int ValidateWorkflow(const SpecSelection& selection, Session& session) {
   const auto workflow = Load(selection, {}, session);
-  WarnOfLargeSteps(workflow, session.output);
+  RequireOneEngine(workflow);
+  WarnOfThisMachine(workflow, session.output);
   const auto text = fmt::format("{}: valid; {} step{}", selection.spec.string(), workflow.steps.size(),
                                 workflow.steps.size() == 1 ? "" : "s");
   session.output.Print(
@@ -298,10 +307,10 @@ int ExplainWorkflow(const RunFolder& folder, Session& session) {
     const auto name = step["name"].get<std::string>();
     text += fmt::format("\n\n{}: {}", name, step["reason"].get<std::string>());
     const bool has_started = step["attempt"].get<int>() > 0;
-    if (has_started) text += fmt::format("\n  what it printed: slipway logs {}/{}", folder.id(), name);
+    if (has_started) text += fmt::format("\n  what it printed: slipway logs {}/{}", folder.selector(), name);
   }
   if (state.phase != Phase::kSucceeded && HasEnded(state.phase)) {
-    text += fmt::format("\n\nwhen it is corrected: slipway resume {}; steps that are done stay", folder.id());
+    text += fmt::format("\n\nwhen it is corrected: slipway resume {}; steps that are done stay", folder.selector());
   }
   session.output.Print({document, text, PhaseName(state.phase)});
   return 0;

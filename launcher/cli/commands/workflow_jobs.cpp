@@ -54,12 +54,12 @@ SubmittedSteps Submit(const RunFolder& folder, const FileLock& lock, const Workf
   const auto say = [&](const std::string& line) { session.output.Say(line); };
   return SubmitSteps(folder, lock, workflow, order, {longest, WaitUnlessInterrupted, say});
 } catch (SubmissionInDoubt& error) {
-  error.AddContext(fmt::format("slipway resume {} looks for the job, and submits the rest", folder.id()));
+  error.AddContext(fmt::format("slipway resume {} looks for the job, and submits the rest", folder.selector()));
   throw;
 } catch (Error& error) {
   if (HasJobs(folder)) {
-    error.AddContext(
-        fmt::format("not all steps of run {0} are submitted: slipway resume {0} submits the rest", folder.id()));
+    error.AddContext(fmt::format("not all steps of run {} are submitted: slipway resume {} submits the rest",
+                                 folder.id(), folder.selector()));
   }
   throw;
 }
@@ -73,7 +73,7 @@ void Say(const RunFolder& folder, const SubmittedSteps& steps, Session& session)
   if (steps.kept > 0) text += fmt::format(", {} were there before", steps.kept);
   if (steps.settled > 0) text += fmt::format("; {} steps need none", steps.settled);
   session.output.Print(
-      {document, text + fmt::format("\n  slipway status {0}\n  slipway wait {0}", folder.id()), folder.id()});
+      {document, text + fmt::format("\n  slipway status {0}\n  slipway wait {0}", folder.selector()), folder.id()});
 }
 
 /// Says what has changed since the last look.
@@ -277,10 +277,11 @@ bool AreJobsAgain(const RunFolder& folder, const Workflow& workflow) {
 int ResumeSteps(const RunFolder& folder, const FileLock& lock, const Workflow& workflow, const WorkflowOrder& order,
                 const std::vector<std::string>& refused, Seconds longest, Session& session) {
   if (!refused.empty()) {
-    throw Error(ErrorKind::kBusy,
-                fmt::format("run {} has jobs in the queue, which were submitted without {}", folder.id(),
-                            fmt::join(refused, ", ")),
-                fmt::format("wait for their end (slipway wait {0}), or end them (slipway cancel {0})", folder.id()));
+    throw Error(
+        ErrorKind::kBusy,
+        fmt::format("run {} has jobs in the queue, which were submitted without {}", folder.id(),
+                    fmt::join(refused, ", ")),
+        fmt::format("wait for their end (slipway wait {0}), or end them (slipway cancel {0})", folder.selector()));
   }
   Say(folder, Submit(folder, lock, workflow, order, longest, session), session);
   return 0;

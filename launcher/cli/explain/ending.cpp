@@ -204,7 +204,7 @@ void AddAdvice(const RunFacts& facts, Explanation& explanation) {
 struct NextStep {
   const RunFacts& facts;
 
-  const std::string& Run() const { return facts.state.run; }
+  const std::string& Run() const { return facts.selector; }
 
   std::string AfterMending() const {
     return fmt::format(
@@ -236,6 +236,9 @@ struct NextStep {
   }
   std::string operator()(const cause::StepsFailed& steps) const {
     return fmt::format("see why: slipway logs {0}/{1}; correct it, then: slipway resume {0}", Run(), steps.step);
+  }
+  std::string operator()(const cause::ManagerElsewhere& owner) const {
+    return "see what the run itself does: " + QuoteForShell({"slipway", "status", owner.folder});
   }
   std::string operator()(const cause::RankFailed&) const {
     return "if it is in the program, correct it and " + Resume();
@@ -275,7 +278,7 @@ void AddNewRun(const RunFacts& facts, Explanation& explanation) {
 /// `slipway logs` shows what ranks wrote.
 void AddLogToRead(const RunFacts& facts, Explanation& explanation) {
   if (facts.state.phase != Phase::kFailed || !facts.trials.empty() || facts.log.lines.empty()) return;
-  const auto command = facts.log.rank ? fmt::format("slipway logs {} --rank {}", facts.state.run, *facts.log.rank)
+  const auto command = facts.log.rank ? fmt::format("slipway logs {} --rank {}", facts.selector, *facts.log.rank)
                                       : "less " + QuoteForShell({facts.log.file.string()});
   explanation.next.push_back("read all of it: " + command);
 }

@@ -26,7 +26,7 @@ void ExplainRunning(const RunFacts& facts, Explanation& explanation) {
     explanation.because.push_back(
         fmt::format("the time limit of job {} ends it at {}", facts.job->id, FormatUtc(*facts.job->end)));
   }
-  explanation.next.push_back(fmt::format("see what it does: slipway logs -f {}", state.run));
+  explanation.next.push_back(fmt::format("see what it does: slipway logs -f {}", facts.selector));
 }
 
 Json LogDocument(const LogEnd& log) {

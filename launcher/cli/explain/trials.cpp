@@ -71,12 +71,12 @@ void ExplainTrials(const RunFacts& facts, Explanation& explanation) {
     explanation.next.push_back(
         fmt::format("if it is in the pattern: slipway trials retry --failed {0} && slipway resume "
                     "{0} --set train.metrics.pattern='PATTERN'",
-                    facts.state.run));
+                    facts.selector));
   }
   explanation.next.push_back(
       facts.failures.front().has_folder
-          ? fmt::format("read what it wrote: slipway logs {} --trial {}", facts.state.run, first)
-          : fmt::format("see what is known of it: slipway trials show {} {}", first, facts.state.run));
+          ? fmt::format("read what it wrote: slipway logs {} --trial {}", facts.selector, first)
+          : fmt::format("see what is known of it: slipway trials show {} {}", first, facts.selector));
 }
 
 }  // namespace slipway::launcher

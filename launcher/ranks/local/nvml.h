@@ -2,6 +2,8 @@
 /// may block for minutes: they belong into a process of their own (gpu_helper.h).
 #pragma once
 
+#include <sys/types.h>
+
 #include <cstdint>
 #include <filesystem>
 #include <memory>
@@ -42,6 +44,8 @@ class Nvml {
   std::optional<double> UtilisationOf(const Gpu& gpu) const;
   /// How many processes of all users compute on it.
   std::optional<unsigned> ProcessesOn(const Gpu& gpu) const;
+  /// Their numbers, outside of every container.
+  std::optional<std::vector<pid_t>> ProcessIdsOn(const Gpu& gpu) const;
 
  private:
   struct Functions;

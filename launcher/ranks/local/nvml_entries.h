@@ -22,6 +22,13 @@ struct UsePercent {
   unsigned gpu, memory;
 };
 
+/// nvmlProcessInfo_t, version 2: what nvmlDeviceGetComputeRunningProcesses_v3 fills.
+struct ProcessInfo {
+  unsigned pid;
+  unsigned long long used_bytes;
+  unsigned gpu_instance, compute_instance;
+};
+
 /// Optional ones are null in older libraries.
 struct Entries {
   int (*nvmlInit_v2)() = nullptr;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/process_identity.h"
+#include "launcher/run/context/gpu_users.h"
 
 namespace slipway::launcher {
 namespace {
@@ -21,10 +22,15 @@ WordTable<GpuMeasures> WordsOf(GpuMeasures) {
 }
 
 GpuMeter::GpuMeter(const GpusToMeasure& gpus, const std::filesystem::path& library, Clock& clock)
-    : nvml_(gpus.names.empty() ? nullptr : Nvml::Open(library)), clock_(clock), looked_(clock.Steady()) {
+    : what_(gpus.what),
+      run_(gpus.run),
+      nvml_(gpus.names.empty() ? nullptr : Nvml::Open(library)),
+      clock_(clock),
+      looked_(clock.Steady()) {
   if (!nvml_) return;
   for (auto& gpu : WholeGpus(nvml_->Gpus(), gpus.names)) {
-    auto measured = FirstLook(std::move(gpu), gpus.what);
+    auto measured = FirstLook(std::move(gpu));
+    measured.counts = IsUsed(measured.gpu);
     if (measured.joules || IsKnown(measured.use)) gpus_.push_back(std::move(measured));
   }
 }
@@ -36,9 +42,16 @@ void GpuMeter::BeginEnergy(const Nvml::Gpu& gpu, Measured& measured) const {
   if (measured.last) measured.joules = 0;
 }
 
-GpuMeter::Measured GpuMeter::FirstLook(Nvml::Gpu gpu, GpuMeasures what) const {
+/// A GPU whose processes are not known counts.
+bool GpuMeter::IsUsed(const Nvml::Gpu& gpu) const {
+  if (run_.empty()) return true;
+  const auto processes = nvml_->ProcessIdsOn(gpu);
+  return !processes || std::ranges::any_of(*processes, [&](pid_t process) { return BelongsToRun(process, run_); });
+}
+
+GpuMeter::Measured GpuMeter::FirstLook(Nvml::Gpu gpu) const {
   Measured measured;
-  if (what == GpuMeasures::kEnergyAndUse) BeginEnergy(gpu, measured);
+  if (what_ == GpuMeasures::kEnergyAndUse) BeginEnergy(gpu, measured);
   measured.use.host = HostName();
   measured.use.gpu = gpu.uuid;
   measured.use.name = gpu.name;
@@ -52,6 +65,10 @@ void GpuMeter::Look() {
   const auto now = clock_.Steady();
   const double seconds = std::chrono::duration<double>(now - looked_).count();
   for (auto& measured : gpus_) {
+    if (!measured.counts) {
+      if (IsUsed(measured.gpu)) measured = FirstLook(measured.gpu);
+      continue;
+    }
     if (!measured.has_counter) AddEnergy(measured, seconds);
     AddUse(measured, seconds);
   }
@@ -61,7 +78,7 @@ void GpuMeter::Look() {
 void GpuMeter::Sample() {
   Look();
   for (auto& measured : gpus_) {
-    if (measured.has_counter) AddEnergy(measured, 0);
+    if (measured.counts && measured.has_counter) AddEnergy(measured, 0);
   }
 }
 
@@ -95,7 +112,7 @@ void GpuMeter::AddUse(Measured& measured, double seconds) const {
 std::vector<MeasuredDevice> GpuMeter::Energies() const {
   std::vector<MeasuredDevice> devices;
   for (const auto& each : gpus_) {
-    if (each.joules) devices.push_back({HostName(), DeviceKind::kGpu, each.gpu.uuid, *each.joules});
+    if (each.counts && each.joules) devices.push_back({HostName(), DeviceKind::kGpu, each.gpu.uuid, *each.joules});
   }
   return devices;
 }
@@ -103,7 +120,7 @@ std::vector<MeasuredDevice> GpuMeter::Energies() const {
 std::vector<MeasuredGpu> GpuMeter::Uses() const {
   std::vector<MeasuredGpu> uses;
   for (const auto& each : gpus_) {
-    if (each.use.memory_peak_bytes || each.use.mean_utilisation) uses.push_back(each.use);
+    if (each.counts && (each.use.memory_peak_bytes || each.use.mean_utilisation)) uses.push_back(each.use);
   }
   return uses;
 }

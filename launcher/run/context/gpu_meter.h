@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/clock.h"
@@ -23,7 +24,11 @@ WordTable<GpuMeasures> WordsOf(GpuMeasures);
 struct GpusToMeasure {
   std::vector<std::string> names;  ///< as in CUDA_VISIBLE_DEVICES
   GpuMeasures what = GpuMeasures::kEnergyAndUse;
+  std::string run = {};  ///< as BelongsToRun: a GPU counts from the first look that finds it there; empty: at once
 };
+
+/// Among the words of slipway-gpus, in place of a run.
+inline constexpr std::string_view kEveryRun = "-";
 
 /// What was measured since the beginning: a line of slipway-gpus.
 struct GpuSums {
@@ -44,8 +49,10 @@ class GpuMeter {
   explicit GpuMeter(const GpusToMeasure& gpus, const std::filesystem::path& library = "libnvidia-ml.so.1",
                     Clock& clock = SystemClock());
 
+  /// Nothing to measure, now or later.
   bool empty() const { return gpus_.empty(); }
-  /// Adds what changes quickly: power, memory, utilisation. Cost: about 10 us for each GPU.
+  /// Adds what changes quickly: power, memory, utilisation. Cost: about 10 us for each GPU that counts; of others, the
+  /// list of their processes.
   void Look();
   /// Looks, and adds what counters have counted since the last call. Cost: 4 ms for each counter, on an H200.
   void Sample();
@@ -60,12 +67,16 @@ class GpuMeter {
     std::optional<std::uint64_t> last;  ///< millijoules of the counter, or milliwatts
     std::optional<double> joules;       ///< nothing: the energy is not known
     MeasuredGpu use;
+    bool counts = true;
   };
   void BeginEnergy(const Nvml::Gpu& gpu, Measured& measured) const;
-  Measured FirstLook(Nvml::Gpu gpu, GpuMeasures what) const;
+  Measured FirstLook(Nvml::Gpu gpu) const;
+  bool IsUsed(const Nvml::Gpu& gpu) const;
   void AddEnergy(Measured& measured, double seconds) const;
   void AddUse(Measured& measured, double seconds) const;
 
+  GpuMeasures what_;
+  std::string run_;
   std::unique_ptr<Nvml> nvml_;
   Clock& clock_;
   SteadyTime looked_;

@@ -36,7 +36,8 @@ std::string NamesOf(const std::vector<std::string>& nodes) {
 }  // namespace
 
 std::vector<std::string> GpuArguments(const GpusToMeasure& gpus, std::chrono::seconds between_lines) {
-  std::vector<std::string> arguments{std::string(WordOf(gpus.what)), std::to_string(between_lines.count())};
+  std::vector<std::string> arguments{std::string(WordOf(gpus.what)), std::to_string(between_lines.count()),
+                                     gpus.run.empty() ? std::string(kEveryRun) : gpus.run};
   arguments.insert(arguments.end(), gpus.names.begin(), gpus.names.end());
   return arguments;
 }

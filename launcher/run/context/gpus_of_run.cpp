@@ -21,17 +21,27 @@ std::vector<std::string> NvidiaGpus(const NodeDevices& devices) {
   return {};
 }
 
+/// "ID", and of a trial with a job of its own "ID/trials/3": no two on a node have the same.
+std::string NameOf(const std::filesystem::path& run) {
+  const auto parent = run.parent_path();
+  if (parent.filename() != "trials") return run.filename();
+  return parent.parent_path().filename() / parent.filename() / run.filename();
+}
+
+/// RUN/steps/STEP/ID.
+bool IsOfStep(const std::filesystem::path& run) { return run.parent_path().parent_path().filename() == "steps"; }
+
 struct NodeWithGpus {
   int node;
   std::string name;
   GpusToMeasure gpus;
 };
 
-std::vector<NodeWithGpus> NodesWithGpus(const Spec& spec, const Nodes& nodes) {
+std::vector<NodeWithGpus> NodesWithGpus(const RunOnGpus& run, const Nodes& nodes) {
   std::vector<NodeWithGpus> found;
   for (int node = 0; node < nodes.count(); ++node) {
     const auto facts = nodes.FactsOf(node);
-    auto gpus = GpusOfRun(spec, facts.devices, facts.names_devices);
+    auto gpus = GpusOfRun(run, facts.devices, facts.names_devices);
     if (!gpus.names.empty() && nodes.TroubleOf(node).empty()) found.push_back({node, facts.name, std::move(gpus)});
   }
   return found;
@@ -56,16 +66,16 @@ std::int64_t DescriptorsLeft() {
 
 }  // namespace
 
-GpusToMeasure GpusOfRun(const Spec& spec, const NodeDevices& devices, bool named) {
+GpusToMeasure GpusOfRun(const RunOnGpus& run, const NodeDevices& devices, bool named) {
+  const auto& spec = run.spec;
   const auto all = NvidiaGpus(devices);
   const int wanted = spec.launch.gpus_per_rank * spec.launch.ranks_per_node;
   if (wanted > 0) {
     const bool shared = spec.ensemble || spec.launch.bind == Bind::kNone;
     return {shared ? all : NvidiaGpus(devices.Part(0, wanted))};
   }
-  if (named) return {all};
-  if (spec.ensemble && all.size() > 1) return {};
-  return {all, GpuMeasures::kUse};  // by number, from 0: NVML counts the GPUs that it may use
+  if (named && !IsOfStep(run.folder)) return {all};
+  return {all, GpuMeasures::kUse, NameOf(run.folder)};  // by number, from 0: NVML counts the GPUs that it may use
 }
 
 bool GpuMetersFit(const Spec& spec, int nodes, int measured, std::int64_t descriptors) {
@@ -82,11 +92,11 @@ bool GpuMetersFit(const Spec& spec, int nodes, int measured, std::int64_t descri
 }
 
 /// The run matters more than this, so it gets the descriptors where they are few.
-std::vector<GpusOfNode> MeasureGpusOfNodes(const Spec& spec, Nodes& nodes) try {
-  const auto wanted = NodesWithGpus(spec, nodes);
+std::vector<GpusOfNode> MeasureGpusOfNodes(const RunOnGpus& run, Nodes& nodes) try {
+  const auto wanted = NodesWithGpus(run, nodes);
   if (wanted.empty()) return {};
   const auto left = DescriptorsLeft();
-  if (!GpuMetersFit(spec, nodes.count(), static_cast<int>(wanted.size()), left)) {
+  if (!GpuMetersFit(run.spec, nodes.count(), static_cast<int>(wanted.size()), left)) {
     log::Warn(
         "GPUs of {} nodes are not measured: the manager may open only {} more files; ask the administrator for a "
         "higher hard limit (ulimit -Hn)",
@@ -101,9 +111,9 @@ std::vector<GpusOfNode> MeasureGpusOfNodes(const Spec& spec, Nodes& nodes) try {
   return {};
 }
 
-GpusToMeasure GpusOfRun(const Spec& spec, const std::filesystem::path& root) {
+GpusToMeasure GpusOfRun(const RunOnGpus& run, const std::filesystem::path& root) {
   const bool named = NamesDevices(Environment::Inherited());
-  return GpusOfRun(spec, named ? DevicesOfThisNode() : DevicesOfSystem(root), named);
+  return GpusOfRun(run, named ? DevicesOfThisNode() : DevicesOfSystem(root), named);
 }
 
 }  // namespace slipway::launcher

@@ -14,13 +14,19 @@ namespace slipway::launcher {
 struct Spec;
 class Nodes;
 
+/// A run, and where it is.
+struct RunOnGpus {
+  const Spec& spec;
+  std::filesystem::path folder;
+};
+
 /// Of a node with these devices, the GPUs that the run was given: its own number of them with `launch.gpus_per_rank`,
 /// of an ensemble all that its trials share. Without that field, all, if the environment names them (`named`).
 ///
-/// If nothing names any, all NVIDIA GPUs that the user may use, without their energy: others may use them, too. Of an
-/// ensemble, whose trials may run side by side, only where the node has one. GPUs that are not NVIDIA's are not
-/// measured. Pure.
-GpusToMeasure GpusOfRun(const Spec& spec, const NodeDevices& devices, bool named);
+/// If nothing names any, those that processes of the run use, without their energy: others may use them, too. The same
+/// of a step's run without that field: it shares the GPUs of its workflow. GPUs that are not NVIDIA's are not measured.
+/// Pure.
+GpusToMeasure GpusOfRun(const RunOnGpus& run, const NodeDevices& devices, bool named);
 
 /// Whether a manager that may still open `descriptors` files can measure GPUs of `measured` of its `nodes`, and has
 /// enough left for the ranks. Of an ensemble with `parallel: auto`, one trial a node counts. Pure.
@@ -29,9 +35,9 @@ bool GpuMetersFit(const Spec& spec, int nodes, int measured, std::int64_t descri
 /// Has the agents of all nodes that are not lost measure their GPUs of the run. `nodes` must outlive the result. Empty,
 /// after a warning, where that takes descriptors from the run or fails. Cost: a process, a stream and two descriptors
 /// for each node with such a GPU.
-std::vector<GpusOfNode> MeasureGpusOfNodes(const Spec& spec, Nodes& nodes);
+std::vector<GpusOfNode> MeasureGpusOfNodes(const RunOnGpus& run, Nodes& nodes);
 
 /// Those of this node. `root`: another one for tests.
-GpusToMeasure GpusOfRun(const Spec& spec, const std::filesystem::path& root = "/");
+GpusToMeasure GpusOfRun(const RunOnGpus& run, const std::filesystem::path& root = "/");
 
 }  // namespace slipway::launcher

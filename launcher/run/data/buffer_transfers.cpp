@@ -67,22 +67,27 @@ staging::StageOptions AsOf(const staging::StageOutOptions& options) {
   return copy;
 }
 
-void CopyDirectory(const fs::path& from, const fs::path& to, const staging::StageOutOptions& options) {
-  MakeDirectories(to.parent_path());
-  staging::StageOutDirectory(from, to, options);
-}
-
 void CopyIn(const BufferTransfer& transfer, const fs::path& buffer, const staging::StageOutOptions& options) {
   if (transfer.kind == TransferKind::kDirectory) {
-    return CopyDirectory(transfer.outside, buffer / transfer.inside, options);
+    staging::StageOutDirectory(transfer.outside, buffer / transfer.inside, options);
+    return;
   }
   const auto [files, directory] = FilesInto(transfer, buffer);
   staging::CopyFiles(files, directory, AsOf(options));
 }
 
+/// The buffer may be removed next. So what cannot be copied keeps nothing else back, and a file is not taken for
+/// unchanged by its time.
+void CopyDirectoryOut(const fs::path& inside, const fs::path& outside, staging::StageOutOptions options) {
+  options.unsuitable = staging::Unsuitable::kLeaveOut;
+  options.unchanged = staging::Unchanged::kContents;
+  const auto staged = staging::StageOutDirectory(inside, outside, options);
+  if (!staged.refused.empty()) throw staging::ErrorOf(staged.refused);
+}
+
 void CopyOut(const BufferTransfer& transfer, const fs::path& buffer, const staging::StageOutOptions& options) {
   const auto inside = buffer / transfer.inside;
-  if (transfer.kind == TransferKind::kDirectory) return CopyDirectory(inside, transfer.outside, options);
+  if (transfer.kind == TransferKind::kDirectory) return CopyDirectoryOut(inside, transfer.outside, options);
   staging::CopyFiles({{inside, transfer.outside.filename().string()}}, transfer.outside.parent_path(), AsOf(options));
 }
 

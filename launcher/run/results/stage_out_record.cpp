@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/documents.h"
+#include "core/filesystem_errors.h"
 #include "core/json_fields.h"
 
 namespace slipway::launcher {
@@ -120,17 +121,19 @@ RunOutPlace OutPlaceFor(const RunFolder& folder, const StageOutRecord& record, c
 }
 
 std::vector<RunOutPlace> OutPlacesIn(const RunFolder& folder, const StageOutRecord& record) {
-  std::vector<RunOutPlace> places;
-  std::error_code error;
-  const auto trials = record.directory / "trials";
-  for (fs::directory_iterator entry(trials, error), end; !error && entry != end; entry.increment(error)) {
-    if (!TrialOf(entry->path())) continue;
-    places.push_back(OutPlaceFor(folder, record, folder.trials() / entry->path().filename()));
-  }
-  std::sort(places.begin(), places.end(), [](const auto& a, const auto& b) { return a.trial < b.trial; });
-  const auto own = OutPlaceFor(folder, record, folder.path());
-  if (fs::exists(own.place.checkpoints()) || fs::exists(own.place.outputs())) places.push_back(own);
-  return places;
+  return WithSystemErrors([&] {
+    std::vector<RunOutPlace> places;
+    const auto trials = record.directory / "trials";
+    const bool has_trials = fs::exists(trials);
+    for (const auto& entry : has_trials ? fs::directory_iterator(trials) : fs::directory_iterator()) {
+      if (!TrialOf(entry.path())) continue;
+      places.push_back(OutPlaceFor(folder, record, folder.trials() / entry.path().filename()));
+    }
+    std::sort(places.begin(), places.end(), [](const auto& a, const auto& b) { return a.trial < b.trial; });
+    const auto own = OutPlaceFor(folder, record, folder.path());
+    if (fs::exists(own.place.checkpoints()) || fs::exists(own.place.outputs())) places.push_back(own);
+    return places;
+  });
 }
 
 }  // namespace slipway::launcher

@@ -60,7 +60,8 @@ struct RunOutPlace {
 };
 /// The place of the run or trial in `folder`, whether it exists or not. `run` is the run's folder, or a trial's in it.
 RunOutPlace OutPlaceFor(const RunFolder& folder, const StageOutRecord& record, const std::filesystem::path& run);
-/// All existing places.
+/// All existing places. Errors: SystemError when the directory cannot be read: what is not found is not copied, and
+/// removed with the rest.
 std::vector<RunOutPlace> OutPlacesIn(const RunFolder& folder, const StageOutRecord& record);
 
 }  // namespace slipway::launcher

@@ -126,9 +126,10 @@ bool BatchTrial::HasJob() {
   return job.has_value();
 }
 
-void BatchTrial::Submit() {
-  SubmitBatchRun(folder_, *plan_);
+std::vector<std::string> BatchTrial::Submit() {
+  auto submitted = SubmitBatchRun(folder_, *plan_);
   plan_.reset();
+  return std::move(submitted.doubts);
 }
 
 void BatchTrial::Stop(std::string_view reason, JobEnd how) {

@@ -47,7 +47,35 @@ BatchJob JobOf(const Workflow& workflow, const Step& step, const fs::path& folde
   return job;
 }
 
-EngineChoice EngineOf(const Step& step, const EngineFacts& facts) { return ChooseEngine(step.engine, facts).engine; }
+/// " (auto: no allocation and no slurm.conf here)", or nothing where the step names its engine.
+std::string WhyEngine(const std::string& reason) { return reason.empty() ? "" : fmt::format(" (auto: {})", reason); }
+
+/// Of the steps of a workflow, the first that is a job and the first that runs here; null where there is none.
+struct FirstSteps {
+  const Step* job = nullptr;
+  const Step* here = nullptr;
+  std::string why_job = {};  ///< empty: the step names its engine
+  std::string why_here = {};
+
+  void Note(const Step& step, const ChosenEngine& chosen) {
+    const bool is_job = chosen.engine == EngineChoice::kSlurm;
+    auto& first = is_job ? job : here;
+    if (first != nullptr) return;
+    first = &step;
+    (is_job ? why_job : why_here) = chosen.reason;
+  }
+
+  void RequireOnePlace() const {
+    if (job == nullptr || here == nullptr) return;
+    const auto one = "set one engine for all: --engine slurm";
+    throw StepsInTwoPlaces(
+        ErrorKind::kUsage,
+        fmt::format("step '{}' has engine local{}, and step '{}' is a Slurm job{}: all steps of a workflow run in one "
+                    "place",
+                    here->name, WhyEngine(why_here), job->name, WhyEngine(why_job)),
+        why_here.empty() ? fmt::format("remove 'engine' from step '{}', or {}", here->group, one) : one);
+  }
+};
 
 /// The tasks of an array, as Slurm writes them: "0-3,7", and "0-3,7%2" where two run at a time.
 std::string TasksOf(const Workflow& workflow, const StepJob& job) {
@@ -122,20 +150,19 @@ BatchJob MakeStepJob(const Workflow& workflow, const StepJob& steps, const fs::p
 
 bool StepsAreJobs(const Workflow& workflow) {
   const auto facts = LookForEngines(Environment::Inherited());
-  const Step* job = nullptr;
-  const Step* here = nullptr;
+  FirstSteps first;
+  for (const auto& step : workflow.steps) first.Note(step, ChooseEngine(step.engine, facts));
+  if (first.job == nullptr || !facts.allocation.empty()) return false;
+  first.RequireOnePlace();
+  return true;
+}
+
+void RequireOneEngine(const Workflow& workflow) {
+  FirstSteps first;
   for (const auto& step : workflow.steps) {
-    auto& found = EngineOf(step, facts) == EngineChoice::kSlurm ? job : here;
-    if (found == nullptr) found = &step;
+    if (step.engine != EngineChoice::kAuto) first.Note(step, {step.engine, {}});
   }
-  if (job == nullptr || !facts.allocation.empty()) return false;
-  if (here == nullptr) return true;
-  throw Error(
-      ErrorKind::kUsage,
-      fmt::format("step '{}' has engine local, and step '{}' is a Slurm job: all steps of a workflow run in one "
-                  "place",
-                  here->name, job->name),
-      fmt::format("remove 'engine' from step '{}', or set one engine for all: --engine slurm", here->group));
+  first.RequireOnePlace();
 }
 
 }  // namespace slipway::launcher

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <string>
 
+#include "core/error.h"
 #include "launcher/cluster/batch_script.h"
 #include "launcher/workflow/step_jobs.h"
 #include "launcher/workflow/workflow.h"
@@ -27,8 +28,19 @@ std::filesystem::path FolderOfJob(const std::filesystem::path& run_folder, const
 BatchJob MakeStepJob(const Workflow& workflow, const StepJob& job, const std::filesystem::path& run_folder,
                      int submission, const std::string& dependency);
 
-/// Whether the steps of the workflow are to be Slurm jobs. Inside an allocation they are not: it is used.
-/// Errors: kUsage when some steps are, and others have engine local.
+/// Some steps of a workflow are to be Slurm jobs, and others to run on this machine.
+class StepsInTwoPlaces : public Error {
+ public:
+  using Error::Error;
+};
+
+/// Whether the steps of the workflow are to be Slurm jobs. Inside an allocation they are not: it is used. What the
+/// engine `auto` means depends on this machine.
+/// Errors: StepsInTwoPlaces.
 bool StepsAreJobs(const Workflow& workflow);
+
+/// The same on every machine: steps with the engine `auto` do not count. Pure.
+/// Errors: StepsInTwoPlaces when a step names the engine local, and another one slurm.
+void RequireOneEngine(const Workflow& workflow);
 
 }  // namespace slipway::launcher

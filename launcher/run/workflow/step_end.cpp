@@ -111,10 +111,15 @@ StepResult ResultOfStep(const Step& step, const StepOutcomePlace& place) {
   return result;
 }
 
-std::string WhyOutdated(const Step& step, const std::map<std::string, std::string>& stamps) {
+std::optional<ChangedInput> FindChangedInput(const Step& step, const std::map<std::string, std::string>& stamps,
+                                             WallTime started) {
   for (const auto& [name, value] : step.inputs) {
-    if (value.find("${") != std::string::npos || StampOfTree(value) == stamps.at(value)) continue;
-    return fmt::format("input '{}' changed while it ran, so its result is not kept: {}", name, value);
+    if (value.find("${") != std::string::npos) continue;
+    const auto look = LookAtTree(value);
+    if (look.stamp == stamps.at(value)) continue;
+    return ChangedInput{name,
+                        fmt::format("input '{}' changed while it ran, so its result is not kept: {}", name, value),
+                        look.changed && *look.changed < started};
   }
   return {};
 }

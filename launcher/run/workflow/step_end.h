@@ -3,8 +3,10 @@
 
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <string>
 
+#include "core/clock.h"
 #include "launcher/run/workflow/result_store.h"
 #include "launcher/run/workflow/step_launch.h"
 #include "launcher/run/workflow/step_runner.h"
@@ -35,8 +37,16 @@ void MakeOwnLinksRelative(const std::filesystem::path& outputs);
 /// Its outputs and values. Errors: those of the run folder and its trial book; SystemError.
 StepResult ResultOfStep(const Step& step, const StepOutcomePlace& place);
 
-/// Why the result of a step is not kept whose files had these stamps when its key was made, by path; empty when it is.
-/// Inputs count: a program may be edited once it runs. Errors: SystemError.
-std::string WhyOutdated(const Step& step, const std::map<std::string, std::string>& stamps);
+/// An input that is not what it was when the key of its step was made: the result is not kept.
+struct ChangedInput {
+  std::string name;
+  std::string why;
+  bool before_start = false;  ///< nothing in it has changed since the step started, by the clock of its file system
+};
+
+/// The first one of a step whose files had these `stamps` when its key was made, by path. Only inputs count: a program
+/// may be edited once it runs. Errors: SystemError.
+std::optional<ChangedInput> FindChangedInput(const Step& step, const std::map<std::string, std::string>& stamps,
+                                             WallTime started);
 
 }  // namespace slipway::launcher

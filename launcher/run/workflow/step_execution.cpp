@@ -131,8 +131,7 @@ void StepExecution::TakeUp(StepIndex index, const StepRecord& before) try {
 
 /// Of a run that goes on under its own manager.
 bool StepExecution::SignalRun(const std::filesystem::path& run_folder, int signal) try {
-  const auto run = RunFolder::Open(run_folder);
-  SignalManager(run, run.ReadState(), signal);
+  SignalManager(RunFolder::Open(run_folder).ReadState(), signal);
   return true;
 } catch (const Error& error) {
   output_.Warn(fmt::format("{}: it goes on; end it there: {}", error.message(),
@@ -289,7 +288,7 @@ StepExecution::ActiveStep StepExecution::Begin(StepIndex index) {
       PrepareStep({workflow_, index, folder_, reuse_.of(index).key, attempt,
                    [this](StepIndex need) -> const Json& { return ResultOf(need); }, NeedsHere(step), job_, again});
   if (!again) {
-    return {std::move(prepared), now, FormatUtc(SystemClock().Now()), now};
+    return {std::move(prepared), now, SystemClock().Now(), now};
   }
   auto active = found->second.active;
   active.prepared = std::move(prepared);

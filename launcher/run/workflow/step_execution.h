@@ -75,9 +75,15 @@ class StepExecution {
   struct ActiveStep {
     PreparedStep prepared;
     SteadyTime began;
-    std::string started;
+    WallTime started;
     SteadyTime process_began;
     int killed_waits = 0;  ///< in a row, each soon after its start
+  };
+
+  /// Why a step has no result.
+  struct NotKept {
+    std::string why;               ///< empty: it has one
+    std::string changed_before{};  ///< the input that had changed before its program started; empty: none
   };
 
   /// A step whose run goes on without a process that waits for it.
@@ -122,7 +128,8 @@ class StepExecution {
   void EndKilledWait(StepIndex index);
   void StopRunOf(StepIndex index);
   void AwaitEndOfRun(StepIndex index);
-  std::string WhyNotKept(const StepEnd& end) const;
+  NotKept WhyNotKept(const StepEnd& end) const;
+  void ReadAnew(StepIndex index, const std::string& input);
   void StartAgain(StepIndex index);
   StepResult ResultToPublish(StepIndex index) const;
   void Publish(StepIndex index);
@@ -151,7 +158,8 @@ class StepExecution {
   std::set<StepIndex> waiting_;  ///< ready, until something is free for them
   std::map<StepIndex, ActiveStep> active_;
   std::map<StepIndex, KilledWait> to_wait_again_;
-  std::set<StepIndex> counted_;  ///< their attempt is counted, and its program not started yet
+  std::set<StepIndex> counted_;    ///< their attempt is counted, and its program not started yet
+  std::set<StepIndex> read_anew_;  ///< have started again because an input had changed before their start
   std::string first_failure_;
   bool said_full_ = false;
 };

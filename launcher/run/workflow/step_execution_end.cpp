@@ -50,9 +50,11 @@ void StepExecution::Judge(const StepEnd& end) {
   if (job_.id != 0 && step.is_run() && IsQueued(active.prepared.run_folder)) return Finish(end.step, kCancelled, {});
   if (IsCutShort(end)) return Finish(end.step, kCancelled, {});
   if (!interrupt_.asked() && MayWaitAgain(end)) return WaitAgain(end);
-  const auto why = WhyNotKept(end);
+  const auto [why, changed_before] = WhyNotKept(end);
   if (why.empty()) return Publish(end.step);
-  if (records_[step.name].attempt <= step.retries && !interrupt_.asked()) {
+  const bool was_read_anew = read_anew_.contains(end.step);
+  if (!changed_before.empty() && !was_read_anew && !interrupt_.asked()) return ReadAnew(end.step, changed_before);
+  if (records_[step.name].attempt <= step.retries + (was_read_anew ? 1 : 0) && !interrupt_.asked()) {
     output_.Say(fmt::format("{}  failed and starts again: {}", step.name, why));
     return StartAgain(end.step);
   }
@@ -82,15 +84,29 @@ void StepExecution::EndKilledWait(StepIndex index) {
   Judge(killed.end);
 }
 
-/// Empty: the step has a result.
-std::string StepExecution::WhyNotKept(const StepEnd& end) const try {
+/// A run that goes on has read its inputs before this process has looked at them.
+StepExecution::NotKept StepExecution::WhyNotKept(const StepEnd& end) const try {
   const auto& step = workflow_.steps[end.step];
   const auto& active = active_.at(end.step);
   const auto why = WhyFailed(step, EndOfItsRun(end, active.prepared),
                              StepOutcomePlace{PlaceOfStep(folder_, step), active.prepared.run_folder});
-  return why.empty() ? WhyOutdated(step, reuse_.of(end.step).stamps) : why;
+  if (!why.empty()) return {why};
+  const auto changed = FindChangedInput(step, reuse_.of(end.step).stamps, active.started);
+  if (!changed) return {};
+  const bool before = changed->before_start && !active.prepared.adopted;
+  return {changed->why, before ? changed->name : std::string()};
 } catch (const Error& error) {
-  return error.message();
+  return {error.message()};
+}
+
+/// The look at its inputs was older than the change, so its key is not that of what the program has read. Once: the
+/// clock of a file system may be late, and the program may have changed its input itself. No retry is used up.
+void StepExecution::ReadAnew(StepIndex index, const std::string& input) {
+  read_anew_.insert(index);
+  reuse_.ForgetLooks();
+  output_.Say(fmt::format("{}  starts again: input '{}' had changed shortly before it started",
+                          workflow_.steps[index].name, input));
+  StartAgain(index);
 }
 
 void StepExecution::StartAgain(StepIndex index) {
@@ -107,7 +123,7 @@ StepResult StepExecution::ResultToPublish(StepIndex index) const {
   result.key = decision.key;
   result.workflow = workflow_.name;
   result.run = folder_.id();
-  result.started = active.started;
+  result.started = FormatUtc(active.started);
   const auto size = SizeOf(step, node_);
   result.cost = {Seconds(SystemClock().Steady() - active.began).count(), size.cpus, size.gpus, size.nodes};
   result.parts = decision.parts;

@@ -3,17 +3,19 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "core/files.h"
+#include "launcher/plan/environment_table.h"
 #include "launcher/plan/plan.h"
 #include "launcher/plan/training_command.h"
 #include "launcher/ranks/local/node_devices.h"
+#include "launcher/ranks/local/ranks.h"
 #include "launcher/run/batch/batch_record.h"
 #include "launcher/run/workflow/step_orphans.h"
 #include "launcher/run_folder/prepare.h"
 #include "launcher/spec/written_spec.h"
+#include "runtime/watch/status_table_transfer.h"
 
 namespace slipway::launcher {
 namespace {
@@ -23,17 +25,6 @@ namespace fs = std::filesystem;
 constexpr const char* kSlipway = "/proc/self/exe";
 
 fs::path KeyFile(const StepPlace& place) { return place.folder / "key"; }
-
-/// What the process was started with; empty when it is gone.
-Environment EnvironmentOf(const ProcessIdentity& process) {
-  Environment environment;
-  std::ifstream entries(fmt::format("/proc/{}/environ", process.pid), std::ios::binary);
-  for (std::string entry; std::getline(entries, entry, '\0');) {
-    const auto equals = entry.find('=');
-    if (equals != std::string::npos) environment.Set(entry.substr(0, equals), entry.substr(equals + 1));
-  }
-  return environment;
-}
 
 class Preparer {
  public:
@@ -81,8 +72,11 @@ class Preparer {
   Environment EnvironmentOfStep() const {
     auto environment = Environment::Inherited();
     const auto scope = ScopeOf();
-    if (!step_.is_run()) {
-      environment.Set("SLIPWAY_STEP", step_.name)
+    if (!step_.is_run()) {  // a run leaves its GPUs to the program around it, and its ranks leave that program
+      LeaveOuterProgram(environment);
+      LeaveMpiJob(environment);
+      environment.Unset(runtime::kMonitorVariable)
+          .Set("SLIPWAY_STEP", step_.name)
           .Set("SLIPWAY_STEP_DIR", place_.folder.string())
           .Set("SLIPWAY_RUN_DIR", order_.run.path().string())
           .Set("SLIPWAY_SPEC_DIR", order_.workflow.directory.string())
@@ -157,7 +151,8 @@ class Preparer {
     const bool has_gpus = launch.resources.gpus.value_or(0) > 0;
     launch.devices = std::vector<std::string>();
     if (!has_gpus) return;
-    launch.devices = DevicesNamedIn(EnvironmentOf(state.manager), DeviceNumbersOfSystem()).names();
+    const auto environment = Environment::OfProcess(static_cast<pid_t>(state.manager.pid));
+    launch.devices = DevicesNamedIn(environment, DeviceNumbersOfSystem()).names();
   }
 
   fs::path MakeRun(const YamlNode& spec, const fs::path& directory) const {

@@ -18,11 +18,12 @@ constexpr int kLookCountsFor = 20;  ///< times as long as it took
 }  // namespace
 
 StepReuse::StepReuse(const Workflow& workflow, ResultStore& store, const std::vector<std::string>& forced,
-                     const std::map<std::string, std::string>& made)
+                     const std::map<std::string, std::string>& made, Clock& clock)
     : workflow_(workflow),
       store_(store),
       forced_(forced),
       made_(made),
+      clock_(clock),
       code_(workflow),
       decisions_(workflow.steps.size()) {}
 
@@ -54,12 +55,15 @@ const StepDecision& StepReuse::Decide(StepIndex index) {
 }
 
 const std::string& StepReuse::LookAt(const std::filesystem::path& path) {
-  const auto began = SystemClock().Steady();
+  const auto began = clock_.Steady();
   auto& look = looks_[path.string()];
   if (began < look.counts_until) return look.stamp;
-  look.stamp = StampOfTree(path);
-  const auto ended = SystemClock().Steady();
-  look.counts_until = ended - began < kShortLook ? ended : ended + kLookCountsFor * (ended - began);
+  auto [stamp, changed] = LookAtTree(path);
+  look.stamp = std::move(stamp);
+  const auto ended = clock_.Steady();
+  const auto period = kLookCountsFor * (ended - began);
+  const bool counts = ended - began >= kShortLook && changed && *changed < clock_.Now() - period;
+  look.counts_until = counts ? ended + period : ended;
   return look.stamp;
 }
 

@@ -32,14 +32,17 @@ class StepReuse {
   /// `forced`: names of steps or groups that run although they have a result. `made`: results that this run has made
   /// before, by step: they are not made again. All must outlive it.
   StepReuse(const Workflow& workflow, ResultStore& store, const std::vector<std::string>& forced,
-            const std::map<std::string, std::string>& made);
+            const std::map<std::string, std::string>& made, Clock& clock = SystemClock());
 
   /// Errors: SystemError when a file of the step cannot be read; those of CodeStates. An earlier decision stays then.
   const StepDecision& Decide(StepIndex step);
   /// Decides again on a step whose FilesInKey have changed since. False, and no new decision, when they are the same.
   /// Cost: a look at each of the files, no content. Looks at large data that many steps share take a twentieth of the
-  /// time at most: one that takes more than 50 ms counts for 20 times as long. Errors: those of Decide.
+  /// time at most: one that takes more than 50 ms counts for 20 times as long. Not where something has changed within
+  /// so long before it: more may change. Errors: those of Decide.
   bool DecideAgainIfChanged(StepIndex step);
+  /// No look that was taken before counts any longer.
+  void ForgetLooks() { looks_.clear(); }
   /// The step has this result: it was decided elsewhere.
   void Know(StepIndex step, const std::string& id) { decisions_[step].emplace().id = id; }
   /// The decision on a step that was asked for before.
@@ -60,6 +63,7 @@ class StepReuse {
   ResultStore& store_;
   const std::vector<std::string>& forced_;
   const std::map<std::string, std::string>& made_;
+  Clock& clock_;
   Fingerprints files_;
   std::map<std::string, Look> looks_;
   CodeStates code_;

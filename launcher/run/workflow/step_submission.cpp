@@ -172,7 +172,7 @@ class StepsSubmission {
       throw Error(ErrorKind::kBusy,
                   fmt::format("step '{}' of run {} is still carried out by a process of an earlier job", NameOf(index),
                               folder_.id()),
-                  fmt::format("wait for its end, or end it, and then: slipway resume {}", folder_.id()));
+                  fmt::format("wait for its end, or end it, and then: slipway resume {}", folder_.selector()));
     }
     auto& known = records_[NameOf(index)];
     auto now = ReadRecordOfStep(folder_.path(), NameOf(index));
@@ -415,12 +415,14 @@ void CancelSteps(const RunFolder& folder) {
     std::set<std::string> done;  // a second signal would be more than a request
     for (const auto& [step, job] : observed.jobs) {
       const auto identity = JobOfStep(folder, step);
-      if (job.phase() == phase && done.insert(NumberOf(identity)).second) how(identity);
+      if (job.phase() == phase && done.insert(NumberOf(identity)).second) UnlessOver([&] { how(identity, job); });
     }
   };
-  end(JobPhase::kWaiting, [&](const JobIdentity& job) { UnlessOver([&] { slurm.Cancel(job); }); });
-  end(JobPhase::kRunning,
-      [&](const JobIdentity& job) { UnlessOver([&] { slurm.Signal(job, SIGTERM, SignalTarget::kScript); }); });
+  end(JobPhase::kWaiting, [&](const JobIdentity& identity, const SlurmJob&) { slurm.Cancel(identity); });
+  end(JobPhase::kRunning, [&](const JobIdentity& identity, const SlurmJob& job) {
+    if (job.state == JobState::kSuspended) return slurm.Cancel(identity);  // Slurm sends it no signal
+    slurm.Signal(identity, SIGTERM, SignalTarget::kScript);
+  });
 }
 
 }  // namespace slipway::launcher

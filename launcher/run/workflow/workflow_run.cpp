@@ -104,7 +104,7 @@ class WorkflowManager {
     }
     output_.Warn(
         fmt::format("how the workflow ended is not written down: {}; free space there, then: slipway resume {}",
-                    error.message(), folder_.id()));
+                    error.message(), folder_.selector()));
     return true;
   }
 

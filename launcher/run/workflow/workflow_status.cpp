@@ -170,9 +170,9 @@ std::string DescribeWorkflow(const RunFolder& folder, const WorkflowLook& look) 
   if (!state.reason.empty()) text += "\n  " + state.reason;
   text += fmt::format("\n  {}\n  folder  {}", CountsText(rows), folder.path().string());
   if (const auto removed = RemovedAmong(rows); removed > 0) {
-    text += fmt::format("\n  removed {} results; slipway resume {} makes them again", removed, folder.id());
+    text += fmt::format("\n  removed {} results; slipway resume {} makes them again", removed, folder.selector());
   }
-  if (state.phase == Phase::kFailed) text += fmt::format("\n  why     slipway explain {}", folder.id());
+  if (state.phase == Phase::kFailed) text += fmt::format("\n  why     slipway explain {}", folder.selector());
   return text + TableOf(rows);
 }
 

@@ -24,11 +24,11 @@ class Ending:
     """Whether the program is about to end because something failed: then nobody waits for the other ranks."""
 
     crashed = False  # an exception that nobody caught
-    exiting = False  # sys.exit, which may still be caught
+    exiting = None  # sys.exit of the main thread with a failure, which may still be caught: its mark, by id()
 
     @classmethod
     def failed(cls):
-        return cls.crashed or cls.exiting
+        return cls.crashed or cls.exiting is not None
 
 
 def checked(library, name, *arguments):
@@ -50,8 +50,8 @@ def call(name, *arguments):
         while _unused:
             library.slipway_free(_unused.popleft())
         checked(library, name, *arguments)
-    if Ending.exiting and threading.current_thread() is threading.main_thread():
-        Ending.exiting = False  # it was caught: the program goes on
+    if Ending.exiting is not None and threading.current_thread() is threading.main_thread():
+        Ending.exiting = None  # it was caught: the program goes on
 
 
 def call_beside(name, *arguments):

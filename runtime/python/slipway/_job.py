@@ -122,6 +122,18 @@ def _finalize_after_steps():
               "backward()", file=sys.stderr)
 
 
+class _Exit:
+    """Part of a SystemExit with a status of failure, and gone with it.
+
+    An uncaught one is gone after the last frame of the program. One that is gone before was caught. One that the
+    program keeps counts as uncaught until the next call into the library.
+    """
+
+    def __del__(self, ending=_calls.Ending, frame=sys._getframe):
+        if ending.exiting == id(self) and frame().f_back is not None:
+            ending.exiting = None
+
+
 class _Noting:
     """A function that ends the program by SystemExit, which notes whether the status says that something failed."""
 
@@ -129,10 +141,19 @@ class _Noting:
         self._leave = leave
 
     def __call__(self, *arguments, **named):
-        status = next(iter((*arguments, *named.values())), None)
-        if threading.current_thread() is threading.main_thread():
-            _calls.Ending.exiting = status not in (None, 0)
-        self._leave(*arguments, **named)
+        try:
+            self._leave(*arguments, **named)
+        except SystemExit as error:
+            if threading.current_thread() is threading.main_thread():
+                self._note(error)
+            raise
+
+    @staticmethod
+    def _note(error):
+        _calls.Ending.exiting = None
+        if error.code not in (None, 0):
+            error.slipway_exit = _Exit()
+            _calls.Ending.exiting = id(error.slipway_exit)
 
     def __repr__(self):
         return repr(self._leave)  # exit without parentheses shows how to use it

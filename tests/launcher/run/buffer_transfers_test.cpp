@@ -4,6 +4,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include "core/error.h"
 #include "core/files.h"
@@ -109,6 +110,32 @@ TEST_F(Transfers, ResultsGoOutBesideWhatIsThere) {
   EXPECT_EQ(ReadFile(directory_ / "results/old"), "2");
   EXPECT_EQ(ReadFile(directory_ / "results/same"), "new");
   EXPECT_EQ(ReadFile(directory_ / "deep/er/single"), "3");
+}
+
+TEST_F(Transfers, EntriesThatCannotBeCopiedKeepNothingElseOfTheirDirectoryBack) {
+  Put("buffer/out/deep/good", "1");
+  fs::create_symlink("/etc/hostname", buffer_ / "out/leads-out");
+  ASSERT_EQ(::mkfifo((buffer_ / "out/deep/pipe").c_str(), 0600), 0);
+  EXPECT_THAT(MessageOf([&] { CopyOutOfBuffer(Out("directory", "out", "results"), buffer_, Merging()); }),
+              testing::AllOf(HasSubstr("leads-out' is a link that leads out"), HasSubstr("pipe' is neither a file"),
+                             HasSubstr("stage_out to '" + Outside("results"))));
+  EXPECT_EQ(ReadFile(directory_ / "results/deep/good"), "1");
+  EXPECT_FALSE(fs::is_symlink(directory_ / "results/leads-out"));
+}
+
+TEST_F(Transfers, DirectoriesWithEntriesThatCannotBeCopiedDoNotComeIn) {
+  Put("d/b", "22");
+  fs::create_symlink("/etc/hostname", directory_ / "d/leads-out");
+  EXPECT_THAT(MessageOf([&] { StageIn(In("directory", "d", "tree")); }), HasSubstr("is a link that leads out"));
+  EXPECT_TRUE(fs::is_empty(buffer_)) << "a program would start without a part of its data";
+}
+
+TEST_F(Transfers, ResultsGoOutAlsoWhereOnlyTheirBytesHaveChanged) {
+  Put("results/mapped", "before");
+  Put("buffer/out/mapped", "after!");
+  fs::last_write_time(buffer_ / "out/mapped", fs::last_write_time(directory_ / "results/mapped"));
+  CopyOutOfBuffer(Out("directory", "out", "results"), buffer_, Merging());
+  EXPECT_EQ(ReadFile(directory_ / "results/mapped"), "after!");
 }
 
 TEST_F(Transfers, OneThatFailsKeepsNoOtherBack) {

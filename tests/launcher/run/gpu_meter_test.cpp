@@ -3,12 +3,17 @@
 
 #include "launcher/run/context/gpu_meter.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cstdlib>
 
+#include "core/environment.h"
+#include "core/files.h"
+#include "core/process.h"
 #include "tests/ensemble/hand_clock.h"
+#include "tests/support/temp_directory.h"
 
 namespace slipway::launcher {
 namespace {
@@ -22,10 +27,17 @@ constexpr auto kSecond = "GPU-bbbbbbbb-1111-1111-1111-111111111111";
 class Gpus : public testing::Test {
  protected:
   Gpus() { Be(""); }
-  ~Gpus() override { ::unsetenv("FAKE_NVML"); }
+  ~Gpus() override {
+    ::unsetenv("FAKE_NVML");
+    ::unsetenv("FAKE_NVML_USER");
+  }
 
   static void Be(const char* words) { ::setenv("FAKE_NVML", words, 1); }
   GpuMeter MeterOf(const std::vector<std::string>& names) { return GpuMeter({names}, SLIPWAY_FAKE_NVML, clock_); }
+  GpuMeter MeterOfRun(const std::string& run) {
+    return GpuMeter({{"0", "1"}, GpuMeasures::kUse, run}, SLIPWAY_FAKE_NVML, clock_);
+  }
+  static void LetUse(pid_t process) { ::setenv("FAKE_NVML_USER", std::to_string(process).c_str(), 1); }
   std::vector<std::string> MeasuredWith(const std::vector<std::string>& names) {
     std::vector<std::string> measured;
     for (const auto& device : MeterOf(names).Energies()) measured.push_back(device.device);
@@ -145,6 +157,61 @@ TEST_F(Gpus, HaveNoEnergyWhereOnlyTheUseIsWanted) {
   const GpuMeter meter({{"0", "1", "2"}, GpuMeasures::kUse}, SLIPWAY_FAKE_NVML, clock_);
   EXPECT_THAT(meter.Energies(), IsEmpty());
   EXPECT_EQ(meter.Uses().size(), 2u) << "one that NVML does not know is left out";
+}
+
+template <class Condition>
+void AwaitUntil(Condition condition) {
+  const auto end = SystemClock().Steady() + std::chrono::seconds(20);
+  while (!condition() && SystemClock().Steady() < end) SystemClock().Sleep(std::chrono::milliseconds(10));
+}
+
+/// While a process becomes its program, it shows no environment.
+ChildProcess RankWith(const std::string& run_dir, const std::vector<std::string>& command) {
+  SpawnOptions options;
+  options.argv = command;
+  options.environment = Environment::Inherited().Set("SLIPWAY_RUN_DIR", run_dir);
+  auto process = ChildProcess::Spawn(options);
+  AwaitUntil([&] { return Environment::OfProcess(process.pid()).Get("SLIPWAY_RUN_DIR") == run_dir; });
+  return process;
+}
+
+TEST_F(Gpus, CountFromTheFirstUseByTheirRun) {
+  const auto process = RankWith("/runs/a-1/trials/3", {"sleep", "60"});
+  auto meter = MeterOfRun("a-1");
+  EXPECT_FALSE(meter.empty()) << "it may use them later";
+  clock_.Sleep(std::chrono::seconds(5));
+  meter.Sample();
+  EXPECT_THAT(meter.Uses(), IsEmpty());
+  LetUse(process.pid());
+  meter.Look();
+  clock_.Sleep(std::chrono::seconds(2));
+  ::unsetenv("FAKE_NVML_USER");
+  meter.Look();
+  const auto uses = meter.Uses();
+  ASSERT_EQ(uses.size(), 1u);
+  EXPECT_EQ(uses[0].gpu, kFirst);
+  EXPECT_NEAR(uses[0].measured_s, 2, 1e-9) << "the time before its use is not that of the run";
+}
+
+TEST_F(Gpus, OfOtherRunsDoNotCount) {
+  Be("first_busy");
+  const auto process = RankWith("/runs/a-1/trials/3", {"sleep", "60"});
+  LetUse(process.pid());
+  EXPECT_EQ(MeterOfRun("a-1").Uses().size(), 1u);
+  EXPECT_EQ(MeterOfRun("a-1/trials/3").Uses().size(), 1u);
+  for (const auto* other : {"a-1/trials/4", "a-11", "a", "1/trials/3"}) {
+    EXPECT_THAT(MeterOfRun(other).Uses(), IsEmpty()) << other;
+  }
+}
+
+TEST_F(Gpus, CountForTheRunOfAnAncestor) {
+  const test::TempDirectory folder;
+  const auto file = folder.path() / "pid";
+  const auto script = fmt::format("env -i sh -c 'echo $$ > {0}.new; mv {0}.new {0}; exec sleep 60'; :", file.string());
+  const auto process = RankWith("/runs/a-1", {"sh", "-c", script});
+  AwaitUntil([&] { return ReadFileIfPresent(file).has_value(); });
+  LetUse(std::stoi(ReadFileIfPresent(file).value_or("0")));
+  EXPECT_EQ(MeterOfRun("a-1").Uses().size(), 1u);
 }
 
 TEST(GpuRecord, CountsAMeanByItsTime) {

@@ -22,6 +22,7 @@
 #include "launcher/ranks/nodes/nodes.h"
 #include "launcher/ranks/nodes/socket_pair.h"
 #include "launcher/run/context/device_recorder.h"
+#include "launcher/run/context/gpu_users.h"
 #include "launcher/run/context/gpus_of_run.h"
 #include "launcher/spec/spec.h"
 #include "tests/support/few_descriptors.h"
@@ -339,19 +340,20 @@ class GpusOfAgents : public WatchedGpus {
   }
   /// Only what is measured on node 1.
   std::vector<GpusOfNode> SecondNode() {
-    auto nodes = MeasureGpusOfNodes(spec_, *nodes_);
+    auto nodes = MeasureGpusOfNodes(run_, *nodes_);
     nodes.erase(nodes.begin());
     return nodes;
   }
 
   Spec spec_;
+  RunOnGpus run_{spec_, "/runs/a-1"};
   std::unique_ptr<Nodes> nodes_;
   std::vector<ChildProcess> agents_;
 };
 
 TEST_F(GpusOfAgents, AreMeasuredOnEachNode) {
   StartAgents("full");
-  NodesGpuWatch watch(loop_, MeasureGpusOfNodes(spec_, *nodes_), Reports(), kLong);
+  NodesGpuWatch watch(loop_, MeasureGpusOfNodes(run_, *nodes_), Reports(), kLong);
   ASSERT_TRUE(RunUntil([&] { return watch.sums().uses.size() == 2; }));
   watch.Finish();
   const auto sums = watch.sums();
@@ -364,13 +366,37 @@ TEST_F(GpusOfAgents, AreMeasuredOnEachNode) {
   EXPECT_THAT(reports_, IsEmpty());
 }
 
+/// In a container that numbers processes by itself, all of a node count.
+TEST_F(GpusOfAgents, AreThoseOfTheRunThatUsesThem) {
+  if (!SeesNumbersOfDriver()) GTEST_SKIP() << "the numbers of processes are those of a container";
+  SpawnOptions options;
+  options.argv = {"sleep", "60"};
+  options.environment = Environment::Inherited().Set("SLIPWAY_RUN_DIR", "/runs/a-1");
+  const auto rank = ChildProcess::Spawn(options);
+  ::setenv("FAKE_NVML_USER", std::to_string(rank.pid()).c_str(), 1);
+  StartAgents("");
+  ::unsetenv("FAKE_NVML_USER");
+  std::vector<GpusOfNode> nodes;
+  for (const char* id : {"b-2", "a-1"}) {
+    const GpusToMeasure gpus{{"0", "1"}, GpuMeasures::kUse, id};
+    nodes.push_back({id, nodes_->OpenGpuMeter(1, GpuArguments(gpus, std::chrono::seconds(1))), [] { return false; }});
+  }
+  NodesGpuWatch watch(loop_, std::move(nodes), Reports(), kLong);
+  ASSERT_TRUE(RunUntil([&] { return !watch.sums().uses.empty(); }));
+  watch.Finish();
+  ASSERT_EQ(watch.sums().uses.size(), 1u);
+  EXPECT_EQ(watch.sums().uses[0].host, "a-1");
+  EXPECT_EQ(watch.sums().uses[0].gpu, kWatchedGpu);
+  EXPECT_THAT(reports_, IsEmpty());
+}
+
 TEST_F(GpusOfAgents, LeaveTheDescriptorsToTheRun) {
   StartAgents("");
   {
     const test::FewDescriptors few(40);
-    EXPECT_EQ(MeasureGpusOfNodes(spec_, *nodes_).size(), 0u);
+    EXPECT_EQ(MeasureGpusOfNodes(run_, *nodes_).size(), 0u);
   }
-  EXPECT_EQ(MeasureGpusOfNodes(spec_, *nodes_).size(), 2u);
+  EXPECT_EQ(MeasureGpusOfNodes(run_, *nodes_).size(), 2u);
 }
 
 TEST_F(GpusOfAgents, AreGivenUpWhenTheDriverOfTheirNodeHangs) {
@@ -392,7 +418,7 @@ TEST_F(GpusOfAgents, AreGivenUpWhenTheLibraryCrashes) {
 
 TEST_F(GpusOfAgents, AreLeftAloneWithoutADriver) {
   StartAgents("driver_gone");
-  const NodesGpuWatch watch(loop_, MeasureGpusOfNodes(spec_, *nodes_), Reports(), kLong);
+  const NodesGpuWatch watch(loop_, MeasureGpusOfNodes(run_, *nodes_), Reports(), kLong);
   ASSERT_TRUE(RunUntil([&] { return watch.sums().uses.size() == 1 && ChildOf(1) == 0; }));
   EXPECT_EQ(watch.sums().uses[0].host, "n0");
   EXPECT_THAT(reports_, IsEmpty());
@@ -400,81 +426,12 @@ TEST_F(GpusOfAgents, AreLeftAloneWithoutADriver) {
 
 TEST_F(GpusOfAgents, LeaveNoProcessBehindWhenTheAgentIsKilled) {
   StartAgents("hangs");
-  const auto meters = MeasureGpusOfNodes(spec_, *nodes_);
+  const auto meters = MeasureGpusOfNodes(run_, *nodes_);
   ASSERT_TRUE(RunUntil([&] { return UsesNvml(ChildOf(1)); }));
   const UniqueFd child(static_cast<int>(::syscall(SYS_pidfd_open, ChildOf(1), 0)));
   agents_[1].Signal(SIGKILL);
   pollfd watch{child.get(), POLLIN, 0};
   EXPECT_EQ(::poll(&watch, 1, 20'000), 1);
-}
-
-TEST(GpuMeters, FitOnlyBesideTheStreamsOfTheRun) {
-  Spec spec;
-  EXPECT_FALSE(GpuMetersFit(spec, 200, 200, 800)) << "supervisors, monitors and ranks need 1200";
-  EXPECT_FALSE(GpuMetersFit(spec, 200, 200, 1663));
-  EXPECT_TRUE(GpuMetersFit(spec, 200, 200, 1664));
-  spec.launch.ranks_per_node = 8;
-  EXPECT_FALSE(GpuMetersFit(spec, 200, 200, 1664));
-  EXPECT_TRUE(GpuMetersFit(spec, 200, 200, 4464));
-  spec.ensemble.emplace().parallel = 400;
-  EXPECT_FALSE(GpuMetersFit(spec, 200, 200, 4464));
-}
-
-class GivenGpus : public testing::Test {
- protected:
-  GivenGpus() { ::setenv("CUDA_VISIBLE_DEVICES", "4,5,6,7", 1); }
-  ~GivenGpus() override { ::unsetenv("CUDA_VISIBLE_DEVICES"); }
-  void AddGpu(int number) { WriteFile(root_.path() / "dev" / ("nvidia" + std::to_string(number)), ""); }
-  GpusToMeasure GpusHere() const { return GpusOfRun(spec_, root_.path()); }
-
-  Spec spec_;
-  test::TempDirectory root_;
-};
-
-TEST_F(GivenGpus, AreThoseOfTheRanks) {
-  spec_.launch.gpus_per_rank = 1;
-  spec_.launch.ranks_per_node = 2;
-  EXPECT_THAT(GpusHere().names, ElementsAre("4", "5"));
-  EXPECT_EQ(GpusHere().what, GpuMeasures::kEnergyAndUse);
-}
-
-TEST_F(GivenGpus, AreThoseOfTheEnvironmentWithoutAField) {
-  EXPECT_THAT(GpusHere().names, ElementsAre("4", "5", "6", "7"));
-  ::setenv("CUDA_VISIBLE_DEVICES", "", 1);
-  EXPECT_THAT(GpusHere().names, IsEmpty());
-}
-
-TEST_F(GivenGpus, OfAnotherNodeAreThoseOfItsAgent) {
-  const NodeDevices four{{{"CUDA_VISIBLE_DEVICES", {"0", "1", "2", "3"}}}};
-  const NodeDevices amd{{{"ROCR_VISIBLE_DEVICES", {"0", "1"}}}};
-  EXPECT_THAT(GpusOfRun(spec_, four, true).names, ElementsAre("0", "1", "2", "3"));
-  EXPECT_EQ(GpusOfRun(spec_, four, true).what, GpuMeasures::kEnergyAndUse);
-  EXPECT_THAT(GpusOfRun(spec_, four, false).names, ElementsAre("0", "1", "2", "3"));
-  EXPECT_EQ(GpusOfRun(spec_, four, false).what, GpuMeasures::kUse) << "their energy may be that of others";
-  spec_.launch.gpus_per_rank = 1;
-  spec_.launch.ranks_per_node = 2;
-  EXPECT_THAT(GpusOfRun(spec_, four, false).names, ElementsAre("0", "1"));
-  EXPECT_THAT(GpusOfRun(spec_, amd, true).names, IsEmpty()) << "NVML knows GPUs of NVIDIA only";
-}
-
-TEST_F(GivenGpus, AreAllOfTheNodeWhereNothingNamesAny) {
-  ::unsetenv("CUDA_VISIBLE_DEVICES");
-  std::filesystem::create_directories(root_.path() / "dev");
-  EXPECT_THAT(GpusHere().names, IsEmpty());
-  AddGpu(0);
-  EXPECT_THAT(GpusHere().names, ElementsAre("0"));
-  EXPECT_EQ(GpusHere().what, GpuMeasures::kUse);
-  AddGpu(1);
-  EXPECT_THAT(GpusHere().names, ElementsAre("0", "1"));
-  EXPECT_EQ(GpusHere().what, GpuMeasures::kUse);
-}
-
-TEST_F(GivenGpus, OfAnEnsembleAreTheOnlyOneWhereNothingNamesAny) {
-  const NodeDevices two{{{"CUDA_VISIBLE_DEVICES", {"0", "1"}}}};
-  spec_.ensemble.emplace();
-  EXPECT_THAT(GpusOfRun(spec_, two.Part(0, 1), false).names, ElementsAre("0"));
-  EXPECT_THAT(GpusOfRun(spec_, two, false).names, IsEmpty());
-  EXPECT_THAT(GpusOfRun(spec_, two, true).names, ElementsAre("0", "1"));
 }
 
 }  // namespace

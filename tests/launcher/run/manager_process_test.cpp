@@ -64,9 +64,9 @@ TEST(AskToStop, SignalsTheManagerAndNobodyElse) {
   const auto state = run.ReadState();
   auto other = state;
   other.manager.start_time += 1;  // the number has been taken by somebody else
-  AskToStop(run, other);
+  AskToStop(other);
   EXPECT_FALSE(manager.WaitFor(std::chrono::milliseconds(100)).has_value());
-  AskToStop(run, state);
+  AskToStop(state);
   EXPECT_EQ(manager.Wait().signal, SIGTERM);
 }
 
@@ -87,10 +87,19 @@ class ManagerOfOriginal : public testing::Test {
   ChildProcess manager_;
 };
 
+TEST_F(ManagerOfOriginal, IsNotThatOfACopyWhichReadsAsLost) {
+  const auto copy = Run("copy").ReadState();
+  EXPECT_EQ(copy.phase, Phase::kLost);
+  const auto original = fs::canonical(directory_ / "run").string();
+  EXPECT_EQ(copy.cause, EndCause(cause::ManagerElsewhere{copy.manager.pid, original}));
+  EXPECT_THAT(copy.reason, testing::HasSubstr("owns '" + original + "'"));
+  EXPECT_EQ(Run("run").ReadState().phase, Phase::kRunning);
+}
+
 TEST_F(ManagerOfOriginal, IsNeitherSignalledNorWaitedForByACopy) {
   const auto copy = Run("copy");
   try {
-    AskToStop(copy, copy.ReadState());
+    AskToStop(copy.ReadState());
     ADD_FAILURE();
   } catch (const Error& error) {
     EXPECT_EQ(error.kind(), ErrorKind::kBusy);
@@ -104,7 +113,7 @@ TEST_F(ManagerOfOriginal, IsSignalledByItsRunAlsoAfterAMove) {
   fs::rename(directory_ / "run", directory_ / "moved");
   const auto run = Run("moved");
   EXPECT_FALSE(WaitForEnd(run, Seconds(0.05)).has_value());
-  AskToStop(run, run.ReadState());
+  AskToStop(run.ReadState());
   EXPECT_EQ(manager_.Wait().signal, SIGTERM);
 }
 
@@ -113,7 +122,7 @@ TEST(AskToStop, RefusesAManagerOnAnotherHost) {
   const auto run = RunFolder::Create(directory.path(), "exp", false);
   auto state = run.ReadState();
   state.host = "elsewhere";
-  EXPECT_THROW(AskToStop(run, state), Error);
+  EXPECT_THROW(AskToStop(state), Error);
 }
 
 TEST(EndOrphan, EndsAGroupThatIgnoresTheGentleSignal) {

@@ -40,6 +40,10 @@ SLIPWAY_CHECK(nvmlDeviceGetComputeRunningProcesses_v3);
 static_assert(kSuccess == NVML_SUCCESS && kInsufficientSize == NVML_ERROR_INSUFFICIENT_SIZE);
 static_assert(kTextBytes >= NVML_DEVICE_UUID_V2_BUFFER_SIZE && kTextBytes >= NVML_DEVICE_NAME_V2_BUFFER_SIZE);
 static_assert(sizeof(MemoryBytes) == sizeof(nvmlMemory_t) && sizeof(UsePercent) == sizeof(nvmlUtilization_t));
+// Headers of early drivers 535 have a longer one.
+static_assert(sizeof(ProcessInfo) <= sizeof(nvmlProcessInfo_t) && sizeof(nvmlProcessInfo_t) <= 2 * sizeof(ProcessInfo));
+static_assert(offsetof(ProcessInfo, pid) == offsetof(nvmlProcessInfo_t, pid));
+static_assert(offsetof(ProcessInfo, gpu_instance) == offsetof(nvmlProcessInfo_t, gpuInstanceId));
 static_assert(offsetof(MemoryBytes, total) == offsetof(nvmlMemory_t, total));
 static_assert(offsetof(MemoryBytes, free) == offsetof(nvmlMemory_t, free));
 static_assert(offsetof(MemoryBytes, used) == offsetof(nvmlMemory_t, used));

@@ -134,6 +134,21 @@ TEST_F(StageOutQueueTest, HasAPlaceForEachTrial) {
   EXPECT_EQ(places[1].place.folder, run_.path());
 }
 
+TEST_F(StageOutQueueTest, StaysWhereItCannotBeRead) {
+  const auto record = Record(StageOutState::kOpen);
+  MakeOutbox(run_, record);
+  WriteFile(record.directory / "trials", "no directory");
+  WriteOutboxRecord(run_, record);
+  EXPECT_THROW(SettleStageOut(run_, record, {}), SystemError);
+  EXPECT_TRUE(HasOutbox(run_, record));
+  fs::rename(record.directory / "trials", record.directory / "checkpoints");
+  const auto settled = SettleStageOut(run_, record, {});
+  ASSERT_TRUE(settled.failure);
+  EXPECT_THAT(settled.failure->message(), HasSubstr("cannot read directory"));
+  EXPECT_TRUE(fs::exists(record.directory / "checkpoints"));
+  EXPECT_EQ(ReadOutboxRecord(run_)->state, StageOutState::kOpen);
+}
+
 TEST_F(StageOutQueueTest, NamesTheResultsOfAllTrialsThatCannotBeCopied) {
   const auto record = Record(StageOutState::kOpen);
   MakeOutbox(run_, record);

@@ -172,6 +172,7 @@ TEST(BatchTrial, WaitsOnlyForWhatMayPass) {
   EXPECT_TRUE(MayBeTakenLater(SlurmTrouble::kFull));
   EXPECT_TRUE(MayBeTakenLater(SlurmTrouble::kController));
   EXPECT_TRUE(MayBeTakenLater(SlurmTrouble::kTimeout));
+  EXPECT_TRUE(MayBeTakenLater(SlurmTrouble::kClosed));
   EXPECT_FALSE(MayBeTakenLater(SlurmTrouble::kAccount));
   EXPECT_FALSE(MayBeTakenLater(SlurmTrouble::kPartition));
   EXPECT_FALSE(MayBeTakenLater(SlurmTrouble::kNoConfiguration));

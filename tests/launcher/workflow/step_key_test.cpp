@@ -119,6 +119,22 @@ TEST(Fingerprints, LookAgainAtWhatHasChanged) {
   EXPECT_NE(files.Of(file), before);
 }
 
+TEST(Fingerprints, KnowWhenSomethingChangedLast) {
+  const TempDirectory folder;
+  EXPECT_FALSE(LookAtTree(folder / "in").changed);
+  std::filesystem::create_directories(folder / "in/deep");
+  const auto empty = LookAtTree(folder / "in");
+  WriteFile(folder / "in/deep/x", "1");
+  using std::chrono::hours;
+  std::filesystem::last_write_time(folder / "in/deep/x", std::filesystem::file_time_type::clock::now() - hours(9));
+  const auto look = LookAtTree(folder / "in");
+  EXPECT_EQ(look.stamp, StampOfTree(folder / "in"));
+  EXPECT_NE(look.stamp, empty.stamp);
+  ASSERT_TRUE(empty.changed && look.changed);
+  EXPECT_GE(*look.changed, *empty.changed) << "a program can set the other time";
+  EXPECT_EQ(LookAtTree(folder / "in/deep/x").changed, look.changed) << "it was changed last";
+}
+
 TEST(Fingerprints, FollowLinksToFolders) {
   const TempDirectory folder;
   for (const auto* name : {"in", "lib", "lib/deep"}) MakeDirectories(folder / name);

@@ -74,7 +74,7 @@ def test_what_a_horovod_script_asks_for_in_vain_is_named(tmp_path):
     assert "Adasum is not there; use op=hvd.Average" in done.stderr
 
 
-@pytest.mark.parametrize("how", ["raise", "exit", "exit of site", "quit", "thread"])
+@pytest.mark.parametrize("how", ["raise", "exit", "exit raised again", "exit of site", "quit", "thread"])
 def test_a_rank_that_gives_up_ends_the_job_at_once(how):
     begin = time.monotonic()
     done = start(PROGRAMS / "fails_on_one_rank.py", how, ranks=3)
@@ -114,6 +114,12 @@ def test_a_program_leaves_the_job_by_itself():
     done = start(PROGRAMS / "ends.py")
     assert done.returncode == 0, done.stderr
     assert done.stdout.count("in the job at the end: True") == 2
+
+
+def test_a_program_that_ends_after_a_caught_exit_leaves_the_job():
+    done = start(PROGRAMS / "ends_after_exit.py")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("caught 3") == 2 and done.stdout.count("left the job: True") == 2
 
 
 def test_a_program_that_ends_between_backward_and_step_ends_well_and_is_told():

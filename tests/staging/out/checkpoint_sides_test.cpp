@@ -159,6 +159,21 @@ TEST_F(CheckpointDirectoriesTest, ATornOneThatCannotBeCopiedIsAFailure) {
   EXPECT_TRUE(Mover().Settle().failure) << "so the tier stays";
 }
 
+TEST_F(CheckpointDirectoriesTest, SaysBeforehandWhichCheckpointsItWouldRefuse) {
+  WriteWithLoss(1, 0.1);
+  WriteWithLoss(2, 0.3);
+  WriteWithLoss(3, 0.2);
+  WriteWithLoss(4, 0.4);
+  ASSERT_EQ(::mkfifo((place_.checkpoints() / Name(4) / "pipe").c_str(), 0600), 0);
+  Put(place_.checkpoints() / Name(5) / "w.bin", "torn");
+  fs::create_symlink("/etc/hostname", place_.checkpoints() / Name(5) / "outside");
+  const auto remaining = Mover().Remaining();
+  EXPECT_EQ(remaining.files, 6u) << "steps 3 and 1, which is the best one";
+  ASSERT_EQ(remaining.refused.size(), 2u);
+  EXPECT_THAT(remaining.refused[0].why.message(), testing::HasSubstr("pipe' is neither a file"));
+  EXPECT_THAT(remaining.refused[1].why.message(), testing::HasSubstr("outside' is a link that leads out"));
+}
+
 TEST_F(CheckpointDirectoriesTest, DropsATornOneThatIsOlderThanAGoodOne) {
   fs::remove(Write(1) / "manifest.json");
   FlipBit(Write(2) / "weights.bin", 2);
@@ -271,8 +286,12 @@ TEST_F(CheckpointDirectoriesTest, SettlesAllButResultsThatCannotBeCopied) {
   Put(place_.outputs() / "copied/good", "2");
   ASSERT_EQ(::mkfifo((place_.outputs() / "deep/pipe").c_str(), 0600), 0);
   fs::create_directory_symlink("/etc", place_.outputs() / "out");
+  const auto remaining = Mover().Remaining();
   const auto report = Mover().Settle();
   ASSERT_TRUE(report.failure);
+  ASSERT_EQ(remaining.refused.size(), 2u);
+  EXPECT_EQ(ErrorOf(remaining.refused).message(), report.failure->message());
+  EXPECT_EQ(remaining.files, report.outputs.files + 3) << "and the checkpoint";
   EXPECT_THAT(report.failure->message(), testing::AllOf(testing::HasSubstr("pipe'"), testing::HasSubstr("out'")));
   EXPECT_EQ(report.outputs.files, 2u);
   EXPECT_EQ(report.refused.size(), 2u);
@@ -285,6 +304,29 @@ TEST_F(CheckpointDirectoriesTest, SettlesAllButResultsThatCannotBeCopied) {
   EXPECT_TRUE(fs::exists("/etc/hostname")) << "no link is followed";
   EXPECT_EQ(Mover().Settle().refused.size(), 2u);
   EXPECT_THAT(Shared(), ElementsAre(Name(1)));
+}
+
+TEST_F(CheckpointDirectoriesTest, SettlesWhatAProgramSavedInItsOwnWay) {
+  Write(1);
+  const auto own = place_.checkpoints();
+  Put(own / "last.pt", "weights");
+  Put(own / "best/model.pt", "best");
+  Put(own / "step-7/model.pt", "seven");
+  Put(own / ".tmp-step-000000000009-x/model.pt", "half");
+  EXPECT_EQ(Mover().Remaining().files, 6u);
+  const auto report = Mover().Settle();
+  EXPECT_FALSE(report.failure) << report.failure->what();
+  EXPECT_EQ(report.outputs.files, 3u);
+  EXPECT_EQ(ReadFile(shared_ / "last.pt"), "weights");
+  EXPECT_EQ(ReadFile(shared_ / "best/model.pt"), "best");
+  EXPECT_EQ(ReadFile(shared_ / "step-7/model.pt"), "seven");
+  EXPECT_THAT(Shared(), testing::UnorderedElementsAre("best", "last.pt", "step-7", Name(1)));
+  EXPECT_EQ(Mover().Remaining().files, 0u);
+  fs::create_symlink("/etc/hostname", own / "outside");
+  const auto refused = Mover().Settle();
+  ASSERT_TRUE(refused.failure) << "so the tier stays";
+  EXPECT_THAT(refused.failure->message(), testing::HasSubstr("outside' is a link that leads out"));
+  EXPECT_TRUE(refused.refused.empty());
 }
 
 TEST_F(CheckpointDirectoriesTest, SettlesResultsWhoseTimeDidNotChange) {

@@ -1,10 +1,11 @@
 /// slipway-gpus: asks NVML for the launcher (launcher/ranks/local/gpu_helper.h). The driver may block it for minutes.
 ///
-/// slipway-gpus names                       the names of all GPUs: a list in one line of JSON
-/// slipway-gpus energy-use SECONDS NAME...  looks each second; a line of JSON (GpuSums) at once, one each SECONDS, and
-///                                          a last one when the input ends or says anything; NAMEs as in
-///                                          CUDA_VISIBLE_DEVICES
-/// slipway-gpus use SECONDS NAME...         the same without energy
+/// slipway-gpus names                           the names of all GPUs: a list in one line of JSON
+/// slipway-gpus energy-use SECONDS RUN NAME...  looks each second; a line of JSON (GpuSums) at once, one each SECONDS,
+///                                              and a last one when the input ends or says anything; NAMEs as in
+///                                              CUDA_VISIBLE_DEVICES; of them those that processes of RUN use
+///                                              (BelongsToRun), or all where RUN is "-"
+/// slipway-gpus use SECONDS RUN NAME...         the same without energy
 /// Without a GPU to measure, the first line is the last one. It ends with the process that has started it, and by no
 /// other signal than SIGKILL.
 
@@ -20,6 +21,7 @@
 #include "core/lines.h"
 #include "launcher/ranks/local/nvml.h"
 #include "launcher/run/context/gpu_meter.h"
+#include "launcher/run/context/gpu_users.h"
 
 namespace slipway::launcher {
 namespace {
@@ -70,8 +72,9 @@ int CarryOut(const std::vector<std::string>& words) {
   }
   const auto what = FromWord<GpuMeasures>(words[0]);
   int seconds = 0;
-  if (!what || words.size() < 2 || !ParseNumber(std::string_view(words[1]), seconds) || seconds < 1) return 2;
-  Measure({{words.begin() + 2, words.end()}, *what}, seconds);
+  if (!what || words.size() < 3 || !ParseNumber(std::string_view(words[1]), seconds) || seconds < 1) return 2;
+  const bool is_of_run = words[2] != kEveryRun && SeesNumbersOfDriver();
+  Measure({{words.begin() + 3, words.end()}, *what, is_of_run ? words[2] : ""}, seconds);
   return 0;
 }
 

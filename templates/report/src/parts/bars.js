@@ -79,10 +79,10 @@ function wayOf({way, without_direct: why}) {
   return `GPU memory is exchanged by way ${way}${why ? `: ${why}` : ''}.`;
 }
 
-/** Ranks that compute (or read) clearly longer than the median: the others wait for them. Without a team these waits are in the exchange. */
+/** Ranks that compute (or read) clearly longer than the median, of two than the other: the others wait for them. Without a team these waits are in the exchange. */
 function stragglers(ranks, steps) {
   const own = (rank) => (withoutTeam(steps) ? (rank.step_s ?? 0) - (rank.exchange_s ?? 0) : (rank.compute_s ?? 0) + (rank.input_s ?? 0));
-  const sorted = ranks.map(own).sort((a, b) => a - b), median = sorted[Math.floor(sorted.length / 2)];
+  const sorted = ranks.map(own).sort((a, b) => a - b), median = sorted[Math.floor((sorted.length - 1) / 2)];
   return new Set(ranks.filter((rank) => ranks.length > 1 && own(rank) > 1.15 * median && own(rank) - median > 0.02 * (rank.step_s ?? 0)));
 }
 

@@ -24,6 +24,7 @@ using testing::Not;
 RunFacts Ended(Phase phase, EndCause ended) {
   RunFacts facts;
   facts.state.run = "small-1";
+  facts.selector = "small-1";
   EndAs(facts.state, phase, std::move(ended));
   facts.state.attempt = 1;
   facts.state.ended = "2026-11-22T06:00:00Z";
@@ -281,6 +282,7 @@ const std::map<std::string_view, std::vector<std::string>> kAdviceByKind{
     {"submission_refused", {"slipway resume small-1"}},
     {"not_submitted", {"slipway resume small-1"}},
     {"manager_lost", {"slipway resume small-1"}},
+    {"manager_elsewhere", {"slipway status '/runs/small 1'"}},
     {"disk_full", {"free space", "--runs-dir"}},
     {"staging_failed", {"slipway stage ls"}},
     {"manager_failed", {"slipway resume small-1"}},

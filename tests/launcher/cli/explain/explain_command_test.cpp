@@ -77,6 +77,24 @@ TEST_F(ExplainCommand, GroupsTheFailedTrialsOfAnEnsemble) {
   EXPECT_THAT(Slipway({"explain"}).output, HasSubstr("trials: 1 complete, 3 failed"));
 }
 
+TEST_F(ExplainCommand, NamesTheRunAsItsUserDid) {
+  Run("train: {command: [sh, -c, 'echo no such field; exit 3']}\n");
+  const auto path = "./runs/" + Explained()["run"].get<std::string>();
+  const auto text = Slipway({"explain", path}).output;
+  EXPECT_THAT(text, HasSubstr("slipway logs " + path + " --rank 0"));
+  EXPECT_THAT(text, HasSubstr("slipway resume " + path));
+}
+
+TEST_F(ExplainCommand, NamesAnEnsembleAsItsUserDidAsTrialsDoes) {
+  Run("train:\n  command: [sh, -c, 'exit 3']\n  metrics: {from: stdout, pattern: 'FoM: (?<objective>\\S+)'}\n"
+      "ensemble:\n  objective: {metric: objective, goal: maximize}\n  trials: 2\n  sampler: grid\n"
+      "  space: {x: {choice: [0, 3]}}\n");
+  const auto path = "./runs/" + Explained()["run"].get<std::string>();
+  EXPECT_THAT(Slipway({"explain", path}).output, HasSubstr("slipway logs " + path + " --trial 0"));
+  EXPECT_THAT(Slipway({"trials", "retry", "--failed", path}).output, HasSubstr("'slipway resume " + path + "'"));
+  EXPECT_THAT(Slipway({"trials", "ls", path}).output, HasSubstr("to run again (0, 1): slipway resume " + path));
+}
+
 TEST_F(ExplainCommand, QuotesTheLastWordsOfEachWayToFailInTheDocument) {
   Run("train:\n  command: [sh, -c, 'echo FoM: 1; echo bad $1; exit $1', sh, '{x}']\n"
       "  metrics: {from: stdout, pattern: 'FoM: (?<objective>\\S+)'}\n"

@@ -39,6 +39,7 @@ TEST(GroupFailures, OrdersEqualGroupsByTheirFirstTrial) {
 RunFacts Ensemble() {
   RunFacts facts;
   facts.state.run = "many-1";
+  facts.selector = "many-1";
   facts.state.ensemble = true;
   EndAs(facts.state, Phase::kFailed, cause::TooManyFailures{7});
   facts.trials = {{"complete", 3}, {"failed", 7}};

@@ -18,6 +18,7 @@ using testing::Not;
 RunFacts Waiting(const std::string& reason) {
   RunFacts facts;
   facts.state.run = "small-1";
+  facts.selector = "small-1";
   facts.state.phase = Phase::kQueued;
   facts.job.emplace();
   facts.job->id = 12;
