@@ -150,6 +150,13 @@ Records ReadStepJournal(const fs::path& run_folder) {
   return records;
 }
 
+Records ReadRecordsOf(const fs::path& run_folder, const std::set<std::string>& steps) {
+  Records records;
+  ReadInto(JournalOfRun(run_folder), records);
+  for (const auto& step : steps) ReadInto(JournalOfStep(run_folder, step), records);
+  return records;
+}
+
 std::vector<StepTime> TimesOfSteps(const fs::path& run_folder) {
   std::vector<StepTime> times;
   std::set<std::tuple<std::string, std::string, double>> done;  // a manager that goes on writes them down again

@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -72,6 +73,10 @@ std::optional<FileLock> LockStep(const std::filesystem::path& run_folder, const 
 /// By the name of the step, from all journals of the run. Empty without a journal.
 /// Cost: of a run with Slurm jobs, a file for each step.
 std::map<std::string, StepRecord> ReadStepJournal(const std::filesystem::path& run_folder);
+/// The same from the journal of the run and those of these steps: a file for each of them.
+std::map<std::string, StepRecord> ReadRecordsOf(const std::filesystem::path& run_folder,
+                                                const std::set<std::string>& steps);
+
 /// How long a step took, once.
 struct StepTime {
   std::string step;
