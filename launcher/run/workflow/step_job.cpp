@@ -251,9 +251,9 @@ int CarryOutStepJob(const RunFolder& folder, const std::vector<std::string>& ste
   return StepsOfJob(folder, workflow, indices, output).CarryOut();
 }
 
-std::string StepOfArrayTask(const std::string& group) {
+std::string StepOfArrayTask(const std::string& group, int first_index) {
   const auto task = OwnBatchJob().task;
-  if (task) return fmt::format("{}.{}", group, *task);
+  if (task) return fmt::format("{}.{}", group, first_index + static_cast<int>(*task));
   throw Error(ErrorKind::kUsage, "this is no task of a job array: SLURM_ARRAY_TASK_ID is not set",
               "name one step, without --array-task");
 }

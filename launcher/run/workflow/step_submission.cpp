@@ -356,7 +356,7 @@ class StepsSubmission {
   template <class Act>
   void ForEach(const StepJob& steps, JobIdentity identity, const Act& act) const {
     for (const auto step : steps.steps) {
-      if (steps.form == JobForm::kArray) identity.task = static_cast<std::uint32_t>(*workflow_.steps[step].index);
+      if (const auto task = TaskOf(workflow_, steps, step)) identity.task = static_cast<std::uint32_t>(*task);
       act(step, identity);
     }
   }
