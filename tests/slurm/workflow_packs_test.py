@@ -21,6 +21,9 @@ class Shared(workflow_test.Flow):
     def text_of(self, document, step):
         return (self.place / "runs" / document["run"] / "steps" / step / "result/outputs/o.txt").read_text()
 
+    def marks(self, document):
+        return {mark.name for mark in (self.place / "runs" / document["run"] / "ended").iterdir()}
+
     def planned(self):
         return {step["name"]: step["job"] for step in self.json("plan", "flow.yaml")["steps"]}
 
@@ -43,6 +46,7 @@ class Arrays(Shared):
         document = self.wait()
         self.assertEqual(set(self.states(document).values()), {"done"})
         self.assertEqual(self.ran(), {name: 1 for name in self.states(document)})
+        self.assertEqual(self.marks(document), {f"done-{name}" for name in self.states(document)})
         for group in ("make", "use"):
             jobs = self.jobs(document, group)
             self.assertEqual(jobs, [(jobs[0][0], task) for task in range(6)])
@@ -80,11 +84,14 @@ class Arrays(Shared):
                          {f"{group}.{i}" for group in ("make", "use") for i in (0, 1, 3, 4, 5)} | {"first"})
         self.assertEqual((states["make.2"], states["use.2"], states["all"]), ("failed", "blocked", "blocked"))
         self.assertIn("exit status 3", self.steps(document)["make.2"]["reason"])
+        self.assertIn("failed-make.2", self.marks(document))
         support.wait_for(lambda: not self.in_the_queue(), 30, "the removal of the jobs that cannot start")
         (self.place / "fixed").touch()
         self.assertEqual(self.json("resume", "last")["submitted"], 3)
-        self.assertEqual(set(self.states(self.wait()).values()), {"done"})
+        document = self.wait()
+        self.assertEqual(set(self.states(document).values()), {"done"})
         self.assertEqual({name: count for name, count in self.ran().items() if count > 1}, {"make.2": 2})
+        self.assertEqual(self.marks(document), {f"done-{name}" for name in self.states(document)})
 
     def test_lose_a_task_to_scancel_and_all_to_cancel(self):
         self.program_of_steps(WAIT + WRITE)
