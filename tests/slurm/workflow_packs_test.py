@@ -148,6 +148,36 @@ class Arrays(Shared):
         self.assertEqual((run["phase"], run["batch_job"], run["batch_task"]), ("succeeded", *jobs[1]))
 
 
+class LargeArrays(Shared):
+    OPTIONS = ("--nodes", "2", "--conf", "MinJobAge=300", "--conf", "MaxArraySize=4")
+
+    def test_are_several_whose_tasks_follow_each_other(self):
+        self.program_of_steps(WRITE)
+        self.flow({"make": self.sweep(), "use": {"command": ["${item.folder}"], "foreach": "${steps.make}",
+                                                 "outputs": {"o": "o.txt"}},
+                   "all": {"command": ["${steps.use.folder}"], "outputs": {"o": "o.txt"}}})
+        planned = self.planned()
+        self.assertIn("#SBATCH --array=0-3\n", planned["use.3"]["script"])
+        self.assertIn("#SBATCH --array=0-1\n", planned["use.4"]["script"])
+        self.assertIn("--first-index 4", planned["use.4"]["script"])
+        self.assertEqual(planned["use.4"]["dependency"], "aftercorr:job-of-make.4-5")
+        submitted = self.json("submit", "flow.yaml")
+        self.assertEqual((submitted["jobs"], submitted["submitted"]), (5, 13))
+        document = self.wait()
+        self.assertEqual(set(self.states(document).values()), {"done"})
+        self.assertEqual(self.ran(), {name: 1 for name in self.states(document)})
+        jobs = self.jobs(document, "make")
+        self.assertEqual([task for _, task in jobs], [0, 1, 2, 3, 0, 1])
+        self.assertEqual(len({job for job, _ in jobs}), 2)
+        self.assertEqual(self.text_of(document, "make.5"), "f")
+
+    def test_with_a_limit_of_steps_at_a_time_are_refused(self):
+        self.program_of_steps(WRITE)
+        self.flow({"make": self.sweep(parallel=2)})
+        refused = self.slipway("submit", "flow.yaml", status=2)
+        self.assertIn("which needs a job array: the site's arrays end at task 3", refused.stderr)
+
+
 class Packs(Shared):
     def test_hold_small_steps_of_a_foreach(self):
         self.program_of_steps("print(os.environ['SLURM_JOB_ID'])\n" + WRITE)
