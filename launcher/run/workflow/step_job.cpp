@@ -189,7 +189,7 @@ class StepsOfJob {
     member.journal->Write(NameOf(member.index), record);
     if (record.state == kFailed) news_.failed.emplace_back(NameOf(member.index), record.reason);
     // A failed step may be submitted again while others of this job still run.
-    if (IsFinal(record.state) && member.journal->Flush()) member.lock.reset();
+    if (IsFinal(record.state) && member.journal->Close()) member.lock.reset();
   }
 
   /// False while the disk is full.
@@ -206,7 +206,7 @@ class StepsOfJob {
     for (auto& [step, member] : members_) {
       if (!member.journal) continue;
       if (!IsFinal(member.last.state)) Note(member, {.state = kCancelled});
-      while (!(Mark(member) && member.journal->Flush()) && !interrupt_.forced()) loop_.RunOnce(kPauseWhileFull);
+      while (!(Mark(member) && member.journal->Close()) && !interrupt_.forced()) loop_.RunOnce(kPauseWhileFull);
     }
   }
 

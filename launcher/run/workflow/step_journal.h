@@ -50,8 +50,12 @@ class StepJournal {
   void Write(const std::string& step, const StepRecord& record);
   /// Writes what is kept. False while the disk is full.
   bool Flush();
+  /// The same, and closes the file: from then on other hosts see on NFS what was written. Write opens it again.
+  bool Close();
 
  private:
+  void Open();
+
   std::filesystem::path file_;
   UniqueFd fd_;
   std::string kept_;

@@ -45,6 +45,17 @@ TEST(EndedSteps, CoverWhatNeedsAFailedOne) {
   }
 }
 
+TEST(JournalOfAStep, IsOpenedAgainForAWriteAfterItsClose) {
+  const test::TempDirectory place;
+  MakeDirectories(place / "steps" / "make");
+  StepJournal journal(JournalOfStep(place.path(), "make"));
+  journal.Write("make", {.state = kRunning, .attempt = 1});
+  EXPECT_TRUE(journal.Close());
+  EXPECT_TRUE(journal.Close());
+  journal.Write("make", {.state = kDone, .attempt = 1});
+  EXPECT_EQ(ReadRecordOfStep(place.path(), "make").state, kDone);
+}
+
 /// `make` and `other`, which do not need each other, and `use`, which needs `make`.
 class JobsOfSteps : public testing::Test {
  protected:
