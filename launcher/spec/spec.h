@@ -91,7 +91,7 @@ struct SlurmSpec {
   bool requeue = true;
   Seconds signal_before{120};
   std::vector<std::string> extra;
-  StartChoice start = StartChoice::kAuto;  ///< of several ranks
+  StartChoice start;  ///< of several ranks
   BurstBufferSpec burst_buffer;
 };
 
