@@ -144,8 +144,8 @@ void BatchTrial::TakeMetrics(Events& events) {
                                const auto line = reader.Read(text);
                                if (!line) return;
                                for (const auto& [name, value] : line->values) {
-                                 metrics_.push_back(ensemble::TrialMetric{trial_, order_.attempt, line->step,
-                                                                          line->epoch, name, value, line->time});
+                                 metrics_.push_back(ensemble::MetricRecord{trial_, order_.attempt, name, line->step,
+                                                                           line->epoch, value, line->time});
                                }
                              });
     report->second.Poll();
