@@ -246,7 +246,7 @@ void Visit(SpecVisitor& visit, GradientsSpec& gradients) {
          "How the nodes are connected, which decides on the allreduce; a word for a machine's settings file.",
          "dragonfly"},
         gradients.network);
-  visit({"gpu_exchange", WordsFor<GpuExchangeWay>(), "auto",
+  visit({"gpu_exchange", WordsFor<GpuExchange>(), "auto",
          "Who adds up tensors in GPU memory; with direct, nccl and mpi it is an error where they cannot.", "nccl"},
         gradients.gpu_exchange);
   visit({"algorithms", Of(kText), "\"\"",

@@ -10,6 +10,7 @@
 #include "staging/convert/convert.h"
 #include "staging/formats/hdf5.h"
 #include "tests/staging/formats_support.h"
+#include "tests/staging/hdf5_support.h"
 #include "tests/support/temp_directory.h"
 
 namespace slipway::staging {
@@ -105,8 +106,8 @@ TEST(Reader, JoinsTheRowsOfSeveralHdf5Files) {
   for (const std::string name : {"a", "b"}) {
     const std::vector<float> values = {name == "a" ? 1.0F : 3.0F, name == "a" ? 2.0F : 4.0F};
     const auto file = CreateHdf5(directory / (name + ".h5"));
-    file->WriteDataset({"x", NumberType::kFloat32, {2}}, std::as_bytes(std::span(values)));
-    file->WriteDataset({"label", NumberType::kUint8, {2}}, BytesOf(name + name));
+    WriteDataset(*file, {"x", NumberType::kFloat32, {2}}, std::as_bytes(std::span(values)));
+    WriteDataset(*file, {"label", NumberType::kUint8, {2}}, BytesOf(name + name));
     file->Close();
   }
   const auto dataset = Dataset::Open(directory.path());
@@ -119,8 +120,8 @@ TEST(Reader, JoinsTheRowsOfSeveralHdf5Files) {
 TEST(Reader, RefusesHdf5DatasetsOfDifferentLengths) {
   const test::TempDirectory directory;
   const auto file = CreateHdf5(directory / "a.h5");
-  file->WriteDataset({"x", NumberType::kUint8, {2}}, BytesOf("ab"));
-  file->WriteDataset({"y", NumberType::kUint8, {3}}, BytesOf("abc"));
+  WriteDataset(*file, {"x", NumberType::kUint8, {2}}, BytesOf("ab"));
+  WriteDataset(*file, {"y", NumberType::kUint8, {3}}, BytesOf("abc"));
   file->Close();
   EXPECT_THAT(ErrorOf([&] { Dataset::Open(directory / "a.h5"); }).message(),
               AllOf(HasSubstr("'x' has 2 rows"), HasSubstr("'y' has 3")));
