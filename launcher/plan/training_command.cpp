@@ -3,11 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <nlohmann/json.hpp>
 
 #include "core/install.h"
 #include "launcher/plan/data_plan.h"
+#include "launcher/plan/python_path.h"
 
 namespace slipway::launcher {
 namespace {
@@ -76,14 +76,6 @@ void AddTrialVariables(Variables& variables, const Spec& spec, const TrialTerms&
   variables.emplace_back("SLIPWAY_RESOURCE_LIMIT", terms.limit ? fmt::format("{:.10g}", *terms.limit) : "");
 }
 
-/// What the user has, then the Python face of libslipway, then modules beside the spec.
-std::string PythonPath(const std::filesystem::path& modules) {
-  auto path = (LibraryDirectory() / "slipway/python").string();
-  const char* inherited = std::getenv("PYTHONPATH");
-  if (inherited != nullptr && *inherited != '\0') path = std::string(inherited) + ":" + path;
-  return modules.empty() ? path : path + ":" + modules.string();
-}
-
 /// Own names have their values.
 Json ParametersAt(const TrainSpec& train, const Json& parameters, const OwnValues& own) {
   auto effective = EffectiveParameters(train, parameters);
@@ -91,6 +83,14 @@ Json ParametersAt(const TrainSpec& train, const Json& parameters, const OwnValue
     if (value.is_string()) value = ReplaceOwnNames(value.get<std::string>(), own);
   }
   return effective;
+}
+
+/// A variable of `launch.env`. Its PYTHONPATH replaces the inherited one; the package of libslipway still follows.
+std::string ValueForRanks(const std::string& name, std::string value, const CommandPlace& at) {
+  if (name != "PYTHONPATH") return value;
+  const auto spec_directory = at.own.find("slipway.spec_dir");
+  if (spec_directory != at.own.end()) value = WithAbsoluteEntries(value, spec_directory->second);
+  return PythonPath(value, at.python_modules);
 }
 
 /// Where the program works, and where its spec lies; nothing where that is not known.
@@ -161,7 +161,7 @@ Variables TrainingVariables(const Spec& spec, const std::string& spec_hash, cons
                       {"SLIPWAY_CONFIG", RuntimeConfiguration(spec, spec_hash).dump()},
                       {"MASTER_ADDR", "127.0.0.1"},
                       {"OMP_NUM_THREADS", std::to_string(spec.launch.cpus_per_rank)},
-                      {"PYTHONPATH", PythonPath(at.python_modules)},
+                      {"PYTHONPATH", PythonPath(InheritedPythonPath(), at.python_modules)},
                       {"PYTHONUNBUFFERED", "1"}};
   AddPlaceVariables(variables, at.own);
   if (spec.mllog) variables.emplace_back("SLIPWAY_MLLOG", place.mllog());
@@ -171,7 +171,9 @@ Variables TrainingVariables(const Spec& spec, const std::string& spec_hash, cons
     if (!dataset.directory.empty()) variables.emplace_back("SLIPWAY_DATA_" + name, dataset.directory);
     if (!dataset.shares.empty()) variables.emplace_back("SLIPWAY_SHARES_" + name, dataset.shares);
   }
-  for (const auto& [name, value] : spec.launch.env) variables.emplace_back(name, ReplaceOwnNames(value, at.own));
+  for (const auto& [name, value] : spec.launch.env) {
+    variables.emplace_back(name, ValueForRanks(name, ReplaceOwnNames(value, at.own), at));
+  }
   return variables;
 }
 

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdlib>
+
 #include "core/files.h"
 #include "tests/end_to_end/workplace.h"
 
@@ -92,6 +94,18 @@ TEST_F(WorkingDirectory, LetsPythonFindModulesBesideTheSpec) {
     WriteSpec(command);
     EXPECT_THAT(Output(place_.Slipway({"run", "exp.yaml"})), HasSubstr("of the module")) << command;
   }
+}
+
+TEST_F(WorkingDirectory, LetsPythonFindModulesOfARelativePythonPath) {
+  place_.Write("src/model.py", "value = 'of the module'\n");
+  place_.Write("train.py", "import model, slipway\nprint(model.value)\n");
+  const auto inherited = std::string(std::getenv("PYTHONPATH") != nullptr ? std::getenv("PYTHONPATH") : "");
+  ::setenv("PYTHONPATH", "src", 1);
+  WriteSpec("[python3, train.py]");
+  EXPECT_THAT(Output(place_.Slipway({"run", "exp.yaml"})), HasSubstr("of the module"));
+  ::setenv("PYTHONPATH", inherited.c_str(), 1);
+  WriteSpec("[python3, train.py]", ", env: {PYTHONPATH: src}");
+  EXPECT_THAT(Output(place_.Slipway({"run", "exp.yaml"})), HasSubstr("of the module"));
 }
 
 TEST_F(WorkingDirectory, HasLinksToTheFilesThatAreListed) {

@@ -4,11 +4,14 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <map>
 #include <nlohmann/json.hpp>
 
 #include "core/files.h"
+#include "core/install.h"
 #include "launcher/plan/environment_table.h"
+#include "launcher/plan/python_path.h"
 #include "launcher/spec/load.h"
 #include "tests/support/temp_directory.h"
 
@@ -41,6 +44,32 @@ TEST(DataVariables, TellTheRanksOfANodeOfItsShare) {
   EXPECT_EQ(all.at("SLIPWAY_DATA_TEST"), "/tier/test");
   EXPECT_EQ(VariablesOfNode(data, 1), (Variables{{"SLIPWAY_DATA_MY_TRAIN", "/tier/b"}}));
   EXPECT_TRUE(VariablesOfNode(data, 2).empty());
+}
+
+TEST(PythonPath, HasRelativeEntriesInTheGivenFolder) {
+  EXPECT_EQ(WithAbsoluteEntries("src", "/home/me"), "/home/me/src");
+  EXPECT_EQ(WithAbsoluteEntries("./a:/opt/b:../c", "/home/me"), "/home/me/a:/opt/b:/home/c");
+  EXPECT_EQ(WithAbsoluteEntries(":a:", "/home/me"), ":/home/me/a:") << "empty entries stay";
+  EXPECT_EQ(WithAbsoluteEntries("", "/home/me"), "");
+}
+
+TEST(PythonPath, HasTheUsersEntriesFirstAndThenThePackage) {
+  const auto package = (LibraryDirectory() / "slipway/python").string();
+  EXPECT_EQ(PythonPath(""), package);
+  EXPECT_EQ(PythonPath("/a:/b", "/spec"), "/a:/b:" + package + ":/spec");
+}
+
+TEST(PythonPath, OfTheSpecStartsAtItsFolder) {
+  const test::TempDirectory directory;
+  WriteFile(directory / "exp.yaml",
+            "name: test\nlaunch: {env: {PYTHONPATH: 'src:/opt/b'}}\ntrain: {command: [/bin/true]}\n");
+  const auto spec = LoadSpec(directory / "exp.yaml", {}, {}).spec;
+  const CommandPlace at{{{"slipway.spec_dir", "/home/me"}}, {}};
+  const auto listed = TrainingVariables(spec, "0123456789abcdef", {}, {}, Json::object(), {}, at);
+  const auto last =
+      std::find_if(listed.rbegin(), listed.rend(), [](const auto& each) { return each.first == "PYTHONPATH"; });
+  ASSERT_NE(last, listed.rend());
+  EXPECT_EQ(last->second, PythonPath("/home/me/src:/opt/b"));
 }
 
 TEST(OuterProgram, IsLeftWithAllThatItsRunHasSet) {
