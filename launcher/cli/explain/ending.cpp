@@ -11,6 +11,7 @@
 
 #include "core/shell.h"
 #include "ensemble/model/records.h"
+#include "launcher/ranks/monitor/watch_report.h"
 #include "launcher/run_folder/end_reason.h"
 
 namespace slipway::launcher {
@@ -129,6 +130,9 @@ std::string OnJob(JobState state, const RunFacts& facts) {
   }
 }
 
+/// A rank ended its loop before others.
+bool SomeRankLeft(const cause::Watched& watched) { return FromWord<WatchKind>(watched.finding) == WatchKind::kLeft; }
+
 /// What is to be mended before the run goes on; empty where nothing can be said in general.
 struct WhatToMend {
   const RunFacts& facts;
@@ -144,6 +148,10 @@ struct WhatToMend {
     return AdviceFor({failed.error == ENOENT ? kExitNotFound : kExitNotExecutable, 0});
   }
   std::string operator()(const cause::OutOfMemory&) const { return kMoreMemory; }
+  std::string operator()(const cause::Watched& watched) const {
+    if (!SomeRankLeft(watched)) return {};
+    return "give all ranks the same number of steps; records that cannot be shared out evenly: data.NAME.remainder";
+  }
   std::string operator()(const cause::NoProgress&) const {
     return "let it write checkpoints into SLIPWAY_CHECKPOINT_DIR before it ends with status 75";
   }
@@ -241,6 +249,9 @@ struct NextStep {
     return "if it is in the program, correct it and " + Resume();
   }
   std::string operator()(const cause::RankLeft&) const { return "then " + Resume(); }
+  std::string operator()(const cause::Watched& watched) const {
+    return (SomeRankLeft(watched) ? "then " : "") + Resume();
+  }
   std::string operator()(const cause::RankNotStarted&) const { return "if not, " + Resume(); }
   std::string operator()(const auto&) const { return Resume(); }
 

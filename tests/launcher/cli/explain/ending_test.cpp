@@ -192,6 +192,15 @@ TEST(ExplainEnd, RepeatsTheWatchUnlessItIsTheReason) {
   EXPECT_THAT(Explain(facts).because, ElementsAre(facts.watch));
 }
 
+TEST(ExplainEnd, AdvisesOnARankThatLeftItsLoopEarly) {
+  const auto next_of = [](const char* finding) {
+    return Explain(Ended(Phase::kFailed, cause::Watched{finding, "rank 2 has ended its program", 2})).next;
+  };
+  EXPECT_THAT(next_of("left"), ElementsAre(HasSubstr("give all ranks the same number of steps"),
+                                           HasSubstr("then begin again at step 0")));
+  EXPECT_THAT(next_of("stalled"), Not(Contains(HasSubstr("number of steps"))));
+}
+
 TEST(ExplainEnd, ShowsWhatTheManagerSaidWhereNoRankSpoke) {
   auto facts = Ended(Phase::kFailed, cause::StagingFailed{"cannot read '/data/a'"});
   facts.state.detail = "cannot read '/data/a'\nwhile staging dataset 'train'\n";
