@@ -79,8 +79,12 @@ void AddTrialVariables(Variables& variables, const Spec& spec, const TrialTerms&
 /// Own names have their values.
 Json ParametersAt(const TrainSpec& train, const Json& parameters, const OwnValues& own) {
   auto effective = EffectiveParameters(train, parameters);
-  for (auto& value : effective) {
+  const auto replace = [&](Json& value) {
     if (value.is_string()) value = ReplaceOwnNames(value.get<std::string>(), own);
+  };
+  for (auto& value : effective) {
+    if (value.is_array()) std::ranges::for_each(value, replace);
+    replace(value);
   }
   return effective;
 }
@@ -126,7 +130,7 @@ Json ToJson(Determinism determinism) {
 }
 
 Json EffectiveParameters(const TrainSpec& train, const Json& parameters) {
-  auto effective = ensemble::ToJson(train.args);
+  auto effective = ToJson(train.args);
   effective.update(parameters);
   return effective;
 }
@@ -144,7 +148,7 @@ Json WithSeedOfRepeat(const TrainSpec& train, const Json& parameters, int repeat
 std::vector<std::string> TrainingCommand(const TrainSpec& train, const Json& parameters, const OwnValues& own) {
   const auto program =
       train.program.empty() ? train.command : std::vector<std::string>{HelperProgram("trainers") / train.program};
-  return ExpandCommand(program, ensemble::PointFromJson(ParametersAt(train, parameters, own)), own);
+  return ExpandCommand(program, ArgumentsFromJson(ParametersAt(train, parameters, own)), train.flags, own);
 }
 
 Variables TrainingVariables(const Spec& spec, const std::string& spec_hash, const StagedDirectories& data,

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <cstdint>
@@ -46,9 +47,14 @@ bool LacksUnit(const YamlNode& node) {
          node.text.find_first_not_of("0123456789.") == std::string::npos && ParseDuration(node.text) > Seconds(0);
 }
 
+bool TakesAnyScalar(const Type& type) {
+  return type.kind == TypeKind::kScalar ||
+         (type.kind == TypeKind::kOneOf && std::ranges::any_of(type.of, TakesAnyScalar));
+}
+
 Problem Unexpected(const Type& type, const YamlNode& node) {
   // Any scalar will do except these.
-  if (type.kind == TypeKind::kScalar && node.kind == NodeKind::kScalar) {
+  if (TakesAnyScalar(type) && node.kind == NodeKind::kScalar) {
     return {node.place, "the number " + Quoted(node.text) + " is not finite, or whole and beyond 64 bits", {}};
   }
   if (type.kind == TypeKind::kDuration && LacksUnit(node)) {

@@ -203,10 +203,15 @@ void Visit(SpecVisitor& visit, TrainSpec& train) {
       {"validation", Section(kOptional), "",
        "Records set aside to select on, split off by record; left out, bundled trainers take a tenth of 'train'.", ""},
       train.validation);
-  visit({"args", MapOf(Of(kScalar)), "{}",
-         "Arguments of the program. batch_size counts per rank, global_batch_size over all ranks.",
+  visit({"args", MapOf(OneOf({Of(kScalar), ListOf(Of(kScalar))})), "{}",
+         "Arguments of the program; a list becomes several words. batch_size counts per rank, global_batch_size over "
+         "all ranks.",
          "{epochs: 3, batch_size: 64, lr: 0.01}"},
-        Values{train.args});
+        ArgumentValues{train.args});
+  visit({"flags", ListOf(Of(kText)), "[]",
+         "Arguments or parameters without a value: true becomes --NAME, false nothing. Only with a command.",
+         "[use-amp, amsgrad]"},
+        train.flags);
   visit.Section({"metrics", Section(), "", "Where the program's metrics come from.", ""}, train.metrics);
 }
 
@@ -255,9 +260,10 @@ void Visit(SpecVisitor& visit, KeepBestSpec& best) {
 void Visit(SpecVisitor& visit, CheckpointSpec& checkpoint) {
   visit({"every", Of(kDuration), "", "Time between checkpoints; left out: after each epoch.", "5m"}, checkpoint.every);
   visit({"keep", Integer(1), "2", "Valid checkpoints to keep.", "2"}, checkpoint.keep);
-  visit.Section({"keep_best", Section(kOptional), "",
-                 "The best checkpoint by a metric, kept beside them; for programs that call slipway.checkpoint.save.", ""},
-                checkpoint.keep_best);
+  visit.Section(
+      {"keep_best", Section(kOptional), "",
+       "The best checkpoint by a metric, kept beside them; for programs that call slipway.checkpoint.save.", ""},
+      checkpoint.keep_best);
   visit({"tier", TierOrTiers(), "[\"none\"]",
          "Where the program writes checkpoints and results, in order of preference; they are copied to the run folder "
          "while it goes on. none: straight into the run folder. Several nodes need a tier that all of them see.",

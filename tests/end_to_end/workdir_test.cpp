@@ -3,8 +3,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <cstdlib>
-
 #include "core/files.h"
 #include "tests/end_to_end/workplace.h"
 
@@ -99,11 +97,10 @@ TEST_F(WorkingDirectory, LetsPythonFindModulesBesideTheSpec) {
 TEST_F(WorkingDirectory, LetsPythonFindModulesOfARelativePythonPath) {
   place_.Write("src/model.py", "value = 'of the module'\n");
   place_.Write("train.py", "import model, slipway\nprint(model.value)\n");
-  const auto inherited = std::string(std::getenv("PYTHONPATH") != nullptr ? std::getenv("PYTHONPATH") : "");
-  ::setenv("PYTHONPATH", "src", 1);
+  place_.SetVariable("PYTHONPATH", "src");
   WriteSpec("[python3, train.py]");
   EXPECT_THAT(Output(place_.Slipway({"run", "exp.yaml"})), HasSubstr("of the module"));
-  ::setenv("PYTHONPATH", inherited.c_str(), 1);
+  place_.SetVariable("PYTHONPATH", "");
   WriteSpec("[python3, train.py]", ", env: {PYTHONPATH: src}");
   EXPECT_THAT(Output(place_.Slipway({"run", "exp.yaml"})), HasSubstr("of the module"));
 }

@@ -46,6 +46,43 @@ TEST(DataVariables, TellTheRanksOfANodeOfItsShare) {
   EXPECT_TRUE(VariablesOfNode(data, 2).empty());
 }
 
+/// The words of a program behind its name, with these lines in 'train'.
+std::vector<std::string> WordsBehind(const std::string& more, const Json& parameters = Json::object()) {
+  const test::TempDirectory directory;
+  WriteFile(directory / "exp.yaml", "name: test\ntrain:\n" + more);
+  auto words = TrainingCommand(LoadSpec(directory / "exp.yaml", {}, {}).spec.train, parameters);
+  words.erase(words.begin());
+  return words;
+}
+
+using Words = std::vector<std::string>;
+
+TEST(TrainingCommand, HasAWordForEachElementOfAList) {
+  EXPECT_EQ(WordsBehind("  command: [train]\n  args: {betas: [0.9, 0.95], names: [a, '2'], none: [], lr: 1}\n"),
+            (Words{"--betas", "0.9", "0.95", "--names", "a", "2", "--none", "--lr", "1"}));
+  EXPECT_EQ(WordsBehind("  command: [train, '{betas}', '--lr={lr}']\n  args: {betas: [0.9, 0.95], lr: 1}\n"),
+            (Words{"0.9", "0.95", "--lr=1"}));
+}
+
+TEST(TrainingCommand, HasFlagsWithoutAValue) {
+  constexpr auto kAtTheEnd = "  command: [train]\n  args: {a: true, b: false, c: true}\n  flags: [a, b]\n";
+  EXPECT_EQ(WordsBehind(kAtTheEnd), (Words{"--a", "--c", "true"}));
+  EXPECT_EQ(WordsBehind(kAtTheEnd, {{"a", false}, {"b", true}}), (Words{"--b", "--c", "true"})) << "those of a trial";
+  EXPECT_EQ(WordsBehind("  command: [train, '{a}', '{b}', x]\n  args: {a: true, b: false}\n  flags: [a, b]\n"),
+            (Words{"--a", "x"}));
+}
+
+TEST(TrainingVariables, HaveListsAndFlagsAsJson) {
+  const test::TempDirectory directory;
+  WriteFile(directory / "exp.yaml",
+            "name: test\ntrain: {command: [train], args: {a: true, b: [x, '{slipway.run_dir}']}, flags: [a]}\n");
+  const auto spec = LoadSpec(directory / "exp.yaml", {}, {}).spec;
+  const CommandPlace at{{{"slipway.run_dir", "/runs/a"}}, {}};
+  const auto listed = TrainingVariables(spec, "0123456789abcdef", {}, {}, Json::object(), {}, at);
+  const std::map<std::string, std::string> all(listed.begin(), listed.end());
+  EXPECT_EQ(all.at("SLIPWAY_PARAMS"), R"({"a":true,"b":["x","/runs/a"]})");
+}
+
 TEST(PythonPath, HasRelativeEntriesInTheGivenFolder) {
   EXPECT_EQ(WithAbsoluteEntries("src", "/home/me"), "/home/me/src");
   EXPECT_EQ(WithAbsoluteEntries("./a:/opt/b:../c", "/home/me"), "/home/me/a:/opt/b:/home/c");

@@ -148,12 +148,30 @@ TEST_F(Load, LetsLaterSettingsWinOverEarlierOnes) {
   EXPECT_THAT(document.origins.at("launch.env.B"), HasSubstr("config.yaml:2"));
 }
 
+TEST_F(Load, ChecksTheValuesOfFlags) {
+  const std::string begin = "name: flags\ntrain:\n  flags: [amp]\n  command: [train]\n";
+  EXPECT_THAT(ErrorOf(begin + "  args: {amp: yes}\n"),
+              AllOf(HasSubstr(":5:15: "), HasSubstr("'amp' is one of 'train.flags', so its value is true or false")));
+  EXPECT_THAT(ErrorOf(begin + "  args: {app: true}\n"),
+              AllOf(HasSubstr(":3:11: "), HasSubstr("nothing says whether the flag 'amp' is set")));
+  const std::string space = "ensemble: {objective: {metric: loss}, trials: 2, space: {amp: ";
+  EXPECT_THAT(ErrorOf(begin + space + "{int: [0, 1]}}}\n"), HasSubstr("write {choice: [true, false]}"));
+  EXPECT_EQ(LoadText(begin + space + "{choice: [true, false]}}}\n").spec.train.flags.size(), 1u);
+}
+
+TEST_F(Load, RefusesAListOrAFlagAsAPartOfAWord) {
+  const std::string begin = "name: flags\ntrain:\n  args: {amp: true, betas: [1, 2]}\n  flags: [amp]\n";
+  EXPECT_THAT(ErrorOf(begin + "  command: [train, '--b={betas}']\n"), HasSubstr("{betas} is a list"));
+  EXPECT_THAT(ErrorOf(begin + "  command: [train, '--a={amp}']\n"), HasSubstr("{amp} is a flag"));
+}
+
 TEST_F(Load, GivesTheSameSpecBackFromItsResolvedForm) {
   const auto document = LoadText(
       "name: all\n"
       "data: {train: {source: a.tfrecord, tier: [ram, 'dir:/scratch'], keep: cache}}\n"
       "launch: {ranks_per_node: 2, time_limit: 20m, env: {A: b}}\n"
-      "train: {command: [/bin/true], validation: {from: train}, args: {lr: 0.1, name: adam}}\n"
+      "train: {command: [/bin/true], validation: {from: train}, args: {lr: 0.1, on: true, betas: [1, 2]}, flags: "
+      "[on]}\n"
       "ensemble:\n"
       "  objective: {metric: loss}\n"
       "  trials: 4\n"
@@ -164,6 +182,7 @@ TEST_F(Load, GivesTheSameSpecBackFromItsResolvedForm) {
   EXPECT_EQ(again.data.at(0).tiers.at(1), "dir:/scratch");
   EXPECT_EQ(again.data.at(0).keep, Keep::kCache);
   EXPECT_EQ(again.train.args, document.spec.train.args);
+  EXPECT_EQ(again.train.flags, std::vector<std::string>{"on"});
   EXPECT_EQ(again.ensemble->space.size(), 3u);
   EXPECT_EQ(LoadText(document.source).spec_hash, document.spec_hash);
 }
