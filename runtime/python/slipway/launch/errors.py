@@ -56,12 +56,6 @@ class SpecError(UsageError):
         super().__init__(message, next_step, document)
         self.diagnostics = self.document.get("diagnostics", [])
 
-    def __str__(self):
-        places = (f"{each['file']}:{each['line']}:{each['column']}: {each['message']}" +
-                  (f"; did you mean '{each['suggestion']}'?" if each.get("suggestion") else "")
-                  for each in self.diagnostics)
-        return "\n  ".join([super().__str__(), *places])
-
 
 class EnvironmentFaultError(CommandError):
     """Something outside of Slipway is missing or broken: Slurm, MPI, a disk, data."""
