@@ -117,6 +117,13 @@ TEST_F(WorkingDirectory, HasLinksToTheFilesThatAreListed) {
   EXPECT_THAT(refused.errors, AllOf(HasSubstr("no file matches"), HasSubstr("cnof")));
 }
 
+TEST_F(WorkingDirectory, IsExplainedWhereAFileBesideTheSpecIsNotFound) {
+  place_.Write("data/values.txt", "1");
+  WriteSpec("[sh, -c, 'LC_ALL=C cat data/values.txt']");
+  EXPECT_EQ(place_.Slipway({"run", "exp.yaml"}).status.code, 1);
+  EXPECT_THAT(place_.Slipway({"explain", "last"}).output, HasSubstr("launch.files: [data] or launch.workdir: spec"));
+}
+
 TEST_F(WorkingDirectory, IsTheSameForSeveralRanks) {
   WriteSpec("[sh, -c, 'pwd']", ", ranks_per_node: 2");
   const auto said = Output(place_.Slipway({"run", "exp.yaml"}));

@@ -283,6 +283,16 @@ void AddNewRun(const RunFacts& facts, Explanation& explanation) {
   explanation.next.push_back("if the cause is in the spec, correct it and start anew: slipway run " + spec);
 }
 
+/// Ranks work in a folder of their own.
+void AddUnfound(const RunFacts& facts, Explanation& explanation) {
+  if (facts.unfound.empty()) return;
+  const auto top = facts.unfound.begin()->string();
+  explanation.next.push_back(
+      fmt::format("'{}' lies beside the spec, not in the working directory: set launch.files: [{}] or launch.workdir: "
+                  "spec",
+                  facts.unfound.string(), top));
+}
+
 /// `slipway logs` shows what ranks wrote.
 void AddLogToRead(const RunFacts& facts, Explanation& explanation) {
   if (facts.state.phase != Phase::kFailed || !facts.trials.empty() || facts.log.lines.empty()) return;
@@ -292,6 +302,7 @@ void AddLogToRead(const RunFacts& facts, Explanation& explanation) {
 }
 
 void AddCommands(const RunFacts& facts, Explanation& explanation) {
+  AddUnfound(facts, explanation);
   AddLogToRead(facts, explanation);
   AddNewRun(facts, explanation);
   const NextStep how{facts};

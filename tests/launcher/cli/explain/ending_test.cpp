@@ -57,6 +57,15 @@ TEST(ExplainEnd, NamesTheRankThatFailedAndShowsItsLastWords) {
               HasSubstr("last lines of /runs/small-1/attempt-1/rank-00001.log:\nValueError: no such field\n"));
 }
 
+TEST(ExplainEnd, SaysHowAProgramFindsAFileBesideTheSpec) {
+  auto facts = FailedOfFour();
+  EXPECT_THAT(Explain(facts).next, Not(Contains(HasSubstr("launch.files"))));
+  facts.unfound = "data/x.csv";
+  EXPECT_EQ(Explain(facts).next.front(),
+            "'data/x.csv' lies beside the spec, not in the working directory: set launch.files: [data] or "
+            "launch.workdir: spec");
+}
+
 TEST(ExplainEnd, PutsRanksThatEndedAlikeOnOneLine) {
   auto facts = FailedOfFour();
   facts.ends = {{0, {1, 0}}, {1, {1, 0}}, {2, {1, 0}}, {3, {0, 0}}};
