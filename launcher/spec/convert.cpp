@@ -138,7 +138,10 @@ Json ShareOrNull(const YamlNode& node) {
   return value && *value >= 0 && *value <= 100 ? Json{{"fraction", *value / 100}} : Json();
 }
 
+/// A leading `~/` is the home directory, as in a shell.
 std::string AbsolutePath(std::string_view text, const std::filesystem::path& directory) {
+  const auto home = text == "~" || text.starts_with("~/") ? LookUpInEnvironment("HOME") : std::nullopt;
+  if (home && !home->empty()) return std::filesystem::path(*home + std::string(text.substr(1))).lexically_normal();
   return (directory / std::filesystem::path(text)).lexically_normal().string();
 }
 

@@ -84,10 +84,10 @@ TEST(TrainingVariables, HaveListsAndFlagsAsJson) {
 }
 
 TEST(PythonPath, HasRelativeEntriesInTheGivenFolder) {
-  EXPECT_EQ(WithAbsoluteEntries("src", "/home/me"), "/home/me/src");
-  EXPECT_EQ(WithAbsoluteEntries("./a:/opt/b:../c", "/home/me"), "/home/me/a:/opt/b:/home/c");
-  EXPECT_EQ(WithAbsoluteEntries(":a:", "/home/me"), ":/home/me/a:") << "empty entries stay";
-  EXPECT_EQ(WithAbsoluteEntries("", "/home/me"), "");
+  EXPECT_EQ(WithAbsoluteEntries("src", "/lab/me"), "/lab/me/src");
+  EXPECT_EQ(WithAbsoluteEntries("./a:/opt/b:../c", "/lab/me"), "/lab/me/a:/opt/b:/lab/c");
+  EXPECT_EQ(WithAbsoluteEntries(":a:", "/lab/me"), ":/lab/me/a:") << "empty entries stay";
+  EXPECT_EQ(WithAbsoluteEntries("", "/lab/me"), "");
 }
 
 TEST(PythonPath, HasTheUsersEntriesFirstAndThenThePackage) {
@@ -101,12 +101,12 @@ TEST(PythonPath, OfTheSpecStartsAtItsFolder) {
   WriteFile(directory / "exp.yaml",
             "name: test\nlaunch: {env: {PYTHONPATH: 'src:/opt/b'}}\ntrain: {command: [/bin/true]}\n");
   const auto spec = LoadSpec(directory / "exp.yaml", {}, {}).spec;
-  const CommandPlace at{{{"slipway.spec_dir", "/home/me"}}, {}};
+  const CommandPlace at{{{"slipway.spec_dir", "/lab/me"}}, {}};
   const auto listed = TrainingVariables(spec, "0123456789abcdef", {}, {}, Json::object(), {}, at);
   const auto last =
       std::find_if(listed.rbegin(), listed.rend(), [](const auto& each) { return each.first == "PYTHONPATH"; });
   ASSERT_NE(last, listed.rend());
-  EXPECT_EQ(last->second, PythonPath("/home/me/src:/opt/b"));
+  EXPECT_EQ(last->second, PythonPath("/lab/me/src:/opt/b"));
 }
 
 TEST(OuterProgram, IsLeftWithAllThatItsRunHasSet) {

@@ -19,6 +19,7 @@ namespace slipway::launcher {
 namespace {
 namespace fs = std::filesystem;
 
+using testing::AllOf;
 using testing::HasSubstr;
 
 constexpr auto kSmall = "name: small\ntrain: {command: [/bin/true], args: {lr: 0.1, epochs: 3}}\n";
@@ -146,6 +147,28 @@ TEST_F(Load, LetsLaterSettingsWinOverEarlierOnes) {
   EXPECT_EQ(document.spec.launch.cpus_per_rank, 4);
   EXPECT_EQ(document.spec.launch.env, (NamedStrings{{"A", "site"}, {"B", "own"}}));
   EXPECT_THAT(document.origins.at("launch.env.B"), HasSubstr("config.yaml:2"));
+}
+
+TEST_F(Load, SaysThatTextWithBracesNeedsQuotes) {
+  EXPECT_THAT(ErrorOf(kSmall, {"train.args.out={slipway.output_dir}/x.csv"}),
+              HasSubstr("text that begins with '{' needs quotes, and quotes for the shell: --set "
+                        "'train.args.out=\"{slipway.output_dir}/x.csv\"'"));
+  const std::string begin = "name: braces\ntrain: {command: [train], args: {out: ";
+  EXPECT_THAT(ErrorOf(begin + "{slipway.output_dir}/{slipway.trial}.csv, lr: 1}}\n"),
+              AllOf(HasSubstr(":2:"), HasSubstr("write \"{slipway.output_dir}/{slipway.trial}.csv\"\n")));
+  EXPECT_THAT(ErrorOf(begin + "${HOME}/x}}\n"),
+              HasSubstr("'${' inside of brackets needs quotes: write \"${HOME}/x\"\n"));
+  EXPECT_THAT(ErrorOf("name: braces\ntrain:\n  command: [train]\n  args:\n    out: {slipway.output_dir}/x\n"),
+              HasSubstr("write \"{slipway.output_dir}/x\"\n"));
+}
+
+TEST_F(Load, TakesATildeForTheHomeDirectory) {
+  const auto kept = std::string(std::getenv("HOME") != nullptr ? std::getenv("HOME") : "");
+  ::setenv("HOME", "/lab/me", 1);
+  const auto files = LoadText(std::string(kSmall) + "launch: {files: [~/a, '~', x~/b, ./~/c]}\n").spec.launch.files;
+  ::setenv("HOME", kept.c_str(), 1);
+  EXPECT_EQ(files, (std::vector<std::string>{"/lab/me/a", "/lab/me", (directory_ / "x~/b").string(),
+                                             (directory_ / "~/c").string()}));
 }
 
 TEST_F(Load, ChecksTheValuesOfFlags) {
