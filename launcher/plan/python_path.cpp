@@ -18,7 +18,8 @@ std::string WithAbsoluteEntries(std::string_view path, const std::filesystem::pa
     const auto end = std::min(path.find(':', start), path.size());
     const auto entry = path.substr(start, end - start);
     if (start > 0) result += ':';
-    if (!entry.empty()) result += (directory / entry).lexically_normal().string();
+    const bool is_relative = !entry.empty() && entry.front() != '/';
+    result += is_relative ? (directory / entry).lexically_normal().string() : std::string(entry);
     start = end + 1;
   }
   return result;

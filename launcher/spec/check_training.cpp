@@ -128,6 +128,15 @@ void CheckFlag(Report& report, const Draft& draft, const std::string& name, cons
   }
 }
 
+void CheckLists(Report& report, const Draft& draft) {
+  if (!draft.Has("train.program")) return;
+  const Json& args = draft.At("train.args");
+  for (const std::string& name : KeysOf(args)) {
+    if (!args[name].is_array()) continue;
+    report.Error(draft.PlaceOf("train.args." + name), "a list is for a 'command'; a bundled trainer takes one value");
+  }
+}
+
 void CheckFlags(Report& report, const Draft& draft) {
   const Json& flags = draft.At("train.flags");
   if (draft.failed.count("train.args") + draft.failed.count("ensemble.space") > 0) return;
@@ -274,6 +283,7 @@ void CheckTraining(const Sources& sources, Report& report, const Draft& draft) {
   CheckArgumentNames(report, draft);
   CheckPlaceholders(report, draft);
   CheckPartsOfWords(report, draft);
+  CheckLists(report, draft);
   CheckFlags(report, draft);
   CheckOwnNames(report, draft);
   CheckValidation(report, draft);

@@ -100,7 +100,7 @@ std::string OnlyPlaceholder(std::string_view word) {
   return length > 0 && length + 2 == word.size() ? std::string(word.substr(1, length)) : std::string();
 }
 
-Json ToJson(const Arguments& args) {
+Json ToJson(const ProgramArguments& args) {
   Json object = Json::object();
   for (const auto& [name, value] : args) {
     if (const auto* scalar = std::get_if<ensemble::Scalar>(&value)) {
@@ -114,7 +114,7 @@ Json ToJson(const Arguments& args) {
   return object;
 }
 
-Arguments ArgumentsFromJson(const Json& json) {
+ProgramArguments ArgumentsFromJson(const Json& json) {
   if (!json.is_object()) {
     throw Error(ErrorKind::kUsage, "arguments must be an object", R"(write an object such as {"lr": 0.01})");
   }
@@ -124,7 +124,7 @@ Arguments ArgumentsFromJson(const Json& json) {
     throw Error(ErrorKind::kUsage, "argument '" + name + "': the value must be a scalar or a list of scalars",
                 "write a number, a text, true, false, null, or a list of these");
   };
-  Arguments args;
+  ProgramArguments args;
   for (const auto& [name, value] : json.items()) {
     if (!value.is_array()) {
       args.emplace_back(name, scalar_of(name, value));
@@ -155,7 +155,7 @@ std::vector<std::string> WordsOf(const ArgumentValue& value) {
 
 class CommandExpander {
  public:
-  CommandExpander(const Arguments& args, const std::vector<std::string>& flags, const OwnValues& own)
+  CommandExpander(const ProgramArguments& args, const std::vector<std::string>& flags, const OwnValues& own)
       : args_(args), flags_(flags), own_(own) {}
 
   std::vector<std::string> Expand(const std::vector<std::string>& command) {
@@ -199,7 +199,7 @@ class CommandExpander {
     }));
   }
 
-  const Arguments& args_;
+  const ProgramArguments& args_;
   const std::vector<std::string>& flags_;
   const OwnValues& own_;
   std::vector<std::string> result_;
@@ -208,7 +208,7 @@ class CommandExpander {
 
 }  // namespace
 
-std::vector<std::string> ExpandCommand(const std::vector<std::string>& command, const Arguments& args,
+std::vector<std::string> ExpandCommand(const std::vector<std::string>& command, const ProgramArguments& args,
                                        const std::vector<std::string>& flags, const OwnValues& own) {
   return CommandExpander(args, flags, own).Expand(command);
 }

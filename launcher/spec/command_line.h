@@ -16,12 +16,12 @@ namespace slipway::launcher {
 /// The value of an argument: one, or a list for an option that takes several words.
 using ArgumentValue = std::variant<ensemble::Scalar, std::vector<ensemble::Scalar>>;
 /// In the order of the spec.
-using Arguments = std::vector<std::pair<std::string, ArgumentValue>>;
+using ProgramArguments = std::vector<std::pair<std::string, ArgumentValue>>;
 
 /// An object: name -> value.
-Json ToJson(const Arguments& args);
+Json ToJson(const ProgramArguments& args);
 /// Errors: Error(kUsage) when it is not an object of scalars and lists of scalars.
-Arguments ArgumentsFromJson(const Json& json);
+ProgramArguments ArgumentsFromJson(const Json& json);
 
 /// The names in `{name}` placeholders of one word, in order. `{{name}}` and `${name}` are no placeholders.
 std::vector<std::string> Placeholders(std::string_view word);
@@ -45,7 +45,7 @@ std::string ReplaceOwnNames(std::string_view text, const OwnValues& own);
 /// `flags` as `--name` where it is true and as nothing where it is false. A word that is only the placeholder of a list
 /// becomes its elements; that of a flag becomes `--name` or nothing. Own names are always replaced. `{{name}}` becomes
 /// `{name}`. Names without a value stay as they are (LoadSpec has refused them).
-std::vector<std::string> ExpandCommand(const std::vector<std::string>& command, const Arguments& args,
+std::vector<std::string> ExpandCommand(const std::vector<std::string>& command, const ProgramArguments& args,
                                        const std::vector<std::string>& flags = {}, const OwnValues& own = {});
 
 /// The name in a word that is one placeholder and nothing else; empty: it is none.

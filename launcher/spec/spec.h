@@ -143,7 +143,7 @@ struct TrainSpec {
   std::string program;               ///< a bundled trainer (libexec/slipway/trainers/NAME), or empty
   std::vector<std::string> command;  ///< any program with its arguments, or empty; exactly one of the two is given
   std::optional<ValidationSpec> validation;
-  Arguments args;                  ///< the types of the values are kept
+  ProgramArguments args;           ///< the types of the values are kept
   std::vector<std::string> flags;  ///< names of arguments or parameters whose values are true or false
   MetricsSpec metrics;
 };

@@ -98,7 +98,7 @@ struct Values {
 };
 /// The same, where a value may be a list.
 struct ArgumentValues {
-  Arguments& args;
+  ProgramArguments& args;
 };
 struct Points {
   std::vector<ensemble::Point>& points;

@@ -182,6 +182,12 @@ TEST_F(Load, ChecksTheValuesOfFlags) {
   EXPECT_EQ(LoadText(begin + space + "{choice: [true, false]}}}\n").spec.train.flags.size(), 1u);
 }
 
+TEST_F(Load, RefusesListsAndFlagsOfABundledTrainer) {
+  const std::string begin = "name: flags\ntrain:\n  program: fashion\n  args: ";
+  EXPECT_THAT(ErrorOf(begin + "{lr: [1, 2]}\n"), AllOf(HasSubstr(":4:14: "), HasSubstr("a list is for a 'command'")));
+  EXPECT_THAT(ErrorOf(begin + "{on: true}\n  flags: [on]\n"), HasSubstr("flags are for a 'command'"));
+}
+
 TEST_F(Load, RefusesAListOrAFlagAsAPartOfAWord) {
   const std::string begin = "name: flags\ntrain:\n  args: {amp: true, betas: [1, 2]}\n  flags: [amp]\n";
   EXPECT_THAT(ErrorOf(begin + "  command: [train, '--b={betas}']\n"), HasSubstr("{betas} is a list"));

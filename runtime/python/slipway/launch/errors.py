@@ -56,6 +56,12 @@ class SpecError(UsageError):
         super().__init__(message, next_step, document)
         self.diagnostics = self.document.get("diagnostics", [])
 
+    def __str__(self):
+        places = (f"{each['file']}:{each['line']}:{each['column']}: {each['message']}" +
+                  (f"; did you mean '{each['suggestion']}'?" if each.get("suggestion") else "")
+                  for each in self.diagnostics if each["message"] not in self.message)  # which mostly has them all
+        return "\n  ".join([super().__str__(), *places])
+
 
 class EnvironmentFaultError(CommandError):
     """Something outside of Slipway is missing or broken: Slurm, MPI, a disk, data."""
