@@ -19,6 +19,7 @@
 #include "launcher/cluster/burst_buffer.h"
 #include "launcher/ranks/local/choose_start.h"
 #include "launcher/ranks/local/container_command.h"
+#include "launcher/spec/command_line.h"
 #include "runtime/selection/gpu_exchange.h"
 #include "staging/formats/stream_check.h"
 #include "staging/plan/tier_places.h"
@@ -143,7 +144,8 @@ struct TrainSpec {
   std::string program;               ///< a bundled trainer (libexec/slipway/trainers/NAME), or empty
   std::vector<std::string> command;  ///< any program with its arguments, or empty; exactly one of the two is given
   std::optional<ValidationSpec> validation;
-  ensemble::Point args;  ///< in the order of the file; the types of the values are kept
+  ProgramArguments args;           ///< the types of the values are kept
+  std::vector<std::string> flags;  ///< names of arguments or parameters whose values are true or false
   MetricsSpec metrics;
 };
 

@@ -98,6 +98,10 @@ inline void ReadValue(const JsonPlace& place, SecretUrl& secret) {
 struct Values {
   ensemble::Point& point;
 };
+/// The same, where a value may be a list.
+struct ArgumentValues {
+  ProgramArguments& args;
+};
 struct Points {
   std::vector<ensemble::Point>& points;
 };
@@ -105,6 +109,7 @@ struct Space {
   std::vector<ensemble::Parameter>& parameters;
 };
 void ReadValue(const JsonPlace& place, Values& form);
+void ReadValue(const JsonPlace& place, ArgumentValues& form);
 void ReadValue(const JsonPlace& place, Points& form);
 void ReadValue(const JsonPlace& place, Space& form);
 

@@ -213,10 +213,15 @@ void Visit(SpecVisitor& visit, TrainSpec& train) {
       {"validation", Section(kOptional), "",
        "Records set aside to select on, split off by record; left out, bundled trainers take a tenth of 'train'.", ""},
       train.validation);
-  visit({"args", MapOf(Of(kScalar)), "{}",
-         "Arguments of the program. batch_size counts per rank, global_batch_size over all ranks.",
+  visit({"args", MapOf(OneOf({Of(kScalar), ListOf(Of(kScalar))})), "{}",
+         "Arguments of the program; a list becomes several words. batch_size counts per rank, global_batch_size over "
+         "all ranks.",
          "{epochs: 3, batch_size: 64, lr: 0.01}"},
-        Values{train.args});
+        ArgumentValues{train.args});
+  visit({"flags", ListOf(Of(kText)), "[]",
+         "Arguments or parameters without a value: true becomes --NAME, false nothing. Only with a command.",
+         "[use-amp, amsgrad]"},
+        train.flags);
   visit.Section({"metrics", Section(), "", "Where the program's metrics come from.", ""}, train.metrics);
 }
 

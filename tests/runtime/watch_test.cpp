@@ -434,8 +434,8 @@ TEST_F(WatchOfADeparture, NamesARankOfAnotherNodeThatIsInFinalize) {
   const auto said = Waits(Activity::kAllreduce, {Departure(RankState::kRunning)});
   ExpectWords(said, "waited 2.");
   ExpectWords(said, " s for slipway_allreduce: ");
-  ExpectWords(said,
-              "rank 1 on host there (process 77) is in slipway_finalize, last completed slipway_allreduce at step 5");
+  ExpectWords(said, "rank 1 on host there (process 77) has ended its program and waits in slipway_finalize, ");
+  ExpectWords(said, " in slipway_finalize, last completed slipway_allreduce at step 5");
 }
 
 TEST_F(WatchOfADeparture, NamesARankOfAnotherNodeThatHasEnded) {
