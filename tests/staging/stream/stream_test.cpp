@@ -24,7 +24,6 @@
 #include "staging/generation/stage.h"
 #include "staging/plan/tiers.h"
 #include "staging/reader/file_supply.h"
-#include "staging/reader/reader.h"
 #include "staging/reader/sharding.h"
 #include "staging/stream/count_records.h"
 #include "staging/stream/stream_stager.h"
@@ -336,7 +335,7 @@ TEST_F(StreamTest, RefusesWhatCannotBe) {
   auto global = NumberedOptions(0, 1, 1);
   global.order = RecordOrder::kGlobal;
   EXPECT_THAT(MessageOf([&] { ReadIds(stager.directory(), global); }), HasSubstr("\"windowed\""));
-  EXPECT_THAT(MessageOf([&] { Dataset::Open(stager.directory()); }), HasSubstr("is a stream"));
+  EXPECT_THAT(MessageOf([&] { AwaitPublished(stager.directory()); }), HasSubstr("is a stream"));
   const auto first = OpenSupply(stager.directory(), 7);
   EXPECT_THAT(MessageOf([&] { OpenSupply(stager.directory(), 7); }), HasSubstr("has 1 readers already"));
 }
