@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "core/boot_id.h"
 #include "core/files.h"
 #include "core/json_fields.h"
 #include "core/process_ids.h"
@@ -49,15 +50,6 @@ std::optional<StatFields> ReadStat(pid_t pid) {
   }
   fields.start_time = std::strtoull(std::string(text.substr(0, text.find(' '))).c_str(), nullptr, 10);
   return fields;
-}
-
-const std::string& BootId() {
-  static const std::string id = [] {
-    auto text = ReadFileIfPresent("/proc/sys/kernel/random/boot_id").value_or("");
-    while (!text.empty() && text.back() == '\n') text.pop_back();
-    return text;
-  }();
-  return id;
 }
 
 }  // namespace

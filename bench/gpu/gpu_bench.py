@@ -234,8 +234,8 @@ def document(arguments, seconds, steps):
 
     medians = {side: statistics.median(taken) for side, taken in seconds.items()}
     result = {"schema": "slipway.bench.gpu/1", "gpu": torch.cuda.get_device_name(), "torch": torch.__version__,
-              "ranks": slipway.size(), "gpus": torch.cuda.device_count(), "mps": folder_of_mps() is not None,
-              "bytes": arguments.bytes,
+              "ranks": slipway.size(), "gpus": min(slipway.size(), torch.cuda.device_count()),
+              "mps": folder_of_mps() is not None, "bytes": arguments.bytes,
               "rows": rows_of(seconds), "share_of_bound": round(medians["copies"] / medians["team"], 3),
               "staged_share_of_bound": round(medians["copies"] / medians["staged"], 3),
               "gloo_ratio": round(medians["gloo"] / medians["team"], 2)}

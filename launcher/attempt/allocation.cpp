@@ -69,26 +69,7 @@ ChildProcess StartAgents(const Nodes& nodes, const std::filesystem::path& direct
   return ChildProcess::Spawn(options);
 }
 
-/// How often a job may come back without finding its nodes.
-constexpr int kMostReturns = 5;
-
-int TimesQueuedAgain() {
-  const char* text = std::getenv("SLURM_RESTART_COUNT");
-  return text != nullptr ? std::atoi(text) : 0;
-}
-
 }  // namespace
-
-bool MayGetOtherNodes(const Plan& plan, const RunState& state) {
-  return plan.spec().launch.slurm.requeue && state.batch_job != 0 && TimesQueuedAgain() < kMostReturns;
-}
-
-bool MayGetMissingNodes(const Plan& plan, const RunState& state) {
-  const auto& spec = plan.spec();
-  const bool goes_on = spec.resilience.on_node_failure == OnNodeFailure::kExclude || spec.resilience.spare_nodes > 0 ||
-                       spec.ensemble.has_value();
-  return (goes_on || TimesQueuedAgain() > 0) && MayGetOtherNodes(plan, state);
-}
 
 Allocation::Allocation(const RunFolder& folder, const Plan& plan, EventLoop& loop, Interrupt& interrupt, Output& output)
     : log_(folder.path() / "agents.log"),

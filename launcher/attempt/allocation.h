@@ -22,14 +22,6 @@ class NodesMissing : public Error {
   using Error::Error;
 };
 
-/// Whether Slurm may requeue the run's job to replace lost nodes. The run must own its job, and the spec must allow it.
-/// The number of requeues is limited: Slurm may give a dead node again before it notices the loss.
-bool MayGetOtherNodes(const Plan& plan, const RunState& state);
-
-/// The same for nodes whose agents never started. A job that never had its nodes may never get them. So either the run
-/// must be able to continue without some nodes, or its job must have been requeued before.
-bool MayGetMissingNodes(const Plan& plan, const RunState& state);
-
 class Allocation {
  public:
   /// Starts an agent on each node of this process's job. Serves the loop until all agents have joined.

@@ -68,11 +68,15 @@ std::vector<std::string> AgentStepWords(int nodes, const std::vector<std::string
 }
 
 void RequestGpusOfNodes(Environment& environment) {
-  if (environment.Get("SLURM_GPUS_PER_NODE")) return;
-  const auto gpus = GpusOfEachNode(environment);
+  const auto of_job = environment.Get("SLURM_GPUS_PER_NODE");
+  const auto gpus = of_job ? *of_job : GpusOfEachNode(environment);
   if (gpus.empty()) return;
-  for (const char* name : {"SLURM_GPUS_PER_TASK", "SLURM_TRES_PER_TASK", "SLURM_GPUS", "SLURM_GPU_BIND"}) {
+  for (const char* name :
+       {"SLURM_GPUS_PER_TASK", "SLURM_NTASKS_PER_GPU", "SLURM_GPUS", "SLURM_GPU_BIND", "SLURM_TRES_BIND"}) {
     environment.Unset(name);
+  }
+  if (environment.Get("SLURM_TRES_PER_TASK").value_or("").find("gpu") != std::string::npos) {
+    environment.Unset("SLURM_TRES_PER_TASK");
   }
   environment.Set("SLURM_GPUS_PER_NODE", gpus);
 }

@@ -6,6 +6,7 @@
 #include <cctype>
 #include <cmath>
 #include <limits>
+#include <span>
 
 #include "core/error.h"
 #include "core/shell.h"
@@ -79,6 +80,16 @@ class Head {
 /// Options of which each says which hardware threads are used.
 constexpr std::string_view kThreadOptions[] = {"--hint", "--threads-per-core", "--extra-node-info"};
 
+constexpr std::string_view kLimitOptions[] = {"--propagate"};
+
+/// Whether `extra` has one of the options. sbatch takes any beginning of an option that is long enough to be clear.
+bool SaysOneOf(std::span<const std::string_view> options, const BatchJob& job) {
+  return std::ranges::any_of(job.extra, [&](std::string_view option) {
+    const auto name = option.substr(0, option.find('='));
+    return name.size() > 4 && std::ranges::any_of(options, [&](auto each) { return each.starts_with(name); });
+  });
+}
+
 void AskForNodes(const BatchJob& job, Head& head) {
   head.Option("--nodes", job.nodes);
   head.Option("--ntasks", job.tasks());
@@ -122,6 +133,8 @@ std::string Options(const BatchJob& job) {
   head.Option("--output", OutputPattern(job));
   head.Flag("--open-mode=append");  // a requeued job goes on in the same log
   head.Option("--image", job.shifter_image);
+  // sbatch alone would pass on the ulimits of the host where it runs; through libslurm they are not passed on.
+  if (!SaysOneOf(kLimitOptions, job)) head.Flag("--propagate=NONE");
   for (const auto& option : job.extra) head.Extra(option);
   return std::move(head).Take();
 }
@@ -199,14 +212,7 @@ std::string GpusPerNode(const BatchJob& job) {
   return fmt::format("{}{}{}", job.gpu_type, job.gpu_type.empty() ? "" : ":", job.gpus_per_rank * job.ranks_per_node);
 }
 
-int ThreadsPerCore(const BatchJob& job) {
-  // sbatch takes any beginning of an option that is long enough to be clear.
-  const auto says_it = [](std::string_view option) {
-    const auto name = option.substr(0, option.find('='));
-    return name.size() > 4 && std::ranges::any_of(kThreadOptions, [&](auto each) { return each.starts_with(name); });
-  };
-  return std::ranges::any_of(job.extra, says_it) ? 0 : 1;
-}
+int ThreadsPerCore(const BatchJob& job) { return SaysOneOf(kThreadOptions, job) ? 0 : 1; }
 
 std::vector<std::string> OptionsOnlyForSbatch(const BatchJob& job) {
   auto options = job.extra;

@@ -7,6 +7,7 @@
 
 #include "core/error.h"
 #include "core/nearest_word.h"
+#include "launcher/cluster/slurm_trouble.h"
 
 namespace slipway::launcher {
 namespace {
@@ -26,8 +27,7 @@ std::string Nodes(int count) { return fmt::format("{} node{}", count, count == 1
 
 using Reasons = std::vector<std::string>;
 
-void CheckState(const BatchJob& job, const PartitionLimits& partition, Reasons& reasons) {
-  if (!partition.takes_jobs) reasons.emplace_back("it takes no jobs at present");
+void CheckReservation(const BatchJob& job, const PartitionLimits& partition, Reasons& reasons) {
   if (partition.needs_reservation && job.reservation.empty()) {
     reasons.emplace_back("it takes only jobs with a reservation (launch.slurm.reservation)");
   }
@@ -42,12 +42,17 @@ void CheckTime(const BatchJob& job, const PartitionLimits& partition, Reasons& r
   }
 }
 
-void CheckNodes(const BatchJob& job, const PartitionLimits& partition, Reasons& reasons) {
-  if (partition.max_nodes && job.nodes > *partition.max_nodes) {
+bool IsLarger(const BatchJob& job, const std::optional<int>& nodes) { return nodes && job.nodes > *nodes; }
+
+void CheckNodesThatItHas(const BatchJob& job, const PartitionLimits& partition, Reasons& reasons) {
+  if (!IsLarger(job, partition.nodes)) return;
+  reasons.push_back(fmt::format("launch.nodes of {}, but it has {}", job.nodes, Nodes(*partition.nodes)));
+}
+
+void CheckNodesOfAJob(const BatchJob& job, const PartitionLimits& partition, Reasons& reasons) {
+  if (IsLarger(job, partition.max_nodes) && !IsLarger(job, partition.nodes)) {
     reasons.push_back(
         fmt::format("launch.nodes of {} is more than the {} of one job there", job.nodes, *partition.max_nodes));
-  } else if (partition.nodes && job.nodes > *partition.nodes) {
-    reasons.push_back(fmt::format("launch.nodes of {}, but it has {}", job.nodes, Nodes(*partition.nodes)));
   }
   if (job.nodes < partition.min_nodes) {
     reasons.push_back(
@@ -112,29 +117,42 @@ const PartitionLimits& Find(const std::string& name, const std::vector<Partition
 
 }  // namespace
 
-std::vector<std::string> CheckAgainstPartition(const BatchJob& job, const PartitionLimits& partition) {
-  Reasons reasons;
-  CheckState(job, partition, reasons);
-  CheckTime(job, partition, reasons);
-  CheckNodes(job, partition, reasons);
-  CheckSizeOfNodes(job, partition, reasons);
-  CheckWord("launch.slurm.account", job.account, partition.allowed_accounts, partition.denied_accounts, reasons);
-  CheckWord("launch.slurm.qos", job.qos, partition.allowed_qos, partition.denied_qos, reasons);
-  return reasons;
+PartitionFindings CheckAgainstPartition(const BatchJob& job, const PartitionLimits& partition) {
+  PartitionFindings findings;
+  findings.is_closed = !partition.takes_jobs;
+  auto& refusals = findings.refusals;
+  auto& limits = job.qos.empty() ? refusals : findings.doubts;
+  CheckReservation(job, partition, refusals);
+  CheckTime(job, partition, limits);
+  CheckNodesOfAJob(job, partition, limits);
+  CheckNodesThatItHas(job, partition, refusals);
+  CheckSizeOfNodes(job, partition, refusals);
+  CheckWord("launch.slurm.account", job.account, partition.allowed_accounts, partition.denied_accounts, refusals);
+  CheckWord("launch.slurm.qos", job.qos, partition.allowed_qos, partition.denied_qos, refusals);
+  return findings;
 }
 
-void RequireAPartition(const BatchJob& job, const std::vector<PartitionLimits>& partitions) {
+std::vector<std::string> RequireAPartition(const BatchJob& job, const std::vector<PartitionLimits>& partitions) {
   const auto wanted = Wanted(job, partitions);
   if (wanted.empty()) {
     throw Error(ErrorKind::kUsage, "this cluster has no default partition",
                 fmt::format("set launch.slurm.partition to one of: {}", fmt::join(NamesOf(partitions), ", ")));
   }
-  std::vector<std::string> refusals;
+  Reasons refusals, doubts, closed;
   for (const auto& name : wanted) {
-    const auto reasons = CheckAgainstPartition(job, Find(name, partitions));
-    if (reasons.empty()) return;
-    refusals.push_back(fmt::format("partition '{}' cannot take this job: {}", name, fmt::join(reasons, "; ")));
+    const auto found = CheckAgainstPartition(job, Find(name, partitions));
+    if (found.TakesIt() && found.doubts.empty()) return {};
+    if (!found.refusals.empty()) {
+      refusals.push_back(fmt::format("partition '{}' cannot take this job: {}", name, fmt::join(found.refusals, "; ")));
+    } else if (found.is_closed) {
+      closed.push_back(fmt::format("'{}' is drained or inactive", name));
+    } else {
+      doubts.push_back(fmt::format("partition '{}' takes this job only if QOS '{}' lifts its limits: {}", name, job.qos,
+                                   fmt::join(found.doubts, "; ")));
+    }
   }
+  if (!doubts.empty()) return doubts;
+  if (!closed.empty()) throw SlurmError({SlurmTrouble::kClosed, 0, fmt::format("{}", fmt::join(closed, ", ")), ""});
   throw Error(ErrorKind::kUsage, fmt::format("{}", fmt::join(refusals, "\n")),
               "change the spec, or name another partition with launch.slurm.partition");
 }

@@ -13,7 +13,7 @@ namespace slipway::launcher {
 struct PartitionLimits {
   std::string name;
   bool is_default = false;
-  bool takes_jobs = true;  ///< false: down, drained or inactive
+  bool takes_jobs = true;  ///< false: drained or inactive. One that is down takes jobs, and starts none.
   std::optional<int> max_minutes;
   std::optional<int> max_nodes;  ///< of one job
   int min_nodes = 1;
@@ -27,11 +27,23 @@ struct PartitionLimits {
   bool needs_reservation = false;
 };
 
-/// Why this partition cannot take the job: one sentence for each reason, with the field to change. Empty when it can.
-std::vector<std::string> CheckAgainstPartition(const BatchJob& job, const PartitionLimits& partition);
+/// One sentence for each finding, with the field to change.
+struct PartitionFindings {
+  std::vector<std::string> refusals;  ///< why it can never take the job
+  std::vector<std::string> doubts;    ///< limits that the QOS of the job may lift: Slurm decides
+  bool is_closed = false;             ///< it takes no jobs at present
 
-/// Checks the partitions that the job names, or the default one. One partition that takes the job is enough.
-/// Errors: Error(kUsage) with all reasons; for an unknown partition with the nearest name and the existing ones.
-void RequireAPartition(const BatchJob& job, const std::vector<PartitionLimits>& partitions);
+  bool TakesIt() const { return refusals.empty() && !is_closed; }
+};
+
+/// A job that names a QOS is not refused for the partition's limits of time and nodes: QOS with flags such as
+/// PartitionTimeLimit lift them, and which flags a QOS has is not known here.
+PartitionFindings CheckAgainstPartition(const BatchJob& job, const PartitionLimits& partition);
+
+/// Checks the partitions that the job names, or the default one. One partition that takes the job is enough. Returns
+/// what Slurm may refuse all the same, as warnings; nothing where a partition takes the job without doubt.
+/// Errors: Error(kUsage) with all reasons; for an unknown partition with the nearest name and the existing ones;
+/// SlurmError(kClosed) when one would take the job and is closed at present.
+std::vector<std::string> RequireAPartition(const BatchJob& job, const std::vector<PartitionLimits>& partitions);
 
 }  // namespace slipway::launcher

@@ -61,6 +61,9 @@ std::string_view Between(std::string_view line, std::string_view before, std::st
   return line.substr(0, line.find(after));
 }
 
+/// Of sbatch: the script alone says what is asked for, and the job has nothing of one that this process is in.
+Environment EnvironmentOfSbatch() { return WithoutOptionsOfSbatch(WithoutOwnJob(Environment::Inherited())); }
+
 std::optional<StartEstimate> EstimateOn(std::string_view line) {
   std::int64_t since_1970 = 0;
   if (!ParseNumber(Between(line, " to start at ", " "), since_1970) || since_1970 <= 0) return {};
@@ -83,19 +86,20 @@ std::optional<JobIdentity> SubmittedJobIn(std::string_view output) {
   return job;
 }
 
-Environment WithoutOptionsOfSbatch(const Environment& environment) {
-  auto rest = environment;
-  for (const auto& entry : environment.entries()) {
-    if (entry.starts_with("SBATCH_")) rest.Unset(entry.substr(0, entry.find('=')));
-  }
-  return rest;
+Environment WithoutOwnJob(Environment environment) {
+  const auto configuration = environment.Get("SLURM_CONF");
+  environment.UnsetAll("SLURM");
+  if (configuration) environment.Set("SLURM_CONF", *configuration);
+  return environment;
 }
+
+Environment WithoutOptionsOfSbatch(Environment environment) { return std::move(environment.UnsetAll("SBATCH_")); }
 
 JobIdentity SubmitWithSbatch(const std::filesystem::path& script, std::chrono::milliseconds deadline) {
   const std::string during = "submitting with sbatch";
   SpawnOptions spawn;
   spawn.argv = {"sbatch", "--parsable", script.string()};
-  spawn.environment = WithoutOptionsOfSbatch(Environment::Inherited());
+  spawn.environment = EnvironmentOfSbatch();
   const auto captured = RunSbatch(std::move(spawn), deadline, during);
   auto job = SubmittedJobIn(captured.output);
   if (!job) ThrowUnread("job", captured, during);
@@ -115,7 +119,7 @@ StartEstimate EstimateWithSbatch(const std::string& script, std::chrono::millise
   const auto input = FileInMemory(script);
   SpawnOptions spawn;
   spawn.argv = {"sbatch", "--test-only"};
-  spawn.environment = WithoutOptionsOfSbatch(Environment::Inherited());
+  spawn.environment = EnvironmentOfSbatch();
   spawn.environment->Set("SLURM_TIME_FORMAT", "%s");
   spawn.stdin_fd = input.get();
   const auto captured = RunSbatch(std::move(spawn), deadline, "");

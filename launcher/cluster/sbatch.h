@@ -17,10 +17,15 @@ namespace slipway::launcher {
 /// print more before and after it: the last line of this form counts. Nothing when there is none. Pure.
 std::optional<JobIdentity> SubmittedJobIn(std::string_view output);
 
-/// `environment` without variables such as SBATCH_PARTITION: they would override the lines of the script. Pure.
-Environment WithoutOptionsOfSbatch(const Environment& environment);
+/// What a job gets that is submitted from within another one: `environment` without that one's variables, such as
+/// SLURM_ARRAY_JOB_ID, which would pass for its own. SLURM_CONF stays. Pure.
+Environment WithoutOwnJob(Environment environment);
 
-/// Runs `sbatch --parsable SCRIPT`, without a shell. The job gets this process's environment.
+/// `environment` without variables such as SBATCH_PARTITION: they would override the lines of the script. Pure.
+Environment WithoutOptionsOfSbatch(Environment environment);
+
+/// Runs `sbatch --parsable SCRIPT`, without a shell. The job gets this process's environment, without its
+/// `SLURM...` and `SBATCH_...` variables.
 /// Errors: SlurmError. After kTimeout or kHelper the job may still have been submitted: search for its comment.
 JobIdentity SubmitWithSbatch(const std::filesystem::path& script,
                              std::chrono::milliseconds deadline = std::chrono::seconds(40));

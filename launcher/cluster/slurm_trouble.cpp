@@ -17,7 +17,7 @@ struct TroubleRow {
 };
 
 /// In the order of SlurmTrouble.
-constexpr std::array<TroubleRow, 27> kRows{{
+constexpr std::array<TroubleRow, 28> kRows{{
     {"not-built", ErrorKind::kEnvironment, "this Slipway was built without Slurm",
      "install libslurm-dev of the site's Slurm, and build Slipway again"},
     {"no-library", ErrorKind::kEnvironment, "the libslurm that this Slipway was built for is not here",
@@ -34,6 +34,8 @@ constexpr std::array<TroubleRow, 27> kRows{{
     {"timeout", ErrorKind::kEnvironment, "Slurm has not answered in time",
      "scontrol ping shows whether the controller is up; give the command again"},
     {"helper", ErrorKind::kEnvironment, "libslurm has given up", "check slurm.conf with 'scontrol ping'"},
+    {"partition-closed", ErrorKind::kUsage, "the partition takes no jobs at present",
+     "submit again when 'sinfo' lists it as up, or name another one with launch.slurm.partition"},
     {"partition", ErrorKind::kUsage, "Slurm refuses the partition",
      "set launch.slurm.partition to one that 'sinfo' lists as up"},
     {"account", ErrorKind::kUsage, "Slurm refuses the account",

@@ -19,6 +19,7 @@ enum class SlurmTrouble {
   kVersion,         ///< the controller does not understand our libslurm
   kTimeout,         ///< no answer within the deadline
   kHelper,          ///< the helper died, or answered nonsense
+  kClosed,          ///< the partition takes no jobs at present
   kPartition,       ///< these three: no such, or not for us
   kAccount,
   kQos,

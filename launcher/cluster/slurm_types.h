@@ -34,7 +34,7 @@ struct SubmitRequest : JobTerms {
   int threads_per_core = 0;   ///< counted as CPUs; 1: a CPU is a core
   std::string gpus_per_node;  ///< "2" or "a100:2"
   std::string gpus_per_task;
-  std::int64_t memory_per_node_mib = 0;
+  std::optional<std::int64_t> memory_per_node_mib;  ///< 0: all that a node has; none: as the site has it
   std::int64_t memory_per_cpu_mib = 0;
   int time_limit_minutes = 0;
   std::string burst_buffer;
@@ -78,7 +78,7 @@ struct SlurmJob {
   std::string qos;
   JobState state = JobState::kPending;
   std::vector<JobFlag> flags;
-  std::string reason;       ///< see ExplainReason
+  std::string reason;       ///< see ExplainWait
   std::string reason_text;  ///< the words of the part of Slurm that stopped it
   int exit_code = 0;        ///< of the script; together with `signal` meaningless before the end
   int signal = 0;
@@ -102,6 +102,7 @@ struct SlurmJob {
   std::string burst_buffer_state;
 
   JobPhase phase() const { return PhaseOf(state, flags); }
+  bool IsHeld() const { return priority == 0; }
   ExitStatus status() const { return {exit_code, signal}; }
   /// Whether its node could not open the script's output. The script then never started, and slurmd reports this
   /// signal, although none was sent. Source: "0:53" in Slurm's job_exit_code.html.

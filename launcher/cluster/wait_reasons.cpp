@@ -8,6 +8,8 @@
 #include <string>
 #include <utility>
 
+#include "core/clock.h"
+
 namespace slipway::launcher {
 namespace {
 
@@ -129,6 +131,8 @@ struct ReasonRow {
   std::string_view next_step;
 };
 
+/// Stands for the job's number in what a reason advises.
+constexpr std::string_view kNumber = "{job}";
 constexpr std::string_view kSmaller = "ask for less, or name another partition: slipway plan shows what is asked for";
 constexpr std::string_view kAskSite = "ask the site's support";
 
@@ -150,10 +154,10 @@ constexpr ReasonRow kReasons[] = {
     {"JobHeldAdmin", "it is held by the system, or by an administrator",
      "ask the site's support, or look at its comment: "
      "a burst buffer that could not be filled holds its job so"},
-    {"JobHeldUser", "it is held by its owner", "scontrol release JOBID lets it go"},
+    {"JobHeldUser", "it is held by its owner", "scontrol release {job} lets it go"},
     {"JobHoldMaxRequeue", "it was put back into the queue too often and is held",
      "look into the logs of its attempts, then "
-     "scontrol release JOBID"},
+     "scontrol release {job}"},
     {"BeginTime", "its begin time has not come; a job that was put back into the queue waits about two minutes", ""},
     {"Licenses", "the licenses that it asks for are in use", "wait"},
     {"Reservation", "its reservation has not begun, or has no free nodes",
@@ -203,14 +207,36 @@ constexpr ReasonRow kReasons[] = {
     {"FedJobLock", "the clusters of the federation are deciding who runs it", ""},
 };
 
-}  // namespace
-
 ReasonInWords ExplainReason(std::string_view reason) {
   const auto* const row = std::find_if(std::begin(kReasons), std::end(kReasons),
                                        [&](const ReasonRow& candidate) { return candidate.name == reason; });
   if (row != std::end(kReasons)) return {std::string(row->sentence), std::string(row->next_step)};
   if (const auto limit = LimitOf(reason)) return Explain(*limit);
   return {fmt::format("Slurm's reason is '{}'", reason), "see 'JOB REASON CODES' in the manual page of squeue"};
+}
+
+std::string WithNumber(std::string text, JobId job) {
+  const auto at = text.find(kNumber);
+  return at == std::string::npos ? text : text.replace(at, kNumber.size(), std::to_string(job));
+}
+
+}  // namespace
+
+ReasonInWords ExplainWait(const SlurmJob& job) {
+  auto words = ExplainReason(job.reason);
+  words.next_step = WithNumber(std::move(words.next_step), job.id);
+  return words;
+}
+
+std::string DescribeWait(const SlurmJob& job, std::string_view number, const ReasonInWords& why) {
+  auto text = fmt::format("job {} waits: {}", number, why.sentence);
+  if (!why.next_step.empty()) text += "; " + why.next_step;
+  if (job.start && !job.IsHeld()) text += fmt::format(" (expected to start {})", FormatUtc(*job.start));
+  return text;
+}
+
+std::string DescribeSuspended(std::string_view number) {
+  return fmt::format("job {} is suspended by Slurm: it keeps its nodes", number);
 }
 
 }  // namespace slipway::launcher

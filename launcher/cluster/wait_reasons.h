@@ -7,6 +7,8 @@
 #include <string>
 #include <string_view>
 
+#include "launcher/cluster/slurm_types.h"
+
 namespace slipway::launcher {
 
 struct ReasonInWords {
@@ -34,8 +36,16 @@ struct LimitReason {
 std::optional<LimitReason> LimitOf(std::string_view reason);
 ReasonInWords Explain(const LimitReason& limit);
 
-/// `reason` is Slurm's name ("Priority", "AssocGrpCpuLimit"). About 200 of them are limits with composed names (whose
-/// limit, of what, per what); LimitOf parses those. An unknown name is shown as it is.
-ReasonInWords ExplainReason(std::string_view reason);
+/// Why the job waits, with its number in the commands to give. `job.reason` is Slurm's name ("Priority",
+/// "AssocGrpCpuLimit"). About 200 of them are limits with composed names (whose limit, of what, per what); LimitOf
+/// parses those. An unknown name is shown as it is.
+ReasonInWords ExplainWait(const SlurmJob& job);
+
+/// "job 12_3 waits: its nodes are not free; wait (expected to start 2026-11-26T11:24:00.000Z)". `number`: as users know
+/// the job. A held job has no start.
+std::string DescribeWait(const SlurmJob& job, std::string_view number, const ReasonInWords& why);
+
+/// Why a job does nothing that has begun: Slurm has suspended it, often for one of higher priority.
+std::string DescribeSuspended(std::string_view number);
 
 }  // namespace slipway::launcher

@@ -31,7 +31,7 @@ Json GradientsConfiguration(const GradientsSpec& gradients) {
               {"deterministic", ToJson(gradients.deterministic)},
               {"network", gradients.network}};
   if (!gradients.algorithms.empty()) config["algorithms"] = gradients.algorithms;
-  if (gradients.gpu_exchange != GpuExchangeWay::kAuto) config["gpu_exchange"] = WordOf(gradients.gpu_exchange);
+  if (gradients.gpu_exchange != GpuExchange::kAuto) config["gpu_exchange"] = WordOf(gradients.gpu_exchange);
   return config;
 }
 

@@ -28,6 +28,7 @@
 #include "launcher/run/context/instance_log.h"
 #include "launcher/run/data/staging_session.h"
 #include "launcher/run/ending/job_end_reason.h"
+#include "launcher/run/ending/node_requeues.h"
 #include "launcher/run/results/stage_out_queue.h"
 #include "launcher/run/single_run.h"
 #include "launcher/run/trials/ensemble_run.h"
@@ -141,17 +142,19 @@ class Manager {
     return instance;
   }
 
-  void Enter(Phase phase) {
+  void Enter(Phase phase, const Json& more = Json::object()) {
     state_.phase = phase;
-    Commit(PhaseName(phase));
+    Commit(PhaseName(phase), more);
   }
 
-  void Commit(std::string_view event) {
+  void Commit(std::string_view event, const Json& more = Json::object()) {
+    Json members{{"attempt", state_.attempt}, {"reason", state_.reason}};
+    members.update(more);
     log::Info("run {}: {}", state_.run, event);
     if (event == "restarting" && notifier_ && !trial_) notifier_->AttemptFailed(state_);
     AwaitSpace([&] {
       folder_.WriteState(state_);
-      folder_.AppendEvent(event, Json{{"attempt", state_.attempt}, {"reason", state_.reason}});
+      folder_.AppendEvent(event, members);
     });
   }
 
@@ -233,9 +236,10 @@ class Manager {
     return result;
   } catch (const NodesMissing& error) {
     RunResult result;
-    const bool requeued = MayGetMissingNodes(plan_, state_);
-    result.phase = requeued ? Phase::kQueued : Phase::kFailed;
-    result.cause = cause::NodesMissing{std::string(FirstLine(error.message())), requeued};
+    const auto again = MayGetMissingNodes(folder_, plan_, state_);
+    result.phase = again.allowed ? Phase::kQueued : Phase::kFailed;
+    result.cause = cause::NodesMissing{std::string(FirstLine(error.message())), again.allowed, again.spent};
+    result.progressed = false;
     result.detail = error.what();
     return result;
   } catch (const Error& error) {
@@ -358,8 +362,12 @@ class Manager {
   void WriteEnding(const RunResult& result) const {
     const auto reason = ReasonFor(result.cause, state_.run);
     const auto detail = result.detail.empty() ? reason : reason + "\n" + result.detail;
-    WriteTrialEnding(folder_, {trial_->attempt, result.status, OutsideCauseOf(result.cause), detail,
-                               RankOf(result.cause), result.last_line});
+    WriteTrialEnding(folder_, {.attempt = trial_->attempt,
+                               .status = result.status,
+                               .detail = detail,
+                               .cause = OutsideCauseOf(result.cause),
+                               .rank = RankOf(result.cause),
+                               .last_line = result.last_line});
   }
 
   /// A job that stays out of the queue ends with this manager, and the run with it.
@@ -382,7 +390,9 @@ class Manager {
     state_.metrics = result.metrics;
     state_.job = {};
     try {
-      Enter(result.phase);
+      Enter(result.phase, result.phase == Phase::kQueued
+                              ? MembersOfRequeue(state_.batch_job, result.cause, result.progressed)
+                              : Json::object());
     } catch (const SystemError& error) {
       if (!MeansDiskFull(error.code())) throw;
       output_.Warn(

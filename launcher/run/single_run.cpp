@@ -17,6 +17,7 @@
 #include "launcher/attempt/restart_policy.h"
 #include "launcher/exports/live_tensorboard.h"
 #include "launcher/run/context/instance_log.h"
+#include "launcher/run/ending/node_requeues.h"
 #include "launcher/run/ending/save_time.h"
 #include "launcher/run/ending/watch_end_of_job.h"
 #include "launcher/run/results/stage_out_queue.h"
@@ -101,6 +102,8 @@ class SingleRun final : public AttemptObserver {
   AttemptPlace Place() const {
     return PlaceOfAttempt(context_.folder.path(), context_.state.attempt, context_.stage_out_queue);
   }
+
+  bool Progressed() const { return StepsTo(newest_) > steps_at_first_; }
 
   Checkpoint Newest() const { return NewestCheckpointOf(Place()); }
 
@@ -255,7 +258,8 @@ class SingleRun final : public AttemptObserver {
     const auto* first = CulpritOf(outcome);
     if (!last_.node_trouble.empty()) {
       const auto with_it = outcome.lost_node ? outcome.culprit : std::nullopt;
-      return cause::NodeLost{last_.node_trouble, with_it, MayGetOtherNodes(context_.plan, context_.state)};
+      const auto again = MayGetOtherNodes(context_.folder, context_.plan, context_.state, Progressed());
+      return cause::NodeLost{last_.node_trouble, with_it, again.allowed, again.spent};
     }
     if (last_.watched)
       return cause::Watched{std::string(WordOf(last_.watched->kind)), last_.watched->message, outcome.culprit};
@@ -298,7 +302,7 @@ class SingleRun final : public AttemptObserver {
     RunResult result;
     result.status = last_.outcome->status;
     result.last_line = last_.outcome->last_line;
-    result.progressed = StepsTo(newest_) > steps_at_first_;
+    result.progressed = Progressed();
     if (context_.interrupt.asked()) {
       result.phase = Phase::kCancelled;
       result.cause = cause::Cancelled{};

@@ -111,6 +111,7 @@ struct NodeLost {
   std::string message;      ///< names the node
   std::optional<int> rank;  ///< that was lost with it
   bool requeued = false;    ///< its job is queued again
+  int requeues = 0;         ///< for lost nodes without progress, when that is why it is not queued again
   bool operator==(const NodeLost&) const = default;
 };
 
@@ -119,6 +120,7 @@ struct NodesMissing {
   static constexpr std::string_view kKind = "nodes_missing";
   std::string message;
   bool requeued = false;
+  int requeues = 0;  ///< as of NodeLost
   bool operator==(const NodesMissing&) const = default;
 };
 
@@ -282,6 +284,7 @@ struct OutOfNodes {
   int paused = 0;
   std::int64_t not_begun = 0;
   bool requeued = false;
+  int requeues = 0;  ///< as of NodeLost
   bool operator==(const OutOfNodes&) const = default;
 };
 

@@ -17,6 +17,13 @@ struct ReasonWriter {
 
   std::string Resume() const { return fmt::format("; continue with: slipway resume {}", run); }
 
+  /// Why a job does not go back into the queue that otherwise would.
+  std::string NoMoreRequeues(int made) const {
+    if (made == 0) return {};
+    return fmt::format("; the job is not queued again: it was, {} times for lost nodes, and made no progress{}", made,
+                       Resume());
+  }
+
   static std::string AboutRank(int rank, const std::string& host, std::optional<ExitStatus> status) {
     RankOutcome outcome;
     outcome.rank = rank;
@@ -77,11 +84,11 @@ struct ReasonWriter {
   std::string operator()(const cause::NodeLost& lost) const {
     auto text = lost.rank ? fmt::format("{}, and with it rank {}", lost.message, *lost.rank) : lost.message;
     if (lost.requeued) text += "; the job is queued again, and goes on from its newest checkpoint";
-    return text;
+    return text + NoMoreRequeues(lost.requeues);
   }
 
   std::string operator()(const cause::NodesMissing& missing) const {
-    return missing.message + (missing.requeued ? "; the job is queued again" : "");
+    return missing.message + (missing.requeued ? "; the job is queued again" : "") + NoMoreRequeues(missing.requeues);
   }
 
   std::string operator()(const cause::TimeLimit& limit) const {
@@ -190,8 +197,9 @@ struct ReasonWriter {
     text += " with " + Counted(out.cores, "core");
     if (out.gpus > 0) text += " and " + Counted(out.gpus, "GPU");
     text += out.nodes == 1 ? ", and no such node is left" : " each, and too few such nodes are left";
-    return fmt::format("{} ({}); 'slipway resume' goes on with other nodes", text,
-                       ListCounts({{out.waiting, "waiting"}, {out.paused, "paused"}, {out.not_begun, "not begun"}}));
+    text += fmt::format(" ({})",
+                        ListCounts({{out.waiting, "waiting"}, {out.paused, "paused"}, {out.not_begun, "not begun"}}));
+    return text + (out.requeues > 0 ? NoMoreRequeues(out.requeues) : "; 'slipway resume' goes on with other nodes");
   }
 
   std::string operator()(const cause::ServingEnded& ended) const {

@@ -72,18 +72,23 @@ bool MayBeRun(const fs::path& path) {
   return ::stat((path / "state.json").c_str(), &info) == 0 || !IsMissing(errno);
 }
 
+/// Nothing: the run has ended, or may have a manager. Slurm may start another one for a submitted run.
+std::optional<EndCause> WhyLost(const RunState& state, const fs::path& path) {
+  if (state.batch_job == 0 && ManagerIsGone(state)) return cause::ManagerLost{state.manager.pid, state.host};
+  return FindManagerElsewhere(state, path);
+}
+
+}  // namespace
+
 bool ManagerIsGone(const RunState& state) {
   const bool has_one = !HasEnded(state.phase) && state.phase != Phase::kQueued && !IsReady(state);
   return has_one && state.host == HostName() && !IsAlive(state.manager);
 }
 
-/// Nothing: the run has ended, or may have a manager.
-std::optional<EndCause> WhyLost(const RunState& state, const fs::path& path) {
-  if (ManagerIsGone(state)) return cause::ManagerLost{state.manager.pid, state.host};
-  return FindManagerElsewhere(state, path);
+std::string AboutGoneManager(const RunState& state) {
+  if (!ManagerIsGone(state)) return {};
+  return fmt::format("its manager (process {} on {}) is gone", state.manager.pid, state.host);
 }
-
-}  // namespace
 
 RunFolder RunFolder::Create(const fs::path& runs_directory, const std::string& name, bool ensemble) {
   RunFolder folder(MakeNewFolder(runs_directory, name));

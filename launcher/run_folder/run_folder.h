@@ -56,9 +56,10 @@ class RunFolder {
   std::filesystem::path trial_book() const { return path_ / "trials.db"; }
   std::filesystem::path attempt(int number) const;
 
-  /// The stored state. It reads as `lost` if the run has not ended and its manager, on this host, is gone or owns
-  /// another folder, of which this one is a copy. A run that is ready for its trials has no manager yet. While the run
-  /// stands still, the reason says what it waits for. Cost: for an active run also that of FindManagerElsewhere.
+  /// The stored state. It reads as `lost` if the run has not ended and its manager, on this host, is gone, or owns
+  /// another folder, of which this one is a copy. A submitted run without a manager keeps its state: Slurm says what
+  /// follows (ObserveRun). A run that is ready for its trials has no manager yet. While the run stands still, the
+  /// reason says what it waits for. Cost: for an active run also that of FindManagerElsewhere.
   RunState ReadState() const;
   /// Atomic and durable. Cost: two syncs.
   void WriteState(const RunState& state) const;
@@ -78,6 +79,11 @@ class RunFolder {
   std::filesystem::path path_;
   std::string selector_;
 };
+
+/// Whether the run has not ended, but its manager, which was on this host, is gone.
+bool ManagerIsGone(const RunState& state);
+/// "its manager (process 12 on n1) is gone"; empty when it is not.
+std::string AboutGoneManager(const RunState& state);
 
 /// The folders of all runs, oldest first, including renamed folders and those with an unreadable state. Empty when
 /// there is no such directory. Errors: SystemError when it cannot be read.

@@ -113,7 +113,7 @@ std::vector<std::string> PlainWords(const Type& type) {
 std::string Describe(const Type& type) {
   switch (type.kind) {
     case TypeKind::kText: return "text";
-    case TypeKind::kName: return "a name of at most 64 letters, digits, '.', '_' and '-'";
+    case TypeKind::kName: return "a name (at most 64 letters, digits, '.', '_' and '-')";
     case TypeKind::kInteger: return DescribeRange(type, "a whole number");
     case TypeKind::kNumber: return DescribeRange(type, "a number");
     case TypeKind::kBool: return "true or false";

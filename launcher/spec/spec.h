@@ -19,6 +19,7 @@
 #include "launcher/cluster/burst_buffer.h"
 #include "launcher/ranks/local/choose_start.h"
 #include "launcher/ranks/local/container_command.h"
+#include "runtime/selection/gpu_exchange.h"
 #include "staging/formats/stream_check.h"
 #include "staging/plan/tier_places.h"
 #include "staging/reader/sharding.h"
@@ -91,7 +92,7 @@ struct SlurmSpec {
   bool requeue = true;
   Seconds signal_before{120};
   std::vector<std::string> extra;
-  StartChoice start = StartChoice::kAuto;  ///< of several ranks
+  StartChoice start;  ///< of several ranks
   BurstBufferSpec burst_buffer;
 };
 
@@ -151,12 +152,7 @@ WordTable<GradientMode> WordsOf(GradientMode);
 enum class Compression { kNone, kBf16, kFp16 };
 WordTable<Compression> WordsOf(Compression);
 enum class Determinism { kOff, kOn, kCanonical };
-enum class GpuExchangeWay { kAuto, kStaged, kDirect, kNccl, kMpi };
-WordTable<GpuExchangeWay> WordsOf(GpuExchangeWay);
-/// A library adds up, in an order of its own: no promise of bits holds.
-constexpr bool AddsInOwnOrder(GpuExchangeWay way) {
-  return way == GpuExchangeWay::kNccl || way == GpuExchangeWay::kMpi;
-}
+using runtime::GpuExchange;
 
 /// A number of steps, or a share of all of them.
 struct StepCount {
@@ -176,7 +172,7 @@ struct GradientsSpec {
   Determinism deterministic = Determinism::kOn;
   Bytes bucket{4 << 20};
   std::string network = "unknown";  ///< between nodes; what runtime::NetworkOf knows
-  GpuExchangeWay gpu_exchange = GpuExchangeWay::kAuto;
+  GpuExchange gpu_exchange = GpuExchange::kAuto;
   std::string algorithms;  ///< in the syntax of runtime::AlgorithmTable::With, checked; may be empty
 };
 

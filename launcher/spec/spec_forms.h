@@ -71,6 +71,8 @@ inline void ReadValue(const JsonPlace& place, WorkdirSpec& workdir) {
   if (text != "spec" && text != "own") workdir = {WorkdirKind::kPath, text};
 }
 
+inline void ReadValue(const JsonPlace& place, StartChoice& start) { start = StartChoiceOf(place.Text()); }
+
 /// One word stands for a list of one.
 template <class Value>
 struct OneOrMore {

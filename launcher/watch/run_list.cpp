@@ -15,6 +15,7 @@ constexpr int kLooksForEnded = 10;  // one that has ended changes only by `resum
 
 RunLine LineOf(const RunFolder& folder) try {
   const auto state = folder.ReadState();
+  const auto gone = AboutGoneManager(state);  // only a submitted run does not read as lost then
   return {folder.id(),
           folder.path(),
           std::string(PhaseName(state.phase)),
@@ -23,7 +24,7 @@ RunLine LineOf(const RunFolder& folder) try {
           state.attempt,
           UnixSecondsIn(state.started.empty() ? state.created : state.started),
           UnixSecondsIn(state.ended),
-          state.reason,
+          gone.empty() ? state.reason : gone + "; slipway status asks Slurm about its job",
           IsWorkflowRun(folder)};
 } catch (const Error& error) {
   RunLine row;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstdint>
 #include <cstdio>
 
 namespace slipway::runtime {
@@ -17,6 +18,14 @@ constexpr unsigned kPinnedForAllContexts = 1;  // CU_MEMHOSTREGISTER_PORTABLE
 constexpr int kNotReady = 600;                 // CUDA_ERROR_NOT_READY
 constexpr int kCapturedForOthers = 906;        // CUDA_ERROR_STREAM_CAPTURE_IMPLICIT
 constexpr int kOwnCapturesOnly = 1;            // CU_STREAM_CAPTURE_MODE_THREAD_LOCAL
+constexpr std::uintptr_t kStreamOfThread = 2;  // CU_STREAM_PER_THREAD
+
+/// From 1. The system's numbers of threads are used again.
+std::uint64_t NumberOfThread() {
+  static std::atomic<std::uint64_t> last = 0;
+  thread_local const std::uint64_t number = ++last;
+  return number;
+}
 
 }  // namespace
 
@@ -99,21 +108,28 @@ void DeviceEvent::HoldBack(StreamHandle stream) const {
   place_.driver->Check(place_.driver->cuStreamWaitEvent(stream, handle_, 0), "cuStreamWaitEvent");
 }
 
-void StreamJoin::Add(StreamHandle stream) {
+StreamOfThread::StreamOfThread(StreamHandle stream)
+    : handle(stream), thread(reinterpret_cast<std::uintptr_t>(stream) == kStreamOfThread ? NumberOfThread() : 0) {}
+
+void StreamJoin::Add(StreamHandle handle) {
   const InContext here(place_);
-  auto point = std::ranges::find(points_, stream, &Point::stream);
+  const StreamOfThread stream(handle);
+  const auto fits = [&](const Point& point) { return !point.added || point.stream == stream; };
+  auto point = std::ranges::find_if(points_, fits);
   if (point == points_.end()) {
     points_.push_back({stream, DeviceEvent(place_), false});
     point = points_.end() - 1;
   }
-  point->event.Record(stream);
+  point->stream = stream;
+  point->event.Record(handle);
   point->added = true;
 }
 
-void StreamJoin::HoldBack(StreamHandle stream) {
+void StreamJoin::HoldBack(StreamHandle handle) {
   const InContext here(place_);
+  const StreamOfThread stream(handle);
   for (auto& point : points_) {
-    if (std::exchange(point.added, false) && point.stream != stream) point.event.HoldBack(stream);
+    if (std::exchange(point.added, false) && point.stream != stream) point.event.HoldBack(handle);
   }
 }
 

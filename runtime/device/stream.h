@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <utility>
 #include <vector>
 
@@ -91,24 +92,34 @@ class DeviceEvent {
   void* handle_ = nullptr;
 };
 
+/// A stream of the program, as the calling thread means it. The handle alone does not say which one: the handle 2
+/// (cudaStreamPerThread, hipStreamPerThread) is another stream in each thread.
+struct StreamOfThread {
+  explicit StreamOfThread(StreamHandle stream);
+  bool operator==(const StreamOfThread&) const = default;
+
+  StreamHandle handle;
+  std::uint64_t thread;  ///< never that of an earlier thread; 0: the handle means one stream in all threads
+};
+
 /// Points in several streams of the program, for another one to wait for.
 class StreamJoin {
  public:
   explicit StreamJoin(const DevicePlace& place) : place_(place) {}
 
-  /// What `stream` was given so far.
-  void Add(StreamHandle stream);
-  /// Later work of `stream` waits for all that was added since the last call.
-  void HoldBack(StreamHandle stream);
+  /// What `handle` was given so far.
+  void Add(StreamHandle handle);
+  /// Later work of `handle` waits for all that was added since the last call.
+  void HoldBack(StreamHandle handle);
 
  private:
   struct Point {
-    StreamHandle stream = nullptr;
+    StreamOfThread stream;
     DeviceEvent event;
     bool added = false;
   };
   DevicePlace place_;
-  std::vector<Point> points_;  ///< one for each stream that was ever added
+  std::vector<Point> points_;  ///< those that were added come first
 };
 
 /// A stream of our own, which no other stream waits for by itself.

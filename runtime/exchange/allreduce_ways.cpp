@@ -9,6 +9,7 @@
 
 #include "runtime/exchange/direct_bounce.h"
 #include "runtime/exchange/library_allreduce.h"
+#include "runtime/exchange/nccl_use.h"
 #include "runtime/exchange/team_errors.h"
 #include "runtime/exchange/way_candidates.h"
 #include "runtime/exchange/without_direct.h"
@@ -25,10 +26,11 @@ constexpr double kSecondsOfTimes = 0.3;
 /// 16-bit floats may go by it.
 bool RoundsOnce(CombineWay way) { return way == CombineWay::kStaged || way == CombineWay::kDirect; }
 
-std::unique_ptr<GroupAllreduce> MakeByGpus(CombineWay way, const DevicePlace& place, GpuWaits waits, Group& group) {
+std::unique_ptr<GroupAllreduce> MakeByGpus(CombineWay way, const DevicePlace& place, const TeamSettings& settings,
+                                           Group& group) {
   switch (way) {
-    case CombineWay::kDirect: return DirectBounce::Make(place, group, waits);
-    case CombineWay::kNccl: return NcclAllreduce::Make(place, group);
+    case CombineWay::kDirect: return DirectBounce::Make(place, group, settings.gpu_waits);
+    case CombineWay::kNccl: return NcclAllreduce::Make(place, group, settings.gpu_exchange);
     case CombineWay::kMpi: return MpiAllreduce::Make(place, group);
     case CombineWay::kStaged:
     case CombineWay::kNcclInNodes: return nullptr;
@@ -130,7 +132,11 @@ void AllreduceWays::TakeFastest(const DevicePlace& place, const TeamSettings& se
                                 Group& group) {
   TryToMake(CombineWay::kDirect, place, settings, group);  // first: it is preferred
   if (OtherBitsAreGood(settings, group)) {
-    TryToMake(CombineWay::kNccl, place, settings, group);
+    if (const auto only_user = NcclUse::Alone(group.communicator())) {
+      TryToMake(CombineWay::kNccl, place, settings, group);
+    } else {
+      without_.emplace_back(CombineWay::kNccl, kNcclIsInUse);
+    }
     if (settings.gpu_mpi_has_worked) {
       TryToMake(CombineWay::kMpi, place, settings, group);
     } else {
@@ -155,7 +161,7 @@ void AllreduceWays::TryToMake(CombineWay way, const DevicePlace& place, const Te
 /// Empty, or why it cannot be. Errors: those of DirectBounce::Make(); PartedError.
 std::string AllreduceWays::Make(CombineWay way, const DevicePlace& place, const TeamSettings& settings, Group& group) {
   std::unique_ptr<GroupAllreduce> by;
-  const auto make = [&] { by = MakeByGpus(way, place, settings.gpu_waits, group); };
+  const auto make = [&] { by = MakeByGpus(way, place, settings, group); };
   std::string why;
   if (way == CombineWay::kDirect) {
     make();

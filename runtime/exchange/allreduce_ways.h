@@ -48,10 +48,10 @@ using AllreduceTimer =
 class AllreduceWays {
  public:
   /// The way that the settings name, where it can be used. With `auto` the fastest one for each size: the CPU, or the
-  /// GPUs of the node (DirectBounce). Where any bits are good NCCL is a candidate, too, and MPI where it has worked
-  /// before. Where the ways would have other bits (CpuAddsInOrderOfRanks()), the CPU combines, as for teams.
-  /// What keeps NCCL and MPI from being made, and all from being timed, is a reason for another way; without times the
-  /// CPU combines. Collective.
+  /// GPUs of the node (DirectBounce). Where any bits are good NCCL is a candidate, too, if no rank has another user of
+  /// it (NcclUse::Alone()), and MPI where it has worked before. Where the ways would have other bits
+  /// (CpuAddsInOrderOfRanks()), the CPU combines, as for teams. What keeps NCCL and MPI from being made, and all from
+  /// being timed, is a reason for another way; without times the CPU combines. Collective.
   /// Errors: those of DirectBounce::Make(); PartedError, and then nothing that ranks share is freed.
   static AllreduceWays Choose(const DevicePlace& place, const TeamSettings& settings, const AllreduceTimer& measure,
                               Group& group);

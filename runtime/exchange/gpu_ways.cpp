@@ -10,6 +10,7 @@
 #include "runtime/exchange/direct_tensors.h"
 #include "runtime/exchange/mpi_tensors.h"
 #include "runtime/exchange/nccl_tensors.h"
+#include "runtime/exchange/nccl_use.h"
 #include "runtime/exchange/team_errors.h"
 #include "runtime/exchange/way_candidates.h"
 
@@ -21,13 +22,13 @@ constexpr std::int64_t kMostMeasured = 32 << 20;  ///< bytes
 using Way = CombineWay;
 
 std::unique_ptr<CombinedTensors> MakeByLibrary(Way way, const DevicePlace& place, std::span<const TensorInfo> tensors,
-                                               slipway_op op, Group& group) {
+                                               const TeamSettings& settings, Group& group) {
   switch (way) {
     case Way::kStaged:
     case Way::kDirect: return nullptr;
-    case Way::kNccl: return NcclTensors::Make(place, tensors, op, group);
-    case Way::kNcclInNodes: return NodeNcclTensors::Make(place, tensors, op, group);
-    case Way::kMpi: return MpiTensors::Make(place, tensors, op, group);
+    case Way::kNccl: return NcclTensors::Make(place, tensors, settings, group);
+    case Way::kNcclInNodes: return NodeNcclTensors::Make(place, tensors, settings, group);
+    case Way::kMpi: return MpiTensors::Make(place, tensors, settings.op, group);
   }
   return nullptr;
 }
@@ -58,7 +59,7 @@ MadeDirect MakeDirect(const DevicePlace& place, std::span<const TensorInfo> tens
 std::unique_ptr<CombinedTensors> Make(Way way, const DevicePlace& place, std::span<const TensorInfo> tensors,
                                       const TeamSettings& settings, std::int64_t bucket_bytes, Group& group) {
   if (way == Way::kDirect) return MakeDirect(place, tensors, settings, bucket_bytes, group).tensors;
-  auto made = MakeByLibrary(way, place, tensors, settings.op, group);
+  auto made = MakeByLibrary(way, place, tensors, settings, group);
   if (made != nullptr) SetBuckets(*made, bucket_bytes);
   return made;
 }
@@ -179,7 +180,8 @@ GpuWay Automatic(const GpuTask& task, Group& group) {
     chosen.without_nccl = chosen.without_mpi = why;
     return chosen;
   }
-  chosen.without_nccl = candidates.Try(NcclWays(group), task, group);
+  const auto only_user = NcclUse::Alone(group.communicator());  // until the choice is made
+  chosen.without_nccl = only_user != nullptr ? candidates.Try(NcclWays(group), task, group) : kNcclIsInUse;
   chosen.without_mpi = task.settings.gpu_mpi_has_worked ? candidates.Try(kByMpi, task, group) : kMpiIsUntried;
   const auto way = candidates.Fastest();
   chosen.measured = std::move(candidates.times);

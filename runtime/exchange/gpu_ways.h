@@ -39,9 +39,10 @@ struct GpuTask {
 };
 
 /// The way that the settings name, or with `auto` the GPUs of the node where they can. NCCL and MPI add up in orders of
-/// their own: they are candidates only where any bits are good, and MPI only where it has worked before. Of several
-/// candidates, the fastest with a message of the team's size. With `auto`, the CPU combines where it does not add up in
-/// the order of the ranks (CpuAddsInOrderOfRanks()), unless any bits are good. Collective.
+/// their own: they are candidates only where any bits are good, NCCL only where no rank has another user of it
+/// (NcclUse::Alone()), and MPI only where it has worked before. Of several candidates, the fastest with a message of
+/// the team's size. With `auto`, the CPU combines where it does not add up in the order of the ranks
+/// (CpuAddsInOrderOfRanks()), unless any bits are good. Collective.
 /// Cost:   with several candidates about a second, and 32 MiB of the GPU, once.
 /// Errors: RuntimeError(ARGUMENT, DEVICE, OUT_OF_MEMORY) on all ranks when the settings name a way that cannot be used.
 ///         With `auto`, a GPU without memory is a reason for another way. No rank has a tensor mapped after an error.

@@ -9,8 +9,8 @@ namespace slipway::runtime {
 
 // NCCL.
 
-std::unique_ptr<NcclAllreduce> NcclAllreduce::Make(const DevicePlace& place, Group& group) {
-  auto ranks = NcclRanks::Connect(place, group.communicator());
+std::unique_ptr<NcclAllreduce> NcclAllreduce::Make(const DevicePlace& place, Group& group, GpuExchange asked) {
+  auto ranks = NcclRanks::Connect(place, group.communicator(), asked);
   std::unique_ptr<NcclAllreduce> made;
   OnAllRanks(group.communicator(), [&] { made.reset(new NcclAllreduce(place, std::move(ranks))); });
   return made;

@@ -13,8 +13,9 @@ namespace slipway::runtime {
 /// By NCCL, in place, between all ranks of a group.
 class NcclAllreduce : public GroupAllreduce {
  public:
-  /// Collective. Errors: those of NcclRanks::Connect(); RuntimeError on all ranks, as of a GPU without memory.
-  static std::unique_ptr<NcclAllreduce> Make(const DevicePlace& place, Group& group);
+  /// `asked`: as for NcclRanks::Connect(). Collective. Errors: those of it; RuntimeError on all ranks, as of a GPU
+  /// without memory.
+  static std::unique_ptr<NcclAllreduce> Make(const DevicePlace& place, Group& group, GpuExchange asked);
 
   void Close() override { ranks_.reset(); }
   void Allreduce(char* data, std::int64_t count, const Reduction& reduction, Group& group,

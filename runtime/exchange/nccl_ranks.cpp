@@ -1,16 +1,16 @@
 #include "runtime/exchange/nccl_ranks.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
-#include <cstring>
 #include <thread>
 #include <utility>
 #include <vector>
 
 #include "runtime/device/device_memory.h"
+#include "runtime/exchange/gpu_of_rank.h"
 #include "runtime/exchange/shares.h"
 #include "runtime/group/agreement.h"
 
@@ -26,39 +26,29 @@ constexpr auto kTimeToEnd = std::chrono::seconds(5);
 constexpr auto kSleepAtTheEnd = std::chrono::microseconds(100);
 constexpr int kInternalError = 3;  // ncclInternalError
 
-/// Which GPU a rank uses, in a form that can be compared between ranks of a machine.
-struct GpuOfRank {
-  char host[64] = {};
-  char bus[32] = {};
-};
+/// Where other ways are left: how long ranks may take to connect, and which share of the watch's limit.
+constexpr std::chrono::duration<double> kMostToConnect{30};
+constexpr double kShareOfWatch = 0.5;
 
-GpuOfRank OwnGpu(const DevicePlace& place) {
-  GpuOfRank own;
-  ::gethostname(own.host, sizeof own.host - 1);
-  BusOf(place).copy(own.bus, sizeof own.bus - 1);
-  return own;
+using Seconds = std::chrono::duration<double>;
+
+/// Nothing: until the watch ends the wait. That ends the job, too.
+std::optional<Seconds> TimeToConnect(GpuExchange asked, const Waiter& waiter) {
+  if (asked == GpuExchange::kNccl) return std::nullopt;
+  return std::min(kMostToConnect, kShareOfWatch * waiter.time_limit());
 }
 
-bool IsSame(const GpuOfRank& one, const GpuOfRank& other) {
-  return std::strcmp(one.host, other.host) == 0 && std::strcmp(one.bus, other.bus) == 0;
-}
-
-/// NCCL would say so to the ranks concerned alone.
-void RequireOwnGpus(const std::vector<GpuOfRank>& gpus, const std::vector<int>& job_ranks) {
-  for (std::size_t rank = 1; rank < gpus.size(); ++rank) {
-    for (std::size_t other = 0; other < rank; ++other) {
-      if (!IsSame(gpus[rank], gpus[other])) continue;
-      throw RuntimeError(SLIPWAY_ERROR_DEVICE,
-                         fmt::format("ranks {} and {} share GPU {} of {}, and NCCL needs one for each rank: set "
-                                     "launch.gpus_per_rank to 1, or gpu_exchange to auto",
-                                     job_ranks[other], job_ranks[rank], gpus[rank].bus, gpus[rank].host));
-    }
-  }
+RuntimeError NotConnected(Seconds after) {
+  return {
+      SLIPWAY_ERROR_DEVICE,
+      fmt::format("NCCL did not connect the ranks within {:.3g} s: set NCCL_DEBUG=INFO to see why, NCCL_SOCKET_IFNAME "
+                  "to a network that joins the nodes, or gpu_exchange to nccl, which waits for resilience.stall_after",
+                  after.count())};
 }
 
 }  // namespace
 
-std::unique_ptr<NcclRanks> NcclRanks::Connect(const DevicePlace& place, Communicator& ranks) {
+std::unique_ptr<NcclRanks> NcclRanks::Connect(const DevicePlace& place, Communicator& ranks, GpuExchange asked) {
   std::unique_ptr<NcclRanks> made;
   GpuOfRank own;
   OnAllRanks(ranks, [&] {
@@ -67,7 +57,7 @@ std::unique_ptr<NcclRanks> NcclRanks::Connect(const DevicePlace& place, Communic
       throw RuntimeError(SLIPWAY_ERROR_DEVICE,
                          "the driver is too old for NCCL: update it, or set gpu_exchange to auto");
     }
-    own = OwnGpu(place);
+    own = GpuOfThisRank(place);
     made.reset(new NcclRanks(nccl, place, ranks));
   });
   RequireOwnGpus(AllgatherValues(ranks, own), ranks.job_ranks());
@@ -78,9 +68,13 @@ std::unique_ptr<NcclRanks> NcclRanks::Connect(const DevicePlace& place, Communic
   });
   Nccl::Id same;
   id.copy(same.bytes.data(), same.bytes.size());
-  const auto error = made->Init(same);
-  OnAllRanks(ranks, [&] {
+  const auto limit = TimeToConnect(asked, ranks.waiter());
+  const auto error = made->Init(same, limit);
+  OnAllRanks(ranks, [&] {  // says more than that others have waited for this rank
     if (error) throw *error;
+  });
+  OnAllRanks(ranks, [&] {
+    if (limit && made->communicator_ == nullptr) throw NotConnected(*limit);
   });
   return made;
 }
@@ -88,13 +82,16 @@ std::unique_ptr<NcclRanks> NcclRanks::Connect(const DevicePlace& place, Communic
 NcclRanks::NcclRanks(const Nccl& nccl, const DevicePlace& place, Communicator& ranks)
     : nccl_(nccl), place_(place), ranks_(ranks) {}
 
+/// Returns an error of NCCL. After one, and after `limit`, there is no communicator.
 /// The others may wait for this rank, and NCCL tells them late or never: so an error is said here, too.
-std::optional<RuntimeError> NcclRanks::Init(const Nccl::Id& id) {
+std::optional<RuntimeError> NcclRanks::Init(const Nccl::Id& id, std::optional<Seconds> limit) {
+  const auto end =
+      limit ? Clock::now() + std::chrono::duration_cast<Clock::duration>(*limit) : Clock::time_point::max();
   const InContext here(place_);
   Nccl::Config config;
   try {
     nccl_.Check(nccl_.ncclCommInitRankConfig(&communicator_, size(), id, rank(), &config), "ncclCommInitRankConfig");
-    Settle("ncclCommInitRankConfig");
+    if (!Settle("ncclCommInitRankConfig", end)) Abort();
     return std::nullopt;
   } catch (const PartedError&) {
     throw;
@@ -113,12 +110,12 @@ int NcclRanks::State() const {
   return answer == Nccl::kSuccess ? code : answer;
 }
 
-/// Until NCCL has done what a call has only begun.
-void NcclRanks::Settle(const char* call) {
+/// Until NCCL has done what a call has only begun. False: it has not before `end`.
+bool NcclRanks::Settle(const char* call, Clock::time_point end) {
   int code = State();
   if (code == Nccl::kInProgress) {
     try {
-      ranks_.waiter().Until([&] { return (code = State()) != Nccl::kInProgress; },
+      ranks_.waiter().Until([&] { return (code = State()) != Nccl::kInProgress || Clock::now() > end; },
                             [this] { return ranks_.JobRanksOfOthers(); });
     } catch (const PartedError&) {
       Abort();
@@ -126,6 +123,7 @@ void NcclRanks::Settle(const char* call) {
     }
   }
   nccl_.Check(code, call, communicator_);
+  return code != Nccl::kInProgress;
 }
 
 /// The other ranks have queued their part: an error ends it.

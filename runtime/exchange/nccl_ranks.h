@@ -1,6 +1,7 @@
 /// Ranks whose GPUs NCCL connects.
 #pragma once
 
+#include <chrono>
 #include <memory>
 #include <optional>
 #include <string>
@@ -8,6 +9,8 @@
 #include "runtime/collectives/pieces.h"
 #include "runtime/device/nccl.h"
 #include "runtime/device/stream.h"
+#include "runtime/exchange/nccl_use.h"
+#include "runtime/exchange/settings.h"
 #include "runtime/group/communicator.h"
 #include "runtime/reduction/reduction.h"
 
@@ -18,10 +21,12 @@ namespace slipway::runtime {
 /// Limits: one thread at a time. All ranks call the same in the same order, and not before all of them are about to.
 class NcclRanks {
  public:
-  /// Collective.
+  /// `asked`: what the settings name. Unless that is NCCL, ranks have other ways, and 30 s to connect, or half of the
+  /// watch's limit. Collective.
   /// Cost:   some tenths of a second.
-  /// Errors: RuntimeError(DEVICE) on all ranks: no NCCL, too old, ranks that share a GPU, or what NCCL says; STALLED.
-  static std::unique_ptr<NcclRanks> Connect(const DevicePlace& place, Communicator& ranks);
+  /// Errors: RuntimeError(DEVICE) on all ranks: no NCCL, too old, ranks that share a GPU, what NCCL says, or ranks that
+  ///         it does not connect in time; STALLED.
+  static std::unique_ptr<NcclRanks> Connect(const DevicePlace& place, Communicator& ranks, GpuExchange asked);
   NcclRanks(const NcclRanks&) = delete;
   NcclRanks& operator=(const NcclRanks&) = delete;
   /// Waits for the other ranks' ends, but not long: then it ends the communicator by force.
@@ -50,8 +55,9 @@ class NcclRanks {
 
  private:
   NcclRanks(const Nccl& nccl, const DevicePlace& place, Communicator& ranks);
-  std::optional<RuntimeError> Init(const Nccl::Id& id);
-  void Settle(const char* call);
+  using Clock = std::chrono::steady_clock;
+  std::optional<RuntimeError> Init(const Nccl::Id& id, std::optional<std::chrono::duration<double>> limit);
+  bool Settle(const char* call, Clock::time_point end = Clock::time_point::max());
   void Abort();
   template <class Launch>
   void Queue(const char* call, Launch launch);
@@ -62,6 +68,7 @@ class NcclRanks {
   const Nccl& nccl_;
   DevicePlace place_;
   Communicator& ranks_;
+  NcclUse use_;
   Nccl::Communicator communicator_ = nullptr;
 };
 

@@ -28,11 +28,12 @@ void RequireKnown(std::span<const TensorInfo> tensors, slipway_op op) {
 // Between all ranks.
 
 std::unique_ptr<NcclTensors> NcclTensors::Make(const DevicePlace& place, std::span<const TensorInfo> tensors,
-                                               slipway_op op, Group& group) {
-  RequireKnown(tensors, op);
-  auto ranks = NcclRanks::Connect(place, group.communicator());
+                                               const TeamSettings& settings, Group& group) {
+  RequireKnown(tensors, settings.op);
+  auto ranks = NcclRanks::Connect(place, group.communicator(), settings.gpu_exchange);
   std::unique_ptr<NcclTensors> made;
-  OnAllRanks(group.communicator(), [&] { made.reset(new NcclTensors(place, tensors, op, group, std::move(ranks))); });
+  OnAllRanks(group.communicator(),
+             [&] { made.reset(new NcclTensors(place, tensors, settings.op, group, std::move(ranks))); });
   return made;
 }
 
@@ -61,11 +62,11 @@ bool NodeNcclTensors::Suits(const Group& group) {
 }
 
 std::unique_ptr<NodeNcclTensors> NodeNcclTensors::Make(const DevicePlace& place, std::span<const TensorInfo> tensors,
-                                                       slipway_op op, Group& group) {
-  RequireKnown(tensors, op);
+                                                       const TeamSettings& settings, Group& group) {
+  RequireKnown(tensors, settings.op);
   std::unique_ptr<NodeNcclTensors> made;
-  OnAllRanks(group.communicator(), [&] { made.reset(new NodeNcclTensors(place, tensors, op, group)); });
-  made->Connect();
+  OnAllRanks(group.communicator(), [&] { made.reset(new NodeNcclTensors(place, tensors, settings.op, group)); });
+  made->Connect(settings.gpu_exchange);
   return made;
 }
 
@@ -73,7 +74,7 @@ NodeNcclTensors::NodeNcclTensors(const DevicePlace& place, std::span<const Tenso
                                  Group& group)
     : CombinedTensors(place, tensors), op_(op), group_(group) {}
 
-void NodeNcclTensors::Connect() {
+void NodeNcclTensors::Connect(GpuExchange asked) {
   auto& all = group_.communicator();
   std::map<int, std::vector<int>> nodes;  // by leader
   const auto leaders = AllgatherValues(all, group_.topology().leader());
@@ -91,7 +92,7 @@ void NodeNcclTensors::Connect() {
   peers_ = std::make_unique<Group>(std::move(own_peers), std::move(topology), group_.memory());
   std::exception_ptr error;  // of one node: the others must hear of it
   try {
-    ranks_ = NcclRanks::Connect(place(), *node_);
+    ranks_ = NcclRanks::Connect(place(), *node_, asked);
   } catch (const PartedError&) {
     throw;
   } catch (const RuntimeError&) {

@@ -15,9 +15,9 @@ namespace slipway::runtime {
 class NcclTensors : public CombinedTensors {
  public:
   /// Collective. Errors: those of NcclRanks::Connect(); RuntimeError(ARGUMENT) for tensors that NCCL cannot add up as
-  /// `op` says.
-  static std::unique_ptr<NcclTensors> Make(const DevicePlace& place, std::span<const TensorInfo> tensors, slipway_op op,
-                                           Group& group);
+  /// `settings.op` says.
+  static std::unique_ptr<NcclTensors> Make(const DevicePlace& place, std::span<const TensorInfo> tensors,
+                                           const TeamSettings& settings, Group& group);
 
   void SetBuckets(std::span<const BucketPlan> plans) override;
   void Combine(std::size_t bucket, Group& group) override;
@@ -42,7 +42,7 @@ class NodeNcclTensors : public CombinedTensors {
   static bool Suits(const Group& group);
   /// As NcclTensors::Make(), of a group that it suits.
   static std::unique_ptr<NodeNcclTensors> Make(const DevicePlace& place, std::span<const TensorInfo> tensors,
-                                               slipway_op op, Group& group);
+                                               const TeamSettings& settings, Group& group);
 
   void SetBuckets(std::span<const BucketPlan> plans) override;
   void Combine(std::size_t bucket, Group& group) override;
@@ -60,7 +60,7 @@ class NodeNcclTensors : public CombinedTensors {
     PinnedRange pinned;
   };
   NodeNcclTensors(const DevicePlace& place, std::span<const TensorInfo> tensors, slipway_op op, Group& group);
-  void Connect();
+  void Connect(GpuExchange asked);
   std::int64_t ShareOf(const JoinedBucket& bucket) const;
   void ScatterSums(const JoinedBucket& bucket);
   void GatherResult(const JoinedBucket& bucket);

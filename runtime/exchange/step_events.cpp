@@ -31,8 +31,9 @@ StepEvents::StepEvents(const DevicePlace& place, std::size_t buckets, std::uniqu
 void StepEvents::Made(std::size_t bucket, StreamHandle stream) {
   auto& maker = makers_[bucket];
   auto& event = events_->Own(bucket);
-  if (!maker.stream) maker = {stream, false};
-  if (!maker.several && maker.stream == stream) return event.Record(stream);
+  const StreamOfThread here(stream);
+  if (!maker.stream) maker = {here, false};
+  if (!maker.several && maker.stream == here) return event.Record(stream);
   maker.several = true;
   event.HoldBack(join_.handle());
   point_.Record(stream);
@@ -54,12 +55,21 @@ void StepEvents::Summed(StreamHandle sums_stream) {
 void StepEvents::Release(StreamHandle stream) {
   is_released_ = true;
   events_->HoldBack(sums(), stream);
+  PointOf(StreamOfThread(stream)).Record(stream);
+}
+
+/// For the wait of this stream. That of a thread takes the place of one that has waited: threads come and go.
+DeviceEvent& StepEvents::PointOf(const StreamOfThread& stream) {
   auto released = std::ranges::find(released_, stream, &Released::stream);
+  if (released == released_.end() && stream.thread != 0) {
+    released = std::ranges::find_if(released_, [](const Released& each) { return each.waited.Reached(); });
+  }
   if (released == released_.end()) {
     released_.push_back({stream, DeviceEvent(place_)});
     released = released_.end() - 1;
   }
-  released->waited.Record(stream);
+  released->stream = stream;
+  return released->waited;
 }
 
 bool StepEvents::HasValuesOf(std::size_t rank) const {

@@ -46,12 +46,12 @@ class StepEvents {
  private:
   /// A stream that waits for sums.
   struct Released {
-    StreamHandle stream = nullptr;
+    StreamOfThread stream;
     DeviceEvent waited;
   };
   /// Who makes the values of a bucket, in this step.
   struct Maker {
-    std::optional<StreamHandle> stream;
+    std::optional<StreamOfThread> stream;
     bool several = false;
   };
   StepEvents(const DevicePlace& place, std::size_t buckets, std::unique_ptr<SharedEvents> events,
@@ -59,12 +59,13 @@ class StepEvents {
   std::size_t sums() const { return makers_.size(); }  ///< the event behind those of the buckets
   bool HasValuesOf(std::size_t rank) const;
   std::vector<int> Missing(std::size_t rank) const;
+  DeviceEvent& PointOf(const StreamOfThread& stream);
 
   DevicePlace place_;
   std::vector<int> job_ranks_;  ///< by rank
   std::unique_ptr<SharedEvents> events_;
   std::vector<Maker> makers_;       ///< by bucket
-  std::vector<Released> released_;  ///< one for each stream that ever waited
+  std::vector<Released> released_;  ///< by stream, of those that may still wait
   bool is_released_ = true;         ///< since Summed()
   DeviceEvent point_;
   DeviceStream join_;  ///< waits for several streams

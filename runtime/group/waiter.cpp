@@ -62,6 +62,8 @@ void Waiter::SetManner(Manner manner) {
   looks_ = Looks(patient ? Looks::kLeast : kLooksAlone);
 }
 
+std::chrono::duration<double> Waiter::time_limit() const { return watch_->stall_after(); }
+
 bool Waiter::StayAwake(const std::function<bool()>& ready) const {
   const auto end = Clock::now() + (crowded_ ? kAwakeInACrowd : kAwakeAlone);
   while (Clock::now() < end) {

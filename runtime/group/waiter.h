@@ -60,6 +60,8 @@ class Waiter {
   Waiter(Watch& watch, Manner manner, bool crowded);
 
   Manner manner() const { return manner_; }
+  /// How late a rank may be: the watch's.
+  std::chrono::duration<double> time_limit() const;
   void SetManner(Manner manner);
 
   /// Returns when `ready()` holds. `missing()` are the ranks of the job that have not come yet.

@@ -122,6 +122,7 @@ class Watch {
   void Withdraw() noexcept;
 
   int rank() const { return rank_; }
+  std::chrono::duration<double> stall_after() const { return settings_.stall_after; }
 
  private:
   void UseStatusTable(SharedMemory memory, int count, int own);

@@ -77,7 +77,7 @@ UniqueFd Listen(const SocketAddress& address) {
   if (!fd) return fd;
   SetOption(fd.get(), SOL_SOCKET, SO_REUSEADDR, 1);
   if (address.storage.ss_family == AF_INET6) SetOption(fd.get(), IPPROTO_IPV6, IPV6_V6ONLY, 1);
-  if (::bind(fd.get(), Cast(address), address.size) == 0 && ::listen(fd.get(), 64) == 0) return fd;
+  if (::bind(fd.get(), Cast(address), address.size) == 0 && ::listen(fd.get(), SOMAXCONN) == 0) return fd;
   const int error = errno;
   fd.Reset();
   errno = error;

@@ -5,6 +5,9 @@ MPIEXEC... are the words that start ranks; their number follows. Without them, m
 it says so and ends with status 77, which means skipped. On the CPU it shows that the script itself is right.
 
 A launcher may end all ranks as soon as it sees the death of one. So each rank is the child of a process that stays.
+
+A job with a death leaves no comm.json. So before it, the same job without one shows that the ranks wait as the case
+says. Where the GPUs cannot, the case is skipped, and the script ends with status 77 if no other one failed.
 """
 
 import argparse
@@ -22,6 +25,7 @@ import time
 import on_gpu
 import slipway
 import torch
+import ways_taken
 
 # gpu_exchange and SLIPWAY_GPU_WAIT.
 CASES = (("direct", "cpu"), ("direct", "events"), ("staged", "cpu"), ("staged", "events"))
@@ -74,6 +78,34 @@ def be_rank(folder, device, way):
     if slipway.rank() == 1:
         be_killed(team, device, folder)
     survive(team, small, folder)
+
+
+def be_well(folder, way):
+    """A rank of the same job, in which none dies."""
+    os.environ["SLIPWAY_METRICS"] = str(folder / "metrics.jsonl")
+    slipway.init()
+    on_gpu.use_gpu_of_rank()
+    machine = {"gpus": on_gpu.gpus_of_ranks(), "obstacles": on_gpu.obstacles()}
+    if way != "direct" or not machine["obstacles"]["direct"]:
+        slipway.Team("net", [torch.ones(1_000_000, device="cuda")], gpu_exchange=way).gradients()
+    if slipway.rank() == 0:
+        (folder / "machine").write_text(json.dumps(machine))
+    slipway.finalize()
+
+
+def require_way(mpiexec, way, waits):
+    """The number of GPUs, in words. Errors: Refused; AssertionError; SubprocessError."""
+    with tempfile.TemporaryDirectory(prefix="slipway-gpu-") as name:
+        subprocess.run([*mpiexec, "2", sys.executable, __file__, "--well", name, way], check=True,
+                       env={**os.environ, "SLIPWAY_GPU_WAIT": waits}, timeout=SECONDS_OF_CASE)
+        machine = json.loads((pathlib.Path(name) / "machine").read_text())
+        comm = pathlib.Path(name) / "comm.json"
+        report = json.loads(comm.read_text()) if comm.exists() else {"teams": []}
+    if way == "direct":
+        ways_taken.require_direct(report, ["net"], waits, machine["obstacles"])
+    else:
+        assert [team["way"] for team in report["teams"]] == [way], report["teams"]
+    return ways_taken.number_of([tuple(gpu) for gpu in machine["gpus"]])
 
 
 def await_file(path, seconds):
@@ -131,27 +163,44 @@ def play(mpiexec, device, way, waits):
         return problem_of(pathlib.Path(name))
 
 
+def result_of(mpiexec, device, way, waits):
+    """passed, failed or skipped, and about what and why."""
+    about = f"a rank is killed, {way}, SLIPWAY_GPU_WAIT={waits}"
+    try:
+        if device == "cuda":
+            about += f", {require_way(mpiexec, way, waits)}"
+    except ways_taken.Refused as reason:
+        return "skipped", f"{about}: {reason}"
+    except (AssertionError, subprocess.SubprocessError) as error:
+        return "failed", f"{about}: {error}"
+    problem = play(mpiexec, device, way, waits)
+    return ("failed", f"{about}: {problem}") if problem else ("passed", about)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.partition("\n\n")[0])
     parser.add_argument("--device", choices=("cuda", "cpu"), default="cuda")
     parser.add_argument("--keep", nargs=2, help=argparse.SUPPRESS)
     parser.add_argument("--rank", nargs=2, help=argparse.SUPPRESS)
+    parser.add_argument("--well", nargs=2, help=argparse.SUPPRESS)
     parser.add_argument("mpiexec", nargs=argparse.REMAINDER)
     options = parser.parse_args()
     if options.rank:
         be_rank(pathlib.Path(options.rank[0]), options.device, options.rank[1])
+    if options.well:
+        be_well(pathlib.Path(options.well[0]), options.well[1])
+        return
     if options.keep:
         keep_rank(pathlib.Path(options.keep[0]), options.device, options.keep[1])
         return
     if options.device == "cuda":
         on_gpu.require_gpu()
-    failed = False
+    results = set()
     for way, waits in CASES if options.device == "cuda" else CASES[:1]:
-        problem = play(options.mpiexec or on_gpu.mpirun(), options.device, way, waits)
-        failed = failed or problem is not None
-        print(f"{'failed' if problem else 'passed'}: a rank is killed, {way}, SLIPWAY_GPU_WAIT={waits}"
-              f"{f': {problem}' if problem else ''}", flush=True)
-    sys.exit(1 if failed else 0)
+        result, about = result_of(options.mpiexec or on_gpu.mpirun(), options.device, way, waits)
+        results.add(result)
+        print(f"{result}: {about}", flush=True)
+    sys.exit(1 if "failed" in results else on_gpu.SKIPPED if "skipped" in results else 0)
 
 
 if __name__ == "__main__":

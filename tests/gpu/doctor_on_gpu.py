@@ -4,6 +4,7 @@ Ends with status 1 when the GPU section is not as it must be on a machine with a
 PyTorch it says so and ends with status 77, which means skipped.
 """
 
+import itertools
 import json
 import os
 import pathlib
@@ -26,6 +27,12 @@ def nccl_of_torch():
     return found[1] if found else None
 
 
+def reach_each_other():
+    """Whether there are several GPUs, and CUDA says so of them."""
+    pairs = itertools.permutations(range(torch.cuda.device_count()), 2)
+    return torch.cuda.device_count() > 1 and all(torch.cuda.can_device_access_peer(*pair) for pair in pairs)
+
+
 def main():
     on_gpu.require_gpu()
     environment = dict(os.environ)
@@ -40,7 +47,7 @@ def main():
     for finding in findings:
         print(f"{finding['grade']:5} {finding['about']:14} {finding['text']}")
     grades = {finding["about"]: finding["grade"] for finding in findings}
-    needed = MUST_BE_OK + (OF_SEVERAL_GPUS if torch.cuda.device_count() > 1 else [])
+    needed = MUST_BE_OK + (OF_SEVERAL_GPUS if reach_each_other() else [])
     wrong = [about for about in needed if grades.get(about) != "ok"]
     text = next(finding["text"] for finding in findings if finding["about"] == "nccl")
     if nccl and not re.match(r"\d+\.\d+\.\d+: ", text):

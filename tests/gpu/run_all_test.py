@@ -10,8 +10,8 @@ import unittest
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 TOOLS = ("bash", "cat", "chmod", "dirname", "env", "grep", "mkdir", "mktemp", "realpath", "rm", "sed", "sleep", "tee",
          "timeout")
-CHECKS = ["doctor", "exchange-2", "exchange-2-events", "deaths", "memory-2", "usage", "exchange-4", "exchange-4-events",
-          "faces-2", "faces-4", "batches", "train", "exchange-1", "faces-1"]
+CHECKS = ["doctor", "exchange-2", "exchange-2-events", "nccl-2", "deaths", "memory-2", "usage", "exchange-4",
+          "exchange-4-events", "nccl-4", "faces-2", "faces-4", "batches", "train", "exchange-1", "nccl-1", "faces-1"]
 MPS = ["mps-start", "mps-exchange-2", "mps-server", "mps-bench-2", "mps-bench-2-events"]
 
 
@@ -23,12 +23,14 @@ class RunAll(unittest.TestCase):
             (self.root / folder).mkdir(parents=True)
         for tool in TOOLS:
             (self.root / "bin" / tool).symlink_to(shutil.which(tool))
-        said = 'echo "${0##*/} $* waits=${SLIPWAY_GPU_WAIT:-} mps=${CUDA_MPS_PIPE_DIRECTORY:+set}" >>"$LOG"\n'
+        said = ('echo "${0##*/} $* gpus=${CUDA_VISIBLE_DEVICES:-} waits=${SLIPWAY_GPU_WAIT:-} '
+                'mps=${CUDA_MPS_PIPE_DIRECTORY:+set}" >>"$LOG"\n')
         self.fake("bin/nvidia-smi", "echo H200")
         self.fake("bin/python3", said + 'echo "says $1"; [[ $* != *"${FAIL_IN:-nowhere}"* ]]')
         self.fake("packed/bin/mpiexec.hydra", said + 'echo "says $4"\n'
                   '[[ $* != *"${HANG_IN:-nowhere}"* ]] || sleep 600\n'
-                  '[[ $* != *"${FAIL_IN:-nowhere}"* ]] || exit 3')
+                  '[[ $* != *"${FAIL_IN:-nowhere}"* ]] || exit 3\n'
+                  '[[ $* != *"${SKIP_IN:-nowhere}"* ]] || { echo "skipped: no peers"; exit 77; }')
 
     def tearDown(self):
         self.home.cleanup()
@@ -90,6 +92,13 @@ class RunAll(unittest.TestCase):
         _, table = self.run_all("checks", FAIL_IN="data_on_gpu.py train")
         self.assertEqual(table["train"], "failed 1", self.output)
 
+    def test_a_step_that_is_skipped_is_not_passed(self):
+        status, table = self.run_all("checks", SKIP_IN="exchange_on_gpu")
+        self.assertEqual((status, table["exchange-2-events"], table["in all"]), (0, "skipped: no peers", "passed"),
+                         self.output)
+        status, table = self.run_all("ways", SKIP_IN="ways_on_gpu")
+        self.assertEqual((status, table["ways-2"], table["in all"]), (1, "skipped: no peers", "failed"), self.output)
+
     def test_steps_without_time_are_not_run(self):
         status, table = self.run_all("checks", SECONDS_IN_ALL="0")
         self.assertEqual((status, self.log), (1, []))
@@ -112,6 +121,7 @@ class RunAll(unittest.TestCase):
                 self.assertEqual(len({words[2] for words in calls}), 1)
                 ranks = [line for line in self.log if line.startswith("mpiexec")]
                 self.assertEqual(sum("mps=set" in line for line in ranks), 3, ranks)
+                self.assertTrue(all(("gpus=0 " in line) == ("mps=set" in line) for line in ranks), ranks)
                 self.assertEqual(table["mps-bench-2-events"], "passed")
 
     def test_without_the_program_of_mps_nothing_fails(self):

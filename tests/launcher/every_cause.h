@@ -24,8 +24,8 @@ inline std::vector<launcher::EndCause> EveryCause() {
           cause::Watched{"stalled", "rank 2 on host n17 is stopped", 5},
           cause::NoProgress{6, "n6", {0, SIGTERM}, 21},
           cause::StartFailed{"only 1 of 2 ranks started"},
-          cause::NodeLost{"node n2 is lost", 7, true},
-          cause::NodesMissing{"node n3 did not come", true},
+          cause::NodeLost{"node n2 is lost", 7, true, 5},
+          cause::NodesMissing{"node n3 did not come", true, 5},
           cause::TimeLimit{90.5},
           cause::JobTimeLimit{true, true},
           cause::JobEnded{12, JobState::kOutOfMemory, {1, 0}},
@@ -46,7 +46,7 @@ inline std::vector<launcher::EndCause> EveryCause() {
           cause::NoTrialCompleted{2, 1, 3, 4},
           cause::SameFailure{"3 trials in a row failed alike: no licence"},
           cause::OutOfTime{true, true},
-          cause::OutOfNodes{2, 8, 1, 3, 4, 5, true},
+          cause::OutOfNodes{2, 8, 1, 3, 4, 5, true, 5},
           cause::ServingEnded{true},
           cause::StepsFailed{2, "train"}};
 }

@@ -205,6 +205,31 @@ class Remembered(WithoutAMemory):
         self.resume()
 
 
+class KilledHere(Endings):
+    """The manager ran on the host where its user asks about the run."""
+    OPTIONS = ("--nodes", "1", "--mode", "plain")
+    OWNER = support.ordinary_user()
+
+    def test_a_job_that_is_queued_again_still_carries_the_run_out(self):
+        _, job = self.start(self.FIRST_WAITS, ranks=1)
+        (manager,) = self.processes(f"manage\0{self.place}")
+        os.kill(manager, signal.SIGKILL)
+        self.assertEqual(self.bed.wait_for_end(job), "FAILED")
+        self.assertEqual(self.status()["phase"], "failed")
+        self.assertIn(f"job {job} has failed", self.status()["reason"])
+        # Held, so that it waits for as long as this test looks.
+        self.assertEqual(self.bed.client("scontrol", "requeuehold", job).returncode, 0)
+        self.until("queued")
+        with self.without("slurmctld"):
+            self.assertIn(f"(process {manager} on {os.uname().nodename}) is gone", self.status()["reason"])
+            self.slipway("resume", status=4)
+        self.assertIn("has not ended", self.slipway("resume", status=4).stderr)
+        self.assertEqual(len(self.bed.client("squeue", "--noheader").stdout.splitlines()), 1)
+        self.slipway("cancel")
+        self.assertEqual(self.status()["phase"], "cancelled")
+        self.assertEqual(self.bed.wait_for_end(job), "CANCELLED")
+
+
 class TwoJobs(Endings):
     def submit_by_hand(self, run):
         done = self.bed.client("sbatch", "--parsable", self.place / "runs" / run / "job.sh")
@@ -243,6 +268,22 @@ class TwoJobs(Endings):
         self.go()
         self.slipway("wait", "--timeout", "60s")
         self.assertEqual((self.place / "jobs").read_text().split(), [str(run["batch_job"])])
+
+    def test_nor_does_an_old_one_begin_a_run_that_was_cancelled_meanwhile(self):
+        self.write("echo $SLURM_JOB_ID >> jobs; echo FoM: 1")
+        for node in ("n1", "n2", "n3"):
+            self.order("drain", node)
+        run = self.submit()
+        old = self.submit_by_hand(run["run"])
+        self.slipway("cancel")
+        for node in ("n3", "n2", "n1"):
+            self.order("undrain", node)
+        self.assertEqual(self.bed.wait_for_end(old), "FAILED")
+        self.assertIn(f"was cancelled after job {old} was submitted",
+                      (self.place / "runs" / run["run"] / "manager.log").read_text())
+        self.assertEqual(self.status()["phase"], "cancelled")
+        self.assertFalse((self.place / "jobs").exists())
+        self.resume()
 
 
 if __name__ == "__main__":

@@ -117,6 +117,31 @@ class Submitted(Engine):
         self.assertEqual(explained["ranks"], [{"rank": 0, "exit_code": 3, "signal": 0}])
         self.assertEqual(explained["log"]["lines"], "out of luck")
 
+    def test_suspended_run_says_so_and_can_be_cancelled(self):
+        self.write("touch up; sleep 100", ranks_per_node=1)
+        job = self.submit()["batch_job"]
+        support.wait_for((self.place / "up").exists, 30, "its program")
+        self.until("running")
+        self.on_node("scontrol", "suspend", job)
+        says = f"job {job} is suspended by Slurm: it keeps its nodes"
+        self.assertEqual((self.status()["phase"], self.status()["reason"]), ("running", says))
+        self.assertIn(says, self.slipway("explain").stdout)
+        self.slipway("cancel")
+        self.until("cancelled")
+        self.assertEqual(self.bed.wait_for_end(job), "CANCELLED")
+        self.assertEqual(self.status()["phase"], "cancelled")
+
+    def test_held_run_says_how_to_release_it(self):
+        self.write("true")
+        for node in ("n1", "n2"):
+            self.on_node("scontrol", "update", f"nodename={node}", "state=drain", "reason=test")
+        self.addCleanup(self.undrain)
+        job = self.submit()["batch_job"]
+        self.bed.client("scontrol", "hold", str(job))
+        support.wait_for(lambda: "is held by its owner" in self.status()["reason"], 30, "the reason")
+        self.assertIn(f"scontrol release {job} lets it go", self.status()["reason"])
+        self.slipway("cancel")
+
     def test_run_in_the_foreground_waits_for_its_job(self):
         self.write("echo FoM: 1")
         self.assertIn("succeeded", self.slipway("run", "exp.yaml").stdout)

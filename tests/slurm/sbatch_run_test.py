@@ -53,6 +53,22 @@ class BySbatch(engine_test.Engine):
         self.slipway("wait", "--timeout", "60s")
         self.assertEqual(self.bed.job(submitted["batch_job"])["Partition"], "short")
 
+    def test_limits_of_the_shell_are_not_passed_on(self):
+        """Neither with nor without sbatch, unless that is asked for."""
+        def stack_of(extra):
+            self.write("ulimit -s > stack", {"extra": extra})
+            submit = 'ulimit -S -s 4000 && exec "$0" submit exp.yaml --json'
+            done = subprocess.run(["sh", "-c", submit, self.program], env=self.environment, cwd=self.place, text=True,
+                                  stdin=subprocess.DEVNULL, capture_output=True, timeout=60, **support.ordinary_user())
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.slipway("wait", "--timeout", "60s")
+            return (self.place / "stack").read_text()
+
+        without = stack_of([])
+        self.assertNotEqual(without, "4000\n")
+        self.assertEqual(stack_of(["--nice=77"]), without)
+        self.assertEqual(stack_of(["--propagate=STACK"]), "4000\n")
+
     def test_what_a_site_prints_around_the_number_is_overlooked(self):
         self.write("true", self.NICE)
         submitted, _ = self.submit_by('echo Welcome; echo 3 nodes are down >&2; "$REAL" "$@"; echo Enjoy')

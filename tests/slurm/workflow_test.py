@@ -282,8 +282,35 @@ class Submissions(Flow):
         support.wait_for(lambda: "waits" in self.steps()["s0"]["reason"], 20, "the reason")
         document = self.json("status", "last")
         self.assertEqual((document["phase"], self.states(document)), ("queued", {"s0": "ready", "s1": "waiting"}))
+        job = self.steps(document)["s0"]["job"]
+        self.bed.client("scontrol", "hold", job)
+        support.wait_for(lambda: f"scontrol release {job} lets it go" in self.steps()["s0"]["reason"], 20, "the advice")
         self.slipway("cancel", "last")
         self.assertEqual(self.json("status", "last", status=130)["phase"], "cancelled")
+
+    def test_one_whose_job_is_suspended_says_so(self):
+        self.program_of_steps("import time\nwhile not (place / 'go').exists(): time.sleep(0.1)\n")
+        self.flow({"s0": ["x"]})
+        self.json("submit", "flow.yaml")
+        support.wait_for(lambda: self.states()["s0"] == "running", 30, "the step")
+        job = self.steps()["s0"]["job"]
+        self.on_node("scontrol", "suspend", job)
+        step = self.steps()["s0"]
+        self.assertEqual((step["state"], step["reason"]), ("running", f"job {job} is suspended by Slurm: it keeps its nodes"))
+        self.on_node("scontrol", "resume", job)
+        (self.place / "go").touch()
+        self.assertEqual(self.states(self.wait()), {"s0": "done"})
+
+    def test_one_whose_job_is_suspended_can_be_cancelled(self):
+        self.program_of_steps("import time\ntime.sleep(100)\n")
+        self.flow({"s0": ["x"]})
+        self.json("submit", "flow.yaml")
+        support.wait_for(lambda: self.states()["s0"] == "running", 30, "the step")
+        job = self.steps()["s0"]["job"]
+        self.on_node("scontrol", "suspend", job)
+        self.slipway("cancel", "last")
+        self.assertEqual(self.states(self.wait(status=130)), {"s0": "cancelled"})
+        self.assertEqual(self.bed.wait_for_end(job), "CANCELLED")
 
     def test_one_engine_for_all_steps(self):
         self.program_of_steps("")

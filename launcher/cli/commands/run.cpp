@@ -113,10 +113,16 @@ bool WasRefused(const RunFolder& folder) try {
   return false;
 }
 
+std::uint32_t SubmitAsJob(const RunFolder& folder, const Plan& plan, Output& output) {
+  const auto submitted = SubmitBatchRun(folder, plan);
+  for (const auto& doubt : submitted.doubts) output.Warn(doubt);
+  return submitted.job;
+}
+
 /// Of a run that is refused nothing has happened: its folder goes, and its spec can be submitted again. Where that is
 /// in doubt, the folder stays.
-std::uint32_t SubmitNewRun(const RunFolder& folder, const Plan& plan) try {
-  return SubmitBatchRun(folder, plan);
+std::uint32_t SubmitNewRun(const RunFolder& folder, const Plan& plan, Output& output) try {
+  return SubmitAsJob(folder, plan, output);
 } catch (Error& error) {
   if (WasRefused(folder)) {
     RemoveTree(folder.path());
@@ -222,7 +228,7 @@ int Run(const RunOptions& options, Session& session) {
   session.output.Say("run " + folder.id());
   if (submits) {
     held.reset();
-    session.output.Say(fmt::format("job {}", SubmitNewRun(folder, plan)));
+    session.output.Say(fmt::format("job {}", SubmitNewRun(folder, plan, session.output)));
     return FollowBatchRun(folder, options.prefix, session);
   }
   const int code = ManageRun(folder, folder.TakeManagerLock(), plan, session.output, options.prefix, {});
@@ -242,7 +248,7 @@ int Submit(const SpecSelection& selection, const WorkflowOptions& workflow, Sess
   std::uint32_t job = 0;
   if (submits) {
     held.reset();
-    job = SubmitNewRun(folder, plan);
+    job = SubmitNewRun(folder, plan, session.output);
   } else {
     HandOver(folder);
   }
@@ -274,7 +280,7 @@ int Resume(const ResumeOptions& options, Session& session) {
     return ManageAndReport(folder, std::move(*lock), plan, options.prefix, session, std::move(gpus));
   }
   lock.reset();  // the job may begin at once
-  SaySubmitted(folder, SubmitBatchRun(folder, plan), session);
+  SaySubmitted(folder, SubmitAsJob(folder, plan, session.output), session);
   return 0;
 }
 

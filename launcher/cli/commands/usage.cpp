@@ -52,6 +52,13 @@ std::string OwnerOf(const std::filesystem::path& folder) {
   return ::stat(folder.c_str(), &info) == 0 ? UserName(info.st_uid) : "unknown";
 }
 
+/// Without a question to Slurm: what a submitted run used ended with its manager, whatever becomes of its job.
+RunState ReadStateOf(const RunFolder& folder) {
+  auto state = folder.ReadState();
+  if (ManagerIsGone(state)) EndAs(state, Phase::kLost, cause::ManagerLost{state.manager.pid, state.host});
+  return state;
+}
+
 RunView ReadView(const RunFolder& folder, const RunState& state, Session& session) {
   auto view = ViewReader(folder).Read(Depth::kAccounting, state);
   for (const auto& warning : view.warnings) session.output.Warn(fmt::format("{}: {}", folder.id(), warning));
@@ -62,7 +69,7 @@ RunView ReadView(const RunFolder& folder, const RunState& state, Session& sessio
 void AddRunsOfStep(const RunFolder& workflow, const std::string& step, Session& session, std::vector<Accounting>& all) {
   for (const auto& run : ListRuns(StepFolder(workflow, step))) {
     try {
-      all.push_back(ReadView(run, run.ReadState(), session).accounting.value_or(Accounting()));
+      all.push_back(ReadView(run, ReadStateOf(run), session).accounting.value_or(Accounting()));
     } catch (const Error& error) {
       session.output.Warn(fmt::format("{} of {} is left out: {}", run.id(), workflow.id(), error.message()));
     }
@@ -105,7 +112,7 @@ UsedRun ReadUsedWorkflow(const RunFolder& folder, const RunState& state, double 
 /// Nothing for a run that began earlier, or that cannot be read.
 std::optional<UsedRun> ReadUsedRun(const RunFolder& folder, std::optional<double> since, double now,
                                    Session& session) try {
-  const auto state = folder.ReadState();
+  const auto state = ReadStateOf(folder);
   if (since && UnixSecondsIn(state.created).value_or(0) < *since) return {};
   if (IsWorkflowRun(folder)) return ReadUsedWorkflow(folder, state, now, session);
   const auto view = ReadView(folder, state, session);

@@ -9,19 +9,11 @@
 namespace slipway::launcher {
 namespace {
 
-/// The words that stand for a job's number in what a reason advises.
-constexpr std::string_view kNumber = "JOBID";
-
-std::string WithNumber(std::string text, JobId job) {
-  const auto at = text.find(kNumber);
-  return at == std::string::npos ? text : text.replace(at, kNumber.size(), std::to_string(job));
-}
-
 void AddReason(const SlurmJob& job, Explanation& explanation) {
-  const auto words = ExplainReason(job.reason);
+  const auto words = ExplainWait(job);
   explanation.because.push_back(fmt::format("{} ({})", words.sentence, job.reason));
   if (!job.reason_text.empty()) explanation.because.push_back("in its own words: " + job.reason_text);
-  if (!words.next_step.empty()) explanation.next.push_back(WithNumber(words.next_step, job.id));
+  if (!words.next_step.empty()) explanation.next.push_back(words.next_step);
 }
 
 void AddWhatItAsksFor(const SlurmJob& job, Explanation& explanation) {

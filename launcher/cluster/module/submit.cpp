@@ -116,8 +116,9 @@ class JobDescription {
     if (!request_.gpus_per_task.empty()) request_.gpus_per_task.insert(0, kGpu);
     message_.tres_per_node = OrNull(request_.gpus_per_node);
     message_.tres_per_task = OrNull(request_.gpus_per_task);
-    if (request_.memory_per_node_mib > 0)
-      message_.pn_min_memory = static_cast<std::uint64_t>(request_.memory_per_node_mib);
+    if (request_.memory_per_node_mib) {
+      message_.pn_min_memory = static_cast<std::uint64_t>(*request_.memory_per_node_mib);
+    }
     if (request_.memory_per_cpu_mib > 0) {
       message_.pn_min_memory = static_cast<std::uint64_t>(request_.memory_per_cpu_mib) | MEM_PER_CPU;
     }

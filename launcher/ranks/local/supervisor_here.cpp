@@ -1,10 +1,9 @@
 #include <signal.h>
-#include <sys/socket.h>
 
 #include <optional>
 
-#include "core/error.h"
 #include "core/install.h"
+#include "launcher/ranks/local/socket_pair.h"
 #include "launcher/ranks/local/supervisor_host.h"
 #include "launcher/ranks/supervisor/protocol.h"
 
@@ -18,10 +17,10 @@ class Here final : public SupervisorHost {
  public:
   UniqueFd Begin() override {
     process_.reset();
-    auto started = StartSupervisor();
-    process_ = std::move(started.process);
+    auto pair = MakeSocketPair();
+    process_ = StartSupervisor(pair.theirs);
     identity_ = IdentityOf(process_->pid());
-    return std::move(started.socket);
+    return std::move(pair.ours);
   }
 
   ProcessIdentity Identity() const override { return identity_; }
@@ -42,15 +41,11 @@ class Here final : public SupervisorHost {
 
 }  // namespace
 
-StartedSupervisor StartSupervisor() {
-  int ends[2];
-  CheckErrno(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), "cannot create a socket pair");
-  UniqueFd ours(ends[0]);
-  const UniqueFd theirs(ends[1]);
+ChildProcess StartSupervisor(const UniqueFd& socket) {
   SpawnOptions options;
   options.argv = {HelperProgram("slipway-supervisor")};
-  options.inherited = {{theirs.get(), supervisor::kSocket}};
-  return {ChildProcess::Spawn(options), std::move(ours)};
+  options.inherited = {{socket.get(), supervisor::kSocket}};
+  return ChildProcess::Spawn(options);
 }
 
 std::unique_ptr<SupervisorHost> SupervisorHere() { return std::make_unique<Here>(); }

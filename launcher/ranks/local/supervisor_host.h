@@ -33,12 +33,8 @@ class SupervisorHost {
 
 std::unique_ptr<SupervisorHost> SupervisorHere();
 
-/// A supervisor on this machine, and the socket to it.
-struct StartedSupervisor {
-  ChildProcess process;
-  UniqueFd socket;
-};
-/// Errors: Error(kEnvironment) when it cannot be started.
-StartedSupervisor StartSupervisor();
+/// Starts a supervisor on this machine, with `socket` as its end of the connection to its manager. It waits for the
+/// file system of the program. Errors: Error(kEnvironment) when it cannot be started.
+ChildProcess StartSupervisor(const UniqueFd& socket);
 
 }  // namespace slipway::launcher

@@ -14,8 +14,8 @@
 #include "core/error.h"
 #include "core/lines.h"
 #include "launcher/ranks/local/node_cores.h"
+#include "launcher/ranks/local/socket_pair.h"
 #include "launcher/ranks/local/supervisor_host.h"
-#include "launcher/ranks/nodes/socket_pair.h"
 
 namespace slipway::launcher {
 namespace {
@@ -38,6 +38,15 @@ bool HasEnded(const UniqueFd& process) {
   return !process || ::poll(&watch, 1, 0) > 0;
 }
 
+/// The pointer that `start` returns; nothing, and the reason in the log, when it cannot start its program.
+template <class Start>
+auto OrComplain(const Start& start) -> decltype(start()) try {
+  return start();
+} catch (const Error& error) {
+  std::fprintf(stderr, "slipway-agent: %s\n", error.what());
+  return {};
+}
+
 }  // namespace
 
 std::string NodeName() {
@@ -50,9 +59,9 @@ Agent::Agent(EventLoop& loop, NodeConnection connection, std::filesystem::path s
       sockets_(std::move(sockets)),
       link_(loop, std::move(connection), kManagerPatience,
             {[this](const NodeMessage& message) { Take(message); }, [this](const std::string&) { leaving_ = true; }}),
-      streams_(loop, [this](NodeFrame kind, std::uint32_t stream, std::string_view payload) {
-        link_.Send(kind, stream, payload);
-      }) {
+      streams_(loop, [this](NodeFrame kind, std::uint32_t stream,
+                            std::string_view payload) { link_.Send(kind, stream, payload); }),
+      starts_(loop) {
   loop_.OnSignals({SIGTERM, SIGINT, SIGHUP}, [this](int) { leaving_ = true; });
   const auto [cores, own] = CoresOfThisNode();
   link_.Send(NodeFrame::kJoin, 0,
@@ -63,8 +72,10 @@ void Agent::Run() {
   while (!leaving_) loop_.RunOnce();
   listeners_.clear();
   monitors_.clear();
-  while (!gpu_meters_.empty()) ForgetGpuMeter(gpu_meters_.begin()->first);
+  for (const auto& [stream, meter] : gpu_meters_) KillGpuMeter(stream);
   streams_.CloseAll();
+  starts_.Finish();
+  while (!gpu_meters_.empty()) ForgetGpuMeter(gpu_meters_.begin()->first);
   AwaitPrograms();
 }
 
@@ -102,12 +113,17 @@ void Agent::TakeArrival(const std::string& listener, UniqueFd socket) {
   streams_.Add(stream, std::move(socket));
 }
 
-/// One that cannot be started shows as a stream that ends at once.
+/// One that cannot be started shows as a stream that ends at once: nobody holds the other end of its socket.
 void Agent::OpenSupervisor(std::uint32_t stream) try {
   ForgetEnded();
-  auto started = StartSupervisor();
-  supervisors_.push_back(std::move(started.process));
-  streams_.Add(stream, std::move(started.socket));
+  auto pair = MakeSocketPair();
+  streams_.Add(stream, std::move(pair.ours));
+  starts_.Make([this, socket = std::make_shared<UniqueFd>(std::move(pair.theirs))] {
+    auto started = OrComplain([&] { return std::make_shared<ChildProcess>(StartSupervisor(*socket)); });
+    return [this, started] {
+      if (started) supervisors_.push_back(std::move(*started));
+    };
+  });
 } catch (const Error& error) {
   std::fprintf(stderr, "slipway-agent: %s\n", error.what());
   link_.Send(NodeFrame::kClose, stream);
@@ -129,12 +145,28 @@ void Agent::OpenGpuMeter(std::uint32_t stream, const std::string& arguments) try
   auto pair = MakeSocketPair();
   std::istringstream words(arguments);
   const std::vector<std::string> list(std::istream_iterator<std::string>(words), {});
-  const auto& meter = gpu_meters_.try_emplace(stream, list, pair.theirs.get()).first->second;
-  loop_.OnReadable(meter.process.pidfd(), [this, stream] { ForgetGpuMeter(stream); });
   streams_.Add(stream, std::move(pair.ours));
+  gpu_meters_.try_emplace(stream);
+  starts_.Make([this, stream, list, socket = std::make_shared<UniqueFd>(std::move(pair.theirs))] {
+    auto started = std::make_shared<std::unique_ptr<GpuHelperProcess>>(
+        OrComplain([&] { return std::make_unique<GpuHelperProcess>(list, socket->get(), socket->get()); }));
+    return [this, stream, started] { TakeGpuMeter(stream, std::move(*started)); };
+  });
 } catch (const Error& error) {
   std::fprintf(stderr, "slipway-agent: %s\n", error.what());
   link_.Send(NodeFrame::kClose, stream);
+}
+
+/// The manager may have closed the stream meanwhile.
+void Agent::TakeGpuMeter(std::uint32_t stream, std::unique_ptr<GpuHelperProcess> process) {
+  if (!process) {
+    gpu_meters_.erase(stream);
+    return;
+  }
+  auto& meter = gpu_meters_.at(stream);
+  meter.process = std::move(process);
+  loop_.OnReadable(meter.process->pidfd(), [this, stream] { ForgetGpuMeter(stream); });
+  if (!meter.is_wanted) meter.process->Kill();
 }
 
 /// Its end comes later, if the driver blocks it.
@@ -142,18 +174,19 @@ void Agent::KillGpuMeter(std::uint32_t stream) {
   const auto meter = gpu_meters_.find(stream);
   if (meter == gpu_meters_.end()) return;
   meter->second.is_wanted = false;
-  meter->second.process.Kill();
+  if (meter->second.process) meter->second.process->Kill();
 }
 
 /// What it has said is in its stream.
 void Agent::ForgetGpuMeter(std::uint32_t stream) {
-  auto& meter = gpu_meters_.at(stream);
-  loop_.Forget(meter.process.pidfd());
-  const auto status = meter.process.TryStatus();
-  if (meter.is_wanted && status && !status->Success()) {
+  const auto meter = gpu_meters_.extract(stream);
+  const auto& process = meter.mapped().process;
+  if (!process) return;  // its start was given up
+  loop_.Forget(process->pidfd());
+  const auto status = process->TryStatus();
+  if (meter.mapped().is_wanted && status && !status->Success()) {
     std::fprintf(stderr, "slipway-agent: slipway-gpus ended: %s\n", status->Describe().c_str());
   }
-  gpu_meters_.erase(stream);
 }
 
 void Agent::ForgetEnded() {

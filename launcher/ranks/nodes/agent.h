@@ -10,6 +10,7 @@
 #include "core/process.h"
 #include "launcher/ranks/local/gpu_helper.h"
 #include "launcher/ranks/local/listener.h"
+#include "launcher/ranks/nodes/cross_thread_calls.h"
 #include "launcher/ranks/nodes/node_link.h"
 #include "launcher/ranks/nodes/node_monitor.h"
 #include "launcher/ranks/nodes/streams.h"
@@ -33,9 +34,8 @@ class Agent {
 
  private:
   struct GpuMeter {
-    GpuMeter(const std::vector<std::string>& arguments, int socket) : process(arguments, socket, socket) {}
-    GpuHelperProcess process;
-    bool is_wanted = true;  ///< the manager has not closed its stream
+    std::unique_ptr<GpuHelperProcess> process;  ///< nothing while it is being started
+    bool is_wanted = true;                      ///< the manager has not closed its stream
   };
 
   void Take(const NodeMessage& message);
@@ -44,6 +44,7 @@ class Agent {
   void OpenSupervisor(std::uint32_t stream);
   void OpenMonitor(std::uint32_t stream, const std::string& name);
   void OpenGpuMeter(std::uint32_t stream, const std::string& arguments);
+  void TakeGpuMeter(std::uint32_t stream, std::unique_ptr<GpuHelperProcess> process);
   void KillGpuMeter(std::uint32_t stream);
   void ForgetGpuMeter(std::uint32_t stream);
   void ForgetEnded();
@@ -60,6 +61,7 @@ class Agent {
   std::vector<UniqueFd> visitors_;                ///< the processes that have come through listeners, as pidfds
   NodeLink link_;
   Streams streams_;
+  CallThread starts_;  ///< of programs: their file system may take longer to answer than the manager waits for a beat
 };
 
 }  // namespace slipway::launcher

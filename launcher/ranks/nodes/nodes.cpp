@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <sys/eventfd.h>
 #include <sys/socket.h>
 
 #include <condition_variable>
@@ -21,9 +20,10 @@
 #include "core/log.h"
 #include "core/unique_handle.h"
 #include "launcher/ranks/local/socket_folder.h"
+#include "launcher/ranks/local/socket_pair.h"
+#include "launcher/ranks/nodes/cross_thread_calls.h"
 #include "launcher/ranks/nodes/node_link.h"
 #include "launcher/ranks/nodes/own_addresses.h"
-#include "launcher/ranks/nodes/socket_pair.h"
 #include "launcher/ranks/nodes/streams.h"
 #include "staging/network/socket_handshake.h"
 #include "staging/network/sockets.h"
@@ -36,47 +36,6 @@ using staging::GroupKey;
 using staging::Visitor;
 
 namespace {
-
-/// Calls that are to be made in a loop's thread, from any thread. Not movable: the event loop holds its address.
-class CrossThreadCalls {
- public:
-  /// From the loop's thread, as the destructor.
-  explicit CrossThreadCalls(EventLoop& loop)
-      : loop_(loop),
-        wakeup_(CheckErrno(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK), "cannot create an event descriptor")) {
-    loop_.OnReadable(wakeup_.get(), [this] { MakeAll(); });
-  }
-
-  CrossThreadCalls(const CrossThreadCalls&) = delete;
-  CrossThreadCalls& operator=(const CrossThreadCalls&) = delete;
-  ~CrossThreadCalls() { loop_.Forget(wakeup_.get()); }
-
-  /// They are made in the order in which they came; those that have not been made in the end are dropped.
-  void Post(std::function<void()> call) {
-    {
-      const std::scoped_lock lock(mutex_);
-      calls_.push_back(std::move(call));
-    }
-    ::eventfd_write(wakeup_.get(), 1);
-  }
-
- private:
-  void MakeAll() {
-    eventfd_t ignored = 0;
-    ::eventfd_read(wakeup_.get(), &ignored);
-    std::vector<std::function<void()>> calls;
-    {
-      const std::scoped_lock lock(mutex_);
-      calls = std::exchange(calls_, {});
-    }
-    for (const auto& call : calls) call();
-  }
-
-  EventLoop& loop_;
-  UniqueFd wakeup_;
-  std::mutex mutex_;
-  std::vector<std::function<void()>> calls_;
-};
 
 /// The most connections during their handshake; a new one replaces the oldest.
 constexpr std::size_t kMostVisitors = 1024;

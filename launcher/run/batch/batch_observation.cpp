@@ -1,7 +1,6 @@
 #include "launcher/run/batch/batch_observation.h"
 
 #include <fmt/format.h>
-#include <sys/stat.h>
 
 #include <algorithm>
 #include <map>
@@ -78,7 +77,7 @@ class Observation {
     for (std::size_t i = 0; i < folders.size(); ++i) {
       auto& state = runs_[i].state = std::move(stored[i]);
       if (IsInBatchSystem(folders[i], state)) {
-        by_owner_[OwnerOf(folders[i])].push_back(i);
+        by_owner_[OwnerOfJobs(folders[i])].push_back(i);
       } else if (HasEnded(state.phase)) {
         state = AfterItsEnd(folders[i], std::move(state), {});
       }
@@ -97,12 +96,6 @@ class Observation {
   std::vector<ObservedRun> TakeRuns() { return std::move(runs_); }
 
  private:
-  static std::uint32_t OwnerOf(const RunFolder& folder) {
-    struct stat info {};
-    CheckErrno(::stat(folder.path().c_str(), &info), fmt::format("cannot look at '{}'", folder.path().string()));
-    return info.st_uid;
-  }
-
   /// Why there is no answer, or empty.
   std::string Ask(std::uint32_t owner, const std::vector<std::size_t>& indices) try {
     const SlurmClient slurm;
@@ -193,6 +186,7 @@ RunState Shown(ObservedRun observed) {
     auto& reason = observed.state.reason;
     reason += fmt::format("{}what Slurm says about job {} is not known: {}", reason.empty() ? "" : "; ", observed.asked,
                           observed.trouble);
+    if (const auto gone = AboutGoneManager(observed.state); !gone.empty()) reason += "; " + gone;
   }
   return std::move(observed.state);
 }

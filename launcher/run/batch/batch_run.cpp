@@ -26,6 +26,12 @@ void Kill(const SlurmClient& slurm, const JobIdentity& job) {
   slurm.Signal(job, SIGKILL, SignalTarget::kScript);
 }
 
+/// Slurm sends it no signal but the last one. Its manager, which is suspended, too, may not live to say how it ended.
+void EndSuspended(const SlurmClient& slurm, const RunFolder& folder, const JobIdentity& job) {
+  slurm.Cancel(job);
+  EndRun(folder, Phase::kCancelled, cause::Cancelled{CancelledWhile::kRunning});
+}
+
 }  // namespace
 
 void CancelBatchRun(const RunFolder& folder, const RunState& state, JobEnd how) {
@@ -44,6 +50,7 @@ void CancelBatchRun(const RunFolder& folder, const RunState& state, JobEnd how) 
     case JobPhase::kOver:
     case JobPhase::kEnding: return;  // its manager has gone
     case JobPhase::kRunning:
+      if (job->state == JobState::kSuspended) return EndSuspended(slurm, folder, meant);
       return how == JobEnd::kKill ? Kill(slurm, meant) : slurm.Signal(meant, SIGTERM, SignalTarget::kScript);
     case JobPhase::kWaiting: break;
   }

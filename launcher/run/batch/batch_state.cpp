@@ -18,25 +18,20 @@ std::string WithSingleBlanks(const std::string& text) {
   return line;
 }
 
-bool IsHeld(const SlurmJob& job) { return job.priority == 0; }
-
-/// "waits for resources (Resources)", and what to do about it. A job whose stage-in failed is held, and only an
-/// operator may release it.
-std::string WhyItWaits(const SlurmJob& job, const std::string& run) {
-  if (!job.reason_text.empty()) {
-    const auto said = fmt::format("{} ({})", WithSingleBlanks(job.reason_text), job.reason);
-    if (!IsHeld(job)) return said;
-    return fmt::format("{}; Slurm holds it. When that is mended: slipway cancel {}, then slipway resume {}", said, run,
-                       run);
+/// A job whose stage-in failed is held, and only an operator may release it.
+ReasonInWords WhyItWaits(const SlurmJob& job, const std::string& run) {
+  if (job.reason_text.empty()) return ExplainWait(job);
+  ReasonInWords said{fmt::format("{} ({})", WithSingleBlanks(job.reason_text), job.reason), ""};
+  if (job.IsHeld()) {
+    said.next_step =
+        fmt::format("Slurm holds it. When that is mended: slipway cancel {}, then slipway resume {}", run, run);
   }
-  const auto words = ExplainReason(job.reason);
-  return words.next_step.empty() ? words.sentence : fmt::format("{}; {}", words.sentence, words.next_step);
+  return said;
 }
 
 RunState Waiting(RunState state, const SlurmJob& job) {
   state.phase = Phase::kQueued;
-  state.reason = fmt::format("job {} waits: {}", job.id, WhyItWaits(job, state.run));
-  if (job.start && !IsHeld(job)) state.reason += fmt::format(" (expected to start {})", FormatUtc(*job.start));
+  state.reason = DescribeWait(job, std::to_string(job.id), WhyItWaits(job, state.run));
   return state;
 }
 
@@ -83,7 +78,11 @@ RunState WithJob(RunState stored, const std::optional<SlurmJob>& job) {
     case JobPhase::kRunning:
     case JobPhase::kEnding: break;
   }
-  if (stored.phase == Phase::kQueued) stored.reason = fmt::format("job {} is starting on {}", job->id, job->batch_host);
+  if (job->state == JobState::kSuspended) {
+    stored.reason = DescribeSuspended(std::to_string(job->id));
+  } else if (stored.phase == Phase::kQueued) {
+    stored.reason = fmt::format("job {} is starting on {}", job->id, job->batch_host);
+  }
   return stored;
 }
 

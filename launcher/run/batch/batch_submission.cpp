@@ -40,10 +40,10 @@ void WriteLists(const RunFolder& folder, const Plan& plan) {
   RecordStagedIn(folder, plan);
 }
 
-BatchRecord Submit(const RunFolder& folder, const Plan& plan) {
+BatchRecord Submit(const RunFolder& folder, const Plan& plan, std::vector<std::string>& doubts) {
   const auto job = MakeBatchJob(plan, folder.path());
   const SlurmClient slurm;
-  RequireFittingPartition(slurm, job);
+  doubts = RequireFittingPartition(slurm, job);
   WriteScript(job);
   WriteLists(folder, plan);
   RemoveBatchRecord(folder);  // of an earlier submission
@@ -78,10 +78,11 @@ void CancelIfAsked(const RunFolder& folder, const JobIdentity& job) {
 
 void RequireBatchSystem() { SlurmClient().Ping(); }
 
-std::uint32_t SubmitBatchRun(const RunFolder& folder, const Plan& plan) {
+SubmittedRun SubmitBatchRun(const RunFolder& folder, const Plan& plan) {
+  SubmittedRun submitted;
   BatchRecord record;
   try {
-    record = Submit(folder, plan);
+    record = Submit(folder, plan, submitted.doubts);
   } catch (SubmissionInDoubt& error) {
     error.AddContext(
         fmt::format("whether run {0} has a job shows in slipway status {0} when Slurm answers again", folder.id()));
@@ -93,7 +94,8 @@ std::uint32_t SubmitBatchRun(const RunFolder& folder, const Plan& plan) {
   }
   Note(folder, record);
   CancelIfAsked(folder, record.job);
-  return record.job.id;
+  submitted.job = record.job.id;
+  return submitted;
 }
 
 }  // namespace slipway::launcher

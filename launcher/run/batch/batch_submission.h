@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
+#include <vector>
 
 #include "launcher/plan/plan.h"
 #include "launcher/run_folder/run_folder.h"
@@ -11,9 +13,14 @@ namespace slipway::launcher {
 /// Checks that a controller answers. Errors: SlurmError. Cost: a request to the controller.
 void RequireBatchSystem();
 
-/// Writes job.sh and its files into `folder` and submits it. The run is `queued` before the job can begin. Returns the
-/// job's number. Errors: Error(kUsage) when no partition can take it; SlurmError. The run has then failed, with the
+struct SubmittedRun {
+  std::uint32_t job = 0;
+  std::vector<std::string> doubts;  ///< of RequireAPartition: why the job may wait without end
+};
+
+/// Writes job.sh and its files into `folder` and submits it. The run is `queued` before the job can begin.
+/// Errors: Error(kUsage) when no partition can take it; SlurmError. The run has then failed, with the
 /// reason. If Slurm stops answering during the submission, the run stays `queued` and is observed.
-std::uint32_t SubmitBatchRun(const RunFolder& folder, const Plan& plan);
+SubmittedRun SubmitBatchRun(const RunFolder& folder, const Plan& plan);
 
 }  // namespace slipway::launcher

@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include "core/error.h"
+#include "core/parse_utc.h"
 #include "launcher/cluster/slurm_client.h"
+#include "launcher/run/batch/batch_observation.h"
 #include "launcher/run/batch/batch_record.h"
 #include "launcher/run/batch/job_of_run.h"
 #include "launcher/run_folder/cancel_request.h"
@@ -19,7 +21,20 @@ bool IsOver(const JobIdentity& job) try {
   return false;
 }
 
+Error IsCancelled(const RunFolder& folder, const JobIdentity& own) {
+  return {ErrorKind::kBusy,
+          fmt::format("run {} was cancelled after job {} was submitted; job {} leaves it alone", folder.id(), own.id,
+                      own.id),
+          fmt::format("to carry it out nevertheless: slipway resume {}", folder.id())};
+}
+
 }  // namespace
+
+bool IsCancelledSince(const RunState& observed, std::optional<SlurmTime> submitted) {
+  if (observed.phase != Phase::kCancelled) return false;
+  const auto cancelled = ParseUtc(observed.ended);
+  return !cancelled || !submitted || *submitted <= *cancelled;
+}
 
 std::optional<JobIdentity> OtherJobOf(const JobIdentity& managed, const JobIdentity& submitted,
                                       const JobIdentity& own) {
@@ -31,7 +46,12 @@ std::optional<JobIdentity> OtherJobOf(const JobIdentity& managed, const JobIdent
 
 void RequireTurn(const RunFolder& folder, const JobIdentity& own) {
   const auto other = OtherJobOf(JobOf(folder, folder.ReadState()), ReadBatchRecord(folder).job, own);
-  if (!other || IsOver(*other)) return;
+  if (!other) return;
+  if (IsOver(*other)) {
+    const auto job = SlurmClient().Job(own);
+    if (IsCancelledSince(ObserveRun(folder), job ? job->submitted : std::nullopt)) throw IsCancelled(folder, own);
+    return;
+  }
   throw Error(ErrorKind::kBusy,
               fmt::format("run {} is carried out by job {}; job {} leaves it alone", folder.id(), other->id, own.id),
               fmt::format("see what it does: slipway status {}", folder.id()));

@@ -1,7 +1,11 @@
 #include "launcher/run/batch/job_of_run.h"
 
+#include <fmt/format.h>
+#include <sys/stat.h>
+
 #include <cstdlib>
 
+#include "core/error.h"
 #include "launcher/plan/batch_plan.h"
 #include "launcher/run/batch/batch_record.h"
 #include "launcher/run/batch/submit_job.h"
@@ -28,6 +32,12 @@ JobIdentity OwnBatchJob() {
   const char* cluster = std::getenv("SLURM_CLUSTER_NAME");
   if (own.id != 0 && cluster != nullptr) own.cluster = cluster;
   return own;
+}
+
+std::uint32_t OwnerOfJobs(const RunFolder& folder) {
+  struct stat info {};
+  CheckErrno(::stat(folder.path().c_str(), &info), fmt::format("cannot look at '{}'", folder.path().string()));
+  return info.st_uid;
 }
 
 /// The number is in the state once the manager has begun, and in the record before. It is the manager's that counts:

@@ -1,6 +1,7 @@
 /// The batch job of a run.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 
@@ -16,6 +17,9 @@ JobIdentity OwnBatchJob();
 /// The job recorded in the run folder. Without a number it is unknown, or there is none. Then the cluster is the one
 /// that the run was submitted to.
 JobIdentity JobOf(const RunFolder& folder, const RunState& state);
+
+/// The user whose jobs those of the run are: the owner of its folder. Errors: SystemError.
+std::uint32_t OwnerOfJobs(const RunFolder& folder);
 
 /// Finds the job of this run that has not ended: after a lost answer a job may still exist. An earlier job of the run
 /// may still be ending. Errors: SlurmError.

@@ -49,6 +49,7 @@ std::vector<std::string> FieldsOf(SlurmTrouble trouble, const BatchJob& job) {
     if (!value.empty()) add(field, value);
   };
   switch (trouble) {
+    case SlurmTrouble::kClosed:
     case SlurmTrouble::kPartition: add_text("launch.slurm.partition", job.partition); break;
     case SlurmTrouble::kAccount: add_text("launch.slurm.account", job.account); break;
     case SlurmTrouble::kQos: add_text("launch.slurm.qos", job.qos); break;
@@ -70,13 +71,7 @@ void NameFields(const BatchJob& job, SlurmError& error) {
   if (!fields.empty()) error.AddContext(fmt::format("the job asks for {}", fmt::join(fields, ", ")));
 }
 
-/// The environment of this process. A job submitted from within another job gets none of that job's Slurm variables.
-std::vector<std::string> EnvironmentOfJob() {
-  auto entries = Environment::Inherited().entries();
-  std::erase_if(entries,
-                [](const auto& entry) { return entry.starts_with("SLURM") && !entry.starts_with("SLURM_CONF="); });
-  return entries;
-}
+std::vector<std::string> EnvironmentOfJob() { return WithoutOwnJob(Environment::Inherited()).entries(); }
 
 /// What of a job that was refused for a limit is more than one job may have; empty: nothing, or Slurm does not say.
 std::string TooMuchOf(const SlurmClient& slurm, const BatchJob& refused) try {
@@ -136,8 +131,8 @@ std::vector<PartitionLimits> PartitionLimitsOf(const SlurmClient& slurm) {
   return limits;
 }
 
-void RequireFittingPartition(const SlurmClient& slurm, const BatchJob& job) {
-  RequireAPartition(job, PartitionLimitsOf(slurm));
+std::vector<std::string> RequireFittingPartition(const SlurmClient& slurm, const BatchJob& job) {
+  return RequireAPartition(job, PartitionLimitsOf(slurm));
 }
 
 void WriteScript(const BatchJob& job) {

@@ -23,8 +23,8 @@ class SubmissionInDoubt : public SlurmError {
 /// Of all partitions. Errors: SlurmError. Cost: a request to the controller.
 std::vector<PartitionLimits> PartitionLimitsOf(const SlurmClient& slurm);
 
-/// Checks that a partition can take the job. Errors: Error(kUsage); SlurmError. Cost: a request to the controller.
-void RequireFittingPartition(const SlurmClient& slurm, const BatchJob& job);
+/// RequireAPartition of the cluster. Errors: also SlurmError. Cost: a request to the controller.
+std::vector<std::string> RequireFittingPartition(const SlurmClient& slurm, const BatchJob& job);
 
 /// Writes the job's script, job.sh, into its directory. Errors: those of RenderBatchScript; SystemError.
 void WriteScript(const BatchJob& job);

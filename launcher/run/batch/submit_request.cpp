@@ -11,9 +11,13 @@ namespace {
 
 constexpr std::uint64_t kMebibyte = 1024 * 1024;
 
-std::int64_t MebibytesOf(const std::optional<Bytes>& memory) {
-  return memory ? static_cast<std::int64_t>((memory->count + kMebibyte - 1) / kMebibyte) : 0;
+std::optional<std::int64_t> MebibytesOf(const std::optional<Bytes>& memory) {
+  if (!memory) return {};
+  return static_cast<std::int64_t>((memory->count + kMebibyte - 1) / kMebibyte);
 }
+
+/// Where it is down jobs wait: none starts before it is up.
+bool TakesJobs(PartitionState state) { return state == PartitionState::kUp || state == PartitionState::kDown; }
 
 std::vector<std::string> Listed(const std::string& names) {
   std::vector<std::string> list;
@@ -51,7 +55,7 @@ PartitionLimits LimitsOf(const SlurmPartition& partition) {
   PartitionLimits limits;
   limits.name = partition.name;
   limits.is_default = partition.is_default;
-  limits.takes_jobs = partition.state == PartitionState::kUp;
+  limits.takes_jobs = TakesJobs(partition.state);
   limits.max_minutes = partition.max_time_minutes;
   limits.max_nodes = partition.max_nodes;
   limits.min_nodes = partition.min_nodes;

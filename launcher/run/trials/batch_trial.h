@@ -33,8 +33,8 @@ class BatchTrial {
 
   const RunFolder& folder() const { return folder_; }
   bool is_submitted() const { return !plan_; }
-  /// Errors: SlurmError, Error(kUsage).
-  void Submit();
+  /// Returns doubts of SubmittedRun. Errors: SlurmError, Error(kUsage).
+  std::vector<std::string> Submit();
 
   /// Ends the job, or removes it from the queue; its program gets `reason`. Errors: SlurmError.
   void Stop(std::string_view reason, JobEnd how);

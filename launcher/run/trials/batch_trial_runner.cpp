@@ -47,7 +47,9 @@ std::string Summary(const std::vector<ObservedRun>& jobs, std::size_t unsubmitte
 
 }  // namespace
 
-bool MayBeTakenLater(SlurmTrouble trouble) { return MayPass(trouble) || MayHaveRoomLater(trouble); }
+bool MayBeTakenLater(SlurmTrouble trouble) {
+  return MayPass(trouble) || MayHaveRoomLater(trouble) || trouble == SlurmTrouble::kClosed;
+}
 
 BatchTrialRunner::BatchTrialRunner(RunContext& context) : context_(context) {
   context_.interrupt.OnAsk([this] { OnInterrupt(); });
@@ -85,7 +87,7 @@ void BatchTrialRunner::SubmitWhatWaits() {
     if (job.trial->is_submitted()) continue;
     if (SystemClock().Steady() < next_submission_) return;
     try {
-      job.trial->Submit();
+      SayDoubts(job.trial->Submit());
       submissions_refused_ = 0;
       Changed();
     } catch (const SlurmError& error) {
@@ -98,6 +100,13 @@ void BatchTrialRunner::SubmitWhatWaits() {
       next_submission_ = SystemClock().Steady() + NextTryAfter(submissions_refused_);
     }
   }
+}
+
+/// The jobs of all trials ask for the same.
+void BatchTrialRunner::SayDoubts(const std::vector<std::string>& doubts) {
+  if (doubts == said_) return;
+  for (const auto& doubt : doubts) context_.output.Warn(doubt);
+  said_ = doubts;
 }
 
 void BatchTrialRunner::Stop(TrialNumber trial, StopReason reason) {

@@ -17,7 +17,8 @@
 
 namespace slipway::launcher {
 
-/// Whether a failed submission may succeed later: a limit, or a controller that does not answer. Pure.
+/// Whether a failed submission may succeed later: a limit, a partition that is drained or inactive, or a controller
+/// that does not answer. Pure.
 bool MayBeTakenLater(SlurmTrouble trouble);
 
 class BatchTrialRunner final : public ensemble::TrialRunner {
@@ -49,6 +50,7 @@ class BatchTrialRunner final : public ensemble::TrialRunner {
   void OnInterrupt();
   void Look();
   void SubmitWhatWaits();
+  void SayDoubts(const std::vector<std::string>& doubts);
   void StopWhatIsAsked();
   /// The jobs to observe now: all if that is due, else those that have recorded their end.
   Jobs ToObserve(bool all) const;
@@ -66,7 +68,8 @@ class BatchTrialRunner final : public ensemble::TrialRunner {
   SteadyTime last_change_{};
   int polls_failed_ = 0;
   SteadyTime next_submission_{};
-  int submissions_refused_ = 0;  ///< in a row
+  int submissions_refused_ = 0;    ///< in a row
+  std::vector<std::string> said_;  ///< doubts about the last job
 };
 
 }  // namespace slipway::launcher

@@ -17,6 +17,7 @@
 #include "launcher/notify/notifier.h"
 #include "launcher/plan/trial_document.h"
 #include "launcher/plan/trials_at_a_time.h"
+#include "launcher/run/ending/node_requeues.h"
 #include "launcher/run/results/stage_out_queue.h"
 #include "launcher/run/trials/batch_trial_runner.h"
 #include "launcher/run/trials/ensemble_options.h"
@@ -295,10 +296,11 @@ RunResult CarryOutEnsemble(RunContext& context) {
   options.requests_in = context.folder.path();
   const auto trials = RunTrials(options, context);
   auto result = ResultOf(trials.summary, options);
-  if (auto* out = std::get_if<cause::OutOfNodes>(&result.cause);
-      out != nullptr && MayGetOtherNodes(context.plan, context.state)) {
-    result.phase = Phase::kQueued;
-    out->requeued = true;
+  if (auto* out = std::get_if<cause::OutOfNodes>(&result.cause)) {
+    const auto again = MayGetOtherNodes(context.folder, context.plan, context.state, trials.progressed);
+    if (again.allowed) result.phase = Phase::kQueued;
+    out->requeued = again.allowed;
+    out->requeues = again.spent;
   }
   result.progressed = trials.progressed;
   const auto& select = context.plan.spec().ensemble->select;

@@ -1,7 +1,6 @@
 #include "launcher/run/workflow/step_observation.h"
 
 #include <fmt/format.h>
-#include <sys/stat.h>
 
 #include <algorithm>
 #include <functional>
@@ -14,6 +13,7 @@
 #include "core/log.h"
 #include "launcher/cluster/wait_reasons.h"
 #include "launcher/run/batch/batch_record.h"
+#include "launcher/run/batch/job_of_run.h"
 #include "launcher/run/workflow/live_step_jobs.h"
 #include "launcher/run/workflow/step_batch.h"
 #include "launcher/run/workflow/workflow_folder.h"
@@ -27,26 +27,22 @@ using enum StepState;
 /// After the end of a job its record may not be visible here: an NFS client keeps what it has seen for up to a minute.
 constexpr auto kPatienceWithRecord = std::chrono::minutes(2);
 
-std::string WhyItWaits(const SlurmJob& job, const std::string& number) {
-  const auto words = ExplainReason(job.reason);
-  auto text = fmt::format("job {} waits: {}", number, words.sentence);
-  if (!words.next_step.empty()) text += "; " + words.next_step;
-  if (job.start && job.priority != 0) text += fmt::format(" (expected to start {})", FormatUtc(*job.start));
-  return text;
-}
-
 /// A step is not running before its job says so: a job that was queued again waits.
 void Wait(const SlurmJob& job, const std::string& number, bool for_others, StepRecord& record) {
   record.state = for_others ? kWaiting : kReady;
-  record.reason =
-      for_others ? fmt::format("job {} waits for the jobs of other steps", number) : WhyItWaits(job, number);
+  record.reason = for_others ? fmt::format("job {} waits for the jobs of other steps", number)
+                             : DescribeWait(job, number, ExplainWait(job));
 }
 
 /// A job may carry out several steps.
-void WaitInside(const std::string& number, bool for_others, StepRecord& record) {
-  if (record.state != kWaiting) return;
-  record.state = for_others ? kWaiting : kReady;
-  record.reason = fmt::format("job {} runs, and has not started it yet", number);
+void WaitInside(const SlurmJob& job, const std::string& number, bool for_others, StepRecord& record) {
+  const bool waits = record.state == kWaiting;
+  if (waits && !for_others) record.state = kReady;
+  if (job.state == JobState::kSuspended) {
+    record.reason = DescribeSuspended(number);
+  } else if (waits) {
+    record.reason = fmt::format("job {} runs, and has not started it yet", number);
+  }
 }
 
 /// From the site's accounting, where it has one.
@@ -121,19 +117,13 @@ class Observer {
   ObservedSteps Take() { return std::move(observed_); }
 
  private:
-  std::uint32_t Owner() const {
-    struct stat info {};
-    CheckErrno(::stat(folder_.path().c_str(), &info), fmt::format("cannot look at '{}'", folder_.path().string()));
-    return info.st_uid;
-  }
-
   void Ask(const std::map<std::string, JobIdentity>& open, const SlurmView& view) {
     const auto& slurm = view.slurm;
     std::set<JobId> numbers;
     for (const auto& [step, job] : open) {
       if (job.id != 0) numbers.insert(job.id);
     }
-    const auto jobs = slurm.Jobs(std::vector(numbers.begin(), numbers.end()), Owner());
+    const auto jobs = slurm.Jobs(std::vector(numbers.begin(), numbers.end()), OwnerOfJobs(folder_));
     for (const auto& [step, meant] : open) {
       if (meant.id == 0) continue;
       RequireCluster(meant, slurm.ClusterName());
@@ -163,7 +153,7 @@ class Observer {
       observed_.jobs.emplace(step, *found);
       const bool for_others = WaitsForOthers(step);
       found->phase() == JobPhase::kWaiting ? Wait(*found, number, for_others, record)
-                                           : WaitInside(number, for_others, record);
+                                           : WaitInside(*found, number, for_others, record);
       return;
     }
     // What the job has written last counts.

@@ -5,7 +5,9 @@ import ctypes
 import threading
 
 from slipway import _library
-from slipway.errors import of_status
+from slipway.errors import ArgumentError, StateError, of_status
+
+NOT_IN_JOB = "this process is not in the job; call slipway.init() first, and this not after slipway.finalize()"
 
 # The library wants one thread at a time, except for slipway_submit and its like.
 _inside = threading.RLock()
@@ -29,8 +31,14 @@ class Ending:
         return cls.crashed or cls.exiting is not None
 
 
-def check(library, status):
-    """Raises what the status says."""
+def checked(library, name, *arguments):
+    """Calls, and raises what the status says."""
+    try:
+        status = getattr(library, name)(*arguments)
+    except ctypes.ArgumentError as error:  # of another type than in C
+        raise ArgumentError(f"{name}: {error}") from error
+    if status == StateError.status and name != "slipway_init" and library.slipway_rank() < 0:
+        raise StateError(f"{name}: {NOT_IN_JOB}")  # the library's own message names slipway_init
     if status != 0:
         raise of_status(status, library.slipway_error_message().decode(errors="replace"))
 
@@ -41,15 +49,14 @@ def call(name, *arguments):
     with _inside:
         while _unused:
             library.slipway_free(_unused.popleft())
-        check(library, getattr(library, name)(*arguments))
+        checked(library, name, *arguments)
     if Ending.exiting is not None and threading.current_thread() is threading.main_thread():
         Ending.exiting = None  # it was caught: the program goes on
 
 
 def call_beside(name, *arguments):
     """As call(), for functions that any thread may call at any time."""
-    library = _library.library()
-    check(library, getattr(library, name)(*arguments))
+    checked(_library.library(), name, *arguments)
 
 
 def free_later(address):

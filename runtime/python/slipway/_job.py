@@ -86,14 +86,18 @@ def local_rank():
 def in_job(answer):
     """`answer` of the library, if this process is in the job: outside of it the library says -1."""
     if answer < 0 and not initialized():
-        raise StateError("this process is not in the job; call slipway.init() first, and this not after "
-                         "slipway.finalize()")
+        raise StateError(_calls.NOT_IN_JOB)
     return answer
+
+
+def joined_here():
+    """Whether this process has joined the job by itself: not one that fork() made. Local."""
+    return _Place.process == os.getpid() and initialized()
 
 
 def ends_well():
     """At the end of the program: whether this process is in the job, and shall leave it together with the others."""
-    return _Place.process == os.getpid() and initialized() and not _calls.Ending.failed()
+    return joined_here() and not _calls.Ending.failed()
 
 
 def _leave():

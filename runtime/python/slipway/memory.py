@@ -1,6 +1,7 @@
 """Arrays in memory that all ranks of a node can reach: they are exchanged without a copy."""
 
 import ctypes
+import operator
 import sys
 import weakref
 
@@ -59,11 +60,33 @@ def _is_torch_dtype(dtype):
     return torch is not None and hasattr(torch, "dtype") and isinstance(dtype, torch.dtype)
 
 
+def _gpu_of(device):
+    """The number of a GPU, or None for the CPU. Errors: ArgumentError: `device` names neither."""
+    kind, colon, number = str(device).partition(":")
+    if device is None or kind == "cpu":
+        return None
+    if kind == "cuda" and (number.isdecimal() or not colon):
+        return int(number) if colon else _current_gpu()
+    try:
+        return operator.index(device)
+    except TypeError:
+        raise ArgumentError(f"device is {device!r}: give the number of a GPU, 'cuda:0', a torch.device, or "
+                            "'cpu'") from None
+
+
+def _current_gpu():
+    torch = sys.modules.get("torch")
+    return torch.cuda.current_device() if torch is not None and torch.cuda.is_available() else 0
+
+
 def alloc(shape, dtype="float32", device=None):
     """A zeroed array in memory of slipway_alloc: a torch tensor if `dtype` is torch's, otherwise NumPy's. Local.
 
-    `device`: the number of a GPU, for memory there. Without torch's dtype it is an object for cupy.asarray and its like.
+    `device`: the number of a GPU, "cuda:0" or a torch.device, for memory there; "cuda" is the current one of torch,
+    else GPU 0; "cpu" is as None. On a GPU and without torch's dtype it is an object for cupy.asarray and its like.
+    Errors: ArgumentError: a negative length, or another device. OutOfMemoryError.
     """
+    device = _gpu_of(device)
     shape = (shape,) if isinstance(shape, int) else tuple(shape)
     if any(length < 0 for length in shape):
         raise ArgumentError(f"the shape {shape} has a negative length")

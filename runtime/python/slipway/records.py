@@ -3,6 +3,7 @@
 import contextlib
 import ctypes
 import json
+import operator
 
 from slipway import _calls
 from slipway.errors import ArgumentError
@@ -12,18 +13,39 @@ PATH_BYTES = 4096
 
 def report(step, metrics=None, value=None, epoch=None, **more):
     """Records metrics of a step: report(step, "loss", 0.5), report(step, {"loss": 0.5}), report(step, loss=0.5). Local;
-    written by rank 0 only."""
+    written by rank 0 only.
+
+    Errors: ArgumentError: a step that is no integer, or a metric that is no number; nothing is recorded then.
+    """
     if isinstance(metrics, str):
         if value is None:
             raise ArgumentError(f"the metric '{metrics}' has no value")
         more[metrics] = value
+    elif hasattr(metrics, "items"):
+        more = {**{str(name): number for name, number in metrics.items()}, **more}
     elif metrics is not None:
-        more = {**metrics, **more}
-    for name, number in more.items():
+        raise ArgumentError(f"metrics is {metrics!r}: give a name and a value, or a dict")
+    step, numbers = _integer("step", step), {name: _number(f"the metric '{name}'", each) for name, each in more.items()}
+    epoch = None if epoch is None else _number("epoch", epoch)
+    for name, number in numbers.items():
         if epoch is None:
-            _calls.call("slipway_report", step, name.encode(), float(number))
+            _calls.call("slipway_report", step, name.encode(), number)
         else:
-            _calls.call("slipway_report_epoch", step, float(epoch), name.encode(), float(number))
+            _calls.call("slipway_report_epoch", step, epoch, name.encode(), number)
+
+
+def _integer(what, value):
+    try:
+        return operator.index(value)
+    except TypeError:
+        raise ArgumentError(f"{what} is {value!r}, not an integer") from None
+
+
+def _number(what, value):
+    try:
+        return float(value)
+    except (TypeError, ValueError, RuntimeError):  # the last is torch's, of several numbers
+        raise ArgumentError(f"{what} is {value!r}, not a number") from None
 
 
 _EVENTS = {"point": 0, "start": 1, "stop": 2}

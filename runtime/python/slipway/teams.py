@@ -160,6 +160,7 @@ class CopiedTeam:
     """A team with its own arrays in slipway_alloc memory, for programs whose gradients are new arrays at each step."""
 
     def __init__(self, name, arrays, total_steps=0, **settings):
+        _require_arrays(name, arrays)
         self.views = [alloc_like(array) for array in arrays]
         for array, view in zip(arrays, self.views):
             if isinstance(view, DeviceBlock):
@@ -170,6 +171,7 @@ class CopiedTeam:
 
     def exchange(self, arrays):
         """Hands `arrays` in and exchanges: what comes stands in `views`. True when it is to be applied. Collective."""
+        _require_arrays(self.team.name, arrays)
         given, wanted = ([(tuple(array.shape), str(array.dtype)) for array in some] for some in (arrays, self.views))
         if given != wanted:
             pairs = enumerate(zip(given, wanted))
@@ -188,6 +190,15 @@ class CopiedTeam:
         for array, view in zip(arrays, self.views):
             _set(array, view if self.delivered else 0)
         return arrays
+
+
+def _require_arrays(team, arrays):
+    for index, array in enumerate(arrays):
+        if array is None:
+            raise ArgumentError(f"team '{team}': array {index} is None; hand over zeros where there is no gradient")
+        described = hasattr(array, "dtype") or hasattr(array, "__cuda_array_interface__")
+        if not hasattr(array, "shape") or not described:
+            raise ArgumentError(f"team '{team}': array {index} is of type {type(array).__name__}, which is no array")
 
 
 def _set(target, source):

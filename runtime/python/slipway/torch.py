@@ -26,7 +26,7 @@ from slipway.torch_training.batch_norm import SyncBatchNorm
 from slipway.torch_training.batches import Batch
 from slipway.torch_training.gradient_memory import GradientMemory, is_lent
 from slipway.torch_training.scaler import GradScaler, unscale_for_torch
-from slipway.torch_training.slots import is_plain, place
+from slipway.torch_training.slots import clear, is_plain, place
 
 __all__ = ["DistributedOptimizer", "GradScaler", "SyncBatchNorm", "broadcast_optimizer_state", "broadcast_parameters"]
 
@@ -64,24 +64,44 @@ def _is_stale(hook, parameter):
     return not hasattr(parameter, "register_post_accumulate_grad_hook") and _accumulation_of(parameter) is not hook
 
 
+def _parameters_of(optimizer):
+    return [p for group in optimizer.param_groups for p in group["params"]]
+
+
 def _named_trained(optimizer, named_parameters):
     """Name and parameter of everything the optimizer trains, in its order.
 
     A team exchanges the last ones first, and backward is likely to come to these first.
     """
-    trained = [p for group in optimizer.param_groups for p in group["params"] if p.requires_grad]
+    trained = [p for p in _parameters_of(optimizer) if p.requires_grad]
     if named_parameters is None:
         names = {id(p): f"parameter {index}" for index, p in enumerate(trained)}
     else:
-        named = list(named_parameters)
-        names = {id(p): name for name, p in named}
-        if len({name for name, _ in named}) != len(named):
+        names = {id(p): name for name, p in named_parameters}
+        if len({name for name, _ in named_parameters}) != len(named_parameters):
             raise ArgumentError("two parameters have the same name; prefix those of each model")
     unnamed = [p for p in trained if id(p) not in names]
     if unnamed:
         raise ArgumentError(f"named_parameters has no name for {len(unnamed)} of the optimizer's parameters, the first "
                             f"of shape {tuple(unnamed[0].shape)}; hand over the names of all, or None")
     return [(names[id(p)], p) for p in trained]
+
+
+def pairs_of(parameters, function):
+    """Names and tensors as a list. Errors: ArgumentError, which names `function`."""
+    try:
+        pairs = list(parameters.items() if hasattr(parameters, "items") else parameters)
+        wrong = next((pair for pair in pairs if not _is_named(pair)), None)
+    except TypeError:  # nothing to go through
+        pairs, wrong = [], parameters
+    if wrong is not None:
+        raise ArgumentError(f"{function}: {type(wrong).__name__} is no pair of name and tensor; hand over "
+                            "model.named_parameters() or model.state_dict()")
+    return pairs
+
+
+def _is_named(pair):
+    return isinstance(pair, (tuple, list)) and len(pair) == 2
 
 
 def _travels_in_batches(device):
@@ -99,10 +119,11 @@ class DistributedOptimizer(torch.optim.Optimizer):
 
     Each gradient is submitted when backward has made it, after `backward_passes_per_step` passes, whose gradients are
     added as torch adds them. A parameter that got no gradient counts as zero: momentum and weight decay still move it.
-    One that requires_grad_(False) has frozen, on all ranks alike, has none. Settings, for those of the configuration:
-    compression "bf16" or "fp16", mode "delayed" with lag, sync_first, sync_last (then total_steps for those in per
-    cent), clip_norm, check_finite, op "mean" or "sum". In the first delayed steps there is nothing to apply, and step()
-    leaves the parameters alone. Making one is collective, and so is step().
+    One that requires_grad_(False) has frozen, on all ranks alike, has none. One that was frozen at wrapping is not
+    exchanged: once it trains, step() is a StateError. Settings, for those of the configuration: compression
+    "bf16" or "fp16", mode "delayed" with lag, sync_first, sync_last (then total_steps for those in per cent),
+    clip_norm, check_finite, op "mean" or "sum". In the first delayed steps there is nothing to apply, and step() leaves
+    the parameters alone. Making one is collective, and so is step().
     """
 
     # torch's GradScaler then hands itself to step(), and does not unscale gradients that are being exchanged.
@@ -115,7 +136,12 @@ class DistributedOptimizer(torch.optim.Optimizer):
         self._optimizer = optimizer
         self._passes = checked_passes(backward_passes_per_step)
         self._sparse_as_dense = sparse_as_dense
+        if named_parameters is not None:
+            named_parameters = pairs_of(named_parameters, "named_parameters of DistributedOptimizer")
         self._slots, self._flat = place(_named_trained(optimizer, named_parameters))
+        self._exchanged_ones = {id(slot.parameter) for slot in self._slots}
+        names = {id(p): f"'{name}'" for name, p in named_parameters or []}
+        self._frozen = {id(p): names.get(id(p), _unnamed(p)) for p in self._without_slot()}
         if not self._slots:
             raise ArgumentError("the optimizer has no parameter that requires a gradient")
         self._memory = GradientMemory.of(self._slots)
@@ -123,6 +149,7 @@ class DistributedOptimizer(torch.optim.Optimizer):
         self._left = len(self._slots)  # to be submitted in this step
         self._fresh = None  # index and slot of the one that backward has just made
         self._exchanged = self._skip = False
+        self._begun = False
         self.delivered = True
         self._settings = settings
         self.team = self._make_team(team or f"optimizer {next(_team_numbers)}", total_steps,
@@ -138,6 +165,17 @@ class DistributedOptimizer(torch.optim.Optimizer):
         made = slot.parameter.grad is not None and slot.parameter.requires_grad
         if made and _is_stale(self._hooks[index], slot.parameter):
             self._hooks[index] = self._hook(index, slot)
+
+    def _without_slot(self):
+        return [p for p in _parameters_of(self._optimizer) if id(p) not in self._exchanged_ones]
+
+    def _require_all_exchanged(self):
+        """The wrapped optimizer would apply gradients of this rank alone."""
+        for p in self._without_slot():
+            if p.requires_grad and p.grad is not None:
+                what = f"{self._frozen[id(p)]} was frozen" if id(p) in self._frozen else f"{_unnamed(p)} was not there"
+                raise StateError(f"{what} when the optimizer was made, so its gradient is not exchanged; nothing was "
+                                 "updated: close() the optimizer and wrap again")
 
     def _make_team(self, name, total_steps, settings):
         return Team(name, [(slot.name, slot.in_memory()) for slot in self._slots], total_steps, **settings)
@@ -204,7 +242,7 @@ class DistributedOptimizer(torch.optim.Optimizer):
                 self._submit(index, slot)
         self._submit_fresh()
         self._hand_over()
-        self.delivered = True  # zero_grad() clears what an error leaves
+        self.delivered = self._begun = True  # zero_grad() clears what an error leaves
         try:
             self.delivered = self._wait()
         finally:
@@ -212,6 +250,7 @@ class DistributedOptimizer(torch.optim.Optimizer):
             wrong = [(slot.name, what) for slot in self._slots if (what := slot.end_step()) is not None]
         if wrong:
             raise StateError("the gradient of '{}' {}".format(*wrong[0]))
+        self._require_all_exchanged()
         self._exchanged = True
 
     @property
@@ -273,10 +312,12 @@ class DistributedOptimizer(torch.optim.Optimizer):
             return
         if set_to_none is None:
             set_to_none = _clears_by_default(self._optimizer)
+        for parameter in self._without_slot():
+            clear(parameter, set_to_none)
         if set_to_none or self._flat.device.type == "cpu":
             # What is freed last, torch takes first: the next gradients lie as these do.
             for slot in self._slots:
-                slot.clear(set_to_none)
+                clear(slot.parameter, set_to_none)
             return
         self._flat.zero_()
         for slot in self._slots:
@@ -297,7 +338,19 @@ class DistributedOptimizer(torch.optim.Optimizer):
         return self.team.state_save()
 
     def load_exchange_state(self, state):
+        """What exchange_state() gave on this rank. Collective. Errors: StateError: it has made steps already."""
+        self._begun = True
         self.team.state_load(state)
+
+    @property
+    def begun(self):
+        """Whether the exchange has made a step, or has loaded how many there were. Local."""
+        return self._begun or any(slot.submitted for slot in self._slots)
+
+    @property
+    def keeps_gradients(self):
+        """Whether gradients are on their way from one step() to another. Local."""
+        return self.exchange_settings().get("mode") == "delayed"
 
     def close(self):
         """Ends the exchange, so that the model can be wrapped again. Collective."""
@@ -349,6 +402,10 @@ class DistributedOptimizer(torch.optim.Optimizer):
         return f"DistributedOptimizer({self._optimizer!r})"
 
 
+def _unnamed(parameter):
+    return f"a parameter of shape {tuple(parameter.shape)}"
+
+
 def _clears_by_default(optimizer):
     """What zero_grad() without an argument does in this version of torch."""
     defaults = type(optimizer).zero_grad.__defaults__ or (False,)
@@ -356,8 +413,11 @@ def _clears_by_default(optimizer):
 
 
 def broadcast_parameters(parameters, root=0, group=None):
-    """Copies a state_dict or named parameters of rank `root` to all, in place. Collective."""
-    tensors = dict(parameters)
+    """Copies a state_dict or named parameters of rank `root` to all, in place. Collective.
+
+    Errors: ArgumentError: no pairs of names and tensors, a model for example.
+    """
+    tensors = dict(pairs_of(parameters, "broadcast_parameters"))
     tensors = {name: value.detach() for name, value in tensors.items() if isinstance(value, torch.Tensor)}
     broadcast_tensors(tensors, root, group)
 

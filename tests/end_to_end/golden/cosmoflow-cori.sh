@@ -17,6 +17,7 @@
 #SBATCH --chdir='PLACE/runs/cosmoflow-cori-<time>-<id>'
 #SBATCH --output='PLACE/runs/cosmoflow-cori-<time>-<id>/manager.log'
 #SBATCH --open-mode=append
+#SBATCH --propagate=NONE
 #DW jobdw type=scratch access_mode=striped capacity=8192GiB pool=wlm_pool
 #DW stage_in type=file source=PLACE/data/cosmoflow128/train-00000-of-00001.tfrecord destination=$DW_JOB_STRIPED/staged/train/train-00000-of-00001.tfrecord
 #DW stage_in type=file source=PLACE/data/cosmoflow128/test-00000-of-00001.tfrecord destination=$DW_JOB_STRIPED/staged/test/test-00000-of-00001.tfrecord

@@ -63,6 +63,19 @@ TEST(WithJob, LeavesARunningRunToItsManager) {
   EXPECT_THAT(WithJob(Stored(Phase::kQueued), Job(JobState::kRunning)).reason, HasSubstr("is starting"));
 }
 
+TEST(WithJob, SaysThatItIsSuspended) {
+  for (const auto phase : {Phase::kQueued, Phase::kRunning}) {
+    const auto suspended = WithJob(Stored(phase), Job(JobState::kSuspended));
+    EXPECT_EQ(suspended.phase, phase);
+    EXPECT_EQ(suspended.reason, "job 12 is suspended by Slurm: it keeps its nodes");
+  }
+}
+
+TEST(WithJob, NamesTheJobInWhatItAdvises) {
+  EXPECT_EQ(WithJob(Stored(Phase::kQueued), Job(JobState::kPending, "JobHeldUser")).reason,
+            "job 12 waits: it is held by its owner; scontrol release 12 lets it go");
+}
+
 TEST(WithJob, EndsWhatHasNoManagerToSaySo) {
   EXPECT_EQ(WithJob(Stored(Phase::kQueued), Job(JobState::kCancelled)).phase, Phase::kCancelled);
   for (const auto state : {JobState::kTimeout, JobState::kNodeFail, JobState::kFailed, JobState::kOutOfMemory}) {

@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "core/parse_utc.h"
 #include "launcher/run/ending/job_end_reason.h"
 #include "launcher/run_folder/cancel_request.h"
 #include "tests/support/temp_directory.h"
@@ -30,6 +31,22 @@ TEST(BatchTurn, IsNotThatOfAJobWithTheSameNumberOnAnotherCluster) {
 }
 
 TEST(BatchTurn, IsFreeBeforeTheNumberIsKnown) { EXPECT_EQ(OtherJobOf({}, {}, {12}), kNone); }
+
+TEST(BatchTurn, IsOverForAJobThatIsOlderThanACancellation) {
+  using std::chrono::seconds;
+  RunState state;
+  state.phase = Phase::kCancelled;
+  state.ended = "2026-11-28T01:00:00.500Z";
+  const auto before = std::chrono::floor<seconds>(*ParseUtc(state.ended));
+  EXPECT_TRUE(IsCancelledSince(state, before - seconds(60)));
+  EXPECT_TRUE(IsCancelledSince(state, before));
+  EXPECT_FALSE(IsCancelledSince(state, before + seconds(1))) << "somebody submitted job.sh again";
+  EXPECT_TRUE(IsCancelledSince(state, {}));
+  for (const auto phase : {Phase::kFailed, Phase::kLost, Phase::kRunning}) {
+    state.phase = phase;
+    EXPECT_FALSE(IsCancelledSince(state, before - seconds(60))) << PhaseName(phase);
+  }
+}
 
 class CancelRequests : public testing::Test {
  protected:

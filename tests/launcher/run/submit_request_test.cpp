@@ -44,6 +44,14 @@ TEST(SubmitRequest, AsksForTheNodesTasksAndMemory) {
   EXPECT_THAT(request.environment, ElementsAre("A=1"));
 }
 
+TEST(SubmitRequest, TellsAllMemoryFromNoWish) {
+  auto job = SomeJob();
+  job.memory_per_node = Bytes{0};
+  EXPECT_EQ(RequestOf(job, {}).memory_per_node_mib, 0);
+  job.memory_per_node.reset();
+  EXPECT_EQ(RequestOf(job, {}).memory_per_node_mib, std::nullopt);
+}
+
 TEST(SubmitRequest, WarnsOfTheTimeLimitOnlyWhereThatIsWanted) {
   auto job = SomeJob();
   EXPECT_EQ(RequestOf(job, {}).warn_signal, SIGUSR1);
@@ -71,6 +79,18 @@ TEST(LimitsOf, TakesListsOfAPartitionApart) {
   EXPECT_TRUE(limits.denied_accounts.empty());
   EXPECT_FALSE(limits.takes_jobs);
   EXPECT_EQ(limits.max_minutes, 30);
+}
+
+TEST(LimitsOf, APartitionThatIsDownTakesJobs) {
+  const auto takes_jobs = [](PartitionState state) {
+    SlurmPartition partition;
+    partition.state = state;
+    return LimitsOf(partition).takes_jobs;
+  };
+  EXPECT_TRUE(takes_jobs(PartitionState::kUp));
+  EXPECT_TRUE(takes_jobs(PartitionState::kDown));
+  EXPECT_FALSE(takes_jobs(PartitionState::kDrain));
+  EXPECT_FALSE(takes_jobs(PartitionState::kInactive));
 }
 
 }  // namespace

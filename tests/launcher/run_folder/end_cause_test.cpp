@@ -80,6 +80,11 @@ TEST(EndCause, IsToldInWords) {
             "rank 0 on n1 could not start 'train': its interpreter '/no/python' is missing");
   EXPECT_EQ(in_words(cause::RankLost{0, "n1"}), "rank 0 on n1 ended with its shim, which was killed");
   EXPECT_EQ(in_words(cause::NodeLost{"node n3 is lost", 5, false}), "node n3 is lost, and with it rank 5");
+  EXPECT_EQ(in_words(cause::NodeLost{"node n3 is lost", {}, false, 5}),
+            "node n3 is lost; the job is not queued again: it was, 5 times for lost nodes, and made no progress; "
+            "continue with: slipway resume small-1");
+  EXPECT_THAT(in_words(cause::NodesMissing{"node n3 is missing", false, 5}), HasSubstr("5 times for lost nodes"));
+  EXPECT_THAT(in_words(cause::OutOfNodes{.requeues = 5}), HasSubstr("5 times for lost nodes"));
   EXPECT_EQ(in_words(cause::TimeLimit{1200}), "time limit of 20m00s reached");
   EXPECT_EQ(in_words(cause::JobEnded{12, JobState::kFailed, {3, 0}}),
             "job 12 has failed (exit status 3); continue with: slipway resume small-1");

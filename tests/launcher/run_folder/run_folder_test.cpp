@@ -165,6 +165,23 @@ TEST_F(Runs, ReadAsLostWhenTheirManagerIsGone) {
   EXPECT_THAT(run.ReadState().reason, HasSubstr("slipway resume"));
 }
 
+TEST_F(Runs, OfAJobAreNotLostWithTheirManager) {
+  const auto run = Create();
+  {
+    test::ForkedChild manager([&] {
+      auto state = run.ReadState();
+      state.phase = Phase::kRunning;
+      state.manager = IdentityOf(::getpid());
+      state.batch_job = 12;
+      run.WriteState(state);
+    });
+    EXPECT_EQ(AboutGoneManager(run.ReadState()), "");
+  }
+  EXPECT_EQ(run.ReadState().phase, Phase::kRunning) << "Slurm may have put the job back into the queue";
+  EXPECT_TRUE(ManagerIsGone(run.ReadState()));
+  EXPECT_THAT(AboutGoneManager(run.ReadState()), HasSubstr("is gone"));
+}
+
 TEST_F(Runs, HaveOneManagerUntilItDies) {
   const auto run = Create();
   {

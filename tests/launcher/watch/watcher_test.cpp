@@ -137,6 +137,18 @@ bool ChangesWithinTenLooks(RunList& list) {
   return changed;
 }
 
+TEST_F(Watching, ListsThatTheManagerOfASubmittedRunIsGone) {
+  const auto folder = Make("small", Phase::kRunning);
+  auto state = folder.ReadState();
+  state.manager = {};
+  state.batch_job = 12;
+  folder.WriteState(state);
+  RunList list(directory_.path());
+  ASSERT_TRUE(list.Refresh());
+  EXPECT_EQ(list.rows().at(0).state, "running") << "Slurm may start it again";
+  EXPECT_THAT(list.rows().at(0).reason, HasSubstr("is gone; slipway status asks Slurm"));
+}
+
 TEST_F(Watching, ListsRunsAndReadsEndedOnesOnce) {
   const auto folder = Make("first", Phase::kFailed);
   RunList list(directory_.path());

@@ -331,6 +331,24 @@ TEST_F(OnDevice, PassesAreSummedWhereTheGpusCombine) {
   }
 }
 
+/// Each tensor is made by the default stream of another thread. A third stream reads both.
+TEST_F(OnDevice, APassWithoutExchangeWaitsForTheStreamsOfAllThreads) {
+  TwinTeams teams("threads", {700, 700}, R"({"accumulate": 2, "op": "sum"})");
+  GpuStream stream;
+  for (int pass = 0; pass < 4; ++pass) {
+    const auto submit = [&](int tensor) {
+      teams.Fill(tensor, Seed(pass, tensor), StreamOfThread());
+      EXPECT_EQ(slipway_submit_on_stream(teams.on_gpu().c_str(), tensor, StreamOfThread()), SLIPWAY_OK)
+          << slipway_error_message();
+    };
+    submit(0);
+    InAnotherThread([&] { submit(1); });
+    ASSERT_EQ(slipway_gradients(teams.cpu().c_str()), SLIPWAY_OK) << slipway_error_message();
+    ASSERT_EQ(slipway_wait_on_stream(teams.on_gpu().c_str(), stream.handle()), SLIPWAY_OK) << slipway_error_message();
+    EXPECT_EQ(teams.Differences(stream.handle()), "");
+  }
+}
+
 TEST_F(OnDevice, ATensorThatIsNotFiniteIsNamed) {
   const std::int64_t shape[] = {4};
   float values[] = {1, 2, 3, 4};

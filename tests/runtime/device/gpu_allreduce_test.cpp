@@ -428,6 +428,27 @@ TEST_F(GpuAllreduces, KeepTheirBitsUnlessOthersAreGood) {
   EXPECT_EQ(measurements_, 2);
 }
 
+TEST_F(GpuAllreduces, DoWithoutNcclBesideAnotherUser) {
+  if (Ranks() == 1) GTEST_SKIP() << "a lone rank exchanges nothing";
+  Give(TimesWonBy(kNccl), WithAnyBits());
+  TestGroup other;
+  Select(other.group, false);
+  const auto add_up = [&](Group& group) {
+    candidates_.clear();
+    EXPECT_TRUE(IsRight(RandomBytes(SLIPWAY_FLOAT32, 100'000, Seed(4, 0)), {SLIPWAY_FLOAT32, SLIPWAY_SUM}, group));
+  };
+  add_up(test_.group);
+  EXPECT_EQ(candidates_, (std::vector{kDirect, kNccl}));
+  add_up(other.group);
+  EXPECT_EQ(candidates_, std::vector{kDirect});
+  const auto facts = all_->Facts().at(1);
+  EXPECT_NE(facts["without_nccl"].get<std::string>().find("another team or group"), std::string::npos) << facts.dump();
+  for (auto* group : {&test_.group, &other.group}) all_->Forget(*group);
+  add_up(other.group);
+  EXPECT_EQ(candidates_, (std::vector{kDirect, kNccl}));
+  all_->Forget(other.group);
+}
+
 TEST_F(GpuAllreduces, DoWithoutNcclWhereItFails) {
   if (Ranks() == 1) GTEST_SKIP() << "a lone rank exchanges nothing";
   Give(TimesWonBy(kDirect), WithAnyBits());

@@ -26,13 +26,8 @@ class EventsOfANode : public OnDevice {
       values_.push_back(RandomBytes(SLIPWAY_FLOAT32, kCount, Seed(7, i)));
     }
   }
-  void Register() {
-    const slipway_tensor tensors[] = {{"a", SLIPWAY_FLOAT32, 1, &kCount, buffers_[0]->data()},
-                                      {"b", SLIPWAY_FLOAT32, 1, &kCount, buffers_[1]->data()}};
-    ASSERT_EQ(slipway_register("events", tensors, 2, 0), SLIPWAY_OK) << slipway_error_message();
-    ASSERT_EQ(slipway_configure_team("events", R"({"op": "sum", "bucket_bytes": 10000})"), SLIPWAY_OK)
-        << slipway_error_message();
-  }
+  void Register() { Register(R"({"op": "sum", "bucket_bytes": 10000})"); }
+  void RegisterAsOneBucket() { Register(R"({"op": "sum"})"); }
   void TearDown() override {
     if (!IsSkipped()) {
       EXPECT_EQ(slipway_unregister("events"), SLIPWAY_OK) << slipway_error_message();
@@ -54,6 +49,14 @@ class EventsOfANode : public OnDevice {
 
   std::vector<std::unique_ptr<GpuBuffer>> buffers_;
   std::vector<std::vector<char>> values_;
+
+ private:
+  void Register(const char* settings) {
+    const slipway_tensor tensors[] = {{"a", SLIPWAY_FLOAT32, 1, &kCount, buffers_[0]->data()},
+                                      {"b", SLIPWAY_FLOAT32, 1, &kCount, buffers_[1]->data()}};
+    ASSERT_EQ(slipway_register("events", tensors, 2, 0), SLIPWAY_OK) << slipway_error_message();
+    ASSERT_EQ(slipway_configure_team("events", settings), SLIPWAY_OK) << slipway_error_message();
+  }
 };
 
 TEST_F(EventsOfANode, LetAStepEndBeforeTheGpuBegins) {
@@ -83,10 +86,7 @@ TEST_F(EventsOfANode, LetACallWithoutAStreamWaitForTheSums) {
 
 /// Both of one bucket, each from a stream of its own.
 TEST_F(EventsOfANode, WaitForAllStreamsThatMakeABucket) {
-  const slipway_tensor tensors[] = {{"a", SLIPWAY_FLOAT32, 1, &kCount, buffers_[0]->data()},
-                                    {"b", SLIPWAY_FLOAT32, 1, &kCount, buffers_[1]->data()}};
-  ASSERT_EQ(slipway_register("events", tensors, 2, 0), SLIPWAY_OK) << slipway_error_message();
-  ASSERT_EQ(slipway_configure_team("events", R"({"op": "sum"})"), SLIPWAY_OK) << slipway_error_message();
+  RegisterAsOneBucket();
   GpuStream streams[3];
   for (int step = 0; step < 3; ++step) {
     for (int i = 0; i < 2; ++i) {
@@ -97,6 +97,39 @@ TEST_F(EventsOfANode, WaitForAllStreamsThatMakeABucket) {
     ASSERT_EQ(slipway_wait_on_stream("events", streams[2].handle()), SLIPWAY_OK) << slipway_error_message();
     ExpectSums(streams[2].handle());
   }
+}
+
+/// Both of one bucket, each from the default stream of another thread.
+TEST_F(EventsOfANode, WaitForTheStreamsOfAllThreadsThatMakeABucket) {
+  RegisterAsOneBucket();
+  const auto submit = [&](int tensor) {
+    Fill(tensor, StreamOfThread());
+    EXPECT_EQ(slipway_submit_on_stream("events", tensor, StreamOfThread()), SLIPWAY_OK) << slipway_error_message();
+  };
+  for (int step = 0; step < 4; ++step) {
+    submit(step % 2);
+    InAnotherThread([&] { submit(1 - step % 2); });
+    ASSERT_EQ(slipway_wait_on_stream("events", StreamOfThread()), SLIPWAY_OK) << slipway_error_message();
+    ExpectSums(StreamOfThread());
+  }
+}
+
+/// A checkpoint waits until no stream waits for sums any more, also where the streams of two threads have one handle.
+TEST_F(EventsOfANode, AwaitTheStreamsOfAllThreadsBeforeACheckpoint) {
+  Register();
+  const auto step = [&] {
+    for (int i = 0; i < 2; ++i) Fill(i, StreamOfThread());
+    EXPECT_EQ(slipway_wait_on_stream("events", StreamOfThread()), SLIPWAY_OK) << slipway_error_message();
+  };
+  step();  // makes what a team needs on the GPU
+  ASSERT_EQ(cuCtxSynchronize(), kSuccess);
+  ASSERT_EQ(fake_gpu_pending(), 0u);
+  InAnotherThread(step);
+  step();
+  EXPECT_GT(fake_gpu_pending(), 0u);
+  char path[64];
+  EXPECT_EQ(slipway_checkpoint_begin(1, path, sizeof path), SLIPWAY_ERROR_STATE) << "no folder is set";
+  EXPECT_EQ(fake_gpu_pending(), 0u);
 }
 
 /// A driver that cannot share them, on one rank.

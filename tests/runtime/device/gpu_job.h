@@ -29,36 +29,42 @@ class GpuJob : public testing::Test {
     if (together_ && finalized == 0) MPI_Finalize();
   }
 
-  /// With these `gradients`, and in a moment a stall.
+  /// With these `gradients`, and after `stall_after_s_` a stall.
   void Begin(const Json& gradients, const Json& trace = Json::object()) {
-    const Json config{{"resilience", {{"stall_after_s", 3}}}, {"gradients", gradients}, {"trace", trace}};
+    const Json config{{"resilience", {{"stall_after_s", stall_after_s_}}}, {"gradients", gradients}, {"trace", trace}};
     ASSERT_EQ(slipway_init(config.dump().c_str()), SLIPWAY_OK) << slipway_error_message();
     rank_ = slipway_rank();
   }
-  int Register() {
-    const slipway_tensor tensor{"bias", SLIPWAY_FLOAT32, 1, &kCount, buffer_.data()};
+  int Register() { return Register("net", buffer_); }
+  /// Another team, of kCount float32 in `buffer`.
+  static int Register(const char* team, GpuBuffer& buffer) {
+    const slipway_tensor tensor{"bias", SLIPWAY_FLOAT32, 1, &kCount, buffer.data()};
     const std::vector<char> values(kCount * sizeof(float));
-    buffer_.Fill(values.data(), nullptr);
-    return slipway_register("net", &tensor, 1, 0);
+    buffer.Fill(values.data(), nullptr);
+    return slipway_register(team, &tensor, 1, 0);
   }
   static void End() { EXPECT_EQ(slipway_finalize(), SLIPWAY_OK) << slipway_error_message(); }
+  /// comm.json. Of rank 0; an empty object of others.
+  Json CommAfterEnd() {
+    End();
+    if (rank_ != 0) return Json::object();
+    std::ifstream file(folder_.path() / "comm.json");
+    return Json::parse(file);
+  }
   /// The only team of comm.json, with the report's `bits`. Of rank 0.
   Json ReportAfterEnd() {
-    End();
+    const auto report = CommAfterEnd();
     if (rank_ != 0) return {};
-    std::ifstream file(folder_.path() / "comm.json");
-    const auto report = Json::parse(file);
     auto team = report["teams"][0];
     team["bits"] = report["bits"];
     return team;
   }
   /// By way, how many collectives comm.json counts in its only group. Of rank 0.
   std::map<std::string, int> CallsByWayAfterEnd() {
-    End();
+    const auto report = CommAfterEnd();
     std::map<std::string, int> calls;
     if (rank_ != 0) return calls;
-    std::ifstream file(folder_.path() / "comm.json");
-    const auto groups = Json::parse(file)["collectives"]["groups"];
+    const auto groups = report["collectives"]["groups"];
     EXPECT_EQ(groups.size(), 1u) << groups.dump();
     for (const auto& counts : groups[0]["calls"]) calls[counts["way"]] += counts["count"].get<int>();
     return calls;
@@ -89,6 +95,7 @@ class GpuJob : public testing::Test {
 
   TempDirectory folder_;
   int rank_ = 0;
+  int stall_after_s_ = 3;
   bool together_ = true;  ///< no rank waits for a message that another one does not send
 
  private:

@@ -147,6 +147,15 @@ GpuStream::GpuStream() { EXPECT_EQ(cuStreamCreate(&handle_, kStreamNonBlocking),
 
 GpuStream::~GpuStream() { cuStreamDestroy_v2(handle_); }
 
+void* StreamOfThread() { return reinterpret_cast<void*>(kPerThreadStream); }
+
+void InAnotherThread(const std::function<void()>& action) {
+  std::thread([&] {
+    const UsingGpu here(0);
+    action();
+  }).join();
+}
+
 HeldStream::HeldStream() {
   const auto wait = [](void* free) { static_cast<std::atomic<bool>*>(free)->wait(false); };
   EXPECT_EQ(cuLaunchHostFunc(stream_.handle(), wait, &free_), kSuccess);

@@ -8,6 +8,7 @@
 #include <chrono>
 #include <cstdint>
 #include <cstring>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -81,6 +82,12 @@ class GpuStream {
  private:
   void* handle_ = nullptr;
 };
+
+/// A handle that means another stream in each thread: the thread's own default stream.
+void* StreamOfThread();
+
+/// Runs `action` in a thread that uses the GPU, and waits for its end.
+void InAnotherThread(const std::function<void()>& action);
 
 /// A stream that does nothing until the program lets it.
 class HeldStream {

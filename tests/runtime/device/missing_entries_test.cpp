@@ -55,7 +55,9 @@ class OldDriver : public GpuJob {
   }
 };
 
-constexpr auto kNoIpc = "a rank cannot open the tensors of another one by CUDA IPC";
+constexpr auto kNoIpc =
+    "a rank cannot open the tensors of another one by CUDA IPC: use --gpu-bind=none with an srun of your own, "
+    "--ipc=host with containers, and no memory of expandable_segments or cudaMallocAsync";
 
 TEST_F(OldDriver, WithoutAFunctionOfDirectIsStaged) { ExpectStaged(kNoIpc); }
 

@@ -21,6 +21,7 @@ using namespace fake_gpu;  // the entries that the program calls
 
 constexpr int kUnhandledCudaError = 1;
 constexpr int kRemoteError = 6;
+constexpr int kInProgress = 7;
 
 class NcclJob : public GpuJob {};
 
@@ -74,6 +75,76 @@ TEST_F(NcclJob, AutoKeepsTheUsualWayWhereTheFasterOneFails) {
   EXPECT_EQ(team["way"], "direct");
   EXPECT_LT(team["measured_ms"]["nccl"], team["measured_ms"]["direct"]);
   EXPECT_NE(team["without_nccl"].get<std::string>().find("ncclCommInitRankConfig"), std::string::npos) << team.dump();
+}
+
+/// Two communicators at once could hang, as each has a thread of its own.
+TEST_F(NcclJob, AutoGivesItToOneTeam) {
+  Begin({{"deterministic", false}});
+  const auto connected = [] { return fake_nccl_calls("ncclCommInitRankConfig"); };
+  GpuBuffer second(kCount * sizeof(float));
+  GpuBuffer third(kCount * sizeof(float));
+  Gpu::DelayKernels(std::chrono::milliseconds(100));  // those of direct sums, so that NCCL is taken
+  ASSERT_EQ(Register(), SLIPWAY_OK) << slipway_error_message();
+  const auto of_the_first = connected();
+  EXPECT_EQ(of_the_first, 2u) << "to be measured, and to be used";
+  ASSERT_EQ(Register("second", second), SLIPWAY_OK) << slipway_error_message();
+  EXPECT_EQ(connected(), of_the_first);
+  for (const char* team : {"net", "second"}) EXPECT_EQ(slipway_gradients(team), SLIPWAY_OK) << slipway_error_message();
+  ASSERT_EQ(slipway_unregister("net"), SLIPWAY_OK) << slipway_error_message();
+  ASSERT_EQ(Register("third", third), SLIPWAY_OK) << slipway_error_message();
+  EXPECT_GT(connected(), of_the_first) << "the first team has ended";
+  Gpu::DelayKernels(std::chrono::milliseconds(0));
+  const auto report = CommAfterEnd();
+  if (rank_ != 0) return;
+  std::map<std::string, Json> teams;
+  for (const auto& team : report["teams"]) teams[team["team"]] = team;
+  EXPECT_EQ(teams["second"]["way"], "direct");
+  EXPECT_NE(teams["second"]["without_nccl"].get<std::string>().find("another team or group"), std::string::npos)
+      << teams["second"].dump();
+  EXPECT_EQ(teams["third"]["way"], "nccl") << teams["third"].dump();
+}
+
+/// NCCL leaves the others in their calls. What has failed is said, and not that they have waited.
+TEST_F(NcclJob, AutoDoesWithoutWhereARankFailsSilently) {
+  stall_after_s_ = 12;
+  Begin({{"deterministic", false}});
+  if (rank_ == 1) {
+    fake_nccl_fail_silently();
+    fake_nccl_fail_call("ncclCommInitRankConfig", 1, kUnhandledCudaError);
+  }
+  ASSERT_EQ(Register(), SLIPWAY_OK) << slipway_error_message();
+  EXPECT_EQ(fake_nccl_communicators(), 0u);
+  ASSERT_EQ(slipway_gradients("net"), SLIPWAY_OK) << slipway_error_message();
+  const auto team = ReportAfterEnd();
+  if (rank_ != 0) return;
+  EXPECT_EQ(fake_nccl_calls("ncclCommAbort"), 1u);
+  EXPECT_EQ(team["way"], "direct");
+  EXPECT_NE(team["without_nccl"].get<std::string>().find("rank 1: ncclCommInitRankConfig failed"), std::string::npos)
+      << team.dump();
+}
+
+TEST_F(NcclJob, AutoDoesWithoutWhereRanksDoNotConnect) {
+  stall_after_s_ = 12;
+  Begin({{"deterministic", false}});
+  fake_nccl_set_state(kInProgress);
+  ASSERT_EQ(Register(), SLIPWAY_OK) << slipway_error_message();
+  EXPECT_EQ(fake_nccl_communicators(), 0u);
+  ASSERT_EQ(slipway_gradients("net"), SLIPWAY_OK) << slipway_error_message();
+  const auto team = ReportAfterEnd();
+  if (rank_ != 0) return;
+  EXPECT_EQ(team["way"], "direct");
+  EXPECT_NE(team["without_nccl"].get<std::string>().find("NCCL did not connect the ranks within 6 s: set NCCL_DEBUG"),
+            std::string::npos)
+      << team.dump();
+}
+
+/// There is no other way, so they have all the time of the watch.
+TEST_F(NcclJob, RanksThatDoNotConnectAreAStallWhereItIsNamed) {
+  together_ = false;
+  Begin({{"gpu_exchange", "nccl"}});
+  fake_nccl_set_state(kInProgress);
+  EXPECT_EQ(Register(), SLIPWAY_ERROR_STALLED) << slipway_error_message();
+  EXPECT_EQ(fake_nccl_calls("ncclCommAbort"), 1u);
 }
 
 TEST_F(NcclJob, NoRankFreesASampleThatAnotherHasMapped) {

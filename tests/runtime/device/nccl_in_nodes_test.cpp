@@ -30,7 +30,10 @@ class NodeTensors {
       buffers_.push_back(std::make_unique<GpuBuffer>(static_cast<std::size_t>(size) * runtime::SizeOf(dtype)));
       tensors.push_back({"t", dtype, {size}, buffers_.back()->data()});
     }
-    combined_ = runtime::NodeNcclTensors::Make(*runtime::PlaceOf(tensors[0].data), tensors, op, group);
+    runtime::TeamSettings settings;
+    settings.op = op;
+    settings.gpu_exchange = runtime::GpuExchange::kNccl;
+    combined_ = runtime::NodeNcclTensors::Make(*runtime::PlaceOf(tensors[0].data), tensors, settings, group);
     const auto plans = runtime::PlanBuckets(tensors, bucket_bytes);
     buckets_ = plans.size();
     combined_->SetBuckets(plans);

@@ -19,6 +19,8 @@ class Bug:
 
 # Ranks on two pretended nodes, and jobs that fail.
 IN_NODES = "runtime_nccl_tests.4"
+USERS_OF_NCCL = "runtime_gpu_allreduce_tests.3"
+NO_CONNECTION = "runtime_gpu_faults_tests.nccl.AutoDoesWithoutWhereRanksDoNotConnect"
 HANG = "runtime_gpu_faults_tests.nccl.AHangIsEndedByForce"
 NCCL_ERROR = "runtime_gpu_faults_tests.nccl.AnAsynchronousErrorEndsTheTeam"
 LATE_AT_THE_END = "runtime_gpu_faults_tests.allreduces.ThatFailLaterShowAtTheEnd"
@@ -41,6 +43,7 @@ STEP_EVENTS = "runtime/exchange/step_events.cpp"
 SHARED_EVENTS = "runtime/exchange/shared_events.cpp"
 NCCL_RANKS = "runtime/exchange/nccl_ranks.cpp"
 NCCL = "runtime/exchange/nccl_tensors.cpp"
+NCCL_USE = "runtime/exchange/nccl_use.cpp"
 BOUNCE = "runtime/exchange/direct_bounce.cpp"
 PARTS = "runtime/exchange/allreduce_through_cpu.cpp"
 WAYS = "runtime/exchange/allreduce_ways.cpp"
@@ -64,15 +67,19 @@ TESTS = {STREAM: WITHOUT_LONG_MESSAGES, KERNEL: WITHOUT_LONG_MESSAGES, BENCH: WI
 
 BY_EVENTS = (("SLIPWAY_GPU_WAIT", "events"),)
 NODES = "NcclInNodes.*"
+USERS = "NcclUses.*"
 SINGLE = "*ByEvents.*:-*.ALong*"
 
 BUGS = [
     # Streams and what several operations share.
     Bug("join_records_only_once", STREAM,
-        "    point = points_.end() - 1;\n  }\n  point->event.Record(stream);\n",
-        "    point = points_.end() - 1;\n    point->event.Record(stream);\n  }\n"),
+        "    point = points_.end() - 1;\n  }\n  point->stream = stream;\n  point->event.Record(handle);\n",
+        "    point = points_.end() - 1;\n    point->event.Record(handle);\n  }\n  point->stream = stream;\n"),
     Bug("join_waits_for_one_stream", STREAM,
-        "point.event.HoldBack(stream);\n  }\n", "return point.event.HoldBack(stream);\n  }\n"),
+        "point.event.HoldBack(handle);\n  }\n", "return point.event.HoldBack(handle);\n  }\n"),
+    Bug("join_takes_streams_of_threads_for_one", STREAM,
+        "thread_local const std::uint64_t number", "static const std::uint64_t number",
+        tests="*WaitsForTheStreamsOfAllThreads*"),
     Bug("stream_ends_before_its_copies", STREAM, "    driver.cuStreamSynchronize(handle_);\n", ""),
     Bug("event_is_reached_at_once", STREAM,
         "if (code == kNotReady) return false;", "if (code == kNotReady) return true;"),
@@ -147,6 +154,12 @@ BUGS = [
         "  event.HoldBack(join_.handle());\n", "", BY_EVENTS),
     Bug("events_forget_the_last_of_several_streams", STEP_EVENTS,
         "  point_.HoldBack(join_.handle());\n", "", BY_EVENTS),
+    Bug("events_streams_of_threads_are_one", STREAM,
+        "thread_local const std::uint64_t number", "static const std::uint64_t number", BY_EVENTS,
+        tests="*WaitForTheStreamsOfAllThreadsThatMake*"),
+    Bug("events_wait_of_a_thread_is_forgotten", STEP_EVENTS,
+        "[](const Released& each) { return each.waited.Reached(); }", "[](const Released&) { return true; }",
+        BY_EVENTS, tests="*AwaitTheStreamsOfAllThreadsBefore*"),
     Bug("events_first_meeting_is_left_out", DIRECT,
         "  group.channel()->Meet(call);  // all have their values, or have recorded their events\n",
         "", BY_EVENTS),
@@ -190,6 +203,10 @@ BUGS = [
     Bug("nccl_error_is_not_aborted", NCCL_RANKS,
         "    Abort();\n    const auto end = Clock::now() + kTimeToName;\n",
         "    const auto end = Clock::now() + kTimeToName;\n", test=NCCL_ERROR),
+    Bug("nccl_connects_without_a_limit", NCCL_RANKS, " || Clock::now() > end; }", "; }", test=NO_CONNECTION),
+    Bug("nccl_has_two_users", NCCL_USE, "users == 1", "users > 0", test=USERS_OF_NCCL, tests=USERS),
+    Bug("nccl_users_do_not_agree", NCCL_USE, "!OnEveryRank(ranks, users == 1)", "users != 1", test=USERS_OF_NCCL,
+        tests=USERS),
     Bug("joins_what_has_a_gap_elsewhere", JOINED,
         "    here = static_cast<char>(here & of_all[i]);\n", "    here = static_cast<char>(here | of_all[i]);\n"),
 
@@ -328,7 +345,7 @@ BUGS = [
     Bug("image_does_not_record_its_end", CPU, "  (*bench_)->done.Record((*bench_)->to_device.handle());\n", ""),
     Bug("image_ignores_program_stream", CPU, "  (*bench_)->made.HoldBack((*bench_)->to_cpu.handle());\n", ""),
     Bug("image_overwrites_what_the_program_uses", CPU,
-        "  if (use != ImageUse::kRead) (*bench_)->made.HoldBack((*bench_)->to_device.handle());\n", ""),
+        "    (*bench_)->made.HoldBack((*bench_)->to_device.handle());\n", ""),
     Bug("image_read_before_its_copy", CPU, "  AwaitPoint(copied, waiter_);\n", ""),
     Bug("image_end_is_recorded_elsewhere", CPU, "copied.Record((*bench_)->to_cpu.handle());",
         "copied.Record((*bench_)->to_device.handle());"),

@@ -135,3 +135,138 @@ def test_torch_saves_a_scheduler_of_a_distributed_optimizer(job, folder):
         with pytest.raises(job.NotSupportedError, match="cannot be copied; use its state_dict"):
             way(optimizer)
     optimizer.close()
+
+
+def test_one_checkpoint_is_loaded_by_its_own_folder(job, folder):
+    model = torch.nn.Linear(2, 2)
+    for step, loss in enumerate((0.5, 0.1, 0.3)):
+        torch.nn.init.constant_(model.weight, float(step))
+        job.checkpoint.save(model, step=step, metrics={"val_loss": loss}, folder=folder,
+                            keep={"last": 1, "best": {"metric": "val_loss"}})
+    found = job.checkpoint.load(model, folder=str(folder / "step-000000000001"))
+    assert found.step == 1 and found.metrics == {"val_loss": 0.1} and model.weight.eq(1.0).all()
+    assert job.checkpoint.load(model, folder=folder).step == 2
+
+
+def test_a_checkpoint_that_is_named_must_be_there_and_whole(job, folder):
+    job.checkpoint.save(torch.nn.Linear(2, 2), step=1, folder=folder)
+    job.checkpoint.wait()
+    with pytest.raises(job.FileError, match="step-000000000003' is no checkpoint: it has no 'manifest.json'"):
+        job.checkpoint.load(folder=folder / "step-000000000003")
+    if job.rank() == 0:
+        (folder / "step-000000000001" / "state.pickle").write_bytes(b"")
+    job.barrier()
+    with pytest.raises(job.FileError, match="step-000000000001' is damaged: 'state.pickle' is not as it was written"):
+        job.checkpoint.load(folder=folder / "step-000000000001")
+
+
+@pytest.mark.parametrize("named", ["", "not there yet"])
+def test_a_first_start_finds_nothing_and_rank_0_says_where_it_looked(job, folder, capfd, named):
+    assert job.checkpoint.load(folder=folder / named) is None
+    said = capfd.readouterr().err
+    assert said.count(f"slipway: there is no checkpoint in '{folder / named}': the program starts fresh") == (
+        1 if job.rank() == 0 else 0)
+
+
+def stepped(**settings):
+    import slipway.torch
+    torch.manual_seed(1)
+    model = torch.nn.Linear(3, 3)
+    inner = torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.9)
+    optimizer = slipway.torch.DistributedOptimizer(inner, **settings)
+    model(torch.ones(1, 3)).sum().backward()
+    optimizer.step()
+    return model, optimizer
+
+
+def test_a_checkpoint_is_loaded_after_steps_and_more_than_once(job, folder):
+    model, optimizer = stepped()
+    job.checkpoint.save(model, optimizer, step=1, folder=folder)
+    wanted = model.weight.detach().clone()
+    for _ in range(2):
+        model(torch.ones(1, 3)).sum().backward()
+        optimizer.step()
+        assert not torch.equal(model.weight, wanted)
+        assert job.checkpoint.load(model, optimizer, folder=folder).step == 1
+        assert torch.equal(model.weight, wanted)
+    optimizer.close()
+    import slipway.torch
+    again = torch.nn.Linear(3, 3)
+    fresh = slipway.torch.DistributedOptimizer(torch.optim.SGD(again.parameters(), lr=0.1, momentum=0.9))
+    for _ in range(2):  # the first load has brought the number of steps
+        job.checkpoint.load(again, fresh, folder=folder)
+    fresh.close()
+
+
+def test_delayed_gradients_on_their_way_refuse_a_checkpoint_before_anything_is_loaded(job, folder):
+    model, optimizer = stepped(mode="delayed", sync_first=0)
+    job.checkpoint.save(model, optimizer, step=1, folder=folder)
+    torch.nn.init.zeros_(model.weight)
+    with pytest.raises(job.StateError, match=r"the optimizer has made steps.*\n  next: close\(\) it, wrap the opt"):
+        job.checkpoint.load(model, optimizer, folder=folder)
+    assert not model.weight.any()
+    optimizer.close()
+    import slipway.torch
+    inner = torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.9)
+    again = slipway.torch.DistributedOptimizer(inner, mode="delayed", sync_first=0)
+    assert job.checkpoint.load(model, again, folder=folder).step == 1 and model.weight.any()
+    again.close()
+
+
+def gan(kind, seed):
+    import slipway.torch
+    torch.manual_seed(seed)
+    models = {"g": torch.nn.Linear(2, 3), "d": torch.nn.BatchNorm1d(3)}
+    optimizers = {name: slipway.torch.DistributedOptimizer(torch.optim.Adam(model.parameters()))
+                  for name, model in models.items()}
+    inputs = torch.randn(4, 2)
+    models["d"](models["g"](inputs)).square().sum().backward()
+    for optimizer in optimizers.values():
+        optimizer.step()
+    return (models, optimizers) if kind is dict else (kind(models.values()), kind(optimizers.values()))
+
+
+def every(parts):
+    return list(parts.values() if isinstance(parts, dict) else parts)
+
+
+@pytest.mark.parametrize("kind", [list, tuple, dict])
+def test_several_models_and_optimizers_share_a_checkpoint(job, folder, kind):
+    saved, other = gan(kind, 1), gan(kind, 2)
+    job.checkpoint.save(*saved, step=1, folder=folder)
+    assert job.checkpoint.load(*other, folder=folder).step == 1
+    for one, two in zip(every(saved[0]), every(other[0])):
+        for name, values in one.state_dict().items():
+            assert torch.equal(values, two.state_dict()[name])
+    for one, two in zip(every(saved[1]), every(other[1])):
+        assert [each["exp_avg"].tolist() for each in one.state.values()] == [
+            each["exp_avg"].tolist() for each in two.state.values()]
+    for model, said in ((every(other[0])[0], "a single one"), (every(other[0])[:1], "a list of 1"),
+                        ({"g": every(other[0])[0]}, "a dict of 'g'")):
+        with pytest.raises(job.ArgumentError, match=f"model: the checkpoint .* and load\\(\\) was given {said}"):
+            job.checkpoint.load(model, folder=folder)
+    for optimizer in every(saved[1]) + every(other[1]):
+        optimizer.close()
+
+
+def test_what_has_no_state_is_named(job, folder):
+    model = torch.nn.Linear(2, 2)
+    for wrong, said in (({"model": [model, 3]}, "model 1 is of type int"), ({"model": []}, "model is of type list"),
+                        ({"scheduler": {"a": None}}, "scheduler 'a' is of type NoneType")):
+        with pytest.raises(job.ArgumentError, match=f"{said}, which has no state_dict"):
+            job.checkpoint.save(**wrong, step=1, folder=folder)
+
+
+def test_a_model_of_another_shape_is_an_error_that_names_checkpoint_and_parameter(job, folder):
+    job.checkpoint.save([torch.nn.Linear(2, 2), torch.nn.Linear(2, 2)], step=1, folder=folder)
+    with pytest.raises(job.FileError, match="(?s)step-000000000001' does not fit the model 1: .*mismatch for weight"):
+        job.checkpoint.load([torch.nn.Linear(2, 2), torch.nn.Linear(3, 2)], folder=folder)
+
+
+def test_a_part_that_is_missing_is_said_before_anything_is_loaded(job, folder):
+    model = torch.nn.Linear(2, 2)
+    job.checkpoint.save(model, step=1, folder=folder)
+    torch.nn.init.zeros_(model.weight)
+    with pytest.raises(job.FileError, match="holds no optimizer"):
+        job.checkpoint.load(model, torch.optim.SGD(model.parameters(), lr=1), folder=folder)
+    assert not model.weight.any()

@@ -148,3 +148,9 @@ def test_the_installed_layout_holds_every_module():
     folders = {path.parent for path in root.rglob("*.py")}
     assert len(folders) > 5 and [folder for folder in folders if not os.access(folder / "__init__.py", os.R_OK)] == []
     assert re.search(r'^version = "(.*)"', text, re.MULTILINE)[1] == _library.VERSION
+
+
+def test_a_call_before_init_names_the_function_of_this_package():
+    said = "slipway_report: this process is not in the job; call slipway.init\\(\\) first"
+    with pytest.raises(slipway.StateError, match=said):
+        slipway.report(1, loss=0.5)

@@ -219,9 +219,33 @@ def test_metrics_and_checkpoints(job):
         assert pathlib.Path(os.environ["SLIPWAY_METRICS"]).read_text().count("\n") == 3
     with pytest.raises(job.ArgumentError, match="no value"):
         job.report(1, "loss")
+    for wrong in ({"phase": "a"}, {"phase": [1, 2]}, {"loss": 0.5, "phase": None}):
+        with pytest.raises(job.ArgumentError, match="the metric 'phase' is .*, not a number"):
+            job.report(1, wrong)
+    with pytest.raises(job.ArgumentError, match="step is 1.5, not an integer"):
+        job.report(1.5, loss=0.5)
+    with pytest.raises(job.ArgumentError, match="metrics is 0.5: give a name and a value"):
+        job.report(1, 0.5)
+    with pytest.raises(job.ArgumentError, match="epoch is 'a', not a number"):
+        job.report(1, loss=0.5, epoch="a")
+    job.report(np.int64(1), loss=np.float32(0.5))
     job.mllog("seed", 1)  # nobody has asked for a log
     with pytest.raises(job.ArgumentError, match="the event 'begin' is none of point, start, stop"):
         job.mllog("epoch_start", event="begin")
     assert job.resume_from() is None
     with job.waiting_for_input():
         pass
+
+
+@pytest.mark.parametrize("wrong, said", [(None, "array 1 is None; hand over zeros"), (0.5, "array 1 is of type float")])
+def test_what_is_no_gradient_is_named_by_its_place(job, wrong, said):
+    with pytest.raises(job.ArgumentError, match=f"team 'places': {said}"):
+        job.gradients([np.zeros(3), wrong], team="places")
+    assert job.gradients([np.zeros(3), np.zeros(2)], team="places")
+    with pytest.raises(job.ArgumentError, match=f"team 'places': {said}"):
+        job.gradients([np.zeros(3), wrong], team="places")
+
+
+def test_an_argument_of_a_wrong_type_is_an_error_of_the_package(job):
+    with pytest.raises(job.ArgumentError, match="slipway_checkpoint_begin: argument 1"):
+        job.checkpoint_begin("1")

@@ -54,6 +54,22 @@ def lines(text):
     return sorted(re.findall(r"^rank \d of .*$", text, re.M))
 
 
+def test_machines_with_the_same_name_are_nodes_of_their_own(monkeypatch, tmp_path):
+    """Else MPICH would look for the memory of one machine on the other."""
+    from slipway import _machine
+    from slipway.torch_backend import pmi
+    boot_id = tmp_path / "boot_id"
+    monkeypatch.setattr(_machine, "_BOOT_ID", boot_id)
+    monkeypatch.setattr(socket, "gethostname", lambda: "localhost")
+    machines = []
+    for boot in ("one", "one", "two"):
+        boot_id.write_text(f"{boot}\n")
+        machines.append(_machine.identity())
+    assert pmi.process_mapping(machines) == "(vector,(0,1,2),(1,1,1))"
+    boot_id.unlink()
+    assert _machine.identity() == "localhost"
+
+
 @pytest.fixture(scope="module")
 def over_gloo():
     status, out, err = as_torchrun("backend_train.py", "gloo")

@@ -323,3 +323,65 @@ def test_what_the_exchange_itself_writes_is_no_change(job, monkeypatch, settings
 
 def test_a_count_without_dimensions_is_averaged_as_a_number(job):
     assert job.average(torch.tensor(2 * job.rank())) == job.size() - 1
+
+
+@pytest.mark.parametrize("named", [True, False])
+@pytest.mark.parametrize("clear", [True, False])
+def test_a_layer_that_was_frozen_when_wrapped_and_trains_now_is_an_error(job, named, clear):
+    model = model_of()
+    model[0].requires_grad_(False)
+    inner = torch.optim.SGD(model.parameters(), lr=0.1)
+    optimizer = distributed.DistributedOptimizer(inner, model.named_parameters() if named else None)
+    loss_of(model, 0, job.rank()).backward()
+    optimizer.step()
+    model[0].requires_grad_(True)
+    before = [p.detach().clone() for p in model.parameters()]
+    optimizer.zero_grad(clear)
+    loss_of(model, 1, job.rank()).backward()
+    what = "'0.weight'" if named else rf"a parameter of shape \({WIDTH}, {WIDTH}\)"
+    with pytest.raises(job.StateError, match=f"{what} was frozen when .*close\\(\\) the optimizer and wrap again"):
+        optimizer.step()
+    assert all(torch.equal(one, other) for one, other in zip(before, model.parameters()))
+    optimizer.zero_grad(clear)
+    assert all(p.grad is None if clear else not p.grad.any() for p in model.parameters())
+    optimizer.close()
+    again = distributed.DistributedOptimizer(inner, model.named_parameters())
+    loss_of(model, 1, job.rank()).backward()
+    again.step()
+    assert not torch.equal(before[0], model[0].weight)
+    job.check_match([p.detach() for p in model.parameters()])
+    again.close()
+
+
+def test_parameters_that_are_added_to_the_wrapped_optimizer_are_an_error(job):
+    model = model_of()
+    inner = torch.optim.SGD(model[0].parameters(), lr=0.1)
+    optimizer = distributed.DistributedOptimizer(inner, model.named_parameters())
+    inner.add_param_group({"params": model[1].parameters()})
+    model[1].requires_grad_(False)
+    loss_of(model, 0, job.rank()).backward()
+    optimizer.step()  # frozen: nothing to exchange
+    model[1].requires_grad_(True)
+    loss_of(model, 0, job.rank()).backward()
+    with pytest.raises(job.StateError, match=rf"a parameter of shape \({WIDTH}, {WIDTH}\) was not there when"):
+        optimizer.step()
+    optimizer.close()
+
+
+def test_gradients_of_a_frozen_layer_that_are_left_from_before_are_cleared_as_in_torch(job):
+    model = model_of()
+    loss_of(model, 0, job.rank()).backward()
+    model[0].requires_grad_(False)
+    optimizer = wrapped(model)
+    optimizer.zero_grad(set_to_none=True)
+    assert model[0].weight.grad is None
+    optimizer.close()
+
+
+@pytest.mark.parametrize("given, said", [
+    (torch.nn.Linear(2, 2), "Linear is no pair"), (lambda: torch.nn.Linear(2, 2).parameters(), "Parameter is no pair"),
+    (3, "int is no pair")])
+def test_what_is_no_pair_of_name_and_tensor_is_said(job, given, said):
+    parameters = given() if type(given) is type(lambda: 0) else given
+    with pytest.raises(job.ArgumentError, match=f"broadcast_parameters: {said}.*hand over model.named_parameters"):
+        distributed.broadcast_parameters(parameters)

@@ -10,7 +10,7 @@ import pytest
 import torch
 
 import slipway.torch as distributed
-from slipway import _calls
+from slipway import _calls, memory
 from slipway.teams import Team
 from slipway.torch_training import gradient_memory
 
@@ -363,3 +363,22 @@ def test_where_users_of_a_gradient_cannot_be_told_it_is_copied(job, lent, monkey
     monkeypatch.setattr(gradient_memory, "_users_of_one", lambda: None)
     copied, there = train(job)
     assert there == 0 and torch.equal(made, copied)
+
+
+@pytest.mark.parametrize("device, number", [
+    (None, None), ("cpu", None), (torch.device("cpu"), None), (2, 2), ("cuda", 0), ("cuda:2", 2),
+    (torch.device("cuda", 3), 3), (torch.tensor(1), 1)])
+def test_a_device_is_a_number_or_as_torch_has_it(monkeypatch, device, number):
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    assert memory._gpu_of(device) == number
+
+
+@pytest.mark.parametrize("device", ["gpu", "cuda:", "cuda:x", 0.5, "meta", torch.device("meta"), [0]])
+def test_what_is_no_device_is_an_error_that_names_the_argument(job, device):
+    with pytest.raises(job.ArgumentError, match="device is .*give the number of a GPU"):
+        job.alloc(3, torch.float32, device=device)
+
+
+def test_memory_of_the_cpu_by_its_name(job):
+    assert job.alloc((2, 3), torch.float32, device="cpu").tolist() == [[0.0] * 3] * 2
+    assert job.alloc(3, device=torch.device("cpu")).tolist() == [0.0] * 3

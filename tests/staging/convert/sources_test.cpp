@@ -253,7 +253,7 @@ TEST(ConvertHdf5, ManyFilesGiveTheirRecordsInOrder) {
     files.push_back(directory / ("part-" + std::to_string(i) + ".h5"));
     const std::vector<std::int64_t> rows(static_cast<std::size_t>(i), i);  // the first has none
     const auto file = CreateHdf5(files.back());
-    file->WriteDataset({"number", NumberType::kInt64, {rows.size()}}, std::as_bytes(std::span(rows)));
+    WriteDataset(*file, {"number", NumberType::kInt64, {rows.size()}}, std::as_bytes(std::span(rows)));
     file->Close();
   }
   Convert(From(files, directory / "out" / "train", DataFormat::kTfrecord, 3));

@@ -1,5 +1,7 @@
 """slipway.data.torch: staged data for the DataLoader of PyTorch."""
 
+import subprocess
+import sys
 import warnings
 
 import pytest
@@ -208,3 +210,21 @@ def test_where_no_memory_can_be_pinned_the_reader_takes_its_own_and_says_so(fold
     with pytest.warns(RuntimeWarning, match="copied to the GPU from ordinary memory.*ulimit"):
         reader = device.open_pinned(folder, {**OPTIONS, "batch": 4})
     assert labels_of(reader) == of_reader(folder, 1, batch=4)[0]
+
+
+WORKERS_IN_A_JOB = """
+import sys
+import slipway, slipway.data.torch
+slipway.init()
+batches = slipway.data.torch.Batches(sys.argv[1], fields=["label"], batch=4, seed=3)
+for workers in (0, 2):
+    loader = slipway.data.torch.DataLoader(batches, num_workers=workers)
+    print(workers, "workers", sum(len(batch["label"]) for batch in loader))
+"""
+
+
+def test_workers_of_a_program_in_a_job(folder):
+    """fork() makes them, so that they are not part of it."""
+    done = subprocess.run([sys.executable, "-c", WORKERS_IN_A_JOB, folder], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines() == ["0 workers 20", "2 workers 20"]

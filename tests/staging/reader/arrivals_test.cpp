@@ -21,6 +21,7 @@
 #include "staging/reader/sharding.h"
 #include "staging/stream/count_records.h"
 #include "staging/stream/stream_stager.h"
+#include "tests/staging/hdf5_support.h"
 #include "tests/staging/reader/supply_support.h"
 #include "tests/staging/staging_support.h"
 
@@ -319,7 +320,7 @@ TEST_F(ArrivalsTest, Hdf5ArrivesFileByFile) {
     const auto file = CreateHdf5(files_ / fmt::format("h5/part-{}.h5", id));
     std::vector<std::int64_t> ids(static_cast<std::size_t>(rows));
     for (auto& value : ids) value = id++;
-    file->WriteDataset({"id", NumberType::kInt64, {ids.size()}}, std::as_bytes(std::span(ids)));
+    WriteDataset(*file, {"id", NumberType::kInt64, {ids.size()}}, std::as_bytes(std::span(ids)));
     file->Close();
   }
   auto plan = PlanFor(RequestFor(files_ / "h5", root_, DataFormat::kHdf5));
@@ -336,7 +337,7 @@ TEST_F(ArrivalsTest, RanksHearWhenTheyOpenThatArrivingHdf5HasNoWholeRecords) {
   fs::create_directories(files_ / "h5");
   const std::vector<std::int64_t> ids = {1, 2, 3, 4};
   const auto file = CreateHdf5(files_ / "h5/a.h5");
-  file->WriteDataset({"id", NumberType::kInt64, {4}}, std::as_bytes(std::span(ids)));
+  WriteDataset(*file, {"id", NumberType::kInt64, {4}}, std::as_bytes(std::span(ids)));
   file->Close();
   auto plan = PlanFor(RequestFor(files_ / "h5", root_, DataFormat::kHdf5));
   CountRecords(plan, CountWhen::kCheap, {});

@@ -18,10 +18,10 @@ from slipway import records
 
 
 def save(model=None, optimizer=None, scheduler=None, sampler=None, rng=True, *, average=None, scaler=None, **more):
-    """Copies the state to RAM and has it written in the background. Collective. `average`: averaged weights, such as an
-    AveragedModel. `scaler`: a GradScaler. `more`, of which step is needed: step, epoch, extra (anything that can be
-    pickled; of rank 0), metrics {name: number}, keep (2, or {"last": 2, "best": {"metric": "val_loss", "goal":
-    "minimize"}}), folder (instead of SLIPWAY_CHECKPOINT_DIR).
+    """Copies the state to RAM and has it written in the background. Collective. Each object may be a list, a tuple or a
+    dict of several. `average`: averaged weights, such as an AveragedModel. `scaler`: a GradScaler. `more`, of which
+    step is needed: step, epoch, extra (anything that can be pickled; of rank 0), metrics {name: number}, keep (2, or
+    {"last": 2, "best": {"metric": "val_loss", "goal": "minimize"}}), folder (instead of SLIPWAY_CHECKPOINT_DIR).
 
     Errors: FileError, the same on all ranks, when the checkpoint before this one could not be written; nothing is then
     saved, and this call may be repeated. MismatchError, StateError, ArgumentError.
@@ -33,9 +33,10 @@ def save(model=None, optimizer=None, scheduler=None, sampler=None, rng=True, *, 
 def load(model=None, optimizer=None, scheduler=None, sampler=None, rng=True, *, average=None, scaler=None, folder=None):
     """Puts in place what the newest checkpoint holds, also with another number of ranks. Returns a Loaded (step, epoch,
     extra, metrics, world_size, folder), or None: start fresh. Collective. Under the launcher the checkpoint is the one
-    that it names, else the newest valid one of `folder` or SLIPWAY_CHECKPOINT_DIR.
+    that it names, else the newest valid one of `folder` or SLIPWAY_CHECKPOINT_DIR. `folder` may also be one checkpoint.
 
-    Errors: FileError: damaged, or another program's.
+    Errors: FileError: damaged, another program's, of other shapes, or `folder` names a checkpoint that is not there.
+    ArgumentError: save() was given another structure. StateError: `optimizer` has delayed gradients on their way.
     """
     from slipway.checkpoint import _loading
     return _loading.load(_parts(model, optimizer, scheduler, sampler, rng, average, scaler), folder)

@@ -26,12 +26,33 @@ def _warn(text):
     print(f"slipway: warning: {text}", file=sys.stderr)
 
 
+def _say_that_there_is_none(folder):
+    """The program starts fresh: as it should at its first start, but not where the folder is mistyped."""
+    print(f"slipway: there is no checkpoint in '{folder}': the program starts fresh", file=sys.stderr)
+
+
+def _find_in(folder):
+    """Of a folder that the program names: that of all checkpoints, or one of them."""
+    folder = pathlib.Path(folder)
+    if (folder / _folder.MANIFEST).exists():
+        return _folder.require_valid(folder)
+    found = _folder.newest(folder, _warn)
+    if found is None and _folder.step_of(folder.name) is not None:
+        raise FileError(f"'{folder}' is no checkpoint: it has no '{_folder.MANIFEST}'\n  next: name one that is in "
+                        f"'{folder.parent}', or that folder for the newest one")
+    if found is None:
+        _say_that_there_is_none(folder)
+    return found
+
+
 def _find(folder):
     """The checkpoint to continue from, verified, or None. Reads all of it."""
     named = os.environ.get("SLIPWAY_RESUME_FROM")
     if folder is None and named is not None:
         return _folder.require_valid(named) if named else None
-    folder = folder or os.environ.get("SLIPWAY_CHECKPOINT_DIR")
+    if folder:
+        return _find_in(folder)
+    folder = os.environ.get("SLIPWAY_CHECKPOINT_DIR")
     return _folder.newest(folder, _warn) if folder else None
 
 

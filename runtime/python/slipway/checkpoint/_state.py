@@ -16,7 +16,8 @@ import weakref
 import torch
 
 from slipway import _skeletons
-from slipway.errors import ArgumentError, FileError
+from slipway.checkpoint import _structures
+from slipway.errors import ArgumentError, FileError, SlipwayError, StateError
 
 
 class Captured:
@@ -49,6 +50,18 @@ def _average_state(average, tensors):
     if isinstance(average, torch.nn.Module):
         return _model_state(average, tensors)
     return _skeletons.take_out(average.state_dict(), tensors)
+
+
+def _exchange_state(optimizer):
+    """None: not a DistributedOptimizer."""
+    return optimizer.exchange_state() if hasattr(optimizer, "exchange_state") else None
+
+
+def _require_state(name, part):
+    """Errors: ArgumentError: names the part that has no state_dict(). A sampler needs none."""
+    for label, _, each in _structures.each_of(name, part):
+        if name != "sampler" and not hasattr(each, "state_dict"):
+            raise ArgumentError(f"{label} is of type {type(each).__name__}, which has no state_dict()")
 
 
 def _optimizer_state(optimizer, tensors, rank):
@@ -130,21 +143,20 @@ def capture(parts, extra, rank):
 
     Errors: ArgumentError, on this rank alone: something cannot be pickled, or a sampler has no state.
     """
-    tensors, shared, own = [], {"extra": extra}, {}
+    tensors, own = [], {}
+    shared = {"extra": extra, "structures": {name: _structures.of(part) for name, part in parts.items()}}
+    captors = {"optimizer": lambda each: _optimizer_state(each, tensors, rank),
+               "model": lambda each: _model_state(each, tensors),
+               "average": lambda each: _average_state(each, tensors),
+               "scheduler": lambda each: _scheduler_state(each.state_dict()),
+               "scaler": lambda each: each.state_dict(),
+               "sampler": _sampler_state}
     if parts["optimizer"] is not None:
-        if hasattr(parts["optimizer"], "exchange_state"):
-            own["exchange"] = parts["optimizer"].exchange_state()
-        shared["optimizer"] = _optimizer_state(parts["optimizer"], tensors, rank)
-    if parts["model"] is not None:
-        shared["model"] = _model_state(parts["model"], tensors)
-    if parts["average"] is not None:
-        shared["average"] = _average_state(parts["average"], tensors)
-    if parts["scheduler"] is not None:
-        shared["scheduler"] = _scheduler_state(parts["scheduler"].state_dict())
-    if parts["scaler"] is not None:
-        shared["scaler"] = parts["scaler"].state_dict()
-    if parts["sampler"] is not None:
-        shared["sampler"] = _sampler_state(parts["sampler"])
+        own["exchange"] = _structures.mapped(_exchange_state, parts["optimizer"])
+    for name, captor in captors.items():
+        if parts[name] is not None:
+            _require_state(name, parts[name])
+            shared[name] = _structures.mapped(captor, parts[name])
     if parts["rng"]:
         own["rng"] = _random_state()
     return Captured(tensors, _packed(shared) if rank == 0 else b"", _packed(own))
@@ -190,21 +202,60 @@ def fill(shared, stream):
     return _skeletons.put_in(shared, [place.laid_out(stream.tensor(place.shape, place.dtype)) for place in places])
 
 
-def _require(name, shared, folder):
+def _require(name, part, shared, folder):
+    """Errors: FileError, ArgumentError."""
+    _require_state(name, part)
     if name not in shared:
         raise FileError(f"the checkpoint '{folder}' holds no {name}: it was saved without one\n  next: load without {name}, "
                         "or continue from a checkpoint that has it")
-    return shared[name]
+    saved, given = shared.get("structures", {}).get(name), _structures.of(part)  # earlier versions had single ones only
+    if not _structures.same(saved, given):
+        raise ArgumentError(f"{name}: the checkpoint '{folder}' was saved with {_structures.text_of(saved)}, and "
+                            f"load() was given {_structures.text_of(given)}\n  next: hand over to load() what save() "
+                            "was given")
+
+
+def _require_loadable(optimizers):
+    """Errors: StateError: gradients of now would be applied to the weights of the checkpoint."""
+    for label, _, each in optimizers:
+        if hasattr(each, "exchange_state") and each.begun and each.keeps_gradients:
+            raise StateError(f"the {label} has made steps, and gradients of mode 'delayed' are on their way; nothing "
+                             "was loaded\n  next: close() it, wrap the optimizer again, then load")
+
+
+def _restore_exchange(optimizer, state):
+    """Where steps were made since wrapping, no gradients are on their way, and only a step count would be loaded."""
+    if state is not None and hasattr(optimizer, "load_exchange_state") and not optimizer.begun:
+        optimizer.load_exchange_state(state)
+
+
+def _put_in_place(label, restore_one, part, state, folder):
+    """Errors: FileError: names the part that has other shapes or names than the checkpoint."""
+    try:
+        restore_one(part, state)
+    except SlipwayError:
+        raise
+    except (RuntimeError, ValueError, KeyError) as error:  # torch's, of load_state_dict()
+        raise FileError(f"the checkpoint '{folder}' does not fit the {label}: {error}\n  next: build it as the program "
+                        "that saved it did") from error
 
 
 def restore(parts, shared, own, folder):
-    """`own`: what this rank stored, or None when there was no such rank. Collective where the optimizer's state is."""
+    """`own`: what this rank stored, or None when there was no such rank. Collective where the optimizer's state is.
+
+    Errors: FileError, ArgumentError, StateError: nothing is restored, except where shapes or names do not fit.
+    """
     restorers = {"model": _restore_model, "average": _restore_average, "sampler": _restore_sampler,
                  **dict.fromkeys(("optimizer", "scheduler", "scaler"), lambda each, state: each.load_state_dict(state))}
-    for name, into in restorers.items():
-        if parts[name] is not None:
-            into(parts[name], _require(name, shared, folder))
-    if own and "exchange" in own and hasattr(parts["optimizer"], "load_exchange_state"):
-        parts["optimizer"].load_exchange_state(own["exchange"])
+    given = {name: _structures.each_of(name, parts[name]) for name in restorers if parts[name] is not None}
+    for name in given:
+        _require(name, parts[name], shared, folder)
+    optimizers = given.get("optimizer", [])
+    _require_loadable(optimizers)
+    for name, several in given.items():
+        for label, key, each in several:
+            _put_in_place(label, restorers[name], each, _structures.at(shared[name], key), folder)
+    for _, key, each in optimizers if own and "exchange" in own else []:
+        _restore_exchange(each, _structures.at(own["exchange"], key))
     if own and parts["rng"] and "rng" in own:
         _restore_random(own["rng"])

@@ -58,13 +58,13 @@ class Exchange:
 
     def _call(self, name, *arguments):
         library = _library.library()
-        _calls.check(library, getattr(library, name)(*arguments, self._number))
+        _calls.checked(library, name, *arguments, self._number)
 
     def _call_on_stream(self, name, tensors, *arguments):
         """In the order of the stream that is current for the operation's tensors. Some may be in CPU memory."""
         library = _library.library()
         on_gpu = next((tensor for tensor in tensors if tensor.device.type != "cpu"), tensors[0])
-        _calls.check(library, getattr(library, name)(*arguments, self._number, stream_of(on_gpu)))
+        _calls.checked(library, name, *arguments, self._number, stream_of(on_gpu))
 
     def place(self, tensor):
         """The program exchanges this dense tensor of the CPU again and again: it pays to move it once. Local."""

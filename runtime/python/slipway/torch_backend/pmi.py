@@ -10,6 +10,8 @@ import socket
 import threading
 import time
 
+from slipway import _machine
+
 _FOREIGN = ("PMI_", "PMIX_", "OMPI_", "HYDI_", "MPIR_")
 _LONGEST_LINE = 8192
 
@@ -18,11 +20,11 @@ def _fields(line):
     return dict(word.partition("=")[::2] for word in line.split(" ") if "=" in word)
 
 
-def process_mapping(hosts):
+def process_mapping(machines):
     """Which ranks share a node, as MPICH reads it: "(vector,(first node,nodes,ranks on each),...)"."""
     nodes, blocks = {}, []
-    for host in hosts:
-        node = nodes.setdefault(host, len(nodes))
+    for machine in machines:
+        node = nodes.setdefault(machine, len(nodes))
         if blocks and blocks[-1][0] == node:
             blocks[-1][1] += 1
         else:
@@ -101,10 +103,10 @@ class _Manager(threading.Thread):
 
 def offer(store, rank, size):
     """Lets the MPI that this process is about to start find the other ranks. Collective."""
-    store.set(f"pmi/host/{rank}", socket.gethostname())
-    hosts = [store.get(f"pmi/host/{other}").decode() for other in range(size)]
+    store.set(f"pmi/machine/{rank}", _machine.identity())
+    machines = [store.get(f"pmi/machine/{other}").decode() for other in range(size)]
     for name in [name for name in os.environ if name.startswith(_FOREIGN)]:
         del os.environ[name]  # of a launcher around torchrun: each of its ranks has the same
     ours, theirs = socket.socketpair()
-    _Manager(ours, _Values(store, rank, size), size, process_mapping(hosts)).start()
+    _Manager(ours, _Values(store, rank, size), size, process_mapping(machines)).start()
     os.environ.update(PMI_FD=str(theirs.detach()), PMI_RANK=str(rank), PMI_SIZE=str(size))

@@ -183,13 +183,14 @@ class Slot:
             return _MOVED
         return _CHANGED if changed else None
 
-    def clear(self, set_to_none):
-        """The gradient, of whichever memory."""
-        if set_to_none:
-            self.parameter.grad = None
-        elif self.parameter.grad is not None:
-            with torch.no_grad():
-                self.parameter.grad.zero_()
+
+def clear(parameter, set_to_none):
+    """Its gradient, of whichever memory."""
+    if set_to_none:
+        parameter.grad = None
+    elif parameter.grad is not None:
+        with torch.no_grad():
+            parameter.grad.zero_()
 
 
 def is_plain(gradient):

@@ -19,6 +19,7 @@ import pathlib
 import numpy as np
 
 import slipway
+from slipway import _job
 from slipway import _library as job_library
 from slipway.errors import ArgumentError, FileError, InternalError, LibraryError, OutOfMemoryError, SlipwayError
 
@@ -311,8 +312,9 @@ class _Nothing:
 
 
 def _waiting_for_input():
-    """Only in a job: a program that reads data need not have libslipway and its MPI."""
-    in_job = job_library.loaded() and slipway.initialized()
+    """Only in a job: a program that reads data need not have libslipway and its MPI. Nor is a worker of a DataLoader in
+    the job: fork() makes it."""
+    in_job = job_library.loaded() and _job.joined_here()
     return slipway.waiting_for_input() if in_job else _Nothing()
 
 

@@ -24,8 +24,30 @@ std::string GpusOfStep(const std::vector<std::pair<std::string, std::string>>& v
   for (const auto& [name, value] : variables) environment.Set(name, value);
   RequestGpusOfNodes(environment);
   const auto gpus = environment.Get("SLURM_GPUS_PER_NODE");
-  EXPECT_FALSE(gpus && (environment.Get("SLURM_GPUS_PER_TASK") || environment.Get("SLURM_GPUS")));
+  for (const char* name :
+       {"SLURM_GPUS_PER_TASK", "SLURM_NTASKS_PER_GPU", "SLURM_GPUS", "SLURM_GPU_BIND", "SLURM_TRES_BIND"}) {
+    EXPECT_FALSE(gpus && environment.Get(name)) << name;
+  }
   return gpus.value_or("");
+}
+
+TEST(AgentStep, TasksAreNotBoundToGpus) {
+  EXPECT_EQ(GpusOfStep({{"SLURM_GPUS_PER_NODE", "4"}, {"SLURM_GPU_BIND", "single:1"}}), "4");
+  EXPECT_EQ(GpusOfStep({{"SLURM_GPUS_PER_NODE", "a100:4"}, {"SLURM_TRES_BIND", "gres/gpu:per_task:1"}}), "a100:4");
+  EXPECT_EQ(GpusOfStep({{"SLURM_GPUS_PER_NODE", "4"}, {"SLURM_GPUS_PER_TASK", "1"}}), "4");
+  EXPECT_EQ(GpusOfStep({{"SLURM_GPUS_PER_NODE", "4"}, {"SLURM_NTASKS_PER_GPU", "1"}}), "4");
+}
+
+TEST(AgentStep, KeepsWhatATaskRequestsBesideGpus) {
+  const auto of_task_in_step = [](const std::string& of_task) {
+    Environment environment;
+    environment.Set("SLURM_GPUS_PER_NODE", "4");
+    environment.Set("SLURM_TRES_PER_TASK", of_task);
+    RequestGpusOfNodes(environment);
+    return environment.Get("SLURM_TRES_PER_TASK").value_or("");
+  };
+  EXPECT_EQ(of_task_in_step("cpu=2"), "cpu=2");
+  EXPECT_EQ(of_task_in_step("cpu=2,gres/gpu=1"), "");
 }
 
 TEST(AgentStep, SeesTheGpusOfAllTasksOfItsNode) {

@@ -354,6 +354,7 @@ TEST_F(BatchPlan, IsShownWordForWord) {
       run +
       "/manager.log'\n"
       "#SBATCH --open-mode=append\n"
+      "#SBATCH --propagate=NONE\n"
       "exec " SLIPWAY_BUILD_DIR "/bin/slipway manage '" +
       run + "'\n";
   EXPECT_THAT(shown.output, HasSubstr("\nsubmit: job.sh\n\n" + script));

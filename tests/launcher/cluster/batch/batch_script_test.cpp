@@ -84,7 +84,18 @@ TEST(BatchScript, AsksForTheLeastWithNothingElseSaid) {
             "#SBATCH --chdir=/runs/fashion\n"
             "#SBATCH --output=/runs/fashion/manager.log\n"
             "#SBATCH --open-mode=append\n"
+            "#SBATCH --propagate=NONE\n"
             "exec /opt/slipway/bin/slipway manage /runs/fashion\n");
+}
+
+TEST(BatchScript, PassesNoLimitsOfTheShellOnUnlessAnOptionSaysSo) {
+  auto job = SmallJob();
+  for (const auto* option : {"--propagate=ALL", "--propagate", "--propag=MEMLOCK"}) {
+    job.extra = {option};
+    EXPECT_EQ(RenderBatchScript(job).find("--propagate=NONE"), std::string::npos) << option;
+  }
+  job.extra = {"--profile=none"};
+  EXPECT_NE(RenderBatchScript(job).find("\n#SBATCH --propagate=NONE\n"), std::string::npos);
 }
 
 TEST(BatchScript, CountsCoresUnlessAnOptionSaysOtherwise) {
@@ -170,6 +181,7 @@ TEST(BatchScript, AsksForEverything) {
             "#SBATCH --output=/runs/fashion/manager.log\n"
             "#SBATCH --open-mode=append\n"
             "#SBATCH --image=docker:pytorch:2.1\n"
+            "#SBATCH --propagate=NONE\n"
             "#SBATCH --exclude='n[1-3]'\n"
             "#SBATCH --hold\n"
             "#DW jobdw type=scratch access_mode=striped capacity=1MiB\n"

@@ -5,6 +5,8 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -100,6 +102,48 @@ TEST_F(SlurmWithThreads, GivesWholeCores) {
   UntilRunning(Submit(request));
   const auto third = Submit(request);  // two nodes of four cores, and three of them are taken on each
   Until(third, [](const SlurmJob& job) { return job.reason == "Resources"; });
+}
+
+class SlurmWithLittleMemoryByDefault : public RealSlurm {
+  std::vector<std::string> BedOptions() const override {
+    return {"--conf", "SelectTypeParameters=CR_CPU_Memory", "--conf", "DefMemPerNode=512"};
+  }
+};
+
+TEST_F(SlurmWithLittleMemoryByDefault, GivesAllOfItToWhoAsksForAll) {
+  const auto shown = [&](std::optional<std::int64_t> mebibytes) {
+    auto request = Request("sleep 60");
+    request.memory_per_node_mib = mebibytes;
+    const auto id = Submit(request);
+    UntilRunning(id);
+    auto text = bed_->Client({"scontrol", "show", "job", std::to_string(id)});
+    Client().Cancel({id});
+    UntilOver(id);
+    return text;
+  };
+  EXPECT_THAT(shown({}), HasSubstr("MinMemoryNode=512M"));
+  EXPECT_THAT(shown(1024), HasSubstr("MinMemoryNode=1G"));
+  const auto all = shown(0);
+  EXPECT_THAT(all, HasSubstr("MinMemoryNode=0"));
+  EXPECT_THAT(all, HasSubstr("mem=4G")) << "all that a node has";
+}
+
+class SlurmWithClosedPartitions : public RealSlurm {
+  std::vector<std::string> BedOptions() const override {
+    return {"--conf", "PartitionName=down Nodes=ALL State=DOWN",
+            "--conf", "PartitionName=drain Nodes=ALL State=DRAIN",
+            "--conf", "PartitionName=inactive Nodes=ALL State=INACTIVE"};
+  }
+};
+
+TEST_F(SlurmWithClosedPartitions, TakesJobsWhereNoneStartsAtPresent) {
+  auto request = Request("true");
+  request.partition = "down";
+  Until(Submit(request), [](const SlurmJob& job) { return job.reason == "PartitionDown"; });
+  for (const auto* const closed : {"drain", "inactive"}) {
+    request.partition = closed;
+    EXPECT_EQ(Refusal(request), SlurmTrouble::kClosed) << closed;
+  }
 }
 
 class SlurmWithoutMemory : public RealSlurm {

@@ -176,6 +176,17 @@ TEST_F(RealSlurm, CancelsAJob) {
   EXPECT_EQ(TroubleOf([&] { Client().Cancel({9999}); }).trouble, SlurmTrouble::kUnknownJob);
 }
 
+TEST_F(RealSlurm, CancelsAJobThatIsSuspendedAndSignalsItNot) {
+  const auto id = Submit("sleep 60");
+  UntilRunning(id);
+  bed_->Client({"scontrol", "suspend", std::to_string(id)});
+  EXPECT_EQ(Until(id, [](const SlurmJob& job) { return job.state == JobState::kSuspended; }).phase(),
+            JobPhase::kRunning);
+  EXPECT_EQ(TroubleOf([&] { Client().Signal({id}, SIGTERM, SignalTarget::kScript); }).trouble, SlurmTrouble::kNotNow);
+  Client().Cancel({id});
+  EXPECT_EQ(UntilOver(id).state, JobState::kCancelled);
+}
+
 TEST_F(RealSlurm, ActsOnNoJobThatOnlyHasTheNumber) {
   auto request = Request("sleep 60");
   request.comment = "slipway:a";

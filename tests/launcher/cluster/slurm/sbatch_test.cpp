@@ -34,6 +34,19 @@ TEST(SubmittedJob, IsAskedForByTheScriptOnly) {
   EXPECT_EQ(rest.Get("MY_SBATCH_NOTE"), "stays");
 }
 
+TEST(EnvironmentOfAJob, HasNothingOfTheJobThatSubmitsIt) {
+  auto environment = Environment::Inherited();
+  environment.Set("SLURM_CONF", "/x").Set("SLURM_ARRAY_JOB_ID", "7").Set("SLURMD_NODENAME", "n1").Set("MY_SLURM", "1");
+  environment.Set("SLURM_CONF_SERVER", "x");
+  const auto rest = WithoutOwnJob(environment);
+  EXPECT_EQ(rest.Get("SLURM_CONF"), "/x");
+  EXPECT_EQ(rest.Get("MY_SLURM"), "1");
+  for (const auto* const name : {"SLURM_ARRAY_JOB_ID", "SLURMD_NODENAME", "SLURM_CONF_SERVER"}) {
+    EXPECT_EQ(rest.Get(name), std::nullopt) << name;
+  }
+  EXPECT_EQ(WithoutOwnJob(environment.Unset("SLURM_CONF")).Get("SLURM_CONF"), std::nullopt);
+}
+
 /// With a program of this name that says what a test wants.
 class Sbatch : public testing::Test {
  protected:
@@ -58,6 +71,27 @@ class Sbatch : public testing::Test {
 TEST_F(Sbatch, GetsTheScriptAsOneWord) {
   Does("test \"$#,$1,$2\" = '2,--parsable,/a $(b) c' && echo 12");
   EXPECT_EQ(SubmitWithSbatch("/a $(b) c"), JobIdentity{12});
+}
+
+/// For a test: the variables of an outer job, an array's task.
+class InAnArray {
+ public:
+  InAnArray() {
+    ::setenv("SLURM_ARRAY_JOB_ID", "7", 1);
+    ::setenv("SLURM_ARRAY_TASK_ID", "3", 1);
+  }
+  ~InAnArray() {
+    ::unsetenv("SLURM_ARRAY_JOB_ID");
+    ::unsetenv("SLURM_ARRAY_TASK_ID");
+  }
+};
+
+TEST_F(Sbatch, GetsNothingOfTheArrayThatItIsCalledIn) {
+  const InAnArray outer;
+  Does("test -z \"$SLURM_ARRAY_JOB_ID$SLURM_ARRAY_TASK_ID\" && echo 12");
+  EXPECT_EQ(SubmitWithSbatch("/a"), JobIdentity{12});
+  Does("test -z \"$SLURM_ARRAY_JOB_ID$SLURM_ARRAY_TASK_ID\" && echo 'Job 1 to start at 1795688662 using' >&2");
+  EXPECT_TRUE(EstimateWithSbatch("#!/bin/sh", std::chrono::seconds(20)).start);
 }
 
 TEST_F(Sbatch, ThatRefusesIsQuoted) {

@@ -211,9 +211,34 @@ constexpr std::string_view kAll[] = {
     "ReservationDeleted",
 };
 
+SlurmJob JobThatWaits(std::string_view reason) {
+  SlurmJob job;
+  job.id = 12;
+  job.reason = reason;
+  return job;
+}
+
+ReasonInWords Explained(std::string_view reason) { return ExplainWait(JobThatWaits(reason)); }
+
+TEST(WaitReasons, NameTheJobInCommands) {
+  EXPECT_EQ(Explained("JobHeldUser").next_step, "scontrol release 12 lets it go");
+  for (const auto reason : kAll) EXPECT_THAT(Explained(reason).next_step, testing::Not(HasSubstr("{"))) << reason;
+  EXPECT_THAT(Explained("JobHoldMaxRequeue").next_step, HasSubstr("scontrol release 12"));
+}
+
+TEST(WaitReasons, AreDescribedWithTheStartUnlessTheJobIsHeld) {
+  auto job = JobThatWaits("Priority");
+  job.priority = 7;
+  EXPECT_EQ(DescribeWait(job, "12_3", {"a", ""}), "job 12_3 waits: a");
+  job.start = SlurmTime(std::chrono::seconds(3600));
+  EXPECT_EQ(DescribeWait(job, "12_3", {"a", "b"}), "job 12_3 waits: a; b (expected to start 1970-01-01T01:00:00.000Z)");
+  job.priority = 0;
+  EXPECT_EQ(DescribeWait(job, "12_3", {"a", "b"}), "job 12_3 waits: a; b");
+}
+
 TEST(WaitReasons, AreAllExplained) {
   for (const auto reason : kAll) {
-    const auto words = ExplainReason(reason);
+    const auto words = Explained(reason);
     EXPECT_THAT(words.sentence, testing::Not(HasSubstr("Slurm's reason is"))) << reason;
     EXPECT_GT(words.sentence.size(), 15u) << reason;
     EXPECT_NE(words.sentence.back(), '.') << reason;
@@ -227,7 +252,7 @@ struct Example {
 class WaitReason : public testing::TestWithParam<Example> {};
 
 TEST_P(WaitReason, IsSaidInOneSentenceWithWhatToDo) {
-  const auto words = ExplainReason(GetParam().reason);
+  const auto words = Explained(GetParam().reason);
   EXPECT_EQ(words.sentence, GetParam().sentence);
   EXPECT_THAT(words.next_step, HasSubstr(std::string(GetParam().next_step)));
 }
@@ -258,7 +283,7 @@ INSTANTIATE_TEST_SUITE_P(
 
 TEST(WaitReasons, OfLaterVersionsAreShownAsTheyAre) {
   for (const std::string reason : {"MoonIsFull", "", "AssocGrp", "AssocGrpMoons", "QOSMaxCpuPerMoon", "Max", "212"}) {
-    EXPECT_EQ(ExplainReason(reason).sentence, "Slurm's reason is '" + reason + "'");
+    EXPECT_EQ(Explained(reason).sentence, "Slurm's reason is '" + reason + "'");
   }
 }
 

@@ -1,5 +1,6 @@
 #include "launcher/ranks/nodes/nodes.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/socket.h>
@@ -11,6 +12,7 @@
 
 #include "core/error.h"
 #include "core/files.h"
+#include "core/install.h"
 #include "core/process.h"
 #include "launcher/ranks/local/lone_rank.h"
 #include "launcher/ranks/nodes/node_frame.h"
@@ -56,11 +58,12 @@ class AgentsHere : public testing::Test {
 
   fs::path SocketsOf(int node) const { return folder_.path() / std::to_string(node); }
 
-  ChildProcess Start(const AgentOptions& agents, int node) const {
+  ChildProcess Start(const AgentOptions& agents, int node, const fs::path& program = {}) const {
     auto own = agents;
     own.sockets = SocketsOf(node);
     SpawnOptions options;
     options.argv = AgentCommand(own);
+    if (!program.empty()) options.argv.front() = program;
     options.environment = Environment::Inherited();
     options.environment->Set("SLURM_NODEID", std::to_string(node));
     options.environment->Set("SLURMD_NODENAME", "n" + std::to_string(node));
@@ -172,6 +175,55 @@ TEST_F(AgentsHere, RunProgramsThroughASupervisor) {
   ASSERT_TRUE(RunUntil([&] { return program->outcome.has_value(); }));
   EXPECT_EQ(program->outcome->status, (ExitStatus{5, 0}));
   EXPECT_EQ(program->outcome->detail, "rank 0 on n0 ended with exit status 5");
+}
+
+/// A program whose start waits until this object is gone, as on a file server that does not answer. It has a lease of
+/// the file, which the kernel takes back after /proc/sys/fs/lease-break-time (45 s).
+class HeldProgram {
+ public:
+  explicit HeldProgram(const fs::path& program) : file_(OpenFile(program, O_RDONLY)) {
+    ::signal(SIGIO, SIG_IGN);  // the kernel's request to give it back
+    CheckErrno(::fcntl(file_.get(), F_SETLEASE, F_WRLCK), "cannot lease a file");
+  }
+
+  bool IsWaitedFor() const { return ::fcntl(file_.get(), F_GETLEASE) == F_RDLCK; }
+
+ private:
+  UniqueFd file_;
+};
+
+TEST_F(AgentsHere, ServeTheirManagerWhileAProgramIsStuckInItsStart) {
+  const auto programs = folder_.path() / "libexec" / "slipway";
+  fs::create_directories(programs);
+  for (const auto* name : {"slipway-agent", "slipway-supervisor"}) fs::copy(HelperProgram(name), programs / name);
+  Nodes nodes(OptionsFor(1));
+  const auto agent = Start(nodes.agents(), 0, programs / "slipway-agent");
+  ASSERT_TRUE(nodes.AwaitJoined(std::chrono::seconds(30))) << nodes.Missing();
+  std::optional<HeldProgram> held(programs / "slipway-supervisor");
+  const auto program = StartOn(nodes, 0, loop_, folder_.path(), "exit 5");
+  ASSERT_TRUE(RunUntil([&] { return held->IsWaitedFor(); }));
+  int arrived = 0;
+  const auto listener = nodes.OpenShimListener(loop_, {0}, [&](const UniqueFd&, int) { ++arrived; });
+  const auto shim = ConnectTo(SocketsOf(0) / listener->path().filename());
+  ASSERT_TRUE(RunUntil([&] { return arrived == 1; }));
+  EXPECT_TRUE(held->IsWaitedFor()) << "the start was over before the shim arrived";
+  EXPECT_EQ(nodes.TroubleOf(0), "");
+  held.reset();
+  ASSERT_TRUE(RunUntil([&] { return program->outcome.has_value(); }));
+  EXPECT_EQ(program->outcome->status, (ExitStatus{5, 0}));
+}
+
+TEST_F(AgentsHere, SayThatAProgramCannotBeStarted) {
+  const auto programs = folder_.path() / "libexec" / "slipway";
+  fs::create_directories(programs);
+  fs::copy(HelperProgram("slipway-agent"), programs / "slipway-agent");
+  Nodes nodes(OptionsFor(1));
+  const auto agent = Start(nodes.agents(), 0, programs / "slipway-agent");
+  ASSERT_TRUE(nodes.AwaitJoined(std::chrono::seconds(30))) << nodes.Missing();
+  char text[16];
+  EXPECT_EQ(::recv(nodes.OpenSupervisor(0).get(), text, sizeof text, 0), 0);
+  EXPECT_EQ(::recv(nodes.OpenGpuMeter(0, {"watch"}).get(), text, sizeof text, 0), 0);
+  EXPECT_EQ(nodes.TroubleOf(0), "");
 }
 
 TEST_F(AgentsHere, KilledAreNamedAsLostNodesAndTheOthersGoOn) {

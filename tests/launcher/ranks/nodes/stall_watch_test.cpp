@@ -12,8 +12,8 @@
 #include <nlohmann/json.hpp>
 
 #include "core/process.h"
+#include "launcher/ranks/local/socket_pair.h"
 #include "launcher/ranks/nodes/node_monitor.h"
-#include "launcher/ranks/nodes/socket_pair.h"
 #include "runtime/memory/shared_memory.h"
 #include "tests/support/temp_directory.h"
 

@@ -21,6 +21,9 @@ extern "C" {
 
 /// The n-th call of this entry from now (1: the next one) returns the code and does nothing else.
 void fake_nccl_fail_call(const char* entry, std::uint64_t nth, int code);
+/// From now on the others do not learn that ncclCommInitRankConfig has failed here: they are still connecting
+/// (https://github.com/NVIDIA/nccl/issues/715).
+void fake_nccl_fail_silently(void);
 /// From now on operations never end, until the communicator is aborted.
 void fake_nccl_hang(void);
 /// Operations of communicators of so many ranks take so long in addition.

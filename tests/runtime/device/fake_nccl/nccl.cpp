@@ -57,6 +57,7 @@ struct PlannedError {
 std::map<std::string, PlannedError> planned;
 std::map<std::string, std::uint64_t> calls;
 std::atomic<bool> hangs = false;
+std::atomic<bool> fails_silently = false;
 std::atomic<int> delayed_ranks = 0;
 std::atomic<unsigned> delay_ms = 0;
 std::atomic<int> state_of_all = kSuccess;
@@ -224,8 +225,8 @@ int Begin(const Request& request) {
 
 int StateOf(Communicator& communicator) {
   if (state_of_all != kSuccess) return state_of_all;
-  if (communicator.world->failed()) return kRemoteError;
-  if (!communicator.world->complete()) return kInProgress;
+  if (!communicator.world->complete() || communicator.world->failure() == World::Failure::kSilent) return kInProgress;
+  if (communicator.world->failure() == World::Failure::kTold) return kRemoteError;
   if (communicator.begun.empty()) return kSuccess;
   return ++communicator.looks < kLooksUntilLaunched ? int{kInProgress} : Launch(communicator);
 }
@@ -253,6 +254,7 @@ void fake_nccl_fail_call(const char* entry, std::uint64_t nth, int code) {
   const std::lock_guard lock(mutex);
   planned[entry] = {nth, code};
 }
+void fake_nccl_fail_silently() { fails_silently = true; }
 void fake_nccl_hang() { hangs = true; }
 void fake_nccl_delay(int ranks, unsigned milliseconds) {
   delay_ms = milliseconds;
@@ -299,13 +301,15 @@ int ncclCommInitRankConfig(void** result, int ranks, UniqueId id, int rank, Conf
   const bool known =
       config != nullptr && config->magic == 0xcafebeef && config->size >= sizeof(Config) && config->version >= 21400;
   if (!known || rank < 0 || rank >= ranks || ranks > World::kMostRanks) return kInvalidArgument;
+  const int entered = Enter("ncclCommInitRankConfig");
+  auto failure = fails_silently ? World::Failure::kSilent : World::Failure::kTold;
+  if (entered == kSuccess) failure = World::Failure::kNone;
   auto communicator = std::make_unique<Communicator>();
-  communicator->world = std::make_shared<World>(id.bytes, ranks, rank);
+  communicator->world = std::make_shared<World>(id.bytes, ranks, rank, failure);
   communicator->blocking = config->blocking != 0;
-  if (const int code = Enter("ncclCommInitRankConfig"); code != kSuccess) {
+  if (entered != kSuccess) {
     while (!communicator->world->complete()) std::this_thread::yield();  // a late rank would find no file
-    communicator->world->Fail();
-    return code;
+    return entered;
   }
   if (const int code = LoadKernel(*communicator); code != kSuccess) return code;
   const std::lock_guard lock(mutex);

@@ -14,8 +14,11 @@ class World {
   static constexpr int kMostRanks = 16;
   static constexpr std::size_t kSlotBytes = std::size_t{64} << 20;
 
-  /// `name`: of the file. Any rank makes it.
-  World(const std::string& name, int ranks, int rank);
+  /// Of a rank that cannot connect. The others learn of it, or wait for it until they abort.
+  enum class Failure : int { kNone, kTold, kSilent };
+
+  /// `name`: of the file. Any rank makes it. `failure`: of this rank.
+  World(const std::string& name, int ranks, int rank, Failure failure);
   World(const World&) = delete;
   World& operator=(const World&) = delete;
   ~World();
@@ -23,9 +26,7 @@ class World {
   int ranks() const { return ranks_; }
   int rank() const { return rank_; }
   bool complete() const;
-  /// One rank could not connect: the others learn of it.
-  void Fail() { head_->failed = 1; }
-  bool failed() const { return head_->failed != 0; }
+  Failure failure() const { return head_->failure; }
 
   /// What a rank gives to the others.
   char* Slot(int rank) const;
@@ -35,7 +36,7 @@ class World {
  private:
   struct Head {
     std::atomic<int> attached{0};
-    std::atomic<int> failed{0};
+    std::atomic<Failure> failure{Failure::kNone};
     std::atomic<std::uint64_t> phases[kMostRanks];
   };
   std::size_t bytes() const;

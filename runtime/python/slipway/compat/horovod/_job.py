@@ -1,9 +1,9 @@
 """The job as Horovod shows it: init and shutdown, ranks within and across nodes, process sets."""
 
 import atexit
-import socket
 
 import slipway
+from slipway import _machine
 from slipway._job import ends_well
 from slipway.collectives import ALL
 from slipway.compat.horovod import _order
@@ -61,7 +61,7 @@ def init(comm=None, process_sets=None):
     if comm and sorted(comm) != list(range(slipway.size())):
         raise NotSupportedError("init(comm) with some of the ranks is not there; use init() and add_process_set")
     global_process_set.ranks = list(range(slipway.size()))
-    _State.hosts = slipway.allgather_object((socket.gethostname(), slipway.local_rank()))
+    _State.hosts = slipway.allgather_object((_machine.identity(), slipway.local_rank()))
     _State.queue = OperationQueue()
     atexit.register(_end)
     for process_set in process_sets if isinstance(process_sets, (list, tuple)) else []:

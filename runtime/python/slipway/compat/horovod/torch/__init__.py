@@ -97,7 +97,7 @@ def nccl_built(verbose=False):
 
 def broadcast_parameters(params, root_rank=0, process_set=global_process_set):
     """A state_dict, or pairs of name and parameter, from `root_rank` to all. Collective."""
-    params = dict(params)
+    params = dict(slipway_torch.pairs_of(params, "broadcast_parameters"))
     root = root_in(process_set, root_rank)
     synchronize(ask(f"broadcast_parameters from {root_rank}",
                     lambda group: slipway_torch.broadcast_parameters(params, root, group), process_set,

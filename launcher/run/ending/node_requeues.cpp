@@ -1,0 +1,58 @@
+#include "launcher/run/ending/node_requeues.h"
+
+#include <cstdlib>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "core/documents.h"
+#include "launcher/run_folder/end_cause.h"
+
+namespace slipway::launcher {
+namespace {
+
+bool IsForLostNodes(const Json& kind) {
+  return kind == cause::NodeLost::kKind || kind == cause::NodesMissing::kKind || kind == cause::OutOfNodes::kKind;
+}
+
+/// For any reason.
+bool WasQueuedAgain() {
+  const char* text = std::getenv("SLURM_RESTART_COUNT");
+  return text != nullptr && std::atoi(text) > 0;
+}
+
+}  // namespace
+
+Json MembersOfRequeue(JobId job, const EndCause& ended, bool progressed) {
+  return {{"job", job}, {"cause", KindOf(ended)}, {"progressed", progressed}};
+}
+
+int NodeRequeuesIn(const std::string& events, JobId job) {
+  int count = 0;
+  std::istringstream lines(events);
+  for (std::string line; std::getline(lines, line);) {
+    const auto event = Json::parse(line, nullptr, false);
+    if (!event.is_object() || event.value("event", Json()) != PhaseName(Phase::kQueued)) continue;
+    if (event.value("job", Json()) != job) continue;
+    if (event.value("progressed", Json()) == true) count = 0;
+    if (IsForLostNodes(event.value("cause", Json()))) ++count;
+  }
+  return count;
+}
+
+NodeRequeue MayGetOtherNodes(const RunFolder& folder, const Plan& plan, const RunState& state, bool progressed) {
+  if (!plan.spec().launch.slurm.requeue || state.batch_job == 0) return {};
+  if (progressed) return {.allowed = true};
+  const auto events = ReadDocumentIfPresent(folder.path() / "events.jsonl").value_or("");
+  const int made = NodeRequeuesIn(events, state.batch_job);
+  if (made < kMostNodeRequeues) return {.allowed = true};
+  return {.allowed = false, .spent = made};
+}
+
+NodeRequeue MayGetMissingNodes(const RunFolder& folder, const Plan& plan, const RunState& state) {
+  const auto& spec = plan.spec();
+  const bool goes_on = spec.resilience.on_node_failure == OnNodeFailure::kExclude || spec.resilience.spare_nodes > 0 ||
+                       spec.ensemble.has_value();
+  return goes_on || WasQueuedAgain() ? MayGetOtherNodes(folder, plan, state, false) : NodeRequeue{};
+}
+
+}  // namespace slipway::launcher

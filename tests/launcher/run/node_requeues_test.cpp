@@ -1,0 +1,60 @@
+#include "launcher/run/ending/node_requeues.h"
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "core/json_text.h"
+#include "launcher/run_folder/end_cause.h"
+
+namespace slipway::launcher {
+namespace {
+
+constexpr JobId kJob = 12;
+
+/// events.jsonl, as managers write it.
+class RequeueEvents {
+ public:
+  RequeueEvents& Add(const EndCause& ended, bool progressed, JobId job = kJob) {
+    Json event{{"time", "2026-11-28T00:00:00Z"}, {"event", "queued"}, {"attempt", 1}, {"reason", "in words"}};
+    event.update(MembersOfRequeue(job, ended, progressed));
+    text_ += JsonText(event) + "\n";
+    return *this;
+  }
+
+  int Count() const { return NodeRequeuesIn(text_, kJob); }
+
+ private:
+  std::string text_ = "{\"event\": \"queued\", \"reason\": \"\"}\n";  // of the submission
+};
+
+TEST(NodeRequeues, CountOnlyThoseForLostNodes) {
+  RequeueEvents events;
+  EXPECT_EQ(events.Count(), 0);
+  events.Add(cause::JobTimeLimit{true}, false).Add(cause::JobPreempted{kJob, true}, false);
+  events.Add(cause::JobRequeued{kJob}, false);
+  EXPECT_EQ(events.Count(), 0);
+  events.Add(cause::NodeLost{}, false).Add(cause::NodesMissing{}, false).Add(cause::OutOfNodes{}, false);
+  EXPECT_EQ(events.Count(), 3);
+  events.Add(cause::JobPreempted{kJob, true}, false);
+  EXPECT_EQ(events.Count(), 3) << "a requeue for another reason takes none back";
+}
+
+TEST(NodeRequeues, CountAnewAfterProgress) {
+  RequeueEvents events;
+  for (int i = 0; i < kMostNodeRequeues; ++i) events.Add(cause::NodeLost{}, false);
+  EXPECT_EQ(events.Count(), kMostNodeRequeues);
+  events.Add(cause::NodeLost{}, true);
+  EXPECT_EQ(events.Count(), 1);
+  events.Add(cause::JobTimeLimit{true}, true);
+  EXPECT_EQ(events.Count(), 0);
+}
+
+TEST(NodeRequeues, CountAnewForANewJob) {
+  RequeueEvents events;
+  for (int i = 0; i < kMostNodeRequeues; ++i) events.Add(cause::NodeLost{}, false, kJob - 1);
+  EXPECT_EQ(events.Count(), 0);
+}
+
+}  // namespace
+}  // namespace slipway::launcher
