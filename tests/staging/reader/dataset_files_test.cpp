@@ -13,6 +13,7 @@
 #include "staging/formats/hdf5.h"
 #include "staging/reader/batches.h"
 #include "tests/staging/formats_support.h"
+#include "tests/staging/hdf5_support.h"
 #include "tests/staging/reader/batches_support.h"
 #include "tests/staging/records_support.h"
 #include "tests/support/temp_directory.h"
@@ -74,8 +75,7 @@ struct Rows {
 void MakeHdf5(const fs::path& path, const std::vector<Rows>& datasets) {
   const auto file = CreateHdf5(path);
   for (const auto& rows : datasets) {
-    file->CreateDataset({rows.name, rows.type, {rows.values.size() / SizeOf(rows.type)}});
-    file->WriteRows(rows.name, 0, BytesOf(rows.values));
+    WriteDataset(*file, {rows.name, rows.type, {rows.values.size() / SizeOf(rows.type)}}, BytesOf(rows.values));
   }
   file->Close();
 }
