@@ -17,7 +17,7 @@
 #include "staging/formats/hdf5.h"
 #include "staging/generation/stage.h"
 #include "staging/reader/arriving_files.h"
-#include "staging/reader/reader.h"
+#include "staging/reader/file_supply.h"
 #include "staging/reader/sharding.h"
 #include "staging/stream/count_records.h"
 #include "staging/stream/stream_stager.h"
@@ -297,9 +297,11 @@ TEST_F(ArrivalsTest, AProgramThatWantsAllOfItWaitsForThePublishing) {
   const auto plan = Plan();
   std::thread stager([&] { Stage(plan, InOrder(plan, [](std::size_t) { std::this_thread::sleep_for(10ms); })); });
   AwaitStart(plan);
-  EXPECT_EQ(Dataset::Open(plan.directory).record_count(), 57U);
+  AwaitPublished(plan.directory);
+  EXPECT_EQ(BatchReader::Open(plan.directory, NumberedOptions(0, 1, 1)).record_count(), 57U);
   stager.join();
-  EXPECT_THAT(MessageOf([&] { Dataset::Open(root_ / "never"); }), HasSubstr("never"));
+  AwaitPublished(root_ / "never");  // nobody stages it
+  EXPECT_THAT(MessageOf([&] { ReadIds(root_ / "never", NumberedOptions(0, 1, 1)); }), HasSubstr("never"));
 }
 
 TEST_F(ArrivalsTest, WithoutCountsBatchesBeginWhenAllIsThere) {
