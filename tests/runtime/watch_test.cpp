@@ -183,6 +183,26 @@ TEST_F(Watching, ShowsThatItWaitsForItsGpuAlone) {
   EXPECT_EQ(shown, 0u);
 }
 
+TEST_F(Watching, ShowsThatItWaitsForItsGpuAgainWhenTheWaitOfAnotherThreadHasEnded) {
+  const Watch::Operation operation(watch_, Activity::kAllreduce);
+  auto& shown = lines_[0].awaits_gpu;
+  const Waiter waiter(watch_, Waiter::Manner::kBackground, true);
+  const auto is_shown = [&] { return shown != 0; };
+  const auto wait_beside = [&] {
+    shown = 0;
+    waiter.UntilGpu(is_shown);
+  };
+  bool ended = false;
+  waiter.UntilGpu([&] {
+    if (!shown || ended) return is_shown();
+    std::thread(wait_beside).join();
+    EXPECT_EQ(shown, 0u);
+    ended = true;
+    return false;
+  });
+  EXPECT_TRUE(ended);
+}
+
 /// A validation after the last exchange may take any time. One line for a wait, until a rank is stopped.
 TEST_F(Watching, WaitsInFinalizeForRanksThatCompute) {
   lines_[2].current = static_cast<std::uint32_t>(Activity::kFinalize);
