@@ -98,7 +98,9 @@ class PartsMaker {
   /// Data sets are large: their size and time stand for them.
   void AddSources() {
     for (const auto& source : DataSourcesOf(workflow_, step_)) {
-      Add(DataPartName(source), DataPart(source, [this](const fs::path& file) { return files_.StampOf(file); }));
+      std::string stamps;
+      for (const auto& file : source.files) stamps += files_.StampOf(file) + "\n";
+      Add("data " + source.written, stamps);
     }
   }
 
@@ -167,14 +169,6 @@ std::vector<DataSource> DataSourcesOf(const Workflow& workflow, const Step& step
     for (const auto& item : source->value.items) add(item);
   }
   return sources;
-}
-
-std::string DataPartName(const DataSource& source) { return "data " + source.written; }
-
-std::string DataPart(const DataSource& source, const std::function<std::string(const fs::path& file)>& stamp_of) {
-  std::string stamps;
-  for (const auto& file : source.files) stamps += stamp_of(file) + "\n";
-  return stamps;
 }
 
 std::vector<fs::path> FilesInKey(const Workflow& workflow, const Step& step) {

@@ -42,11 +42,6 @@ struct DataSource {
 };
 /// Without those that are results of other steps. Errors: SystemError when a folder cannot be read.
 std::vector<DataSource> DataSourcesOf(const Workflow& workflow, const Step& step);
-/// The name of the part of the key that stands for it.
-std::string DataPartName(const DataSource& source);
-/// That part: `stamp_of` of each of its files, a line each.
-std::string DataPart(const DataSource& source,
-                     const std::function<std::string(const std::filesystem::path& file)>& stamp_of);
 
 /// The files and folders of the user that the key of a step is made of: programs, `files`, inputs and data. With
 /// `code: git` also programs that git tracks. Errors: as DataSourcesOf.

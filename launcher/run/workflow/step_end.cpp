@@ -5,12 +5,10 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <optional>
-#include <utility>
 
 #include "core/documents.h"
 #include "core/filesystem_errors.h"
 #include "launcher/run/workflow/step_values.h"
-#include "launcher/workflow/step_key.h"
 
 namespace slipway::launcher {
 namespace {
@@ -48,27 +46,6 @@ void ReplaceLink(const fs::path& link, const fs::path& target) {
   fs::remove(made);  // of an attempt that was killed
   fs::create_symlink(target, made);
   fs::rename(made, link);
-}
-
-/// `last`: when anything of it changed last.
-ChangedInput DescribeChange(std::string name, std::string_view where, std::optional<WallTime> last, WallTime started) {
-  auto why = fmt::format("{} changed while it ran, so its result is not kept{}", name, where);
-  return {std::move(name), std::move(why), last && *last < started};
-}
-
-std::optional<ChangedInput> ChangeOf(const DataSource& source, const KeyParts& parts, WallTime started) {
-  const auto before = std::ranges::find(parts, DataPartName(source), &KeyParts::value_type::first);
-  if (before == parts.end()) return {};
-  std::optional<WallTime> last;
-  const auto now = DataPart(source, [&](const fs::path& file) {
-    const auto look = LookAtTree(file);
-    if (look.changed) last = std::max(last.value_or(*look.changed), *look.changed);
-    return look.stamp;
-  });
-  if (now == before->second) return {};
-  const auto files_before = static_cast<std::size_t>(std::ranges::count(before->second, '\n'));
-  if (source.files.size() < files_before) last.reset();  // nothing says when one went
-  return DescribeChange(fmt::format("data '{}'", source.written), {}, last, started);
 }
 
 }  // namespace
@@ -134,17 +111,15 @@ StepResult ResultOfStep(const Step& step, const StepOutcomePlace& place) {
   return result;
 }
 
-std::optional<ChangedInput> FindChangedInput(const Workflow& workflow, StepIndex index, const StepDecision& decision,
+std::optional<ChangedInput> FindChangedInput(const Step& step, const std::map<std::string, std::string>& stamps,
                                              WallTime started) {
-  const auto& step = workflow.steps[index];
   for (const auto& [name, value] : step.inputs) {
     if (value.find("${") != std::string::npos) continue;
     const auto look = LookAtTree(value);
-    if (look.stamp == decision.stamps.at(value)) continue;
-    return DescribeChange(fmt::format("input '{}'", name), ": " + value, look.changed, started);
-  }
-  for (const auto& source : DataSourcesOf(workflow, step)) {
-    if (auto changed = ChangeOf(source, decision.parts, started)) return changed;
+    if (look.stamp == stamps.at(value)) continue;
+    return ChangedInput{name,
+                        fmt::format("input '{}' changed while it ran, so its result is not kept: {}", name, value),
+                        look.changed && *look.changed < started};
   }
   return {};
 }

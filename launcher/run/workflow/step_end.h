@@ -2,13 +2,13 @@
 #pragma once
 
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <string>
 
 #include "core/clock.h"
 #include "launcher/run/workflow/result_store.h"
 #include "launcher/run/workflow/step_launch.h"
-#include "launcher/run/workflow/step_reuse.h"
 #include "launcher/run/workflow/step_runner.h"
 
 namespace slipway::launcher {
@@ -37,16 +37,16 @@ void MakeOwnLinksRelative(const std::filesystem::path& outputs);
 /// Its outputs and values. Errors: those of the run folder and its trial book; SystemError.
 StepResult ResultOfStep(const Step& step, const StepOutcomePlace& place);
 
-/// An input, or a source of data, that is not what it was when the key of its step was made: the result is not kept.
+/// An input that is not what it was when the key of its step was made: the result is not kept.
 struct ChangedInput {
-  std::string name;  ///< "input 'i'", "data 'train.npy'"
+  std::string name;
   std::string why;
   bool before_start = false;  ///< nothing in it has changed since the step started, by the clock of its file system
 };
 
-/// The first one of a step that has run by this decision. Only inputs and data count: a program may be edited once it
-/// runs. Cost: a look at each file, no content. Errors: SystemError.
-std::optional<ChangedInput> FindChangedInput(const Workflow& workflow, StepIndex step, const StepDecision& decision,
+/// The first one of a step whose files had these `stamps` when its key was made, by path. Only inputs count: a program
+/// may be edited once it runs. Errors: SystemError.
+std::optional<ChangedInput> FindChangedInput(const Step& step, const std::map<std::string, std::string>& stamps,
                                              WallTime started);
 
 }  // namespace slipway::launcher

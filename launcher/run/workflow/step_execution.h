@@ -83,7 +83,7 @@ class StepExecution {
   /// Why a step has no result.
   struct NotKept {
     std::string why;               ///< empty: it has one
-    std::string changed_before{};  ///< ChangedInput::name, if it had changed before the program started
+    std::string changed_before{};  ///< the input that had changed before its program started; empty: none
   };
 
   /// A step whose run goes on without a process that waits for it.

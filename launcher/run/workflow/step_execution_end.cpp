@@ -91,7 +91,7 @@ StepExecution::NotKept StepExecution::WhyNotKept(const StepEnd& end) const try {
   const auto why = WhyFailed(step, EndOfItsRun(end, active.prepared),
                              StepOutcomePlace{PlaceOfStep(folder_, step), active.prepared.run_folder});
   if (!why.empty()) return {why};
-  const auto changed = FindChangedInput(workflow_, end.step, reuse_.of(end.step), active.started);
+  const auto changed = FindChangedInput(step, reuse_.of(end.step).stamps, active.started);
   if (!changed) return {};
   const bool before = changed->before_start && !active.prepared.adopted;
   return {changed->why, before ? changed->name : std::string()};
@@ -104,8 +104,8 @@ StepExecution::NotKept StepExecution::WhyNotKept(const StepEnd& end) const try {
 void StepExecution::ReadAnew(StepIndex index, const std::string& input) {
   read_anew_.insert(index);
   reuse_.ForgetLooks();
-  output_.Say(
-      fmt::format("{}  starts again: {} had changed shortly before it started", workflow_.steps[index].name, input));
+  output_.Say(fmt::format("{}  starts again: input '{}' had changed shortly before it started",
+                          workflow_.steps[index].name, input));
   StartAgain(index);
 }
 
