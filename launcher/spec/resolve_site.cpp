@@ -24,7 +24,7 @@ bool IsTier(const std::string& text, const Draft& draft) {
          MapAt(draft, "site.tiers").contains(text);
 }
 
-std::vector<std::string> KnownWords(const Draft& draft) {
+std::vector<std::string> WordsOfTiers(const Draft& draft) {
   std::vector<std::string> known(kBuiltIn.begin(), kBuiltIn.end());
   for (const auto& [name, tier] : MapAt(draft, "site.tiers").items()) known.push_back(name);
   for (const auto& [alias, tier] : MapAt(draft, "tiers").items()) known.push_back(alias);
@@ -64,7 +64,7 @@ void ResolveTiers(const std::string& path, Json& tiers, Report& report, Draft& d
     }
     draft.failed.insert(path);
     report.Error(draft.PlaceOf(path + "[" + std::to_string(i) + "]"), "unknown tier " + Quoted(text),
-                 NearestWord(text, KnownWords(draft)));
+                 NearestWord(text, WordsOfTiers(draft)));
   }
   if (tiers.empty()) report.Error(draft.PlaceOf(path), "an empty list of tiers; write none to read the data in place");
 }
