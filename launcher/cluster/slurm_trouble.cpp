@@ -106,7 +106,7 @@ bool MayPass(SlurmTrouble trouble) {
 }
 
 bool MayHaveRoomLater(SlurmTrouble trouble) {
-  return trouble == SlurmTrouble::kFull || trouble == SlurmTrouble::kLimit;
+  return trouble == SlurmTrouble::kFull || trouble == SlurmTrouble::kLimit || trouble == SlurmTrouble::kClosed;
 }
 
 SlurmError::SlurmError(TroubleReport report, std::string next_step)

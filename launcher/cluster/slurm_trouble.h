@@ -56,7 +56,8 @@ struct TroubleReport {
 
 /// Whether the same request may succeed later. Pure.
 bool MayPass(SlurmTrouble trouble);
-/// Whether the site takes no more jobs now: a limit of the controller, the account or the QOS. Pure.
+/// Whether the site takes no more jobs now: a limit of the controller, the account or the QOS, or a closed partition.
+/// Pure.
 bool MayHaveRoomLater(SlurmTrouble trouble);
 
 /// An error of Slurm with its kind, so that callers can handle some kinds themselves.

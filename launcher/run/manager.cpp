@@ -239,7 +239,6 @@ class Manager {
     const auto again = MayGetMissingNodes(folder_, plan_, state_);
     result.phase = again.allowed ? Phase::kQueued : Phase::kFailed;
     result.cause = cause::NodesMissing{std::string(FirstLine(error.message())), again.allowed, again.spent};
-    result.progressed = false;
     result.detail = error.what();
     return result;
   } catch (const Error& error) {

@@ -216,6 +216,10 @@ def test_a_file_is_valid_on_every_machine_or_on_none(flow, engine):
     flow.steps(one=(["x"], ["engine: local"]), two=(["x"], ["engine: slurm"]), three=(["x"], []))
     flow.slipway("validate", "flow.yaml", status=2)
     assert "step 'one' has engine local, and step 'two' is a Slurm job: all steps" in flow.said
+    flow.environment["SLURM_JOB_ID"] = "7"
+    for command in ("validate", "plan", "run"):
+        flow.slipway(command, "flow.yaml", status=2)
+        assert "step 'one' has engine local, and step 'two' is a Slurm job: all steps" in flow.said, command
 
 
 def test_pipes_are_refused_at_once(flow):

@@ -284,6 +284,34 @@ class Losses(Flow):
         self.assertEqual(self.ran(), {"first": 1, "second": 1})
 
 
+class Closed(Flow):
+    def test_a_partition_that_is_drained_lets_the_rest_wait(self):
+        self.program_of_steps(GATE)
+        self.flow({"s0": ["0"], "s1": {"command": ["1"], "slurm": {"partition": "short"}}})
+        self.json("submit", "flow.yaml")
+        self.bed.client("scancel", self.job_of("s1"))
+        self.until("s1", "cancelled")
+        support.wait_for(lambda: len(self.in_the_queue()) == 1, 30, "the end of the job")
+        self.on_node("scontrol", "update", "partitionname=short", "state=drain")
+        self.addCleanup(self.on_node, "scontrol", "update", "partitionname=short", "state=up")
+        refused = self.slipway("resume", "last", "--submit-for", "1s", status=2)
+        self.assertIn("the jobs of 1 of 2 steps are submitted: the partition takes no jobs at present", refused.stderr)
+        self.assertIn("trying again for 1", refused.stderr)
+        self.on_node("scontrol", "update", "partitionname=short", "state=up")
+        self.slipway("resume", "last")
+        self.go()
+        self.assertEqual(set(self.states(self.wait()).values()), {"done"})
+
+    def test_a_partition_that_is_drained_refuses_the_first_job(self):
+        self.on_node("scontrol", "update", "partitionname=short", "state=drain")
+        self.addCleanup(self.on_node, "scontrol", "update", "partitionname=short", "state=up")
+        self.program_of_steps("")
+        self.flow({"s0": {"command": ["0"], "slurm": {"partition": "short"}}})
+        refused = self.slipway("submit", "flow.yaml", status=2)
+        self.assertIn("'short' is drained or inactive", refused.stderr)
+        self.assertNotIn("trying again", refused.stderr)
+
+
 class Full(Flow):
     OPTIONS = ("--nodes", "2", "--conf", "MaxJobCount=4", "--conf", "MinJobAge=2")
 

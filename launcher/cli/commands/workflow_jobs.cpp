@@ -222,7 +222,8 @@ std::string NamesText(const std::vector<std::string>& names) {
 RunFolder SubmitNewSteps(const Workflow& workflow, const WorkflowOrder& order, std::optional<Seconds> longest,
                          Session& session) {
   RequireBatchSystem();
-  RequireStepJobs(workflow, std::filesystem::absolute(session.runs_directory));
+  const auto doubt = RequireStepJobs(workflow, std::filesystem::absolute(session.runs_directory));
+  if (!doubt.empty()) session.output.Warn(doubt);
   const auto folder = PrepareWorkflowRun(session.runs_directory, workflow, order);
   if (const auto why = WhyNodesCannotSee(folder.path()); !why.empty()) session.output.Warn(why);
   const auto lock = folder.TakeManagerLock();

@@ -10,6 +10,7 @@ namespace {
 
 constexpr double kJoulesOfMillijoule = 1e-3;
 constexpr double kWattsOfMilliwatt = 1e-3;
+constexpr auto kBetweenSearches = std::chrono::seconds(5);  // BelongsToRun reads files of each process on the GPU
 
 bool IsKnown(const MeasuredGpu& use) { return use.memory_bytes || use.utilisation; }
 
@@ -26,7 +27,8 @@ GpuMeter::GpuMeter(const GpusToMeasure& gpus, const std::filesystem::path& libra
       run_(gpus.run),
       nvml_(gpus.names.empty() ? nullptr : Nvml::Open(library)),
       clock_(clock),
-      looked_(clock.Steady()) {
+      looked_(clock.Steady()),
+      searched_(looked_) {
   if (!nvml_) return;
   for (auto& gpu : WholeGpus(nvml_->Gpus(), gpus.names)) {
     auto measured = FirstLook(std::move(gpu));
@@ -64,9 +66,11 @@ void GpuMeter::Look() {
   if (empty()) return;
   const auto now = clock_.Steady();
   const double seconds = std::chrono::duration<double>(now - looked_).count();
+  const bool is_due = now - searched_ >= kBetweenSearches;
+  if (is_due) searched_ = now;
   for (auto& measured : gpus_) {
     if (!measured.counts) {
-      if (IsUsed(measured.gpu)) measured = FirstLook(measured.gpu);
+      if (is_due && IsUsed(measured.gpu)) measured = FirstLook(measured.gpu);
       continue;
     }
     if (!measured.has_counter) AddEnergy(measured, seconds);

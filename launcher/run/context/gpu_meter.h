@@ -24,7 +24,7 @@ WordTable<GpuMeasures> WordsOf(GpuMeasures);
 struct GpusToMeasure {
   std::vector<std::string> names;  ///< as in CUDA_VISIBLE_DEVICES
   GpuMeasures what = GpuMeasures::kEnergyAndUse;
-  std::string run = {};  ///< as BelongsToRun: a GPU counts from the first look that finds it there; empty: at once
+  std::string run = {};  ///< as BelongsToRun: a GPU counts from the first search that finds it; empty: at once
 };
 
 /// Among the words of slipway-gpus, in place of a run.
@@ -51,8 +51,8 @@ class GpuMeter {
 
   /// Nothing to measure, now or later.
   bool empty() const { return gpus_.empty(); }
-  /// Adds what changes quickly: power, memory, utilisation. Cost: about 10 us for each GPU that counts; of others, the
-  /// list of their processes.
+  /// Adds what changes quickly: power, memory, utilisation. Cost: about 10 us for each GPU that counts; of others, each
+  /// five seconds, the list of their processes.
   void Look();
   /// Looks, and adds what counters have counted since the last call. Cost: 4 ms for each counter, on an H200.
   void Sample();
@@ -80,6 +80,7 @@ class GpuMeter {
   std::unique_ptr<Nvml> nvml_;
   Clock& clock_;
   SteadyTime looked_;
+  SteadyTime searched_;  ///< for processes of the run on GPUs that do not count
   std::vector<Measured> gpus_;
 };
 

@@ -74,7 +74,7 @@ struct RunResult {
   Phase phase = Phase::kFailed;
   EndCause cause;
   std::string detail;
-  bool progressed = true;                      ///< since the manager began; if not, repeating is pointless
+  bool progressed = false;                     ///< since the manager began; if not, repeating is pointless
   ExitStatus status = {1, 0};                  ///< of a single run: the ranks of its last attempt
   std::string last_line = {};                  ///< of a single run: the log's last line of the rank that failed first
   std::map<std::string, double> metrics = {};  ///< of a single run: the last value of each

@@ -47,9 +47,7 @@ std::string Summary(const std::vector<ObservedRun>& jobs, std::size_t unsubmitte
 
 }  // namespace
 
-bool MayBeTakenLater(SlurmTrouble trouble) {
-  return MayPass(trouble) || MayHaveRoomLater(trouble) || trouble == SlurmTrouble::kClosed;
-}
+bool MayBeTakenLater(SlurmTrouble trouble) { return MayPass(trouble) || MayHaveRoomLater(trouble); }
 
 BatchTrialRunner::BatchTrialRunner(RunContext& context) : context_(context) {
   context_.interrupt.OnAsk([this] { OnInterrupt(); });

@@ -150,6 +150,7 @@ BatchJob MakeStepJob(const Workflow& workflow, const StepJob& steps, const fs::p
 }
 
 bool StepsAreJobs(const Workflow& workflow) {
+  RequireOneEngine(workflow);
   const auto facts = LookForEngines(Environment::Inherited());
   FirstSteps first;
   for (const auto& step : workflow.steps) first.Note(step, ChooseEngine(step.engine, facts));

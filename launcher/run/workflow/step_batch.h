@@ -36,7 +36,7 @@ class StepsInTwoPlaces : public Error {
 
 /// Whether the steps of the workflow are to be Slurm jobs. Inside an allocation they are not: it is used. What the
 /// engine `auto` means depends on this machine.
-/// Errors: StepsInTwoPlaces.
+/// Errors: StepsInTwoPlaces; those of RequireOneEngine also inside an allocation.
 bool StepsAreJobs(const Workflow& workflow);
 
 /// The same on every machine: steps with the engine `auto` do not count. Pure.

@@ -1,6 +1,7 @@
 #include "launcher/run/workflow/step_submission.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <signal.h>
 
 #include <algorithm>
@@ -387,16 +388,28 @@ class StepsSubmission {
 
 }  // namespace
 
-void RequireStepJobs(const Workflow& workflow, const std::filesystem::path& runs_directory) {
-  const SlurmClient slurm;
+std::string RequireStepJobs(const Workflow& workflow, const std::filesystem::path& runs_directory,
+                            const SlurmClientOptions& options) {
+  const SlurmClient slurm(options);
   const ResultStore store(runs_directory);
   const auto planned = runs_directory / (workflow.name + "-<time>-<id>");
   const auto limits = PartitionLimitsOf(slurm);
+  std::string doubt;
+  int others = 0;
   for (const auto& steps : ShapeJobs(workflow, FactsOf(workflow, store, slurm))) {
     const auto job = MakeStepJob(workflow, steps, planned, 1, {});
     const auto& first = workflow.steps[steps.steps.front()].name;
-    WithContext(fmt::format("in step '{}'", first), [&] { RequireAPartition(job, limits); });
+    const auto step = fmt::format("in step '{}'", first);
+    const auto doubts = WithContext(step, [&] { return RequireAPartition(job, limits); });
+    if (doubts.empty()) continue;
+    if (!doubt.empty()) {
+      ++others;
+    } else {
+      doubt = fmt::format("{}: {}", step, fmt::join(doubts, "; "));
+    }
   }
+  if (others == 0) return doubt;
+  return fmt::format("{}; {} more job{} such limits", doubt, others, others == 1 ? " exceeds" : "s exceed");
 }
 
 SubmittedSteps SubmitSteps(const RunFolder& folder, const FileLock&, const Workflow& workflow,

@@ -3,14 +3,17 @@
 
 #include "core/files.h"
 #include "core/output.h"
+#include "launcher/cluster/slurm_client.h"
 #include "launcher/run/workflow/job_room.h"
 #include "launcher/run/workflow/workflow_folder.h"
 
 namespace slipway::launcher {
 
-/// Checks that Slurm can take the jobs. Errors: those of MakeStepJob; kUsage when no partition can take a job;
+/// Checks that Slurm can take the jobs. Returns what RequireAPartition doubts of the first job with doubts, and how
+/// many other jobs have some; empty: none has. Errors: those of MakeStepJob; kUsage when no partition can take a job;
 /// SlurmError. Cost: some requests to the controller.
-void RequireStepJobs(const Workflow& workflow, const std::filesystem::path& runs_directory);
+std::string RequireStepJobs(const Workflow& workflow, const std::filesystem::path& runs_directory,
+                            const SlurmClientOptions& options = {});
 
 struct SubmittedSteps {
   int jobs = 0;       ///< of this call; an array is one

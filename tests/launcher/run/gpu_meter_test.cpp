@@ -183,6 +183,10 @@ TEST_F(Gpus, CountFromTheFirstUseByTheirRun) {
   meter.Sample();
   EXPECT_THAT(meter.Uses(), IsEmpty());
   LetUse(process.pid());
+  clock_.Sleep(std::chrono::seconds(4));
+  meter.Look();
+  EXPECT_THAT(meter.Uses(), IsEmpty()) << "its processes are looked at each five seconds";
+  clock_.Sleep(std::chrono::seconds(1));
   meter.Look();
   clock_.Sleep(std::chrono::seconds(2));
   ::unsetenv("FAKE_NVML_USER");

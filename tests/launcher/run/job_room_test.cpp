@@ -72,9 +72,10 @@ TEST(JobRoom, EndsWithAnErrorWhenTheUserDoesNotWait) {
   }
 }
 
-TEST(JobRoom, OnlyLimitsOfTheSiteAreWaitedFor) {
+TEST(JobRoom, OnlyLimitsOfTheSiteAndClosedPartitionsAreWaitedFor) {
   EXPECT_TRUE(MayHaveRoomLater(SlurmTrouble::kFull));
   EXPECT_TRUE(MayHaveRoomLater(SlurmTrouble::kLimit));
+  EXPECT_TRUE(MayHaveRoomLater(SlurmTrouble::kClosed));
   EXPECT_FALSE(MayHaveRoomLater(SlurmTrouble::kJobLimit));
   EXPECT_FALSE(MayHaveRoomLater(SlurmTrouble::kController));
   EXPECT_FALSE(MayHaveRoomLater(SlurmTrouble::kPartition));

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/json_text.h"
+#include "launcher/run/context/run_context.h"
 #include "launcher/run_folder/end_cause.h"
 #include "tests/support/temp_directory.h"
 
@@ -50,6 +51,14 @@ TEST(NodeRequeues, CountAnewAfterProgress) {
   EXPECT_EQ(events.Count(), 1);
   events.Add(cause::JobTimeLimit{true}, true);
   EXPECT_EQ(events.Count(), 0);
+}
+
+TEST(NodeRequeues, CountOnAfterAPreemptionBeforeTheRanksStart) {
+  RequeueEvents events;
+  for (int i = 0; i < kMostNodeRequeues; ++i) events.Add(cause::NodeLost{}, false);
+  const RunResult while_staging;
+  events.Add(cause::JobPreempted{kJob, true}, while_staging.progressed);
+  EXPECT_EQ(events.Count(), kMostNodeRequeues);
 }
 
 TEST(NodeRequeues, EndWhereFiveMadeNoProgress) {
