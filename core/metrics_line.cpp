@@ -1,36 +1,17 @@
 #include "core/metrics_line.h"
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <utility>
 
 #include "core/json.h"
 #include "core/json_text.h"
+#include "core/number_words.h"
 #include "core/plain_metrics_line.h"
 
 namespace slipway {
 namespace {
-
-constexpr std::string_view kNaN = "NaN", kInfinity = "Infinity", kMinusInfinity = "-Infinity";
-constexpr std::string_view kWords[] = {kNaN, kInfinity, kMinusInfinity};
-
-std::optional<double> ValueOf(const Json& json) {
-  if (json.is_number()) return json.get<double>();
-  if (!json.is_string()) return {};
-  const auto& word = json.get_ref<const std::string&>();
-  if (word == kNaN) return std::numeric_limits<double>::quiet_NaN();
-  if (word == kInfinity) return std::numeric_limits<double>::infinity();
-  if (word == kMinusInfinity) return -std::numeric_limits<double>::infinity();
-  return {};
-}
-
-Json JsonOf(double value) {
-  if (std::isfinite(value)) return value;
-  if (std::isnan(value)) return kNaN;
-  return value > 0 ? kInfinity : kMinusInfinity;
-}
 
 /// With quotes around each NaN, Infinity and -Infinity that stands outside a text.
 std::string WithQuotedWords(std::string_view line) {
@@ -39,8 +20,9 @@ std::string WithQuotedWords(std::string_view line) {
   for (std::size_t i = 0; i < line.size(); ++i) {
     const auto rest = line.substr(i);
     if (!in_text) {
-      const auto word = std::ranges::find_if(kWords, [&](std::string_view each) { return rest.starts_with(each); });
-      if (word != std::end(kWords)) {
+      const auto word =
+          std::ranges::find_if(kNumberWords, [&](std::string_view each) { return rest.starts_with(each); });
+      if (word != kNumberWords.end()) {
         quoted.append("\"").append(*word).append("\"");
         i += word->size() - 1;
         continue;
@@ -81,7 +63,7 @@ std::string WhyNotAllRead(std::string_view line) {
   if (!json.is_object()) return "it is no JSON object";
   if (!HasMetrics(json)) return "it has no object 'metrics'";
   for (const auto& [name, value] : json["metrics"].items()) {
-    if (!ValueOf(value)) return "'" + name + "' is no number";
+    if (!NumberOfJson(value)) return "'" + name + "' is no number";
   }
   return {};
 }
@@ -97,7 +79,7 @@ std::optional<MetricsLine> ParseMetricsLine(std::string_view line) {
   if (json.contains("epoch") && json["epoch"].is_number()) metrics.epoch = json["epoch"].get<double>();
   if (json.contains("time") && json["time"].is_number()) metrics.time = json["time"].get<double>();
   for (const auto& [name, value] : json["metrics"].items()) {
-    if (const auto number = ValueOf(value)) metrics.values[name] = *number;
+    if (const auto number = NumberOfJson(value)) metrics.values[name] = *number;
   }
   return metrics;
 }

@@ -3,10 +3,11 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
-#include <limits>
 #include <string>
 #include <system_error>
 #include <utility>
+
+#include "core/number_words.h"
 
 namespace slipway {
 namespace {
@@ -107,10 +108,8 @@ class PlainReader {
   }
 
   std::optional<double> Word() {
-    constexpr double kUnbounded = std::numeric_limits<double>::infinity();
-    if (Take("\"NaN\"")) return std::numeric_limits<double>::quiet_NaN();
-    if (Take("\"Infinity\"")) return kUnbounded;
-    return Take("\"-Infinity\"") ? std::optional(-kUnbounded) : std::nullopt;
+    const auto word = Text();
+    return word ? NumberOfWord(*word) : std::nullopt;
   }
 
   std::optional<double> Number() {

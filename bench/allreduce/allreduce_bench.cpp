@@ -20,12 +20,12 @@
 #include <string_view>
 
 #include "bench/measure.h"
+#include "bench/message_size.h"
 #include "bench/run_main.h"
 #include "bench/start_ranks.h"
 #include "core/error.h"
 #include "core/files.h"
 #include "core/json.h"
-#include "core/units.h"
 #include "runtime/api/job.h"
 #include "runtime/collectives/allreduce.h"
 #include "runtime/collectives/shared_memory.h"
@@ -197,11 +197,7 @@ class SizeBench {
   std::optional<SharedView> view_;
 };
 
-std::int64_t BytesOf(const std::string& text) {
-  const auto bytes = ParseBytes(text);
-  if (!bytes || bytes->count < 4) throw CLI::ValidationError("--sizes", "'" + text + "' is no size such as 64KiB");
-  return static_cast<std::int64_t>(bytes->count / 4 * 4);
-}
+std::int64_t BytesOf(const std::string& text) { return MessageBytes(text, "64KiB"); }
 
 void PrintRow(const Json& row) {
   const auto limit = row["limit_us"].is_null() ? 0 : row["limit_us"].get<double>();

@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "bench/ensemble/bench_folder.h"
+#include "bench/bench_folder.h"
 #include "bench/ensemble/parts.h"
 #include "bench/measure.h"
 #include "bench/run_main.h"

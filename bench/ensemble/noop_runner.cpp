@@ -5,9 +5,9 @@
 
 namespace slipway::bench {
 
+using ensemble::MetricRecord;
 using ensemble::TrialEnded;
 using ensemble::TrialEvent;
-using ensemble::TrialMetric;
 using ensemble::TrialNumber;
 
 ProcessIdentity NoopRunner::Prepare(const ensemble::TrialStart& start) {
@@ -24,7 +24,7 @@ ProcessIdentity NoopRunner::Prepare(const ensemble::TrialStart& start) {
 bool NoopRunner::Report(TrialNumber trial, Running& running, std::vector<TrialEvent>& events) const {
   for (int i = 0; i < at_once_ && running.reported < reports_; ++i) {
     const int epoch = ++running.reported;
-    events.push_back(TrialMetric{trial, running.attempt, epoch, epoch, "loss", running.limit + 1.0 / epoch});
+    events.push_back(MetricRecord{trial, running.attempt, "loss", epoch, epoch, running.limit + 1.0 / epoch});
   }
   return running.reported == reports_;
 }

@@ -163,7 +163,7 @@ std::vector<TrialEvent> ProcessRunner::Recover(TrialNumber trial, int attempt) {
   std::vector<TrialEvent> events;
   for (const auto& step : StepsOf(folder_, trial)) {
     if (step.attempt == attempt)
-      events.push_back(TrialMetric{trial, attempt, step.step, step.step, kMetric, step.value});
+      events.push_back(MetricRecord{trial, attempt, kMetric, step.step, step.step, step.value});
   }
   if (IsDone(folder_, trial, attempt)) events.push_back(TrialEnded{trial, attempt, {}, ""});
   return events;
@@ -185,7 +185,7 @@ std::vector<TrialEvent> ProcessRunner::Heard(TrialNumber trial, Running& running
   double value = 0;
   words >> step >> value;
   running.waits = true;
-  return {TrialMetric{trial, running.attempt, step, step, kMetric, value}};
+  return {MetricRecord{trial, running.attempt, kMetric, step, step, value}};
 }
 
 std::vector<TrialEvent> ProcessRunner::Wait(std::chrono::nanoseconds limit) {

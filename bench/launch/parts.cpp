@@ -1,15 +1,12 @@
 #include "bench/launch/parts.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <stdlib.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <thread>
 
 #include "bench/measure.h"
-#include "core/clock.h"
+#include "bench/time_program.h"
 #include "core/error.h"
 #include "core/files.h"
 #include "core/install.h"
@@ -21,38 +18,20 @@ namespace fs = std::filesystem;
 unsigned TrialsInFlight() { return 4 * std::max(1u, std::thread::hardware_concurrency()); }
 
 double TimeOf(const std::vector<std::string>& words, const fs::path& directory) {
-  const auto null = OpenFile("/dev/null", O_WRONLY);
-  SpawnOptions options;
-  options.argv = words;
-  options.working_directory = directory;
-  options.stdout_fd = null.get();
-  options.stderr_fd = null.get();
-  const auto started = SystemClock().Steady();
-  const auto status = ChildProcess::Spawn(options).Wait();
-  const Seconds elapsed = SystemClock().Steady() - started;
-  if (!status.Success()) {
-    throw Error(ErrorKind::kFailed, fmt::format("{} ended with {}", QuoteForShell(words), status.Describe()),
+  const auto end = TimeProgram(words, directory, Shown::kNothing);
+  if (!end.status.Success()) {
+    throw Error(ErrorKind::kFailed, fmt::format("{} ended with {}", QuoteForShell(words), end.status.Describe()),
                 "give the command by hand to see what it prints");
   }
-  return elapsed.count();
+  return end.seconds;
 }
 
 Workplace::Workplace() {
-  // Not /tmp, which may live in memory: there being durable costs nothing.
-  const char* directory = std::getenv("TMPDIR");
-  std::string pattern = fs::path(directory != nullptr ? directory : "/var/tmp") / "slipway-bench-XXXXXX";
-  if (::mkdtemp(pattern.data()) == nullptr) ThrowErrno("cannot create a folder for the benchmark");
-  path_ = pattern;
   WriteSpec("one", "launch: {ranks_per_node: 1}");
   WriteSpec("two", "launch: {ranks_per_node: 2}");
   WriteSpec("trials", fmt::format("ensemble:\n  objective: {{metric: objective, goal: maximize}}\n  trials: {}\n"
                                   "  parallel: {}\n  sampler: random\n  space: {{x: {{uniform: [0, 1]}}}}",
                                   kTrials, TrialsInFlight()));
-}
-
-Workplace::~Workplace() {
-  std::error_code ignored;
-  fs::remove_all(path_, ignored);
 }
 
 std::vector<std::string> Workplace::RunCommand(const std::string& spec, const fs::path& runs,
@@ -61,7 +40,7 @@ std::vector<std::string> Workplace::RunCommand(const std::string& spec, const fs
 }
 
 void Workplace::WriteSpec(const std::string& name, const std::string& section) const {
-  WriteFile(path_ / (name + ".yaml"),
+  WriteFile(path() / (name + ".yaml"),
             fmt::format("name: {}\ntrain:\n  command: ['{}']\n  metrics: {{from: stdout, pattern: "
                         "'FoM: (?<objective>\\S+)'}}\n{}\n",
                         name, HelperProgram("bench-support/noop").string(), section));

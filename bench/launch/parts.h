@@ -7,6 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "bench/bench_folder.h"
+
 namespace slipway::bench {
 
 inline constexpr int kTrials = 400;
@@ -20,14 +22,11 @@ double TimeOf(const std::vector<std::string>& words, const std::filesystem::path
 class Workplace {
  public:
   Workplace();
-  Workplace(const Workplace&) = delete;
-  Workplace& operator=(const Workplace&) = delete;
-  ~Workplace();
 
-  const std::filesystem::path& path() const { return path_; }
+  const std::filesystem::path& path() const { return folder_.path(); }
   /// A folder for the runs of one round. Nothing is removed before the end: creating files soon after many were deleted
   /// is slow on ext4, and no user does it.
-  std::filesystem::path NewRuns() { return path_ / ("runs-" + std::to_string(rounds_++)); }
+  std::filesystem::path NewRuns() { return path() / ("runs-" + std::to_string(rounds_++)); }
   /// `slipway run`, of the spec with this name: "one", "two" ranks, or "trials".
   static std::vector<std::string> RunCommand(const std::string& spec, const std::filesystem::path& runs,
                                              const std::string& engine = "local");
@@ -35,7 +34,7 @@ class Workplace {
  private:
   void WriteSpec(const std::string& name, const std::string& section) const;
 
-  std::filesystem::path path_;
+  BenchFolder folder_;
   int rounds_ = 0;
 };
 

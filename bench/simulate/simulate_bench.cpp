@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "bench/measure.h"
+#include "bench/message_size.h"
 #include "bench/run_main.h"
 #include "bench/simulate/costs.h"
 #include "bench/simulate/simulation.h"
@@ -26,13 +27,6 @@ struct Options {
   int limit_s = 120;
   bool json = false;
 };
-
-/// Whole float32 elements.
-std::int64_t BytesOf(const std::string& text) {
-  const auto bytes = ParseBytes(text);
-  if (!bytes || bytes->count < 4) throw CLI::ValidationError("--sizes", "'" + text + "' is no size such as 28.15MB");
-  return static_cast<std::int64_t>(bytes->count / 4 * 4);
-}
 
 runtime::Choice AlgorithmOf(const std::string& name) {
   const auto choice = runtime::ChoiceOf(name);
@@ -54,7 +48,7 @@ std::vector<Job> JobsOf(const Options& options) {
     for (const int ranks : options.ranks) {
       for (const auto& size : options.sizes) {
         for (const auto& algorithm : options.algorithms) {
-          Job job{{}, ranks, options.ranks_per_node, BytesOf(size), AlgorithmOf(algorithm)};
+          Job job{{}, ranks, options.ranks_per_node, MessageBytes(size, "28.15MB"), AlgorithmOf(algorithm)};
           job.machine = MachineOf(network, job.nodes());
           jobs.push_back(std::move(job));
         }

@@ -1,16 +1,14 @@
 #include "bench/staging/sides.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/resource.h>
 
 #include <cstdlib>
 
-#include "core/clock.h"
+#include "bench/time_program.h"
 #include "core/error.h"
 #include "core/files.h"
 #include "core/install.h"
-#include "core/process.h"
 
 namespace slipway::bench {
 namespace fs = std::filesystem;
@@ -74,18 +72,12 @@ bool IsInstalled(const Side& side) {
 }
 
 RunTime TimeOf(const Side& side, const fs::path& source, const fs::path& target, staging::DataFormat format) {
-  const auto null = OpenFile("/dev/null", O_WRONLY);
-  SpawnOptions options;
-  options.argv = side.command(source, target, format);
-  options.stdout_fd = null.get();
   const auto used_before = ProcessorSeconds();
-  const auto started = SystemClock().Steady();
-  const auto status = ChildProcess::Spawn(options).Wait();
-  const Seconds elapsed = SystemClock().Steady() - started;
+  const auto end = TimeProgram(side.command(source, target, format), {}, Shown::kErrors);
   const auto used = ProcessorSeconds() - used_before;
   RemoveTree(target);
-  if (status.Success()) return {elapsed.count(), used};
-  throw Error(ErrorKind::kFailed, fmt::format("{} ended with {}", side.name, status.Describe()),
+  if (end.status.Success()) return {end.seconds, used};
+  throw Error(ErrorKind::kFailed, fmt::format("{} ended with {}", side.name, end.status.Describe()),
               "see what it printed above");
 }
 

@@ -9,6 +9,7 @@
 
 #include "core/error.h"
 #include "core/nearest_word.h"
+#include "core/number_words.h"
 
 namespace slipway::ensemble {
 namespace {
@@ -55,10 +56,7 @@ class RequestLine {
 
   /// A number, or one of the words "NaN", "Infinity" and "-Infinity": JSON has no numbers for these.
   static double Number(const std::string& name, const Json& json) {
-    if (json.is_number()) return json.get<double>();
-    if (json == "NaN") return std::numeric_limits<double>::quiet_NaN();
-    if (json == "Infinity") return std::numeric_limits<double>::infinity();
-    if (json == "-Infinity") return -std::numeric_limits<double>::infinity();
+    if (const auto number = NumberOfJson(json)) return *number;
     RefuseLine(fmt::format("'{}' must be a number, \"NaN\", \"Infinity\" or \"-Infinity\"", name),
                fmt::format(R"(write for example "{}": 0.25)", name));
   }
@@ -91,12 +89,6 @@ class RequestLine {
 
   Json json_;
 };
-
-Json Number(double value) {
-  if (std::isnan(value)) return "NaN";
-  if (std::isinf(value)) return value > 0 ? "Infinity" : "-Infinity";
-  return value;
-}
 
 Json AnswerAsk(AskTell& session, const RequestLine&) { return ToJson(session.Ask()); }
 
@@ -180,9 +172,9 @@ Json ToJson(const std::variant<AskedTrial, NothingToRun>& asked) {
 
 Json ToJson(const TrialRecord& told, const EnsembleOptions& options) {
   Json objectives = Json::object();
-  if (told.objective) objectives[options.objectives.front().metric] = Number(*told.objective);
+  if (told.objective) objectives[options.objectives.front().metric] = JsonOf(*told.objective);
   for (std::size_t i = 0; i < told.further.size(); ++i) {
-    objectives[options.objectives.at(i + 1).metric] = Number(told.further[i]);
+    objectives[options.objectives.at(i + 1).metric] = JsonOf(told.further[i]);
   }
   Json document{{"trial", told.number},
                 {"state", TrialStateName(told.state)},

@@ -99,7 +99,7 @@ class Manager {
 
   /// Converts the times of an event from the wall clock to the study clock.
   void TakeOverTimes(TrialEvent& event) {
-    auto* metric = std::get_if<TrialMetric>(&event);
+    auto* metric = std::get_if<MetricRecord>(&event);
     auto* ended = std::get_if<TrialEnded>(&event);
     auto* began = std::get_if<TrialBegan>(&event);
     if (metric != nullptr && metric->time) metric->time = clock_.OfDay(*metric->time);
@@ -268,7 +268,7 @@ class Manager {
   }
 
   void Take(const TrialEvent& event, Changes& changes) {
-    if (const auto* metric = std::get_if<TrialMetric>(&event)) {
+    if (const auto* metric = std::get_if<MetricRecord>(&event)) {
       TakeMetric(*metric, changes);
     } else if (const auto* ended = std::get_if<TrialEnded>(&event)) {
       TakeEnd(*ended, changes);
@@ -281,11 +281,10 @@ class Manager {
     }
   }
 
-  void TakeMetric(const TrialMetric& metric, Changes& changes) {
+  void TakeMetric(const MetricRecord& metric, Changes& changes) {
     LiveAttempt* attempt = running_.Present(metric.trial, metric.attempt);
     if (attempt == nullptr) return;
-    changes.metrics.push_back(
-        {metric.trial, metric.attempt, metric.name, metric.step, metric.epoch, metric.value, metric.time});
+    changes.metrics.push_back(metric);
     attempt->Take(changes.metrics.back(), changes.time);
     judge_.Take(changes.metrics.back(), *attempt, changes.rungs);
   }

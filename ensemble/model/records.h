@@ -152,17 +152,6 @@ struct AttemptRecord {
   int nodes = 1;                 ///< for the budget of node-seconds
 };
 
-/// One reported value.
-struct MetricRecord {
-  TrialNumber trial = 0;
-  int attempt = 1;
-  std::string name;
-  std::int64_t step = 0;
-  std::optional<double> epoch;
-  double value = 0;                 ///< may be NaN or infinite
-  std::optional<double> time = {};  ///< when it was reported; seconds since 1970
-};
-
 /// A trial's arrival at a rung of the scheduler.
 struct RungRecord {
   TrialNumber trial = 0;

@@ -64,12 +64,13 @@ struct TrialEnded {
   std::string last_line = {};       ///< of that rank's log; empty: no log, or unknown
 };
 
-struct TrialMetric {
+/// One reported value; also a row of the trial book.
+struct MetricRecord {
   TrialNumber trial = 0;
   int attempt = 1;
+  std::string name;
   std::int64_t step = 0;
   std::optional<double> epoch;
-  std::string name;
   double value = 0;                 ///< may be NaN or infinite
   std::optional<double> time = {};  ///< when it was reported; seconds since 1970
 };
@@ -89,7 +90,7 @@ struct NodeLost {
   std::string node;  ///< as in AllocatedNode
 };
 
-using TrialEvent = std::variant<TrialEnded, TrialMetric, TrialBegan, StopAsked, NodeLost>;
+using TrialEvent = std::variant<TrialEnded, MetricRecord, TrialBegan, StopAsked, NodeLost>;
 
 class TrialRunner {
  public:

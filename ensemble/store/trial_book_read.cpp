@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "core/error.h"
+#include "core/number_words.h"
 #include "ensemble/store/book_state.h"
 
 namespace slipway::ensemble {
@@ -40,10 +41,7 @@ Scalar ScalarIn(const Query& query, int kind_column, int value_column) {
 
 double ValueIn(const Query& query, int value_column, int special_column) {
   if (query.IsNull(special_column)) return query.Real(value_column);
-  const std::string word = query.Text(special_column);
-  if (word == "Infinity") return std::numeric_limits<double>::infinity();
-  if (word == "-Infinity") return -std::numeric_limits<double>::infinity();
-  return std::numeric_limits<double>::quiet_NaN();
+  return NumberOfWord(query.Text(special_column)).value_or(std::numeric_limits<double>::quiet_NaN());
 }
 
 MetricRecord MetricIn(const Query& query) {

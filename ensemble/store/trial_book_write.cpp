@@ -5,10 +5,10 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "core/error.h"
+#include "core/number_words.h"
 #include "core/unique_handle.h"
 #include "ensemble/store/book_state.h"
 
@@ -63,13 +63,11 @@ class Syncing {
 /// A number as the book holds it. NaN and the infinities are stored as words: SQLite turns NaN into NULL, and JSON has
 /// none of them.
 struct Stored {
-  explicit Stored(double number) {
-    if (std::isnan(number)) special = "NaN";
-    if (std::isinf(number)) special = number > 0 ? "Infinity" : "-Infinity";
+  explicit Stored(double number) : special(WordOfNumber(number)) {
     if (!special) value = number;
   }
-  std::optional<double> value;
   std::optional<std::string_view> special;
+  std::optional<double> value;
 };
 
 /// The place of an attempt as text: "node1:0,1,8/gpu:0".

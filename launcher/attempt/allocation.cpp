@@ -8,6 +8,7 @@
 
 #include "core/error.h"
 #include "launcher/cluster/agent_step.h"
+#include "launcher/ranks/local/start_patience.h"
 #include "launcher/ranks/monitor/log_tail.h"
 
 namespace slipway::launcher {
@@ -19,8 +20,6 @@ constexpr auto kJoinLook = std::chrono::milliseconds(50);
 constexpr auto kAgentLeavePatience = std::chrono::seconds(15);
 /// A lost node keeps the step until Slurm hears of the loss, which is nothing to wait for.
 constexpr auto kLossPatience = std::chrono::seconds(2);
-/// From the start of mpirun until all ranks stand at their gate. On 1,000 nodes the daemons alone take some seconds.
-constexpr auto kStartPatience = std::chrono::seconds(90);
 
 int NodesOfAllocation() {
   const char* text = std::getenv("SLURM_JOB_NUM_NODES");

@@ -36,6 +36,7 @@ void DescribeWorkflowCommands(CLI::App& app, Arguments& arguments) {
   step->add_option("run", arguments.workflow_step.run)->required();
   step->add_option("step", arguments.workflow_step.steps)->required();
   step->add_flag("--array-task", arguments.workflow_step.array_task);
+  step->add_option("--first-index", arguments.workflow_step.first_index);
   step->callback(
       [&] { arguments.command = [&](Session& session) { return CarryOutStep(arguments.workflow_step, session); }; });
 }

@@ -61,8 +61,15 @@ std::string_view Between(std::string_view line, std::string_view before, std::st
   return line.substr(0, line.find(after));
 }
 
-/// Of sbatch: the script alone says what is asked for, and the job has nothing of one that this process is in.
-Environment EnvironmentOfSbatch() { return WithoutOptionsOfSbatch(WithoutOwnJob(Environment::Inherited())); }
+/// Of sbatch: the script alone says what is asked for, and the job has nothing of one that this process is in. A token
+/// by which its user is known to Slurm stays: without it sbatch would try another way.
+Environment EnvironmentOfSbatch() {
+  constexpr auto kToken = "SLURM_JWT";
+  const auto own = Environment::Inherited();
+  auto environment = WithoutOptionsOfSbatch(WithoutOwnJob(own));
+  if (const auto token = own.Get(kToken)) environment.Set(kToken, *token);
+  return environment;
+}
 
 std::optional<StartEstimate> EstimateOn(std::string_view line) {
   std::int64_t since_1970 = 0;

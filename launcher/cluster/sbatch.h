@@ -25,7 +25,7 @@ Environment WithoutOwnJob(Environment environment);
 Environment WithoutOptionsOfSbatch(Environment environment);
 
 /// Runs `sbatch --parsable SCRIPT`, without a shell. The job gets this process's environment, without its
-/// `SLURM...` and `SBATCH_...` variables.
+/// `SLURM...` and `SBATCH_...` variables, but with SLURM_CONF and SLURM_JWT.
 /// Errors: SlurmError. After kTimeout or kHelper the job may still have been submitted: search for its comment.
 JobIdentity SubmitWithSbatch(const std::filesystem::path& script,
                              std::chrono::milliseconds deadline = std::chrono::seconds(40));

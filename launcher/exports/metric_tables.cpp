@@ -2,11 +2,11 @@
 
 #include <fmt/format.h>
 
-#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "core/files.h"
 #include "core/json_text.h"
+#include "core/number_words.h"
 #include "ensemble/exchange/csv.h"
 
 namespace slipway::launcher {
@@ -51,11 +51,6 @@ std::string CsvLine(const std::string& run, const RunValue& value) {
                      value.time != 0 ? fmt::format("{:.3f}", value.time) : std::string());
 }
 
-Json NumberOrItsWord(double value) {
-  if (std::isfinite(value)) return value;
-  return std::isnan(value) ? "NaN" : value > 0 ? "Infinity" : "-Infinity";
-}
-
 template <class Number>
 Json ElseNull(const std::optional<Number>& number) {
   return number ? Json(*number) : Json();
@@ -69,7 +64,7 @@ std::string JsonLine(const std::string& run, const RunValue& value) {
                   {"step", value.step},
                   {"time", value.time != 0 ? Json(value.time) : Json()},
                   {"trial", ElseNull(value.trial)},
-                  {"value", NumberOrItsWord(value.value)}};
+                  {"value", JsonOf(value.value)}};
   return fmt::format("{}{},{}\n", kJsonBegin, Json(run).dump(), JsonText(rest).substr(1));
 }
 

@@ -63,14 +63,14 @@ fs::path WaysFile() {
   return directory.empty() ? fs::path() : directory / "ways.json";
 }
 
-std::optional<GpuExchangeWay> GpuWayOfVariable() {
+std::optional<GpuExchange> GpuWayOfVariable() {
   const auto word = Variable("SLIPWAY_GPU_EXCHANGE");
   if (word.empty()) return {};
-  const auto way = FromWord<GpuExchangeWay>(word);
+  const auto way = FromWord<GpuExchange>(word);
   if (way) return way;
   throw Error(ErrorKind::kUsage,
               fmt::format("the environment variable SLIPWAY_GPU_EXCHANGE is '{}', no way to exchange GPU memory{}",
-                          word, SuggestWord(word, AllWords<GpuExchangeWay>())),
+                          word, SuggestWord(word, AllWords<GpuExchange>())),
               "correct it or unset it");
 }
 
@@ -166,7 +166,7 @@ std::string WordsFor(const ExchangePlan& exchange, const GradientsSpec& gradient
   }
   if (gradients.compress != Compression::kNone) text += fmt::format(", {} on the wire", WordOf(gradients.compress));
   text += fmt::format(", buckets of {}", FormatBytes(gradients.bucket));
-  if (exchange.gpu.way != GpuExchangeWay::kAuto) text += fmt::format(", GPU memory {}", WordOf(exchange.gpu.way));
+  if (exchange.gpu.way != GpuExchange::kAuto) text += fmt::format(", GPU memory {}", WordOf(exchange.gpu.way));
   if (!PromisesBits(exchange, gradients)) return text;
   text += gradients.deterministic == Determinism::kOn ? ", the same bits in every run"
                                                       : ", the same bits wherever the ranks are";
@@ -195,8 +195,8 @@ ExchangePlan PlanExchange(const Spec& spec) {
 GpuSurroundings SurroundingsOfRanks(const Spec& spec) { return SurroundingsIn(PlanTable(spec), spec); }
 
 std::string Describe(const GpuExchangePlan& gpu) {
-  if (gpu.way == GpuExchangeWay::kAuto) return DescribeAutomatic(gpu);
-  const bool two = gpu.way == GpuExchangeWay::kNccl && gpu.in_nodes;
+  if (gpu.way == GpuExchange::kAuto) return DescribeAutomatic(gpu);
+  const bool two = gpu.way == GpuExchange::kNccl && gpu.in_nodes;
   return fmt::format("{}{}, as {} says{}{}", WordOf(gpu.way),
                      two ? " or nccl_in_nodes, the faster one at the start" : "",
                      gpu.by_variable ? "SLIPWAY_GPU_EXCHANGE" : "gpu_exchange",

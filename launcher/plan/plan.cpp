@@ -57,6 +57,8 @@ ChosenStart StartOf(const LaunchSpec& launch) {
   if (launch.engine != EngineChoice::kSlurm) return {FindMpiLauncher(launch.mpi), ""};
   try {
     return FindStart(launch.slurm.start, launch.mpi);
+  } catch (const NoSuchStart&) {
+    throw;
   } catch (const Error&) {
     return {{.mpi = launch.mpi.value_or(Mpi::kOpenMpi)}, "nothing that starts ranks is here; the job looks again"};
   }

@@ -3,11 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <nlohmann/json.hpp>
 
 #include "core/install.h"
 #include "launcher/plan/data_plan.h"
+#include "launcher/plan/python_path.h"
 
 namespace slipway::launcher {
 namespace {
@@ -31,7 +31,7 @@ Json GradientsConfiguration(const GradientsSpec& gradients) {
               {"deterministic", ToJson(gradients.deterministic)},
               {"network", gradients.network}};
   if (!gradients.algorithms.empty()) config["algorithms"] = gradients.algorithms;
-  if (gradients.gpu_exchange != GpuExchangeWay::kAuto) config["gpu_exchange"] = WordOf(gradients.gpu_exchange);
+  if (gradients.gpu_exchange != GpuExchange::kAuto) config["gpu_exchange"] = WordOf(gradients.gpu_exchange);
   return config;
 }
 
@@ -76,21 +76,25 @@ void AddTrialVariables(Variables& variables, const Spec& spec, const TrialTerms&
   variables.emplace_back("SLIPWAY_RESOURCE_LIMIT", terms.limit ? fmt::format("{:.10g}", *terms.limit) : "");
 }
 
-/// What the user has, then the Python face of libslipway, then modules beside the spec.
-std::string PythonPath(const std::filesystem::path& modules) {
-  auto path = (LibraryDirectory() / "slipway/python").string();
-  const char* inherited = std::getenv("PYTHONPATH");
-  if (inherited != nullptr && *inherited != '\0') path = std::string(inherited) + ":" + path;
-  return modules.empty() ? path : path + ":" + modules.string();
-}
-
 /// Own names have their values.
 Json ParametersAt(const TrainSpec& train, const Json& parameters, const OwnValues& own) {
   auto effective = EffectiveParameters(train, parameters);
-  for (auto& value : effective) {
+  const auto replace = [&](Json& value) {
     if (value.is_string()) value = ReplaceOwnNames(value.get<std::string>(), own);
+  };
+  for (auto& value : effective) {
+    if (value.is_array()) std::ranges::for_each(value, replace);
+    replace(value);
   }
   return effective;
+}
+
+/// A variable of `launch.env`. Its PYTHONPATH replaces the inherited one; the package of libslipway still follows.
+std::string ValueForRanks(const std::string& name, std::string value, const CommandPlace& at) {
+  if (name != "PYTHONPATH") return value;
+  const auto spec_directory = at.own.find("slipway.spec_dir");
+  if (spec_directory != at.own.end()) value = WithAbsoluteEntries(value, spec_directory->second);
+  return PythonPath(value, at.python_modules);
 }
 
 /// Where the program works, and where its spec lies; nothing where that is not known.
@@ -126,7 +130,7 @@ Json ToJson(Determinism determinism) {
 }
 
 Json EffectiveParameters(const TrainSpec& train, const Json& parameters) {
-  auto effective = ensemble::ToJson(train.args);
+  auto effective = ToJson(train.args);
   effective.update(parameters);
   return effective;
 }
@@ -144,7 +148,7 @@ Json WithSeedOfRepeat(const TrainSpec& train, const Json& parameters, int repeat
 std::vector<std::string> TrainingCommand(const TrainSpec& train, const Json& parameters, const OwnValues& own) {
   const auto program =
       train.program.empty() ? train.command : std::vector<std::string>{HelperProgram("trainers") / train.program};
-  return ExpandCommand(program, ensemble::PointFromJson(ParametersAt(train, parameters, own)), own);
+  return ExpandCommand(program, ArgumentsFromJson(ParametersAt(train, parameters, own)), train.flags, own);
 }
 
 Variables TrainingVariables(const Spec& spec, const std::string& spec_hash, const StagedDirectories& data,
@@ -161,7 +165,7 @@ Variables TrainingVariables(const Spec& spec, const std::string& spec_hash, cons
                       {"SLIPWAY_CONFIG", RuntimeConfiguration(spec, spec_hash).dump()},
                       {"MASTER_ADDR", "127.0.0.1"},
                       {"OMP_NUM_THREADS", std::to_string(spec.launch.cpus_per_rank)},
-                      {"PYTHONPATH", PythonPath(at.python_modules)},
+                      {"PYTHONPATH", PythonPath(InheritedPythonPath(), at.python_modules)},
                       {"PYTHONUNBUFFERED", "1"}};
   AddPlaceVariables(variables, at.own);
   if (spec.mllog) variables.emplace_back("SLIPWAY_MLLOG", place.mllog());
@@ -171,7 +175,9 @@ Variables TrainingVariables(const Spec& spec, const std::string& spec_hash, cons
     if (!dataset.directory.empty()) variables.emplace_back("SLIPWAY_DATA_" + name, dataset.directory);
     if (!dataset.shares.empty()) variables.emplace_back("SLIPWAY_SHARES_" + name, dataset.shares);
   }
-  for (const auto& [name, value] : spec.launch.env) variables.emplace_back(name, ReplaceOwnNames(value, at.own));
+  for (const auto& [name, value] : spec.launch.env) {
+    variables.emplace_back(name, ValueForRanks(name, ReplaceOwnNames(value, at.own), at));
+  }
   return variables;
 }
 

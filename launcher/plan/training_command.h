@@ -20,8 +20,8 @@ namespace slipway::launcher {
 /// The words of one rank's command: a bundled trainer by its full path, or the user's command.
 ///
 /// `parameters` (a trial's point, an object that may be empty) override `train.args`. A command with a `{name}`
-/// placeholder gets its values only there; any other program gets `--name value` for each. `own`: the values for
-/// `{slipway.NAME}`; without them the placeholders stay.
+/// placeholder gets its values only there; any other program gets `--name value` for each, and for `train.flags`
+/// `--name` alone. `own`: the values for `{slipway.NAME}`; without them the placeholders stay.
 std::vector<std::string> TrainingCommand(const TrainSpec& train, const Json& parameters, const OwnValues& own = {});
 
 /// `train.args` overridden by `parameters`, as a JSON object. This is SLIPWAY_PARAMS before its own names are replaced.

@@ -362,8 +362,12 @@ class Manager {
   void WriteEnding(const RunResult& result) const {
     const auto reason = ReasonFor(result.cause, state_.run);
     const auto detail = result.detail.empty() ? reason : reason + "\n" + result.detail;
-    WriteTrialEnding(folder_, {trial_->attempt, result.status, OutsideCauseOf(result.cause), detail,
-                               RankOf(result.cause), result.last_line});
+    WriteTrialEnding(folder_, {.attempt = trial_->attempt,
+                               .status = result.status,
+                               .detail = detail,
+                               .cause = OutsideCauseOf(result.cause),
+                               .rank = RankOf(result.cause),
+                               .last_line = result.last_line});
   }
 
   /// A job that stays out of the queue ends with this manager, and the run with it.

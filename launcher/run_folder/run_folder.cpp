@@ -142,8 +142,12 @@ RunState RunFolder::ReadState() const {
   return WithContext(fmt::format("in the run folder '{}'", path_.string()), [&] {
     auto state = ReadStoredState(path_);
     // A manager that has just written its last word is gone, too: look once more before calling it lost.
-    if (WhyLost(state, path_)) state = ReadStoredState(path_);
-    if (auto why = WhyLost(state, path_)) EndAs(state, Phase::kLost, std::move(*why));
+    auto why = WhyLost(state, path_);
+    if (why) {
+      state = ReadStoredState(path_);
+      why = WhyLost(state, path_);
+    }
+    if (why) EndAs(state, Phase::kLost, std::move(*why));
     const bool is_at_work = state.phase == Phase::kStaging || state.phase == Phase::kRunning;
     if (const auto pause = is_at_work ? ReadPause(path_) : std::nullopt) state.reason = Describe(*pause);
     return state;

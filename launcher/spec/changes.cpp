@@ -60,6 +60,7 @@ constexpr std::array kRules = {
     Rule{"launch.slurm"},
     Rule{"train", May::kNever, "what was learned so far was learned by the other program", NextRun::kRepeats},
     Rule{"train.args", May::kBeforeResults, kOtherTrials, NextRun::kRepeats},
+    Rule{"train.flags", May::kBeforeResults, kOtherTrials, NextRun::kRepeats},
     Rule{"train.metrics", May::kBeforeResults, kOtherTrials, NextRun::kRepeats},
     Rule{"train.metrics.tensorboard"},
     Rule{"train.validation", May::kNever, "the other records were set aside so far", NextRun::kRepeats},

@@ -70,11 +70,11 @@ void CheckAlgorithms(Report& report, const Draft& draft) {
 
 void CheckGpuExchange(Report& report, const Draft& draft) {
   if (draft.At("gradients.deterministic") != "canonical") return;
-  const auto way = FromWord<GpuExchangeWay>(draft.At("gradients.gpu_exchange").get<std::string>());
+  const auto way = FromWord<GpuExchange>(draft.At("gradients.gpu_exchange").get<std::string>());
   if (!way || !AddsInOwnOrder(*way)) return;
   report.Error(draft.PlaceOf("gradients.gpu_exchange"),
                fmt::format("{} adds up in an order of its own, which is not canonical; write gpu_exchange: auto",
-                           *way == GpuExchangeWay::kNccl ? "NCCL" : "MPI"));
+                           *way == GpuExchange::kNccl ? "NCCL" : "MPI"));
 }
 
 void CheckResilience(Report& report, const Draft& draft) {

@@ -77,7 +77,82 @@ void CheckPlaceholders(Report& report, const Draft& draft) {
   }
 }
 
+bool IsFlag(const Draft& draft, const std::string& name) {
+  const Json& flags = draft.At("train.flags");
+  return std::ranges::find(flags, Json(name)) != flags.end();
+}
+
+/// A part of a word can be neither several words nor none.
+void CheckPartsOfWords(Report& report, const Draft& draft) {
+  const Json& words = draft.At("train.command");
+  const Json& args = draft.At("train.args");
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    const auto word = words[i].get<std::string>();
+    if (!OnlyPlaceholder(word).empty()) continue;
+    for (const std::string& name : Placeholders(word)) {
+      const bool is_list = HasKey(args, name) && args[name].is_array();
+      if (!is_list && !IsFlag(draft, name)) continue;
+      report.Error(draft.PlaceOf(fmt::format("train.command[{}]", i)),
+                   fmt::format("{{{0}}} is a {1}, and stands for words of its own; write \"{{{0}}}\" alone", name,
+                               is_list ? "list" : "flag"));
+    }
+  }
+}
+
+/// Whether all values that a parameter may have are true or false.
+bool HasOnlyTruthValues(const Json& parameter) {
+  if (!HasKey(parameter, "choice") || !parameter["choice"].is_array()) return false;
+  return std::ranges::all_of(parameter["choice"], [](const Json& value) { return value.is_boolean(); });
+}
+
+void CheckFlag(Report& report, const Draft& draft, const std::string& name, const Place& place) {
+  const Json& args = draft.At("train.args");
+  const Json& space = draft.At("ensemble.space");
+  std::vector<std::string> names = KeysOf(args);
+  for (const std::string& parameter : KeysOf(space)) names.push_back(parameter);
+  if (std::ranges::find(names, name) == names.end()) {
+    report.Error(
+        place,
+        fmt::format("nothing says whether the flag {} is set; write train.args: {{{}: true}}", Quoted(name), name),
+        NearestWord(name, names));
+  }
+  if (HasKey(args, name) && !args[name].is_boolean()) {
+    report.Error(draft.PlaceOf("train.args." + name),
+                 fmt::format("{} is one of 'train.flags', so its value is true or false", Quoted(name)));
+  }
+  if (HasKey(space, name) && !HasOnlyTruthValues(space[name])) {
+    report.Error(draft.PlaceOf("ensemble.space." + name),
+                 fmt::format("{} is one of 'train.flags', so its values are true and false; write {{choice: [true, "
+                             "false]}}",
+                             Quoted(name)));
+  }
+}
+
+void CheckLists(Report& report, const Draft& draft) {
+  if (!draft.Has("train.program")) return;
+  const Json& args = draft.At("train.args");
+  for (const std::string& name : KeysOf(args)) {
+    if (!args[name].is_array()) continue;
+    report.Error(draft.PlaceOf("train.args." + name), "a list is for a 'command'; a bundled trainer takes one value");
+  }
+}
+
+void CheckFlags(Report& report, const Draft& draft) {
+  const Json& flags = draft.At("train.flags");
+  if (draft.failed.count("train.args") + draft.failed.count("ensemble.space") > 0) return;
+  if (draft.Has("train.program") && !flags.empty()) {
+    report.Error(draft.PlaceOf("train.flags"), "flags are for a 'command'; a bundled trainer takes true and false");
+    return;
+  }
+  for (std::size_t i = 0; i < flags.size(); ++i) {
+    CheckFlag(report, draft, flags[i].get<std::string>(), draft.PlaceOf(fmt::format("train.flags[{}]", i)));
+  }
+}
+
 void CheckOwnNames(Report& report, const Draft& draft, const std::string& path, const Json& value) {
+  if (value.is_array()) {
+    for (const Json& element : value) CheckOwnNames(report, draft, path, element);
+  }
   if (!value.is_string()) return;
   for (const std::string& name : OwnPlaceholders(value.get<std::string>())) {
     if (std::ranges::find(OwnNames(), name) == OwnNames().end()) {
@@ -207,6 +282,9 @@ void CheckTraining(const Sources& sources, Report& report, const Draft& draft) {
   CheckProgram(report, draft);
   CheckArgumentNames(report, draft);
   CheckPlaceholders(report, draft);
+  CheckPartsOfWords(report, draft);
+  CheckLists(report, draft);
+  CheckFlags(report, draft);
   CheckOwnNames(report, draft);
   CheckValidation(report, draft);
   WarnOfNoWatch(report, draft);

@@ -1,8 +1,14 @@
 #include "launcher/spec/command_line.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <cctype>
 #include <functional>
+#include <nlohmann/json.hpp>
+
+#include "core/error.h"
 
 namespace slipway::launcher {
 namespace {
@@ -89,29 +95,122 @@ std::string ReplaceOwnNames(std::string_view text, const OwnValues& own) {
       text, [&](std::string_view name) { return ValueOf(name, own); }, IsOwnName);
 }
 
+std::string OnlyPlaceholder(std::string_view word) {
+  const auto length = word.starts_with('{') ? NameLength(word.substr(1)) : 0;
+  return length > 0 && length + 2 == word.size() ? std::string(word.substr(1, length)) : std::string();
+}
+
+Json ToJson(const ProgramArguments& args) {
+  Json object = Json::object();
+  for (const auto& [name, value] : args) {
+    if (const auto* scalar = std::get_if<ensemble::Scalar>(&value)) {
+      object[name] = ensemble::ToJson(*scalar);
+      continue;
+    }
+    auto& list = object[name] = Json::array();
+    for (const auto& element : std::get<std::vector<ensemble::Scalar>>(value))
+      list.push_back(ensemble::ToJson(element));
+  }
+  return object;
+}
+
+ProgramArguments ArgumentsFromJson(const Json& json) {
+  if (!json.is_object()) {
+    throw Error(ErrorKind::kUsage, "arguments must be an object", R"(write an object such as {"lr": 0.01})");
+  }
+  const auto scalar_of = [](const std::string& name, const Json& value) {
+    auto scalar = ensemble::ScalarFromJson(value);
+    if (scalar) return std::move(*scalar);
+    throw Error(ErrorKind::kUsage, "argument '" + name + "': the value must be a scalar or a list of scalars",
+                "write a number, a text, true, false, null, or a list of these");
+  };
+  ProgramArguments args;
+  for (const auto& [name, value] : json.items()) {
+    if (!value.is_array()) {
+      args.emplace_back(name, scalar_of(name, value));
+      continue;
+    }
+    std::vector<ensemble::Scalar> list;
+    for (const auto& element : value) list.push_back(scalar_of(name, element));
+    args.emplace_back(name, std::move(list));
+  }
+  return args;
+}
+
+namespace {
+
+/// A value as one word: 0.001, sgd, true.
 std::string ArgumentText(const ensemble::Scalar& value) {
   const auto* text = std::get_if<std::string>(&value);
   return text != nullptr ? *text : ensemble::Describe(value);
 }
 
-std::vector<std::string> ExpandCommand(const std::vector<std::string>& command, const ensemble::Point& args,
-                                       const OwnValues& own) {
-  bool has_placeholders = false;
-  std::vector<std::string> result;
-  for (const std::string& word : command) {
-    result.push_back(ReplacePlaceholders(word, [&](std::string_view name) {
-      if (IsOwnName(name)) return ValueOf(name, own);
-      has_placeholders = true;
-      const ensemble::Scalar* value = ensemble::Find(args, name);
-      return value != nullptr ? ArgumentText(*value) : Bare(name);
+/// One for each element of a list.
+std::vector<std::string> WordsOf(const ArgumentValue& value) {
+  if (const auto* scalar = std::get_if<ensemble::Scalar>(&value)) return {ArgumentText(*scalar)};
+  std::vector<std::string> words;
+  for (const auto& element : std::get<std::vector<ensemble::Scalar>>(value)) words.push_back(ArgumentText(element));
+  return words;
+}
+
+class CommandExpander {
+ public:
+  CommandExpander(const ProgramArguments& args, const std::vector<std::string>& flags, const OwnValues& own)
+      : args_(args), flags_(flags), own_(own) {}
+
+  std::vector<std::string> Expand(const std::vector<std::string>& command) {
+    for (const auto& word : command) AddWord(word);
+    if (has_placeholders_) return std::move(result_);
+    for (const auto& [name, value] : args_) {
+      if (!IsFlag(name)) result_.push_back("--" + name);
+      AddValue(name, value);
+    }
+    return std::move(result_);
+  }
+
+ private:
+  bool IsFlag(std::string_view name) const { return std::ranges::find(flags_, name) != flags_.end(); }
+
+  const ArgumentValue* Find(std::string_view name) const {
+    const auto found = std::ranges::find_if(args_, [&](const auto& each) { return each.first == name; });
+    return found == args_.end() ? nullptr : &found->second;
+  }
+
+  void AddValue(const std::string& name, const ArgumentValue& value) {
+    const auto words = WordsOf(value);
+    if (!IsFlag(name)) {
+      result_.insert(result_.end(), words.begin(), words.end());
+    } else if (value == ArgumentValue(ensemble::Scalar(true))) {
+      result_.push_back("--" + name);
+    }
+  }
+
+  void AddWord(const std::string& word) {
+    const auto only = OnlyPlaceholder(word);
+    if (const auto* value = only.empty() ? nullptr : Find(only)) {
+      has_placeholders_ = true;
+      return AddValue(only, *value);
+    }
+    result_.push_back(ReplacePlaceholders(word, [&](std::string_view name) {
+      if (IsOwnName(name)) return ValueOf(name, own_);
+      has_placeholders_ = true;
+      const auto* value = Find(name);
+      return value == nullptr ? Bare(name) : fmt::format("{}", fmt::join(WordsOf(*value), " "));
     }));
   }
-  if (has_placeholders) return result;
-  for (const auto& [name, value] : args) {
-    result.push_back("--" + name);
-    result.push_back(ArgumentText(value));
-  }
-  return result;
+
+  const ProgramArguments& args_;
+  const std::vector<std::string>& flags_;
+  const OwnValues& own_;
+  std::vector<std::string> result_;
+  bool has_placeholders_ = false;
+};
+
+}  // namespace
+
+std::vector<std::string> ExpandCommand(const std::vector<std::string>& command, const ProgramArguments& args,
+                                       const std::vector<std::string>& flags, const OwnValues& own) {
+  return CommandExpander(args, flags, own).Expand(command);
 }
 
 }  // namespace slipway::launcher

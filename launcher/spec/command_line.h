@@ -4,11 +4,24 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <variant>
 #include <vector>
 
+#include "core/json.h"
 #include "ensemble/model/scalar.h"
 
 namespace slipway::launcher {
+
+/// The value of an argument: one, or a list for an option that takes several words.
+using ArgumentValue = std::variant<ensemble::Scalar, std::vector<ensemble::Scalar>>;
+/// In the order of the spec.
+using ProgramArguments = std::vector<std::pair<std::string, ArgumentValue>>;
+
+/// An object: name -> value.
+Json ToJson(const ProgramArguments& args);
+/// Errors: Error(kUsage) when it is not an object of scalars and lists of scalars.
+ProgramArguments ArgumentsFromJson(const Json& json);
 
 /// The names in `{name}` placeholders of one word, in order. `{{name}}` and `${name}` are no placeholders.
 std::vector<std::string> Placeholders(std::string_view word);
@@ -28,12 +41,14 @@ std::vector<std::string> OwnPlaceholders(std::string_view text);
 std::string ReplaceOwnNames(std::string_view text, const OwnValues& own);
 
 /// Expands `command`. If it has a placeholder of an argument, all placeholders are replaced and nothing is added. Else
-/// `--name value` follows for every argument. Own names are always replaced. `{{name}}` becomes `{name}`. Names without
-/// a value stay as they are (LoadSpec has refused them).
-std::vector<std::string> ExpandCommand(const std::vector<std::string>& command, const ensemble::Point& args,
-                                       const OwnValues& own = {});
+/// every argument follows: as `--name value`, a list as `--name` and a word for each element, and one that is named in
+/// `flags` as `--name` where it is true and as nothing where it is false. A word that is only the placeholder of a list
+/// becomes its elements; that of a flag becomes `--name` or nothing. Own names are always replaced. `{{name}}` becomes
+/// `{name}`. Names without a value stay as they are (LoadSpec has refused them).
+std::vector<std::string> ExpandCommand(const std::vector<std::string>& command, const ProgramArguments& args,
+                                       const std::vector<std::string>& flags = {}, const OwnValues& own = {});
 
-/// A value as one word: 0.001, sgd, true.
-std::string ArgumentText(const ensemble::Scalar& value);
+/// The name in a word that is one placeholder and nothing else; empty: it is none.
+std::string OnlyPlaceholder(std::string_view word);
 
 }  // namespace slipway::launcher

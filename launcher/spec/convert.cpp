@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <cstdint>
@@ -46,9 +47,14 @@ bool LacksUnit(const YamlNode& node) {
          node.text.find_first_not_of("0123456789.") == std::string::npos && ParseDuration(node.text) > Seconds(0);
 }
 
+bool TakesAnyScalar(const Type& type) {
+  return type.kind == TypeKind::kScalar ||
+         (type.kind == TypeKind::kOneOf && std::ranges::any_of(type.of, TakesAnyScalar));
+}
+
 Problem Unexpected(const Type& type, const YamlNode& node) {
   // Any scalar will do except these.
-  if (type.kind == TypeKind::kScalar && node.kind == NodeKind::kScalar) {
+  if (TakesAnyScalar(type) && node.kind == NodeKind::kScalar) {
     return {node.place, "the number " + Quoted(node.text) + " is not finite, or whole and beyond 64 bits", {}};
   }
   if (type.kind == TypeKind::kDuration && LacksUnit(node)) {
@@ -132,7 +138,10 @@ Json ShareOrNull(const YamlNode& node) {
   return value && *value >= 0 && *value <= 100 ? Json{{"fraction", *value / 100}} : Json();
 }
 
+/// A leading `~/` is the home directory, as in a shell.
 std::string AbsolutePath(std::string_view text, const std::filesystem::path& directory) {
+  const auto home = text == "~" || text.starts_with("~/") ? LookUpInEnvironment("HOME") : std::nullopt;
+  if (home && !home->empty()) return std::filesystem::path(*home + std::string(text.substr(1))).lexically_normal();
   return (directory / std::filesystem::path(text)).lexically_normal().string();
 }
 

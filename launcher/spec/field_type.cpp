@@ -113,7 +113,7 @@ std::vector<std::string> PlainWords(const Type& type) {
 std::string Describe(const Type& type) {
   switch (type.kind) {
     case TypeKind::kText: return "text";
-    case TypeKind::kName: return "a name of at most 64 letters, digits, '.', '_' and '-'";
+    case TypeKind::kName: return "a name (at most 64 letters, digits, '.', '_' and '-')";
     case TypeKind::kInteger: return DescribeRange(type, "a whole number");
     case TypeKind::kNumber: return DescribeRange(type, "a number");
     case TypeKind::kBool: return "true or false";
@@ -125,7 +125,7 @@ std::string Describe(const Type& type) {
     case TypeKind::kTierPath: return "an absolute path, which may begin with ${NAME}";
     case TypeKind::kSecretUrl: return "a URL (http or https), or $NAME or {env: NAME} for a variable that holds it";
     case TypeKind::kShare: return "a percentage such as 10%";
-    case TypeKind::kScalar: return "a number, a truth value or text";
+    case TypeKind::kScalar: return "a scalar (a number, a truth value or text)";
     case TypeKind::kFree: return "a value";
     case TypeKind::kList: return "a list, each " + Describe(type.of[0]);
     case TypeKind::kMap: return "a map of names, each to " + Describe(type.of[0]);

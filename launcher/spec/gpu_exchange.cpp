@@ -46,18 +46,18 @@ std::string WhyStaged(const Spec& spec, const GpuSurroundings& surroundings) {
                                          : "";
 }
 
-std::string WhyRefused(const Spec& spec, GpuExchangeWay way, GpuMaker maker) {
-  const bool by_kernel = way == GpuExchangeWay::kDirect && maker == GpuMaker::kAmd;
+std::string WhyRefused(const Spec& spec, GpuExchange way, GpuMaker maker) {
+  const bool by_kernel = way == GpuExchange::kDirect && maker == GpuMaker::kAmd;
   return by_kernel ? fmt::format("direct refuses these GPUs: {}", kNotForAmd) : WhyRefusedOnGpus(spec, way);
 }
 
 GpuBits BitsOf(const GpuExchangePlan& plan, bool cpu_adds_otherwise) {
   switch (plan.way) {
-    case GpuExchangeWay::kNccl: return GpuBits::kLibrary;
-    case GpuExchangeWay::kMpi: return GpuBits::kMpi;
-    case GpuExchangeWay::kAuto: return plan.measured ? GpuBits::kMeasured : GpuBits::kCpu;
-    case GpuExchangeWay::kDirect: return cpu_adds_otherwise ? GpuBits::kRankOrder : GpuBits::kCpu;
-    case GpuExchangeWay::kStaged: break;
+    case GpuExchange::kNccl: return GpuBits::kLibrary;
+    case GpuExchange::kMpi: return GpuBits::kMpi;
+    case GpuExchange::kAuto: return plan.measured ? GpuBits::kMeasured : GpuBits::kCpu;
+    case GpuExchange::kDirect: return cpu_adds_otherwise ? GpuBits::kRankOrder : GpuBits::kCpu;
+    case GpuExchange::kStaged: break;
   }
   return GpuBits::kCpu;
 }
@@ -82,12 +82,12 @@ std::vector<std::string> FieldsForTheCpu(const Spec& spec) {
   return fields;
 }
 
-std::string WhyRefusedOnGpus(const Spec& spec, GpuExchangeWay way) {
-  if (way == GpuExchangeWay::kAuto || way == GpuExchangeWay::kStaged) return "";
+std::string WhyRefusedOnGpus(const Spec& spec, GpuExchange way) {
+  if (way == GpuExchange::kAuto || way == GpuExchange::kStaged) return "";
   if (const auto fields = FieldsForTheCpu(spec); !fields.empty()) {
     return fmt::format("{} refuses tensors in GPU memory with {}", WordOf(way), fmt::join(fields, ", "));
   }
-  const bool on_nodes = way == GpuExchangeWay::kDirect && spec.launch.nodes_per_job > 1;
+  const bool on_nodes = way == GpuExchange::kDirect && spec.launch.nodes_per_job > 1;
   return on_nodes ? "direct refuses tensors in GPU memory of ranks on several nodes" : "";
 }
 
@@ -104,7 +104,7 @@ GpuExchangePlan PlanGpuExchange(const Spec& spec, const GpuSurroundings& surroun
   plan.by_variable = variable.has_value();
   plan.maker = maker;
   plan.in_nodes = nodes > 1 && spec.launch.ranks() > nodes;
-  if (plan.way == GpuExchangeWay::kAuto) {
+  if (plan.way == GpuExchange::kAuto) {
     plan.staged = WhyStaged(spec, surroundings);
     plan.measured = plan.staged.empty() && spec.gradients.deterministic == Determinism::kOff;
   } else {

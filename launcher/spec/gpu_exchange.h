@@ -15,7 +15,7 @@ std::vector<std::string> FieldsForTheCpu(const Spec& spec);
 
 /// Why ranks refuse to exchange tensors in GPU memory by `way`; empty: they do not. Whether the GPUs reach each other
 /// is known at the start only. Pure.
-std::string WhyRefusedOnGpus(const Spec& spec, GpuExchangeWay way);
+std::string WhyRefusedOnGpus(const Spec& spec, GpuExchange way);
 
 enum class GpuMaker { kUnknown, kAmd };
 
@@ -35,7 +35,7 @@ WordTable<GpuBits> WordsOf(GpuBits);
 
 /// What is known of tensors in GPU memory before the ranks start.
 struct GpuExchangePlan {
-  GpuExchangeWay way = GpuExchangeWay::kAuto;
+  GpuExchange way = GpuExchange::kAuto;
   bool by_variable = false;  ///< SLIPWAY_GPU_EXCHANGE chose it
   std::string staged;        ///< why `auto` is staged: "because of clip_norm"; empty: the GPUs decide
   std::string refused;       ///< why ranks refuse `way`; empty: no setting is in the way
@@ -50,7 +50,7 @@ struct GpuSurroundings {
   int nodes = 1;
   bool cpu_adds_otherwise = false;  ///< on one node, by the table of algorithms: not in the order of the ranks
   GpuMaker maker = GpuMaker::kUnknown;
-  std::optional<GpuExchangeWay> variable;  ///< SLIPWAY_GPU_EXCHANGE
+  std::optional<GpuExchange> variable;  ///< SLIPWAY_GPU_EXCHANGE
 };
 
 /// The way in force. `plan` and `doctor` say this. Pure.

@@ -6,6 +6,7 @@
 #include <mutex>
 #include <nlohmann/json.hpp>
 
+#include "launcher/spec/changes.h"
 #include "launcher/spec/convert.h"
 #include "launcher/spec/origin.h"
 
@@ -36,19 +37,6 @@ bool IsNameOfSection(std::string_view name) {
   static constexpr std::string_view kLetters = "abcdefghijklmnopqrstuvwxyz";
   return !name.empty() && name.size() <= 64 && kLetters.find(name[0]) != std::string_view::npos &&
          name.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789_") == std::string_view::npos;
-}
-
-/// The value at a dotted path; null where there is none.
-const Json* Find(const Json& values, std::string_view path) {
-  const Json* value = &values;
-  while (!path.empty()) {
-    const std::size_t dot = path.find('.');
-    const std::string key(path.substr(0, dot));
-    if (!value->is_object() || !value->contains(key)) return nullptr;
-    value = &(*value)[key];
-    path.remove_prefix(dot == std::string_view::npos ? path.size() : dot + 1);
-  }
-  return value;
 }
 
 std::string ListOfFields(const FieldNode& section) {
@@ -111,7 +99,7 @@ class FieldReader {
   }
 
   Json ReadNamed(const FieldNode& child, const YamlNode* given, const std::string& path) {
-    const Json* kept = Find(before_, path);
+    const Json* kept = ValueAt(before_, path);
     Json result = kept != nullptr ? *kept : Json::object();
     if (given == nullptr) return result;
     for (const YamlEntry& entry : given->entries) {
@@ -143,7 +131,7 @@ class FieldReader {
 
   Json ReadField(const FieldNode& node, const YamlEntry* entry, const std::string& path, const Place& section) {
     const Field& field = *node.field;
-    const Json* kept = Find(before_, path);
+    const Json* kept = ValueAt(before_, path);
     if (entry == nullptr && kept != nullptr) return *kept;
     const bool empty = entry == nullptr || entry->value.kind == Kind::kNull;
     if (empty && field.need == Need::kRequired) return Missing(field, entry, path, section);
@@ -185,7 +173,7 @@ class FieldReader {
 
   /// Maps are merged by key; {} empties one.
   Json WithKept(const Field& field, const std::string& path, Json value) const {
-    const Json* kept = Find(before_, path);
+    const Json* kept = ValueAt(before_, path);
     if (field.type.kind != TypeKind::kMap || kept == nullptr || !kept->is_object() || value.empty()) return value;
     Json merged = *kept;
     merged.update(value);
@@ -273,7 +261,7 @@ Draft::~Draft() = default;
 
 const Json& Draft::At(std::string_view path) const {
   static const Json kNothing;
-  const Json* value = Find(*values_, path);
+  const Json* value = ValueAt(*values_, path);
   return value != nullptr ? *value : kNothing;
 }
 

@@ -19,6 +19,8 @@
 #include "launcher/cluster/burst_buffer.h"
 #include "launcher/ranks/local/choose_start.h"
 #include "launcher/ranks/local/container_command.h"
+#include "launcher/spec/command_line.h"
+#include "runtime/selection/gpu_exchange.h"
 #include "staging/formats/stream_check.h"
 #include "staging/plan/tier_places.h"
 #include "staging/reader/sharding.h"
@@ -91,7 +93,7 @@ struct SlurmSpec {
   bool requeue = true;
   Seconds signal_before{120};
   std::vector<std::string> extra;
-  StartChoice start = StartChoice::kAuto;  ///< of several ranks
+  StartChoice start;  ///< of several ranks
   BurstBufferSpec burst_buffer;
 };
 
@@ -142,7 +144,8 @@ struct TrainSpec {
   std::string program;               ///< a bundled trainer (libexec/slipway/trainers/NAME), or empty
   std::vector<std::string> command;  ///< any program with its arguments, or empty; exactly one of the two is given
   std::optional<ValidationSpec> validation;
-  ensemble::Point args;  ///< in the order of the file; the types of the values are kept
+  ProgramArguments args;           ///< the types of the values are kept
+  std::vector<std::string> flags;  ///< names of arguments or parameters whose values are true or false
   MetricsSpec metrics;
 };
 
@@ -151,12 +154,7 @@ WordTable<GradientMode> WordsOf(GradientMode);
 enum class Compression { kNone, kBf16, kFp16 };
 WordTable<Compression> WordsOf(Compression);
 enum class Determinism { kOff, kOn, kCanonical };
-enum class GpuExchangeWay { kAuto, kStaged, kDirect, kNccl, kMpi };
-WordTable<GpuExchangeWay> WordsOf(GpuExchangeWay);
-/// A library adds up, in an order of its own: no promise of bits holds.
-constexpr bool AddsInOwnOrder(GpuExchangeWay way) {
-  return way == GpuExchangeWay::kNccl || way == GpuExchangeWay::kMpi;
-}
+using runtime::GpuExchange;
 
 /// A number of steps, or a share of all of them.
 struct StepCount {
@@ -176,7 +174,7 @@ struct GradientsSpec {
   Determinism deterministic = Determinism::kOn;
   Bytes bucket{4 << 20};
   std::string network = "unknown";  ///< between nodes; what runtime::NetworkOf knows
-  GpuExchangeWay gpu_exchange = GpuExchangeWay::kAuto;
+  GpuExchange gpu_exchange = GpuExchange::kAuto;
   std::string algorithms;  ///< in the syntax of runtime::AlgorithmTable::With, checked; may be empty
 };
 

@@ -71,6 +71,8 @@ inline void ReadValue(const JsonPlace& place, WorkdirSpec& workdir) {
   if (text != "spec" && text != "own") workdir = {WorkdirKind::kPath, text};
 }
 
+inline void ReadValue(const JsonPlace& place, StartChoice& start) { start = StartChoiceOf(place.Text()); }
+
 /// One word stands for a list of one.
 template <class Value>
 struct OneOrMore {
@@ -96,6 +98,10 @@ inline void ReadValue(const JsonPlace& place, SecretUrl& secret) {
 struct Values {
   ensemble::Point& point;
 };
+/// The same, where a value may be a list.
+struct ArgumentValues {
+  ProgramArguments& args;
+};
 struct Points {
   std::vector<ensemble::Point>& points;
 };
@@ -103,6 +109,7 @@ struct Space {
   std::vector<ensemble::Parameter>& parameters;
 };
 void ReadValue(const JsonPlace& place, Values& form);
+void ReadValue(const JsonPlace& place, ArgumentValues& form);
 void ReadValue(const JsonPlace& place, Points& form);
 void ReadValue(const JsonPlace& place, Space& form);
 

@@ -20,6 +20,14 @@ using enum SectionPresence;
 
 Type TierOrTiers() { return OneOf({Of(kTier), ListOf(Of(kTier))}); }
 Type PathOrPaths() { return OneOf({Of(kPath), ListOf(Of(kPath))}); }
+Type StarterOrInterface() {
+  return OneOf({KnownWords({{"auto", "mpirun where there is one, else what srun offers"},
+                            {"mpirun"},
+                            {"pmix", "`srun --mpi=pmix`, for Open MPI"},
+                            {"pmi2", "`srun --mpi=pmi2`, for MPICH"},
+                            {"cray_shasta", "`srun --mpi=cray_shasta`, for Cray MPICH"}}),
+                Of(kName)});
+}
 Type StepsOrShare() { return OneOf({Of(kShare), Integer(0)}); }
 
 void VisitTier(SpecVisitor& visit, staging::TierDefinition& tier) {
@@ -134,7 +142,9 @@ void Visit(SpecVisitor& visit, SlurmSpec& slurm) {
        "one minute more, since Slurm looks at the clock every half minute.",
        "5m"},
       slurm.signal_before);
-  visit({"start", WordsFor<StartChoice>(), "auto", "What starts several ranks.", "pmix"}, slurm.start);
+  visit({"start", StarterOrInterface(), "auto",
+         "What starts several ranks; also any other name that `srun --mpi=list` prints.", "pmix"},
+        slurm.start);
   visit({"extra", ListOf(Of(kText)), "[]", "Further options of sbatch.", "[\"--exclude=n[1-3]\"]"}, slurm.extra);
   visit.Section({"burst_buffer", Section(), "", "Where the tier `burst` comes from; mostly set once for a site.", ""},
                 slurm.burst_buffer);
@@ -203,10 +213,15 @@ void Visit(SpecVisitor& visit, TrainSpec& train) {
       {"validation", Section(kOptional), "",
        "Records set aside to select on, split off by record; left out, bundled trainers take a tenth of 'train'.", ""},
       train.validation);
-  visit({"args", MapOf(Of(kScalar)), "{}",
-         "Arguments of the program. batch_size counts per rank, global_batch_size over all ranks.",
+  visit({"args", MapOf(OneOf({Of(kScalar), ListOf(Of(kScalar))})), "{}",
+         "Arguments of the program; a list becomes several words. batch_size counts per rank, global_batch_size over "
+         "all ranks.",
          "{epochs: 3, batch_size: 64, lr: 0.01}"},
-        Values{train.args});
+        ArgumentValues{train.args});
+  visit({"flags", ListOf(Of(kText)), "[]",
+         "Arguments or parameters without a value: true becomes --NAME, false nothing. Only with a command.",
+         "[use-amp, amsgrad]"},
+        train.flags);
   visit.Section({"metrics", Section(), "", "Where the program's metrics come from.", ""}, train.metrics);
 }
 
@@ -236,7 +251,7 @@ void Visit(SpecVisitor& visit, GradientsSpec& gradients) {
          "How the nodes are connected, which decides on the allreduce; a word for a machine's settings file.",
          "dragonfly"},
         gradients.network);
-  visit({"gpu_exchange", WordsFor<GpuExchangeWay>(), "auto",
+  visit({"gpu_exchange", WordsFor<GpuExchange>(), "auto",
          "Who adds up tensors in GPU memory; with direct, nccl and mpi it is an error where they cannot.", "nccl"},
         gradients.gpu_exchange);
   visit({"algorithms", Of(kText), "\"\"",
@@ -255,9 +270,10 @@ void Visit(SpecVisitor& visit, KeepBestSpec& best) {
 void Visit(SpecVisitor& visit, CheckpointSpec& checkpoint) {
   visit({"every", Of(kDuration), "", "Time between checkpoints; left out: after each epoch.", "5m"}, checkpoint.every);
   visit({"keep", Integer(1), "2", "Valid checkpoints to keep.", "2"}, checkpoint.keep);
-  visit.Section({"keep_best", Section(kOptional), "",
-                 "The best checkpoint by a metric, kept beside them; for programs that call slipway.checkpoint.save.", ""},
-                checkpoint.keep_best);
+  visit.Section(
+      {"keep_best", Section(kOptional), "",
+       "The best checkpoint by a metric, kept beside them; for programs that call slipway.checkpoint.save.", ""},
+      checkpoint.keep_best);
   visit({"tier", TierOrTiers(), "[\"none\"]",
          "Where the program writes checkpoints and results, in order of preference; they are copied to the run folder "
          "while it goes on. none: straight into the run folder. Several nodes need a tier that all of them see.",

@@ -48,6 +48,10 @@ void ReadValue(const JsonPlace& place, Values& form) {
   form.point = ReadAs(place, "values by name", ensemble::PointFromJson);
 }
 
+void ReadValue(const JsonPlace& place, ArgumentValues& form) {
+  form.args = ReadAs(place, "values and lists by name", ArgumentsFromJson);
+}
+
 void ReadValue(const JsonPlace& place, Points& form) {
   for (std::size_t i = 0; i < place.size(); ++i) {
     Values values{form.points.emplace_back()};

@@ -67,16 +67,6 @@ WordTable<Compression> WordsOf(Compression) {
   return kWords;
 }
 
-WordTable<GpuExchangeWay> WordsOf(GpuExchangeWay) {
-  static constexpr Word<GpuExchangeWay> kWords[] = {
-      {GpuExchangeWay::kAuto, "auto", "the GPUs of a node where they can; others only with deterministic: false"},
-      {GpuExchangeWay::kStaged, "staged", "the CPU"},
-      {GpuExchangeWay::kDirect, "direct", "the GPUs of a node"},
-      {GpuExchangeWay::kNccl, "nccl", "NCCL, in an order of its own"},
-      {GpuExchangeWay::kMpi, "mpi", "an MPI that takes memory of GPUs, in an order of its own"}};
-  return kWords;
-}
-
 WordTable<OnTimeLimit> WordsOf(OnTimeLimit) {
   static constexpr Word<OnTimeLimit> kWords[] = {
       {OnTimeLimit::kStop, "stop", "end the run"},

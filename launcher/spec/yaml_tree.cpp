@@ -58,10 +58,35 @@ bool IsOpenQuote(std::string_view text) {
   return true;
 }
 
+/// Where the text begins that YAML has taken for a list or a map, before it gave up at `at`; npos: there is none.
+std::size_t BeginOfUnquoted(std::string_view line, std::size_t at) {
+  if (at == 0 || at >= line.size()) return std::string_view::npos;
+  if (line[at] == '{' && line[at - 1] == '$') return at - 1;
+  const bool goes_on = std::string_view(" \t,:}]").find(line[at]) == std::string_view::npos;
+  if (!goes_on || (line[at - 1] != '}' && line[at - 1] != ']')) return std::string_view::npos;
+  for (std::size_t i = at, depth = 0; i-- > 0;) {
+    if (line[i] == '}' || line[i] == ']') ++depth;
+    if ((line[i] == '{' || line[i] == '[') && --depth == 0) return i;
+  }
+  return std::string_view::npos;
+}
+
+/// The text from `begin` to the end of the value: its own brackets are closed.
+std::string_view UnquotedFrom(std::string_view line, std::size_t begin) {
+  std::size_t end = begin;
+  for (std::size_t depth = 0; end < line.size(); ++end) {
+    const char c = line[end];
+    if (depth == 0 && std::string_view(" \t,}]").find(c) != std::string_view::npos) break;
+    if (c == '{' || c == '[') ++depth;
+    if (c == '}' || c == ']') --depth;
+  }
+  return line.substr(begin, end - begin);
+}
+
 class TreeBuilder : public YAML::EventHandler {
  public:
-  TreeBuilder(int source, std::size_t first_column, Report& report)
-      : source_(source), first_column_(first_column), report_(report) {}
+  TreeBuilder(const SourceText& text, int source, std::size_t first_column, Report& report)
+      : text_(text), source_(source), first_column_(first_column), report_(report) {}
 
   YamlNode TakeRoot() { return std::move(root_); }
 
@@ -80,8 +105,22 @@ class TreeBuilder : public YAML::EventHandler {
                        node.place.line, node.place.column + 1);
   }
 
+  /// What to write where text begins like a list, a map or a reference; empty: it is none. The parser gave up there.
+  std::string HintForUnquoted(const Place& place) const {
+    const auto line = text_.Line(place.line);
+    const auto begin = BeginOfUnquoted(line, static_cast<std::size_t>(place.column));
+    if (begin == std::string_view::npos) return {};
+    const auto value = UnquotedFrom(line, begin);
+    const auto what = line[begin] == '$' ? std::string("text with '${' inside of brackets needs quotes")
+                                         : fmt::format("text that begins with '{}' needs quotes", line[begin]);
+    if (!text_.is_override) return fmt::format("{}: write \"{}\"", what, value);
+    return fmt::format("{}, and quotes for the shell: --set '{}\"{}\"'", what, line.substr(0, begin), value);
+  }
+
   void OnDocumentStart(const YAML::Mark& mark) override {
-    if (++documents_ > 1) Refuse(PlaceOf(mark), "a spec is one YAML document; remove the second '---'");
+    if (++documents_ == 1) return;
+    const auto hint = HintForUnquoted(PlaceOf(mark));
+    Refuse(PlaceOf(mark), hint.empty() ? "a spec is one YAML document; remove the second '---'" : hint);
   }
   void OnDocumentEnd() override {}
 
@@ -232,6 +271,7 @@ class TreeBuilder : public YAML::EventHandler {
     std::size_t offset = 0;
   };
 
+  const SourceText& text_;
   int source_;
   std::size_t first_column_;
   ScalarStart last_scalar_;
@@ -299,7 +339,7 @@ YamlEntry* YamlNode::Find(std::string_view key) {
 std::optional<YamlNode> ParseYaml(const Sources& sources, int source, Report& report, TextStart start) {
   if (!IsCleanText(sources[source].text, source, report)) return std::nullopt;
   const std::string text = sources[source].text.substr(start.offset);
-  TreeBuilder builder(source, start.offset, report);
+  TreeBuilder builder(sources[source], source, start.offset, report);
   std::istringstream stream(text);
   try {
     YAML::Parser parser(stream);
@@ -310,9 +350,11 @@ std::optional<YamlNode> ParseYaml(const Sources& sources, int source, Report& re
     return std::nullopt;
   } catch (const YAML::Exception& error) {
     const int offset = error.mark.line == 0 ? static_cast<int>(start.offset) : 0;
-    report.Error({source, error.mark.line + 1, error.mark.column + offset},
-                 "not valid YAML: " + error.msg + builder.HintForOpenBracket() +
-                     HintFor(sources[source].Line(error.mark.line + 1)));
+    const Place place{source, error.mark.line + 1, error.mark.column + offset};
+    const auto hint = builder.HintForUnquoted(place);
+    report.Error(place, !hint.empty() ? hint
+                                      : "not valid YAML: " + error.msg + builder.HintForOpenBracket() +
+                                            HintFor(sources[source].Line(place.line)));
     return std::nullopt;
   }
   return builder.TakeRoot();

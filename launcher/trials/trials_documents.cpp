@@ -1,10 +1,10 @@
 #include "launcher/trials/trials_documents.h"
 
 #include <algorithm>
-#include <cmath>
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "core/number_words.h"
 #include "core/parse_utc.h"
 #include "ensemble/model/configurations.h"
 
@@ -18,12 +18,6 @@ bool IsRanked(const TrialRecord& trial) { return trial.state == TrialState::kCom
 
 Json TimeOrNull(const std::optional<double>& seconds) {
   return seconds ? Json(FormatUtc(WallTimeAt(*seconds))) : Json();
-}
-
-Json NumberOrWord(double value) {
-  if (std::isnan(value)) return "NaN";
-  if (std::isinf(value)) return value > 0 ? "Infinity" : "-Infinity";
-  return value;
 }
 
 /// Means of the complete trials, nothing where there are none; by the number of the configuration.
@@ -54,7 +48,7 @@ Json MetricDocument(const ensemble::MetricRecord& metric) {
               {"step", metric.step},
               {"epoch", OrNull(metric.epoch)},
               {"name", metric.name},
-              {"value", NumberOrWord(metric.value)}};
+              {"value", JsonOf(metric.value)}};
 }
 
 }  // namespace

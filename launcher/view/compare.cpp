@@ -235,7 +235,7 @@ std::string WhyNoBits(const ComparedRun& first, const ComparedRun& other) {
   for (const auto* run : {&first, &other}) {
     if (OfExchange(*run, "bits").is_object()) continue;
     const auto word = OfExchange(*run, "gpu_exchange");
-    const auto way = word.is_string() ? FromWord<GpuExchangeWay>(word.get<std::string>()) : std::nullopt;
+    const auto way = word.is_string() ? FromWord<GpuExchange>(word.get<std::string>()) : std::nullopt;
     if (way && AddsInOwnOrder(*way)) return fmt::format("gpu_exchange is {}", WordOf(*way));
   }
   return "gradients.deterministic is false";

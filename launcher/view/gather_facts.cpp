@@ -28,6 +28,7 @@
 #include "launcher/trials/trials_documents.h"
 #include "launcher/trials/trials_view.h"
 #include "launcher/trials/unread_metrics.h"
+#include "launcher/view/unfound_file.h"
 
 namespace slipway::launcher {
 namespace fs = std::filesystem;
@@ -130,6 +131,9 @@ void AddAttempt(const RunFolder& folder, RunFacts& facts) {
   if (finding && finding->report) facts.watch = finding->report->message;
   if (facts.state.phase == Phase::kFailed || facts.state.phase == Phase::kLost) {
     AddLog(folder, attempt, facts);
+    if (!facts.spec_file.empty() && facts.log.rank) {
+      facts.unfound = UnfoundFile(facts.log.lines, facts.spec_file.parent_path());
+    }
   }
   facts.unmatched = UnmatchedIn(attempt, facts);
   const auto checkpoints = PublishedCheckpoints(folder.checkpoints());

@@ -61,6 +61,7 @@ struct RunFacts {
   /// The rank that failed wrote nothing, or no rank did. Not known where the program's end is not.
   enum class Silent { kNone, kCulprit, kAll } silent = Silent::kNone;
   std::filesystem::path spec_file = {};             ///< the user's own; empty: it is gone
+  std::filesystem::path unfound = {};               ///< beside the spec, and missed by the program; empty: none
   std::filesystem::path slipway = {};               ///< the program that a job starts
   bool manager_began = true;                        ///< false: the job ended before
   bool may_have_checkpoint = false;                 ///< in a tier, where it is not looked for

@@ -49,13 +49,24 @@ class Dependency {
   void Add(const std::string& number, const Other& other) {
     const bool is_whole = !other.is_partial;
     if (!other.is_array) return Put(is_whole && AllNeed(other.steps) ? "afterok" : "afterany", number);
-    if (is_whole && job_.form == JobForm::kArray && NeedOneByOne(workflow_, job_.steps, other.steps)) {
+    if (is_whole && TasksFollow(other)) {
       return Put("aftercorr", number);
     }
     if (is_whole && other.tasks.size() == other.steps.size() && AllNeed(other.steps)) return Put("afterok", number);
     for (const auto& [step, task] : other.tasks) {
       Put(AllNeed({step}) ? "afterok" : "afterany", fmt::format("{}_{}", number, task));
     }
+  }
+
+  /// Slurm goes by the numbers of the tasks.
+  bool TasksFollow(const Other& other) const {
+    if (job_.form != JobForm::kArray || !NeedOneByOne(workflow_, job_.steps, other.steps)) return false;
+    return std::ranges::all_of(job_.steps, [&](StepIndex step) {
+      return std::ranges::any_of(workflow_.needs[step], [&](StepIndex need) {
+        const auto task = other.tasks.find(need);
+        return task != other.tasks.end() && task->second == TaskOf(workflow_, job_, step);
+      });
+    });
   }
 
   bool AllNeed(const Steps& others) const {

@@ -61,8 +61,40 @@ class Shaper {
     if (const auto why = WhyApart(steps); !why.empty()) return AddSingles(steps, why);
     const auto why_not_packed = WhyNotPacked(steps, choice);
     if (why_not_packed.empty()) return AddPacks(group, steps, choice);
-    if (const auto why = WhyNoArray(steps); !why.empty()) return AddSingles(steps, why);
-    Add({JobForm::kArray, group, steps, {}, why_not_packed});
+    AddArrays(group, steps, why_not_packed);
+  }
+
+  /// By the numbers that tasks may have. Parts of two groups begin at the same indices, so that tasks follow each
+  /// other.
+  std::vector<Steps> PartsForArrays(const Steps& steps) const {
+    std::map<int, Steps> parts;
+    for (const auto step : steps) parts[FirstIndexFor(step)].push_back(step);
+    std::vector<Steps> in_order;
+    for (auto& [first, part] : parts) in_order.push_back(std::move(part));
+    return in_order;
+  }
+
+  int FirstIndexFor(StepIndex step) const {
+    const auto most = std::max<std::int64_t>(facts_.max_array_size, 1);
+    return static_cast<int>(IndexOf(step) / most * most);
+  }
+
+  void AddArrays(const std::string& group, const Steps& steps, const std::string& why) {
+    if (const auto why_none = WhyTasksCannotBe(steps); !why_none.empty()) return AddSingles(steps, why_none);
+    const auto parts = PartsForArrays(steps);
+    for (const auto& part : parts) {
+      const auto why_single = part.size() == 1 ? LimitOfArrays() : WhyNoArray(part);
+      const auto name = parts.size() == 1 ? group : NameOfPart(group, part);
+      if (!why_single.empty()) {
+        AddSingles(part, why_single);
+      } else {
+        Add({JobForm::kArray, name, part, {}, why, {}, FirstIndexFor(part.front())});
+      }
+    }
+  }
+
+  std::string LimitOfArrays() const {
+    return fmt::format("the site's arrays end at task {}", facts_.max_array_size - 1);
   }
 
   /// Slurm limits the tasks of an array, and nothing else. So it also waits for what only some of its tasks need.
@@ -70,7 +102,11 @@ class Shaper {
     const auto at_once = *FirstOf(steps).parallel;
     auto why = WhyApart(steps);
     if (why.empty()) why = WhyTasksCannotBe(steps);
-    if (why.empty()) return Add({JobForm::kArray, group, steps, {}, fmt::format("parallel: {}", at_once), at_once});
+    if (why.empty() && PartsForArrays(steps).size() > 1) why = LimitOfArrays();
+    if (why.empty()) {
+      const auto first = FirstIndexFor(steps.front());
+      return Add({JobForm::kArray, group, steps, {}, fmt::format("parallel: {}", at_once), at_once, first});
+    }
     throw Error(ErrorKind::kUsage,
                 fmt::format("step '{}' has 'parallel: {}', which needs a job array: {}", group, at_once, why),
                 fmt::format("leave 'parallel' out of step '{}', or put its foreach into two steps", group));
@@ -90,9 +126,12 @@ class Shaper {
     for (std::size_t part = 0; part < parts; ++part) {
       const auto border = [&](std::size_t at) { return static_cast<std::ptrdiff_t>(steps.size() * at / parts); };
       const Steps own(steps.begin() + border(part), steps.begin() + border(part + 1));
-      const auto name = parts == 1 ? group : fmt::format("{}.{}-{}", group, IndexOf(own.front()), IndexOf(own.back()));
-      Add({JobForm::kPacked, name, own, SizeOf(own), why});
+      Add({JobForm::kPacked, parts == 1 ? group : NameOfPart(group, own), own, SizeOf(own), why});
     }
+  }
+
+  std::string NameOfPart(const std::string& group, const Steps& part) const {
+    return fmt::format("{}.{}-{}", group, IndexOf(part.front()), IndexOf(part.back()));
   }
 
   PackSize SizeOf(const Steps& steps) const { return SizeOfPack(workflow_, steps, facts_.took, facts_.node); }
@@ -144,14 +183,10 @@ class Shaper {
 
   std::string WhyTasksCannotBe(const Steps& steps) const {
     if (WantsBurstBuffer(FirstOf(steps))) return "a burst buffer belongs to one job";
-    if (IndexOf(steps.back()) >= facts_.max_array_size) {
-      return fmt::format("the site's arrays end at task {}", facts_.max_array_size - 1);
-    }
-    return {};
+    return facts_.max_array_size < 2 ? "the site has no job arrays" : "";
   }
 
   std::string WhyNoArray(const Steps& steps) const {
-    if (auto why = WhyTasksCannotBe(steps); !why.empty()) return why;
     const auto fits = [&](const StepJob& job) {
       return job.form == JobForm::kArray && NeedOneByOne(workflow_, steps, job.steps);
     };
@@ -185,6 +220,12 @@ class Shaper {
 };
 
 }  // namespace
+
+std::optional<int> TaskOf(const Workflow& workflow, const StepJob& job, StepIndex step) {
+  const auto& index = workflow.steps[step].index;
+  if (job.form != JobForm::kArray || !index) return {};
+  return *index - job.first_index;
+}
 
 std::vector<StepJob> ShapeJobs(const Workflow& workflow, const JobFacts& facts) {
   return Shaper(workflow, facts).Shape();

@@ -30,11 +30,16 @@ struct JobFacts {
 struct StepJob {
   JobForm form = JobForm::kSingle;  ///< never kAuto
   std::string name;                 ///< "prepare", "train" of all steps of a foreach, or that of a pack
-  std::vector<StepIndex> steps;     ///< one of kSingle; of an array the task of each is its index
+  std::vector<StepIndex> steps;     ///< one of kSingle
   PackSize size;                    ///< of kPacked
   std::string why;                  ///< why in this form; empty where there is no choice
   std::optional<int> at_once = {};  ///< of kArray: tasks that run at a time; unset: all
+  int first_index = 0;              ///< of kArray: the index of the step that is task 0
 };
+
+/// The task of the array that carries out the step; nothing in another form. Slurm limits the numbers of tasks, so the
+/// steps of a large foreach are several arrays.
+std::optional<int> TaskOf(const Workflow& workflow, const StepJob& job, StepIndex step);
 
 /// Each comes after those that it waits for. Errors: Error(kUsage) for a step with `parallel` whose foreach cannot be
 /// an array.

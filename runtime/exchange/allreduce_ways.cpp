@@ -106,7 +106,7 @@ AllreduceWays AllreduceWays::Choose(const DevicePlace& place, const TeamSettings
     } else if (chosen.in_order_of_ranks_ || OtherBitsAreGood(settings, group)) {
       chosen.TakeFastest(place, settings, measure, group);
     } else {
-      // Where direct sums can be, such as by the memory left on a GPU, would decide the bits.
+      // Else the bits would depend on what a GPU can, such as by its free memory.
       chosen.without_.emplace_back(CombineWay::kDirect, WordsOf(WithoutDirect(DirectObstacle::kOrder)));
     }
   });

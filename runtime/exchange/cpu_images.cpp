@@ -42,9 +42,10 @@ CpuImages::CpuImages(std::span<const TensorInfo> tensors, ImageUse use, const Im
   const InContext here(*place);
   AwaitPoint((*bench_)->done, waiter_);  // an earlier operation still reads the memory
   (*bench_)->made.Record(order.stream);
-  // The program may still use what is to be written.
-  if (use != ImageUse::kRead) (*bench_)->made.HoldBack((*bench_)->to_device.handle());
-  if (use == ImageUse::kWrite) return;
+  if (use == ImageUse::kWrite) {  // the program may still use what is to be written
+    (*bench_)->made.HoldBack((*bench_)->to_device.handle());
+    return;
+  }
   (*bench_)->made.HoldBack((*bench_)->to_cpu.handle());
   CopyEach(given_, images_, **bench_, order_.stream, [this](const TensorInfo& given, const TensorInfo& image) {
     (*bench_)->to_cpu.CopyToCpu(image.data, given.data, given.bytes());

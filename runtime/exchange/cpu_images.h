@@ -12,7 +12,7 @@
 namespace slipway::runtime {
 
 /// What an operation does with the tensors.
-enum class ImageUse { kRead, kWrite, kBoth };
+enum class ImageUse { kRead, kWrite };
 
 /// When the program finds a result on a GPU.
 enum class ResultAt {

@@ -46,20 +46,11 @@ StepShare ShareFrom(const std::string& name, const Json& value) {
 }
 
 template <class Value>
-using Words = std::initializer_list<std::pair<const char*, Value>>;
-
-constexpr Words<GpuExchange> kGpuExchanges = {{"auto", GpuExchange::kAuto},
-                                              {"staged", GpuExchange::kStaged},
-                                              {"direct", GpuExchange::kDirect},
-                                              {"nccl", GpuExchange::kNccl},
-                                              {"mpi", GpuExchange::kMpi}};
-
-template <class Value>
-Value OneOf(const std::string& name, const Json& value, Words<Value> words) {
+Value OneOf(const std::string& name, const Json& value, WordTable<Value> words) {
   std::string expected = "one of";
-  for (const auto& [word, meaning] : words) {
-    if (value == word) return meaning;
-    expected += fmt::format(" {}", word);
+  for (const auto& row : words) {
+    if (value == row.word) return row.value;
+    expected += fmt::format(" {}", row.word);
   }
   Refuse(name, value, expected.c_str());
 }
@@ -77,10 +68,10 @@ double NormFrom(const std::string& name, const Json& value) {
   return value.get<double>();
 }
 
-std::optional<slipway_dtype> WireFrom(const std::string& name, const Json& value) {
-  return OneOf<std::optional<slipway_dtype>>(
-      name, value, {{"none", std::nullopt}, {"bf16", SLIPWAY_BFLOAT16}, {"fp16", SLIPWAY_FLOAT16}});
-}
+using Wire = std::optional<slipway_dtype>;
+constexpr Word<bool> kModes[] = {{false, "sync"}, {true, "delayed"}};
+constexpr Word<Wire> kWires[] = {{std::nullopt, "none"}, {SLIPWAY_BFLOAT16, "bf16"}, {SLIPWAY_FLOAT16, "fp16"}};
+constexpr Word<slipway_op> kOps[] = {{SLIPWAY_MEAN, "mean"}, {SLIPWAY_SUM, "sum"}};
 
 /// What is being read: `lag` counts only in mode delayed, whichever of the two comes first.
 struct TeamDraft {
@@ -93,27 +84,21 @@ constexpr struct {
   const char* name;
   void (*take)(TeamDraft& draft, const std::string& name, const Json& value);
 } kTeamFields[] = {
-    {"mode",
-     [](auto& draft, auto& name, auto& value) {
-       draft.delayed = OneOf<bool>(name, value, {{"sync", false}, {"delayed", true}});
-     }},
+    {"mode", [](auto& draft, auto& name, auto& value) { draft.delayed = OneOf<bool>(name, value, kModes); }},
     {"lag", [](auto& draft, auto& name,
                auto& value) { draft.settings.lag = static_cast<int>(IntegerFrom(name, value, 1, kMostLag)); }},
     {"sync_first", [](auto& draft, auto& name, auto& value) { draft.settings.sync_first = ShareFrom(name, value); }},
     {"sync_last", [](auto& draft, auto& name, auto& value) { draft.settings.sync_last = ShareFrom(name, value); }},
     {"accumulate", [](auto& draft, auto& name,
                       auto& value) { draft.settings.accumulate = static_cast<int>(IntegerFrom(name, value, 1)); }},
-    {"compress", [](auto& draft, auto& name, auto& value) { draft.settings.wire = WireFrom(name, value); }},
+    {"compress", [](auto& draft, auto& name, auto& value) { draft.settings.wire = OneOf<Wire>(name, value, kWires); }},
     {"clip_norm", [](auto& draft, auto& name, auto& value) { draft.settings.clip_norm = NormFrom(name, value); }},
     {"check_finite", [](auto& draft, auto& name, auto& value) { draft.settings.check_finite = BoolFrom(name, value); }},
     {"bucket_bytes",
      [](auto& draft, auto& name, auto& value) { draft.settings.bucket_bytes = IntegerFrom(name, value, 1); }},
-    {"gpu_exchange",
-     [](auto& draft, auto& name, auto& value) { draft.settings.gpu_exchange = OneOf(name, value, kGpuExchanges); }},
-    {"op",
-     [](auto& draft, auto& name, auto& value) {
-       draft.settings.op = OneOf<slipway_op>(name, value, {{"mean", SLIPWAY_MEAN}, {"sum", SLIPWAY_SUM}});
-     }},
+    {"gpu_exchange", [](auto& draft, auto& name,
+                        auto& value) { draft.settings.gpu_exchange = OneOf(name, value, WordsOf(GpuExchange{})); }},
+    {"op", [](auto& draft, auto& name, auto& value) { draft.settings.op = OneOf<slipway_op>(name, value, kOps); }},
 };
 
 [[noreturn]] void RefuseSetting(const std::string& name, std::span<const std::string_view> others) {
@@ -139,13 +124,6 @@ std::int64_t StepShare::Of(std::int64_t total, const char* name) const {
                        fmt::format("{} is a share of all steps: pass their number to slipway_register", name));
   }
   return static_cast<std::int64_t>(std::llround(*share * static_cast<double>(total)));
-}
-
-const char* WordOf(GpuExchange exchange) {
-  for (const auto& [word, meaning] : kGpuExchanges) {
-    if (meaning == exchange) return word;
-  }
-  return "";
 }
 
 const char* WordOf(GpuWaits waits) { return waits == GpuWaits::kEvents ? "events" : "cpu"; }

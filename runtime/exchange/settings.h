@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "core/json.h"
+#include "runtime/selection/gpu_exchange.h"
 #include "runtime/slipway.h"
 
 namespace slipway::runtime {
@@ -24,17 +25,6 @@ struct StepShare {
   /// Errors: RuntimeError(ARGUMENT) for a share of an unknown total (0).
   std::int64_t Of(std::int64_t total, const char* name) const;
 };
-
-/// Who combines tensors in the memory of GPUs.
-enum class GpuExchange {
-  kAuto,    ///< the GPUs where they can, else the CPU, and single messages the faster one; NCCL where any bits are good
-  kStaged,  ///< the CPU
-  kDirect,  ///< the GPUs of a node, or it is an error
-  kNccl,    ///< NCCL, or it is an error
-  kMpi,     ///< an MPI that takes memory of GPUs, or it is an error
-};
-/// "auto" and so on.
-const char* WordOf(GpuExchange exchange);
 
 /// Where the GPUs of a node combine: who waits for a GPU before another one goes on.
 enum class GpuWaits {

@@ -13,6 +13,12 @@ namespace {
 /// A node that is frozen may have hundreds of ranks.
 constexpr std::size_t kMostDescribed = 8;
 
+/// Of a rank that runs.
+std::string WhereItIs(const SeenCall& current) {
+  if (current.activity == 0) return " is outside of Slipway";
+  return (IsFinalize(current.activity) ? " has ended its program and waits in " : " is in ") + current.name;
+}
+
 }  // namespace
 
 const RankStatus& JobView::Of(int rank) const {
@@ -25,6 +31,11 @@ bool JobView::GaveUp(int rank) const { return Of(rank).gave_up.activity != 0; }
 
 /// By itself: not a victim that has ended after it gave up.
 bool JobView::IsDead(int rank) const { return Of(rank).state == RankState::kDead && !GaveUp(rank); }
+
+bool JobView::HasLeft(int rank) const {
+  const auto& status = Of(rank);
+  return status.state == RankState::kRunning && IsFinalize(status.current.activity) && !GaveUp(rank);
+}
 
 bool JobView::MayWait(int rank) const {
   const auto& status = Of(rank);
@@ -121,7 +132,7 @@ std::string JobView::Describe(int rank) const {
     case RankState::kDead: text += " is dead"; break;
     case RankState::kStopped: text += " is stopped (SIGSTOP)"; break;
     case RankState::kFinished: text += " has called slipway_finalize"; break;
-    default: text += status.current.activity == 0 ? " is outside of Slipway" : " is in " + status.current.name;
+    default: text += WhereItIs(status.current);
   }
   if (status.state == RankState::kRunning && status.awaits_gpu) text += " and waits for its GPU";
   if (status.last.activity == 0) return text + ", has completed nothing yet";
@@ -137,8 +148,9 @@ std::string JobView::DescribeAll(const std::vector<int>& ranks) const {
 
 Verdict JobView::Judge(const Waiting& waiting, const std::vector<int>& culprits) const {
   const bool any_dead = std::ranges::any_of(culprits, [&](int rank) { return IsDead(rank); });
-  return {any_dead ? "dead" : "stalled",
-          fmt::format("waited {:.1f} s for {}: {}", waiting.seconds, waiting.call.name, DescribeAll(culprits)),
+  const bool all_left = !culprits.empty() && std::ranges::all_of(culprits, [&](int rank) { return HasLeft(rank); });
+  const auto* const kind = any_dead ? "dead" : all_left ? "left" : "stalled";
+  return {kind, fmt::format("waited {:.1f} s for {}: {}", waiting.seconds, waiting.call.name, DescribeAll(culprits)),
           culprits};
 }
 

@@ -19,7 +19,7 @@ struct Waiting {
 
 /// Why the job is ended.
 struct Verdict {
-  std::string kind;  ///< "dead", "stalled"
+  std::string kind;  ///< "dead", "left", "stalled"
   std::string message;
   std::vector<int> culprits;
 };
@@ -50,6 +50,7 @@ class JobView {
  private:
   bool GaveUp(int rank) const;
   bool IsDead(int rank) const;
+  bool HasLeft(int rank) const;
   bool MayWait(int rank) const;
   std::vector<int> WithThoseTheyWaitFor(std::vector<int> ranks) const;
   std::vector<int> InAnotherCall(const Waiting& waiting) const;

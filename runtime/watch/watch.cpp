@@ -183,11 +183,11 @@ void Watch::Patience::SayThatOthersWork(const JobView& view, const std::vector<i
                watch_.rank_, waited.count(), view.DescribeAll(others.empty() ? ranks : others).c_str());
 }
 
-/// The others wait for this rank then. Not where its GPU may itself wait for those of `peers`.
+/// The others wait for this rank then. Not where its GPU may itself wait for those of `peers`. Another thread's wait
+/// that has ended may have taken the sign away.
 void Watch::Patience::ShowThatGpuIsLate(const std::vector<int>& peers) {
-  if (peers.empty() == shows_gpu_) return;
-  shows_gpu_ = peers.empty();
-  watch_.own_->awaits_gpu = shows_gpu_ ? watch_.OwnActivity() : 0;
+  const bool shown = std::exchange(shows_gpu_, peers.empty());
+  if (shown || shows_gpu_) watch_.own_->awaits_gpu = shows_gpu_ ? watch_.OwnActivity() : 0;
 }
 
 /// `peers`: ranks whose GPUs it may wait for. Where there are none, the others soon name this rank.

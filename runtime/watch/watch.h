@@ -114,7 +114,7 @@ class Watch {
   };
 
   /// The end of the job: writes the first report of its ranks to watch.json, and the message to stderr. Never throws.
-  /// `kind`: "dead", "stalled", "mismatch".
+  /// `kind`: "dead", "left", "stalled", "mismatch".
   void Report(std::string_view kind, const std::string& message, const std::vector<int>& ranks) noexcept;
   /// A warning of a possible end; the program may also go on. The rank concerned prints it. It stays in watch.json
   /// until Withdraw() or a report. Called by all ranks. Never throws. `kind`: "not_finite".

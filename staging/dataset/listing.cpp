@@ -52,11 +52,6 @@ std::string RenderListing(DataFormat format, std::size_t count, const FillListed
   return text;
 }
 
-std::string RenderListing(const Listing& listing) {
-  return RenderListing(listing.format, listing.files.size(),
-                       [&](std::size_t i, ListedFile& file) { file = listing.files[i]; });
-}
-
 Listing ParseListing(std::string_view text, const fs::path& name) {
   const DocumentName document{fmt::format("'{}'", name.string()), ErrorKind::kEnvironment, "stage the dataset again"};
   auto listing = ReadFields<Listing>(ParseDocument(text, kListingSchema, document), document);

@@ -36,7 +36,6 @@ struct Listing {
   bool operator==(const Listing&) const = default;
 };
 
-std::string RenderListing(const Listing& listing);
 /// Sets all members of `file` to those of file `i`. `file` holds those of the file before, with their memory.
 using FillListedFile = std::function<void(std::size_t i, ListedFile& file)>;
 /// Of `count` files, each asked for once and in order: there may be too many for a second list.

@@ -137,8 +137,6 @@ class Hdf5File {
   virtual void CreateDataset(const Hdf5Dataset& dataset) = 0;
   /// Writes rows from `begin` on; `values` has the dataset's type, the machine's byte order and whole rows.
   virtual void WriteRows(std::string_view dataset, std::uint64_t begin, std::span<const std::byte> values) = 0;
-  /// Creates a contiguous dataset and writes all of it.
-  virtual void WriteDataset(const Hdf5Dataset& dataset, std::span<const std::byte> values) = 0;
 
   /// Closes a file that was written and syncs it to the disk; the object cannot be used afterwards.
   virtual void Close() = 0;

@@ -197,11 +197,6 @@ class LibraryFile : public Hdf5File {
     }
   }
 
-  void WriteDataset(const Hdf5Dataset& info, std::span<const std::byte> values) override {
-    CreateDataset(info);
-    WriteRows(info.name, 0, values);
-  }
-
   void Close() override {
     {
       const Hdf5Session session;

@@ -246,21 +246,26 @@ MoveOutcome CheckpointDirectories::Move(const CheckpointEntry& entry) try {
   torn_[{entry.step, entry.fingerprint}] = torn.reason;
   return {MoveEnd::kTorn, {}, torn.reason};
 } catch (const Error& error) {
-  std::error_code ignored;
-  if (error.kind() != ErrorKind::kInterrupted && !fs::exists(tier_ / CheckpointName(entry.step), ignored))
-    return {MoveEnd::kGone};
+  if (error.kind() != ErrorKind::kInterrupted && !IsThere(tier_ / CheckpointName(entry.step))) return {MoveEnd::kGone};
   throw;
 } catch (const fs::filesystem_error& error) {
   throw SystemError(error.code().value(), fmt::format("cannot copy '{}'", error.path1().string()));
 }
 
+fs::path CheckpointDirectories::PlaceOfTorn(const CheckpointEntry& entry) const {
+  return shared_ / (std::string(kTornPrefix) + CheckpointName(entry.step));
+}
+
+bool CheckpointDirectories::HasKept(const CheckpointEntry& entry) const {
+  return IsCopied(tier_ / CheckpointName(entry.step), PlaceOfTorn(entry), options_);
+}
+
 TornCheckpoint CheckpointDirectories::KeepTorn(const CheckpointEntry& entry) {
   const auto name = CheckpointName(entry.step);
   const auto known = torn_.find({entry.step, entry.fingerprint});
-  TornCheckpoint torn{entry.step, known != torn_.end() ? known->second : DamageOf(tier_ / name),
-                      shared_ / (std::string(kTornPrefix) + name)};
+  TornCheckpoint torn{entry.step, known != torn_.end() ? known->second : DamageOf(tier_ / name), PlaceOfTorn(entry)};
   // An earlier end that failed elsewhere may have copied it. Not all file systems can replace a directory (Publish).
-  if (!IsCopied(tier_ / name, torn.kept_in, options_)) StageOutDirectory(tier_ / name, torn.kept_in, options_);
+  if (!HasKept(entry)) StageOutDirectory(tier_ / name, torn.kept_in, options_);
   return torn;
 }
 

@@ -29,6 +29,9 @@ class CheckpointDirectories final : public CheckpointSides {
   /// Copies a torn one of the tier as it is to `torn-step-*` on the shared side, which no run takes for a checkpoint.
   /// Errors: those of StageOutDirectory.
   TornCheckpoint KeepTorn(const CheckpointEntry& entry);
+  /// Whether KeepTorn has copied it before, byte for byte. Cost: reads both where there is a copy. Errors: those of
+  /// WorkOf.
+  bool HasKept(const CheckpointEntry& entry) const;
   void RemoveFromTier(const CheckpointEntry& entry) override;
   void RemoveFromShared(const CheckpointEntry& entry) override;
 
@@ -36,6 +39,7 @@ class CheckpointDirectories final : public CheckpointSides {
   using Key = std::pair<std::uint64_t, std::uint64_t>;  // step, fingerprint
 
   std::filesystem::path pins() const { return tier_.parent_path() / "pinned"; }
+  std::filesystem::path PlaceOfTorn(const CheckpointEntry& entry) const;
   bool IsVerified(const CheckpointEntry& entry);
   bool IsDamaged(const std::filesystem::path& side, const Key& key) const;
   const std::optional<CheckpointValues>& ValuesOf(const std::filesystem::path& side, const CheckpointEntry& entry);

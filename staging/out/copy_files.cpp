@@ -6,10 +6,14 @@
 #include <unistd.h>
 
 #include <cstdio>
+#include <optional>
 #include <unordered_set>
 
+#include "core/boot_id.h"
 #include "core/error.h"
 #include "core/files.h"
+#include "core/lines.h"
+#include "core/process_identity.h"
 #include "staging/copy/copy_pool.h"
 #include "staging/plan/source_stat.h"
 
@@ -17,11 +21,44 @@ namespace slipway::staging {
 namespace fs = std::filesystem;
 namespace {
 
+/// ".tmp-copy-PID.START.BOOT.HOST": its process can be told from all others.
+constexpr std::string_view kPrepared = ".tmp-copy-";
+
+std::string EndOfOwnNames() { return fmt::format(".{}.{}", BootId(), HostName()); }
+
+std::string NameOfPrepared() {
+  const auto self = IdentityOf(::getpid());
+  return fmt::format("{}{}.{}{}", kPrepared, self.pid, self.start_time, EndOfOwnNames());
+}
+
+/// The process that has prepared the folder of this name. Nothing for other names, and for those of other machines.
+std::optional<ProcessIdentity> PreparedBy(std::string_view name) {
+  const auto end = EndOfOwnNames();
+  if (!name.starts_with(kPrepared) || !name.ends_with(end)) return {};
+  LineWords words(name.substr(kPrepared.size()));
+  ProcessIdentity process;
+  process.pid = words.Take<std::int64_t>(10, '.');
+  process.start_time = words.Take<std::uint64_t>(10, '.');
+  process.boot_id = BootId();
+  return words.good() ? std::optional(process) : std::nullopt;
+}
+
+/// Removes what processes of this machine left that were killed. What cannot be removed waits for the next copy.
+void RemoveAbandoned(const fs::path& directory) {
+  std::vector<fs::path> abandoned;
+  std::error_code error;
+  for (fs::directory_iterator entry(directory, error), end; !error && entry != end; entry.increment(error)) {
+    const auto process = PreparedBy(entry->path().filename().string());
+    if (process && !IsAlive(*process)) abandoned.push_back(entry->path());
+  }
+  for (const auto& path : abandoned) fs::remove_all(path, error);
+}
+
 /// Removed with what is still in it.
 class PreparedFolder {
  public:
-  explicit PreparedFolder(const fs::path& directory)
-      : path_(directory / fmt::format(".tmp-copy-{}", static_cast<long>(::getpid()))) {
+  explicit PreparedFolder(const fs::path& directory) : path_(directory / NameOfPrepared()) {
+    RemoveAbandoned(directory);
     RemoveTree(path_);
     MakeDirectories(path_);
   }

@@ -7,6 +7,7 @@
 
 #include "core/checkpoint.h"
 #include "core/files.h"
+#include "core/process_identity.h"
 
 namespace slipway::staging {
 namespace fs = std::filesystem;
@@ -47,6 +48,17 @@ bool Try(OutReport& report, Action&& action) {
 
 }  // namespace
 
+void RequireDirectory(const fs::path& path) {
+  std::error_code error;
+  const auto type = fs::status(path, error).type();
+  const bool is_another = type != fs::file_type::none && type != fs::file_type::not_found;
+  if (!is_another || type == fs::file_type::directory) return;
+  throw Error(
+      ErrorKind::kEnvironment,
+      fmt::format("'{}' is not a directory any longer: the program has replaced it", path.string()),
+      fmt::format("move it away on {}, then use slipway resume, or slipway stage out to copy only", HostName()));
+}
+
 std::string Describe(const TornCheckpoint& torn) {
   const auto text = fmt::format("the checkpoint of step {} is torn: {}; ", torn.step, torn.reason);
   if (torn.kept_in.empty()) return text + "it is not copied out";
@@ -72,6 +84,7 @@ OutReport OutPlaceMover::Round() {
 bool OutPlaceMover::HasNews(OutReport& report) {
   bool news = false;
   const bool looked = Try(report, [&] {
+    RequireDirectory(place_.checkpoints());
     RemoveLeftovers();
     seen_ = sides_->Tier();
     news = seen_ != done_;
@@ -114,6 +127,7 @@ OutReport OutPlaceMover::Settle() {
 }
 
 void OutPlaceMover::SettleCheckpoints(OutReport& report) {
+  RequireDirectory(place_.checkpoints());
   while (!report.failure && !mover_.Settled()) Add(report, mover_.Round(Thoroughness::kAtTheEnd));
   if (!report.failure) KeepTorn(report);
 }
@@ -143,6 +157,7 @@ StageOutOptions OutPlaceMover::MergeOptions(Changing changing, Unchanged unchang
 }
 
 std::vector<Refused> OutPlaceMover::MoveOutputs(OutReport& report, const StageOutOptions& options) {
+  RequireDirectory(place_.outputs());
   if (!fs::exists(place_.outputs()) || fs::is_empty(place_.outputs())) return {};
   auto staged = StageOutDirectory(place_.outputs(), place_.folder / "outputs", options);
   report.outputs = {staged.files.size(), staged.bytes};
@@ -180,6 +195,7 @@ std::vector<Refused> OutPlaceMover::MoveFilesBesideCheckpoints(OutReport& report
 
 OutWork OutPlaceMover::Remaining() {
   OutWork work;
+  for (const auto& directory : {place_.outputs(), place_.checkpoints()}) RequireDirectory(directory);
   if (fs::exists(place_.outputs())) {
     work = WorkOf(place_.outputs(), place_.folder / "outputs", MergeOptions(Changing::kRefuse, Unchanged::kContents));
   }
@@ -187,9 +203,12 @@ OutWork OutPlaceMover::Remaining() {
   const auto shared = sides_->Shared(1);
   bool has_newest = false;
   for (const auto& entry : WorthMoving(tier, shared)) {
+    if (sides_->HasKept(entry)) continue;  // an earlier end has found it torn
     if (!has_newest || entry.best) has_newest = AddCheckpoint(entry, work) || has_newest;
   }
-  for (const auto& entry : TornToKeep(tier, shared)) AddCheckpoint(entry, work);
+  for (const auto& entry : TornToKeep(tier, shared)) {
+    if (!sides_->HasKept(entry)) AddCheckpoint(entry, work);
+  }
   const auto options = OptionsBesideCheckpoints();
   if (HasFilesBesideCheckpoints(options)) {
     Add(work, WorkOf(place_.checkpoints(), place_.folder / "checkpoints", options));

@@ -24,6 +24,9 @@ struct OutPlace {
   std::filesystem::path outputs() const { return tier / "outputs"; }
 };
 
+/// Errors: Error(kEnvironment) when something that is no directory has its name: a program may have replaced it.
+void RequireDirectory(const std::filesystem::path& path);
+
 struct OutReport {
   std::vector<MovedCheckpoint> moved{};
   std::vector<TornCheckpoint> torn{};

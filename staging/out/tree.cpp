@@ -114,7 +114,7 @@ Error ErrorOf(const std::vector<Refused>& refused) {
   std::string others;
   for (std::size_t i = 1; i < named; ++i) others += "; " + refused[i].why.message();
   if (refused.size() > named) others += fmt::format("; and {} more", refused.size() - named);
-  return Error(ErrorKind::kEnvironment, fmt::format("{}{}", first.message(), others), first.next_step());
+  return Error(first.kind(), fmt::format("{}{}", first.message(), others), first.next_step());
 }
 
 bool IsThere(const fs::path& path) {

@@ -39,7 +39,7 @@ struct Tree {
 Tree ListTree(const std::filesystem::path& root,
               const std::function<bool(const std::filesystem::path& name)>& skips = {});
 
-/// One error for all of them; names the first few. `refused` is not empty.
+/// One error for all of them, of the kind of the first; names the first few. `refused` is not empty.
 Error ErrorOf(const std::vector<Refused>& refused);
 
 /// A link counts, wherever it leads.

@@ -63,10 +63,15 @@ inline constexpr std::size_t kMostCorruptListed = 100;
 
 class BatchReader {
  public:
-  /// `path`: as Dataset::Open. `memory`: the caller's, of prefetch + 1 slots, each one span for each field of
-  /// BytesOf(); empty = the reader takes its own. Aligned to the element size.
-  /// Errors: Error(kEnvironment): files as Dataset::Open; Error(kUsage): options that do not fit each other or the
-  /// files.
+  /// `path` is one of: a staged directory (its manifest.json lists the files), a directory of data files without a
+  /// manifest, or one file. Records count over all files in the order of their names. Such a directory holds files of
+  /// one format; other files and its folders are left out. A dataset that is being staged is read as it arrives, a
+  /// stream in the windowed order. An open reader leases its generation, so it cannot be removed.
+  /// `memory`: the caller's, of prefetch + 1 slots, each one span for each field of BytesOf(); empty = the reader takes
+  /// its own. Aligned to the element size.
+  /// Errors: Error(kEnvironment): nothing there, no records, a damaged file, sizes or record counts that differ from the
+  ///         manifest, a manifest path outside the directory, files of different formats or fields. Error(kBusy): a
+  ///         generation that is being removed. Error(kUsage): options that do not fit each other or the files.
   static BatchReader Open(const std::filesystem::path& path, const BatchOptions& options,
                           std::vector<std::vector<std::span<std::byte>>> memory = {});
 

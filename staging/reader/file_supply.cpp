@@ -196,14 +196,10 @@ std::unique_ptr<FileSupply> OpenSupply(const std::filesystem::path& path, std::u
   return std::make_unique<PublishedFiles>(named, seed);
 }
 
-void AwaitPublished(const std::filesystem::path& path, const SupplyWait& wait) {
+void AwaitPublished(const std::filesystem::path& path) {
   const auto named = Named(path);
-  if (Exists(named / kStreamStateName)) {
-    throw Error(ErrorKind::kUsage,
-                fmt::format("'{}' is a stream: it never holds all of its files at a time", named.string()),
-                "read it in the windowed order of the batch reader, or put 'none' at the end of the dataset's tiers");
-  }
   if (Exists(named) || !IsBeingStaged(named)) return;
+  const SupplyWait wait;
   SupplyPatience patience(wait, fmt::format("'{}'", named.string()));
   StagerWatch stager(named);
   while (!Exists(named) && !stager.IsGone()) patience.Sleep();

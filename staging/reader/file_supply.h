@@ -97,8 +97,8 @@ auto OpenSupplied(FileSupply& supply, std::uint64_t epoch, std::size_t place, co
 /// The files of `dataset`, called by their paths below `directory`.
 Listing ListingOf(const DatasetFiles& dataset, const std::filesystem::path& directory);
 
-/// Returns when the dataset at `path` is not being staged (any more): programs that want all of it wait here.
+/// Returns when the dataset at `path`, which is no stream, is not being staged (any more).
 /// Errors: Error(kEnvironment) when its staging ended without a dataset.
-void AwaitPublished(const std::filesystem::path& path, const SupplyWait& wait = {});
+void AwaitPublished(const std::filesystem::path& path);
 
 }  // namespace slipway::staging

@@ -24,8 +24,6 @@ class RecordBorders {
   std::uint64_t CountOf(std::size_t file) const { return ends_[file] - FirstOf(file); }
   /// `record` < count().
   Place Find(std::uint64_t record) const;
-  /// How many records follow `place` in its file, itself included.
-  std::uint64_t Left(const Place& place) const { return CountOf(place.file) - place.record; }
 
  private:
   std::vector<std::uint64_t> ends_;

@@ -12,6 +12,7 @@
 
 #include "core/error.h"
 #include "core/fnv1a.h"
+#include "staging/reader/random.h"
 
 namespace slipway::staging {
 
@@ -89,10 +90,6 @@ RecordNumbers EpochOrder(std::span<const std::uint64_t> records, std::uint64_t s
   return order;
 }
 
-RecordNumbers ShardOf(std::span<const std::uint64_t> order, int rank, int world) {
-  return ShardOf(order, ShardRule{rank, world, 1, Remainder::kDrop});
-}
-
 WordTable<Remainder> WordsOf(Remainder) {
   static constexpr Word<Remainder> kWords[] = {
       {Remainder::kDrop, "drop", "leave them out of this epoch"},
@@ -159,46 +156,25 @@ std::vector<std::size_t> FileOrder(std::size_t files, std::uint64_t seed, std::u
   return order;
 }
 
-ShuffleWindow::ShuffleWindow(std::size_t size, std::uint64_t seed, std::uint64_t epoch)
-    : size_(size), random_(StreamFor(Purpose::kWindow, seed, epoch)) {
-  if (size == 0)
-    throw Error(ErrorKind::kUsage, "the shuffle window holds 0 records, expected at least 1", "set it to 1 or more");
-}
-
-void ShuffleWindow::Add(std::span<const std::uint64_t> records) {
-  waiting_.insert(waiting_.end(), records.begin(), records.end());
-}
-
-std::optional<std::uint64_t> ShuffleWindow::Next() {
-  Refill();
-  if (window_.empty() || (window_.size() < size_ && !finished_)) return {};
-  std::swap(window_[random_.Below(window_.size())], window_.back());
-  const auto record = window_.back();
-  window_.pop_back();
-  return record;
-}
-
-void ShuffleWindow::Refill() {
-  while (window_.size() < size_ && taken_ < waiting_.size()) window_.push_back(waiting_[taken_++]);
-  if (taken_ < waiting_.size()) return;
-  waiting_.clear();
-  taken_ = 0;
-}
-
 RecordNumbers WindowedOrder(std::span<const std::uint64_t> records, std::span<const std::uint64_t> file_ends,
                             std::size_t window, std::uint64_t seed, std::uint64_t epoch) {
-  ShuffleWindow shuffle(window, seed, epoch);
-  RecordNumbers order;
+  if (window == 0)
+    throw Error(ErrorKind::kUsage, "the shuffle window holds 0 records, expected at least 1", "set it to 1 or more");
+  auto random = StreamFor(Purpose::kWindow, seed, epoch);
+  RecordNumbers order, held;
   order.reserve(records.size());
   const auto take = [&] {
-    while (const auto record = shuffle.Next()) order.push_back(*record);
+    std::swap(held[random.Below(held.size())], held.back());
+    order.push_back(held.back());
+    held.pop_back();
   };
   for (const auto file : FileOrder(file_ends.size(), seed, epoch)) {
-    shuffle.Add(RecordsOfFile(records, file_ends, file));
-    take();
+    for (const auto record : RecordsOfFile(records, file_ends, file)) {
+      held.push_back(record);
+      if (held.size() == window) take();
+    }
   }
-  shuffle.Finish();
-  take();
+  while (!held.empty()) take();
   return order;
 }
 

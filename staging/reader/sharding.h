@@ -1,19 +1,18 @@
 /// Which records a rank reads, and in which order: pure functions, the same on every platform and rank.
 ///
-/// Steps of a trainer: Split() once, then for every epoch ShardOf(EpochOrder(split.train, seed, epoch), rank, world).
+/// BatchPlan joins them: Split() once, then for every epoch ShardOf(EpochOrder(split.train, seed, epoch), rule).
 /// An *order* is the sequence of all records of an epoch. A *position* counts the records of it that all ranks together
 /// have read. Neither depends on the number of ranks, so a job that continues with another number reads what is left.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <limits>
-#include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
 
 #include "core/words.h"
-#include "staging/reader/random.h"
 
 namespace slipway::staging {
 
@@ -34,13 +33,6 @@ std::uint64_t ValidationCount(std::uint64_t record_count, double fraction);
 
 /// `records` shuffled (Fisher-Yates on SplitMix64): another order for every seed and epoch.
 RecordNumbers EpochOrder(std::span<const std::uint64_t> records, std::uint64_t seed, std::uint64_t epoch);
-
-/// The records of one rank: every `world`-th of `order`, starting at `rank`, the same number on every rank. The last
-/// order.size() % world records are left out of this epoch; another epoch's order leaves out others.
-/// With batches of b records on each rank, step s reads order[s*b*world, (s+1)*b*world). So one and two ranks at equal
-/// global batch see the same batches.
-/// Errors: Error(kUsage) unless 0 <= rank < world.
-RecordNumbers ShardOf(std::span<const std::uint64_t> order, int rank, int world);
 
 /// The position of a job in its data: what a checkpoint keeps.
 struct EpochPosition {
@@ -80,7 +72,8 @@ struct ShardRule {
 std::uint64_t StepsOf(std::uint64_t records, const ShardRule& rule);
 
 /// The records of one rank from position `records_done` on: StepsOf(what is left) * batch places, the same number on
-/// every rank. Place i is order[records_done + i * world + rank].
+/// every rank. Place i is order[records_done + i * world + rank]. So a step of all ranks together reads batch * world
+/// records side by side in the order: one and two ranks at equal global batch see the same batches.
 /// Promise: no record comes twice and none is lost, over all ranks and any number of restarts with another `world`. The
 ///          end of the order is an exception: see `remainder`.
 RecordNumbers ShardOf(std::span<const std::uint64_t> order, const ShardRule& rule, std::uint64_t records_done = 0);
@@ -111,33 +104,10 @@ RecordNumbers ShardOfNode(std::span<const std::uint64_t> order, const ShardRule&
 /// The order in which an epoch first uses `files` files.
 std::vector<std::size_t> FileOrder(std::size_t files, std::uint64_t seed, std::uint64_t epoch);
 
-/// Shuffles records within a window of the order. The record at place i depends only on the first i + `size` records
-/// that went in. So it can begin with the files that are there. A `size` of 1 keeps the order.
-/// Cost: memory for the window, and for records that were added but have not entered it.
-class ShuffleWindow {
- public:
-  /// Errors: Error(kUsage) when `size` is 0.
-  ShuffleWindow(std::size_t size, std::uint64_t seed, std::uint64_t epoch);
-
-  /// Records in the order of FileOrder and, in a file, of the file.
-  void Add(std::span<const std::uint64_t> records);
-  /// Nothing more will be added.
-  void Finish() { finished_ = true; }
-  /// Nothing: more must be added first, or after Finish() the end.
-  std::optional<std::uint64_t> Next();
-
- private:
-  void Refill();
-
-  std::size_t size_;
-  SplitMix64 random_;
-  RecordNumbers window_;
-  RecordNumbers waiting_;
-  std::size_t taken_ = 0;  ///< of waiting_
-  bool finished_ = false;
-};
-
-/// The whole of such an order: `records` (ascending) lie in files that end before the record numbers `file_ends`.
+/// `records` (ascending) lie in files that end before the record numbers `file_ends`. They come file by file in
+/// FileOrder, shuffled within a window of so many records. The record at place i depends only on the first i + `window`
+/// records of that sequence, so reading can begin with the files that are there. A window of 1 keeps the sequence.
+/// Errors: Error(kUsage) when `window` is 0.
 RecordNumbers WindowedOrder(std::span<const std::uint64_t> records, std::span<const std::uint64_t> file_ends,
                             std::size_t window, std::uint64_t seed, std::uint64_t epoch);
 

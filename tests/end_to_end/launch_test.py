@@ -209,9 +209,16 @@ def test_every_word_reaches_the_command():
 def test_what_cannot_be_submitted_leaves_nothing():
     with pytest.raises(launch.SpecError, match="has no unit: write 5s") as raised:
         launch.submit(double, 1, time_limit=5, **LOCAL)
+    assert str(raised.value).count("has no unit: write 5s") == 1
     assert raised.value.exit_code == 2 and raised.value.diagnostics[0]["file"].endswith("spec.yaml")
     with pytest.raises(TypeError, match="did you mean 'time_limit'"):
         launch.submit(double, 1, timelimit="5s", **LOCAL)
+    with pytest.raises(TypeError, match=r"unknown resource 'b': .* functools.partial\(function, b=...\)"):
+        launch.submit(double, 1, b=4, **LOCAL)
+    with pytest.raises(TypeError, match="cannot start 'python train.py': give a list of words, or a callable"):
+        launch.submit("python train.py", **LOCAL)
+    with pytest.raises(TypeError, match="cannot start 'train': give a callable"):
+        launch.map("train", [1], **LOCAL)
     with pytest.raises(TypeError, match="the command is empty"):
         launch.submit([], **LOCAL)
     with pytest.raises(TypeError, match="no arguments beside its words"):

@@ -94,6 +94,17 @@ TEST_F(WorkingDirectory, LetsPythonFindModulesBesideTheSpec) {
   }
 }
 
+TEST_F(WorkingDirectory, LetsPythonFindModulesOfARelativePythonPath) {
+  place_.Write("src/model.py", "value = 'of the module'\n");
+  place_.Write("train.py", "import model, slipway\nprint(model.value)\n");
+  place_.SetVariable("PYTHONPATH", "src");
+  WriteSpec("[python3, train.py]");
+  EXPECT_THAT(Output(place_.Slipway({"run", "exp.yaml"})), HasSubstr("of the module"));
+  place_.SetVariable("PYTHONPATH", "");
+  WriteSpec("[python3, train.py]", ", env: {PYTHONPATH: src}");
+  EXPECT_THAT(Output(place_.Slipway({"run", "exp.yaml"})), HasSubstr("of the module"));
+}
+
 TEST_F(WorkingDirectory, HasLinksToTheFilesThatAreListed) {
   place_.Write("conf/a.txt", "listed");
   place_.Write("values.json", "and this");
@@ -104,6 +115,13 @@ TEST_F(WorkingDirectory, HasLinksToTheFilesThatAreListed) {
   const auto refused = place_.Slipway({"run", "exp.yaml"});
   EXPECT_EQ(refused.status.code, 3);
   EXPECT_THAT(refused.errors, AllOf(HasSubstr("no file matches"), HasSubstr("cnof")));
+}
+
+TEST_F(WorkingDirectory, IsExplainedWhereAFileBesideTheSpecIsNotFound) {
+  place_.Write("data/values.txt", "1");
+  WriteSpec("[sh, -c, 'LC_ALL=C cat data/values.txt']");
+  EXPECT_EQ(place_.Slipway({"run", "exp.yaml"}).status.code, 1);
+  EXPECT_THAT(place_.Slipway({"explain", "last"}).output, HasSubstr("launch.files: [data] or launch.workdir: spec"));
 }
 
 TEST_F(WorkingDirectory, IsTheSameForSeveralRanks) {

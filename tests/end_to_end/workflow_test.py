@@ -192,6 +192,16 @@ def test_retries_and_time_limits(flow):
     assert "time limit" in [step["reason"] for step in document["steps"] if step["name"] == "slow"][0]
 
 
+def test_the_command_of_a_step_imports_slipway(flow):
+    (flow.folder / "src").mkdir()
+    (flow.folder / "src/model.py").write_text("value = 3\n")
+    flow.step("import model, slipway\n")
+    flow.steps(inherited=([], []), own=([], ["env: {PYTHONPATH: src}"]))
+    flow.environment["PYTHONPATH"] = "src"
+    document = flow.json("run", "flow.yaml")
+    assert flow.states(document) == {"inherited": "done", "own": "done"}
+
+
 def test_foreach_when_and_metrics(flow):
     flow.step("import json\n"
               "if 'score' in sys.argv:\n"

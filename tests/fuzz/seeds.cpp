@@ -14,6 +14,7 @@
 #include "staging/network/plan_difference.h"
 #include "tests/fuzz/targets.h"
 #include "tests/staging/formats_support.h"
+#include "tests/staging/listing_support.h"
 #include "tests/staging/numpy_support.h"
 #include "tests/staging/tar_support.h"
 
@@ -138,7 +139,7 @@ std::vector<std::string> DocumentSeeds() {
   manifest.files = {{"a/b.tfrecord", Bytes{5'000'000}, "/source", 1, 2, {0x01234567, 0x89abcdef}, 9}};
   manifest.index = {{"records.index", Bytes{10}, 1}};
   const staging::Listing listing{staging::DataFormat::kHdf5, {{"a.h5", Bytes{1}, {}}, {"b.h5", Bytes{2}, 3}}};
-  std::vector<std::string> seeds = {staging::RenderManifest(manifest), staging::RenderListing(listing)};
+  std::vector<std::string> seeds = {staging::RenderManifest(manifest), staging::TextOf(listing)};
   const std::vector<staging::JournalEntry> entries = {staging::JournalHead{1, 2}, staging::JournalStart{3, -4},
                                                       staging::JournalBlock{5, 6, 7},
                                                       staging::JournalDone{8, 2, {9, 10}, {0, 20}, 50}};

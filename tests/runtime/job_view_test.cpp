@@ -146,6 +146,21 @@ TEST(JobView, DoesNotTakeTheStoppedTheDeadAndThoseInAnotherCallForRanksThatCompu
   EXPECT_FALSE(JobView(sights).WaitsForWork(Leaves(), {2}));
 }
 
+TEST(JobView, SaysThatARankHasLeftWhereOthersStillExchange) {
+  auto sights = Four();
+  sights[3].current = Call(Activity::kFinalize);
+  const JobView view(sights);
+  const auto waiting = WaitsFor({3});
+  const auto verdict = view.Judge(waiting, view.Culprits(waiting));
+  EXPECT_EQ(verdict.kind, "left");
+  EXPECT_EQ(verdict.message,
+            "waited 3.0 s for slipway_allreduce: rank 3 on host n2 (process 103) has ended its program and waits in "
+            "slipway_finalize, last completed slipway_barrier at step 5");
+  EXPECT_EQ(view.Judge(waiting, {2, 3}).kind, "stalled") << "rank 2 is in an exchange";
+  sights[3].state = RankState::kStopped;
+  EXPECT_EQ(JobView(sights).Judge(waiting, {3}).kind, "stalled");
+}
+
 TEST(JobView, KnowsTheLowestRankInFinalize) {
   auto sights = Four();
   EXPECT_FALSE(JobView(sights).IsFirstInFinalize(0));

@@ -183,6 +183,26 @@ TEST_F(Watching, ShowsThatItWaitsForItsGpuAlone) {
   EXPECT_EQ(shown, 0u);
 }
 
+TEST_F(Watching, ShowsThatItWaitsForItsGpuAgainWhenTheWaitOfAnotherThreadHasEnded) {
+  const Watch::Operation operation(watch_, Activity::kAllreduce);
+  auto& shown = lines_[0].awaits_gpu;
+  const Waiter waiter(watch_, Waiter::Manner::kBackground, true);
+  const auto is_shown = [&] { return shown != 0; };
+  const auto wait_beside = [&] {
+    shown = 0;
+    waiter.UntilGpu(is_shown);
+  };
+  bool ended = false;
+  waiter.UntilGpu([&] {
+    if (!shown || ended) return is_shown();
+    std::thread(wait_beside).join();
+    EXPECT_EQ(shown, 0u);
+    ended = true;
+    return false;
+  });
+  EXPECT_TRUE(ended);
+}
+
 /// A validation after the last exchange may take any time. One line for a wait, until a rank is stopped.
 TEST_F(Watching, WaitsInFinalizeForRanksThatCompute) {
   lines_[2].current = static_cast<std::uint32_t>(Activity::kFinalize);
@@ -434,8 +454,8 @@ TEST_F(WatchOfADeparture, NamesARankOfAnotherNodeThatIsInFinalize) {
   const auto said = Waits(Activity::kAllreduce, {Departure(RankState::kRunning)});
   ExpectWords(said, "waited 2.");
   ExpectWords(said, " s for slipway_allreduce: ");
-  ExpectWords(said,
-              "rank 1 on host there (process 77) is in slipway_finalize, last completed slipway_allreduce at step 5");
+  ExpectWords(said, "rank 1 on host there (process 77) has ended its program and waits in slipway_finalize, ");
+  ExpectWords(said, " in slipway_finalize, last completed slipway_allreduce at step 5");
 }
 
 TEST_F(WatchOfADeparture, NamesARankOfAnotherNodeThatHasEnded) {

@@ -81,10 +81,11 @@ class EarlyReturn(Hanging):
         self.assertEqual([rank["rank"] for rank in report["ranks"]], [2])
 
     def test_of_a_rank_alone_on_its_node_is_named(self):
-        self.ends_soon("early", "rank 2 on host n3 (process ", "is in slipway_finalize, last completed", "at step 5", nodes=3)
+        self.ends_soon("early", "rank 2 on host n3 (process ", "waits in slipway_finalize, last completed", "at step 5",
+                       nodes=3)
 
     def test_of_a_rank_beside_others_is_named(self):
-        self.ends_soon("early", "rank 2 on host n2", "is in slipway_finalize", nodes=2, ranks_per_node=2)
+        self.ends_soon("early", "rank 2 on host n2", "waits in slipway_finalize", nodes=2, ranks_per_node=2)
 
 
 class Start(Hanging):

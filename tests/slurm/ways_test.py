@@ -163,6 +163,10 @@ class Told(Ways):
                       "if no other job can use them\n", shown)
         self.assertEqual(self.plan("--set", "launch.slurm.start=pmi2")["start"],
                          {"way": "srun --mpi=pmi2", "mpi": "mpich", "reason": "launch.slurm.start asks for it"})
+        self.assertEqual(self.plan("--set", "launch.slurm.start=pmix_v4")["start"]["way"], "srun --mpi=pmix_v4")
+        refused = self.slipway("plan", "exp.yaml", "--set", "launch.slurm.start=pmxi", status=3)
+        self.assertIn("srun has no MPI interface 'pmxi'", refused.stderr)
+        self.assertRegex(refused.stderr, "one of: .*pmi2")
         without = self.place / "bin"  # everything that the plan needs, but no mpirun
         without.mkdir()
         (without / "srun").symlink_to(shutil.which("srun"))

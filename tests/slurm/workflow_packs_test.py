@@ -21,6 +21,9 @@ class Shared(workflow_test.Flow):
     def text_of(self, document, step):
         return (self.place / "runs" / document["run"] / "steps" / step / "result/outputs/o.txt").read_text()
 
+    def marks(self, document):
+        return {mark.name for mark in (self.place / "runs" / document["run"] / "ended").iterdir()}
+
     def planned(self):
         return {step["name"]: step["job"] for step in self.json("plan", "flow.yaml")["steps"]}
 
@@ -43,6 +46,7 @@ class Arrays(Shared):
         document = self.wait()
         self.assertEqual(set(self.states(document).values()), {"done"})
         self.assertEqual(self.ran(), {name: 1 for name in self.states(document)})
+        self.assertEqual(self.marks(document), {f"done-{name}" for name in self.states(document)})
         for group in ("make", "use"):
             jobs = self.jobs(document, group)
             self.assertEqual(jobs, [(jobs[0][0], task) for task in range(6)])
@@ -80,11 +84,14 @@ class Arrays(Shared):
                          {f"{group}.{i}" for group in ("make", "use") for i in (0, 1, 3, 4, 5)} | {"first"})
         self.assertEqual((states["make.2"], states["use.2"], states["all"]), ("failed", "blocked", "blocked"))
         self.assertIn("exit status 3", self.steps(document)["make.2"]["reason"])
+        self.assertIn("failed-make.2", self.marks(document))
         support.wait_for(lambda: not self.in_the_queue(), 30, "the removal of the jobs that cannot start")
         (self.place / "fixed").touch()
         self.assertEqual(self.json("resume", "last")["submitted"], 3)
-        self.assertEqual(set(self.states(self.wait()).values()), {"done"})
+        document = self.wait()
+        self.assertEqual(set(self.states(document).values()), {"done"})
         self.assertEqual({name: count for name, count in self.ran().items() if count > 1}, {"make.2": 2})
+        self.assertEqual(self.marks(document), {f"done-{name}" for name in self.states(document)})
 
     def test_lose_a_task_to_scancel_and_all_to_cancel(self):
         self.program_of_steps(WAIT + WRITE)
@@ -139,6 +146,36 @@ class Arrays(Shared):
             self.assertEqual(len((self.place / f"turns.{item}").read_text().split()), 2)
         run = self.json("status", "last/train.1")
         self.assertEqual((run["phase"], run["batch_job"], run["batch_task"]), ("succeeded", *jobs[1]))
+
+
+class LargeArrays(Shared):
+    OPTIONS = ("--nodes", "2", "--conf", "MinJobAge=300", "--conf", "MaxArraySize=4")
+
+    def test_are_several_whose_tasks_follow_each_other(self):
+        self.program_of_steps(WRITE)
+        self.flow({"make": self.sweep(), "use": {"command": ["${item.folder}"], "foreach": "${steps.make}",
+                                                 "outputs": {"o": "o.txt"}},
+                   "all": {"command": ["${steps.use.folder}"], "outputs": {"o": "o.txt"}}})
+        planned = self.planned()
+        self.assertIn("#SBATCH --array=0-3\n", planned["use.3"]["script"])
+        self.assertIn("#SBATCH --array=0-1\n", planned["use.4"]["script"])
+        self.assertIn("--first-index 4", planned["use.4"]["script"])
+        self.assertEqual(planned["use.4"]["dependency"], "aftercorr:job-of-make.4-5")
+        submitted = self.json("submit", "flow.yaml")
+        self.assertEqual((submitted["jobs"], submitted["submitted"]), (5, 13))
+        document = self.wait()
+        self.assertEqual(set(self.states(document).values()), {"done"})
+        self.assertEqual(self.ran(), {name: 1 for name in self.states(document)})
+        jobs = self.jobs(document, "make")
+        self.assertEqual([task for _, task in jobs], [0, 1, 2, 3, 0, 1])
+        self.assertEqual(len({job for job, _ in jobs}), 2)
+        self.assertEqual(self.text_of(document, "make.5"), "f")
+
+    def test_with_a_limit_of_steps_at_a_time_are_refused(self):
+        self.program_of_steps(WRITE)
+        self.flow({"make": self.sweep(parallel=2)})
+        refused = self.slipway("submit", "flow.yaml", status=2)
+        self.assertIn("which needs a job array: the site's arrays end at task 3", refused.stderr)
 
 
 class Packs(Shared):

@@ -1,11 +1,21 @@
-/// HDF5 files with chunks and filters, which our own writer does not make.
+/// Small HDF5 files: by our own writer, and with chunks and filters, which it does not make.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <span>
 #include <vector>
 
+#include "staging/formats/hdf5.h"
+
 namespace slipway::staging {
+
+/// Creates a contiguous dataset and writes all of it.
+inline void WriteDataset(Hdf5File& file, const Hdf5Dataset& dataset, std::span<const std::byte> values) {
+  file.CreateDataset(dataset);
+  file.WriteRows(dataset.name, 0, values);
+}
 
 struct ChunkedFile {
   std::vector<std::uint64_t> shape = {5, 4};

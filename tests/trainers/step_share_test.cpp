@@ -31,13 +31,11 @@ TEST(StepShare, TakesTheUsualBatchWhereNoneIsGiven) {
   arguments.usual_batch_size = 8;
   const auto share = ShareStep(arguments, 1, 3);
   EXPECT_EQ(share.batch, 8);
-  EXPECT_EQ(share.PerPass(), 24);
   EXPECT_EQ(share.Global(), 24);
 }
 
 TEST(StepShare, CountsThePassesThatAreAddedUp) {
   const auto share = ShareStep(Batches(4, 0), 5, 2);
-  EXPECT_EQ(share.PerPass(), 8);
   EXPECT_EQ(share.Global(), 40);
 }
 

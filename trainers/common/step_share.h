@@ -12,7 +12,6 @@ struct StepShare {
   std::int64_t passes = 1;  ///< backward passes of a rank whose gradients are added up: gradients.accumulate
   std::int64_t ranks = 1;
 
-  std::int64_t PerPass() const { return batch * ranks; }
   std::int64_t Global() const { return batch * ranks * passes; }
 };
 

@@ -16,7 +16,6 @@ Activity::Activity(const Encoding& encoding) : decides_(encoding.axes().size(), 
   for (const auto& axis : encoding.axes()) {
     rules_.push_back(RuleOf(encoding, encoding.space().parameters()[axis.parameter]));
     for (const auto& clause : rules_.back().clauses) decides_[clause.axis] = 1;
-    is_conditional_ = is_conditional_ || !rules_.back().clauses.empty();
   }
 }
 

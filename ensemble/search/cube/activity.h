@@ -17,8 +17,6 @@ class Activity {
   bool IsActive(std::size_t i, const Coordinates& at) const;
   /// Whether the condition of another axis names axis `i`.
   bool Decides(std::size_t i) const { return decides_[i] != 0; }
-  /// Whether any axis has a condition.
-  bool is_conditional() const { return is_conditional_; }
 
  private:
   struct Clause {
@@ -35,7 +33,6 @@ class Activity {
 
   std::vector<Rule> rules_;    // one for each axis
   std::vector<char> decides_;  // one for each axis
-  bool is_conditional_ = false;
 };
 
 }  // namespace slipway::ensemble

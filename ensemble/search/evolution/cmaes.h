@@ -29,9 +29,6 @@ class CmaesProposer : public Proposer {
   CmaesProposer(const Encoding& encoding, std::uint64_t seed);
   Coordinates Propose(const Observations& known, TrialNumber trial, std::uint32_t attempt) override;
 
-  /// The number of restarts, a function of the observations.
-  int CountRestarts(const Observations& known) { return Replayed(known.complete).run; }
-
  private:
   /// The state after a generation.
   struct State {

@@ -1,7 +1,6 @@
 #include "launcher/cli/commands/data.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <iterator>
@@ -16,12 +15,10 @@
 #include "launcher/cli/commands/left_out.h"
 #include "staging/dataset/check_file.h"
 #include "staging/dataset/dataset_files.h"
+#include "staging/dataset/first_record.h"
 #include "staging/dataset/record_index.h"
 #include "staging/dataset/utf8_name.h"
 #include "staging/formats/detect.h"
-#include "staging/formats/example.h"
-#include "staging/formats/tfrecord.h"
-#include "staging/reader/reader.h"
 
 namespace slipway::launcher {
 namespace fs = std::filesystem;
@@ -35,66 +32,21 @@ void RequirePaths(const std::vector<fs::path>& paths) {
 
 // ---- info
 
-std::string ShapeText(const staging::FieldInfo& field) {
-  if (!field.shape.empty()) return fmt::format("{} {}", WordOf(field.kind), fmt::join(field.shape, "x"));
-  return fmt::format("{} {}", WordOf(field.kind), field.count);
-}
-
-std::string FieldsText(const std::vector<staging::FieldInfo>& fields) {
-  std::string text;
-  for (const auto& field : fields) {
-    text += fmt::format("{}{}: {}", text.empty() ? "" : ", ", field.name, ShapeText(field));
-  }
+/// "label: int64 1", or "SequenceExample, context/label: int64 1, lists/frames: bytes 12".
+std::string FirstRecordText(const staging::FirstRecord& first) {
+  const auto kind = first.kind.value_or(staging::RecordKind::kExample);
+  std::string text(kind == staging::RecordKind::kExample ? "" : WordOf(kind));
+  for (const auto& field : first.fields) text += (text.empty() ? "" : ", ") + FieldInfoText(field);
   return text;
 }
 
 Json FieldsDocument(const std::vector<staging::FieldInfo>& fields) {
   Json list = Json::array();
-  for (const auto& field : fields) {
-    list.push_back(
-        {{"name", field.name}, {"kind", WordOf(field.kind)}, {"count", field.count}, {"shape", field.shape}});
-  }
+  for (const auto& field : fields) list.push_back(FieldInfoDocument(field));
   return list;
 }
 
 std::string Stored(std::string_view compression) { return std::string(compression == "none" ? "plain" : compression); }
-
-struct Content {
-  staging::DataFormat format = staging::DataFormat::kRaw;
-  std::uint64_t records = 0;
-  std::optional<staging::RecordKind> kind = {};  ///< of TFRecord: of the first record
-  std::vector<staging::FieldInfo> fields = {};
-};
-
-/// The parts of a record that the reader does not take apart.
-std::vector<staging::FieldInfo> FieldsOf(const std::vector<staging::RecordPart>& parts) {
-  std::vector<staging::FieldInfo> fields;
-  for (const auto& part : parts) fields.push_back({part.name, part.kind, part.count, {}});
-  return fields;
-}
-
-Content ContentOf(const fs::path& file) {
-  Content content;
-  if (staging::DetectFormat(file) == staging::DataFormat::kTfrecord) {
-    const staging::TfrecordFile opened(file);
-    if (opened.record_count() > 0) content.kind = staging::KindOfRecord(opened.Record(0));
-    if (content.kind.value_or(staging::RecordKind::kExample) != staging::RecordKind::kExample) {
-      content.fields = FieldsOf(staging::PartsOfRecord(opened.Record(0), *content.kind));
-      content.format = staging::DataFormat::kTfrecord;
-      content.records = opened.record_count();
-      return content;
-    }
-  }
-  const auto dataset = staging::Dataset::OpenFiles({file});
-  return {dataset.format(), dataset.record_count(), content.kind, dataset.fields()};
-}
-
-/// "label: int64 1", or "SequenceExample, context/label: int64 1, lists/frames: bytes 12".
-std::string FirstRecordText(const Content& content) {
-  const auto fields = FieldsText(content.fields);
-  const auto kind = content.kind.value_or(staging::RecordKind::kExample);
-  return kind == staging::RecordKind::kExample ? fields : fmt::format("{}, {}", WordOf(kind), fields);
-}
 
 /// What is wrong with a file does not hide the others.
 class InfoReport {
@@ -149,23 +101,23 @@ class InfoReport {
   }
 
   void AddRecords(const fs::path& file) {
-    const auto content = ContentOf(file);
-    const auto format = WordOf(content.format);
+    const auto first = staging::ReadFirstRecord(file);
+    const auto format = WordOf(first.format);
     const auto compression = WordOf(staging::DetectCompression(file));
     const bool indexed = fs::exists(file.parent_path() / staging::kRecordIndexName);
     const Bytes size{fs::file_size(file)};
     table_.AddRow({file.string(), std::string(format), Stored(compression), indexed ? "yes" : "no", FormatBytes(size),
-                   std::to_string(content.records), FirstRecordText(content)});
+                   std::to_string(first.records), FirstRecordText(first)});
     files_.push_back({{"path", staging::Utf8Name(file.native())},
                       {"format", format},
                       {"compression", compression},
                       {"index", indexed},
                       {"bytes", size.count},
-                      {"records", content.records},
-                      {"record_kind", content.kind ? Json(WordOf(*content.kind)) : Json()},
-                      {"fields", FieldsDocument(content.fields)},
+                      {"records", first.records},
+                      {"record_kind", first.kind ? Json(WordOf(*first.kind)) : Json()},
+                      {"fields", FieldsDocument(first.fields)},
                       {"layout", Json::array()}});
-    records_ += content.records;
+    records_ += first.records;
   }
 
   TextTable table_{{"file", "format", "stored", "index", "size", "records", "first record"}};

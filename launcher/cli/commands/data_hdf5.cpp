@@ -7,7 +7,6 @@
 
 #include "core/units.h"
 #include "staging/foreign/foreign_hdf5.h"
-#include "staging/reader/record_source.h"
 
 namespace slipway::launcher {
 namespace fs = std::filesystem;
@@ -28,17 +27,6 @@ Json StoredDocument(const staging::Hdf5Dataset& dataset, const staging::Hdf5Stor
           {"chunks", stored.chunks}, {"filters", stored.filters}};
 }
 
-Json FieldDocument(const staging::FieldInfo& field) {
-  return {{"name", field.name}, {"kind", WordOf(field.kind)}, {"count", field.count}, {"shape", field.shape}};
-}
-
-/// "image: bytes 28x28"
-std::string RecordText(const staging::FieldInfo& field) {
-  const auto values =
-      field.shape.empty() ? std::to_string(field.count) : fmt::format("{}", fmt::join(field.shape, "x"));
-  return fmt::format("{}: {} {}", field.name, WordOf(field.kind), values);
-}
-
 /// "lat: float64 (7)"
 std::string ShapeText(const staging::Hdf5Dataset& dataset) {
   return fmt::format("{}: {} ({})", dataset.name, WordOf(dataset.type), fmt::join(dataset.shape, "x"));
@@ -56,16 +44,26 @@ void AddWord(std::string& text, std::string_view separator, std::string_view wor
 
 }  // namespace
 
+std::string FieldInfoText(const staging::FieldInfo& field) {
+  const auto values =
+      field.shape.empty() ? std::to_string(field.count) : fmt::format("{}", fmt::join(field.shape, "x"));
+  return fmt::format("{}: {} {}", field.name, WordOf(field.kind), values);
+}
+
+Json FieldInfoDocument(const staging::FieldInfo& field) {
+  return {{"name", field.name}, {"kind", WordOf(field.kind)}, {"count", field.count}, {"shape", field.shape}};
+}
+
 Hdf5Info InfoOfHdf5(const fs::path& path) {
   staging::ForeignHdf5 file(path);
   Hdf5Info info{CommonRows(file.Datasets()), {}, {}, Json::array(), Json::array(), Json::array()};
   for (const auto& dataset : file.Datasets()) {
     const auto stored = file.StoredAs(dataset.name);
-    const auto field = FieldOf(dataset);
+    const auto field = FieldInfoOf(dataset);
     AddWord(info.stored, "; ", fmt::format("{}: {} {}", dataset.name, WordOf(dataset.type), StoredText(stored)));
-    AddWord(info.fields, ", ", info.records ? RecordText(field) : ShapeText(dataset));
+    AddWord(info.fields, ", ", info.records ? FieldInfoText(field) : ShapeText(dataset));
     info.layout.push_back(StoredDocument(dataset, stored));
-    info.field_list.push_back(FieldDocument(field));
+    info.field_list.push_back(FieldInfoDocument(field));
   }
   for (const auto& other : file.Others()) {
     AddWord(info.fields, ", ", OtherText(other));

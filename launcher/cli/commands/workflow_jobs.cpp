@@ -303,8 +303,7 @@ std::vector<PlannedJob> PlanJobs(const Workflow& workflow, const ResultStore& st
     PlannedJob planned{steps, {}, MakeStepJob(workflow, steps, folder, 1, dependency)};
     for (const auto step : steps.steps) {
       planned.names.push_back(workflow.steps[step].name);
-      const auto task = steps.form == JobForm::kArray ? workflow.steps[step].index : std::nullopt;
-      addresses[step] = {"job-of-" + steps.name, task, steps.steps};
+      addresses[step] = {"job-of-" + steps.name, TaskOf(workflow, steps, step), steps.steps};
     }
     jobs.push_back(std::move(planned));
   }
@@ -351,7 +350,7 @@ int ExitCodeOf(const std::vector<PlannedJob>& jobs) {
 
 int CarryOutStep(const StepJobOptions& options, Session& session) {
   auto steps = options.steps;
-  if (options.array_task) steps = {StepOfArrayTask(steps.front())};
+  if (options.array_task) steps = {StepOfArrayTask(steps.front(), options.first_index)};
   return CarryOutStepJob(RunFolder::Open(options.run), steps, session.output);
 }
 

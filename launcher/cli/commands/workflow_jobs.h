@@ -56,6 +56,7 @@ struct StepJobOptions {
   std::string run;  ///< its folder
   std::vector<std::string> steps;
   bool array_task = false;  ///< `steps` is a foreach, and Slurm says which of its steps
+  int first_index = 0;      ///< of the step that is task 0
 };
 /// `slipway workflow step`.
 int CarryOutStep(const StepJobOptions& options, Session& session);

@@ -77,7 +77,7 @@ Findings LookAtEngine(EngineChoice asked) {
 }
 
 /// How runs on Slurm start several ranks, and why.
-Findings LookAtStart(StartChoice asked, std::optional<Mpi> mpi) try {
+Findings LookAtStart(const StartChoice& asked, std::optional<Mpi> mpi) try {
   const auto chosen = FindStart(asked, mpi);
   const auto text = fmt::format("runs on Slurm start several by {}, for {}: {}", chosen.by.Way(),
                                 FullNameOf(chosen.by.mpi), chosen.reason);

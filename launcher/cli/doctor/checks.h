@@ -18,7 +18,7 @@ struct DoctorRequest {
   bool try_srun = false;  ///< start ranks by srun, too; inside an allocation
   /// Settings of the experiment.
   EngineChoice asked = EngineChoice::kAuto;
-  StartChoice start = StartChoice::kAuto;
+  StartChoice start;
   std::optional<Mpi> mpi = {};
   Spec experiment = {};               ///< for tensors in GPU memory; the default one where none is named
   GpuSurroundings surroundings = {};  ///< of its ranks

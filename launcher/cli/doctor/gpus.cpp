@@ -129,7 +129,7 @@ void ReadSetting(const Spec& spec, GpuSurroundings surroundings, GpuExchangeFact
     facts.ask_less = "set gradients.gpu_exchange: auto";
   } else {
     runtime::WithChanges({}, Json{{"gpu_exchange", setting}});
-    surroundings.variable = FromWord<GpuExchangeWay>(setting);
+    surroundings.variable = FromWord<GpuExchange>(setting);
   }
   facts.planned = PlanGpuExchange(spec, surroundings);
 } catch (const runtime::RuntimeError& error) {
@@ -232,7 +232,7 @@ Finding JudgeNccl(const GpuExchangeFacts& facts) {
   if (facts.nccl) {
     return Ok("nccl", fmt::format("{}: gpu_exchange nccl can be used by ranks with a GPU each", *facts.nccl));
   }
-  const bool asked = facts.planned.way == GpuExchangeWay::kNccl;
+  const bool asked = facts.planned.way == GpuExchange::kNccl;
   return Ok("nccl", fmt::format("not used{}: {}", asked ? "" : ", and not needed", facts.no_nccl));
 }
 
@@ -308,11 +308,11 @@ std::optional<Finding> JudgeSettings(const GpuExchangeFacts& facts) {
                 facts.ask_less);
   }
   switch (planned.way) {
-    case GpuExchangeWay::kAuto: return JudgeAutomatic(planned);
-    case GpuExchangeWay::kStaged: return Ok(kGpuExchange, fmt::format("{}: {} says so", kStagedText, facts.asked_by));
-    case GpuExchangeWay::kNccl: return JudgeAskedNccl(facts);
-    case GpuExchangeWay::kMpi: return JudgeAskedMpi(facts);
-    case GpuExchangeWay::kDirect: break;
+    case GpuExchange::kAuto: return JudgeAutomatic(planned);
+    case GpuExchange::kStaged: return Ok(kGpuExchange, fmt::format("{}: {} says so", kStagedText, facts.asked_by));
+    case GpuExchange::kNccl: return JudgeAskedNccl(facts);
+    case GpuExchange::kMpi: return JudgeAskedMpi(facts);
+    case GpuExchange::kDirect: break;
   }
   return {};
 }
@@ -321,7 +321,7 @@ Finding JudgeExchange(const GpuExchangeFacts& facts) {
   if (auto decided = JudgeSettings(facts)) return *decided;
   const auto obstacle = ObstacleOf(facts);
   if (!obstacle) return Ok(kGpuExchange, "ranks of one node exchange GPU memory by the GPUs (direct)");
-  if (facts.planned.way == GpuExchangeWay::kDirect) {
+  if (facts.planned.way == GpuExchange::kDirect) {
     return Fail(kGpuExchange,
                 fmt::format("ranks cannot exchange GPU memory by the GPUs (direct), as {} says: {}", facts.asked_by,
                             obstacle->reason),

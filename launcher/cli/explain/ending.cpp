@@ -11,6 +11,7 @@
 
 #include "core/shell.h"
 #include "ensemble/model/records.h"
+#include "launcher/ranks/monitor/watch_report.h"
 #include "launcher/run_folder/end_reason.h"
 
 namespace slipway::launcher {
@@ -129,6 +130,9 @@ std::string OnJob(JobState state, const RunFacts& facts) {
   }
 }
 
+/// A rank ended its loop before others.
+bool SomeRankLeft(const cause::Watched& watched) { return FromWord<WatchKind>(watched.finding) == WatchKind::kLeft; }
+
 /// What is to be mended before the run goes on; empty where nothing can be said in general.
 struct WhatToMend {
   const RunFacts& facts;
@@ -144,6 +148,10 @@ struct WhatToMend {
     return AdviceFor({failed.error == ENOENT ? kExitNotFound : kExitNotExecutable, 0});
   }
   std::string operator()(const cause::OutOfMemory&) const { return kMoreMemory; }
+  std::string operator()(const cause::Watched& watched) const {
+    if (!SomeRankLeft(watched)) return {};
+    return "give all ranks the same number of steps; records that cannot be shared out evenly: data.NAME.remainder";
+  }
   std::string operator()(const cause::NoProgress&) const {
     return "let it write checkpoints into SLIPWAY_CHECKPOINT_DIR before it ends with status 75";
   }
@@ -244,6 +252,9 @@ struct NextStep {
     return "if it is in the program, correct it and " + Resume();
   }
   std::string operator()(const cause::RankLeft&) const { return "then " + Resume(); }
+  std::string operator()(const cause::Watched& watched) const {
+    return (SomeRankLeft(watched) ? "then " : "") + Resume();
+  }
   std::string operator()(const cause::RankNotStarted&) const { return "if not, " + Resume(); }
   std::string operator()(const auto&) const { return Resume(); }
 
@@ -275,6 +286,16 @@ void AddNewRun(const RunFacts& facts, Explanation& explanation) {
   explanation.next.push_back("if the cause is in the spec, correct it and start anew: slipway run " + spec);
 }
 
+/// Ranks work in a folder of their own.
+void AddUnfound(const RunFacts& facts, Explanation& explanation) {
+  if (facts.unfound.empty()) return;
+  const auto top = facts.unfound.begin()->string();
+  explanation.next.push_back(
+      fmt::format("'{}' lies beside the spec, not in the working directory: set launch.files: [{}] or launch.workdir: "
+                  "spec",
+                  facts.unfound.string(), top));
+}
+
 /// `slipway logs` shows what ranks wrote.
 void AddLogToRead(const RunFacts& facts, Explanation& explanation) {
   if (facts.state.phase != Phase::kFailed || !facts.trials.empty() || facts.log.lines.empty()) return;
@@ -284,6 +305,7 @@ void AddLogToRead(const RunFacts& facts, Explanation& explanation) {
 }
 
 void AddCommands(const RunFacts& facts, Explanation& explanation) {
+  AddUnfound(facts, explanation);
   AddLogToRead(facts, explanation);
   AddNewRun(facts, explanation);
   const NextStep how{facts};

@@ -1,40 +1,76 @@
 #include "launcher/ranks/local/choose_start.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <sstream>
 
-#include "core/error.h"
 #include "core/process.h"
 
 namespace slipway::launcher {
 namespace {
 
+constexpr const char* kAskedFor = "launch.slurm.start asks for it";
+
 struct Pairing {
-  StartChoice choice;
-  const char* interface;
+  std::string_view interface;
   Mpi mpi;
+  bool tested;
 };
 
 /// The interface of srun that each MPI speaks as it is usually built.
-constexpr std::array kPairings = {Pairing{StartChoice::kPmix, "pmix", Mpi::kOpenMpi},
-                                  Pairing{StartChoice::kPmi2, "pmi2", Mpi::kMpich}};
+constexpr std::array kPairings = {Pairing{"pmix", Mpi::kOpenMpi, true}, Pairing{"pmi2", Mpi::kMpich, true},
+                                  Pairing{"cray_shasta", Mpi::kMpich, false}};
 
-ChosenStart BySrun(const Pairing& pairing, std::optional<Mpi> mpi, std::string reason) {
-  return {{mpi.value_or(pairing.mpi), "srun", pairing.interface}, std::move(reason)};
+/// "pmix_v4" is pmix of that version.
+const Pairing* PairingOf(std::string_view interface) {
+  const auto found = std::ranges::find_if(kPairings, [&](const Pairing& pairing) {
+    return interface == pairing.interface || interface.starts_with(std::string(pairing.interface) + "_v");
+  });
+  return found == kPairings.end() ? nullptr : &*found;
 }
 
+bool Offers(const StartMeans& means, std::string_view interface) {
+  return std::ranges::find(means.srun, interface) != means.srun.end();
+}
+
+ChosenStart BySrun(std::string_view interface, Mpi mpi, std::string reason) {
+  return {{mpi, "srun", std::string(interface)}, std::move(reason)};
+}
+
+/// Slurm offers cray_shasta on other systems, too: that it is in the list says nothing of the MPI.
 std::optional<ChosenStart> ChooseForAuto(std::optional<Mpi> mpi, const StartMeans& means) {
   if (means.mpirun) return ChosenStart{*means.mpirun, means.mpirun->program + " is there"};
+  const auto fits = [&](const Pairing& pairing) { return mpi.value_or(pairing.mpi) == pairing.mpi; };
+  const auto* preferred = PairingOf(means.preferred.interface);
+  if (preferred != nullptr && fits(*preferred) && Offers(means, means.preferred.interface)) {
+    return BySrun(means.preferred.interface, preferred->mpi,
+                  fmt::format("there is no mpirun, and {}", means.preferred.reason));
+  }
   for (const auto& pairing : kPairings) {
-    const bool offered = std::ranges::find(means.srun, pairing.interface) != means.srun.end();
-    if (offered && mpi.value_or(pairing.mpi) == pairing.mpi) {
-      return BySrun(pairing, mpi, fmt::format("there is no mpirun, and srun offers {}", pairing.interface));
+    if (pairing.tested && fits(pairing) && Offers(means, pairing.interface)) {
+      return BySrun(pairing.interface, pairing.mpi,
+                    fmt::format("there is no mpirun, and srun offers {}", pairing.interface));
     }
   }
   return {};
+}
+
+ChosenStart ChooseInterface(const std::string& interface, std::optional<Mpi> mpi, const StartMeans& means) {
+  if (!means.srun.empty() && !Offers(means, interface)) {
+    throw NoSuchStart(ErrorKind::kEnvironment, fmt::format("srun has no MPI interface '{}'", interface),
+                      fmt::format("set launch.slurm.start to auto, mpirun or one of: {}", fmt::join(means.srun, ", ")));
+  }
+  const auto* pairing = PairingOf(interface);
+  if (pairing == nullptr && !mpi) {
+    throw NoSuchStart(ErrorKind::kEnvironment,
+                      fmt::format("Slipway does not know which MPI uses the interface '{}' of srun", interface),
+                      "set launch.mpi: openmpi or mpich");
+  }
+  return BySrun(interface, mpi ? *mpi : pairing->mpi, kAskedFor);
 }
 
 std::optional<MpiLauncher> FindMpirun(std::optional<Mpi> mpi) try {
@@ -52,58 +88,78 @@ std::vector<std::string> InterfacesOfSrun() {
   return InterfacesIn(said.output + said.errors);
 }
 
-StartMeans LookForMeans(StartChoice asked, std::optional<Mpi> mpi) {
+StartMeans LookForMeans(StartKind asked, std::optional<Mpi> mpi) {
   StartMeans means;
-  if (asked == StartChoice::kAuto) means.mpirun = FindMpirun(mpi);
-  if (asked == StartChoice::kAuto && !means.mpirun) means.srun = InterfacesOfSrun();
+  if (asked == StartKind::kAuto) means.mpirun = FindMpirun(mpi);
+  if (means.mpirun) return means;
+  means.srun = InterfacesOfSrun();
+  means.preferred = PreferredIn(Environment::Inherited());
   return means;
 }
 
 }  // namespace
 
-WordTable<StartChoice> WordsOf(StartChoice) {
-  static constexpr Word<StartChoice> kWords[] = {
-      {StartChoice::kAuto, "auto", "mpirun where there is one, else what srun offers"},
-      {StartChoice::kMpirun, "mpirun"},
-      {StartChoice::kPmix, "pmix", "`srun --mpi=pmix`, for Open MPI"},
-      {StartChoice::kPmi2, "pmi2", "`srun --mpi=pmi2`, for MPICH"}};
-  return kWords;
+StartChoice StartChoiceOf(std::string_view word) {
+  if (word == "auto") return {};
+  if (word == "mpirun") return {StartKind::kMpirun};
+  return {StartKind::kSrun, std::string(word)};
 }
 
-std::optional<ChosenStart> ChooseStart(StartChoice asked, std::optional<Mpi> mpi, const StartMeans& means) {
-  if (asked == StartChoice::kAuto) return ChooseForAuto(mpi, means);
-  for (const auto& pairing : kPairings) {
-    if (asked == pairing.choice) return BySrun(pairing, mpi, "launch.slurm.start asks for it");
-  }
+std::optional<ChosenStart> ChooseStart(const StartChoice& asked, std::optional<Mpi> mpi, const StartMeans& means) {
+  if (asked.kind == StartKind::kAuto) return ChooseForAuto(mpi, means);
+  if (asked.kind == StartKind::kSrun) return ChooseInterface(asked.interface, mpi, means);
   if (!means.mpirun) return {};
-  return ChosenStart{*means.mpirun, "launch.slurm.start asks for it"};
+  return ChosenStart{*means.mpirun, kAskedFor};
 }
+
+namespace {
+
+/// Separated by blanks or commas.
+std::vector<std::string> WordsIn(std::string line) {
+  std::ranges::replace(line, ',', ' ');
+  std::istringstream stream(line);
+  return {std::istream_iterator<std::string>(stream), {}};
+}
+
+}  // namespace
 
 std::vector<std::string> InterfacesIn(std::string_view list) {
+  static constexpr std::string_view kVersions = " versions available: ";
   std::istringstream lines{std::string(list)};
   std::vector<std::string> names;
+  std::vector<std::string> versions;
   for (std::string line; std::getline(lines, line);) {
     // "MPI plugin types are..." and the like are sentences; a name stands alone, indented, in old versions behind
     // "srun: ".
     if (line.starts_with("srun: ")) line.erase(0, 6);
-    const auto from = line.find_first_not_of(" \t");
-    const auto to = line.find_last_not_of(" \t\r");
-    if (from != std::string::npos && line.find(' ', from) >= to) names.push_back(line.substr(from, to - from + 1));
+    if (const auto at = line.find(kVersions); at != std::string::npos) {
+      const auto more = WordsIn(line.substr(at + kVersions.size()));
+      versions.insert(versions.end(), more.begin(), more.end());
+    } else if (auto words = WordsIn(line); words.size() == 1) {
+      names.push_back(std::move(words.front()));
+    }
   }
+  names.insert(names.end(), versions.begin(), versions.end());
   return names;
 }
 
-ChosenStart FindStart(StartChoice asked, std::optional<Mpi> mpi) {
-  if (asked == StartChoice::kMpirun) return {FindMpiLauncher(mpi), "launch.slurm.start asks for it"};
-  if (auto chosen = ChooseStart(asked, mpi, LookForMeans(asked, mpi))) return *chosen;
+PreferredInterface PreferredIn(const Environment& environment) {
+  if (const auto type = environment.Get("SLURM_MPI_TYPE")) return {*type, "SLURM_MPI_TYPE names " + *type};
+  if (environment.Get("CRAY_MPICH_VERSION")) return {"cray_shasta", "Cray MPICH is loaded"};
+  return {};
+}
+
+ChosenStart FindStart(const StartChoice& asked, std::optional<Mpi> mpi) {
+  if (asked.kind == StartKind::kMpirun) return {FindMpiLauncher(mpi), kAskedFor};
+  if (auto chosen = ChooseStart(asked, mpi, LookForMeans(asked.kind, mpi))) return *chosen;
   FindMpiLauncher(mpi);  // says what is missing
   throw Error(ErrorKind::kInternal, "an mpirun that was not there has appeared");
 }
 
 bool IsUsualPairing(const MpiLauncher& launcher) {
-  return !launcher.BySrun() || std::ranges::any_of(kPairings, [&](const Pairing& pairing) {
-    return launcher.srun_interface == pairing.interface && launcher.mpi == pairing.mpi;
-  });
+  if (!launcher.BySrun()) return true;
+  const auto* pairing = PairingOf(launcher.srun_interface);
+  return pairing != nullptr && pairing->tested && pairing->mpi == launcher.mpi;
 }
 
 }  // namespace slipway::launcher

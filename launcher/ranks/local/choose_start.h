@@ -6,19 +6,40 @@
 #include <string_view>
 #include <vector>
 
-#include "core/words.h"
+#include "core/environment.h"
+#include "core/error.h"
 #include "launcher/ranks/local/mpi_launcher.h"
 
 namespace slipway::launcher {
 
-/// kPmix and kPmi2: srun with the interface of that name.
-enum class StartChoice { kAuto, kMpirun, kPmix, kPmi2 };
-WordTable<StartChoice> WordsOf(StartChoice);
+enum class StartKind { kAuto, kMpirun, kSrun };
+
+struct StartChoice {
+  StartKind kind = StartKind::kAuto;
+  std::string interface = {};  ///< of kSrun, as `srun --mpi=list` names it: "pmix", "pmi2", "cray_shasta"
+  bool operator==(const StartChoice&) const = default;
+};
+
+/// Of "auto", "mpirun", or the name of an interface.
+StartChoice StartChoiceOf(std::string_view word);
+
+/// The interface that was asked for cannot be taken. Nothing else is taken in its place.
+class NoSuchStart : public Error {
+ public:
+  using Error::Error;
+};
+
+/// The interface that the user's environment speaks for, where it does.
+struct PreferredInterface {
+  std::string interface = {};
+  std::string reason = {};  ///< "SLURM_MPI_TYPE names pmix"
+};
 
 /// The available starters.
 struct StartMeans {
   std::optional<MpiLauncher> mpirun;  ///< of the MPI that was asked for
   std::vector<std::string> srun;      ///< the interfaces that srun offers; empty without srun
+  PreferredInterface preferred = {};
 };
 
 struct ChosenStart {
@@ -26,18 +47,22 @@ struct ChosenStart {
   std::string reason;  ///< "mpirun is there"
 };
 
-/// Pure. Nothing when `auto` finds nothing to take.
-std::optional<ChosenStart> ChooseStart(StartChoice asked, std::optional<Mpi> mpi, const StartMeans& means);
+/// Pure. Nothing when `auto` finds nothing to take. Errors: NoSuchStart when srun does not offer the interface, or it
+/// is not known which MPI speaks it.
+std::optional<ChosenStart> ChooseStart(const StartChoice& asked, std::optional<Mpi> mpi, const StartMeans& means);
 
-/// The names in the output of `srun --mpi=list`.
+/// The names in the output of `srun --mpi=list`, those of versions ("pmix_v4") last.
 std::vector<std::string> InterfacesIn(std::string_view list);
 
-/// Searches only for what the choice depends on. Cost: some milliseconds for each program that is called.
-/// Errors: Error(kEnvironment) when nothing can start them, with what to install.
-ChosenStart FindStart(StartChoice asked, std::optional<Mpi> mpi);
+/// By SLURM_MPI_TYPE, which srun takes without `--mpi`, else by the module of Cray MPICH.
+PreferredInterface PreferredIn(const Environment& environment);
 
-/// Whether ranks of this MPI usually find each other when started this way. Other pairs may work, but only a start can
-/// tell.
+/// Searches only for what the choice depends on. Cost: some milliseconds for each program that is called.
+/// Errors: Error(kEnvironment) when nothing can start them, with what to install; NoSuchStart.
+ChosenStart FindStart(const StartChoice& asked, std::optional<Mpi> mpi);
+
+/// Whether ranks of this MPI usually find each other when started this way, as the tests have seen. Other pairs may
+/// work, but only a start can tell.
 bool IsUsualPairing(const MpiLauncher& launcher);
 
 }  // namespace slipway::launcher

@@ -15,8 +15,9 @@
 namespace slipway::launcher {
 namespace {
 
-/// Longer than any start on a machine that works; a supervisor that does not answer is killed.
-constexpr auto kSupervisorPatience = std::chrono::seconds(10);
+/// For the end of a program that is killed at once. The manager serves nothing else meanwhile, so it waits less long
+/// than for a start.
+constexpr auto kKillPatience = std::chrono::seconds(10);
 
 void Append(std::string& strings, std::string_view text) { strings.append(text).push_back('\0'); }
 
@@ -47,7 +48,8 @@ bool SendAll(int socket, std::string_view bytes) {
 
 }  // namespace
 
-Supervisor::Supervisor(EventLoop& loop, std::unique_ptr<SupervisorHost> host) : loop_(loop), host_(std::move(host)) {}
+Supervisor::Supervisor(EventLoop& loop, std::unique_ptr<SupervisorHost> host, std::chrono::milliseconds start_patience)
+    : loop_(loop), host_(std::move(host)), start_patience_(start_patience) {}
 
 Supervisor::~Supervisor() {
   if (deliver_) loop_.Cancel(*deliver_);
@@ -106,9 +108,9 @@ void Supervisor::Go(std::uint64_t id) {
 /// A supervisor that is stuck is found by a start that it does not answer.
 void Supervisor::WatchStarts() {
   if (patience_) return;
-  patience_ = loop_.After(kSupervisorPatience, [this] {
+  patience_ = loop_.After(start_patience_, [this] {
     patience_.reset();
-    const auto since = SystemClock().Steady() - kSupervisorPatience;
+    const auto since = SystemClock().Steady() - start_patience_;
     bool any = false;
     for (const auto& [id, program] : programs_) {
       const bool waits = program.order.empty() && program.pid == 0;
@@ -122,7 +124,7 @@ void Supervisor::WatchStarts() {
 bool Supervisor::AwaitEnd(std::uint64_t id) {
   const auto is_end = [&](const Line& line) { return line.id == id; };
   while (std::none_of(lines_.begin(), lines_.end(), is_end)) {
-    if (!Receive(kSupervisorPatience)) return false;
+    if (!Receive(kKillPatience)) return false;
   }
   std::erase_if(lines_, is_end);
   DeliverSoon();

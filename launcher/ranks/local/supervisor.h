@@ -15,6 +15,7 @@
 #include "core/event_loop.h"
 #include "core/lines.h"
 #include "core/process.h"
+#include "launcher/ranks/local/start_patience.h"
 #include "launcher/ranks/local/supervisor_host.h"
 
 namespace slipway::launcher {
@@ -45,8 +46,10 @@ struct SupervisedProgram {
 /// launcher/ranks/supervisor/protocol.h. Call it only from the loop's thread.
 class Supervisor {
  public:
-  /// The process is started with the first program.
-  explicit Supervisor(EventLoop& loop, std::unique_ptr<SupervisorHost> host = SupervisorHere());
+  /// The process is started with the first program. One that has not answered the order to start a program after
+  /// `start_patience` is ended.
+  explicit Supervisor(EventLoop& loop, std::unique_ptr<SupervisorHost> host = SupervisorHere(),
+                      std::chrono::milliseconds start_patience = kStartPatience);
   Supervisor(const Supervisor&) = delete;
   Supervisor& operator=(const Supervisor&) = delete;
   ~Supervisor();
@@ -102,6 +105,7 @@ class Supervisor {
 
   EventLoop& loop_;
   std::unique_ptr<SupervisorHost> host_;
+  std::chrono::milliseconds start_patience_;
   UniqueFd socket_;
   LineBuffer unread_;
   std::vector<Line> lines_;  ///< received and not yet delivered

@@ -95,10 +95,13 @@ WatchReport Parse(const std::string& text) {
 }  // namespace
 
 WordTable<WatchKind> WordsOf(WatchKind) {
-  static constexpr Word<WatchKind> kWords[] = {
-      {WatchKind::kDead, "dead"},         {WatchKind::kStalled, "stalled"},
-      {WatchKind::kMismatch, "mismatch"}, {WatchKind::kNotFinite, "not_finite"},
-      {WatchKind::kStart, "start"},       {WatchKind::kOther, "other"}};
+  static constexpr Word<WatchKind> kWords[] = {{WatchKind::kDead, "dead"},
+                                               {WatchKind::kLeft, "left"},
+                                               {WatchKind::kStalled, "stalled"},
+                                               {WatchKind::kMismatch, "mismatch"},
+                                               {WatchKind::kNotFinite, "not_finite"},
+                                               {WatchKind::kStart, "start"},
+                                               {WatchKind::kOther, "other"}};
   return kWords;
 }
 

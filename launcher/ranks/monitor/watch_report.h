@@ -27,6 +27,7 @@ struct WatchedRank {
 /// What the watch found.
 enum class WatchKind {
   kDead,       ///< a rank has died
+  kLeft,       ///< a rank is in slipway_finalize while others exchange
   kStalled,    ///< a rank does not come
   kMismatch,   ///< values or calls of ranks differ
   kNotFinite,  ///< a gradient holds NaN or infinity

@@ -8,7 +8,6 @@
 
 #include <cstdio>
 #include <cstdlib>
-#include <iterator>
 #include <sstream>
 
 #include "core/error.h"
@@ -143,8 +142,9 @@ void Agent::OpenMonitor(std::uint32_t stream, const std::string& name) try {
 /// The agent only passes on what the helper says: a driver that blocks it blocks nothing here.
 void Agent::OpenGpuMeter(std::uint32_t stream, const std::string& arguments) try {
   auto pair = MakeSocketPair();
-  std::istringstream words(arguments);
-  const std::vector<std::string> list(std::istream_iterator<std::string>(words), {});
+  std::istringstream text(arguments);
+  std::vector<std::string> list;
+  for (std::string argument; std::getline(text, argument, '\0');) list.push_back(argument);
   streams_.Add(stream, std::move(pair.ours));
   gpu_meters_.try_emplace(stream);
   starts_.Make([this, stream, list, socket = std::make_shared<UniqueFd>(std::move(pair.theirs))] {

@@ -333,7 +333,9 @@ UniqueFd Nodes::OpenMonitor(int node, const std::filesystem::path& path) {
 }
 
 UniqueFd Nodes::OpenGpuMeter(int node, const std::vector<std::string>& arguments) {
-  return service_->Start(node, NodeFrame::kMeasure, fmt::format("{}", fmt::join(arguments, " ")));
+  std::string text;
+  for (const auto& argument : arguments) text += argument + '\0';
+  return service_->Start(node, NodeFrame::kMeasure, text);
 }
 
 void Nodes::KillGroup(int node, pid_t group) { service_->Tell(node, NodeFrame::kEndGroup, std::to_string(group)); }

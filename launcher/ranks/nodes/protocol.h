@@ -51,7 +51,7 @@ enum class NodeFrame : std::uint8_t {
   kClose = 8,
   kAlive = 9,
   kWatch = 10,
-  kMeasure = 11
+  kMeasure = 11  ///< arguments of slipway-gpus, each with a zero byte at its end: a name may have blanks
 };
 
 /// Part of what both sides prove in their handshake. Each change of the protocol gets a new number, so an agent and a

@@ -28,8 +28,12 @@ std::string NameOf(const std::filesystem::path& run) {
   return parent.parent_path().filename() / parent.filename() / run.filename();
 }
 
-/// RUN/steps/STEP/ID.
-bool IsOfStep(const std::filesystem::path& run) { return run.parent_path().parent_path().filename() == "steps"; }
+/// RUN/steps/STEP/ID. A folder of runs may itself lie in one that is called "steps".
+bool IsOfStep(const std::filesystem::path& run) {
+  const auto steps = run.parent_path().parent_path();
+  std::error_code error;
+  return steps.filename() == "steps" && std::filesystem::exists(steps.parent_path() / "state.json", error);
+}
 
 struct NodeWithGpus {
   int node;

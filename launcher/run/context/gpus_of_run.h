@@ -25,7 +25,7 @@ struct RunOnGpus {
 ///
 /// If nothing names any, those that processes of the run use, without their energy: others may use them, too. The same
 /// of a step's run without that field: it shares the GPUs of its workflow. GPUs that are not NVIDIA's are not measured.
-/// Pure.
+/// Cost: for a folder that looks like a step's, a look for the run of its workflow.
 GpusToMeasure GpusOfRun(const RunOnGpus& run, const NodeDevices& devices, bool named);
 
 /// Whether a manager that may still open `descriptors` files can measure GPUs of `measured` of its `nodes`, and has

@@ -2,8 +2,9 @@
 
 #include <fmt/format.h>
 
-#include <exception>
 #include <sstream>
+#include <string>
+#include <vector>
 
 #include "core/error.h"
 #include "core/files.h"
@@ -77,18 +78,24 @@ void CopyIn(const BufferTransfer& transfer, const fs::path& buffer, const stagin
 }
 
 /// The buffer may be removed next. So what cannot be copied keeps nothing else back, and a file is not taken for
-/// unchanged by its time.
-void CopyDirectoryOut(const fs::path& inside, const fs::path& outside, staging::StageOutOptions options) {
+/// unchanged by its time. Returns what cannot be copied.
+std::vector<staging::Refused> CopyDirectoryOut(const fs::path& inside, const fs::path& outside,
+                                               staging::StageOutOptions options) {
   options.unsuitable = staging::Unsuitable::kLeaveOut;
   options.unchanged = staging::Unchanged::kContents;
-  const auto staged = staging::StageOutDirectory(inside, outside, options);
-  if (!staged.refused.empty()) throw staging::ErrorOf(staged.refused);
+  return staging::StageOutDirectory(inside, outside, options).refused;
 }
 
-void CopyOut(const BufferTransfer& transfer, const fs::path& buffer, const staging::StageOutOptions& options) {
+/// Returns what cannot be copied. Errors: only those that end the work.
+std::vector<staging::Refused> CopyOut(const BufferTransfer& transfer, const fs::path& buffer,
+                                      const staging::StageOutOptions& options) try {
   const auto inside = buffer / transfer.inside;
   if (transfer.kind == TransferKind::kDirectory) return CopyDirectoryOut(inside, transfer.outside, options);
   staging::CopyFiles({{inside, transfer.outside.filename().string()}}, transfer.outside.parent_path(), AsOf(options));
+  return {};
+} catch (const Error& error) {
+  if (error.kind() == ErrorKind::kInterrupted) throw;
+  return {{transfer.outside, error}};
 }
 
 std::string Named(std::string_view verb, const BufferTransfer& transfer) {
@@ -117,16 +124,19 @@ void CopyIntoBuffer(const std::string& script, const fs::path& buffer, std::opti
 }
 
 void CopyOutOfBuffer(const std::string& script, const fs::path& buffer, const staging::StageOutOptions& options) {
-  std::exception_ptr first;
+  std::vector<staging::Refused> refused;
+  std::vector<std::string> failed;
   for (const auto& transfer : ReadBufferRequest(script).out) {
-    try {
-      WithContext(Named("stage_out to", transfer), [&] { CopyOut(transfer, buffer, options); });
-    } catch (const Error& error) {
-      if (error.kind() == ErrorKind::kInterrupted) throw;
-      if (!first) first = std::current_exception();
-    }
+    const auto name = Named("stage_out to", transfer);
+    const auto more = WithContext(name, [&] { return CopyOut(transfer, buffer, options); });
+    if (more.empty()) continue;
+    refused.insert(refused.end(), more.begin(), more.end());
+    failed.push_back(name);
   }
-  if (first) std::rethrow_exception(first);
+  if (refused.empty()) return;
+  auto error = staging::ErrorOf(refused);
+  for (const auto& name : failed) error.AddContext(name);
+  throw error;
 }
 
 }  // namespace slipway::launcher

@@ -20,8 +20,8 @@ void CopyIntoBuffer(const std::string& script, const std::filesystem::path& buff
                     const staging::StageOutOptions& options);
 
 /// Copies the files to stage out. Existing files at the destination stay unless they have the same name.
-/// Result: everything that can be copied is copied, also of a directory with entries that cannot; then the first error
-/// is thrown. It names such entries of one directory.
+/// Result: everything that can be copied is copied, also of a directory with entries that cannot. Then one Error is
+/// thrown for all transfers: it names the first few such entries, and each directive that failed.
 void CopyOutOfBuffer(const std::string& script, const std::filesystem::path& buffer,
                      const staging::StageOutOptions& options);
 

@@ -5,6 +5,8 @@
 #include <sstream>
 
 #include "core/documents.h"
+#include "core/error.h"
+#include "core/log.h"
 #include "launcher/run_folder/end_cause.h"
 
 namespace slipway::launcher {
@@ -39,13 +41,16 @@ int NodeRequeuesIn(const std::string& events, JobId job) {
   return count;
 }
 
-NodeRequeue MayGetOtherNodes(const RunFolder& folder, const Plan& plan, const RunState& state, bool progressed) {
+NodeRequeue MayGetOtherNodes(const RunFolder& folder, const Plan& plan, const RunState& state, bool progressed) try {
   if (!plan.spec().launch.slurm.requeue || state.batch_job == 0) return {};
   if (progressed) return {.allowed = true};
   const auto events = ReadDocumentIfPresent(folder.path() / "events.jsonl").value_or("");
   const int made = NodeRequeuesIn(events, state.batch_job);
   if (made < kMostNodeRequeues) return {.allowed = true};
   return {.allowed = false, .spent = made};
+} catch (const Error& error) {  // the caller is about to say how the run ended
+  log::Warn("the job is not queued again: {}", error.message());
+  return {};
 }
 
 NodeRequeue MayGetMissingNodes(const RunFolder& folder, const Plan& plan, const RunState& state) {

@@ -28,7 +28,8 @@ Json MembersOfRequeue(JobId job, const EndCause& ended, bool progressed);
 int NodeRequeuesIn(const std::string& events, JobId job);
 
 /// Whether Slurm may requeue the run's job to replace lost nodes. The run must own its job, and the spec must allow it.
-/// `progressed`: the run wrote a checkpoint, or ended a trial, since this manager began. Cost: reads events.jsonl.
+/// `progressed`: the run wrote a checkpoint, or ended a trial, since this manager began. Where events.jsonl cannot be
+/// read it may not, and the log says so. Cost: reads events.jsonl.
 NodeRequeue MayGetOtherNodes(const RunFolder& folder, const Plan& plan, const RunState& state, bool progressed);
 
 /// The same for nodes whose agents never started. A job that never had its nodes may never get them. So either the run

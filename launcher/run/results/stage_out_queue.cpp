@@ -75,8 +75,10 @@ class StageOutQueue::Mover {
     watched->closing = false;
     watched->refuses = false;
     ++watched->opened;
-    MakeDirectories(place.place.checkpoints());
-    MakeDirectories(place.place.outputs());
+    for (const auto& directory : {place.place.checkpoints(), place.place.outputs()}) {
+      staging::RequireDirectory(directory);
+      MakeDirectories(directory);
+    }
   }
 
   void Close(const fs::path& run) {

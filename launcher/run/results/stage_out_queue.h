@@ -33,7 +33,8 @@ class StageOutQueue {
   /// Ends a copy in progress; what is not copied out stays in the tier.
   ~StageOutQueue();
 
-  /// The place of the run or trial in `run`. Its content is copied out from now on.
+  /// The place of the run or trial in `run`. Its content is copied out from now on. Errors: those of
+  /// staging::RequireDirectory; SystemError.
   staging::OutPlace Watch(const std::filesystem::path& run);
   /// The trial in `run` has ended: its place is removed once all is copied out. A later Watch reverses this.
   void Close(const std::filesystem::path& run);

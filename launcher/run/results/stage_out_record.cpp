@@ -5,10 +5,12 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <charconv>
 #include <nlohmann/json.hpp>
 
 #include "core/documents.h"
+#include "core/error.h"
 #include "core/filesystem_errors.h"
 #include "core/json_fields.h"
 
@@ -52,6 +54,15 @@ bool BearsNameOf(const RunFolder& folder, const StageOutRecord& record) {
   return record.directory.filename().string().starts_with(folder.id() + "-");
 }
 
+/// A directory that cannot be looked at is not gone. Errors: SystemError.
+bool IsDirectoryOfOurs(const StageOutRecord& record) {
+  struct stat info {};
+  if (::lstat(record.directory.c_str(), &info) == 0) return S_ISDIR(info.st_mode) && info.st_uid == ::geteuid();
+  if (errno == ENOENT || errno == ENOTDIR) return false;
+  ThrowErrno(fmt::format("cannot look at '{}'", record.directory.string()),
+             fmt::format("nothing was removed; when it can be read on {}, repeat the command there", record.host));
+}
+
 /// The name during creation and removal. A run's data is never read from it.
 fs::path UnfinishedOutbox(const StageOutRecord& record) {
   return record.directory.parent_path() / (".tmp-" + record.directory.filename().string());
@@ -86,11 +97,7 @@ void MakeOutbox(const RunFolder& folder, const StageOutRecord& record) {
 }
 
 bool HasOutbox(const RunFolder& folder, const StageOutRecord& record) {
-  struct stat info {};
-  if (!IsInPlace(record)) return false;
-  if (::lstat(record.directory.c_str(), &info) != 0 || !S_ISDIR(info.st_mode) || info.st_uid != ::geteuid()) {
-    return false;
-  }
+  if (!IsInPlace(record) || !IsDirectoryOfOurs(record)) return false;
   const auto owner = ReadDocumentIfPresent(record.directory / kOutboxOwner);
   return owner ? *owner == folder.id() + "\n" : BearsNameOf(folder, record);
 }

@@ -42,7 +42,8 @@ void WriteOutboxRecord(const RunFolder& folder, const StageOutRecord& record);
 /// Creates the directory with the run's name in it, so that no other run uses it.
 void MakeOutbox(const RunFolder& folder, const StageOutRecord& record);
 /// True when the directory exists, is ours, and belongs to this run. A file in it says so; if a cleaner of old files
-/// removed that, the directory's name counts.
+/// removed that, the directory's name counts. Errors, here and below: SystemError when it cannot be looked at, as on a
+/// file system that does not answer; it may be there.
 bool HasOutbox(const RunFolder& folder, const StageOutRecord& record);
 /// True when the directory is gone, although it may have held data.
 bool LostOutbox(const RunFolder& folder, const StageOutRecord& record);

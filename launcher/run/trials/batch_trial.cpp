@@ -67,8 +67,8 @@ std::optional<WallTime> BeginOf(const ObservedRun& observed) {
 }
 
 /// As Slurm tells it: the manager in the job had no last word.
-TrialEnding EndingBySlurm(const ObservedRun& observed) {
-  TrialEnding ending;
+TrialEnded EndingBySlurm(const ObservedRun& observed) {
+  TrialEnded ending;
   ending.status = {1, 0};
   if (!observed.job) {
     const bool cancelled = observed.state.phase == Phase::kCancelled;
@@ -145,8 +145,8 @@ void BatchTrial::TakeMetrics(Events& events) {
                                const auto line = reader.Read(text);
                                if (!line) return;
                                for (const auto& [name, value] : line->values) {
-                                 metrics_.push_back(ensemble::TrialMetric{trial_, order_.attempt, line->step,
-                                                                          line->epoch, name, value, line->time});
+                                 metrics_.push_back(ensemble::MetricRecord{trial_, order_.attempt, name, line->step,
+                                                                           line->epoch, value, line->time});
                                }
                              });
     report->second.Poll();
@@ -174,10 +174,10 @@ TrialEnded BatchTrial::EndOf(const ObservedRun& observed) const {
   if (!ending || ending->attempt != order_.attempt) ending = EndingBySlurm(observed);
   if (ending->status.signal != 0 && ending->cause == OutsideCause::kNone) ending->cause = CauseBySlurm(folder_);
   if (!has_begun_ && ending->cause == OutsideCause::kNone) ending->cause = OutsideCause::kNotStarted;
-  TrialEnded ended{trial_, order_.attempt, ending->status,   ending->detail, ending->cause,
-                   {},     ending->rank,   ending->last_line};
-  if (const auto time = UnixSecondsIn(observed.state.ended)) ended.time = *time;
-  return ended;
+  ending->trial = trial_;
+  ending->attempt = order_.attempt;
+  ending->time = UnixSecondsIn(observed.state.ended);
+  return *ending;
 }
 
 int EndJobsOfTrials(const RunFolder& run) {

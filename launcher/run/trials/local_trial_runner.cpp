@@ -20,10 +20,10 @@
 
 namespace slipway::launcher {
 
+using ensemble::MetricRecord;
 using ensemble::StopAsked;
 using ensemble::TrialEnded;
 using ensemble::TrialEvent;
-using ensemble::TrialMetric;
 using ensemble::TrialNumber;
 using ensemble::TrialStart;
 
@@ -48,7 +48,7 @@ class LocalTrialRunner::Running final : public AttemptObserver {
 
   void OnMetrics(const MetricsLine& line) override {
     for (const auto& [name, value] : line.values) {
-      events_.push_back(TrialMetric{trial_, attempt_, line.step, line.epoch, name, value, line.time});
+      events_.push_back(MetricRecord{trial_, attempt_, name, line.step, line.epoch, value, line.time});
     }
   }
 
@@ -251,7 +251,7 @@ std::vector<TrialEvent> LocalTrialRunner::Recover(TrialNumber trial, int attempt
   std::vector<TrialEvent> events;
   for (const auto& line : ReadMetrics(directory, spec.train.metrics)) {
     for (const auto& [name, value] : line.values) {
-      events.push_back(TrialMetric{trial, attempt, line.step, line.epoch, name, value, line.time});
+      events.push_back(MetricRecord{trial, attempt, name, line.step, line.epoch, value, line.time});
     }
   }
   if (const auto end = ReadEnd(directory, spec.launch.ranks())) {

@@ -8,9 +8,26 @@
 #include "core/files.h"
 #include "core/json_fields.h"
 
+namespace slipway::ensemble {
+
+/// What trial_ending.json holds of it.
+template <class Visitor, MaybeConst<TrialEnded> Struct>
+void Visit(Visitor& visit, Struct& ending) {
+  visit("attempt", ending.attempt);
+  visit("exit_code", ending.status.code);
+  visit("signal", ending.status.signal);
+  visit("cause", ending.cause);
+  visit("detail", ending.detail);
+  visit("rank", ending.rank);
+  visit("last_line", ending.last_line);
+}
+
+}  // namespace slipway::ensemble
+
 namespace slipway::launcher {
 namespace fs = std::filesystem;
 using ensemble::OutsideCause;
+using ensemble::TrialEnded;
 
 namespace {
 
@@ -48,17 +65,6 @@ void Visit(Visitor& visit, Struct& order) {
   visit("limit", order.terms.limit);
 }
 
-template <class Visitor, MaybeConst<TrialEnding> Struct>
-void Visit(Visitor& visit, Struct& ending) {
-  visit("attempt", ending.attempt);
-  visit("exit_code", ending.status.code);
-  visit("signal", ending.status.signal);
-  visit("cause", ending.cause);
-  visit("detail", ending.detail);
-  visit("rank", ending.rank);
-  visit("last_line", ending.last_line);
-}
-
 std::optional<TrialOrder> ReadTrialOrder(const RunFolder& trial) {
   return ReadTrialFile<TrialOrder>(OrderOf(trial), kOrderSchema);
 }
@@ -67,11 +73,11 @@ void WriteTrialOrder(const RunFolder& trial, const TrialOrder& order) {
   WriteTrialFile(OrderOf(trial), kOrderSchema, order);
 }
 
-std::optional<TrialEnding> ReadTrialEnding(const RunFolder& trial) {
-  return ReadTrialFile<TrialEnding>(EndingOf(trial), kEndingSchema);
+std::optional<TrialEnded> ReadTrialEnding(const RunFolder& trial) {
+  return ReadTrialFile<TrialEnded>(EndingOf(trial), kEndingSchema);
 }
 
-void WriteTrialEnding(const RunFolder& trial, const TrialEnding& ending) {
+void WriteTrialEnding(const RunFolder& trial, const TrialEnded& ending) {
   WriteTrialFile(EndingOf(trial), kEndingSchema, ending);
 }
 

@@ -7,7 +7,6 @@
 #include <optional>
 #include <string>
 
-#include "core/process.h"
 #include "ensemble/model/trial_runner.h"
 #include "launcher/plan/training_command.h"
 #include "launcher/run_folder/run_folder.h"
@@ -20,22 +19,13 @@ struct TrialOrder {
   TrialTerms terms = {};
 };
 
-struct TrialEnding {
-  int attempt = 1;  ///< that of the order
-  ExitStatus status;
-  ensemble::OutsideCause cause = ensemble::OutsideCause::kNone;
-  std::string detail;            ///< of a failure
-  std::optional<int> rank = {};  ///< of a failure: the rank that failed first
-  std::string last_line = {};    ///< of its log; may be empty
-};
-
 /// Nothing in a folder without such a trial. Errors: Error(kEnvironment) for a damaged file.
 std::optional<TrialOrder> ReadTrialOrder(const RunFolder& trial);
 void WriteTrialOrder(const RunFolder& trial, const TrialOrder& order);
 
-/// Nothing where no job has recorded its end.
-std::optional<TrialEnding> ReadTrialEnding(const RunFolder& trial);
-void WriteTrialEnding(const RunFolder& trial, const TrialEnding& ending);
+/// Nothing where no job has recorded its end. `attempt` is that of the order; `trial` and `time` are not in the file.
+std::optional<ensemble::TrialEnded> ReadTrialEnding(const RunFolder& trial);
+void WriteTrialEnding(const RunFolder& trial, const ensemble::TrialEnded& ending);
 
 /// Whether something outside the program ended the trial. Pure.
 ensemble::OutsideCause OutsideCauseOf(JobState state);

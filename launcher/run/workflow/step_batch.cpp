@@ -82,9 +82,9 @@ std::string TasksOf(const Workflow& workflow, const StepJob& job) {
   const auto& steps = job.steps;
   std::string text;
   for (std::size_t at = 0; at < steps.size();) {
-    const int first = *workflow.steps[steps[at]].index;
+    const int first = *TaskOf(workflow, job, steps[at]);
     int last = first;
-    while (++at < steps.size() && *workflow.steps[steps[at]].index == last + 1) ++last;
+    while (++at < steps.size() && TaskOf(workflow, job, steps[at]) == last + 1) ++last;
     text += (text.empty() ? "" : ",") + (first == last ? std::to_string(first) : fmt::format("{}-{}", first, last));
   }
   return job.at_once ? fmt::format("{}%{}", text, *job.at_once) : text;
@@ -104,6 +104,7 @@ std::vector<std::string> CommandOf(const Workflow& workflow, const StepJob& job,
                                  run_folder.string()};
   if (job.form == JobForm::kArray) {
     words.insert(words.end(), {workflow.steps[job.steps.front()].group, "--array-task"});
+    if (job.first_index > 0) words.insert(words.end(), {"--first-index", std::to_string(job.first_index)});
     return words;
   }
   for (const auto step : job.steps) words.push_back(workflow.steps[step].name);

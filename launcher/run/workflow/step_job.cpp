@@ -12,6 +12,7 @@
 #include "core/lines.h"
 #include "core/process.h"
 #include "launcher/run/batch/job_of_run.h"
+#include "launcher/run/workflow/ended_steps.h"
 #include "launcher/run/workflow/step_execution.h"
 #include "launcher/run/workflow/step_news.h"
 #include "launcher/run/workflow/step_observation.h"
@@ -44,6 +45,7 @@ struct Member {
   bool claimed = false;                     ///< false: another job carries it out
   std::optional<FileLock> lock = {};        ///< until its end is written down
   std::optional<StepJournal> journal = {};  ///< nothing: it was over when its lock was taken
+  std::optional<StepState> to_mark = {};    ///< its end, in the journal or about to be
   StepRecord last = {};
   bool considered = false;
 };
@@ -74,7 +76,8 @@ class StepsOfJob {
       if (!IsOver()) loop_.RunOnce(IsAllClaimed() ? kPause : kPauseForTurn);
     }
     Close();
-    auto news = RecordEndIfOver(folder_);
+    // After the marks and the journals of this job: of jobs that end at once, the last to look finds all marks.
+    auto news = MayBeOver(folder_) ? RecordEndIfOver(folder_) : StepsNews();
     news.failed.insert(news.failed.begin(), news_.failed.begin(), news_.failed.end());
     Tell(news);
     return ExitCode();
@@ -116,7 +119,7 @@ class StepsOfJob {
     }
     if (open.empty()) return;
     EndOrphansOf(begun);
-    RecordStart(folder_);
+    if (folder_.ReadState().started.empty()) RecordStart(folder_);  // without the lock: each job looks
     for (auto* member : open) Open(*member);
   }
 
@@ -131,7 +134,7 @@ class StepsOfJob {
 
   void Begin() {
     if (execution_) return;
-    before_ = ReadStepJournal(folder_.path());
+    before_ = ReadRecordsOf(folder_.path(), NamesBefore());
     const bool is_shared = members_.size() > 1;
     execution_.emplace(ExecutionOrder{folder_, workflow_, order_.forced, before_, is_shared ? JobIdentity() : job_,
                                       is_shared ? CpusOfJob() : std::nullopt, true},
@@ -139,6 +142,16 @@ class StepsOfJob {
                          const auto found = members_.find(workflow_.by_name.at(step.name));
                          if (found != members_.end() && found->second.journal) Note(found->second, record);
                        });
+  }
+
+  /// Its own steps and those that they need. Others do not matter to it, and may be thousands.
+  std::set<std::string> NamesBefore() const {
+    std::set<std::string> names;
+    for (const auto& [step, member] : members_) {
+      names.insert(NameOf(step));
+      for (const auto need : workflow_.needs[step]) names.insert(NameOf(need));
+    }
+    return names;
   }
 
   void Proceed() {
@@ -171,10 +184,18 @@ class StepsOfJob {
     record.job = job_.id;
     record.task = job_.task;
     record.host = HostName();
+    if (IsFinal(record.state)) member.to_mark = record.state;
+    Mark(member);
     member.journal->Write(NameOf(member.index), record);
     if (record.state == kFailed) news_.failed.emplace_back(NameOf(member.index), record.reason);
     // A failed step may be submitted again while others of this job still run.
-    if (IsFinal(record.state) && member.journal->Flush()) member.lock.reset();
+    if (IsFinal(record.state) && member.journal->Close()) member.lock.reset();
+  }
+
+  /// False while the disk is full.
+  bool Mark(Member& member) {
+    if (member.to_mark && MarkEnd(folder_, NameOf(member.index), *member.to_mark)) member.to_mark.reset();
+    return !member.to_mark;
   }
 
   void Tell(const StepsNews& news) {
@@ -185,7 +206,7 @@ class StepsOfJob {
     for (auto& [step, member] : members_) {
       if (!member.journal) continue;
       if (!IsFinal(member.last.state)) Note(member, {.state = kCancelled});
-      while (!member.journal->Flush() && !interrupt_.forced()) loop_.RunOnce(kPauseWhileFull);
+      while (!(Mark(member) && member.journal->Close()) && !interrupt_.forced()) loop_.RunOnce(kPauseWhileFull);
     }
   }
 
@@ -230,9 +251,9 @@ int CarryOutStepJob(const RunFolder& folder, const std::vector<std::string>& ste
   return StepsOfJob(folder, workflow, indices, output).CarryOut();
 }
 
-std::string StepOfArrayTask(const std::string& group) {
+std::string StepOfArrayTask(const std::string& group, int first_index) {
   const auto task = OwnBatchJob().task;
-  if (task) return fmt::format("{}.{}", group, *task);
+  if (task) return fmt::format("{}.{}", group, first_index + static_cast<int>(*task));
   throw Error(ErrorKind::kUsage, "this is no task of a job array: SLURM_ARRAY_TASK_ID is not set",
               "name one step, without --array-task");
 }

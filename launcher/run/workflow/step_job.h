@@ -19,7 +19,8 @@ namespace slipway::launcher {
 /// Error(kUsage) when the run has no such step; SystemError.
 int CarryOutStepJob(const RunFolder& folder, const std::vector<std::string>& steps, Output& output);
 
-/// The step of a foreach that this task of a job array carries out. Errors: Error(kUsage) outside of an array.
-std::string StepOfArrayTask(const std::string& group);
+/// The step of a foreach that this task of a job array carries out. `first_index`: of the step that is task 0.
+/// Errors: Error(kUsage) outside of an array.
+std::string StepOfArrayTask(const std::string& group, int first_index);
 
 }  // namespace slipway::launcher

@@ -49,9 +49,12 @@ Json LineFor(const std::string& step, const StepRecord& record) {
 
 }  // namespace
 
-StepJournal::StepJournal(fs::path file) : file_(std::move(file)), fd_(OpenFile(file_, O_WRONLY | O_APPEND | O_CREAT)) {
+StepJournal::StepJournal(fs::path file) : file_(std::move(file)) {
+  Open();
   kept_ = "\n";  // ends a line that an earlier manager did not finish
 }
+
+void StepJournal::Open() { fd_ = OpenFile(file_, O_WRONLY | O_APPEND | O_CREAT); }
 
 void StepJournal::Begin() {
   kept_ += Json{{"time", FormatUtc(SystemClock().Now())}, {"begin", true}}.dump() + "\n";
@@ -64,6 +67,7 @@ void StepJournal::Write(const std::string& step, const StepRecord& record) {
 }
 
 bool StepJournal::Flush() {
+  if (!kept_.empty() && !fd_) Open();
   while (!kept_.empty()) {
     const auto count = ::write(fd_.get(), kept_.data(), kept_.size());
     if (count < 0 && errno == EINTR) continue;
@@ -71,6 +75,12 @@ bool StepJournal::Flush() {
     CheckErrno(count, "cannot write '" + file_.string() + "'");
     kept_.erase(0, static_cast<std::size_t>(count));
   }
+  return true;
+}
+
+bool StepJournal::Close() {
+  if (!Flush()) return false;
+  fd_ = UniqueFd();
   return true;
 }
 
@@ -147,6 +157,13 @@ std::optional<FileLock> LockStep(const fs::path& run_folder, const std::string& 
 Records ReadStepJournal(const fs::path& run_folder) {
   Records records;
   for (const auto& journal : JournalsOf(run_folder)) ReadInto(journal, records);
+  return records;
+}
+
+Records ReadRecordsOf(const fs::path& run_folder, const std::set<std::string>& steps) {
+  Records records;
+  ReadInto(JournalOfRun(run_folder), records);
+  for (const auto& step : steps) ReadInto(JournalOfStep(run_folder, step), records);
   return records;
 }
 

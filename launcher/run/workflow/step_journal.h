@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -49,8 +50,12 @@ class StepJournal {
   void Write(const std::string& step, const StepRecord& record);
   /// Writes what is kept. False while the disk is full.
   bool Flush();
+  /// The same, and closes the file: from then on other hosts see on NFS what was written. Write opens it again.
+  bool Close();
 
  private:
+  void Open();
+
   std::filesystem::path file_;
   UniqueFd fd_;
   std::string kept_;
@@ -72,6 +77,10 @@ std::optional<FileLock> LockStep(const std::filesystem::path& run_folder, const 
 /// By the name of the step, from all journals of the run. Empty without a journal.
 /// Cost: of a run with Slurm jobs, a file for each step.
 std::map<std::string, StepRecord> ReadStepJournal(const std::filesystem::path& run_folder);
+/// The same from the journal of the run and those of these steps: a file for each of them.
+std::map<std::string, StepRecord> ReadRecordsOf(const std::filesystem::path& run_folder,
+                                                const std::set<std::string>& steps);
+
 /// How long a step took, once.
 struct StepTime {
   std::string step;

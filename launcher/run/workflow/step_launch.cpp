@@ -8,6 +8,7 @@
 #include "core/files.h"
 #include "launcher/plan/environment_table.h"
 #include "launcher/plan/plan.h"
+#include "launcher/plan/python_path.h"
 #include "launcher/plan/training_command.h"
 #include "launcher/ranks/local/node_devices.h"
 #include "launcher/ranks/local/ranks.h"
@@ -23,6 +24,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kSlipway = "/proc/self/exe";
+constexpr const char* kPythonPath = "PYTHONPATH";
 
 fs::path KeyFile(const StepPlace& place) { return place.folder / "key"; }
 
@@ -82,11 +84,15 @@ class Preparer {
           .Set("SLIPWAY_SPEC_DIR", order_.workflow.directory.string())
           .Set("SLIPWAY_OUTPUT_DIR", place_.outputs().string())
           .Set("SLIPWAY_METRICS", place_.metrics().string())
-          .Set("SLIPWAY_ATTEMPT", std::to_string(order_.attempt));
+          .Set("SLIPWAY_ATTEMPT", std::to_string(order_.attempt))
+          .Set(kPythonPath, PythonPath(InheritedPythonPath()));
       for (const auto& [name, path] : scope.inputs) environment.Set("SLIPWAY_INPUT_" + NameInVariable(name), path);
       for (const auto& [name, path] : scope.outputs) environment.Set("SLIPWAY_OUTPUT_" + NameInVariable(name), path);
     }
-    for (const auto& [name, value] : step_.env) environment.Set(name, ResolveText(value, scope));
+    for (const auto& [name, value] : step_.env) {
+      const auto text = ResolveText(value, scope);
+      environment.Set(name, name == kPythonPath && !step_.is_run() ? PythonPath(text) : text);
+    }
     return environment;
   }
 

@@ -12,6 +12,7 @@
 #include "core/error.h"
 #include "launcher/run/batch/batch_record.h"
 #include "launcher/run/batch/submit_job.h"
+#include "launcher/run/workflow/ended_steps.h"
 #include "launcher/run/workflow/job_facts.h"
 #include "launcher/run/workflow/live_step_jobs.h"
 #include "launcher/run/workflow/result_store.h"
@@ -57,6 +58,7 @@ class StepsSubmission {
   SubmittedSteps Submit() {
     const bool is_new = !HasStepJobs(folder_);
     WithdrawCancelRequest(folder_);
+    if (is_new) BeginMarks(folder_);
     WriteFileDurably(folder_.path() / kSubmittedSteps, WriteWorkflowDocument(workflow_).dump() + "\n", kPlanMode);
     if (!is_new) live_ = FindLiveJobs(folder_, Names(), slurm_);  // first: what has ended by now has left its result
     SettleWhatIsKnown();
@@ -146,6 +148,7 @@ class StepsSubmission {
   /// Who carries a step out holds its lock and writes its journal.
   void Note(StepIndex index, StepRecord record) {
     ++counts_.settled;
+    MarkEnd(folder_, NameOf(index), record.state);
     auto& known = records_[NameOf(index)];
     if (known.state == record.state && known.result == record.result) return;
     Write(index, record);
@@ -182,6 +185,7 @@ class StepsSubmission {
     // It is there before a node writes it: an NFS client remembers for a minute that it has found none.
     StepJournal journal(JournalOfStep(folder_.path(), NameOf(index)));
     if (known.state != kWaiting) journal.Write(NameOf(index), {});
+    if (IsFinal(known.state)) RemoveMark(folder_, NameOf(index), known.state);
     return true;
   }
 
@@ -352,7 +356,7 @@ class StepsSubmission {
   template <class Act>
   void ForEach(const StepJob& steps, JobIdentity identity, const Act& act) const {
     for (const auto step : steps.steps) {
-      if (steps.form == JobForm::kArray) identity.task = static_cast<std::uint32_t>(*workflow_.steps[step].index);
+      if (const auto task = TaskOf(workflow_, steps, step)) identity.task = static_cast<std::uint32_t>(*task);
       act(step, identity);
     }
   }

@@ -16,7 +16,7 @@ namespace slipway::ensemble {
 
 /// What one attempt does after its release.
 struct Script {
-  std::vector<TrialMetric> metrics;  // trial and attempt are filled in
+  std::vector<MetricRecord> metrics;  // trial and attempt are filled in
   ExitStatus status;
   std::string detail;
   OutsideCause cause = OutsideCause::kNone;
@@ -28,7 +28,7 @@ struct Script {
 
 inline Script Reports(std::string name, double value) {
   Script script;
-  script.metrics.push_back({0, 0, 1, std::nullopt, std::move(name), value});
+  script.metrics.push_back({0, 0, std::move(name), 1, std::nullopt, value});
   return script;
 }
 

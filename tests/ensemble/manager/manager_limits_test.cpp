@@ -237,7 +237,7 @@ TEST(SeveralObjectives, AreAllKept) {
   HandClock clock;
   TimedRunner runner(clock, [](TrialNumber trial, int, const Json&) {
     Script script = Reports("accuracy", 0.5);
-    if (trial == 0) script.metrics.push_back({0, 0, 1, {}, "seconds", 7.0});
+    if (trial == 0) script.metrics.push_back({0, 0, "seconds", 1, {}, 7.0});
     return script;
   });
   auto options = LimitsOptions(2);
@@ -255,8 +255,8 @@ TEST(TimeToAccuracy, IsTheTimeUntilTheMetricIsGoodEnough) {
   TimedRunner runner(clock, [&](TrialNumber trial, int, const Json&) {
     Script script;
     const double begin = UnixSeconds(clock.Now());
-    script.metrics = {{0, 0, 1, {}, "accuracy", 0.5, begin + 10},
-                      {0, 0, 2, {}, "accuracy", 0.7 + 0.1 * static_cast<double>(trial), begin + 20}};
+    script.metrics = {{0, 0, "accuracy", 1, {}, 0.5, begin + 10},
+                      {0, 0, "accuracy", 2, {}, 0.7 + 0.1 * static_cast<double>(trial), begin + 20}};
     return script;
   });
   runner.each_takes_ = std::chrono::seconds(30);
@@ -296,7 +296,7 @@ class EpochRunner : public TrialRunner {
   void Train(TrialNumber trial, std::vector<TrialEvent>& events) {
     const int epoch = ++epoch_[trial];
     ++epochs_;
-    events.push_back(TrialMetric{trial, attempt_[trial], epoch, double(epoch), "accuracy", lr_[trial] * epoch});
+    events.push_back(MetricRecord{trial, attempt_[trial], "accuracy", epoch, double(epoch), lr_[trial] * epoch});
     if (epoch < kAll) return;
     live_.erase(trial);
     events.push_back(TrialEnded{trial, attempt_[trial], {}, ""});

@@ -34,7 +34,7 @@ class InStepRunner : public TrialRunner {
       if (!trial.told) {
         ++trial.epoch;
         events.push_back(
-            TrialMetric{number, trial.attempt, trial.epoch, 1.0 * trial.epoch, "accuracy", trial.lr * trial.epoch});
+            MetricRecord{number, trial.attempt, "accuracy", trial.epoch, 1.0 * trial.epoch, trial.lr * trial.epoch});
         if (trial.epoch < kWhole) continue;
       }
       events.push_back(TrialEnded{number, trial.attempt, {}, {}});

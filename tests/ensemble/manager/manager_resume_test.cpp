@@ -74,7 +74,7 @@ class Jobs : public TrialRunner {
     if (job.said.empty()) job.said.push_back(TrialBegan{trial, job.attempt, 0});
     ++job.epoch;
     const double value = std::log10(job.lr) + 2 * std::sin(job.epoch + 3.0 * static_cast<double>(trial));
-    job.said.push_back(TrialMetric{trial, job.attempt, job.epoch, double(job.epoch), "accuracy", value});
+    job.said.push_back(MetricRecord{trial, job.attempt, "accuracy", job.epoch, double(job.epoch), value});
     const bool stops = job.epochs_left && --*job.epochs_left == 0;
     if (!stops && job.epoch < kWhole) return;
     job.said.push_back(TrialEnded{trial, job.attempt, {}, ""});

@@ -25,7 +25,7 @@ class LimitedRunner : public FakeRunner {
           const double lr = parameters.at("lr").get<double>();
           while (epochs_[trial] < limits_[trial]) {
             const int epoch = ++epochs_[trial];
-            script.metrics.push_back({0, 0, epoch, epoch, "accuracy", lr * epoch});
+            script.metrics.push_back({0, 0, "accuracy", epoch, epoch, lr * epoch});
           }
           script.status.code = epochs_[trial] < kWholeRung ? 75 : 0;
           return script;
@@ -85,7 +85,7 @@ TEST(ManagerRungs, AResourceThatNobodyReportsIsToldOnceAndWhatIsReported) {
   FakeRunner whole([](TrialNumber, int, const Json& parameters) {
     Script script = Reports("accuracy", parameters.at("lr").get<double>());
     script.metrics.back().epoch = 1;
-    script.metrics.push_back({0, 0, 1, 1, "loss", 0.5});
+    script.metrics.push_back({0, 0, "loss", 1, 1, 0.5});
     return script;
   });
   CountingObserver observer;
@@ -122,7 +122,7 @@ class TimedLimitedRunner : public LimitedRunner {
   std::vector<TrialEvent> Wait(std::chrono::nanoseconds limit) override {
     auto events = LimitedRunner::Wait(limit);
     const auto epochs = std::ranges::count_if(
-        events, [](const TrialEvent& event) { return std::holds_alternative<TrialMetric>(event); });
+        events, [](const TrialEvent& event) { return std::holds_alternative<MetricRecord>(event); });
     clock.Sleep(events.empty() ? limit : std::chrono::nanoseconds(std::chrono::seconds(10) * epochs));
     return events;
   }
@@ -187,7 +187,7 @@ TEST(ManagerRungs, AWeakProgramThatAsksToGoOnIsPrunedAllTheSame) {
   FakeRunner runner([](TrialNumber trial, int attempt, const Json&) {
     Script script;
     for (int epoch = attempt; epoch <= (trial < 4 ? 3 : attempt); ++epoch) {
-      script.metrics.push_back({0, 0, epoch, epoch, "accuracy", trial < 4 ? 0.5 : 0.1});
+      script.metrics.push_back({0, 0, "accuracy", epoch, epoch, trial < 4 ? 0.5 : 0.1});
     }
     script.status.code = trial < 4 ? 0 : 75;
     return script;
@@ -204,7 +204,7 @@ TEST(ManagerRungs, AProgramThatRunsToTheEndAndAsksToGoOnIsNotLeftPaused) {
   FakeRunner runner([](TrialNumber, int attempt, const Json&) {
     Script script;
     for (int epoch = 1; epoch <= (attempt == 1 ? kWholeRung : 0); ++epoch) {
-      script.metrics.push_back({0, 0, epoch, epoch, "accuracy", 0.5});
+      script.metrics.push_back({0, 0, "accuracy", epoch, epoch, 0.5});
     }
     script.status.code = 75;
     return script;
@@ -218,7 +218,7 @@ TEST(ManagerRungs, AProgramThatMovesOnMayAskToGoOnAsOftenAsItLikes) {
   const test::TempDirectory folder;
   FakeRunner runner([](TrialNumber, int attempt, const Json&) {
     Script script;
-    script.metrics.push_back({0, 0, attempt, std::nullopt, "accuracy", 0.1 * attempt});
+    script.metrics.push_back({0, 0, "accuracy", attempt, std::nullopt, 0.1 * attempt});
     script.status.code = attempt < 5 ? 75 : 0;
     return script;
   });

@@ -53,7 +53,7 @@ TEST(Ensemble, TakesTheValueOfTheHighestStep) {
   TempDirectory folder;
   FakeRunner runner([](TrialNumber, int, const Json&) {
     Script script;
-    script.metrics = {{0, 0, 2, 1.0, "accuracy", 0.7}, {0, 0, 1, 0.5, "accuracy", 0.9}, {0, 0, 3, 1.5, "loss", 0.1}};
+    script.metrics = {{0, 0, "accuracy", 2, 1.0, 0.7}, {0, 0, "accuracy", 1, 0.5, 0.9}, {0, 0, "loss", 3, 1.5, 0.1}};
     return script;
   });
   EXPECT_EQ(RunByManager(folder, ManagerOptions(kLr, 1), runner).best->objective, 0.7);
@@ -262,7 +262,7 @@ TEST(Ensemble, EndsOrphansAndTakesOverWhatTheRunnerStillKnows) {
     book.Write(left);
   }
   FakeRunner runner(ReportsLr);
-  runner.recovered_[1] = {TrialMetric{1, 1, 1, {}, "accuracy", 0.75}, TrialEnded{1, 1, {}, ""}};
+  runner.recovered_[1] = {MetricRecord{1, 1, "accuracy", 1, {}, 0.75}, TrialEnded{1, 1, {}, ""}};
   const auto summary = RunByManager(folder, ManagerOptions(kLr, 3, 1), runner);
   EXPECT_EQ(runner.orphans_.size(), 2u);
   EXPECT_EQ(summary.complete, 3);

@@ -80,7 +80,7 @@ class SettingRunner : public FakeRunner {
     clock_.Sleep(6s);
     auto events = FakeRunner::Wait(limit);
     for (auto& event : events) {
-      if (auto* metric = std::get_if<TrialMetric>(&event)) metric->time = reported;
+      if (auto* metric = std::get_if<MetricRecord>(&event)) metric->time = reported;
     }
     return events;
   }

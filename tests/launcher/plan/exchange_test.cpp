@@ -180,14 +180,14 @@ TEST_F(Exchange, SaysWhatBecomesOfGpuMemory) {
                         "  bits of its sums       those of the exchange in CPU memory\n"));
   spec_.launch.nodes = spec_.launch.nodes_per_job = 2;
   EXPECT_EQ(said(), "staged, because the ranks are on several nodes");
-  spec_.gradients.gpu_exchange = GpuExchangeWay::kDirect;
+  spec_.gradients.gpu_exchange = GpuExchange::kDirect;
   EXPECT_EQ(said(),
             "direct, as gpu_exchange says; an error: direct refuses tensors in GPU memory of ranks on several "
             "nodes");
   ::setenv("SLIPWAY_GPU_EXCHANGE", "staged", 1);
   EXPECT_EQ(said(), "staged, as SLIPWAY_GPU_EXCHANGE says");
   ::unsetenv("SLIPWAY_GPU_EXCHANGE");
-  spec_.gradients.gpu_exchange = GpuExchangeWay::kAuto;
+  spec_.gradients.gpu_exchange = GpuExchange::kAuto;
   spec_.gradients.deterministic = Determinism::kOff;
   EXPECT_EQ(said(), "the fastest way, measured at the start; nccl_in_nodes is one of them");
   spec_.launch.ranks_per_node = 1;
@@ -207,13 +207,13 @@ TEST_F(Exchange, SaysWhatBecomesOfGpuMemoryWhereTheCpuAddsUpInARing) {
               AllOf(HasSubstr("GPU memory             staged, because the CPU does not add up in rank order, by "
                               "the table of algorithms\n"),
                     HasSubstr("bits of its sums       those of the exchange in CPU memory\n")));
-  spec_.gradients.gpu_exchange = GpuExchangeWay::kDirect;
+  spec_.gradients.gpu_exchange = GpuExchange::kDirect;
   EXPECT_THAT(said(), AllOf(HasSubstr("the same bits in every run"),
                             HasSubstr("bits of its sums       those of sums in rank order, not those of the exchange "
                                       "in CPU memory\n")));
   EXPECT_EQ(ToJson(PlanExchange(spec_), spec_.gradients)["gpu_bits"], "rank_order");
   EXPECT_THAT(ChangesOfBits(by_auto, PlanExchange(spec_)), ElementsAre(R"(gpu_bits was "cpu", now "rank_order")"));
-  spec_.gradients.gpu_exchange = GpuExchangeWay::kAuto;
+  spec_.gradients.gpu_exchange = GpuExchange::kAuto;
   spec_.gradients.deterministic = Determinism::kOff;
   EXPECT_THAT(said(), HasSubstr("the fastest way, measured at the start"));
   spec_.gradients.deterministic = Determinism::kCanonical;
@@ -227,7 +227,7 @@ TEST_F(Exchange, SaysWhatBecomesOfTheMemoryOfAmdsGpus) {
   EXPECT_EQ(said(), "staged, because the kernel of the sums is PTX, which AMD's GPUs cannot run");
   spec_.gradients.deterministic = Determinism::kOff;
   EXPECT_EQ(said(), "the fastest way but direct, measured at the start");
-  spec_.gradients.gpu_exchange = GpuExchangeWay::kDirect;
+  spec_.gradients.gpu_exchange = GpuExchange::kDirect;
   EXPECT_THAT(said(), HasSubstr("an error: direct refuses these GPUs: the kernel of the sums is PTX"));
 }
 
@@ -248,7 +248,7 @@ TEST_F(Exchange, KnowsAmdsGpusByTypeAndDriver) {
 TEST_F(Exchange, SaysThatNcclMayAddUpWithinNodes) {
   const auto said = [&] { return Describe(PlanExchange(spec_).gpu); };
   spec_.launch.gpus_per_rank = 1;
-  spec_.gradients.gpu_exchange = GpuExchangeWay::kNccl;
+  spec_.gradients.gpu_exchange = GpuExchange::kNccl;
   EXPECT_EQ(said(), "nccl, as gpu_exchange says");
   spec_.launch.nodes = spec_.launch.nodes_per_job = 2;
   EXPECT_EQ(said(), "nccl or nccl_in_nodes, the faster one at the start, as gpu_exchange says");
@@ -339,9 +339,9 @@ TEST_F(Exchange, PromisesNoBitsWithoutDeterminism) {
 }
 
 TEST_F(Exchange, PromisesNoBitsOfNcclAndMpi) {
-  for (const auto way : {GpuExchangeWay::kNccl, GpuExchangeWay::kMpi}) {
+  for (const auto way : {GpuExchange::kNccl, GpuExchange::kMpi}) {
     spec_.gradients.gpu_exchange = way;
-    const std::string word = way == GpuExchangeWay::kNccl ? "nccl" : "mpi";
+    const std::string word = way == GpuExchange::kNccl ? "nccl" : "mpi";
     const auto plan = PlanExchange(spec_);
     EXPECT_TRUE(ToJson(plan, spec_.gradients)["bits"].is_null());
     EXPECT_EQ(ToJson(plan, spec_.gradients)["gpu_exchange"], word);
@@ -357,7 +357,7 @@ TEST_F(Exchange, PromisesBitsInCpuMemoryWhereAVariableOfTheSiteChoosesALibrary) 
               HasSubstr("GPU memory nccl, the same bits in every run (CPU memory only)\n"));
   EXPECT_TRUE(stored["bits"].is_object());
   EXPECT_THAT(ChangesOfBits(stored, plan), IsEmpty());
-  spec_.gradients.gpu_exchange = GpuExchangeWay::kNccl;
+  spec_.gradients.gpu_exchange = GpuExchange::kNccl;
   EXPECT_TRUE(ToJson(PlanExchange(spec_), spec_.gradients)["bits"].is_null()) << "the experiment says so, too";
   EXPECT_THAT(ChangesOfBits(stored, PlanExchange(spec_)), ElementsAre(HasSubstr("gpu_exchange was")));
 }
@@ -369,7 +369,7 @@ TEST_F(Exchange, PromisesTheBitsOfTheWayThatTheVariableChooses) {
   EXPECT_THAT(Describe(plan, spec_.gradients), Not(HasSubstr("the same bits")));
   EXPECT_TRUE(ToJson(plan, spec_.gradients)["bits"].is_null());
   EXPECT_EQ(ToJson(plan, spec_.gradients)["gpu_exchange"], "nccl");
-  spec_.gradients.gpu_exchange = GpuExchangeWay::kNccl;
+  spec_.gradients.gpu_exchange = GpuExchange::kNccl;
   ::setenv("SLIPWAY_GPU_EXCHANGE", "staged", 1);
   plan = PlanExchange(spec_);
   EXPECT_THAT(Describe(plan, spec_.gradients), HasSubstr("the same bits in every run"));
@@ -381,16 +381,15 @@ TEST_F(Exchange, SaysWhatBitsSumsInGpuMemoryHave) {
   const auto bits = [&] { return ToJson(PlanExchange(spec_), spec_.gradients)["gpu_bits"]; };
   EXPECT_TRUE(bits().is_null()) << "the ranks have no GPUs of their own";
   spec_.launch.gpus_per_rank = 1;
-  for (const auto& [way, word] :
-       {std::pair(GpuExchangeWay::kAuto, "cpu"), std::pair(GpuExchangeWay::kStaged, "cpu"),
-        std::pair(GpuExchangeWay::kDirect, "cpu"), std::pair(GpuExchangeWay::kNccl, "library"),
-        std::pair(GpuExchangeWay::kMpi, "mpi")}) {
+  for (const auto& [way, word] : {std::pair(GpuExchange::kAuto, "cpu"), std::pair(GpuExchange::kStaged, "cpu"),
+                                  std::pair(GpuExchange::kDirect, "cpu"), std::pair(GpuExchange::kNccl, "library"),
+                                  std::pair(GpuExchange::kMpi, "mpi")}) {
     spec_.gradients.gpu_exchange = way;
     EXPECT_EQ(bits(), word);
   }
   EXPECT_THAT(Describe(PlanExchange(spec_), spec_.gradients),
               HasSubstr("bits of its sums       they depend on the MPI"));
-  spec_.gradients.gpu_exchange = GpuExchangeWay::kAuto;
+  spec_.gradients.gpu_exchange = GpuExchange::kAuto;
   spec_.gradients.deterministic = Determinism::kOff;
   EXPECT_EQ(bits(), "measured");
   spec_.gradients.clip_norm = 1;

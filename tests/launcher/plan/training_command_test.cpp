@@ -4,11 +4,14 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <map>
 #include <nlohmann/json.hpp>
 
 #include "core/files.h"
+#include "core/install.h"
 #include "launcher/plan/environment_table.h"
+#include "launcher/plan/python_path.h"
 #include "launcher/spec/load.h"
 #include "tests/support/temp_directory.h"
 
@@ -41,6 +44,69 @@ TEST(DataVariables, TellTheRanksOfANodeOfItsShare) {
   EXPECT_EQ(all.at("SLIPWAY_DATA_TEST"), "/tier/test");
   EXPECT_EQ(VariablesOfNode(data, 1), (Variables{{"SLIPWAY_DATA_MY_TRAIN", "/tier/b"}}));
   EXPECT_TRUE(VariablesOfNode(data, 2).empty());
+}
+
+/// The words of a program behind its name, with these lines in 'train'.
+std::vector<std::string> WordsBehind(const std::string& more, const Json& parameters = Json::object()) {
+  const test::TempDirectory directory;
+  WriteFile(directory / "exp.yaml", "name: test\ntrain:\n" + more);
+  auto words = TrainingCommand(LoadSpec(directory / "exp.yaml", {}, {}).spec.train, parameters);
+  words.erase(words.begin());
+  return words;
+}
+
+using Words = std::vector<std::string>;
+
+TEST(TrainingCommand, HasAWordForEachElementOfAList) {
+  EXPECT_EQ(WordsBehind("  command: [train]\n  args: {betas: [0.9, 0.95], names: [a, '2'], none: [], lr: 1}\n"),
+            (Words{"--betas", "0.9", "0.95", "--names", "a", "2", "--none", "--lr", "1"}));
+  EXPECT_EQ(WordsBehind("  command: [train, '{betas}', '--lr={lr}']\n  args: {betas: [0.9, 0.95], lr: 1}\n"),
+            (Words{"0.9", "0.95", "--lr=1"}));
+}
+
+TEST(TrainingCommand, HasFlagsWithoutAValue) {
+  constexpr auto kAtTheEnd = "  command: [train]\n  args: {a: true, b: false, c: true}\n  flags: [a, b]\n";
+  EXPECT_EQ(WordsBehind(kAtTheEnd), (Words{"--a", "--c", "true"}));
+  EXPECT_EQ(WordsBehind(kAtTheEnd, {{"a", false}, {"b", true}}), (Words{"--b", "--c", "true"})) << "those of a trial";
+  EXPECT_EQ(WordsBehind("  command: [train, '{a}', '{b}', x]\n  args: {a: true, b: false}\n  flags: [a, b]\n"),
+            (Words{"--a", "x"}));
+}
+
+TEST(TrainingVariables, HaveListsAndFlagsAsJson) {
+  const test::TempDirectory directory;
+  WriteFile(directory / "exp.yaml",
+            "name: test\ntrain: {command: [train], args: {a: true, b: [x, '{slipway.run_dir}']}, flags: [a]}\n");
+  const auto spec = LoadSpec(directory / "exp.yaml", {}, {}).spec;
+  const CommandPlace at{{{"slipway.run_dir", "/runs/a"}}, {}};
+  const auto listed = TrainingVariables(spec, "0123456789abcdef", {}, {}, Json::object(), {}, at);
+  const std::map<std::string, std::string> all(listed.begin(), listed.end());
+  EXPECT_EQ(all.at("SLIPWAY_PARAMS"), R"({"a":true,"b":["x","/runs/a"]})");
+}
+
+TEST(PythonPath, HasRelativeEntriesInTheGivenFolder) {
+  EXPECT_EQ(WithAbsoluteEntries("src", "/lab/me"), "/lab/me/src");
+  EXPECT_EQ(WithAbsoluteEntries("./a:/opt/b:../c", "/lab/me"), "/lab/me/a:/opt/b:/lab/c");
+  EXPECT_EQ(WithAbsoluteEntries(":a:", "/lab/me"), ":/lab/me/a:") << "empty entries stay";
+  EXPECT_EQ(WithAbsoluteEntries("", "/lab/me"), "");
+}
+
+TEST(PythonPath, HasTheUsersEntriesFirstAndThenThePackage) {
+  const auto package = (LibraryDirectory() / "slipway/python").string();
+  EXPECT_EQ(PythonPath(""), package);
+  EXPECT_EQ(PythonPath("/a:/b", "/spec"), "/a:/b:" + package + ":/spec");
+}
+
+TEST(PythonPath, OfTheSpecStartsAtItsFolder) {
+  const test::TempDirectory directory;
+  WriteFile(directory / "exp.yaml",
+            "name: test\nlaunch: {env: {PYTHONPATH: 'src:/opt/b'}}\ntrain: {command: [/bin/true]}\n");
+  const auto spec = LoadSpec(directory / "exp.yaml", {}, {}).spec;
+  const CommandPlace at{{{"slipway.spec_dir", "/lab/me"}}, {}};
+  const auto listed = TrainingVariables(spec, "0123456789abcdef", {}, {}, Json::object(), {}, at);
+  const auto last =
+      std::find_if(listed.rbegin(), listed.rend(), [](const auto& each) { return each.first == "PYTHONPATH"; });
+  ASSERT_NE(last, listed.rend());
+  EXPECT_EQ(last->second, PythonPath("/lab/me/src:/opt/b"));
 }
 
 TEST(OuterProgram, IsLeftWithAllThatItsRunHasSet) {

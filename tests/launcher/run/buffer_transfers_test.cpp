@@ -123,6 +123,22 @@ TEST_F(Transfers, EntriesThatCannotBeCopiedKeepNothingElseOfTheirDirectoryBack) 
   EXPECT_FALSE(fs::is_symlink(directory_ / "results/leads-out"));
 }
 
+TEST_F(Transfers, AllThatFailAreNamed) {
+  Put("buffer/first/good", "1");
+  Put("buffer/second/good", "2");
+  fs::create_symlink("/etc/hostname", buffer_ / "first/leads-out");
+  ASSERT_EQ(::mkfifo((buffer_ / "second/pipe").c_str(), 0600), 0);
+  const auto script =
+      Out("directory", "first", "results") + Out("file", "gone", "x") + Out("directory", "second", "more");
+  EXPECT_THAT(
+      MessageOf([&] { CopyOutOfBuffer(script, buffer_, Merging()); }),
+      testing::AllOf(HasSubstr("first/leads-out' is a link that leads out"), HasSubstr("second/pipe' is neither"),
+                     HasSubstr("/gone"), HasSubstr("stage_out to '" + Outside("results")),
+                     HasSubstr("stage_out to '" + Outside("x")), HasSubstr("stage_out to '" + Outside("more"))));
+  EXPECT_EQ(ReadFile(directory_ / "results/good"), "1");
+  EXPECT_EQ(ReadFile(directory_ / "more/good"), "2");
+}
+
 TEST_F(Transfers, DirectoriesWithEntriesThatCannotBeCopiedDoNotComeIn) {
   Put("d/b", "22");
   fs::create_symlink("/etc/hostname", directory_ / "d/leads-out");

@@ -310,6 +310,17 @@ class GpusOfAgents : public WatchedGpus {
     }
     ASSERT_TRUE(nodes_->AwaitJoined(std::chrono::seconds(20))) << nodes_->Missing();
   }
+  /// Returns a process of the run in this folder, which uses GPU 0.
+  ChildProcess StartAgentsWithRankOf(const std::string& run) {
+    SpawnOptions options;
+    options.argv = {"sleep", "60"};
+    options.environment = Environment::Inherited().Set("SLIPWAY_RUN_DIR", run);
+    auto rank = ChildProcess::Spawn(options);
+    ::setenv("FAKE_NVML_USER", std::to_string(rank.pid()).c_str(), 1);
+    StartAgents("");
+    ::unsetenv("FAKE_NVML_USER");
+    return rank;
+  }
   template <class Condition>
   bool RunUntil(Condition condition) {
     const auto end = SystemClock().Steady() + std::chrono::seconds(20);
@@ -369,13 +380,7 @@ TEST_F(GpusOfAgents, AreMeasuredOnEachNode) {
 /// In a container that numbers processes by itself, all of a node count.
 TEST_F(GpusOfAgents, AreThoseOfTheRunThatUsesThem) {
   if (!SeesNumbersOfDriver()) GTEST_SKIP() << "the numbers of processes are those of a container";
-  SpawnOptions options;
-  options.argv = {"sleep", "60"};
-  options.environment = Environment::Inherited().Set("SLIPWAY_RUN_DIR", "/runs/a-1");
-  const auto rank = ChildProcess::Spawn(options);
-  ::setenv("FAKE_NVML_USER", std::to_string(rank.pid()).c_str(), 1);
-  StartAgents("");
-  ::unsetenv("FAKE_NVML_USER");
+  const auto rank = StartAgentsWithRankOf("/runs/a-1");
   std::vector<GpusOfNode> nodes;
   for (const char* id : {"b-2", "a-1"}) {
     const GpusToMeasure gpus{{"0", "1"}, GpuMeasures::kUse, id};
@@ -386,6 +391,20 @@ TEST_F(GpusOfAgents, AreThoseOfTheRunThatUsesThem) {
   watch.Finish();
   ASSERT_EQ(watch.sums().uses.size(), 1u);
   EXPECT_EQ(watch.sums().uses[0].host, "a-1");
+  EXPECT_EQ(watch.sums().uses[0].gpu, kWatchedGpu);
+  EXPECT_THAT(reports_, IsEmpty());
+}
+
+TEST_F(GpusOfAgents, AreThoseOfARunWithABlankInItsName) {
+  const auto rank = StartAgentsWithRankOf("/runs/a 1");
+  const GpusToMeasure gpus{{"0"}, GpuMeasures::kUse, "a 1"};
+  auto lines = nodes_->OpenGpuMeter(1, GpuArguments(gpus, std::chrono::seconds(1)));
+  std::vector<GpusOfNode> nodes;
+  nodes.push_back({"n1", std::move(lines), [] { return false; }});
+  NodesGpuWatch watch(loop_, std::move(nodes), Reports(), kLong);
+  ASSERT_TRUE(RunUntil([&] { return !watch.sums().uses.empty(); }));
+  watch.Finish();
+  ASSERT_EQ(watch.sums().uses.size(), 1u) << "'1' is no GPU";
   EXPECT_EQ(watch.sums().uses[0].gpu, kWatchedGpu);
   EXPECT_THAT(reports_, IsEmpty());
 }

@@ -92,7 +92,11 @@ TEST_F(GivenGpus, AreThoseInUseWhereNothingNamesAny) {
 
 TEST_F(GivenGpus, AreThoseInUseOfAStepThatAsksForNone) {
   const NodeDevices two{{{"CUDA_VISIBLE_DEVICES", {"0", "1"}}}};
-  const RunOnGpus step{spec_, "/runs/flow-3/steps/train/a-1"};
+  const auto workflow = root_.path() / "flow-3";
+  const RunOnGpus step{spec_, workflow / "steps/train/a-1"};
+  EXPECT_EQ(GpusOfRun(step, two, true).what, GpuMeasures::kEnergyAndUse) << "no run of a workflow is around it";
+  std::filesystem::create_directories(workflow);
+  WriteFile(workflow / "state.json", "{}");
   EXPECT_EQ(GpusOfRun(step, two, true).run, "a-1");
   EXPECT_EQ(GpusOfRun(step, two, true).what, GpuMeasures::kUse);
   spec_.launch.gpus_per_rank = 1;

@@ -2,10 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "core/json_text.h"
 #include "launcher/run_folder/end_cause.h"
+#include "tests/support/temp_directory.h"
 
 namespace slipway::launcher {
 namespace {
@@ -48,6 +50,36 @@ TEST(NodeRequeues, CountAnewAfterProgress) {
   EXPECT_EQ(events.Count(), 1);
   events.Add(cause::JobTimeLimit{true}, true);
   EXPECT_EQ(events.Count(), 0);
+}
+
+TEST(NodeRequeues, EndWhereFiveMadeNoProgress) {
+  const test::TempDirectory directory;
+  const auto folder = RunFolder::Create(directory.path(), "exp", false);
+  Plan plan;
+  auto state = folder.ReadState();
+  EXPECT_FALSE(MayGetOtherNodes(folder, plan, state, true).allowed) << "it has no job";
+  state.batch_job = kJob;
+  for (int i = 0; i < kMostNodeRequeues; ++i) {
+    EXPECT_TRUE(MayGetOtherNodes(folder, plan, state, false).allowed) << i;
+    folder.AppendEvent(PhaseName(Phase::kQueued), MembersOfRequeue(kJob, cause::NodeLost{}, false));
+  }
+  EXPECT_FALSE(MayGetOtherNodes(folder, plan, state, false).allowed);
+  EXPECT_EQ(MayGetOtherNodes(folder, plan, state, false).spent, kMostNodeRequeues);
+  EXPECT_TRUE(MayGetOtherNodes(folder, plan, state, true).allowed);
+  plan.document.spec.launch.slurm.requeue = false;
+  EXPECT_FALSE(MayGetOtherNodes(folder, plan, state, true).allowed);
+  EXPECT_EQ(MayGetOtherNodes(folder, plan, state, false).spent, 0) << "they are not why";
+}
+
+TEST(NodeRequeues, EndWhereThoseBeforeAreNotKnown) {
+  const test::TempDirectory directory;
+  const auto folder = RunFolder::Create(directory.path(), "exp", false);
+  std::filesystem::create_directory(folder.path() / "events.jsonl");
+  auto state = folder.ReadState();
+  state.batch_job = kJob;
+  const auto again = MayGetOtherNodes(folder, Plan(), state, false);
+  EXPECT_FALSE(again.allowed);
+  EXPECT_EQ(again.spent, 0);
 }
 
 TEST(NodeRequeues, CountAnewForANewJob) {

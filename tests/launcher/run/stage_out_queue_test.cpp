@@ -89,6 +89,32 @@ TEST_F(StageOutQueueTest, IsLostOnlyWhenSomethingWasInIt) {
   EXPECT_FALSE(LostOutbox(run_, Record(StageOutState::kOpen)));
 }
 
+TEST_F(StageOutQueueTest, IsNotLostWhereItCannotBeLookedAt) {
+  const auto record = Record(StageOutState::kOpen);
+  MakeOutbox(run_, record);
+  WriteOutboxRecord(run_, record);
+  const auto parent = record.directory.parent_path();
+  fs::rename(parent, place_ / "tier/aside");
+  fs::create_symlink(parent.filename(), parent);  // a circle: ELOOP, for root too
+  try {
+    LostOutbox(run_, record);
+    ADD_FAILURE() << "it may be there";
+  } catch (const SystemError& error) {
+    EXPECT_EQ(error.code(), ELOOP);
+    EXPECT_THAT(error.message(), HasSubstr(record.directory.string()));
+    EXPECT_THAT(error.next_step(), HasSubstr("nothing was removed"));
+  }
+  EXPECT_THROW(HasOutbox(run_, record), SystemError);
+  EXPECT_THROW(RemoveOutbox(run_, record), SystemError);
+  auto of_another_host = record;
+  of_another_host.host = "another";
+  EXPECT_THROW(IsElsewhere(run_, of_another_host), SystemError);
+  EXPECT_TRUE(ReadOutboxRecord(run_));
+  fs::remove(parent);
+  fs::rename(place_ / "tier/aside", parent);
+  EXPECT_TRUE(HasOutbox(run_, record));
+}
+
 TEST_F(StageOutQueueTest, OfAnotherRunIsNotTouched) {
   const auto other = RunFolder::Create(place_ / "runs", "other", false);
   MakeOutbox(other, Record(StageOutState::kOpen));
@@ -144,7 +170,7 @@ TEST_F(StageOutQueueTest, StaysWhereItCannotBeRead) {
   fs::rename(record.directory / "trials", record.directory / "checkpoints");
   const auto settled = SettleStageOut(run_, record, {});
   ASSERT_TRUE(settled.failure);
-  EXPECT_THAT(settled.failure->message(), HasSubstr("cannot read directory"));
+  EXPECT_THAT(settled.failure->message(), HasSubstr("checkpoints' is not a directory any longer"));
   EXPECT_TRUE(fs::exists(record.directory / "checkpoints"));
   EXPECT_EQ(ReadOutboxRecord(run_)->state, StageOutState::kOpen);
 }
@@ -209,6 +235,28 @@ TEST_F(LiveOutboxTest, ReadsTheNewestOnTheSharedSideOnceMoreBeforeThePlaceGoes) 
   stage_out_queue.Close(trial_);
   WaitUntil([&] { return !fs::exists(place.tier); });
   EXPECT_TRUE(ReadCheckpoint(shared_));
+}
+
+TEST_F(LiveOutboxTest, SaysWhatToDoWhereAProgramHasReplacedItsFolder) {
+  StageOutQueue stage_out_queue(run_, record_, loop_, output_);
+  for (const auto* name : {"checkpoints", "outputs"}) {
+    const auto replaced = stage_out_queue.Watch(trial_).tier / name;
+    fs::remove(replaced);
+    WriteFile(replaced, "weights");
+    try {
+      stage_out_queue.Watch(trial_);
+      ADD_FAILURE() << "the program could not write there";
+    } catch (const Error& error) {
+      EXPECT_THAT(error.message(), HasSubstr(replaced.string() + "' is not a directory any longer"));
+      EXPECT_THAT(error.next_step(), HasSubstr("move it away"));
+    }
+    const auto settled = SettleStageOut(run_, record_, {});
+    ASSERT_TRUE(settled.failure) << "it stays in the tier";
+    EXPECT_THAT(settled.failure->message(), HasSubstr("is not a directory any longer"));
+    EXPECT_EQ(ReadFile(replaced), "weights");
+    fs::remove(replaced);
+  }
+  stage_out_queue.Watch(trial_);
 }
 
 }  // namespace

@@ -40,7 +40,7 @@ TEST_F(TrialFiles, EndingIsReadAsItWasWritten) {
   EXPECT_FALSE(ReadTrialEnding(trial_));
   ASSERT_EQ(AllOf<OutsideCause>().size(), 7u);
   for (const auto cause : AllOf<OutsideCause>()) {
-    WriteTrialEnding(trial_, {2, {0, 9}, cause, "rank 1 on n2: no \xff luck", 1, "Killed"});
+    WriteTrialEnding(trial_, {7, 2, {0, 9}, "rank 1 on n2: no \xff luck", cause, {}, 1, "Killed"});
     const auto ending = ReadTrialEnding(trial_);
     ASSERT_TRUE(ending);
     EXPECT_EQ(ending->attempt, 2);
@@ -55,7 +55,7 @@ TEST_F(TrialFiles, EndingIsReadAsItWasWritten) {
 TEST_F(TrialFiles, DamagedOnesAreNamed) {
   WriteFile(trial_.path() / "trial_order.json", R"({"attempt": "two"})");
   EXPECT_THROW(ReadTrialOrder(trial_), Error);
-  WriteTrialEnding(trial_, {1, {0, 9}, OutsideCause::kNone, ""});
+  WriteTrialEnding(trial_, {7, 1, {0, 9}, ""});
   const auto file = trial_.path() / "trial_ending.json";
   auto text = ReadFile(file);
   WriteFile(file, text.replace(text.find("\"none\""), 6, "\"magic\""));
@@ -111,7 +111,7 @@ TEST_F(TrialInAJob, HasBegunWhenItsManagerHas) {
 TEST_F(TrialInAJob, WhoseEndIsSeenLateHasBegunAllTheSame) {
   state_.phase = Phase::kSucceeded;
   state_.started = "1970-01-01T00:01:00.500Z";
-  WriteTrialEnding(trial_, {1, {0, 0}, OutsideCause::kNone, ""});
+  WriteTrialEnding(trial_, {7, 1, {0, 0}, ""});
   const auto events = Look();
   ASSERT_EQ(events.size(), 2u);
   EXPECT_EQ(std::get<ensemble::TrialBegan>(events[0]).time, 60.5);

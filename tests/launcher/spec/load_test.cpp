@@ -19,6 +19,7 @@ namespace slipway::launcher {
 namespace {
 namespace fs = std::filesystem;
 
+using testing::AllOf;
 using testing::HasSubstr;
 
 constexpr auto kSmall = "name: small\ntrain: {command: [/bin/true], args: {lr: 0.1, epochs: 3}}\n";
@@ -148,12 +149,58 @@ TEST_F(Load, LetsLaterSettingsWinOverEarlierOnes) {
   EXPECT_THAT(document.origins.at("launch.env.B"), HasSubstr("config.yaml:2"));
 }
 
+TEST_F(Load, SaysThatTextWithBracesNeedsQuotes) {
+  EXPECT_THAT(ErrorOf(kSmall, {"train.args.out={slipway.output_dir}/x.csv"}),
+              HasSubstr("text that begins with '{' needs quotes, and quotes for the shell: --set "
+                        "'train.args.out=\"{slipway.output_dir}/x.csv\"'"));
+  const std::string begin = "name: braces\ntrain: {command: [train], args: {out: ";
+  EXPECT_THAT(ErrorOf(begin + "{slipway.output_dir}/{slipway.trial}.csv, lr: 1}}\n"),
+              AllOf(HasSubstr(":2:"), HasSubstr("write \"{slipway.output_dir}/{slipway.trial}.csv\"\n")));
+  EXPECT_THAT(ErrorOf(begin + "${HOME}/x}}\n"),
+              HasSubstr("'${' inside of brackets needs quotes: write \"${HOME}/x\"\n"));
+  EXPECT_THAT(ErrorOf("name: braces\ntrain:\n  command: [train]\n  args:\n    out: {slipway.output_dir}/x\n"),
+              HasSubstr("write \"{slipway.output_dir}/x\"\n"));
+}
+
+TEST_F(Load, TakesATildeForTheHomeDirectory) {
+  const auto kept = std::string(std::getenv("HOME") != nullptr ? std::getenv("HOME") : "");
+  ::setenv("HOME", "/lab/me", 1);
+  const auto files = LoadText(std::string(kSmall) + "launch: {files: [~/a, '~', x~/b, ./~/c]}\n").spec.launch.files;
+  ::setenv("HOME", kept.c_str(), 1);
+  EXPECT_EQ(files, (std::vector<std::string>{"/lab/me/a", "/lab/me", (directory_ / "x~/b").string(),
+                                             (directory_ / "~/c").string()}));
+}
+
+TEST_F(Load, ChecksTheValuesOfFlags) {
+  const std::string begin = "name: flags\ntrain:\n  flags: [amp]\n  command: [train]\n";
+  EXPECT_THAT(ErrorOf(begin + "  args: {amp: yes}\n"),
+              AllOf(HasSubstr(":5:15: "), HasSubstr("'amp' is one of 'train.flags', so its value is true or false")));
+  EXPECT_THAT(ErrorOf(begin + "  args: {app: true}\n"),
+              AllOf(HasSubstr(":3:11: "), HasSubstr("nothing says whether the flag 'amp' is set")));
+  const std::string space = "ensemble: {objective: {metric: loss}, trials: 2, space: {amp: ";
+  EXPECT_THAT(ErrorOf(begin + space + "{int: [0, 1]}}}\n"), HasSubstr("write {choice: [true, false]}"));
+  EXPECT_EQ(LoadText(begin + space + "{choice: [true, false]}}}\n").spec.train.flags.size(), 1u);
+}
+
+TEST_F(Load, RefusesListsAndFlagsOfABundledTrainer) {
+  const std::string begin = "name: flags\ntrain:\n  program: fashion\n  args: ";
+  EXPECT_THAT(ErrorOf(begin + "{lr: [1, 2]}\n"), AllOf(HasSubstr(":4:14: "), HasSubstr("a list is for a 'command'")));
+  EXPECT_THAT(ErrorOf(begin + "{on: true}\n  flags: [on]\n"), HasSubstr("flags are for a 'command'"));
+}
+
+TEST_F(Load, RefusesAListOrAFlagAsAPartOfAWord) {
+  const std::string begin = "name: flags\ntrain:\n  args: {amp: true, betas: [1, 2]}\n  flags: [amp]\n";
+  EXPECT_THAT(ErrorOf(begin + "  command: [train, '--b={betas}']\n"), HasSubstr("{betas} is a list"));
+  EXPECT_THAT(ErrorOf(begin + "  command: [train, '--a={amp}']\n"), HasSubstr("{amp} is a flag"));
+}
+
 TEST_F(Load, GivesTheSameSpecBackFromItsResolvedForm) {
   const auto document = LoadText(
       "name: all\n"
       "data: {train: {source: a.tfrecord, tier: [ram, 'dir:/scratch'], keep: cache}}\n"
       "launch: {ranks_per_node: 2, time_limit: 20m, env: {A: b}}\n"
-      "train: {command: [/bin/true], validation: {from: train}, args: {lr: 0.1, name: adam}}\n"
+      "train: {command: [/bin/true], validation: {from: train}, args: {lr: 0.1, on: true, betas: [1, 2]}, flags: "
+      "[on]}\n"
       "ensemble:\n"
       "  objective: {metric: loss}\n"
       "  trials: 4\n"
@@ -164,6 +211,7 @@ TEST_F(Load, GivesTheSameSpecBackFromItsResolvedForm) {
   EXPECT_EQ(again.data.at(0).tiers.at(1), "dir:/scratch");
   EXPECT_EQ(again.data.at(0).keep, Keep::kCache);
   EXPECT_EQ(again.train.args, document.spec.train.args);
+  EXPECT_EQ(again.train.flags, std::vector<std::string>{"on"});
   EXPECT_EQ(again.ensemble->space.size(), 3u);
   EXPECT_EQ(LoadText(document.source).spec_hash, document.spec_hash);
 }

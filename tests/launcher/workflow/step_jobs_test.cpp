@@ -44,8 +44,7 @@ class Shapes : public testing::Test {
       });
       lines.push_back(fmt::format("{}: {} {} {}", job.name, WordOf(job.form), job.steps.size(), after));
       for (const auto step : job.steps) {
-        const auto task = job.form == kArray ? workflow_.steps[step].index : std::nullopt;
-        addresses[step] = {job.name, task, job.steps};
+        addresses[step] = {job.name, TaskOf(workflow_, job, step), job.steps};
       }
     }
     return lines;
@@ -172,9 +171,41 @@ TEST_F(Shapes, DependOnWhatTheSiteCanDo) {
   facts.node.reset();
   EXPECT_EQ(Shaped(facts)[1], "train: array 3 afterok:prepare");
   EXPECT_THAT(jobs_[1].why, HasSubstr("no controller has answered"));
-  facts.max_array_size = 2;
+  facts.max_array_size = 1;
   EXPECT_EQ(Shaped(facts)[1], "train.0: single 1 afterok:prepare");
-  EXPECT_THAT(jobs_[1].why, HasSubstr("end at task 1"));
+  EXPECT_EQ(jobs_[1].why, "the site has no job arrays");
+}
+
+TEST_F(Shapes, OfALargeForeachAreSeveralArraysWhoseTasksFollowEachOther) {
+  Read(
+      "  make: {foreach: [a, b, c, d, e], command: ['true', '${item}']}\n"
+      "  use: {foreach: '${steps.make}', command: ['true', '${item.folder}']}\n"
+      "  all: {command: ['true', '${steps.use.folder}']}\n");
+  auto facts = FactsFor(workflow_);
+  facts.max_array_size = 2;
+  EXPECT_THAT(Shaped(facts), testing::UnorderedElementsAre(
+                                 "make.0-1: array 2 ", "make.2-3: array 2 ", "make.4: single 1 ",
+                                 "use.0-1: array 2 aftercorr:make.0-1", "use.2-3: array 2 aftercorr:make.2-3",
+                                 "use.4: single 1 afterok:make.4", "all: single 1 afterok:use.0-1:use.2-3:use.4"));
+  const auto job_of = [&](const std::string& name) { return *std::ranges::find(jobs_, name, &StepJob::name); };
+  EXPECT_THAT(job_of("make.4").why, HasSubstr("end at task 1"));
+  const auto part = job_of("make.2-3");
+  EXPECT_EQ(part.first_index, 2);
+  EXPECT_EQ(TaskOf(workflow_, part, workflow_.by_name.at("make.3")), 1);
+}
+
+TEST_F(Shapes, DoNotFollowTasksOfOtherNumbers) {
+  Read(kSweep);
+  Shaped();
+  const auto rate = *std::ranges::find(jobs_, "rate", &StepJob::name);
+  const auto& train = workflow_.groups.at("train");
+  const auto text = [&](int shift) {
+    return DependencyOf(workflow_, rate, [&](StepIndex need) {
+      return std::optional(JobAddress{"7", *workflow_.steps[need].index + shift, train});
+    });
+  };
+  EXPECT_EQ(text(0), "aftercorr:7");
+  EXPECT_EQ(text(1), "afterany:7_1:7_2:7_3") << "arrays of a submission with another limit";
 }
 
 TEST_F(Shapes, AreSingleWhereStepsNeedEachOtherByWayOfOthers) {
@@ -256,7 +287,7 @@ class Simulation {
         return address_.contains(need) ? std::optional(address_.at(need)) : std::nullopt;
       });
       if (job.form == kArray) {
-        for (const auto step : job.steps) RunJob({step}, dependency, workflow_.steps[step].index, job);
+        for (const auto step : job.steps) RunJob({step}, dependency, TaskOf(workflow_, job, step), job);
       } else {
         RunJob(job.steps, dependency, {}, job);
       }
@@ -299,7 +330,9 @@ class Simulation {
 RC_GTEST_PROP(StepJobs, StopWhatNeedsAFailedStepAndNothingElse, ()) {
   const auto workflow = AnyWorkflow();
   if (TroubleWithPacks(workflow)) return;
-  const auto jobs = ShapeJobs(workflow, FactsFor(workflow, *rc::gen::element(Seconds(1), Seconds(1000))));
+  auto facts = FactsFor(workflow, *rc::gen::element(Seconds(1), Seconds(1000)));
+  facts.max_array_size = *rc::gen::element(1, 2, 3, 1001);
+  const auto jobs = ShapeJobs(workflow, facts);
   std::vector<bool> fails;
   for (std::size_t i = 0; i < workflow.steps.size(); ++i) fails.push_back(*rc::gen::inRange(0, 6) == 0);
   std::vector<int> count(workflow.steps.size(), 0);

@@ -23,7 +23,14 @@ constexpr int kUnhandledCudaError = 1;
 constexpr int kRemoteError = 6;
 constexpr int kInProgress = 7;
 
-class NcclJob : public GpuJob {};
+class NcclJob : public GpuJob {
+ protected:
+  /// NCCL is a candidate, and no rank is so slow that the others would do without it.
+  void BeginWithAnyBits() {
+    stall_after_s_ = 40;
+    Begin({{"deterministic", false}});
+  }
+};
 
 TEST_F(NcclJob, TheReportNamesTheWay) {
   Begin({{"gpu_exchange", "nccl"}});
@@ -37,7 +44,7 @@ TEST_F(NcclJob, TheReportNamesTheWay) {
 }
 
 TEST_F(NcclJob, AutoMeasuresWhereAnyBitsAreGood) {
-  Begin({{"deterministic", false}});
+  BeginWithAnyBits();
   ASSERT_EQ(Register(), SLIPWAY_OK) << slipway_error_message();
   ASSERT_EQ(slipway_gradients("net"), SLIPWAY_OK) << slipway_error_message();
   const auto team = ReportAfterEnd();
@@ -50,7 +57,7 @@ TEST_F(NcclJob, AutoMeasuresWhereAnyBitsAreGood) {
 
 /// One rank cannot make what a sample needs: all keep to the usual way.
 TEST_F(NcclJob, AutoDoesWithoutASample) {
-  Begin({{"deterministic", false}});
+  BeginWithAnyBits();
   if (rank_ == 1) fake_gpu_fail_call("cuStreamCreate", 2, kOutOfMemory);  // the first is of the usual way
   ASSERT_EQ(Register(), SLIPWAY_OK) << slipway_error_message();
   ASSERT_EQ(slipway_gradients("net"), SLIPWAY_OK) << slipway_error_message();
@@ -63,7 +70,7 @@ TEST_F(NcclJob, AutoDoesWithoutASample) {
 
 /// It was faster, and then there is no memory for a second communicator.
 TEST_F(NcclJob, AutoKeepsTheUsualWayWhereTheFasterOneFails) {
-  Begin({{"deterministic", false}});
+  BeginWithAnyBits();
   Gpu::DelayKernels(std::chrono::milliseconds(50));  // those of direct sums
   if (rank_ == 1) fake_nccl_fail_call("ncclCommInitRankConfig", 2, kUnhandledCudaError);
   ASSERT_EQ(Register(), SLIPWAY_OK) << slipway_error_message();
@@ -79,7 +86,7 @@ TEST_F(NcclJob, AutoKeepsTheUsualWayWhereTheFasterOneFails) {
 
 /// Two communicators at once could hang, as each has a thread of its own.
 TEST_F(NcclJob, AutoGivesItToOneTeam) {
-  Begin({{"deterministic", false}});
+  BeginWithAnyBits();
   const auto connected = [] { return fake_nccl_calls("ncclCommInitRankConfig"); };
   GpuBuffer second(kCount * sizeof(float));
   GpuBuffer third(kCount * sizeof(float));
@@ -148,7 +155,7 @@ TEST_F(NcclJob, RanksThatDoNotConnectAreAStallWhereItIsNamed) {
 }
 
 TEST_F(NcclJob, NoRankFreesASampleThatAnotherHasMapped) {
-  Begin({{"deterministic", false}});
+  BeginWithAnyBits();
   if (rank_ == 1) fake_gpu_delay_closes(200);
   ASSERT_EQ(Register(), SLIPWAY_OK) << slipway_error_message();
   EXPECT_EQ(Gpu::Violations(), "");

@@ -345,7 +345,7 @@ BUGS = [
     Bug("image_does_not_record_its_end", CPU, "  (*bench_)->done.Record((*bench_)->to_device.handle());\n", ""),
     Bug("image_ignores_program_stream", CPU, "  (*bench_)->made.HoldBack((*bench_)->to_cpu.handle());\n", ""),
     Bug("image_overwrites_what_the_program_uses", CPU,
-        "  if (use != ImageUse::kRead) (*bench_)->made.HoldBack((*bench_)->to_device.handle());\n", ""),
+        "    (*bench_)->made.HoldBack((*bench_)->to_device.handle());\n", ""),
     Bug("image_read_before_its_copy", CPU, "  AwaitPoint(copied, waiter_);\n", ""),
     Bug("image_end_is_recorded_elsewhere", CPU, "copied.Record((*bench_)->to_cpu.handle());",
         "copied.Record((*bench_)->to_device.handle());"),

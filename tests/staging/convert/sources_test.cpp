@@ -10,10 +10,10 @@
 #include "staging/formats/example.h"
 #include "staging/formats/hdf5.h"
 #include "staging/formats/tfrecord.h"
-#include "staging/reader/reader.h"
 #include "tests/staging/formats_support.h"
 #include "tests/staging/hdf5_support.h"
 #include "tests/staging/numpy_support.h"
+#include "tests/staging/records_support.h"
 #include "tests/support/temp_directory.h"
 
 namespace slipway::staging {
@@ -48,30 +48,25 @@ std::vector<fs::path> MakeArrays(const fs::path& directory) {
   return {directory / "image.npy", directory / "label.npy", directory / "weight.npy"};
 }
 
-void ExpectTheArrays(const Dataset& dataset) {
-  ASSERT_EQ(dataset.record_count(), 4u);
-  for (std::uint64_t i = 0; i < 4; ++i) {
-    std::vector<std::byte> image(6);
-    dataset.ReadBytes(i, "image", image);
-    EXPECT_EQ(std::to_integer<int>(image[0]), static_cast<int>(i * 6));
-    EXPECT_EQ(dataset.ReadInt(i, "label"), static_cast<int>(10 + i));
-    std::vector<float> weight(2);
-    dataset.ReadFloats(i, "weight", weight);
-    EXPECT_THAT(weight, ElementsAre(static_cast<float>(i), static_cast<float>(i) + 0.5F));
-  }
+void ExpectTheArrays(const fs::path& dataset) {
+  std::vector<std::byte> pixels(24);
+  for (std::size_t i = 0; i < pixels.size(); ++i) pixels[i] = std::byte(i);
+  EXPECT_EQ(BytesIn(dataset, "image"), pixels);
+  EXPECT_THAT(IntsIn(dataset, "label"), ElementsAre(10, 11, 12, 13));
+  EXPECT_THAT(FloatsIn(dataset, "weight"), ElementsAre(0, 0.5F, 1, 1.5F, 2, 2.5F, 3, 3.5F));
 }
 
 TEST(ConvertNumpy, GivesTheSameRecordsInEveryFormatAndBack) {
   const test::TempDirectory directory;
   const auto arrays = MakeArrays(directory.path());
   Convert(From(arrays, directory / "a" / "train", DataFormat::kTfrecord, 3));
-  ExpectTheArrays(Dataset::Open(directory / "a"));
+  ExpectTheArrays(directory / "a");
   Convert(From(arrays, directory / "b" / "train.h5", DataFormat::kHdf5));
-  ExpectTheArrays(Dataset::Open(directory / "b"));
+  ExpectTheArrays(directory / "b");
   Convert(From({directory / "a"}, directory / "c" / "train.h5", DataFormat::kHdf5));
-  ExpectTheArrays(Dataset::Open(directory / "c"));
+  ExpectTheArrays(directory / "c");
   Convert(From({directory / "b"}, directory / "d" / "train", DataFormat::kTfrecord, 2));
-  ExpectTheArrays(Dataset::Open(directory / "d"));
+  ExpectTheArrays(directory / "d");
 }
 
 TEST(ConvertSources, AreFoundByTheNameThatTheyWereWrittenUnderAndByPatterns) {
@@ -83,13 +78,13 @@ TEST(ConvertSources, AreFoundByTheNameThatTheyWereWrittenUnderAndByPatterns) {
     const auto out = directory / ("out" + std::to_string(++copy));
     SCOPED_TRACE(source);
     Convert(From({directory / source}, out / "train", DataFormat::kTfrecord));
-    ExpectTheArrays(Dataset::Open(out));
+    ExpectTheArrays(out);
   }
   for (const auto& file : fs::directory_iterator(directory / "a")) {
     if (file.path().extension() == ".tfrecord") fs::remove(file.path());
   }
   Convert(From({directory / "a/train"}, directory / "last" / "train", DataFormat::kTfrecord));
-  ExpectTheArrays(Dataset::Open(directory / "last"));
+  ExpectTheArrays(directory / "last");
 }
 
 TEST(ConvertSources, NamesWhatDoesNotFit) {
@@ -113,7 +108,7 @@ TEST(ConvertNumpy, ReadsNpz) {
   for (const auto& path : MakeArrays(directory.path())) members.emplace_back(path.filename(), ReadFile(path));
   WriteFile(directory / "set.npz", ZipText(members, true));
   Convert(From({directory / "set.npz"}, directory / "a" / "train", DataFormat::kTfrecord));
-  ExpectTheArrays(Dataset::Open(directory / "a"));
+  ExpectTheArrays(directory / "a");
 }
 
 TEST(ConvertNumpy, KeepsTheWholeKeysOfAnNpz) {
@@ -122,8 +117,9 @@ TEST(ConvertNumpy, KeepsTheWholeKeysOfAnNpz) {
   WriteFile(directory / "set.npz",
             ZipText({{"left/value.npy", one}, {"right/value.npy", one}, {"a.b.npy", one}}, true));
   Convert(From({directory / "set.npz"}, directory / "a" / "train", DataFormat::kTfrecord));
-  const auto dataset = Dataset::Open(directory / "a");
-  for (const auto* name : {"left/value", "right/value", "a.b"}) EXPECT_EQ(dataset.ReadInt(0, name), 'x') << name;
+  for (const auto* name : {"left/value", "right/value", "a.b"}) {
+    EXPECT_THAT(IntsIn(directory / "a", name), ElementsAre('x')) << name;
+  }
 }
 
 TEST(ConvertNumpy, RefusesArraysOfDifferentLengths) {
@@ -147,13 +143,12 @@ TEST(ConvertImages, StoresThemUndecodedWithClassAndSize) {
   ASSERT_EQ(result.left_out.size(), 2u);
   EXPECT_EQ(result.left_out[0].path, directory / "in/cats/notes.txt");
   EXPECT_EQ(result.left_out[1].path, directory / "in/.hidden");
-  const auto dataset = Dataset::Open(directory / "out");
-  ASSERT_EQ(dataset.record_count(), 3u);
-  EXPECT_EQ(dataset.ReadExample(0).Find("class")->FirstBytes(), "cats");
-  EXPECT_EQ(dataset.ReadExample(1).Find("image")->FirstBytes(), PngText(3, 7));
-  EXPECT_EQ(dataset.ReadInt(1, "label"), 1);
-  EXPECT_EQ(dataset.ReadInt(1, "height"), 3);
-  EXPECT_EQ(dataset.ReadInt(2, "width"), 500);
+  const auto dataset = directory / "out";
+  EXPECT_THAT(TextsIn(dataset, "class"), ElementsAre("cats", "dogs", "dogs"));
+  EXPECT_THAT(TextsIn(dataset, "image"), ElementsAre(JpegText(20, 30), PngText(3, 7), JpegText(300, 500)));
+  EXPECT_THAT(IntsIn(dataset, "label"), ElementsAre(0, 1, 1));
+  EXPECT_THAT(IntsIn(dataset, "height"), ElementsAre(20, 3, 300));
+  EXPECT_THAT(IntsIn(dataset, "width"), ElementsAre(30, 7, 500));
 }
 
 TEST(ConvertImages, NamesTheImageThatIsNone) {
@@ -212,32 +207,20 @@ TEST(ConvertHdf5, ReadsChunksAndFilters) {
   const test::TempDirectory directory;
   MakeChunkedHdf5(directory / "a.h5", {.shuffle = true, .deflate = true});
   Convert(From({directory / "a.h5"}, directory / "b" / "train", DataFormat::kTfrecord, 2));
-  const auto dataset = Dataset::Open(directory / "b");
-  std::vector<std::int64_t> values(4);
-  dataset.ReadInts(std::vector<std::uint64_t>{3}, "values", values);
-  EXPECT_THAT(values, ElementsAre(12, 13, 14, 15));
-}
-
-/// The text of a bytes feature of each record.
-std::vector<std::string> Texts(const Dataset& dataset, std::string_view field) {
-  std::vector<std::string> texts;
-  for (std::uint64_t i = 0; i < dataset.record_count(); ++i) {
-    texts.emplace_back(dataset.ReadExample(i).Find(field)->FirstBytes());
-  }
-  return texts;
+  std::vector<std::int64_t> numbers(20);
+  std::iota(numbers.begin(), numbers.end(), 0);
+  EXPECT_EQ(IntsIn(directory / "b", "values"), numbers);
 }
 
 TEST(ConvertHdf5, TakesTruthValuesStringsAndSequencesOfBytesAlong) {
   const test::TempDirectory directory;
   MakeTextHdf5(directory / "a.h5");
   Convert(From({directory / "a.h5"}, directory / "b" / "train", DataFormat::kTfrecord));
-  const auto dataset = Dataset::Open(directory / "b");
-  std::vector<std::int64_t> alive(3);
-  dataset.ReadInts(std::vector<std::uint64_t>{0, 1, 2}, "alive", alive);
-  EXPECT_THAT(alive, ElementsAre(1, 0, 1));
-  EXPECT_THAT(Texts(dataset, "blob"), ElementsAre(std::string("\1\0\2", 3), "", "z"));
-  EXPECT_THAT(Texts(dataset, "code"), ElementsAre("ab", "", "wxyz"));
-  EXPECT_THAT(Texts(dataset, "name"), ElementsAre("one", "", "three"));
+  const auto dataset = directory / "b";
+  EXPECT_THAT(IntsIn(dataset, "alive"), ElementsAre(1, 0, 1));
+  EXPECT_THAT(TextsIn(dataset, "blob"), ElementsAre(std::string("\1\0\2", 3), "", "z"));
+  EXPECT_THAT(TextsIn(dataset, "code"), ElementsAre("ab", "", "wxyz"));
+  EXPECT_THAT(TextsIn(dataset, "name"), ElementsAre("one", "", "three"));
 }
 
 TEST(ConvertHdf5, NamesWhatCannotBeTakenAlong) {
@@ -260,7 +243,7 @@ TEST(ConvertHdf5, ReadsAndWritesDatasetsInGroups) {
   const test::TempDirectory directory;
   MakeTfrecords(directory / "a.tfrecord", {ExampleBuilder().AddInt("image/label", 7).Finish()});
   Convert(From({directory / "a.tfrecord"}, directory / "b" / "train.h5", DataFormat::kHdf5));
-  EXPECT_EQ(Dataset::Open(directory / "b").ReadInt(0, "image/label"), 7);
+  EXPECT_THAT(IntsIn(directory / "b", "image/label"), ElementsAre(7));
 }
 
 TEST(ConvertHdf5, ManyFilesGiveTheirRecordsInOrder) {
@@ -270,14 +253,11 @@ TEST(ConvertHdf5, ManyFilesGiveTheirRecordsInOrder) {
     files.push_back(directory / ("part-" + std::to_string(i) + ".h5"));
     const std::vector<std::int64_t> rows(static_cast<std::size_t>(i), i);  // the first has none
     const auto file = CreateHdf5(files.back());
-    file->WriteDataset({"number", NumberType::kInt64, {rows.size()}}, std::as_bytes(std::span(rows)));
+    WriteDataset(*file, {"number", NumberType::kInt64, {rows.size()}}, std::as_bytes(std::span(rows)));
     file->Close();
   }
   Convert(From(files, directory / "out" / "train", DataFormat::kTfrecord, 3));
-  const auto dataset = Dataset::Open(directory / "out");
-  std::vector<std::int64_t> numbers;
-  for (std::uint64_t i = 0; i < dataset.record_count(); ++i) numbers.push_back(dataset.ReadInt(i, "number"));
-  EXPECT_THAT(numbers, ElementsAre(1, 2, 2, 3, 3, 3, 4, 4, 4, 4));
+  EXPECT_THAT(IntsIn(directory / "out", "number"), ElementsAre(1, 2, 2, 3, 3, 3, 4, 4, 4, 4));
 }
 
 TEST(ConvertNumpy, RefusesRecordsWithoutValues) {

@@ -40,7 +40,7 @@ TEST(Hdf5Layout, TellsWhereContiguousValuesLie) {
   const std::vector<std::int16_t> values = {7, 8, 9};
   const auto path = directory / "a.h5";
   const auto file = CreateHdf5(path);
-  file->WriteDataset({"values", NumberType::kInt16, {3}}, std::as_bytes(std::span(values)));
+  WriteDataset(*file, {"values", NumberType::kInt16, {3}}, std::as_bytes(std::span(values)));
   file->Close();
   const auto layout = OpenHdf5(path)->Layout("values");
   EXPECT_EQ(layout.storage, Hdf5Storage::kContiguous);

@@ -6,6 +6,7 @@
 
 #include "core/files.h"
 #include "tests/staging/formats_support.h"
+#include "tests/staging/hdf5_support.h"
 #include "tests/support/temp_directory.h"
 
 namespace slipway::staging {
@@ -21,8 +22,8 @@ void MakeFile(const std::filesystem::path& path) {
   for (int i = 0; i < 12; ++i) pixels.push_back(static_cast<std::byte>(i));
   const std::vector<double> weights = {0.5, 1.5, 2.5};
   const auto file = CreateHdf5(path);
-  file->WriteDataset({"weight", NumberType::kFloat64, {3}}, std::as_bytes(std::span(weights)));
-  file->WriteDataset({"image", NumberType::kUint8, {3, 2, 2}}, pixels);
+  WriteDataset(*file, {"weight", NumberType::kFloat64, {3}}, std::as_bytes(std::span(weights)));
+  WriteDataset(*file, {"image", NumberType::kUint8, {3, 2, 2}}, pixels);
   file->Close();
 }
 

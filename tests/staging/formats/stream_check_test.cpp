@@ -6,6 +6,7 @@
 #include "staging/formats/detect.h"
 #include "staging/formats/hdf5.h"
 #include "tests/staging/formats_support.h"
+#include "tests/staging/hdf5_support.h"
 #include "tests/support/temp_directory.h"
 
 namespace slipway::staging {
@@ -27,7 +28,7 @@ StreamSummary CheckInPieces(DataFormat format, const std::string& content, std::
 
 std::string SmallHdf5(const std::filesystem::path& path) {
   const auto file = CreateHdf5(path);
-  file->WriteDataset({"label", NumberType::kUint8, {4}}, BytesOf("abcd"));
+  WriteDataset(*file, {"label", NumberType::kUint8, {4}}, BytesOf("abcd"));
   file->Close();
   return ReadFile(path);
 }

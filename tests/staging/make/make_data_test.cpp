@@ -7,8 +7,8 @@
 
 #include "core/files.h"
 #include "launcher/cli/commands/data.h"
-#include "staging/reader/reader.h"
 #include "tests/staging/formats_support.h"
+#include "tests/staging/records_support.h"
 #include "tests/support/kept_output.h"
 #include "tests/support/temp_directory.h"
 
@@ -38,20 +38,23 @@ std::vector<std::string> MadeNamesIn(const fs::path& directory) {
   return names;
 }
 
-Dataset OpenSet(const fs::path& directory, const std::string& set) {
-  std::vector<fs::path> files;
-  for (const auto& name : MadeNamesIn(directory)) {
-    if (name.starts_with(set)) files.push_back(directory / name);
+/// The files of one set in a folder of their own, which is a dataset.
+class SetFolder {
+ public:
+  SetFolder(const fs::path& directory, const std::string& set) {
+    for (const auto& name : MadeNamesIn(directory)) {
+      if (name.starts_with(set)) fs::copy_file(directory / name, folder_ / name);
+    }
   }
-  return Dataset::OpenFiles(files);
-}
 
-std::vector<float> FloatsOf(const Dataset& dataset, const std::string& field, std::size_t count) {
-  std::vector<float> values(dataset.record_count() * count);
-  for (std::uint64_t i = 0; i < dataset.record_count(); ++i) {
-    dataset.ReadFloats(i, field, std::span(values).subspan(i * count, count));
-  }
-  return values;
+  const fs::path& path() const { return folder_.path(); }
+
+ private:
+  test::TempDirectory folder_;
+};
+
+std::vector<float> FloatsOfSet(const fs::path& directory, const std::string& set, const std::string& field) {
+  return FloatsIn(SetFolder(directory, set).path(), field);
 }
 
 TEST(MakeData, WritesBothSetsInTheFormatsThatTheReaderReads) {
@@ -63,11 +66,11 @@ TEST(MakeData, WritesBothSetsInTheFormatsThatTheReaderReads) {
     EXPECT_EQ(result.records, 9u);
     EXPECT_EQ(result.files.size(), 5u);
     EXPECT_EQ(MadeNamesIn(directory.path()).size(), 5u);
-    const auto train = OpenSet(directory.path(), "train");
-    EXPECT_EQ(train.record_count(), 7u);
-    EXPECT_EQ(train.Field("image").count, 3u * 16 * 16);
-    EXPECT_EQ(OpenSet(directory.path(), "test").record_count(), 2u);
-    for (std::uint64_t i = 0; i < 7; ++i) EXPECT_THAT(train.ReadInt(i, "label"), testing::AnyOf(0, 1));
+    EXPECT_EQ(FloatsOfSet(directory.path(), "train", "image").size(), 7u * 3 * 16 * 16);
+    EXPECT_EQ(FloatsOfSet(directory.path(), "test", "image").size(), 2u * 3 * 16 * 16);
+    const auto labels = IntsIn(SetFolder(directory.path(), "train").path(), "label");
+    EXPECT_EQ(labels.size(), 7u);
+    EXPECT_THAT(labels, testing::Each(testing::AnyOf(0, 1)));
   }
 }
 
@@ -80,9 +83,10 @@ TEST(MakeData, TheSameRecordsInAnotherNumberOfFilesAndAnotherFormat) {
   options.format = DataFormat::kHdf5;
   options.train_records = 5;
   MakeData(options);
-  const auto three = FloatsOf(OpenSet(directory / "three", "train"), "volume", 16 * 16 * 16);
-  const auto one = FloatsOf(OpenSet(directory / "one", "train"), "volume", 16 * 16 * 16);
-  ASSERT_LT(one.size(), three.size());
+  const auto three = FloatsOfSet(directory / "three", "train", "volume");
+  const auto one = FloatsOfSet(directory / "one", "train", "volume");
+  ASSERT_EQ(one.size(), 5u * 16 * 16 * 16);
+  ASSERT_EQ(three.size(), 7u * 16 * 16 * 16);
   EXPECT_TRUE(std::equal(one.begin(), one.end(), three.begin()));
 }
 
@@ -96,7 +100,7 @@ TEST(MakeData, NoRecordOfTheTestSetIsOneOfTheTrainingSetAndASeedChangesAll) {
   std::set<float> first_values;
   for (const auto* set : {"one", "two"}) {
     for (const auto* part : {"train", "test"}) {
-      const auto parameters = FloatsOf(OpenSet(directory / set, part), "parameters", 3);
+      const auto parameters = FloatsOfSet(directory / set, part, "parameters");
       for (std::size_t i = 0; i < parameters.size(); i += 3) first_values.insert(parameters[i]);
     }
   }
@@ -106,9 +110,10 @@ TEST(MakeData, NoRecordOfTheTestSetIsOneOfTheTrainingSetAndASeedChangesAll) {
 TEST(MakeData, ParametersLieInTheirRangesAndTargetsBetweenMinusOneAndOne) {
   const test::TempDirectory directory;
   MakeData(Options(MadeData::kCosmoflow, directory.path()));
-  const auto train = OpenSet(directory.path(), "train");
-  const auto parameters = FloatsOf(train, "parameters", 3);
-  const auto targets = FloatsOf(train, "target", 3);
+  const auto parameters = FloatsOfSet(directory.path(), "train", "parameters");
+  const auto targets = FloatsOfSet(directory.path(), "train", "target");
+  ASSERT_EQ(parameters.size(), 7u * 3);
+  ASSERT_EQ(targets.size(), parameters.size());
   constexpr std::array<std::array<float, 2>, 3> kRanges = {{{0.25F, 0.35F}, {0.78F, 0.95F}, {0.9F, 1.0F}}};
   for (std::size_t i = 0; i < parameters.size(); ++i) {
     const auto [low, high] = kRanges[i % 3];
@@ -120,15 +125,13 @@ TEST(MakeData, ParametersLieInTheirRangesAndTargetsBetweenMinusOneAndOne) {
 TEST(MakeData, PicturesAreRecordsLikeThoseOfImageNet) {
   const test::TempDirectory directory;
   MakeData(Options(MadeData::kImagenetLike, directory.path()));
-  const auto train = OpenSet(directory.path(), "train");
-  for (std::uint64_t i = 0; i < train.record_count(); ++i) {
-    const auto example = train.ReadExample(i);
-    EXPECT_THAT(example.Find("image/encoded")->FirstBytes(), testing::StartsWith("\xff\xd8\xff"));
-    EXPECT_FALSE(example.Find("image/class/text")->FirstBytes().empty());
-    const auto label = train.ReadInt(i, "image/class/label");
-    EXPECT_GE(label, 1);
-    EXPECT_LE(label, 12);
-  }
+  const SetFolder train(directory.path(), "train");
+  const auto pictures = TextsIn(train.path(), "image/encoded");
+  EXPECT_EQ(pictures.size(), 7u);
+  EXPECT_THAT(pictures, testing::Each(testing::StartsWith("\xff\xd8\xff")));
+  EXPECT_THAT(TextsIn(train.path(), "image/class/text"), testing::Each(testing::Not(testing::IsEmpty())));
+  EXPECT_THAT(IntsIn(train.path(), "image/class/label"),
+              testing::Each(testing::AllOf(testing::Ge(1), testing::Le(12))));
 }
 
 TEST(MakeData, RefusesWhatCannotBeMade) {

@@ -145,10 +145,12 @@ TEST_F(CheckpointDirectoriesTest, KeepsWhatIsTornAndSaysWhy) {
   EXPECT_EQ(ReadFile(report.torn[1].kept_in / "w.bin"), "weights");
   EXPECT_EQ(ReadFile(report.torn[2].kept_in / "weights.bin"), "longer than it was");
   EXPECT_FALSE(NewestCheckpoint(shared_));
+  EXPECT_EQ(Mover().Remaining().files, 0u);
   Put(report.torn[1].kept_in / "mark", "");
   EXPECT_FALSE(Mover().Settle().failure);
   EXPECT_TRUE(fs::exists(report.torn[1].kept_in / "mark")) << "what is copied is not copied again";
   Put(place_.checkpoints() / Name(3) / "w.bin", "another");
+  EXPECT_EQ(Mover().Remaining().files, 2u) << "it is another one now";
   EXPECT_FALSE(Mover().Settle().failure);
   EXPECT_EQ(ReadFile(report.torn[1].kept_in / "w.bin"), "another");
 }

@@ -17,10 +17,11 @@
 #include "staging/formats/hdf5.h"
 #include "staging/generation/stage.h"
 #include "staging/reader/arriving_files.h"
-#include "staging/reader/reader.h"
+#include "staging/reader/file_supply.h"
 #include "staging/reader/sharding.h"
 #include "staging/stream/count_records.h"
 #include "staging/stream/stream_stager.h"
+#include "tests/staging/hdf5_support.h"
 #include "tests/staging/reader/supply_support.h"
 #include "tests/staging/staging_support.h"
 
@@ -296,9 +297,11 @@ TEST_F(ArrivalsTest, AProgramThatWantsAllOfItWaitsForThePublishing) {
   const auto plan = Plan();
   std::thread stager([&] { Stage(plan, InOrder(plan, [](std::size_t) { std::this_thread::sleep_for(10ms); })); });
   AwaitStart(plan);
-  EXPECT_EQ(Dataset::Open(plan.directory).record_count(), 57U);
+  AwaitPublished(plan.directory);
+  EXPECT_EQ(BatchReader::Open(plan.directory, NumberedOptions(0, 1, 1)).record_count(), 57U);
   stager.join();
-  EXPECT_THAT(MessageOf([&] { Dataset::Open(root_ / "never"); }), HasSubstr("never"));
+  AwaitPublished(root_ / "never");  // nobody stages it
+  EXPECT_THAT(MessageOf([&] { ReadIds(root_ / "never", NumberedOptions(0, 1, 1)); }), HasSubstr("never"));
 }
 
 TEST_F(ArrivalsTest, WithoutCountsBatchesBeginWhenAllIsThere) {
@@ -317,7 +320,7 @@ TEST_F(ArrivalsTest, Hdf5ArrivesFileByFile) {
     const auto file = CreateHdf5(files_ / fmt::format("h5/part-{}.h5", id));
     std::vector<std::int64_t> ids(static_cast<std::size_t>(rows));
     for (auto& value : ids) value = id++;
-    file->WriteDataset({"id", NumberType::kInt64, {ids.size()}}, std::as_bytes(std::span(ids)));
+    WriteDataset(*file, {"id", NumberType::kInt64, {ids.size()}}, std::as_bytes(std::span(ids)));
     file->Close();
   }
   auto plan = PlanFor(RequestFor(files_ / "h5", root_, DataFormat::kHdf5));
@@ -334,7 +337,7 @@ TEST_F(ArrivalsTest, RanksHearWhenTheyOpenThatArrivingHdf5HasNoWholeRecords) {
   fs::create_directories(files_ / "h5");
   const std::vector<std::int64_t> ids = {1, 2, 3, 4};
   const auto file = CreateHdf5(files_ / "h5/a.h5");
-  file->WriteDataset({"id", NumberType::kInt64, {4}}, std::as_bytes(std::span(ids)));
+  WriteDataset(*file, {"id", NumberType::kInt64, {4}}, std::as_bytes(std::span(ids)));
   file->Close();
   auto plan = PlanFor(RequestFor(files_ / "h5", root_, DataFormat::kHdf5));
   CountRecords(plan, CountWhen::kCheap, {});

@@ -11,7 +11,6 @@
 #include "core/files.h"
 #include "staging/reader/batches.h"
 #include "staging/reader/hdf5_filters.h"
-#include "staging/reader/reader.h"
 #include "tests/staging/formats_support.h"
 #include "tests/staging/hdf5_support.h"
 #include "tests/support/temp_directory.h"
@@ -109,7 +108,6 @@ TEST(Hdf5Batches, RefuseMoreRowsThanAnOrderCanHave) {
   for (const auto* name : {"1.h5", "2.h5", "3.h5"}) MakeSparseHdf5(directory / name, rows);
   EXPECT_THAT(ErrorOf([&] { BatchReader::Open(directory.path(), options); }).message(),
               AllOf(HasSubstr("3.h5"), HasSubstr("more than can be counted")));
-  EXPECT_THAT(ErrorOf([&] { Dataset::Open(directory.path()); }).message(), HasSubstr("more than can be counted"));
 }
 
 TEST(Hdf5Rows, AFlippedBitOfAFilteredChunkIsFound) {

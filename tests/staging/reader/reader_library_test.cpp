@@ -10,6 +10,7 @@
 
 #include "staging/formats/hdf5.h"
 #include "staging/reader/slipway_reader.h"
+#include "tests/staging/hdf5_support.h"
 #include "tests/staging/reader/batches_support.h"
 #include "tests/support/temp_directory.h"
 
@@ -149,7 +150,7 @@ TEST_F(ReaderCalls, Hdf5IsFoundBesideTheLibrary) {
   const auto path = directory_ / "a.h5";
   const std::vector<std::int64_t> labels = {1, 2, 3, 4};
   const auto file = CreateHdf5(path);
-  file->WriteDataset({"label", NumberType::kInt64, {4}}, std::as_bytes(std::span(labels)));
+  WriteDataset(*file, {"label", NumberType::kInt64, {4}}, std::as_bytes(std::span(labels)));
   file->Close();
   int64_t sum = 0;
   char position[64];

@@ -50,7 +50,7 @@ RC_GTEST_PROP(Sharding, EveryRankHasTheSameNumberOfDifferentRecords, (std::uint6
   const auto world = *rc::gen::inRange(1, 20);
   std::set<std::uint64_t> seen;
   for (int rank = 0; rank < world; ++rank) {
-    const auto shard = ShardOf(order, rank, world);
+    const auto shard = ShardOf(order, {rank, world, 1, Remainder::kDrop});
     RC_ASSERT(shard.size() == order.size() / static_cast<std::size_t>(world));
     seen.insert(shard.begin(), shard.end());
   }
@@ -66,7 +66,7 @@ RC_GTEST_PROP(Sharding, AGlobalBatchIsTheSameForEveryWorldSize, (std::uint64_t s
   for (std::size_t step = 0; step < steps; ++step) {
     RecordNumbers batch;
     for (int rank = 0; rank < world; ++rank) {
-      const auto shard = ShardOf(order, rank, world);
+      const auto shard = ShardOf(order, {rank, world, 1, Remainder::kDrop});
       const auto mine = std::span(shard).subspan(step * per_rank, per_rank);
       batch.insert(batch.end(), mine.begin(), mine.end());
     }
@@ -110,9 +110,9 @@ TEST(Sharding, RefusesFractionsAndRanksOutOfRange) {
     EXPECT_THROW(Split(10, fraction, 1), Error);
   }
   const auto order = FirstNumbers(4);
-  EXPECT_THROW(ShardOf(order, 2, 2), Error);
-  EXPECT_THROW(ShardOf(order, -1, 2), Error);
-  EXPECT_THROW(ShardOf(order, 0, 0), Error);
+  EXPECT_THROW(ShardOf(order, {2, 2, 1, Remainder::kDrop}), Error);
+  EXPECT_THROW(ShardOf(order, {-1, 2, 1, Remainder::kDrop}), Error);
+  EXPECT_THROW(ShardOf(order, {0, 0, 1, Remainder::kDrop}), Error);
 }
 
 }  // namespace

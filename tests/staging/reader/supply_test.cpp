@@ -9,6 +9,7 @@
 #include "staging/reader/arriving_files.h"
 #include "staging/reader/supply_wait.h"
 #include "staging/stream/count_records.h"
+#include "tests/staging/listing_support.h"
 #include "tests/staging/staging_support.h"
 
 namespace slipway::staging {
@@ -87,7 +88,7 @@ TEST(ListingTest, SurvivesItsFileAndRefusesOthers) {
   TemporaryDirectory files;
   const Listing listing{DataFormat::kHdf5, {{"a/b.h5", Bytes{12}, 3}, {"c\n.h5", Bytes{0}, {}}}};
   EXPECT_EQ(ReadListing(files.path()), std::nullopt);
-  WriteListing(files.path(), RenderListing(listing));
+  WriteListing(files.path(), TextOf(listing));
   EXPECT_EQ(ReadListing(files.path()), listing);
   for (const auto* text :
        {"", "{", "[]", R"({"schema":"slipway.listing/1","format":"tfrecord","files":[]})",

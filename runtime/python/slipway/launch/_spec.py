@@ -46,8 +46,9 @@ def _literal(value):
 
 def _unknown(name, known):
     near = difflib.get_close_matches(name, known, 1)
-    hint = f"did you mean '{near[0]}'?" if near else "docs/reference/spec.md lists the fields"
-    return TypeError(f"unknown resource '{name}': {hint}")
+    hint = f"did you mean '{near[0]}'?" if near else "docs/reference/spec.md lists the fields."
+    return TypeError(f"unknown resource '{name}': {hint} For an argument of the function, send "
+                     f"functools.partial(function, {name}=...).")
 
 
 def fields_of(resources, *more):

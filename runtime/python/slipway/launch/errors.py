@@ -59,7 +59,7 @@ class SpecError(UsageError):
     def __str__(self):
         places = (f"{each['file']}:{each['line']}:{each['column']}: {each['message']}" +
                   (f"; did you mean '{each['suggestion']}'?" if each.get("suggestion") else "")
-                  for each in self.diagnostics)
+                  for each in self.diagnostics if each["message"] not in self.message)  # which mostly has them all
         return "\n  ".join([super().__str__(), *places])
 
 

@@ -240,6 +240,11 @@ def _is_command(what):
     return isinstance(what, (list, tuple))
 
 
+def _require_callable(what, wanted):
+    if not callable(what):
+        raise TypeError(f"cannot start {what!r}: give {wanted}")
+
+
 def _command_words(words):
     """A program with a slash starts at the working directory, as in a shell."""
     first = os.fspath(words[0])
@@ -274,6 +279,8 @@ def submit(function, *args, runs=None, **resources):
         raise TypeError("a command has no arguments beside its words: put them into the list")
     if command and not function:
         raise TypeError("the command is empty: give a list of words")
+    if not command:
+        _require_callable(function, "a list of words, or a callable")
     spec = _spec.fields_of(resources)
     title = os.path.basename(os.fspath(function[0])) if command else _calls.name_of(function)
     spec = {"name": _spec.name_of(title), **spec}
@@ -307,6 +314,7 @@ def map(function, *iterables, parallel="auto", runs=None, **resources):
     share one allocation of Slurm. `placement="job"` gives each call a Slurm job of its own. Errors: as `submit`.
     """
     _pickles.require_guard()
+    _require_callable(function, "a callable")
     calls = list(zip(*iterables))
     if not calls:
         return []

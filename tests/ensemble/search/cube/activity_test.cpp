@@ -22,7 +22,6 @@ constexpr const char* kNested = R"({
 TEST(Activity, TellsFromCoordinatesWhatThePointTells) {
   const Encoding encoding(ParseSpace(Json::parse(kNested)));
   const Activity activity(encoding);
-  EXPECT_TRUE(activity.is_conditional());
   for (TrialNumber trial = 0; trial < 300; ++trial) {
     const auto at = encoding.Encode(RandomPoint(encoding.space(), 1, trial, 0));
     for (std::size_t i = 0; i < at.size(); ++i) {
@@ -34,7 +33,6 @@ TEST(Activity, TellsFromCoordinatesWhatThePointTells) {
 TEST(Activity, WithoutConditionsEverythingIsActive) {
   const Encoding encoding(ParseSpace(Json::parse(R"({"a":{"int":[1,3]},"b":{"uniform":[0,1]}})")));
   const Activity activity(encoding);
-  EXPECT_FALSE(activity.is_conditional());
   EXPECT_TRUE(activity.IsActive(0, {0.5, 0.5}));
   EXPECT_TRUE(activity.IsActive(1, {0.5, 0.5}));
 }

@@ -266,7 +266,7 @@ TEST(DoctorGpus, ExchangeAsTheSpecSaysUnlessTheVariableIsSet) {
                             library.RegisterKernels();
                             ::setenv("SLIPWAY_GPU_EXCHANGE", variable, 1);
                             Spec spec;
-                            spec.gradients.gpu_exchange = GpuExchangeWay::kStaged;
+                            spec.gradients.gpu_exchange = GpuExchange::kStaged;
                             return Judge(ProbeGpuExchange(spec));
                           }})
                      .findings,
@@ -305,11 +305,11 @@ TEST(DoctorGpus, OfAmdExchangeStagedWithoutCuda) {
                "ranks exchange GPU memory through pinned memory (staged), because the kernel of the sums is PTX, which "
                "AMD's GPUs cannot run"));
   Spec spec;
-  spec.gradients.gpu_exchange = GpuExchangeWay::kNccl;
+  spec.gradients.gpu_exchange = GpuExchange::kNccl;
   facts.planned = PlanGpuExchange(spec, {.nodes = 1, .maker = GpuMaker::kAmd, .variable = {}});
   EXPECT_EQ(ExchangeOf(facts).grade, Grade::kOk);
   EXPECT_THAT(ExchangeOf(facts).text, HasSubstr("exchange GPU memory by RCCL"));
-  spec.gradients.gpu_exchange = GpuExchangeWay::kDirect;
+  spec.gradients.gpu_exchange = GpuExchange::kDirect;
   facts.planned = PlanGpuExchange(spec, {.nodes = 1, .maker = GpuMaker::kAmd, .variable = {}});
   EXPECT_EQ(ExchangeOf(facts).grade, Grade::kFail);
   EXPECT_THAT(ExchangeOf(facts).text, HasSubstr("is direct: direct refuses these GPUs"));
@@ -363,7 +363,7 @@ TEST(DoctorGpus, CopyEachToTheNextOfTheFirstEight) {
 TEST(DoctorGpus, WarnThatNcclMustComeWithTheProgram) {
   auto facts = OneGpu();
   Spec spec;
-  spec.gradients.gpu_exchange = GpuExchangeWay::kNccl;
+  spec.gradients.gpu_exchange = GpuExchange::kNccl;
   facts.planned = PlanGpuExchange(spec, {.nodes = 1, .maker = GpuMaker::kUnknown, .variable = {}});
   EXPECT_EQ(ExchangeOf(facts).grade, Grade::kWarn);
   EXPECT_THAT(ExchangeOf(facts).text, HasSubstr("is nccl: it is not here; a program with PyTorch brings its own"));
@@ -403,7 +403,7 @@ TEST(DoctorGpus, ExchangeAsTheExperimentLetsThem) {
   spec.gradients.mode = GradientMode::kDelayed;
   EXPECT_EQ(text(spec, 1), kStaged + std::string("because of mode: delayed, clip_norm"));
   EXPECT_EQ(ExchangeOf(facts).grade, Grade::kOk);
-  spec.gradients.gpu_exchange = GpuExchangeWay::kDirect;
+  spec.gradients.gpu_exchange = GpuExchange::kDirect;
   EXPECT_THAT(text(spec, 1), HasSubstr("direct refuses tensors in GPU memory with mode: delayed, clip_norm"));
   EXPECT_EQ(ExchangeOf(facts).grade, Grade::kFail);
   spec = {};

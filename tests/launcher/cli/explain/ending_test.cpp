@@ -58,6 +58,15 @@ TEST(ExplainEnd, NamesTheRankThatFailedAndShowsItsLastWords) {
               HasSubstr("last lines of /runs/small-1/attempt-1/rank-00001.log:\nValueError: no such field\n"));
 }
 
+TEST(ExplainEnd, SaysHowAProgramFindsAFileBesideTheSpec) {
+  auto facts = FailedOfFour();
+  EXPECT_THAT(Explain(facts).next, Not(Contains(HasSubstr("launch.files"))));
+  facts.unfound = "data/x.csv";
+  EXPECT_EQ(Explain(facts).next.front(),
+            "'data/x.csv' lies beside the spec, not in the working directory: set launch.files: [data] or "
+            "launch.workdir: spec");
+}
+
 TEST(ExplainEnd, PutsRanksThatEndedAlikeOnOneLine) {
   auto facts = FailedOfFour();
   facts.ends = {{0, {1, 0}}, {1, {1, 0}}, {2, {1, 0}}, {3, {0, 0}}};
@@ -191,6 +200,15 @@ TEST(ExplainEnd, RepeatsTheWatchUnlessItIsTheReason) {
   EndAs(facts.state, Phase::kFailed, cause::Watched{"stalled", facts.watch, 1});
   facts.ends.clear();
   EXPECT_THAT(Explain(facts).because, ElementsAre(facts.watch));
+}
+
+TEST(ExplainEnd, AdvisesOnARankThatLeftItsLoopEarly) {
+  const auto next_of = [](const char* finding) {
+    return Explain(Ended(Phase::kFailed, cause::Watched{finding, "rank 2 has ended its program", 2})).next;
+  };
+  EXPECT_THAT(next_of("left"), ElementsAre(HasSubstr("give all ranks the same number of steps"),
+                                           HasSubstr("then begin again at step 0")));
+  EXPECT_THAT(next_of("stalled"), Not(Contains(HasSubstr("number of steps"))));
 }
 
 TEST(ExplainEnd, ShowsWhatTheManagerSaidWhereNoRankSpoke) {

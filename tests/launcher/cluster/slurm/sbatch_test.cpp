@@ -51,7 +51,10 @@ TEST(EnvironmentOfAJob, HasNothingOfTheJobThatSubmitsIt) {
 class Sbatch : public testing::Test {
  protected:
   Sbatch() : path_(::getenv("PATH")) { ::setenv("PATH", (directory_.path().string() + ":" + path_).c_str(), 1); }
-  ~Sbatch() override { ::setenv("PATH", path_.c_str(), 1); }
+  ~Sbatch() override {
+    ::setenv("PATH", path_.c_str(), 1);
+    ::unsetenv("SLURM_JWT");
+  }
   void Does(const std::string& commands) const {
     WriteFile(directory_ / "sbatch", "#!/bin/sh\n" + commands + "\n", 0755);
   }
@@ -92,6 +95,12 @@ TEST_F(Sbatch, GetsNothingOfTheArrayThatItIsCalledIn) {
   EXPECT_EQ(SubmitWithSbatch("/a"), JobIdentity{12});
   Does("test -z \"$SLURM_ARRAY_JOB_ID$SLURM_ARRAY_TASK_ID\" && echo 'Job 1 to start at 1795688662 using' >&2");
   EXPECT_TRUE(EstimateWithSbatch("#!/bin/sh", std::chrono::seconds(20)).start);
+}
+
+TEST_F(Sbatch, KnowsItsUserByTheToken) {
+  ::setenv("SLURM_JWT", "token", 1);
+  Does("test \"$SLURM_JWT\" = token && echo 12");
+  EXPECT_EQ(SubmitWithSbatch("/a"), JobIdentity{12});
 }
 
 TEST_F(Sbatch, ThatRefusesIsQuoted) {

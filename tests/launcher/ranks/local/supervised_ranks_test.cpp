@@ -127,7 +127,9 @@ TEST_F(SupervisedRanks, HaveNotStartedWhenTheirSupervisorIsGoneBefore) {
 
 /// A supervisor that is stopped answers nothing.
 TEST_F(SupervisedRanks, EndWithASupervisorThatIsStuck) {
-  ::kill(static_cast<pid_t>(started_.SupervisorIdentity().pid), SIGSTOP);
+  Supervisor impatient(loop_, SupervisorHere(), std::chrono::seconds(10));
+  supervisor_ = &impatient;
+  ::kill(static_cast<pid_t>(impatient.SupervisorIdentity().pid), SIGSTOP);
   std::optional<GroupOutcome> outcome;
   const auto ranks = Begin("first", "touch ran", outcome);
   Until([&] { return outcome.has_value(); });

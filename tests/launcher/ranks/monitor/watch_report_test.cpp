@@ -56,6 +56,7 @@ TEST_F(WatchReports, AreOfAKindThatMayBeNewer) {
   };
   for (const auto kind : AllOf<WatchKind>()) EXPECT_EQ(kind_of(std::string(WordOf(kind))), kind);
   EXPECT_EQ(kind_of("overheated"), WatchKind::kOther);
+  EXPECT_TRUE(IsHang(WatchKind::kLeft));
   EXPECT_TRUE(IsHang(WatchKind::kDead) && IsHang(WatchKind::kStalled) && IsHang(WatchKind::kStart));
   EXPECT_FALSE(IsHang(WatchKind::kMismatch) || IsHang(WatchKind::kNotFinite));
 }

@@ -1,4 +1,4 @@
-#include "bench/ensemble/bench_folder.h"
+#include "bench/bench_folder.h"
 
 #include <stdlib.h>
 
