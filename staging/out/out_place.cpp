@@ -25,6 +25,11 @@ void Add(OutWork& work, const OutWork& more) {
   work.refused.insert(work.refused.end(), more.refused.begin(), more.refused.end());
 }
 
+/// The names begin in the place afterwards, no longer in its `directory`.
+void Add(std::vector<Refused>& refused, std::vector<Refused> more, const fs::path& directory) {
+  for (auto& each : more) refused.push_back({directory / each.name, std::move(each.why)});
+}
+
 /// Runs `action`; what it throws is the report's failure, but for the end of the work. True when it threw nothing.
 template <class Action>
 bool Try(OutReport& report, Action&& action) {
@@ -111,9 +116,10 @@ OutReport OutPlaceMover::Settle() {
   std::vector<Refused> refused;
   Try(report, [&] { RemoveLeftovers(); });
   // First: a checkpoint says that they are safe. It does not wait for those that can never be copied.
-  Try(report, [&] { refused = MoveOutputs(report, MergeOptions(Changing::kRefuse, Unchanged::kContents)); });
+  const auto options = MergeOptions(Changing::kRefuse, Unchanged::kContents);
+  Try(report, [&] { Add(refused, MoveOutputs(report, options), place_.outputs().filename()); });
   Try(report, [&] { SettleCheckpoints(report); });
-  Try(report, [&] { MoveFilesBesideCheckpoints(report); });
+  Try(report, [&] { Add(refused, MoveFilesBesideCheckpoints(report), place_.checkpoints().filename()); });
   if (report.failure || refused.empty()) return report;
   report.failure = ErrorOf(refused);
   report.refused = std::move(refused);
@@ -178,13 +184,13 @@ bool OutPlaceMover::HasFilesBesideCheckpoints(const StageOutOptions& options) co
                              [&](const auto& entry) { return !options.skips(entry.path().filename()); });
 }
 
-void OutPlaceMover::MoveFilesBesideCheckpoints(OutReport& report) const {
+std::vector<Refused> OutPlaceMover::MoveFilesBesideCheckpoints(OutReport& report) const {
   const auto options = OptionsBesideCheckpoints();
-  if (!HasFilesBesideCheckpoints(options)) return;
-  const auto staged = StageOutDirectory(place_.checkpoints(), place_.folder / "checkpoints", options);
+  if (!HasFilesBesideCheckpoints(options)) return {};
+  auto staged = StageOutDirectory(place_.checkpoints(), place_.folder / "checkpoints", options);
   report.outputs.files += staged.files.size();
   report.outputs.bytes.count += staged.bytes.count;
-  if (!staged.refused.empty()) throw ErrorOf(staged.refused);
+  return std::move(staged.refused);
 }
 
 OutWork OutPlaceMover::Remaining() {
@@ -248,8 +254,9 @@ void RemoveOthers(const fs::path& root, const fs::path& directory, const std::ve
 void RemoveCopied(const OutPlace& place, const std::vector<Refused>& refused) try {
   std::vector<fs::path> kept;
   for (const auto& each : refused) kept.push_back(each.name);
-  RemoveOthers(place.outputs(), {}, kept);
-  if (fs::exists(place.checkpoints())) RemoveOthers(place.checkpoints(), {}, {});
+  for (const auto& directory : {place.outputs(), place.checkpoints()}) {
+    if (fs::exists(directory)) RemoveOthers(place.tier, directory.filename(), kept);
+  }
 } catch (const fs::filesystem_error& error) {
   throw SystemError(error.code().value(), fmt::format("cannot remove '{}'", error.path1().string()));
 }

@@ -31,7 +31,7 @@ struct OutReport {
   std::vector<MovedCheckpoint> moved{};
   std::vector<TornCheckpoint> torn{};
   OutWork outputs{};               ///< that were copied, with what lay beside the checkpoints
-  std::vector<Refused> refused{};  ///< Settle: results that cannot be copied; all else is in the folder
+  std::vector<Refused> refused{};  ///< Settle: what cannot be copied, by its name in `tier`; all else is in the folder
   std::optional<Error> failure{};  ///< the first
   bool waiting = false;            ///< Round: what failed now or before is tried again by a later one
 };
@@ -52,7 +52,7 @@ class OutPlaceMover {
   OutReport Round();
   /// When it has ended: everything that is worth it. Without a failure nothing in the tier is needed any longer.
   /// To be sure of that, ask a mover that has made no rounds: it knows only what it reads now. Results that cannot be
-  /// copied are a failure, after all else is copied.
+  /// copied are a failure, after all else is copied. So is what lies beside the checkpoints.
   OutReport Settle();
 
   /// What Settle would copy, and what it would refuse: the newest checkpoint and the best one, those without a manifest
@@ -72,8 +72,8 @@ class OutPlaceMover {
   /// Of what lies beside the checkpoints: under any other name, and not being written.
   StageOutOptions OptionsBesideCheckpoints() const;
   bool HasFilesBesideCheckpoints(const StageOutOptions& options) const;
-  /// Errors: those of StageOutDirectory; Error that names what cannot be copied.
-  void MoveFilesBesideCheckpoints(OutReport& report) const;
+  /// Returns what cannot be copied. Errors: those of StageOutDirectory.
+  std::vector<Refused> MoveFilesBesideCheckpoints(OutReport& report) const;
   StageOutOptions MergeOptions(Changing changing, Unchanged unchanged) const;
   /// Returns what cannot be copied.
   std::vector<Refused> MoveOutputs(OutReport& report, const StageOutOptions& options);
@@ -90,7 +90,7 @@ class OutPlaceMover {
   RetryPause checkpoints_pause_;
 };
 
-/// Removes from the tier what is copied: everything but the results `refused` (OutReport). The program must have ended.
+/// Removes from the tier what is copied: everything but what is `refused` (OutReport). The program must have ended.
 void RemoveCopied(const OutPlace& place, const std::vector<Refused>& refused);
 
 }  // namespace slipway::staging

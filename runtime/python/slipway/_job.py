@@ -122,15 +122,27 @@ def _finalize_after_steps():
               "backward()", file=sys.stderr)
 
 
+def _outermost_frame(frames=sys._current_frames, main=threading.main_thread().ident):
+    """Of the main thread: that of the program, until it has ended."""
+    frame = frames().get(main)
+    while frame is not None and frame.f_back is not None:
+        frame = frame.f_back
+    return frame
+
+
 class _Exit:
     """Part of a SystemExit with a status of failure, and gone with it.
 
-    An uncaught one is gone after the last frame of the program. One that is gone before was caught. One that the
-    program keeps counts as uncaught until the next call into the library.
+    One that is gone while the program runs was caught. An uncaught one is gone later: after the last frame of the
+    program, or while other threads and functions of atexit still run. One that the program keeps counts as uncaught
+    until the next call into the library.
     """
 
-    def __del__(self, ending=_calls.Ending, frame=sys._getframe):
-        if ending.exiting == id(self) and frame().f_back is not None:
+    def __init__(self):
+        self._program = _outermost_frame()
+
+    def __del__(self, ending=_calls.Ending, outermost_frame=_outermost_frame):
+        if ending.exiting == id(self) and outermost_frame() is self._program:
             ending.exiting = None
 
 

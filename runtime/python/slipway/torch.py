@@ -64,16 +64,12 @@ def _is_stale(hook, parameter):
     return not hasattr(parameter, "register_post_accumulate_grad_hook") and _accumulation_of(parameter) is not hook
 
 
-def _parameters_of(optimizer):
-    return [p for group in optimizer.param_groups for p in group["params"]]
-
-
 def _named_trained(optimizer, named_parameters):
     """Name and parameter of everything the optimizer trains, in its order.
 
     A team exchanges the last ones first, and backward is likely to come to these first.
     """
-    trained = [p for p in _parameters_of(optimizer) if p.requires_grad]
+    trained = [p for group in optimizer.param_groups for p in group["params"] if p.requires_grad]
     if named_parameters is None:
         names = {id(p): f"parameter {index}" for index, p in enumerate(trained)}
     else:
@@ -167,7 +163,10 @@ class DistributedOptimizer(torch.optim.Optimizer):
             self._hooks[index] = self._hook(index, slot)
 
     def _without_slot(self):
-        return [p for p in _parameters_of(self._optimizer) if id(p) not in self._exchanged_ones]
+        """Asked for in each step, since the wrapped optimizer may have others by now. Groups without any cost least."""
+        known = self._exchanged_ones
+        others = (group["params"] for group in self.param_groups if not known.issuperset(map(id, group["params"])))
+        return [p for parameters in others for p in parameters if id(p) not in known]
 
     def _require_all_exchanged(self):
         """The wrapped optimizer would apply gradients of this rank alone."""
@@ -339,8 +338,8 @@ class DistributedOptimizer(torch.optim.Optimizer):
 
     def load_exchange_state(self, state):
         """What exchange_state() gave on this rank. Collective. Errors: StateError: it has made steps already."""
-        self._begun = True
         self.team.state_load(state)
+        self._begun = True
 
     @property
     def begun(self):

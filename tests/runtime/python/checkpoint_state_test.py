@@ -249,6 +249,21 @@ def test_several_models_and_optimizers_share_a_checkpoint(job, folder, kind):
         optimizer.close()
 
 
+class Order(list):
+    """A sampler."""
+
+    position = 0
+
+
+def test_a_sampler_that_is_a_list_by_itself_is_a_single_one(job, folder):
+    order = Order([2, 0, 1])
+    order.position = 2
+    job.checkpoint.save(sampler=order, step=1, folder=folder)
+    order.position = 0
+    job.checkpoint.load(sampler=order, folder=folder)
+    assert order.position == 2
+
+
 def test_what_has_no_state_is_named(job, folder):
     model = torch.nn.Linear(2, 2)
     for wrong, said in (({"model": [model, 3]}, "model 1 is of type int"), ({"model": []}, "model is of type list"),

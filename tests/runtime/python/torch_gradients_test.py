@@ -368,6 +368,21 @@ def test_parameters_that_are_added_to_the_wrapped_optimizer_are_an_error(job):
     optimizer.close()
 
 
+def test_a_parameter_in_the_place_of_another_is_an_error(job):
+    model = model_of()
+    inner = torch.optim.SGD(model.parameters(), lr=0.1)
+    optimizer = distributed.DistributedOptimizer(inner, model.named_parameters())
+    loss_of(model, 0, job.rank()).backward()
+    optimizer.step()
+    model[2] = torch.nn.Linear(WIDTH, 10)
+    inner.param_groups[0]["params"] = list(model.parameters())  # as many as before
+    optimizer.zero_grad()
+    loss_of(model, 1, job.rank()).backward()
+    with pytest.raises(job.StateError, match=rf"a parameter of shape \(10, {WIDTH}\) was not there when"):
+        optimizer.step()
+    optimizer.close()
+
+
 def test_gradients_of_a_frozen_layer_that_are_left_from_before_are_cleared_as_in_torch(job):
     model = model_of()
     loss_of(model, 0, job.rank()).backward()

@@ -3,7 +3,8 @@
 
 def is_several(part):
     """Not a module or a sampler that is a list or a dict by itself, nor an empty one."""
-    return isinstance(part, (list, tuple, dict)) and len(part) > 0 and not hasattr(part, "state_dict")
+    has_state = any(hasattr(part, name) for name in ("state_dict", "position", "epoch"))
+    return isinstance(part, (list, tuple, dict)) and len(part) > 0 and not has_state
 
 
 def of(part):
