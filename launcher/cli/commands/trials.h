@@ -14,9 +14,9 @@ namespace slipway::launcher {
 
 struct TrialsLsOptions {
   std::filesystem::path run_folder;
-  std::string selector;              ///< RunFolder::selector()
   std::optional<std::string> state;  ///< only trials in this state
   int limit = 0;                     ///< 0: all
+  std::string selector = {};         ///< RunFolder::selector()
 };
 
 struct TrialsBestOptions {

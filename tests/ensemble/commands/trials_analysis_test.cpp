@@ -33,7 +33,7 @@ class TrialsAnalysis : public testing::Test {
       if (trial == 11) return ensemble::Exits({3, 0}, "rank 0: bad");
       const double x = parameters.at("x").get<double>();
       auto script = ensemble::Reports("accuracy", x - 0.1 * parameters.at("y").get<double>());
-      script.metrics.push_back({0, 0, 2, 1.0, "loss", x});
+      script.metrics.push_back({0, 0, "loss", 2, 1.0, x});
       return script;
     });
     ensemble::EnsembleOptions options;

@@ -23,7 +23,7 @@ class TrialsCommands : public testing::Test {
     FakeRunner runner([](ensemble::TrialNumber, int, const Json& parameters) {
       const double lr = parameters.at("lr").get<double>();
       auto script = lr == 0.2 ? ensemble::Exits({3, 0}, "rank 0: bad") : ensemble::Reports("accuracy", lr);
-      script.metrics.push_back({0, 0, 2, 1.0, "loss", std::nan("")});
+      script.metrics.push_back({0, 0, "loss", 2, 1.0, std::nan("")});
       return script;
     });
     ensemble::EnsembleOptions options;

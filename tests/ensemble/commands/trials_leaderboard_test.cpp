@@ -39,7 +39,7 @@ class TrialsLeaderboard : public testing::Test {
     options.objectives = {{"accuracy", Goal::kMaximize}, {"seconds", Goal::kMinimize}};
     Run(options, [values](TrialNumber trial, int, const Json& parameters) {
       auto script = ensemble::Reports("accuracy", parameters.at("x").get<double>());
-      script.metrics.push_back({0, 0, 1, {}, "seconds", values.at(static_cast<std::size_t>(trial))});
+      script.metrics.push_back({0, 0, "seconds", 1, {}, values.at(static_cast<std::size_t>(trial))});
       return script;
     });
   }
@@ -162,7 +162,7 @@ TEST_F(TrialsLeaderboard, FrontsOfRepeatsAreOfTheirMeans) {
     constexpr double kAccuracies[] = {3, 1, 2, 3};
     constexpr double kSeconds[] = {9, 1, 4, 4};
     auto script = ensemble::Reports("accuracy", kAccuracies[trial]);
-    script.metrics.push_back({0, 0, 1, {}, "seconds", kSeconds[trial]});
+    script.metrics.push_back({0, 0, "seconds", 1, {}, kSeconds[trial]});
     return script;
   });
   TrialsPareto({folder_.path(), false, 0}, output_);
