@@ -69,8 +69,8 @@ class BatchReader {
   /// stream in the windowed order. An open reader leases its generation, so it cannot be removed.
   /// `memory`: the caller's, of prefetch + 1 slots, each one span for each field of BytesOf(); empty = the reader takes
   /// its own. Aligned to the element size.
-  /// Errors: Error(kEnvironment): nothing there, no records, a damaged file, sizes or record counts that differ from the
-  ///         manifest, a manifest path outside the directory, files of different formats or fields. Error(kBusy): a
+  /// Errors: Error(kEnvironment): nothing there, no records, a damaged file, sizes or record counts that differ from
+  ///         the manifest, a manifest path outside the directory, files of different formats or fields. Error(kBusy): a
   ///         generation that is being removed. Error(kUsage): options that do not fit each other or the files.
   static BatchReader Open(const std::filesystem::path& path, const BatchOptions& options,
                           std::vector<std::vector<std::span<std::byte>>> memory = {});

@@ -99,8 +99,8 @@ class FieldSource {
 bool IsDamage(const Error& error);
 
 /// `fields` empty: whole records only. Errors: Error(kEnvironment): no records, a damaged file, sizes or record counts
-/// that differ from the manifest, files of different fields. Error(kUsage): a field that the first record does not have,
-/// or not in the wanted form.
+/// that differ from the manifest, files of different fields. Error(kUsage): a field that the first record does not
+/// have, or not in the wanted form.
 std::unique_ptr<FieldSource> OpenFieldSource(const DatasetFiles& dataset, std::vector<WantedField> fields,
                                              AccessPattern pattern);
 std::unique_ptr<FieldSource> OpenExampleFields(const DatasetFiles& dataset, std::vector<WantedField> fields,
