@@ -13,6 +13,7 @@
 
 #include "core/nearest_word.h"
 #include "core/units.h"
+#include "launcher/spec/command_line.h"
 #include "launcher/spec/environment_references.h"
 #include "launcher/spec/run_name.h"
 #include "launcher/spec/secrets.h"
@@ -52,6 +53,13 @@ bool TakesAnyScalar(const Type& type) {
          (type.kind == TypeKind::kOneOf && std::ranges::any_of(type.of, TakesAnyScalar));
 }
 
+/// To YAML, `{betas}` without quotes is a map of one name without a value. Empty: the node is something else.
+std::string AsQuotedPlaceholder(const YamlNode& node) {
+  if (node.entries.size() != 1 || node.entries[0].value.kind != NodeKind::kNull) return {};
+  const auto placeholder = fmt::format("{{{}}}", node.entries[0].key);
+  return OnlyPlaceholder(placeholder).empty() ? std::string() : fmt::format("\"{}\"", placeholder);
+}
+
 Problem Unexpected(const Type& type, const YamlNode& node) {
   // Any scalar will do except these.
   if (TakesAnyScalar(type) && node.kind == NodeKind::kScalar) {
@@ -60,7 +68,9 @@ Problem Unexpected(const Type& type, const YamlNode& node) {
   if (type.kind == TypeKind::kDuration && LacksUnit(node)) {
     return {node.place, fmt::format("the duration {0} has no unit: write {0}s, {0}m or {0}h", node.text), {}};
   }
-  return {node.place, "expected " + Describe(type) + ", found " + DescribeNode(node), {}};
+  const bool takes_text = type.kind == TypeKind::kText || TakesAnyScalar(type);
+  return {node.place, "expected " + Describe(type) + ", found " + DescribeNode(node),
+          takes_text ? AsQuotedPlaceholder(node) : std::string()};
 }
 
 std::optional<std::int64_t> ParseInteger(std::string_view text) {
