@@ -101,6 +101,8 @@ void CheckPartsOfWords(Report& report, const Draft& draft) {
 
 /// Whether all values that a parameter may have are true or false.
 bool HasOnlyTruthValues(const Json& parameter) {
+  if (parameter.is_boolean()) return true;
+  if (HasKey(parameter, "fixed")) return parameter["fixed"].is_boolean();
   if (!HasKey(parameter, "choice") || !parameter["choice"].is_array()) return false;
   return std::ranges::all_of(parameter["choice"], [](const Json& value) { return value.is_boolean(); });
 }

@@ -187,15 +187,17 @@ class CommandExpander {
 
   void AddWord(const std::string& word) {
     const auto only = OnlyPlaceholder(word);
-    if (const auto* value = only.empty() ? nullptr : Find(only)) {
+    const auto* const value = only.empty() ? nullptr : Find(only);
+    if (value != nullptr || IsFlag(only)) {
       has_placeholders_ = true;
-      return AddValue(only, *value);
+      if (value != nullptr) AddValue(only, *value);  // a flag whose condition does not hold has none
+      return;
     }
     result_.push_back(ReplacePlaceholders(word, [&](std::string_view name) {
       if (IsOwnName(name)) return ValueOf(name, own_);
       has_placeholders_ = true;
-      const auto* value = Find(name);
-      return value == nullptr ? Bare(name) : fmt::format("{}", fmt::join(WordsOf(*value), " "));
+      const auto* found = Find(name);
+      return found == nullptr ? Bare(name) : fmt::format("{}", fmt::join(WordsOf(*found), " "));
     }));
   }
 

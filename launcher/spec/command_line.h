@@ -43,8 +43,8 @@ std::string ReplaceOwnNames(std::string_view text, const OwnValues& own);
 /// Expands `command`. If it has a placeholder of an argument, all placeholders are replaced and nothing is added. Else
 /// every argument follows: as `--name value`, a list as `--name` and a word for each element, and one that is named in
 /// `flags` as `--name` where it is true and as nothing where it is false. A word that is only the placeholder of a list
-/// becomes its elements; that of a flag becomes `--name` or nothing. Own names are always replaced. `{{name}}` becomes
-/// `{name}`. Names without a value stay as they are (LoadSpec has refused them).
+/// becomes its elements; that of a flag becomes `--name`, or nothing where it is false or has no value. Own names are
+/// always replaced. `{{name}}` becomes `{name}`. Other names without a value stay as they are.
 std::vector<std::string> ExpandCommand(const std::vector<std::string>& command, const ProgramArguments& args,
                                        const std::vector<std::string>& flags = {}, const OwnValues& own = {});
 

@@ -72,6 +72,15 @@ TEST(TrainingCommand, HasFlagsWithoutAValue) {
             (Words{"--a", "x"}));
 }
 
+TEST(TrainingCommand, HasNothingForAFlagWithoutAValue) {
+  constexpr auto kConditional =
+      "  command: [train, '{a}', '{b}']\n  flags: [b]\n"
+      "ensemble:\n  objective: {metric: loss}\n  trials: 2\n"
+      "  space: {a: {choice: [x, y]}, b: {choice: [true, false], when: {a: x}}}\n";
+  EXPECT_EQ(WordsBehind(kConditional, {{"a", "x"}, {"b", true}}), (Words{"x", "--b"}));
+  EXPECT_EQ(WordsBehind(kConditional, {{"a", "y"}}), Words{"y"});
+}
+
 TEST(TrainingVariables, HaveListsAndFlagsAsJson) {
   const test::TempDirectory directory;
   WriteFile(directory / "exp.yaml",

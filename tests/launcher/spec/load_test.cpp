@@ -162,6 +162,24 @@ TEST_F(Load, SaysThatTextWithBracesNeedsQuotes) {
               HasSubstr("write \"{slipway.output_dir}/x\"\n"));
 }
 
+TEST_F(Load, ShowsAllOfTheTextThatNeedsQuotes) {
+  EXPECT_THAT(ErrorOf(kSmall, {"train.command=[train, {out}/x, y]"}),
+              HasSubstr("--set 'train.command=[train, \"{out}/x\", y]'\n"));
+  const std::string begin = "name: braces\ntrain:\n  command: ";
+  EXPECT_THAT(ErrorOf(begin + "[train, --lr={lr}, x]\n"),
+              HasSubstr("text with '{' inside of brackets needs quotes: write \"--lr={lr}\"\n"));
+  EXPECT_THAT(ErrorOf(begin + "[sh, cat /data/${USER}/x {lr}]\n"),
+              HasSubstr("'${' inside of brackets needs quotes: write \"cat /data/${USER}/x {lr}\"\n"));
+  EXPECT_THAT(ErrorOf(begin + "[train]\n  metrics:\n    pattern: [A-Z]+ it's (?<loss>\\S+)  # loss\n"),
+              HasSubstr("write '[A-Z]+ it''s (?<loss>\\S+)'\n"));
+}
+
+TEST_F(Load, SuggestsQuotesForAPlaceholderThatYamlTakesForAMap) {
+  const std::string begin = "name: braces\ntrain:\n  args: {betas: [1, 2]}\n  command: ";
+  EXPECT_THAT(ErrorOf(begin + "[train, {betas}]\n"), HasSubstr("did you mean '\"{betas}\"'?"));
+  EXPECT_THAT(ErrorOf(begin + "[train, {betas: 1}]\n"), Not(HasSubstr("did you mean")));
+}
+
 TEST_F(Load, TakesATildeForTheHomeDirectory) {
   const auto kept = std::string(std::getenv("HOME") != nullptr ? std::getenv("HOME") : "");
   ::setenv("HOME", "/lab/me", 1);
@@ -179,7 +197,10 @@ TEST_F(Load, ChecksTheValuesOfFlags) {
               AllOf(HasSubstr(":3:11: "), HasSubstr("nothing says whether the flag 'amp' is set")));
   const std::string space = "ensemble: {objective: {metric: loss}, trials: 2, space: {amp: ";
   EXPECT_THAT(ErrorOf(begin + space + "{int: [0, 1]}}}\n"), HasSubstr("write {choice: [true, false]}"));
-  EXPECT_EQ(LoadText(begin + space + "{choice: [true, false]}}}\n").spec.train.flags.size(), 1u);
+  EXPECT_THAT(ErrorOf(begin + space + "1}}\n"), HasSubstr("write {choice: [true, false]}"));
+  for (const auto* values : {"{choice: [true, false]}", "true", "{fixed: false}"}) {
+    EXPECT_EQ(LoadText(begin + space + values + "}}\n").spec.train.flags.size(), 1u) << values;
+  }
 }
 
 TEST_F(Load, RefusesListsAndFlagsOfABundledTrainer) {
