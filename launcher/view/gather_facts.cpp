@@ -60,6 +60,7 @@ void AddPlan(const RunFolder& folder, RunFacts& facts) try {
   const auto& metrics = plan.at("spec").at("train").at("metrics");
   if (metrics.at("from") == "stdout") facts.metrics_pattern = metrics.at("pattern").get<std::string>();
   facts.goes_on_at_limit = plan.at("spec").at("checkpoint").at("on_time_limit") == "requeue";
+  facts.works_beside_spec = plan.at("working_directory") == plan.at("spec_directory");
 } catch (const std::exception&) {  // the run never had a plan that can be read: its state says so
 }
 
@@ -131,7 +132,7 @@ void AddAttempt(const RunFolder& folder, RunFacts& facts) {
   if (finding && finding->report) facts.watch = finding->report->message;
   if (facts.state.phase == Phase::kFailed || facts.state.phase == Phase::kLost) {
     AddLog(folder, attempt, facts);
-    if (!facts.spec_file.empty() && facts.log.rank) {
+    if (!facts.spec_file.empty() && !facts.works_beside_spec && facts.log.rank) {
       facts.unfound = UnfoundFile(facts.log.lines, facts.spec_file.parent_path());
     }
   }

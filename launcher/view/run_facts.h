@@ -61,6 +61,7 @@ struct RunFacts {
   /// The rank that failed wrote nothing, or no rank did. Not known where the program's end is not.
   enum class Silent { kNone, kCulprit, kAll } silent = Silent::kNone;
   std::filesystem::path spec_file = {};             ///< the user's own; empty: it is gone
+  bool works_beside_spec = false;                   ///< the working directory is the folder of the spec
   std::filesystem::path unfound = {};               ///< beside the spec, and missed by the program; empty: none
   std::filesystem::path slipway = {};               ///< the program that a job starts
   bool manager_began = true;                        ///< false: the job ended before

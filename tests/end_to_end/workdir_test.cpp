@@ -122,6 +122,9 @@ TEST_F(WorkingDirectory, IsExplainedWhereAFileBesideTheSpecIsNotFound) {
   WriteSpec("[sh, -c, 'LC_ALL=C cat data/values.txt']");
   EXPECT_EQ(place_.Slipway({"run", "exp.yaml"}).status.code, 1);
   EXPECT_THAT(place_.Slipway({"explain", "last"}).output, HasSubstr("launch.files: [data] or launch.workdir: spec"));
+  WriteSpec("[sh, -c, 'cd /; LC_ALL=C cat data/values.txt']", ", workdir: spec");
+  EXPECT_EQ(place_.Slipway({"run", "exp.yaml"}).status.code, 1);
+  EXPECT_THAT(place_.Slipway({"explain", "last"}).output, Not(HasSubstr("lies beside the spec")));
 }
 
 TEST_F(WorkingDirectory, IsTheSameForSeveralRanks) {
