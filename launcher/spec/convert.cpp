@@ -148,11 +148,8 @@ Json ShareOrNull(const YamlNode& node) {
   return value && *value >= 0 && *value <= 100 ? Json{{"fraction", *value / 100}} : Json();
 }
 
-/// A leading `~/` is the home directory, as in a shell.
 std::string AbsolutePath(std::string_view text, const std::filesystem::path& directory) {
-  const auto home = text == "~" || text.starts_with("~/") ? LookUpInEnvironment("HOME") : std::nullopt;
-  if (home && !home->empty()) return std::filesystem::path(*home + std::string(text.substr(1))).lexically_normal();
-  return (directory / std::filesystem::path(text)).lexically_normal().string();
+  return (directory / WithHome(text)).lexically_normal().string();
 }
 
 Json TierOrNull(const YamlNode& node, const std::filesystem::path& directory) {
@@ -276,6 +273,11 @@ std::vector<Problem> ConvertFree(const YamlNode& node, const Sources& sources, J
 }
 
 }  // namespace
+
+std::filesystem::path WithHome(std::string_view path) {
+  const auto home = path == "~" || path.starts_with("~/") ? LookUpInEnvironment("HOME") : std::nullopt;
+  return home && !home->empty() ? *home + std::string(path.substr(1)) : std::string(path);
+}
 
 Json PlainScalar(const YamlNode& node) {
   if (node.quoted) return node.text;

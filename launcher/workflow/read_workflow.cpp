@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "launcher/spec/checks.h"
+#include "launcher/spec/convert.h"
 #include "launcher/spec/environment_references.h"
 #include "launcher/spec/override.h"
 #include "launcher/spec/read_fields.h"
@@ -241,7 +242,7 @@ class Reader {
 
   std::string Absolute(const std::string& path, const Place& place) const {
     if (path.find("${") != std::string::npos) return path;
-    return (sources_[place.source].directory / path).lexically_normal().string();
+    return (sources_[place.source].directory / WithHome(path)).lexically_normal().string();
   }
 
   Work WorkOf(const YamlEntry& entry, const YamlNode& body, StepFields& fields, Report& report) {

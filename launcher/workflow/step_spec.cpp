@@ -35,7 +35,7 @@ void MakeAbsolute(YamlNode& node, const FieldNode* field, const Sources& sources
   const bool is_path = field != nullptr && field->field != nullptr && field->field->type.kind == TypeKind::kPath;
   const auto& own = sources[node.place.source].directory;
   if (is_path && node.kind == Kind::kScalar && own != directory && node.text.find("${") == std::string::npos) {
-    node.text = (own / node.text).lexically_normal().string();
+    node.text = (own / WithHome(node.text)).lexically_normal().string();
   }
   for (auto& item : node.items) MakeAbsolute(item, field, sources, directory);
   for (auto& entry : node.entries) {
@@ -71,7 +71,8 @@ class SpecMaker {
   }
 
   std::optional<YamlNode> FromFile(const YamlNode& word) {
-    const auto file = (sources_[word.place.source].directory / word.text).lexically_normal();
+    const auto named = WithHome(word.text);
+    const auto file = (sources_[word.place.source].directory / named).lexically_normal();
     std::string text;
     try {
       text = ReadYamlFile(file, "spec");
@@ -79,7 +80,7 @@ class SpecMaker {
       report_.Error(word.place, error.message());
       return {};
     }
-    relative_ = fs::path(word.text).parent_path();
+    relative_ = named.parent_path();
     const int source = sources_.Add(file.string(), std::move(text), file.parent_path());
     auto tree = ParseYaml(sources_, source, report_);
     if (tree && tree->kind != Kind::kMap)

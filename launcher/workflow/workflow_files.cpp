@@ -6,6 +6,7 @@
 #include <sstream>
 
 #include "core/error.h"
+#include "launcher/spec/convert.h"
 #include "launcher/spec/environment_references.h"
 #include "launcher/spec/written_spec.h"
 #include "launcher/workflow/is_workflow_file.h"
@@ -84,7 +85,7 @@ class Includer {
   }
 
   YamlNode ReadIncluded(const YamlNode& word) {
-    const auto file = (sources_[word.place.source].directory / word.text).lexically_normal();
+    const auto file = (sources_[word.place.source].directory / WithHome(word.text)).lexically_normal();
     const auto canonical = Canonical(file);
     if (std::ranges::find(open_, canonical) != open_.end() || open_.size() >= kDeepestInclude) {
       report_.Error(word.place, Quoted(word.text) + " includes itself, or files include each other too deeply");

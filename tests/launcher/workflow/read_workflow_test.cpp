@@ -2,6 +2,8 @@
 
 #include <gmock/gmock.h>
 
+#include <cstdlib>
+
 #include "tests/launcher/workflow/workflow_of.h"
 
 namespace slipway::launcher {
@@ -69,6 +71,22 @@ TEST(ReadWorkflow, PutsValuesOfAFileAboveThoseItIncludes) {
   EXPECT_THAT(workflow.steps[0].origins.at("retries"), HasSubstr("base.yaml:3"));
   EXPECT_THAT(workflow.steps[0].origins.at("command"), HasSubstr("flow.yaml:4"));
   EXPECT_EQ(workflow.steps[1].origins.at("time_limit"), "--set");
+}
+
+TEST(ReadWorkflow, TakesATildeForTheHomeDirectory) {
+  const TempDirectory folder;
+  const TempDirectory home;
+  WriteFile(home / "data.txt", "1\n");
+  WriteFile(home / "base.yaml", "steps: {a: {command: [x], inputs: {i: ~/data.txt}}}\n");
+  WriteFile(home / "exp.yaml", "name: exp\ntrain: {command: [x]}\n");
+  WriteFile(folder / "flow.yaml", "name: flow\ninclude: ~/base.yaml\nsteps: {b: {experiment: ~/exp.yaml}}\n");
+  const auto kept = std::string(std::getenv("HOME") != nullptr ? std::getenv("HOME") : "");
+  ::setenv("HOME", home.path().c_str(), 1);
+  const auto workflow = ReadWorkflow(folder / "flow.yaml");
+  ::setenv("HOME", kept.c_str(), 1);
+  EXPECT_EQ(workflow.steps.at(workflow.by_name.at("a")).inputs.at(0).second, (home / "data.txt").string());
+  const auto& work = workflow.steps.at(workflow.by_name.at("b")).work;
+  EXPECT_EQ(std::get<ExperimentStep>(work).directory, home.path());
 }
 
 TEST(ReadWorkflow, RefusesFilesThatIncludeEachOther) {
