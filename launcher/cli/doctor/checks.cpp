@@ -84,6 +84,8 @@ Findings LookAtStart(const StartChoice& asked, std::optional<Mpi> mpi) try {
   if (IsUsualPairing(chosen.by)) return {Ok("ranks", text)};
   return {Warn("ranks", text + "; few installations can do that, so each run tries it with two ranks first",
                "launch.slurm.start: auto")};
+} catch (const NoSuchStart& error) {  // submit refuses it, too
+  return {Fail("ranks", error.message(), error.next_step())};
 } catch (const Error& error) {
   return {Warn("ranks", fmt::format("{}; a job may find more on its nodes", error.message()), error.next_step())};
 }

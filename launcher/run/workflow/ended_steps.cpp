@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <map>
@@ -10,6 +11,7 @@
 
 #include "core/error.h"
 #include "core/files.h"
+#include "core/process_identity.h"
 #include "core/write_probe.h"
 
 namespace slipway::launcher {
@@ -33,8 +35,20 @@ std::optional<std::pair<std::string, StepState>> EndOf(const std::string& mark) 
   return std::pair(mark.substr(at + 1), *state);
 }
 
-/// Nothing when the folder is not there, or cannot be read.
+/// A client of NFS lists a folder from memory for up to a minute, unless it has changed the folder itself. A job that
+/// finds its step over, or with a mark from before, has not. False when it cannot.
+bool ChangeFolderOfMarks(const RunFolder& folder) try {
+  const auto file = FolderOfMarks(folder) / fmt::format(".look-{}-{}", HostName(), ::getpid());
+  OpenFile(file, O_WRONLY | O_CREAT);
+  std::error_code error;
+  return fs::remove(file, error);
+} catch (const SystemError&) {
+  return false;
+}
+
+/// Nothing when the folder is not there, or cannot be listed as it is now.
 std::optional<StepEnds> MarkedEnds(const RunFolder& folder) {
+  if (!ChangeFolderOfMarks(folder)) return {};
   StepEnds ends;
   std::error_code error;
   fs::directory_iterator entry(FolderOfMarks(folder), error);

@@ -31,8 +31,9 @@ using StepEnds = std::vector<std::pair<std::string, StepState>>;
 /// Pure.
 bool CoverAll(const StepEnds& ends, const std::vector<StoredStep>& steps);
 
-/// Whether all steps of the run may have ended. False: at least one has not. True in a run without marks.
-/// Cost: one listing, and the plan of the workflow.
+/// Whether all steps of the run may have ended. False: at least one has not. True in a run without marks, and while the
+/// disk is full.
+/// Cost: one file, one listing, and the plan of the workflow.
 bool MayBeOver(const RunFolder& folder);
 
 }  // namespace slipway::launcher

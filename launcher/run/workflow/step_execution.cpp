@@ -338,7 +338,7 @@ void StepExecution::RequireInputs(StepIndex index) {
     const auto why = store_.WhyDamaged(reuse_.of(need).id);
     if (why.empty()) continue;
     throw Error(ErrorKind::kFailed, fmt::format("it cannot start: {}", why),
-                fmt::format("slipway resume {} makes it again", folder_.id()));
+                fmt::format("slipway resume {} makes it again", folder_.selector()));
   }
 }
 

@@ -244,7 +244,7 @@ int CarryOutStepJob(const RunFolder& folder, const std::vector<std::string>& ste
     const auto found = workflow.by_name.find(step);
     if (found == workflow.by_name.end()) {
       throw Error(ErrorKind::kUsage, fmt::format("run {} has no step '{}'", folder.id(), step),
-                  fmt::format("see its steps: slipway status {}", folder.id()));
+                  fmt::format("see its steps: slipway status {}", folder.selector()));
     }
     indices.push_back(found->second);
   }

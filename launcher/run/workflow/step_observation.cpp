@@ -294,7 +294,8 @@ RunState WithSteps(RunState state, const RunFolder& folder, const ObservedSteps&
     return state;
   }
   if (missing > 0) {
-    const auto then = is_cut ? fmt::format("slipway resume {} submits them", folder.id()) : "slipway submits them now";
+    const auto then =
+        is_cut ? fmt::format("slipway resume {} submits them", folder.selector()) : "slipway submits them now";
     state.reason = fmt::format("{} of {} steps are not submitted: {}", missing, observed.records.size(), then);
   }
   const bool has_begun = std::ranges::any_of(observed.records, [](const auto& entry) {

@@ -193,8 +193,7 @@ class StepsSubmission {
   void TakeOver(StepIndex step) {
     const auto& record = records_.at(NameOf(step));
     if (HasResult(record.state)) reuse_.Know(step, record.result);
-    ++counts_.settled;
-    board_.Settle(step, record.state);
+    Settle(step, record);
     SettleWhatIsKnown();
   }
 

@@ -4,7 +4,9 @@
 
 #include <gmock/gmock.h>
 
+#include <chrono>
 #include <cstdlib>
+#include <iterator>
 #include <nlohmann/json.hpp>
 
 #include "core/error.h"
@@ -131,6 +133,17 @@ TEST_F(JobsOfSteps, NoLongerCountAStepThatIsCarriedOutAgain) {
   EXPECT_TRUE(MayBeOver(folder_));
   RemoveMark(folder_, "use", kFailed);
   EXPECT_FALSE(MayBeOver(folder_));
+}
+
+TEST_F(JobsOfSteps, ChangeTheFolderOfTheMarksSoThatItIsListedAnew) {
+  BeginMarks(folder_);
+  ASSERT_TRUE(MarkEnd(folder_, "make", kDone));
+  const auto folder = folder_.path() / "ended";
+  const auto long_ago = fs::file_time_type::clock::now() - std::chrono::hours(1);
+  fs::last_write_time(folder, long_ago);
+  EXPECT_FALSE(MayBeOver(folder_));
+  EXPECT_NE(fs::last_write_time(folder), long_ago);
+  EXPECT_EQ(std::distance(fs::directory_iterator(folder), fs::directory_iterator()), 1) << "nothing else stays there";
 }
 
 TEST(JobsOfArrays, KnowTheStepOfTheirTask) {

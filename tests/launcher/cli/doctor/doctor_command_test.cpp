@@ -55,6 +55,22 @@ TEST_F(Doctor, FailsWhereSlurmIsConfiguredAndDoesNotAnswer) {
   EXPECT_EQ(grades["run folders"], "ok");
 }
 
+TEST_F(Doctor, FailsWhereSrunLacksTheInterfaceThatIsAskedFor) {
+  WriteFile(directory_ / "srun", "#!/bin/sh\nprintf '\\tnone\\n\\tpmi2\\n'\n", 0750);
+  environment_.Set("PATH", directory_.path().string() + ":" + environment_.Get("PATH").value_or(""));
+  WriteFile(directory_ / "exp.yaml",
+            "name: x\nlaunch: {engine: slurm, ranks_per_node: 2, slurm: {start: pmix}}\ntrain: {command: ['true']}\n");
+  const auto document = Json::parse(Run({"exp.yaml", "--json"}).output);
+  Json found;
+  for (const auto& check : document["checks"]) {
+    if (check["check"] == "ranks") found = check["findings"];
+  }
+  ASSERT_EQ(found.size(), 1u) << document.dump(2);
+  EXPECT_EQ(found[0]["grade"], "fail");
+  EXPECT_EQ(found[0]["text"], "srun has no MPI interface 'pmix'") << "a job would find no more";
+  EXPECT_THAT(found[0]["remedy"].get<std::string>(), HasSubstr("one of: none, pmi2"));
+}
+
 TEST_F(Doctor, TellsAllErrorsOfAnExperimentAndLeavesNothingBehind) {
   WriteFile(directory_ / "exp.yaml", "name: x\nlaunch: {engine: local, nodes: 2}\ntrain: {command: [./missing]}\n");
   const auto looked = Run({"exp.yaml"});
