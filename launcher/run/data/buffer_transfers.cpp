@@ -99,7 +99,7 @@ std::vector<staging::Refused> CopyOut(const BufferTransfer& transfer, const fs::
 }
 
 std::string Named(std::string_view verb, const BufferTransfer& transfer) {
-  return fmt::format("{} of '{}'", verb, transfer.outside.string());
+  return fmt::format("{} '{}'", verb, transfer.outside.string());
 }
 
 }  // namespace
@@ -111,7 +111,7 @@ void CopyIntoBuffer(const std::string& script, const fs::path& buffer, std::opti
   const auto request = ReadBufferRequest(script);
   Bytes needed;
   for (const auto& transfer : request.in) {
-    needed.count += WithContext(Named("stage_in", transfer), [&] { return SizeOf(transfer, buffer, options); });
+    needed.count += WithContext(Named("stage_in of", transfer), [&] { return SizeOf(transfer, buffer, options); });
   }
   if (capacity && needed > *capacity) {
     throw Error(ErrorKind::kEnvironment,
@@ -119,7 +119,7 @@ void CopyIntoBuffer(const std::string& script, const fs::path& buffer, std::opti
                 "ask for more capacity");
   }
   for (const auto& transfer : request.in) {
-    WithContext(Named("stage_in", transfer), [&] { CopyIn(transfer, buffer, options); });
+    WithContext(Named("stage_in of", transfer), [&] { CopyIn(transfer, buffer, options); });
   }
 }
 
