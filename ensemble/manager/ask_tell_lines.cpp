@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <map>
@@ -30,6 +31,23 @@ class RequestLine {
     if (!Has(name) || !json_.at(name).is_string())
       RefuseLine(fmt::format("'{}' must be a text", name), fmt::format(R"(write for example "{}": "ask")", name));
     return json_.at(name).get<std::string>();
+  }
+
+  /// False when it is missing.
+  bool Flag(const char* name) const {
+    if (!Has(name)) return false;
+    if (!json_.at(name).is_boolean())
+      RefuseLine(fmt::format("'{}' must be true or false", name), fmt::format(R"(write for example "{}": true)", name));
+    return json_.at(name).get<bool>();
+  }
+
+  /// Errors: a member that `names` lacks, such as a misspelt one.
+  void CheckMembers(const std::vector<std::string>& names) const {
+    for (const auto& [name, unused] : json_.items()) {
+      if (name == "do" || std::ranges::find(names, name) != names.end()) continue;
+      RefuseLine(fmt::format("a request '{}' has no member '{}'{}", What(), name, SuggestWord(name, names)),
+                 "leave it out: docs/reference/ask-and-tell.md has all members");
+    }
   }
 
   std::int64_t Integer(const char* name) const {
@@ -93,8 +111,12 @@ class RequestLine {
 Json AnswerAsk(AskTell& session, const RequestLine&) { return ToJson(session.Ask()); }
 
 Told ToldIn(const RequestLine& request) {
-  if (request.Has("failed")) return ToldFailed{request.Text("failed")};
-  if (request.Has("pruned")) return ToldPruned{};
+  const bool pruned = request.Flag("pruned");
+  const bool failed = request.Has("failed");
+  if (request.Has("value") + failed + pruned > 1)
+    RefuseLine("'value', 'failed' and 'pruned' exclude each other", "give one of them");
+  if (failed) return ToldFailed{request.Text("failed")};
+  if (pruned) return ToldPruned{};
   return ToldResults{request.Has("value") ? request.Numbers("value") : std::vector<double>{}};
 }
 
@@ -139,17 +161,25 @@ Json AnswerEnqueue(AskTell& session, const RequestLine& request) {
   return Json{{"trial", session.Enqueue(PointFromJson(request.Object("parameters")))}};
 }
 
-using Handler = Json (*)(AskTell&, const RequestLine&);
-const std::map<std::string, Handler> kHandlers = {{"ask", AnswerAsk},
-                                                  {"best", AnswerBest},
-                                                  {"enqueue", AnswerEnqueue},
-                                                  {"report", AnswerReport},
-                                                  {"tell", AnswerTell}};
+struct Handler {
+  Json (*answer)(AskTell&, const RequestLine&);
+  std::vector<std::string> members;  // without `do`
+};
+
+const std::map<std::string, Handler> kHandlers = {
+    {"ask", {AnswerAsk, {}}},
+    {"best", {AnswerBest, {}}},
+    {"enqueue", {AnswerEnqueue, {"parameters"}}},
+    {"report", {AnswerReport, {"trial", "attempt", "step", "epoch", "value", "metrics"}}},
+    {"tell", {AnswerTell, {"trial", "attempt", "value", "failed", "pruned"}}}};
 
 Json AnswerTo(AskTell& session, const RequestLine& request) {
   const auto what = request.What();
   const auto handler = kHandlers.find(what);
-  if (handler != kHandlers.end()) return handler->second(session, request);
+  if (handler != kHandlers.end()) {
+    request.CheckMembers(handler->second.members);
+    return handler->second.answer(session, request);
+  }
   std::vector<std::string> words;
   for (const auto& [word, unused] : kHandlers) words.push_back(word);
   RefuseLine(fmt::format("unknown request '{}'{}", what, SuggestWord(what, words)),

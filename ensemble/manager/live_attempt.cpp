@@ -68,7 +68,8 @@ void LiveAttempt::LearnEarlier(TrialBook& book, TrialNumber trial, const Attempt
   last_epoch_.reset();
   LearnReports(book, trial, attempt);
   furthest_step_before_ = std::max(furthest_step_before_, last_step_);
-  furthest_epoch_before_ = std::max(furthest_epoch_before_, std::exchange(last_epoch_, std::nullopt));
+  epoch_before_ = std::exchange(last_epoch_, std::nullopt);
+  furthest_epoch_before_ = std::max(furthest_epoch_before_, epoch_before_);
   if (attempt.started && attempt.ended) elapsed_before_ += SecondsBetween(*attempt.started, *attempt.ended);
   const bool ran_on_full_disk = attempt.outcome == Outcome::kDiskFull && attempt.status;
   if (attempt.outcome == Outcome::kNodeLost || ran_on_full_disk) ++losses_;
@@ -142,7 +143,17 @@ std::string LiveAttempt::MissingFurther() const {
   return {};
 }
 
-AttemptFacts LiveAttempt::Facts(std::optional<ExitStatus> status) const {
+bool LiveAttempt::EpochsDecide(StepSource steps) const { return steps == StepSource::kCount && last_epoch_; }
+
+bool LiveAttempt::HasMovedOn(StepSource steps) const {
+  return last_epoch_ > furthest_epoch_before_ || (!EpochsDecide(steps) && last_step_ > furthest_step_before_);
+}
+
+bool LiveAttempt::CameAsFar(StepSource steps) const {
+  return EpochsDecide(steps) ? last_epoch_ == epoch_before_ : last_step_ == step_before_;
+}
+
+AttemptFacts LiveAttempt::Facts(std::optional<ExitStatus> status, StepSource steps) const {
   AttemptFacts facts;
   facts.status = status;
   facts.has_begun = started();
@@ -158,8 +169,8 @@ AttemptFacts LiveAttempt::Facts(std::optional<ExitStatus> status) const {
   for (const auto& [name, value] : last_) facts.reported.push_back(name);
   facts.losses = losses_;
   facts.start_failed_before = start_failed_before_;
-  facts.has_moved_on = last_step_ > furthest_step_before_ || last_epoch_ > furthest_epoch_before_;
-  facts.as_before = status && status->code != 0 && status == status_before_ && last_step_ == step_before_;
+  facts.has_moved_on = HasMovedOn(steps);
+  facts.as_before = status && status->code != 0 && status == status_before_ && CameAsFar(steps);
   return facts;
 }
 

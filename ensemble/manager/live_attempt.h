@@ -84,7 +84,7 @@ class LiveAttempt {
   /// The values of the further objectives; empty when one of them is missing or not finite.
   std::vector<double> Further() const;
   /// The facts that Judge needs. `status`: nothing when the exit status is unknown.
-  AttemptFacts Facts(std::optional<ExitStatus> status) const;
+  AttemptFacts Facts(std::optional<ExitStatus> status, StepSource steps = StepSource::kProgram) const;
 
   std::optional<StopReason> stop;  ///< why it is asked to stop; stored in the book
   std::string stop_detail;
@@ -94,6 +94,11 @@ class LiveAttempt {
   void LearnEarlier(TrialBook& book, TrialNumber trial, const AttemptRecord& attempt);
   void LearnReports(TrialBook& book, TrialNumber trial, const AttemptRecord& attempt);
   const History& history() const { return histories_.front(); }
+  /// Whether the epochs alone tell how far an attempt came.
+  bool EpochsDecide(StepSource steps) const;
+  bool HasMovedOn(StepSource steps) const;
+  /// As the attempt before.
+  bool CameAsFar(StepSource steps) const;
   std::optional<double> ValueOf(std::size_t objective) const;
   std::string MissingFurther() const;
 
@@ -113,6 +118,7 @@ class LiveAttempt {
   bool goes_on_ = false;  // it was paused or stopped, not failed
   std::optional<ExitStatus> status_before_;
   std::optional<std::int64_t> step_before_;
+  std::optional<double> epoch_before_;
   // How far this attempt has come, and how far all earlier ones.
   std::optional<double> last_epoch_;
   std::optional<std::int64_t> furthest_step_before_;

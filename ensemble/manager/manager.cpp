@@ -345,7 +345,7 @@ class Manager {
   }
 
   AttemptFacts FactsOf(TrialNumber trial, std::optional<ExitStatus> status) {
-    AttemptFacts facts = running_.at(trial).Facts(status);
+    AttemptFacts facts = running_.at(trial).Facts(status, options_.steps);
     facts.failures = study_.at(trial).failures;
     facts.retries = options_.retries;
     facts.is_whole = judge_.IsWhole(trial);

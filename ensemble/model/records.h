@@ -53,6 +53,12 @@ bool MayBeRetried(TrialState state);
 
 std::optional<StopReason> ParseStopReason(std::string_view word);
 
+/// Where the steps of reports come from.
+enum class StepSource {
+  kProgram,
+  kCount  ///< reports are counted, over all attempts of the trial: a later one has a higher step, whatever it repeats
+};
+
 /// Stored as words.
 enum class Goal { kMinimize, kMaximize };
 WordTable<Goal> WordsOf(Goal);

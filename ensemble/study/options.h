@@ -36,6 +36,7 @@ struct EnsembleOptions {
   Budget budget;
   SchedulerSettings scheduler = {};
   std::string resource = "epoch";  ///< what the scheduler counts: "step", "epoch", or the name of a metric
+  StepSource steps = StepSource::kProgram;
   SearchSpace space;
   std::vector<Point> points;  ///< for the first trials; they may leave parameters out
   std::string spec_hash;

@@ -100,12 +100,22 @@ def test_single_calls_can_be_cancelled(place):
     assert jobs[1].result() == 1
 
 
+def test_a_call_that_ends_while_it_is_asked_about_is_not_cancelled(place):
+    job, = launch.map(add, [4], [5], **LOCAL)
+    assert job.result() == 9
+    assert job.run.wait(30)
+    seen = [{**job._trial(), "state": "running"}, job._trial()]  # then the run is over
+    job._trial = lambda: seen.pop(0)
+    assert job.state == "succeeded"
+    assert not seen
+
+
 def test_the_whole_map_can_be_cancelled_and_resumed(place):
     jobs = launch.map(waits, range(4), [str(place)] * 4, parallel=2, checkpoint={"signal": "TERM"}, **LOCAL)
     wait_for(lambda: running(place) == 2)
     jobs[0].run.cancel()
     assert jobs[0].run.wait(30)
-    with pytest.raises(launch.JobCancelledError):
+    with pytest.raises(launch.JobCancelledError, match="cancelled by the user"):
         jobs[3].result()
     assert len(list(launch.as_completed(jobs))) == 4
     (place / "go").touch()
@@ -120,7 +130,7 @@ def test_calls_that_have_ended_do_not_run_again_after_a_kill(place):
     wait_for(lambda: jobs[0].run.state == "lost")
     had_ended = {job.number for job in jobs if job.status()["phase"] == "succeeded"}
     assert {job.state for job in jobs if job.number not in had_ended} <= {"lost"}
-    with pytest.raises(launch.JobLostError):
+    with pytest.raises(launch.JobLostError, match="its manager .* is gone"):
         jobs[9].result()
     subprocess.run([os.environ["SLIPWAY_PROGRAM"], "resume", jobs[0].folder], check=True, capture_output=True)
     assert [job.result() for job in jobs] == list(range(10))

@@ -13,7 +13,8 @@ namespace slipway::ensemble {
 namespace {
 
 constexpr std::uint32_t kRedraws = 256;
-constexpr std::uint32_t kMends = 32;  // draws of one parameter within one point
+constexpr std::uint32_t kMends = 32;          // draws of one parameter within one point
+constexpr std::uint32_t kMostRedraws = 1024;  // when none of the first points meets the constraints
 constexpr std::uint64_t kMostSteps = 200'000;
 
 Scalar DrawValue(const Domain& domain, const CounterRandom& random, std::uint32_t draw) {
@@ -71,6 +72,12 @@ std::optional<Point> FreePointOfGrid(const SearchSpace& space, const CounterRand
   return chosen;
 }
 
+/// That of a random earlier trial. The table must have trials.
+const Point& PointOfEarlier(const TrialTable& earlier, const CounterRandom& random) {
+  const auto place = random.Below(static_cast<std::uint64_t>(earlier.size()), /*draw=*/0);
+  return earlier.at(static_cast<TrialNumber>(place)).parameters;
+}
+
 std::string MostBroken(const SearchSpace& space) {
   std::vector<int> broken(space.constraints().size());
   for (std::uint32_t draw = 0; draw < kRedraws; ++draw) {
@@ -109,7 +116,11 @@ Point RandomFreePoint(const SearchSpace& space, std::uint64_t seed, TrialNumber 
   if (!find.found() || IsDiscrete(space)) {
     if (const auto free = FreePointOfGrid(space, CounterRandom(seed, trial, "free points"), earlier)) return *free;
   }
+  for (std::uint32_t draw = kRedraws; draw < kMostRedraws && !find.found(); ++draw) {
+    if (find.Take(MendedPoint(space, seed, trial, draw))) return *find.found();
+  }
   if (find.found()) return *find.found();
+  if (earlier.size() > 0) return PointOfEarlier(earlier, CounterRandom(seed, trial, "earlier points"));
   throw Error(
       ErrorKind::kUsage,
       fmt::format("no point is found that meets the constraints of the search space; most often broken is \"{}\"",

@@ -16,8 +16,8 @@ Point RandomPoint(const SearchSpace& space, std::uint64_t seed, TrialNumber tria
 
 /// The first RandomPoint that is free. If few points are free, it repairs broken constraints parameter by parameter,
 /// and walks over the grid of a discrete space. If no free point is found, it returns a point of an earlier trial.
-/// Cost: mostly one draw; at worst some hundred draws and a walk over the grid of at most 200,000 steps.
-/// Errors: Error(kUsage) when it finds no point that meets the constraints.
+/// Cost: mostly one draw; at worst a thousand draws and a walk over the grid of at most 200,000 steps.
+/// Errors: Error(kUsage) when it finds no point that meets the constraints, and there is no earlier trial.
 Point RandomFreePoint(const SearchSpace& space, std::uint64_t seed, TrialNumber trial, const TrialTable& earlier);
 
 /// Whether RandomFreePoint finds any point at all.

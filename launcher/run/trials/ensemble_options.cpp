@@ -6,6 +6,7 @@
 #include "launcher/plan/grid_trials.h"
 #include "launcher/plan/trial_document.h"
 #include "launcher/plan/trials_at_a_time.h"
+#include "launcher/ranks/monitor/pattern.h"
 
 namespace slipway::launcher {
 namespace {
@@ -65,6 +66,13 @@ void Limit(const Spec& spec, ensemble::EnsembleOptions& options) {
   options.resource = ensemble.scheduler->resource;
 }
 
+ensemble::StepSource StepsOf(const MetricsSpec& metrics) {
+  if (metrics.from != MetricsSource::kStdout) return ensemble::StepSource::kProgram;
+  const auto names = InspectPattern(metrics.pattern).names;
+  const bool has_step = std::ranges::find(names, "step") != names.end();
+  return has_step ? ensemble::StepSource::kProgram : ensemble::StepSource::kCount;
+}
+
 }  // namespace
 
 ensemble::EnsembleOptions EnsembleOptionsFor(const Plan& plan, std::vector<ensemble::AllocatedNode> nodes) {
@@ -76,6 +84,7 @@ ensemble::EnsembleOptions EnsembleOptionsFor(const Plan& plan, std::vector<ensem
   options.points = spec.points;
   Place(plan.spec(), std::move(nodes), options);
   Limit(plan.spec(), options);
+  options.steps = StepsOf(plan.spec().train.metrics);
   options.repeats = spec.repeats;
   options.sampler = spec.sampler;
   options.seed = spec.seed;

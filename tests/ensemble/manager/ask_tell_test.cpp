@@ -338,6 +338,11 @@ TEST_F(Lines, AnswerWhatIsWrongWithARequest) {
   EXPECT_THAT(error(R"({"do":"tell","trial":0,"value":"big"})"), HasSubstr("'value' must be a number"));
   EXPECT_THAT(error(R"({"do":"tell","trial":0,"value":[1,2]})"), HasSubstr("2 values were given"));
   EXPECT_THAT(error(R"({"do":"tell","trial":0,"value":1,"attempt":0})"), HasSubstr("'attempt'"));
+  EXPECT_THAT(error(R"({"do":"tell","trial":0,"vaule":1})"), HasSubstr("no member 'vaule'; did you mean 'value'?"));
+  EXPECT_THAT(error(R"({"do":"ask","trial":0})"), HasSubstr("a request 'ask' has no member 'trial'"));
+  EXPECT_THAT(error(R"({"do":"tell","trial":0,"pruned":"no"})"), HasSubstr("'pruned' must be true or false"));
+  EXPECT_THAT(error(R"({"do":"tell","trial":0,"value":1,"pruned":true})"), HasSubstr("exclude each other"));
+  EXPECT_THAT(error(R"({"do":"tell","trial":0,"value":1,"failed":"x"})"), HasSubstr("exclude each other"));
   EXPECT_THAT(error(R"({"do":"report","trial":0,"step":1})"), HasSubstr("nothing is reported"));
   EXPECT_THAT(error(R"({"do":"report","trial":0,"step":0.5,"value":1})"), HasSubstr("'step' must be an integer"));
   EXPECT_THAT(error(R"({"do":"report","trial":0,"step":1,"value":1,"epoch":"NaN"})"), HasSubstr("'epoch'"));
@@ -347,7 +352,7 @@ TEST_F(Lines, AnswerWhatIsWrongWithARequest) {
   EXPECT_THAT(error(std::string(kLongestRequestBytes + 1, ' ')), HasSubstr("at most"));
   EXPECT_THAT(error(std::string(100'000, '[')), HasSubstr("no JSON object"));
   EXPECT_THAT(error(R"({"do":)" + std::string(100'000, '[') + std::string(100'000, ']') + "}"), HasSubstr("'do'"));
-  EXPECT_EQ(Answer(R"({"do":"tell","trial":0,"value":1})")["state"], "complete");
+  EXPECT_EQ(Answer(R"({"do":"tell","trial":0,"value":1,"pruned":false})")["state"], "complete");
 }
 
 /// Requests with bytes changed at random: each is answered, and the book agrees with the session.

@@ -429,5 +429,32 @@ TEST(Retries, AreNotWastedOnAFailureThatComesAgain) {
   EXPECT_THAT(trials[0].reason, HasSubstr("as the attempt before"));
 }
 
+/// Five lines with an epoch in each attempt, and the same failure. `goes_on`: each attempt begins where the last ended.
+EnsembleSummary RunFailingLines(const TempDirectory& folder, StepSource steps, bool goes_on) {
+  HandClock clock;
+  TimedRunner runner(clock, [goes_on](TrialNumber, int attempt, const Json&) {
+    auto script = Exits({3, 0});
+    for (int line = 0; line < 5; ++line) {
+      const int step = 5 * attempt + line;
+      script.metrics.push_back({0, 0, "accuracy", step, goes_on ? step : line, 0.5});
+    }
+    return script;
+  });
+  auto options = LimitsOptions(1);
+  options.retries = 3;
+  options.steps = steps;
+  return RunStudy(folder, options, runner);
+}
+
+TEST(Retries, AreNotWastedOnTheSameEpochWhereStepsAreCounted) {
+  TempDirectory by_steps, counted, continued;
+  EXPECT_EQ(RunFailingLines(by_steps, StepSource::kProgram, false).failed, 1);
+  EXPECT_EQ(TrialsInBook(by_steps)[0].attempts, 4);
+  EXPECT_EQ(RunFailingLines(counted, StepSource::kCount, false).failed, 1);
+  EXPECT_EQ(TrialsInBook(counted)[0].attempts, 2);
+  EXPECT_EQ(RunFailingLines(continued, StepSource::kCount, true).failed, 1);
+  EXPECT_EQ(TrialsInBook(continued)[0].attempts, 4);
+}
+
 }  // namespace
 }  // namespace slipway::ensemble

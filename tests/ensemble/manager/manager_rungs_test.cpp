@@ -240,5 +240,20 @@ TEST(ManagerRungs, AProgramThatAsksWithoutMovingOnHasFailed) {
   EXPECT_EQ(TrialBook::OpenForReading(folder.path()).Trials().at(0).attempts, 2);
 }
 
+/// As a program whose output has epochs, and starts from the beginning each time.
+TEST(ManagerRungs, ACountedStepIsNoMoveOn) {
+  const test::TempDirectory folder;
+  FakeRunner runner([](TrialNumber, int attempt, const Json&) {
+    Script script;
+    script.metrics.push_back({0, 0, "accuracy", attempt, 1.0, 0.5});
+    script.status.code = attempt < 9 ? 75 : 0;
+    return script;
+  });
+  auto options = RungOptions(1);
+  options.steps = StepSource::kCount;
+  EXPECT_EQ(RunStudy(folder, options, runner).failed, 1);
+  EXPECT_EQ(TrialBook::OpenForReading(folder.path()).Trials().at(0).attempts, 2);
+}
+
 }  // namespace
 }  // namespace slipway::ensemble

@@ -15,7 +15,8 @@ namespace {
 
 using testing::HasSubstr;
 
-constexpr const char* kConstrainedSpace = R"({"optimizer":{"choice":["sgd","adam"]},"lr":{"log":[1e-4,1]},"layers":{"int":[1,4]},
+constexpr const char* kConstrainedSpace =
+    R"({"optimizer":{"choice":["sgd","adam"]},"lr":{"log":[1e-4,1]},"layers":{"int":[1,4]},
   "units_0":{"int_log":[8,1024]},"units_1":{"int_log":[8,1024],"when":{"layers":[2,3,4]}},
   "size":{"ordinal":["small","large"]},"flag":{"choice":[true,false]},"mixed":{"choice":[1,"a",null]},
   "weight-decay":{"uniform":[0,1]},"x":{"uniform":[0,1],"step":0.1},"y":{"uniform":[0,1],"step":0.1}})";
@@ -179,6 +180,22 @@ TEST(ConstrainedSpace, IsFoundHoweverNarrowItIs) {
                                  {"a < 0.05", "0 <= b - a < 0.05", "c == 77"});
   const auto sampler = MakeSampler({"random", 3}, space);
   for (TrialNumber trial = 0; trial < 20; ++trial) EXPECT_TRUE(space.Allows(*sampler->Ask(trial, {})));
+}
+
+TEST(ConstrainedSpace, WithoutAFurtherPointRepeatsOneOfAnEarlierTrial) {
+  const auto space = Constrained(R"({"a":{"uniform":[0,1]},"b":{"uniform":[0,1]}})", {"a == b"});
+  for (const auto* name : {"random", "sobol", "tpe", "gp"}) {
+    const auto sampler = MakeSampler({name, 3}, space);
+    TrialTable earlier;
+    for (TrialNumber trial = 0; trial < 6; ++trial) {  // draws never meet it, and the grid has three points
+      TrialRecord record;
+      record.number = trial;
+      record.parameters = sampler->Ask(trial, earlier).value();
+      record.configuration = ConfigurationHash(record.parameters);
+      EXPECT_TRUE(space.Allows(record.parameters)) << name << " " << trial;
+      earlier.Add(record);
+    }
+  }
 }
 
 TEST(ConstrainedSpace, OfAGridIsWalkedWithoutDeadEnds) {

@@ -147,6 +147,10 @@ class Job(_handles.Handle):
         return asyncio.get_running_loop().run_in_executor(None, self.result).__await__()
 
 
+def _has_ended(trial):
+    return _TRIAL_STATES.get(trial["state"]) in _handles.ENDED
+
+
 class MappedJob(Job):
     """One call of a map: a trial of an ensemble. `run` is the ensemble; `run.cancel()` ends all calls."""
 
@@ -168,22 +172,20 @@ class MappedJob(Job):
 
     def status(self):
         """Of the call: `phase`, `reason` and `attempt`, and the document of its trial as `trial`."""
-        trial = self._trial()
+        trial, run = self._trial(), {"phase": "running"}
+        if not _has_ended(trial):
+            run = self.run.status()
+            trial = self._trial() if run["phase"] in _handles.ENDED else trial  # it may have ended in between
         attempts = [each["attempt"] for each in trial["attempts"]]
-        return {"phase": self._phase_of(trial["state"]), "reason": trial["reason"], "trial": trial,
-                "attempt": max(attempts, default=0)}
+        rest = {"trial": trial, "attempt": max(attempts, default=0)}
+        if run["phase"] in _handles.ENDED and not _has_ended(trial):
+            phase = run["phase"] if run["phase"] in ("lost", "failed") else "cancelled"
+            return {"phase": phase, "reason": run["reason"], **rest}
+        return {"phase": self._phase_of(trial["state"]), "reason": trial["reason"], **rest}
 
-    def _phase_of(self, state, run_phase=None):
-        """From the state of the trial, and the phase of the run where that is known already."""
+    def _phase_of(self, state):
         phase = _TRIAL_STATES.get(state, "queued")
-        if phase == "failed" and self._was_cancelled():
-            return "cancelled"
-        if phase in _handles.ENDED:
-            return phase
-        run_phase = run_phase or self.run.state
-        if run_phase not in _handles.ENDED:
-            return phase
-        return run_phase if run_phase in ("lost", "failed") else "cancelled"
+        return "cancelled" if phase == "failed" and self._was_cancelled() else phase
 
     def _was_cancelled(self):
         try:
