@@ -55,7 +55,8 @@ RunState ReadStoredState(const fs::path& path) {
     throw;
   } catch (const Error& error) {
     throw Error(error.kind(), error.message(),
-                fmt::format("move the folder away, or start its experiment again with: slipway run {}",
+                fmt::format("move the folder away, and start its experiment again from where its files are; "
+                            "a copy of its spec: {}",
                             (path / "spec.yaml").string()));
   }
 }

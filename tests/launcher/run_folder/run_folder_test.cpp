@@ -110,6 +110,7 @@ TEST_F(Runs, SayWhenTheirStateIsDamaged) {
       EXPECT_THAT(error.message(), HasSubstr("state.json is damaged: ")) << text;
       EXPECT_THAT(error.message(), HasSubstr(why)) << text;
       EXPECT_THAT(error.message(), Not(HasSubstr("json.exception"))) << text;
+      EXPECT_THAT(error.next_step(), Not(HasSubstr("slipway run"))) << "its paths are relative to another folder";
     }
   }
 }
