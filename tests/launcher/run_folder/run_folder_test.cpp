@@ -16,6 +16,7 @@ namespace slipway::launcher {
 namespace {
 namespace fs = std::filesystem;
 
+using testing::EndsWith;
 using testing::HasSubstr;
 
 class Runs : public testing::Test {
@@ -164,6 +165,10 @@ TEST_F(Runs, ReadAsLostWhenTheirManagerIsGone) {
   EXPECT_EQ(run.ReadState().phase, Phase::kLost);
   EXPECT_TRUE(Is<cause::ManagerLost>(run.ReadState().cause));
   EXPECT_THAT(run.ReadState().reason, HasSubstr("slipway resume"));
+  const auto copy = directory_ / "copy";
+  fs::copy(run.path(), copy, fs::copy_options::recursive);
+  EXPECT_THAT(FindRun(directory_.path(), "copy").ReadState().reason, EndsWith("slipway resume copy"));
+  EXPECT_THAT(FindRun("elsewhere", copy.string()).ReadState().reason, EndsWith("slipway resume " + copy.string()));
 }
 
 TEST_F(Runs, OfAJobAreNotLostWithTheirManager) {
