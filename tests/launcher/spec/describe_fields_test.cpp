@@ -26,7 +26,8 @@ TEST(ReferencePage, IsTheOneInTheDocuments) {
 }
 
 TEST(JsonSchema, IsTheOneInTheDocuments) {
-  EXPECT_EQ(ReadFile(SLIPWAY_SOURCE_DIR "/docs/reference/slipway.schema.json"), JsonSchema().dump(2) + "\n") << kRegenerate;
+  EXPECT_EQ(ReadFile(SLIPWAY_SOURCE_DIR "/docs/reference/slipway.schema.json"), JsonSchema().dump(2) + "\n")
+      << kRegenerate;
 }
 
 TEST(JsonSchema, GivesListsAsDefaultsOfLists) {
