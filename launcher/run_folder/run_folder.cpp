@@ -346,7 +346,11 @@ Error NoSuchRun(const fs::path& runs_directory, const std::string& selector, con
 }  // namespace
 
 RunFolder FindRun(const fs::path& runs_directory, const std::string& selector, const WarningSink& warn) {
-  if (selector.find('/') != std::string::npos) {
+  // As a shell writes a variable that is not set: it would fit any run.
+  if (selector.empty()) {
+    throw Error(ErrorKind::kUsage, "the name of the run is empty", "list the runs with: slipway ls");
+  }
+  if (selector.find('/') != std::string::npos || selector == "." || selector == "..") {
     auto named = RunFolder::Open(selector);
     named.SetSelector(selector);
     return named;

@@ -72,6 +72,8 @@ TEST_F(Runs, AreFoundByIdPrefixLastAndPath) {
 TEST_F(Runs, ThatCannotBeFoundAreExplained) {
   EXPECT_THAT(ErrorOf("last"), HasSubstr("there is no run yet"));
   Create("same");
+  EXPECT_THAT(ErrorOf(""), HasSubstr("the name of the run is empty")) << "it fits the only one";
+  EXPECT_THAT(ErrorOf("."), HasSubstr("'.' is not a run folder"));
   Create("same");
   EXPECT_THAT(ErrorOf("same"), HasSubstr("'same' fits 2 runs: same-"));
   EXPECT_THAT(ErrorOf("other"), HasSubstr("slipway ls"));
