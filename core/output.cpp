@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <nlohmann/json.hpp>
@@ -43,21 +44,22 @@ class ConsoleOutput final : public Output {
         said_progress_(clock.Steady() - kQuietInterval) {}
 
   OutputMode mode() const override { return mode_; }
+  int WriteError() const override { return write_error_; }
 
   void Print(const Result& result) override {
     ClearProgress();
     if (mode_ == OutputMode::kJson) {
-      WriteLine(stdout, Dump(result.document, 2));
+      Answer(Dump(result.document, 2));
     } else {
       const auto text = mode_ == OutputMode::kQuiet ? std::string(result.brief) : WithoutControls(result.text);
-      if (!text.empty()) WriteLine(stdout, text);
+      if (!text.empty()) Answer(text);
     }
   }
 
   void Stream(const Json& document, std::string_view text) override {
     if (mode_ == OutputMode::kQuiet) return;
     ClearProgress();
-    WriteLine(stdout, mode_ == OutputMode::kJson ? Dump(document, -1) : std::string(text));
+    Answer(mode_ == OutputMode::kJson ? Dump(document, -1) : std::string(text));
   }
 
   void Say(std::string_view line) override {
@@ -90,10 +92,15 @@ class ConsoleOutput final : public Output {
  private:
   static constexpr auto kQuietInterval = std::chrono::seconds(5);
 
-  static void WriteLine(std::FILE* file, std::string_view text) {
-    std::fwrite(text.data(), 1, text.size(), file);
-    if (text.empty() || text.back() != '\n') std::fputc('\n', file);
-    std::fflush(file);
+  /// False when not all of it is written: errno says why.
+  static bool WriteLine(std::FILE* file, std::string_view text) {
+    bool is_whole = std::fwrite(text.data(), 1, text.size(), file) == text.size();
+    if (text.empty() || text.back() != '\n') is_whole = std::fputc('\n', file) != EOF && is_whole;
+    return std::fflush(file) == 0 && is_whole;
+  }
+
+  void Answer(std::string_view text) {
+    if (!WriteLine(stdout, text) && errno != EPIPE && write_error_ == 0) write_error_ = errno;
   }
 
   std::string Coloured(std::string_view colour, std::string_view text) const {
@@ -115,6 +122,7 @@ class ConsoleOutput final : public Output {
   bool terminal_;
   bool colour_;
   bool drawn_ = false;
+  int write_error_ = 0;
   SteadyTime said_progress_;
 };
 

@@ -40,6 +40,9 @@ class Output {
   virtual void Fail(const Error& error) = 0;
   /// Replaces the progress line on a terminal; elsewhere a line every few seconds at most. Empty clears it.
   virtual void Progress(std::string_view line) = 0;
+
+  /// The errno of the first answer that could not be written, except to a reader that has left; 0: there is none.
+  virtual int WriteError() const { return 0; }
 };
 
 /// `slipway.error/1`.

@@ -8,6 +8,8 @@ namespace slipway {
 void IgnoreFileSizeSignal();
 /// SIGPIPE: the reader of a pipe is gone. For commands that have work to finish without a reader, too.
 void IgnorePipeSignal();
+/// Whether this process has called IgnorePipeSignal().
+bool WorksWithoutReader();
 /// Both as at the start of a process: for one that is about to become a program.
 void ResetWriteSignals();
 

@@ -185,7 +185,7 @@ void DescribeInnerCommands(CLI::App& app, Arguments& arguments) {
 
 void DescribeDataMake(CLI::App& data, Arguments& arguments) {
   auto& options = arguments.data_make;
-  auto* make = AddCommand(data, "make", "Make training data from a seed: collisions, universes, pictures",
+  auto* make = AddCommand(data, "make", "Make training data from a seed: hepcnn, cosmoflow or imagenet-like",
                           "  slipway data make hepcnn data/hepcnn\n"
                           "  slipway data make hepcnn --size 224 --train 20000 --test 4000 --shards 16 data/hepcnn224\n"
                           "  slipway data make cosmoflow --size 64 data/cosmoflow\n"

@@ -8,6 +8,7 @@
 
 #include "core/install.h"
 #include "core/log.h"
+#include "core/write_signals.h"
 #include "launcher/cli/arguments.h"
 #include "launcher/cli/remote/on_host.h"
 #include "launcher/cli/remote/remote_commands.h"
@@ -60,12 +61,21 @@ std::vector<std::string> WordsFor(int argc, char** argv) {
   return words;
 }
 
+/// `code`, unless what was printed got lost: that is an error of a command that had nothing else to do.
+int CodeOfAnswer(Output& output, int code) {
+  if (output.WriteError() == 0) return code;
+  const SystemError lost(output.WriteError(), "cannot write all of the output to stdout");
+  if (code == 0 && !WorksWithoutReader()) throw lost;
+  output.Warn(lost.message());
+  return code;
+}
+
 /// `command` carries out what the arguments say; its errors are printed.
 int Perform(const Arguments& arguments, const std::function<int(Output&)>& command) {
   const auto output = MakeConsoleOutput(arguments.mode);
   try {
     log::RequireKnownLevel();
-    return command(*output);
+    return CodeOfAnswer(*output, command(*output));
   } catch (const Error& error) {
     output->Fail(error);
     return error.exit_code();

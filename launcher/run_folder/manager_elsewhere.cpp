@@ -52,9 +52,9 @@ bool IsAtWork(const RunState& state) {
 
 }  // namespace
 
-void RequireNoManagerElsewhere(const RunState& state, const std::string& id) {
+void RequireNoManagerElsewhere(const RunState& state) {
   if (!IsAtWork(state)) return;
-  throw IsCopy(OwnerOf(state, FoldersManagedBy(state.manager.pid)), id,
+  throw IsCopy(OwnerOf(state, FoldersManagedBy(state.manager.pid)), state.run,
                "wait for that run, or end it with slipway cancel; then resume the copy");
 }
 

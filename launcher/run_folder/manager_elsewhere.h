@@ -9,9 +9,9 @@
 
 namespace slipway::launcher {
 
-/// Checks that the manager in the stored state of run `id` is not active. Call it right after taking the manager's
+/// Checks that the manager in the stored state of a run is not active. Call it right after taking the manager's
 /// lock: an active manager then uses another folder. Errors: Error(kBusy) naming that folder.
-void RequireNoManagerElsewhere(const RunState& state, const std::string& id);
+void RequireNoManagerElsewhere(const RunState& state);
 
 /// That the manager in the state that is stored in `folder` has the lock of another folder instead: a copy names the
 /// manager of its original. Nothing where that is not known: the run has not begun, or the process is gone, on another

@@ -20,6 +20,7 @@
 #include "core/json_text.h"
 #include "core/shell.h"
 #include "launcher/plan/training_command.h"
+#include "launcher/run_folder/end_reason.h"
 #include "launcher/run_folder/manager_elsewhere.h"
 #include "launcher/run_folder/pause_note.h"
 
@@ -55,7 +56,8 @@ RunState ReadStoredState(const fs::path& path) {
     throw;
   } catch (const Error& error) {
     throw Error(error.kind(), error.message(),
-                fmt::format("move the folder away, or start its experiment again with: slipway run {}",
+                fmt::format("move the folder away, and start its experiment again from where its files are; "
+                            "a copy of its spec: {}",
                             (path / "spec.yaml").string()));
   }
 }
@@ -148,6 +150,8 @@ RunState RunFolder::ReadState() const {
       why = WhyLost(state, path_);
     }
     if (why) EndAs(state, Phase::kLost, std::move(*why));
+    // Of a copy, the stored id is that of the original.
+    if (Is<cause::ManagerLost>(state.cause) && !selector_.empty()) state.reason = ReasonFor(*state.cause, selector_);
     const bool is_at_work = state.phase == Phase::kStaging || state.phase == Phase::kRunning;
     if (const auto pause = is_at_work ? ReadPause(path_) : std::nullopt) state.reason = Describe(*pause);
     return state;
@@ -188,7 +192,7 @@ FileLock RunFolder::TakeManagerLock(std::chrono::milliseconds patience) const {
                 fmt::format("run {} is managed by {}", id(), holder.empty() ? "another process" : holder),
                 fmt::format("wait for it (slipway wait {0}) or end it (slipway cancel {0})", selector()));
   }
-  RequireNoManagerElsewhere(ReadStoredState(path_), id());
+  RequireNoManagerElsewhere(ReadStoredState(path_));
   lock->Describe(fmt::format("process {} on {}", ::getpid(), HostName()));
   return std::move(*lock);
 }
@@ -292,6 +296,11 @@ std::vector<RunFolder> ListRuns(const fs::path& runs_directory) {
 
 namespace {
 
+RunFolder FoundById(RunFolder run) {
+  run.SetSelector(run.id());
+  return run;
+}
+
 /// The newest that can be read. `warn` hears of those that may be newer.
 RunFolder LastRun(const std::vector<RunFolder>& runs, const WarningSink& warn) {
   if (runs.empty()) throw Error(ErrorKind::kUsage, "there is no run yet", "start one with: slipway run SPEC");
@@ -313,7 +322,7 @@ RunFolder LastRun(const std::vector<RunFolder>& runs, const WarningSink& warn) {
     throw Error(ErrorKind::kEnvironment, passed_over.back(), "see what is wrong with each run: slipway ls");
   }
   if (warn) std::for_each(passed_over.begin(), passed_over.end(), warn);
-  return *last;
+  return FoundById(*last);
 }
 
 Error NoSuchRun(const fs::path& runs_directory, const std::string& selector, const std::vector<RunFolder>& matches) {
@@ -337,7 +346,11 @@ Error NoSuchRun(const fs::path& runs_directory, const std::string& selector, con
 }  // namespace
 
 RunFolder FindRun(const fs::path& runs_directory, const std::string& selector, const WarningSink& warn) {
-  if (selector.find('/') != std::string::npos) {
+  // As a shell writes a variable that is not set: it would fit any run.
+  if (selector.empty()) {
+    throw Error(ErrorKind::kUsage, "the name of the run is empty", "list the runs with: slipway ls");
+  }
+  if (selector.find('/') != std::string::npos || selector == "." || selector == "..") {
     auto named = RunFolder::Open(selector);
     named.SetSelector(selector);
     return named;
@@ -346,10 +359,10 @@ RunFolder FindRun(const fs::path& runs_directory, const std::string& selector, c
   if (selector == "last") return LastRun(runs, warn);
   std::vector<RunFolder> matches;
   for (const auto& run : runs) {
-    if (run.id() == selector) return RunFolder::Open(run.path());
+    if (run.id() == selector) return FoundById(RunFolder::Open(run.path()));
     if (run.id().starts_with(selector)) matches.push_back(run);
   }
-  if (matches.size() == 1) return RunFolder::Open(matches.front().path());
+  if (matches.size() == 1) return FoundById(RunFolder::Open(matches.front().path()));
   throw NoSuchRun(runs_directory, selector, matches);
 }
 

@@ -100,8 +100,21 @@ class FileLinker {
     }
   }
 
+  /// What other steps write; nothing where it takes too long to look for.
+  std::string NearestOutput(const std::string& value, const std::string& group) const {
+    if (value.size() >= 256 || writers_.size() >= 2000) return {};
+    std::vector<std::string> paths;
+    for (const auto& [path, writers] : writers_) {
+      if (std::ranges::any_of(writers, [&](const Writer& writer) { return writer.group != group; })) {
+        paths.push_back(path);
+      }
+    }
+    return NearestWord(value, paths);
+  }
+
   void LinkInput(StepIndex index, const std::string& name, std::string& value) {
     std::error_code error;
+    const auto& group = workflow_.steps[index].group;
     const auto place = [&] { return place_of_(index, "inputs." + name); };
     if (const auto kind = OtherKindOf(value); !kind.empty()) {
       return report_.Error(place(), fmt::format("input '{}' is {}; inputs are files and folders", name, kind));
@@ -109,11 +122,8 @@ class FileLinker {
     if (fs::exists(value, error)) return;
     const auto writers = writers_.find(value);
     if (writers == writers_.end()) {
-      std::vector<std::string> paths;
-      for (const auto& [path, unused] : writers_) paths.push_back(path);
-      const auto nearest = value.size() < 256 && paths.size() < 2000 ? NearestWord(value, paths) : std::string();
       report_.Error(place(), fmt::format("input '{}': {} does not exist, and no step writes it", name, Quoted(value)),
-                    nearest);
+                    NearestOutput(value, group));
     } else if (writers->second.size() > 1) {
       const auto& all = writers->second;
       report_.Error(place(), fmt::format("input '{0}': steps '{1}' and '{2}' both write it; choose one: "

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <utility>
 #include <vector>
@@ -64,6 +66,37 @@ TEST(CommandLine, RefusesALevelOfTheLogThatIsNone) {
   EXPECT_THAT(refused.errors, testing::HasSubstr("SLIPWAY_LOG is 'verbose', not debug, info, warn, error or off"));
   place.SetVariable("SLIPWAY_LOG", "debug");
   EXPECT_EQ(place.Slipway({"ls"}).status.code, 0);
+}
+
+TEST(CommandLine, FailsWhenItsAnswerIsLost) {
+  const Workplace place;
+  for (const std::string words : {"manual", "schema", "ls --json"}) {
+    const auto lost = place.Shell("\"$0\" " + words + " > /dev/full");
+    EXPECT_EQ(lost.status.code, static_cast<int>(ErrorKind::kEnvironment)) << words;
+    EXPECT_THAT(lost.errors, testing::HasSubstr("error: cannot write all of the output to stdout: No space left"));
+  }
+  EXPECT_EQ(place.Shell("\"$0\" manual | head -n 1").errors, "") << "a reader that has seen enough";
+}
+
+TEST(CommandLine, OfARunWarnsWhenItsOutputIsLost) {
+  const Workplace place;
+  place.WriteSpec("exp.yaml", "[sh, -c, 'echo present']");
+  const auto ran = place.Shell("\"$0\" run exp.yaml > /dev/full");
+  EXPECT_EQ(ran.status.code, 0) << ran.errors;
+  EXPECT_THAT(ran.errors, testing::HasSubstr("warning: cannot write all of the output to stdout: No space left"));
+  EXPECT_EQ(place.Status()["phase"], "succeeded");
+}
+
+TEST(CommandLine, PrintsIntoNoFileOfItsOwn) {
+  const Workplace place;
+  place.WriteSpec("exp.yaml", "[sh, -c, 'echo present']");
+  EXPECT_EQ(place.Shell("\"$0\" run exp.yaml <&- >&- 2>&-").status.code, 0);
+  EXPECT_EQ(place.Status()["phase"], "succeeded");
+  for (const auto& file : std::filesystem::directory_iterator(place.RunFolder())) {
+    const auto name = file.path().filename();
+    if (!file.is_regular_file() || name == "spec.yaml" || name == "plan.json" || name == "report.html") continue;
+    EXPECT_THAT(ReadFile(file.path()), testing::Not(testing::HasSubstr("present"))) << name;
+  }
 }
 
 TEST(Tune, LeavesAFileWithoutATableAsItIs) {

@@ -103,7 +103,10 @@ def test_a_clean_repository_is_its_commit(place):
     assert json.loads(slipway("report", folder, "--json").stdout)["runs"][0]["provenance"] == found
 
 
-def test_a_diff_brings_the_files_back(place):
+@pytest.mark.parametrize("of_the_user", [(), ("diff.noprefix", "true"), ("diff.mnemonicPrefix", "true")])
+def test_a_diff_brings_the_files_back(place, of_the_user):
+    if of_the_user:
+        git(place, "config", *of_the_user)
     (place / "data.bin").write_bytes(bytes(range(256)))
     (place / "gone.txt").write_text("gone\n")
     git(place, "add", ".")

@@ -119,6 +119,7 @@ TEST(CopiedRun, LeavesTheTrialsOfARunAtWorkAlone) {
   fs::copy(original, place / "copy", fs::copy_options::recursive);
   const auto refused = place.Slipway({"resume", "./copy"});
   EXPECT_EQ(refused.status.code, 4) << refused.errors;
+  EXPECT_THAT(refused.errors, HasSubstr("a copy of run " + original.filename().string() + ","));
   EXPECT_THAT(refused.errors, HasSubstr("owns '" + original.string() + "'"));
   for (const auto* command : {"cancel", "wait"}) {
     const auto left_alone = place.Slipway({command, "./copy"});

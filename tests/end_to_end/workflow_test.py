@@ -161,6 +161,14 @@ def test_commands_for_one_experiment_name_the_steps(chain):
     assert "has no run: it is no experiment" in chain.said and "/make" in chain.said
     chain.slipway("status", "last/mak", status=2)
     assert "the workflow has no step 'mak'; did you mean 'make'?" in chain.said
+    folder = chain.json("ls")["runs"][0]["folder"]
+    assert chain.slipway("logs", f"{folder}/use") == "read blue\n"
+    chain.slipway("status", f"{folder}/make", status=2)
+    assert f"slipway logs {folder}/make" in chain.said
+    chain.slipway("logs", f"{folder}/mak", status=2)
+    assert "did you mean 'make'" in chain.said
+    chain.slipway("status", f"{folder}/state.json/make", status=2)
+    assert "is not a run folder" in chain.said
     chain.program("report(1, loss=1)\n")
     chain.spec()
     chain.slipway("run", "spec.yaml")

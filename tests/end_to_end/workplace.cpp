@@ -90,6 +90,14 @@ Captured Workplace::Slipway(std::vector<std::string> arguments) const {
   return captured;
 }
 
+Captured Workplace::Shell(const std::string& line) const {
+  auto options = OptionsFor({});
+  options.argv = {"sh", "-c", line, kProgram};
+  auto captured = RunAndCapture(options, kLimit);
+  EXPECT_FALSE(captured.timed_out);
+  return captured;
+}
+
 Captured Workplace::SlipwayReading(const std::string& input, std::vector<std::string> arguments) const {
   auto options = OptionsFor(std::move(arguments));
   const auto file = OpenFile(directory_ / input, O_RDONLY);

@@ -25,7 +25,9 @@ class Workplace {
 
   /// Runs `slipway ARGUMENTS` here, to its end.
   Captured Slipway(std::vector<std::string> arguments) const;
-  /// The same, with a file of this place as its standard input.
+  /// Runs a line of the shell here, to its end. "$0" is `slipway`.
+  Captured Shell(const std::string& line) const;
+  /// As Slipway(), with a file of this place as its standard input.
   Captured SlipwayReading(const std::string& input, std::vector<std::string> arguments) const;
   /// Starts it, for tests that send signals. `input` is its standard input; -1: nothing.
   ChildProcess Start(std::vector<std::string> arguments, int input = -1) const;

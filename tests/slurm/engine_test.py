@@ -230,11 +230,11 @@ class Waiting(Engine):
 
     def test_job_that_another_removes_is_cancelled_and_the_run_can_be_resumed(self):
         self.write("touch ran")
-        job = self.submit()["batch_job"]
-        self.on_node("scancel", job)
+        run = self.submit()
+        self.on_node("scancel", run["batch_job"])
         self.until("cancelled")
         self.undrain()
-        self.slipway("resume")
+        self.assertIn(f"slipway status {run['folder']}\n", self.slipway("resume", run["folder"]).stdout)
         self.slipway("wait", "--timeout", "60s")
         self.assertTrue((self.place / "ran").exists())
 

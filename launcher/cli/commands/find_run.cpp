@@ -17,14 +17,24 @@ RunFolder FindPlainRun(const Session& session, const std::string& selector) {
   return FindRun(session.runs_directory, selector, [&](const std::string& text) { session.output.Warn(text); });
 }
 
-/// The step that "RUN/step" names, whatever it is.
+bool IsPath(const std::string& selector) { return selector[0] == '.' || selector.find('/') != std::string::npos; }
+
+RunFolder RunAt(const std::string& path) {
+  auto run = RunFolder::Open(path);
+  run.SetSelector(path);
+  return run;
+}
+
+/// The step that "RUN/step" names, whatever it is. RUN may be a path.
 std::optional<StepOfRun> StepNamed(const Session& session, const std::string& selector) {
-  const auto slash = selector.find('/');
+  const auto slash = selector.rfind('/');
   std::error_code error;
-  const bool is_one = slash != std::string::npos && slash > 0 && selector.find('/', slash + 1) == std::string::npos &&
-                      slash + 1 < selector.size() && !std::filesystem::exists(selector, error);
-  if (!is_one || selector[0] == '.') return {};
-  auto run = FindPlainRun(session, selector.substr(0, slash));
+  const bool is_one = slash != std::string::npos && slash > 0 && slash + 1 < selector.size() &&
+                      !std::filesystem::exists(selector, error);
+  if (!is_one) return {};
+  const auto owner = selector.substr(0, slash);
+  if (IsPath(owner) && !std::filesystem::exists(std::filesystem::path(owner) / "state.json", error)) return {};
+  auto run = IsPath(owner) ? RunAt(owner) : FindPlainRun(session, owner);
   return IsWorkflowRun(run) ? std::optional(StepOfRun{std::move(run), selector.substr(slash + 1)}) : std::nullopt;
 }
 
@@ -89,12 +99,11 @@ RunFolder FindRun(const Session& session, const std::string& selector) {
     return std::move(*run);
   }
   RequireStep(*step);
-  const auto id = step->run.id();
   throw Error(ErrorKind::kUsage,
               fmt::format("step '{}' of {} has no run: it is no experiment, has not started, or its result was removed",
-                          step->step, id),
-              fmt::format("see its state with slipway status {}, and what it printed with slipway logs {}/{}", id, id,
-                          step->step));
+                          step->step, step->run.id()),
+              fmt::format("see its state with slipway status {0}, and what it printed with slipway logs {0}/{1}",
+                          step->run.selector(), step->step));
 }
 
 }  // namespace slipway::launcher

@@ -11,7 +11,7 @@
 
 namespace slipway::launcher {
 
-/// A step of the run of a workflow: "RUN/step".
+/// A step of the run of a workflow: "RUN/step", where RUN may be a path.
 struct StepOfRun {
   RunFolder run;
   std::string step;

@@ -70,9 +70,9 @@ bool IsToBeCancelled(const RunFolder& folder, CtrlC& ctrl_c, Session& session) {
 
 int SayItGoesOn(const RunFolder& folder, Session& session) {
   const auto text = fmt::format(
-      "{0} goes on without this terminal\n  slipway logs -f {0}\n  slipway wait {0}\n"
-      "  slipway cancel {0}",
-      folder.id());
+      "{0} goes on without this terminal\n  slipway logs -f {1}\n  slipway wait {1}\n"
+      "  slipway cancel {1}",
+      folder.id(), folder.selector());
   const auto state = folder.ReadState();
   session.output.Print({Json{{"schema", "slipway.run/1"},
                              {"run", folder.id()},

@@ -93,8 +93,8 @@ void WarnBeforeSubmission(const Plan& plan, bool submits, Session& session) {
 void SaySubmitted(const RunFolder& folder, std::uint32_t job, Session& session) {
   Json document{{"schema", "slipway.submit/1"}, {"run", folder.id()}, {"folder", folder.path().string()}};
   if (job != 0) document["batch_job"] = job;
-  const auto text = fmt::format("submitted {0}{1}\n  slipway status {0}\n  slipway logs -f {0}", folder.id(),
-                                job != 0 ? fmt::format(" as job {}", job) : "");
+  const auto text = fmt::format("submitted {0}{1}\n  slipway status {2}\n  slipway logs -f {2}", folder.id(),
+                                job != 0 ? fmt::format(" as job {}", job) : "", folder.selector());
   session.output.Print({document, text, folder.id()});
 }
 

@@ -16,11 +16,11 @@ namespace slipway::launcher {
 namespace {
 
 /// Completes the command; behind it its own commands, else files; after a dash its options; after --set the fields of
-/// the spec. Also read by zsh, which has no compopt.
+/// the spec, after --on hosts. Also read by zsh, which has no compopt.
 constexpr std::string_view kBash = R"(_slipway() {{
   local cur=${{COMP_WORDS[COMP_CWORD]}} prev=${{COMP_WORDS[COMP_CWORD-1]}} command="" words="" options="" before="" word
   for word in "${{COMP_WORDS[@]:1:COMP_CWORD-1}}"; do
-    if [[ $word != -* && $before != --runs-dir ]]; then command="${{command:+$command }}$word"; fi
+    if [[ $word != -* && $before != --runs-dir && $before != --on ]]; then command="${{command:+$command }}$word"; fi
     before=$word
   done
   if [[ $prev == --set ]]; then
@@ -28,11 +28,15 @@ constexpr std::string_view kBash = R"(_slipway() {{
     COMPREPLY=($(compgen -S = -W "{fields}" -- "$cur"))
     return
   fi
+  if [[ $prev == --on ]]; then
+    COMPREPLY=($(compgen -A hostname -- "$cur"))
+    return
+  fi
   case "$command" in
     "") words="{commands}" options="--help --version" ;;
 {cases}  esac
   if [[ $cur == -* ]]; then
-    COMPREPLY=($(compgen -W "$options --json --quiet --runs-dir" -- "$cur"))
+    COMPREPLY=($(compgen -W "$options --json --quiet --runs-dir --on" -- "$cur"))
   elif [[ -n $words && $prev != --runs-dir ]]; then
     COMPREPLY=($(compgen -W "$words" -- "$cur"))
   else

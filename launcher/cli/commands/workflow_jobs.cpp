@@ -105,8 +105,8 @@ class StepsPrinter {
 
 int SayTheyGoOn(const RunFolder& folder, Session& session) {
   const auto look = LookAtWorkflow(folder);
-  const auto text =
-      fmt::format("{0} goes on without this terminal\n  slipway wait {0}\n  slipway cancel {0}", folder.id());
+  const auto text = fmt::format("{0} goes on without this terminal\n  slipway wait {1}\n  slipway cancel {1}",
+                                folder.id(), folder.selector());
   const auto is_read = session.output.mode() == OutputMode::kJson;
   session.output.Print({is_read ? WorkflowDocument(folder, look) : Json::object(), text, folder.id()});
   return static_cast<int>(ErrorKind::kInterrupted);

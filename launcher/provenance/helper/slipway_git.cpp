@@ -164,6 +164,9 @@ Tree SayHead(git_repository* repository) {
 git_diff_options OptionsFor(std::uint32_t flags) {
   git_diff_options options = GIT_DIFF_OPTIONS_INIT;
   options.flags = flags;
+  // Else diff.noprefix of the user decides, and `git apply` refuses the patch.
+  options.old_prefix = "a";
+  options.new_prefix = "b";
   options.max_size = static_cast<git_off_t>(kLargestFile);
   return options;
 }

@@ -84,8 +84,8 @@ SubmittedRun SubmitBatchRun(const RunFolder& folder, const Plan& plan) {
   try {
     record = Submit(folder, plan, submitted.doubts);
   } catch (SubmissionInDoubt& error) {
-    error.AddContext(
-        fmt::format("whether run {0} has a job shows in slipway status {0} when Slurm answers again", folder.id()));
+    error.AddContext(fmt::format("whether run {} has a job shows in slipway status {} when Slurm answers again",
+                                 folder.id(), folder.selector()));
     LeaveInDoubt(folder, error);
     throw;
   } catch (const Error& error) {

@@ -145,7 +145,7 @@ class StageOutQueue::Mover {
     return {.failure = error};
   } catch (const std::exception& error) {
     return {.failure = Error(ErrorKind::kEnvironment, error.what(),
-                             fmt::format("copy it out yourself: slipway stage out {}", folder_.id()))};
+                             fmt::format("copy it out yourself: slipway stage out {}", folder_.selector()))};
   }
 
   void Take(Watched& watched, staging::OutReport report) {
@@ -232,7 +232,7 @@ std::optional<StageOutRecord> FindOutbox(const RunFolder& folder, Output& output
     if (lost) {
       throw Error(ErrorKind::kEnvironment,
                   fmt::format("checkpoints of this run are in '{}' on {}", record->directory.string(), record->host),
-                  fmt::format("copy them out there first: slipway stage out {}", folder.id()));
+                  fmt::format("copy them out there first: slipway stage out {}", folder.selector()));
     }
     output.Warn(fmt::format("all is copied out of '{}' on {}, but the rest of it may not be removed there yet",
                             record->directory.string(), record->host));

@@ -16,6 +16,7 @@ namespace slipway::launcher {
 namespace {
 namespace fs = std::filesystem;
 
+using testing::EndsWith;
 using testing::HasSubstr;
 
 class Runs : public testing::Test {
@@ -71,6 +72,8 @@ TEST_F(Runs, AreFoundByIdPrefixLastAndPath) {
 TEST_F(Runs, ThatCannotBeFoundAreExplained) {
   EXPECT_THAT(ErrorOf("last"), HasSubstr("there is no run yet"));
   Create("same");
+  EXPECT_THAT(ErrorOf(""), HasSubstr("the name of the run is empty")) << "it fits the only one";
+  EXPECT_THAT(ErrorOf("."), HasSubstr("'.' is not a run folder"));
   Create("same");
   EXPECT_THAT(ErrorOf("same"), HasSubstr("'same' fits 2 runs: same-"));
   EXPECT_THAT(ErrorOf("other"), HasSubstr("slipway ls"));
@@ -110,6 +113,7 @@ TEST_F(Runs, SayWhenTheirStateIsDamaged) {
       EXPECT_THAT(error.message(), HasSubstr("state.json is damaged: ")) << text;
       EXPECT_THAT(error.message(), HasSubstr(why)) << text;
       EXPECT_THAT(error.message(), Not(HasSubstr("json.exception"))) << text;
+      EXPECT_THAT(error.next_step(), Not(HasSubstr("slipway run"))) << "its paths are relative to another folder";
     }
   }
 }
@@ -163,6 +167,10 @@ TEST_F(Runs, ReadAsLostWhenTheirManagerIsGone) {
   EXPECT_EQ(run.ReadState().phase, Phase::kLost);
   EXPECT_TRUE(Is<cause::ManagerLost>(run.ReadState().cause));
   EXPECT_THAT(run.ReadState().reason, HasSubstr("slipway resume"));
+  const auto copy = directory_ / "copy";
+  fs::copy(run.path(), copy, fs::copy_options::recursive);
+  EXPECT_THAT(FindRun(directory_.path(), "copy").ReadState().reason, EndsWith("slipway resume copy"));
+  EXPECT_THAT(FindRun("elsewhere", copy.string()).ReadState().reason, EndsWith("slipway resume " + copy.string()));
 }
 
 TEST_F(Runs, OfAJobAreNotLostWithTheirManager) {

@@ -17,6 +17,7 @@ namespace {
 
 using testing::Contains;
 using testing::HasSubstr;
+using testing::Not;
 
 constexpr auto kRegenerate = "regenerate it with: slipway schema";
 
@@ -25,7 +26,8 @@ TEST(ReferencePage, IsTheOneInTheDocuments) {
 }
 
 TEST(JsonSchema, IsTheOneInTheDocuments) {
-  EXPECT_EQ(ReadFile(SLIPWAY_SOURCE_DIR "/docs/reference/slipway.schema.json"), JsonSchema().dump(2) + "\n") << kRegenerate;
+  EXPECT_EQ(ReadFile(SLIPWAY_SOURCE_DIR "/docs/reference/slipway.schema.json"), JsonSchema().dump(2) + "\n")
+      << kRegenerate;
 }
 
 TEST(JsonSchema, GivesListsAsDefaultsOfLists) {
@@ -91,6 +93,9 @@ TEST(Completion, OffersCommandsOptionsAndFields) {
   EXPECT_EQ(Complete({"slipway", "r"}), "run resume\n");
   EXPECT_EQ(Complete({"slipway", "--runs-dir", "elsewhere", "trials", "b"}), "best\n");
   EXPECT_EQ(Complete({"slipway", "trials", "b"}), "best\n");
+  EXPECT_EQ(Complete({"slipway", "--on", "cluster", "trials", "b"}), "best\n");
+  EXPECT_THAT(Complete({"slipway", "--on", "resum"}), Not(HasSubstr("resume"))) << "a host, no command";
+  EXPECT_EQ(Complete({"slipway", "status", "--o"}), "--on\n");
   EXPECT_THAT(Complete({"slipway", "run", "x.yaml", "--s"}), HasSubstr("--set"));
   EXPECT_THAT(Complete({"slipway", "run", "x.yaml", "--set", "launch.ranks"}), HasSubstr("launch.ranks_per_node="));
 }

@@ -11,6 +11,7 @@ namespace {
 
 using test::TempDirectory;
 using test::WorkflowOf;
+using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::Not;
@@ -34,6 +35,16 @@ TEST(ReadWorkflow, FindsEdgesInReferencesFilesAndAfter) {
                                    "  d: {command: [x], after: [b, c]}\n");
   EXPECT_THAT(workflow.needs, ElementsAre(ElementsAre(), ElementsAre(0), ElementsAre(0), ElementsAre(1, 2)));
   EXPECT_EQ(workflow.steps[2].inputs[0].second, "${steps.a.outputs.o}");
+}
+
+TEST(ReadWorkflow, SuggestsForAnInputWhatOtherStepsWrite) {
+  const auto of = [](const std::string& own) {
+    return ErrorOf("  a: {command: [x], inputs: {i: datb.txt}, outputs: {o: " + own +
+                   "}}\n  b: {command: [x], outputs: {o: dats.txt, p: far/away.bin}}\n");
+  };
+  EXPECT_THAT(of("datb2.txt"), AllOf(HasSubstr("no step writes it"), HasSubstr("/dats.txt'?")));
+  EXPECT_THAT(ErrorOf("  a: {command: [x], inputs: {i: datb.txt}, outputs: {o: data.txt}}\n"),
+              AllOf(HasSubstr("no step writes it"), Not(HasSubstr("did you mean"))));
 }
 
 TEST(ReadWorkflow, ExpandsForeachOverListsRangesAndOtherSteps) {
