@@ -12,6 +12,13 @@ namespace {
 constexpr auto kOnePress = std::chrono::milliseconds(200);
 constexpr std::array kRequests = {SIGINT, SIGTERM, SIGHUP};
 
+/// As nohup does. The kernel keeps such signals, too, while they are held.
+bool IsIgnored(int signal) {
+  struct sigaction action {};
+  CheckErrno(::sigaction(signal, nullptr, &action), "cannot look at the action of a signal");
+  return action.sa_handler == SIG_IGN;
+}
+
 }  // namespace
 
 HeldInterrupts::HeldInterrupts() {
@@ -26,7 +33,8 @@ HeldInterrupts::~HeldInterrupts() { ::sigprocmask(SIG_SETMASK, &before_, nullptr
 bool HeldInterrupts::IsPending() const {
   sigset_t pending;
   CheckErrno(::sigpending(&pending), "cannot read the signals that wait");
-  return std::ranges::any_of(kRequests, [&](int signal) { return sigismember(&pending, signal) == 1; });
+  return std::ranges::any_of(kRequests,
+                             [&](int signal) { return sigismember(&pending, signal) == 1 && !IsIgnored(signal); });
 }
 
 Interrupt::Interrupt(EventLoop& loop) : loop_(loop) {

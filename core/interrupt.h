@@ -22,7 +22,7 @@ class HeldInterrupts {
   HeldInterrupts& operator=(const HeldInterrupts&) = delete;
   ~HeldInterrupts();
 
-  /// Whether one waits.
+  /// Whether one waits that is not ignored.
   bool IsPending() const;
 
  private:

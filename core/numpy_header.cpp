@@ -17,6 +17,7 @@ namespace {
 
 constexpr std::string_view kMagic = "\x93NUMPY";
 constexpr std::size_t kMostDimensions = 32;  // NumPy's own limit
+constexpr auto kSaveFields = "save each of its fields as an array of its own, e.g. numpy.savez(file, x=array['x'])";
 
 [[noreturn]] void ThrowNpy(std::string_view name, std::string_view what,
                            std::string next = "save the array again with numpy.save") {
@@ -32,10 +33,13 @@ class DictReader {
     if (!Take(wanted)) ThrowNpy(name_, fmt::format("has a NumPy header that is no dict: expected '{}'", wanted));
   }
   bool Take(char wanted) {
-    SkipSpaces();
-    if (text_.empty() || text_[0] != wanted) return false;
+    if (!Starts(wanted)) return false;
     text_.remove_prefix(1);
     return true;
+  }
+  bool Starts(char wanted) {
+    SkipSpaces();
+    return !text_.empty() && text_[0] == wanted;
   }
   std::string_view Word() {
     Expect('\'');
@@ -106,6 +110,7 @@ HeaderWords ReadWords(std::string_view text, std::string_view name) {
     const auto key = reader.Word();
     reader.Expect(':');
     if (key == "descr") {
+      if (reader.Starts('[')) ThrowNpy(name, "has a structured NumPy type, which is not read", kSaveFields);
       words.descr = reader.Word();
     } else if (key == "fortran_order") {
       words.fortran_order = reader.Truth();

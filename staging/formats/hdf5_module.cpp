@@ -1,6 +1,7 @@
 // libslipway_hdf5.so: the only place that knows libhdf5.
 #include "staging/formats/hdf5_module.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -261,6 +262,7 @@ std::unique_ptr<LibraryFile> CreateNewFile(const char* path) {
   const Hdf5Session session;
   const PropertyId access(H5Pcreate(H5P_FILE_ACCESS));
   H5Pset_libver_bounds(access.get(), H5F_LIBVER_LATEST, H5F_LIBVER_LATEST);
+  OpenFile(path, O_WRONLY | O_CREAT | O_TRUNC);  // with our mode: HDF5 lets everyone read
   FileId file(H5Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, access.get()));
   if (!file) ThrowHdf5(path, "cannot create it");
   return std::make_unique<LibraryFile>(std::move(file), path);

@@ -9,6 +9,7 @@
 #include <bit>
 #include <cstddef>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -36,6 +37,11 @@ constexpr unsigned kStored = 0;
 [[noreturn]] void Damaged(const std::string& name, std::string_view what) {
   throw Error(ErrorKind::kEnvironment, fmt::format("'{}' {}", name, what),
               "the file is damaged: copy it again from its source");
+}
+
+[[noreturn]] void NotRead(const std::string& name, std::string_view what) {
+  throw Error(ErrorKind::kEnvironment, fmt::format("'{}' {}", name, what),
+              "save the arrays again with numpy.savez or numpy.savez_compressed");
 }
 
 struct CloseZip {
@@ -76,9 +82,9 @@ class ZipWalk {
     std::string name(info.size_filename, '\0');
     Check(::unzGetCurrentFileInfo64(zip_.get(), &info, name.data(), info.size_filename, nullptr, 0, nullptr, 0), name);
     const auto full_name = fmt::format("{}:{}", path_, name);
-    if ((info.flag & kEncrypted) != 0) Damaged(full_name, "is encrypted");
+    if ((info.flag & kEncrypted) != 0) NotRead(full_name, "is encrypted");
     if (info.compression_method != kStored && info.compression_method != Z_DEFLATED) {
-      Damaged(full_name,
+      NotRead(full_name,
               fmt::format("is compressed by method {}; stored and deflated members are read", info.compression_method));
     }
     packed_ = info.compressed_size;
@@ -192,7 +198,14 @@ void NpyFile::Add(std::string name, std::span<const std::byte> bytes, const std:
     held_.emplace_back().Append(swapped);
     values = held_.back().bytes();
   }
-  arrays_.push_back({std::move(name), NumberTypeOf(header), header.kind, std::move(header.shape), values});
+  arrays_.push_back(
+      {std::move(name), NumberTypeOf(header), header.kind, std::move(header.shape), values, IsMapped(values)});
+}
+
+bool NpyFile::IsMapped(std::span<const std::byte> bytes) const {
+  const auto file = file_.bytes();
+  const std::less<const std::byte*> before;
+  return !before(bytes.data(), file.data()) && !before(file.data() + file.size(), bytes.data());
 }
 
 }  // namespace slipway::staging

@@ -31,6 +31,7 @@ struct NpyArray {
   char kind = 'u';                       ///< of NumpyHeader: 'b' tells truth values
   std::vector<std::uint64_t> shape;
   std::span<const std::byte> values;
+  bool mapped = false;  ///< `values` lie in the map of the file, not in memory of their own
 };
 
 /// Open .npy or .npz files. Their arrays point into it.
@@ -44,6 +45,7 @@ class NpyFile {
 
  private:
   void Add(std::string name, std::span<const std::byte> bytes, const std::string& full_name);
+  bool IsMapped(std::span<const std::byte> bytes) const;
 
   MappedFile file_;
   std::vector<GrowingMemory> held_;

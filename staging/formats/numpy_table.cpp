@@ -1,9 +1,12 @@
 #include "staging/formats/numpy_table.h"
 
 #include <fmt/format.h>
+#include <sys/uio.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <string_view>
 
 #include "core/crc32c.h"
@@ -61,20 +64,47 @@ constexpr std::size_t kZipEndBytes = 22 + 0xffff;
 /// A header that is longer is none of NumPy's: they take a few hundred bytes.
 constexpr std::size_t kMostNumpyHeader = 64 << 10;
 
+/// Copies bytes of a mapped file. For pages that the file no longer has the kernel gives an error here, where a plain
+/// copy would end the process by SIGBUS. Where this call is forbidden, it is a plain copy.
+void CopyFromMap(std::span<const std::byte> from, std::span<std::byte> to, const fs::path& path) {
+  while (!to.empty()) {
+    const iovec here{to.data(), to.size()};
+    const iovec there{const_cast<std::byte*>(from.data()), from.size()};
+    const auto count = ::process_vm_readv(::getpid(), &here, 1, &there, 1, 0);
+    if (count < 0 && errno == EFAULT) {
+      throw Error(ErrorKind::kEnvironment,
+                  fmt::format("'{}' has become shorter while it was read, or cannot be read", path.string()),
+                  "stage the dataset, or leave its files alone while they are read");
+    }
+    if (count <= 0) {
+      std::ranges::copy(from, to.begin());
+      return;
+    }
+    from = from.subspan(static_cast<std::size_t>(count));
+    to = to.subspan(static_cast<std::size_t>(count));
+  }
+}
+
 class NumpyTable final : public TableFile {
  public:
-  explicit NumpyTable(const fs::path& path) {
+  explicit NumpyTable(const fs::path& path) : path_(path) {
     columns_.Add(path, kNpyField);
     if (columns_.fields().empty()) columns_.RequireRecords(path);
   }
 
   std::uint64_t record_count() const override { return columns_.record_count(); }
   const std::vector<TableField>& fields() const override { return columns_.fields(); }
-  std::span<const std::byte> Value(std::uint64_t record, std::size_t field, std::vector<std::byte>&) const override {
-    return columns_.Value(record, field);
+  std::span<const std::byte> Value(std::uint64_t record, std::size_t field,
+                                   std::vector<std::byte>& buffer) const override {
+    const auto value = columns_.Value(record, field);
+    if (!columns_.arrays()[field].mapped) return value;
+    buffer.resize(value.size());
+    CopyFromMap(value, buffer, path_);
+    return buffer;
   }
 
  private:
+  fs::path path_;
   NpyColumns columns_;
 };
 

@@ -16,8 +16,8 @@ void ReadAt(int fd, std::uint64_t offset, std::span<std::byte> out, const std::f
     CheckErrno(count, fmt::format("cannot read '{}'", name.string()));
     if (count == 0) {
       throw Error(ErrorKind::kEnvironment,
-                  fmt::format("'{}' ends at byte {}, where {} more were: it has become shorter while it was read",
-                              name.string(), offset, out.size()),
+                  fmt::format("'{}' has become shorter while it was read: it ends before byte {}", name.string(),
+                              offset + out.size()),
                   "stage the dataset, or leave its files alone while they are read");
     }
     offset += static_cast<std::uint64_t>(count);

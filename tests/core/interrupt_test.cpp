@@ -37,5 +37,15 @@ TEST(HeldInterrupts, EndTheProcessWhenNoInterruptHasTakenThem) {
   EXPECT_EQ(WTERMSIG(status), SIGINT);
 }
 
+TEST(HeldInterrupts, AreNotPendingWhenTheyAreIgnored) {
+  const auto before = ::signal(SIGHUP, SIG_IGN);
+  {
+    const HeldInterrupts held;
+    ::kill(::getpid(), SIGHUP);
+    EXPECT_FALSE(held.IsPending());
+  }
+  ::signal(SIGHUP, before);
+}
+
 }  // namespace
 }  // namespace slipway

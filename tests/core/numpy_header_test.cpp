@@ -54,6 +54,9 @@ TEST(NumpyHeader, RefusesWhatItCannotRead) {
   EXPECT_THAT(MessageOf(NpyText("|O", "(1,)", "12345678")), HasSubstr("type '|O'"));
   EXPECT_THAT(MessageOf(NpyText("", "(1,)", "1")), HasSubstr("type ''"));
   EXPECT_THAT(MessageOf(NpyText("<f2", "(1,)", "12")), HasSubstr("type '<f2'"));
+  auto structured = NpyText("<f4", "(1,)", "1234");
+  structured.replace(structured.find("'<f4'"), 5, "[('x', '<f4')]");
+  EXPECT_THAT(MessageOf(structured), HasSubstr("has a structured NumPy type"));
   EXPECT_THAT(MessageOf(NpyText("<i4", "(2,)", "1234")),
               HasSubstr("has 4 bytes of values, its NumPy header announces 8"));
   EXPECT_THAT(MessageOf(NpyText("|u1", "(4294967296, 4294967296)", "")), HasSubstr("too large"));

@@ -1,6 +1,13 @@
 #include <gmock/gmock.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
+#include <filesystem>
+#include <functional>
 #include <nlohmann/json.hpp>
+#include <string_view>
+#include <vector>
 
 #include "core/files.h"
 #include "launcher/cli/commands/data.h"
@@ -178,6 +185,49 @@ TEST(DataCommands, RefuseWhatTheyCannotDo) {
   EXPECT_EQ(ErrorOf([&] { DataVerify({}, output); }).kind(), ErrorKind::kUsage);
   EXPECT_EQ(ErrorOf([&] { DataConvert({"a", "b", "c", "parquet", 1}, output); }).kind(), ErrorKind::kUsage);
   EXPECT_EQ(ErrorOf([&] { DataInfo({{"/nowhere/at/all"}}, output); }).kind(), ErrorKind::kEnvironment);
+}
+
+/// Sends SIGTERM to its process as soon as there is progress.
+class EndingOutput final : public test::KeptOutput {
+ public:
+  void Progress(std::string_view) override { ::kill(::getpid(), SIGTERM); }
+};
+
+TEST(DataCommands, LeaveNothingWhenASignalEndsThem) {
+  const test::TempDirectory directory;
+  MakeTfrecords(directory / "a.tfrecord", {ImageExample(50, 1), ImageExample(50, 2), ImageExample(50, 3)});
+  const auto source = directory / "a.tfrecord";
+  const auto target = directory / "new";
+  DataConvertOptions convert;
+  convert.sources = {source};
+  convert.destination = target / "train";
+  convert.to = "webdataset";
+  convert.shards = 2;
+  const std::vector<std::function<void(Output&)>> commands = {
+      [&](Output& output) { DataConvert(convert, output); },
+      [&](Output& output) {
+        DataReshard({source, target / "train", 2}, output);
+      },
+      [&](Output& output) {
+        DataMake({"imagenet-like", target, "", 9, 0, 8}, output);
+      },
+  };
+  for (std::size_t i = 0; i < commands.size(); ++i) {
+    const auto child = ::fork();
+    if (child == 0) {
+      EndingOutput output;
+      try {
+        commands[i](output);
+      } catch (const Error&) {
+      }
+      ::_exit(0);
+    }
+    int status = 0;
+    ASSERT_EQ(::waitpid(child, &status, 0), child);
+    ASSERT_TRUE(WIFSIGNALED(status)) << i;
+    EXPECT_EQ(WTERMSIG(status), SIGTERM) << i;
+    EXPECT_TRUE(std::filesystem::is_empty(target)) << i;
+  }
 }
 
 }  // namespace

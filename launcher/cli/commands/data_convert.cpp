@@ -2,8 +2,11 @@
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <span>
+#include <string_view>
 
+#include "core/interrupt.h"
 #include "core/share_out.h"
 #include "core/units.h"
 #include "launcher/cli/commands/data.h"
@@ -26,11 +29,29 @@ staging::Compression TargetCompression(const std::string& word) {
   throw Error(ErrorKind::kUsage, fmt::format("cannot compress by '{}'", word), "use none, gzip or zlib");
 }
 
-staging::ConvertProgress Show(Output& output, std::string_view what) {
-  return [&output, what](std::uint64_t done, std::uint64_t total) {
-    output.Progress(fmt::format("{}  {} of {} records", what, done, total));
-  };
-}
+/// Shows how far the work is. Ctrl-C and SIGTERM end it at the next record, so that nothing half written remains;
+/// then the signal has its usual effect. Until the first record they end the process at once.
+class RecordProgress {
+ public:
+  RecordProgress(Output& output, std::string_view what) : output_(output), what_(what) {}
+
+  /// For work of several threads: before they start.
+  void Hold() { held_.emplace(); }
+  staging::ConvertProgress Callback() {
+    return [this](std::uint64_t done, std::uint64_t total) { Show(done, total); };
+  }
+
+ private:
+  void Show(std::uint64_t done, std::uint64_t total) {
+    if (!held_) Hold();
+    if (held_->IsPending()) throw Error(ErrorKind::kInterrupted, fmt::format("{} was ended", what_));
+    output_.Progress(fmt::format("{}  {} of {} records", what_, done, total));
+  }
+
+  Output& output_;
+  std::string_view what_;
+  std::optional<HeldInterrupts> held_;
+};
 
 staging::MadeData KindToMake(const std::string& word) {
   if (const auto kind = staging::ParseMadeData(word)) return *kind;
@@ -87,16 +108,17 @@ void PrintFiles(const staging::ConvertResult& result, std::string_view schema, O
 int DataConvert(const DataConvertOptions& options, Output& output) {
   const auto format = TargetFormat(options.to);
   const auto compression = TargetCompression(options.compression);
+  RecordProgress progress(output, "converting");
   const auto result = staging::Convert({options.images, options.labels, options.destination, format, options.shards,
-                                        Show(output, "converting"), options.sources, compression});
+                                        progress.Callback(), options.sources, compression});
   const auto source = options.sources.empty() ? options.images : options.sources.front();
   PrintFiles(result, "slipway.data_convert/1", output, source.native());
   return 0;
 }
 
 int DataReshard(const DataReshardOptions& options, Output& output) {
-  const auto result =
-      staging::Reshard({options.source, options.destination, options.shards, Show(output, "resharding")});
+  RecordProgress progress(output, "resharding");
+  const auto result = staging::Reshard({options.source, options.destination, options.shards, progress.Callback()});
   PrintFiles(result, "slipway.data_reshard/1", output, options.source.native());
   return 0;
 }
@@ -116,7 +138,9 @@ int DataMake(const DataMakeOptions& options, Output& output) {
   make.shards = options.shards;
   make.seed = options.seed;
   make.threads = UsableProcessors();
-  make.progress = Show(output, "making");
+  RecordProgress progress(output, "making");
+  progress.Hold();
+  make.progress = progress.Callback();
   FillIn(make, !options.format.empty());
   PrintFiles(staging::MakeData(make), "slipway.data_make/1", output);
   return 0;

@@ -1,8 +1,10 @@
 #include "staging/formats/hdf5.h"
 
 #include <gmock/gmock.h>
+#include <sys/stat.h>
 
 #include <cstdint>
+#include <filesystem>
 
 #include "core/files.h"
 #include "tests/staging/formats_support.h"
@@ -25,6 +27,14 @@ void MakeFile(const std::filesystem::path& path) {
   WriteDataset(*file, {"weight", NumberType::kFloat64, {3}}, std::as_bytes(std::span(weights)));
   WriteDataset(*file, {"image", NumberType::kUint8, {3, 2, 2}}, pixels);
   file->Close();
+}
+
+TEST(Hdf5, WritesFilesThatOthersCannotRead) {
+  const test::TempDirectory directory;
+  const auto before = ::umask(0);
+  MakeFile(directory / "a.h5");
+  ::umask(before);
+  EXPECT_EQ(static_cast<mode_t>(std::filesystem::status(directory / "a.h5").permissions()), kFileMode);
 }
 
 std::vector<int> Pixels(Hdf5File& file, std::uint64_t begin, std::uint64_t end) {

@@ -3,9 +3,13 @@
 #include <gmock/gmock.h>
 
 #include <cstring>
+#include <filesystem>
+#include <string>
+#include <vector>
 
 #include "core/files.h"
 #include "staging/formats/image_header.h"
+#include "staging/formats/table_file.h"
 #include "tests/staging/formats_support.h"
 #include "tests/staging/numpy_support.h"
 #include "tests/support/temp_directory.h"
@@ -82,6 +86,20 @@ TEST(Npz, HoldsNoMoreThanItAnnounces) {
   EXPECT_THAT(ErrorOf([&] { NpyFile(directory / "a.npz"); }).message(), HasSubstr("announces 100 bytes"));
 }
 
+TEST(NumpyTable, IsAnErrorWhenItsFileBecomesShorter) {
+  const test::TempDirectory directory;
+  const std::string values(1 << 20, 'v');  // pages of any size
+  WriteFile(directory / "a.npy", NpyText("|u1", "(2, 524288)", values));
+  WriteFile(directory / "a.npz", ZipText({{"a.npy", NpyText("|u1", "(2, 524288)", values)}}, false));
+  for (const auto* name : {"a.npy", "a.npz"}) {
+    const auto table = OpenNumpyTable(directory / name);
+    std::vector<std::byte> buffer;
+    EXPECT_EQ(TextOf(table->Value(1, 0, buffer)), values.substr(524288)) << name;
+    std::filesystem::resize_file(directory / name, 1);
+    EXPECT_THAT(ErrorOf([&] { table->Value(1, 0, buffer); }).message(), HasSubstr("become shorter")) << name;
+  }
+}
+
 TEST(Npz, SaysWhichMemberItCannotRead) {
   const test::TempDirectory directory;
   const auto whole = ZipText({{"a.npy", NpyText("|u1", "(4,)", "abcd")}}, false);
@@ -94,7 +112,9 @@ TEST(Npz, SaysWhichMemberItCannotRead) {
                                      std::pair(packed, "a.npy' is compressed by method 12; stored and deflated"),
                                      std::pair(whole.substr(0, entry), "torn zip file: it has no directory")}) {
     WriteFile(directory / "a.npz", bytes);
-    EXPECT_THAT(ErrorOf([&] { NpyFile(directory / "a.npz"); }).message(), HasSubstr(words));
+    const auto error = ErrorOf([&] { NpyFile(directory / "a.npz"); });
+    EXPECT_THAT(error.message(), HasSubstr(words));
+    EXPECT_THAT(error.next_step(), HasSubstr(bytes.size() == whole.size() ? "numpy.savez" : "copy it again"));
   }
 }
 

@@ -218,11 +218,22 @@ def test_damage_is_an_error_or_counted(dataset):
         assert reader.corrupt[0]["record"] == 0 and "CRC32C" in reader.corrupt[0]["reason"]
 
 
+def test_options_and_positions_may_be_numbers_of_numpy(dataset):
+    scaled = [{"op": "normalise", "mean": np.zeros(1), "std": np.full(1, 2.0)}]
+    fields = [{"name": "image", "shape": np.array([2, 3]), "transforms": scaled}, "label"]
+    reader = slipway.data.open(dataset, fields=fields, batch=np.int64(5), order="in_order")
+    assert reader.next()["image"][4].tolist() == [[2, 2.5, 3], [3.5, 4, 4.5]]
+    reader.position = {"epoch": np.int32(0), "records_done": np.uint64(5)}
+    assert reader.next()["label"].tolist() == [5, 6, 7, 8, 9]
+
+
 def test_what_is_wrong_is_said(dataset, monkeypatch):
     for options, words in [({"fields": ["x"]}, "it has: image, label"), ({"fields": ["label"], "bach": 1}, "'bach'"),
                            ({"fields": ["label"], "batch": 11}, "fewer than one batch")]:
         with pytest.raises(slipway.ArgumentError, match=words):
             slipway.data.open(dataset, **options)
+    with pytest.raises(slipway.ArgumentError, match="is no number, text, list or dict"):
+        slipway.data.open(dataset, fields=["label"], seed=object())
     with pytest.raises(slipway.FileError):
         slipway.data.open(dataset / "nowhere", fields=["x"])
     reader = slipway.data.open(dataset, fields=["label"])

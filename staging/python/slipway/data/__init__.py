@@ -188,6 +188,16 @@ def _arrays_of(memory):
     return [array for slot in memory for array in slot]
 
 
+def _plain(value):
+    if isinstance(value, (np.generic, np.ndarray)):
+        return value.tolist()
+    raise ArgumentError(f"the reader's options: {value!r} is no number, text, list or dict")
+
+
+def _json_of(options):
+    return json.dumps(options, default=_plain).encode()
+
+
 class Reader:
     """Iterating gives the batches of one epoch; iterating again goes on with the next one."""
 
@@ -195,7 +205,7 @@ class Reader:
         self._reader = _READER()
         self._process = os.getpid()
         self._memory = memory
-        arguments = [os.fsencode(dataset), json.dumps(options).encode()]
+        arguments = [os.fsencode(dataset), _json_of(options)]
         if memory is None:
             _call("slipway_reader_open", *arguments, ctypes.byref(self._reader))
         else:
@@ -271,7 +281,7 @@ class Reader:
 
     @position.setter
     def position(self, position):
-        _call("slipway_reader_seek", self._require_open(), json.dumps(position).encode())
+        _call("slipway_reader_seek", self._require_open(), _json_of(position))
 
     @property
     def stats(self):
