@@ -55,10 +55,11 @@ RunState ReadStoredState(const fs::path& path) {
   } catch (const OtherVersionError&) {
     throw;
   } catch (const Error& error) {
-    throw Error(error.kind(), error.message(),
-                fmt::format("move the folder away, and start its experiment again from where its files are; "
-                            "a copy of its spec: {}",
-                            (path / "spec.yaml").string()));
+    throw Error(
+        error.kind(), error.message(),
+        fmt::format("move the folder away, and start its experiment again: slipway run FILE, where the files of "
+                    "FILE are; a copy of FILE: {}",
+                    (path / "spec.yaml").string()));
   }
 }
 

@@ -149,7 +149,7 @@ TEST_F(Runs, OfVersionsThatKeptOnlyWordsAreRefused) {
     FAIL() << "it was read";
   } catch (const Error& error) {
     EXPECT_THAT(error.what(), HasSubstr("an earlier version of Slipway: it has no 'cause'"));
-    EXPECT_THAT(error.what(), HasSubstr("start its experiment again"));
+    EXPECT_THAT(error.what(), HasSubstr("slipway run FILE"));
   }
 }
 
