@@ -216,7 +216,7 @@ class OnlyCudaArray:
 
 
 def check_other_libraries():
-    """Arrays that are no tensors, in both directions: memory of torch for Slipway, and memory of Slipway for torch."""
+    """Memory of torch in arrays that are no tensors, for Slipway."""
     size, rank = slipway.size(), slipway.rank()
     total_of_ranks = size * (size + 1) / 2
     for shown in (OnlyDlpack,) if DEVICE.type == "cpu" else (OnlyDlpack, OnlyCudaArray):
@@ -227,8 +227,13 @@ def check_other_libraries():
             array = shown(late(torch.full((count,), rank + 1.0)))
             slipway.broadcast(array, root=size - 1)
             same([array.tensor], [torch.full((count,), float(size))])
+
+
+def check_blocks():
+    """Memory of Slipway that is no tensor, for torch."""
     if DEVICE.type == "cpu":
         return
+    size, rank = slipway.size(), slipway.rank()
     block = slipway.alloc((5, 13), "float32", device=DEVICE.index)
     assert hasattr(block, "__cuda_array_interface__") and not isinstance(block, torch.Tensor)
     tensor = torch.as_tensor(block, device=DEVICE)
@@ -236,7 +241,7 @@ def check_other_libraries():
     tensor.fill_(rank + 1.0)
     torch.cuda.current_stream().synchronize()  # the block names no stream
     slipway.allreduce(block, "sum")
-    same([tensor], [torch.full((5, 13), total_of_ranks)])
+    same([tensor], [torch.full((5, 13), size * (size + 1) / 2)])
 
 
 class Training:
@@ -356,7 +361,8 @@ def check_step_after_backward_on_a_side_stream():
 
 OPERATIONS = (check_reductions, check_copies, check_messages, check_coalesced, check_objects, check_horovod, check_cray,
               check_other_libraries)
-STEPS = (check_step_of_horovod, check_step_of_cray, check_step_after_backward_on_a_side_stream)
+# What needs a torch that knows GPUs.
+ON_GPUS_OF_TORCH = (check_blocks, check_step_of_horovod, check_step_of_cray, check_step_after_backward_on_a_side_stream)
 
 
 @contextlib.contextmanager
@@ -382,7 +388,7 @@ def main():
     if options.device == "cuda":
         on_gpu.use_gpu_of_rank()
         DEVICE = torch.device("cuda", torch.cuda.current_device())
-    for check in (*OPERATIONS, *STEPS):
+    for check in (*OPERATIONS, *ON_GPUS_OF_TORCH):
         check()
         with new_stream():
             check()
