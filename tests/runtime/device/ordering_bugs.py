@@ -20,6 +20,7 @@ class Bug:
 # Ranks on two pretended nodes, and jobs that fail.
 IN_NODES = "runtime_nccl_tests.4"
 USERS_OF_NCCL = "runtime_gpu_allreduce_tests.3"
+ON_ONE_RANK = "runtime_gpu_allreduce_tests.1"
 NO_CONNECTION = "runtime_gpu_faults_tests.nccl.AutoDoesWithoutWhereRanksDoNotConnect"
 HANG = "runtime_gpu_faults_tests.nccl.AHangIsEndedByForce"
 NCCL_ERROR = "runtime_gpu_faults_tests.nccl.AnAsynchronousErrorEndsTheTeam"
@@ -80,7 +81,8 @@ BUGS = [
     Bug("join_takes_streams_of_threads_for_one", STREAM,
         "thread_local const std::uint64_t number", "static const std::uint64_t number",
         tests="*WaitsForTheStreamsOfAllThreads*"),
-    Bug("stream_ends_before_its_copies", STREAM, "    driver.cuStreamSynchronize(handle_);\n", ""),
+    Bug("stream_ends_before_its_copies", STREAM, "    driver.cuStreamSynchronize(handle_);\n", "", test=ON_ONE_RANK,
+        tests="Benches.Streams*"),
     Bug("event_is_reached_at_once", STREAM,
         "if (code == kNotReady) return false;", "if (code == kNotReady) return true;"),
     Bug("managed_memory_is_read_at_once", SHARES, "  AwaitWork(*place, stream, waiter);\n", ""),

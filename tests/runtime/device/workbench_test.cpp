@@ -45,6 +45,21 @@ TEST_F(Benches, OfAnOperationThatNeedsTwoAreBothKept) {
   EXPECT_EQ(Freed(), 0u);
 }
 
+/// Then their memory is freed.
+TEST_F(Benches, StreamsEndWhenTheirCopiesHaveEnded) {
+  const std::vector<float> values(kCount, 5);
+  there_.Fill(values.data(), nullptr);
+  ASSERT_EQ(fake_gpu::cuCtxSynchronize(), fake_gpu::kSuccess);
+  GpuBuffer copy(kCount * sizeof(float));
+  {
+    DeviceStream stream(place_);
+    const InContext here(place_);
+    stream.CopyOnDevice(copy.data(), there_.data(), kCount * sizeof(float));
+    ASSERT_EQ(fake_gpu_pending(), 1u);
+  }
+  EXPECT_EQ(fake_gpu_pending(), 0u);
+}
+
 TEST_F(Benches, OfManySizesAFewAreKept) {
   for (std::int64_t bytes = 64; bytes <= kLimits.large; bytes *= 2) {
     const Workbenches::Lease bench(benches_, place_, bytes);
