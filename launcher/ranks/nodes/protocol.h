@@ -13,9 +13,9 @@
 ///                       supervise  starts a slipway-supervisor, which is the other end of this stream
 ///                       watch      a socket NAME, to which ranks of this node send their status tables; its monitor
 ///                                  is the other end of this stream (watch_protocol.h)
-///                       measure    starts a slipway-gpus with these arguments, separated by spaces; it is the other
-///                                  end of this stream (launcher/run/context/helper/slipway_gpus.cpp). The end of the
-///                                  stream kills it
+///                       measure    starts a slipway-gpus with these arguments, each with a zero byte at its end; it
+///                                  is the other end of this stream (launcher/run/context/helper/slipway_gpus.cpp).
+///                                  The end of the stream kills it
 ///                       end group  SIGKILL to the process group GROUP, whose shim was killed
 ///   both                data       the next bytes of a stream
 ///                       close      a stream has ended
@@ -51,12 +51,12 @@ enum class NodeFrame : std::uint8_t {
   kClose = 8,
   kAlive = 9,
   kWatch = 10,
-  kMeasure = 11  ///< arguments of slipway-gpus, each with a zero byte at its end: a name may have blanks
+  kMeasure = 11
 };
 
 /// Part of what both sides prove in their handshake. Each change of the protocol gets a new number, so an agent and a
 /// manager of different versions refuse each other.
-inline constexpr int kNodeProtocol = 2;
+inline constexpr int kNodeProtocol = 3;
 
 inline constexpr char kOwnCores[] = "own";
 inline constexpr char kSharedCores[] = "shared";
