@@ -16,6 +16,7 @@
 #include "core/shell.h"
 #include "launcher/ranks/local/bound_to_cores.h"
 #include "launcher/ranks/local/core_shares.h"
+#include "launcher/ranks/local/socket_pair.h"
 #include "launcher/ranks/monitor/exit_record.h"
 #include "launcher/ranks/monitor/log_tail.h"
 #include "launcher/ranks/shim/protocol.h"
@@ -101,12 +102,9 @@ RankGroup::~RankGroup() {
 }
 
 void RankGroup::StartAlone() {
-  int ends[2];
-  CheckErrno(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), "cannot create a socket pair");
-  UniqueFd ours(ends[0]);
-  const UniqueFd theirs(ends[1]);
-  Spawn(std::to_string(kChannelInChild), {{theirs.get(), kChannelInChild}});
-  AddChannel(std::move(ours), 0);
+  auto pair = MakeSocketPair();
+  Spawn(std::to_string(kChannelInChild), {{pair.theirs.get(), kChannelInChild}});
+  AddChannel(std::move(pair.ours), 0);
   Take(GroupEvent::kComplete);  // a lone shim is our own child and need not be waited for
 }
 
