@@ -97,6 +97,13 @@ StartMeans LookForMeans(StartKind asked, std::optional<Mpi> mpi) {
   return means;
 }
 
+/// Separated by blanks or commas.
+std::vector<std::string> WordsIn(std::string line) {
+  std::ranges::replace(line, ',', ' ');
+  std::istringstream stream(line);
+  return {std::istream_iterator<std::string>(stream), {}};
+}
+
 }  // namespace
 
 StartChoice StartChoiceOf(std::string_view word) {
@@ -111,17 +118,6 @@ std::optional<ChosenStart> ChooseStart(const StartChoice& asked, std::optional<M
   if (!means.mpirun) return {};
   return ChosenStart{*means.mpirun, kAskedFor};
 }
-
-namespace {
-
-/// Separated by blanks or commas.
-std::vector<std::string> WordsIn(std::string line) {
-  std::ranges::replace(line, ',', ' ');
-  std::istringstream stream(line);
-  return {std::istream_iterator<std::string>(stream), {}};
-}
-
-}  // namespace
 
 std::vector<std::string> InterfacesIn(std::string_view list) {
   static constexpr std::string_view kVersions = " versions available: ";
