@@ -43,7 +43,7 @@ void WriteLists(const RunFolder& folder, const Plan& plan) {
 BatchRecord Submit(const RunFolder& folder, const Plan& plan, std::vector<std::string>& doubts) {
   const auto job = MakeBatchJob(plan, folder.path());
   const SlurmClient slurm;
-  doubts = RequireFittingPartition(slurm, job);
+  doubts = RequireAPartition(job, PartitionLimitsOf(slurm));
   WriteScript(job);
   WriteLists(folder, plan);
   RemoveBatchRecord(folder);  // of an earlier submission

@@ -131,10 +131,6 @@ std::vector<PartitionLimits> PartitionLimitsOf(const SlurmClient& slurm) {
   return limits;
 }
 
-std::vector<std::string> RequireFittingPartition(const SlurmClient& slurm, const BatchJob& job) {
-  return RequireAPartition(job, PartitionLimitsOf(slurm));
-}
-
 void WriteScript(const BatchJob& job) {
   const auto request = RequestOf(job, {});
   WriteFile(request.script_path, request.script, kPlanMode | S_IXUSR);

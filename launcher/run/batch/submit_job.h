@@ -23,9 +23,6 @@ class SubmissionInDoubt : public SlurmError {
 /// Of all partitions. Errors: SlurmError. Cost: a request to the controller.
 std::vector<PartitionLimits> PartitionLimitsOf(const SlurmClient& slurm);
 
-/// RequireAPartition of the cluster. Errors: also SlurmError. Cost: a request to the controller.
-std::vector<std::string> RequireFittingPartition(const SlurmClient& slurm, const BatchJob& job);
-
 /// Writes the job's script, job.sh, into its directory. Errors: those of RenderBatchScript; SystemError.
 void WriteScript(const BatchJob& job);
 
