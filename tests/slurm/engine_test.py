@@ -89,6 +89,14 @@ class Engine(support.TestWithBed):
                 if node in self.drained():
                     raise
 
+    def open_partition(self, name):
+        self.on_node("scontrol", "update", f"partitionname={name}", "state=up")
+
+    def close_partition(self, name, state):
+        """Until the test opens it, or ends."""
+        self.on_node("scontrol", "update", f"partitionname={name}", f"state={state}")
+        self.addCleanup(self.open_partition, name)
+
 
 class Submitted(Engine):
     def test_run_has_the_node_and_says_how_it_ended(self):

@@ -124,7 +124,6 @@ class Placed(Jobs):
         self.assertEqual(self.in_the_queue(), [])
         self.assertEqual(self.ran(), {})
 
-
     def test_options_of_sbatch_reach_the_trials_of_an_arrays_task(self):
         """The variables of the task are not those of the trials' jobs."""
         self.write_trials('echo "$SLURM_ARRAY_JOB_ID" > array."$1"; echo FoM: "$1"', {"extra": ["--nice=5"]}, trials=2,
@@ -139,24 +138,22 @@ class Placed(Jobs):
                           time_limit="1m")
         self.start()
         self.all_run(1)
-        self.on_node("scontrol", "update", "partitionname=short", "state=drain")
-        self.addCleanup(self.on_node, "scontrol", "update", "partitionname=short", "state=up")
+        self.close_partition("short", "drain")
         (self.place / "go").touch()
         log = self.place / "runs" / self.run / "manager.log"
         support.wait_for(lambda: "'short' is drained or inactive" in log.read_text(), 30, "the refusal")
         self.assertEqual(self.states()["complete"], 1)
-        self.on_node("scontrol", "update", "partitionname=short", "state=up")
+        self.open_partition("short")
         self.slipway("wait", "--timeout", "90s")
         self.assertEqual(self.states(), {"complete": 4})
 
     def test_those_in_a_partition_that_is_down_wait_in_the_queue(self):
-        self.on_node("scontrol", "update", "partitionname=short", "state=down")
-        self.addCleanup(self.on_node, "scontrol", "update", "partitionname=short", "state=up")
+        self.close_partition("short", "down")
         self.write_trials('echo FoM: "$1"', {"partition": "short"}, trials=2, parallel=2, time_limit="1m")
         self.start()
         support.wait_for(lambda: len(self.in_the_queue()) == 2, 30, "the jobs")
         support.wait_for(lambda: "its partition is down" in self.status()["reason"], 30, "the reason")
-        self.on_node("scontrol", "update", "partitionname=short", "state=up")
+        self.open_partition("short")
         self.slipway("wait", "--timeout", "90s")
         self.assertEqual(self.states(), {"complete": 2})
 
