@@ -10,9 +10,9 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "core/boot_id.h"
 #include "core/error.h"
 #include "core/ownership.h"
-#include "core/process_identity.h"
 #include "launcher/ranks/shim/protocol.h"
 
 namespace slipway::launcher {
@@ -25,8 +25,6 @@ constexpr std::size_t kLongestBase = 64;
 constexpr std::string_view kSocketFolderPrefix = "slipway-";
 constexpr std::size_t kDigits = 16;
 constexpr const char* kSocketOwner = "owner";
-
-std::string ThisMachine() { return IdentityOf(::getpid()).boot_id; }
 
 /// "slipway-", the digits, and on nodes "-" and the name of the node.
 bool HasName(const fs::path& path) {
@@ -54,7 +52,7 @@ fs::path TemporaryDirectory() {
 /// free lock the owner is gone. For a folder that several machines share, only the named machine knows its locks.
 bool IsAbandoned(const fs::path& path) try {
   if (!HasName(path) || !IsPrivateFolder(path)) return false;
-  return ReadFileIfPresent(path / kSocketOwner) == ThisMachine() && FileLock::TryLook(path / kSocketOwner).has_value();
+  return ReadFileIfPresent(path / kSocketOwner) == BootId() && FileLock::TryLook(path / kSocketOwner).has_value();
 } catch (const SystemError&) {
   return false;
 }
@@ -82,7 +80,7 @@ SocketFolder::~SocketFolder() {
 /// Takes the lock and writes this machine's name. Where that fails, the folder never counts as abandoned.
 void SocketFolder::Own() try {
   owner_ = FileLock::TryAcquire(path_ / kSocketOwner, LockMode::kExclusive);
-  if (owner_) owner_->Describe(ThisMachine());
+  if (owner_) owner_->Describe(BootId());
 } catch (const SystemError&) {
 }
 

@@ -13,6 +13,7 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
+#include "core/boot_id.h"
 #include "core/clock.h"
 #include "core/json_fields.h"
 #include "core/message_channel.h"
@@ -76,7 +77,7 @@ std::string RootOf(const StagingPlan& plan) {
   staging::PrepareRoot(plan);
   struct stat info {};
   CheckErrno(::stat(plan.root.c_str(), &info), fmt::format("cannot look at '{}'", plan.root.string()));
-  return fmt::format("{}:{}:{}", IdentityOf(::getpid()).boot_id, info.st_dev, info.st_ino);
+  return fmt::format("{}:{}:{}", BootId(), info.st_dev, info.st_ino);
 }
 
 class StagingMember {
