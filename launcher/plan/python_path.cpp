@@ -6,11 +6,6 @@
 #include "core/install.h"
 
 namespace slipway::launcher {
-namespace {
-
-constexpr const char* kVariable = "PYTHONPATH";
-
-}  // namespace
 
 std::string WithAbsoluteEntries(std::string_view path, const std::filesystem::path& directory) {
   std::string result;
@@ -32,7 +27,7 @@ std::string PythonPath(const std::string& own, const std::filesystem::path& modu
 }
 
 std::string InheritedPythonPath() {
-  const char* inherited = std::getenv(kVariable);
+  const char* inherited = std::getenv(kPythonPath);
   return inherited != nullptr ? inherited : "";
 }
 
@@ -41,7 +36,7 @@ void SettleInheritedPythonPath() {
   if (inherited.empty()) return;
   std::error_code code;  // the working directory may have been removed
   const auto here = std::filesystem::current_path(code);
-  if (!code) ::setenv(kVariable, WithAbsoluteEntries(inherited, here).c_str(), 1);
+  if (!code) ::setenv(kPythonPath, WithAbsoluteEntries(inherited, here).c_str(), 1);
 }
 
 }  // namespace slipway::launcher

@@ -7,6 +7,8 @@
 
 namespace slipway::launcher {
 
+inline constexpr const char* kPythonPath = "PYTHONPATH";
+
 /// `path`, a list with ':' between its entries, where each relative entry lies in `directory`. Empty entries stay.
 std::string WithAbsoluteEntries(std::string_view path, const std::filesystem::path& directory);
 

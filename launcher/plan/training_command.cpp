@@ -91,7 +91,7 @@ Json ParametersAt(const TrainSpec& train, const Json& parameters, const OwnValue
 
 /// A variable of `launch.env`. Its PYTHONPATH replaces the inherited one; the package of libslipway still follows.
 std::string ValueForRanks(const std::string& name, std::string value, const CommandPlace& at) {
-  if (name != "PYTHONPATH") return value;
+  if (name != kPythonPath) return value;
   const auto spec_directory = at.own.find("slipway.spec_dir");
   if (spec_directory != at.own.end()) value = WithAbsoluteEntries(value, spec_directory->second);
   return PythonPath(value, at.python_modules);
@@ -165,7 +165,7 @@ Variables TrainingVariables(const Spec& spec, const std::string& spec_hash, cons
                       {"SLIPWAY_CONFIG", RuntimeConfiguration(spec, spec_hash).dump()},
                       {"MASTER_ADDR", "127.0.0.1"},
                       {"OMP_NUM_THREADS", std::to_string(spec.launch.cpus_per_rank)},
-                      {"PYTHONPATH", PythonPath(InheritedPythonPath(), at.python_modules)},
+                      {kPythonPath, PythonPath(InheritedPythonPath(), at.python_modules)},
                       {"PYTHONUNBUFFERED", "1"}};
   AddPlaceVariables(variables, at.own);
   if (spec.mllog) variables.emplace_back("SLIPWAY_MLLOG", place.mllog());

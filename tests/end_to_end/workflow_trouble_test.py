@@ -93,6 +93,26 @@ def test_a_disk_that_is_full_before_a_step_is_waited_for(flow, small_disk):
     assert "waits for free space" in err and set(states_of(flow).values()) == {"done"}
 
 
+def test_a_full_disk_while_publishing_is_waited_for(flow, small_disk):
+    flow.runs = small_disk / "runs"
+    flow.environment["SLIPWAY_RUNS"] = str(flow.runs)
+    flow.step("import time\npathlib.Path(sys.argv[2]).write_bytes(b'x' * 100000)\n"
+              f"try:\n    open('{small_disk}/filler', 'wb').write(b'x' * 10**7)\nexcept OSError: pass\n")
+    flow.steps(make=(["make", "${outputs.data}"], ["outputs: {data: data.bin}"]))
+    run = flow.start("run", "flow.yaml")
+    wait_for(lambda: (small_disk / "filler").exists())
+    wait_for(lambda: flow.json("status", "last")["paused"])
+    paused = flow.json("status", "last")
+    assert paused["paused"]["cause"] == "disk_full", paused
+    assert "No space left on device" in paused["reason"] and "by itself" in paused["reason"]
+    time.sleep(1.5)
+    assert run.poll() is None, run.communicate()
+    (small_disk / "filler").unlink()
+    out, err = run.communicate(timeout=30)
+    assert run.returncode == 0, err
+    assert "waits for free space" in err
+
+
 def test_ctrl_c_ends_a_wait_for_space(flow, small_disk):
     flow.runs = small_disk / "runs"
     flow.environment["SLIPWAY_RUNS"] = str(flow.runs)
@@ -232,6 +252,22 @@ def test_pipes_are_refused_at_once(flow):
     for command in ("validate", "plan", "run"):
         flow.slipway(command, "flow.yaml", status=2)
         assert "input 'i' is a named pipe; inputs are files and folders" in flow.said
+
+
+def test_a_deleted_output_and_a_changed_input_are_errors(flow):
+    flow.step("import shutil, time\n"
+              "if 'make' in sys.argv: pathlib.Path(sys.argv[2]).write_text('x')\n"
+              "if 'delete' in sys.argv: os.remove(sys.argv[2])\n"
+              "if 'change' in sys.argv: time.sleep(0.02); pathlib.Path('in.txt').write_text('y')\n")
+    (flow.folder / "in.txt").write_text("x")
+    flow.steps(make=(["make", "${outputs.data}"], ["outputs: {data: data.txt}"]),
+               delete=(["delete", "${steps.make.outputs.data}"], []),
+               use=(["use", "${steps.make.outputs.data}"], ["after: [delete]"]),
+               change=(["change"], ["inputs: {i: in.txt}"]))
+    document = flow.json("run", "flow.yaml", status=1)
+    reasons = {step["name"]: step["reason"] for step in document["steps"]}
+    assert "output 'data' of step 'make' was changed or deleted" in reasons["use"]
+    assert "' changed while it ran, so its result is not kept: " in reasons["change"]
 
 
 def test_a_program_that_is_edited_while_it_runs_runs_again_next_time(flow):

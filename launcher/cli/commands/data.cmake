@@ -2,6 +2,7 @@
 add_library(slipway_data_commands STATIC
   "${CMAKE_CURRENT_LIST_DIR}/data.cpp"
   "${CMAKE_CURRENT_LIST_DIR}/data_convert.cpp"
+  "${CMAKE_CURRENT_LIST_DIR}/data_fields.cpp"
   "${CMAKE_CURRENT_LIST_DIR}/data_hdf5.cpp"
   "${CMAKE_CURRENT_LIST_DIR}/data_index.cpp"
   "${CMAKE_CURRENT_LIST_DIR}/data_stats.cpp"

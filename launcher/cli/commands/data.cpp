@@ -11,6 +11,7 @@
 #include "core/progress.h"
 #include "core/text_table.h"
 #include "core/units.h"
+#include "launcher/cli/commands/data_fields.h"
 #include "launcher/cli/commands/data_hdf5.h"
 #include "launcher/cli/commands/left_out.h"
 #include "staging/dataset/check_file.h"

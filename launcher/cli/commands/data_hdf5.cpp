@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/units.h"
+#include "launcher/cli/commands/data_fields.h"
 #include "staging/foreign/foreign_hdf5.h"
 
 namespace slipway::launcher {
@@ -43,16 +44,6 @@ void AddWord(std::string& text, std::string_view separator, std::string_view wor
 }
 
 }  // namespace
-
-std::string FieldInfoText(const staging::FieldInfo& field) {
-  const auto values =
-      field.shape.empty() ? std::to_string(field.count) : fmt::format("{}", fmt::join(field.shape, "x"));
-  return fmt::format("{}: {} {}", field.name, WordOf(field.kind), values);
-}
-
-Json FieldInfoDocument(const staging::FieldInfo& field) {
-  return {{"name", field.name}, {"kind", WordOf(field.kind)}, {"count", field.count}, {"shape", field.shape}};
-}
 
 Hdf5Info InfoOfHdf5(const fs::path& path) {
   staging::ForeignHdf5 file(path);

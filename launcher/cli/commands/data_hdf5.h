@@ -1,4 +1,4 @@
-/// Texts and documents of `slipway data`: the fields of a record, and HDF5 files.
+/// Texts and documents of `slipway data` for HDF5 files.
 #pragma once
 
 #include <cstdint>
@@ -8,14 +8,9 @@
 #include <string>
 
 #include "core/json.h"
-#include "staging/dataset/first_record.h"
 #include "staging/formats/hdf5.h"
 
 namespace slipway::launcher {
-
-/// "image: bytes 28x28"
-std::string FieldInfoText(const staging::FieldInfo& field);
-Json FieldInfoDocument(const staging::FieldInfo& field);
 
 struct Hdf5Info {
   std::optional<std::uint64_t> records;  ///< nothing where the datasets have different numbers of rows, or none

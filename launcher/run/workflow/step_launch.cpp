@@ -24,7 +24,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kSlipway = "/proc/self/exe";
-constexpr const char* kPythonPath = "PYTHONPATH";
 
 fs::path KeyFile(const StepPlace& place) { return place.folder / "key"; }
 

@@ -27,28 +27,39 @@ TEST(ValuesOfMetrics, AreTheLastOnesAndNoneWhereTheLastIsNoNumber) {
   EXPECT_EQ(ValuesOfMetrics(folder / "none.jsonl").dump(), R"({"metrics":{}})");
 }
 
+Workflow WorkflowWithInput(const test::TempDirectory& folder) {
+  WriteFile(folder / "in.txt", "1");
+  return test::WorkflowOf(folder, "  only: {command: [echo], inputs: {i: in.txt}}\n");
+}
+
+/// One step, whose input is a file.
+struct OneInput {
+  explicit OneInput(Clock& clock = SystemClock()) : reuse(workflow, store, forced, made, clock) {}
+
+  const test::TempDirectory folder;
+  const std::filesystem::path file = folder / "in.txt";
+  const Workflow workflow = WorkflowWithInput(folder);
+  ResultStore store{folder.path()};
+  const std::vector<std::string> forced = {};
+  const std::map<std::string, std::string> made = {};
+  StepReuse reuse;
+};
+
 /// Else a step would start without the id of its result when it is tried again, as after a full disk.
 TEST(StepReuse, KeepsItsDecisionWhereAnotherOneFails) {
-  const test::TempDirectory folder;
-  const auto file = folder / "in.txt";
-  WriteFile(file, "1");
-  const auto workflow = test::WorkflowOf(folder, "  only: {command: [echo], inputs: {i: in.txt}}\n");
-  ResultStore store(folder.path());
-  const std::vector<std::string> forced;
-  const std::map<std::string, std::string> made;
-  StepReuse reuse(workflow, store, forced, made);
-  const auto before = reuse.Decide(0);
-  EXPECT_FALSE(reuse.DecideAgainIfChanged(0));
-  std::filesystem::remove(file);
-  std::filesystem::create_symlink("/proc/self/mem", file);  // has a stamp, and cannot be read
-  EXPECT_THROW(reuse.DecideAgainIfChanged(0), SystemError);
-  EXPECT_EQ(reuse.of(0).key, before.key);
-  EXPECT_EQ(reuse.of(0).id, before.id);
-  std::filesystem::remove(file);
-  WriteFile(file, "22");
-  EXPECT_TRUE(reuse.DecideAgainIfChanged(0)) << "it is still to be made";
-  EXPECT_NE(reuse.of(0).key, before.key);
-  EXPECT_FALSE(reuse.of(0).id.empty());
+  OneInput step;
+  const auto before = step.reuse.Decide(0);
+  EXPECT_FALSE(step.reuse.DecideAgainIfChanged(0));
+  std::filesystem::remove(step.file);
+  std::filesystem::create_symlink("/proc/self/mem", step.file);  // has a stamp, and cannot be read
+  EXPECT_THROW(step.reuse.DecideAgainIfChanged(0), SystemError);
+  EXPECT_EQ(step.reuse.of(0).key, before.key);
+  EXPECT_EQ(step.reuse.of(0).id, before.id);
+  std::filesystem::remove(step.file);
+  WriteFile(step.file, "22");
+  EXPECT_TRUE(step.reuse.DecideAgainIfChanged(0)) << "it is still to be made";
+  EXPECT_NE(step.reuse.of(0).key, before.key);
+  EXPECT_FALSE(step.reuse.of(0).id.empty());
 }
 
 /// Every look takes a second, so it counts for 20.
@@ -65,48 +76,34 @@ class SlowLooks : public Clock {
 };
 
 TEST(StepReuse, CountsALongLookForOthersUnlessSomethingHadJustChanged) {
-  const test::TempDirectory folder;
-  const auto file = folder / "in.txt";
-  WriteFile(file, "1");
-  const auto workflow = test::WorkflowOf(folder, "  only: {command: [echo], inputs: {i: in.txt}}\n");
-  ResultStore store(folder.path());
-  const std::vector<std::string> forced;
-  const std::map<std::string, std::string> made;
   SlowLooks clock;
-  StepReuse reuse(workflow, store, forced, made, clock);
-  reuse.Decide(0);
+  OneInput step(clock);
+  step.reuse.Decide(0);
   clock.ahead = std::chrono::hours(1);  // than the last change: it has been quiet for long
-  EXPECT_FALSE(reuse.DecideAgainIfChanged(0));
-  WriteFile(file, "22");
-  EXPECT_FALSE(reuse.DecideAgainIfChanged(0)) << "the look before counts";
-  reuse.ForgetLooks();
-  EXPECT_TRUE(reuse.DecideAgainIfChanged(0));
-  reuse.ForgetLooks();
+  EXPECT_FALSE(step.reuse.DecideAgainIfChanged(0));
+  WriteFile(step.file, "22");
+  EXPECT_FALSE(step.reuse.DecideAgainIfChanged(0)) << "the look before counts";
+  step.reuse.ForgetLooks();
+  EXPECT_TRUE(step.reuse.DecideAgainIfChanged(0));
+  step.reuse.ForgetLooks();
   clock.ahead = std::chrono::hours(-1);  // it changes while it is looked at
-  EXPECT_FALSE(reuse.DecideAgainIfChanged(0));
-  WriteFile(file, "333");
-  EXPECT_TRUE(reuse.DecideAgainIfChanged(0)) << "the look before does not count";
+  EXPECT_FALSE(step.reuse.DecideAgainIfChanged(0));
+  WriteFile(step.file, "333");
+  EXPECT_TRUE(step.reuse.DecideAgainIfChanged(0)) << "the look before does not count";
 }
 
 TEST(ChangedInputs, AreFoundWithTheTimeOfTheirChange) {
-  const test::TempDirectory folder;
-  const auto file = folder / "in.txt";
-  WriteFile(file, "1");
-  const auto workflow = test::WorkflowOf(folder, "  only: {command: [echo], inputs: {i: in.txt}}\n");
-  ResultStore store(folder.path());
-  const std::vector<std::string> forced;
-  const std::map<std::string, std::string> made;
-  StepReuse reuse(workflow, store, forced, made);
-  const auto stamps = reuse.Decide(0).stamps;
+  OneInput step;
+  const auto stamps = step.reuse.Decide(0).stamps;
   const auto now = SystemClock().Now();
-  const auto changed = [&](WallTime started) { return FindChangedInput(workflow.steps[0], stamps, started); };
+  const auto changed = [&](WallTime started) { return FindChangedInput(step.workflow.steps[0], stamps, started); };
   EXPECT_FALSE(changed(now + std::chrono::hours(1)));
-  WriteFile(file, "22");
+  WriteFile(step.file, "22");
   ASSERT_TRUE(changed(now + std::chrono::hours(1)));
   EXPECT_EQ(changed(now)->name, "i");
   EXPECT_TRUE(changed(now + std::chrono::hours(1))->before_start);
   EXPECT_FALSE(changed(now - std::chrono::hours(1))->before_start);
-  std::filesystem::remove(file);
+  std::filesystem::remove(step.file);
   ASSERT_TRUE(changed(now + std::chrono::hours(1)));
   EXPECT_FALSE(changed(now + std::chrono::hours(1))->before_start) << "nothing says when it went";
 }
