@@ -1,14 +1,12 @@
 #include "launcher/run/workflow/step_orphans.h"
 
-#include <fmt/format.h>
 #include <signal.h>
 #include <unistd.h>
 
-#include <algorithm>
-#include <fstream>
-#include <iterator>
+#include <functional>
 #include <vector>
 
+#include "core/environment.h"
 #include "core/process_identity.h"
 #include "core/process_ids.h"
 #include "launcher/run/workflow/step_runner.h"
@@ -19,30 +17,13 @@ namespace {
 
 namespace fs = std::filesystem;
 
-using Marks = std::vector<std::string>;
-
-/// Whether the process was started for one of the steps.
-bool BelongsToStep(pid_t process, const Marks& marks) {
-  std::ifstream file(fmt::format("/proc/{}/environ", process), std::ios::binary);
-  const std::string environment{std::istreambuf_iterator<char>(file), {}};
-  return std::ranges::any_of(marks, [&](const auto& mark) { return environment.find(mark) != std::string::npos; });
-}
-
-std::vector<ProcessIdentity> ProcessesWith(const Marks& marks) {
-  std::vector<ProcessIdentity> found;
+/// Ends the processes that were started for a step whose folder fits.
+void EndThoseOf(const std::function<bool(const std::string& folder)>& fits) {
   for (const auto pid : ProcessIds()) {
-    if (pid != ::getpid() && BelongsToStep(pid, marks)) found.push_back(IdentityOf(pid));
-  }
-  return found;
-}
-
-}  // namespace
-
-namespace {
-
-void EndThoseWith(const Marks& marks) {
-  for (const auto& process : ProcessesWith(marks)) {
-    if (IsAlive(process)) ::kill(static_cast<pid_t>(process.pid), SIGKILL);
+    if (pid == ::getpid()) continue;
+    const auto process = IdentityOf(pid);  // first: the number may be given to another one
+    const auto folder = Environment::OfProcess(pid).Get("SLIPWAY_STEP_DIR");
+    if (folder && fits(*folder) && IsAlive(process)) ::kill(pid, SIGKILL);
   }
 }
 
@@ -50,17 +31,11 @@ void EndNamed(const StepRecord& record) {
   if (record.state == StepState::kRunning && record.process.pid != 0) EndOrphan(record.process);
 }
 
-constexpr const char* kMark = "SLIPWAY_STEP_DIR=";
-
 }  // namespace
 
 void EndOrphansOf(const std::map<fs::path, StepRecord>& steps) {
-  Marks marks;
-  for (const auto& [folder, record] : steps) {
-    EndNamed(record);
-    marks.push_back(kMark + folder.string() + '\0');
-  }
-  if (!marks.empty()) EndThoseWith(marks);
+  for (const auto& [folder, record] : steps) EndNamed(record);
+  if (!steps.empty()) EndThoseOf([&](const std::string& folder) { return steps.contains(folder); });
 }
 
 bool StillRuns(const RunFolder& run) {
@@ -84,7 +59,8 @@ void EndStepOrphans(const RunFolder& run, const std::map<std::string, StepRecord
     const bool is_run = found != workflow.by_name.end() && workflow.steps[found->second].is_run();
     if (!is_run && record.state == StepState::kRunning) EndRunsOf(run.path() / "steps" / step, record);  // it was one
   }
-  EndThoseWith({kMark + (run.path() / "steps").string() + "/"});
+  const auto steps = (run.path() / "steps").string() + "/";
+  EndThoseOf([&](const std::string& folder) { return folder.starts_with(steps); });
 }
 
 }  // namespace slipway::launcher
