@@ -55,8 +55,8 @@ def join_ranks(program):
     Returns a new folder of this rank: in that of rank 0 stands comm.json when the job has ended."""
     import slipway
 
+    require_gpu()
     if len(sys.argv) > 1:
-        require_gpu()
         start_ranks(program, sys.argv[1])
     folder = pathlib.Path(tempfile.mkdtemp(prefix="slipway-gpu-"))
     os.environ["SLIPWAY_METRICS"] = str(folder / "metrics.jsonl")
