@@ -22,6 +22,13 @@ std::int64_t BytesOfMessage(std::int64_t count, const Reduction& reduction) {
   return count * static_cast<std::int64_t>(SizeOf(reduction.dtype));
 }
 
+/// Whether this rank reports the group: rank 0 of the job does it, else the first one of the group.
+bool IsReporter(Group& group) {
+  const auto& ranks = group.communicator().job_ranks();
+  const auto reporter = std::ranges::find(ranks, 0) != ranks.end() ? 0 : ranks.front();
+  return ranks[static_cast<std::size_t>(group.rank())] == reporter;
+}
+
 }  // namespace
 
 /// Whether the GPUs may combine a message that lies in their memory. The same on all ranks.
@@ -54,12 +61,10 @@ DeviceAllreduces::OfGroup& DeviceAllreduces::Known(const DevicePlace& place, con
   const auto fresh = std::make_shared<OfGroup>(OfGroup{&group, std::move(ways), {place}});
   auto facts = fresh->ways.Facts();
   const std::lock_guard lock(mutex_);
-  if (!facts.is_null()) {
-    const auto& ranks = group.communicator().job_ranks();
-    const auto reporter = std::ranges::find(ranks, 0) != ranks.end() ? 0 : ranks.front();
+  if (!facts.is_null() && IsReporter(group)) {
     facts["ranks"] = group.size();
-    facts["first_rank"] = ranks.front();
-    facts_.push_back({facts.dump(), ranks[static_cast<std::size_t>(group.rank())] == reporter});
+    facts["first_rank"] = group.communicator().job_ranks().front();
+    facts_.push_back(facts.dump());
   }
   bits_of_cpu_ = bits_of_cpu_ && fresh->ways.HaveBitsOfCpu();
   return *groups_.emplace_back(fresh);
@@ -91,20 +96,11 @@ void DeviceAllreduces::Close(const Group& group) {
   if (const auto known = Find(group)) known->ways.Close();
 }
 
-Json DeviceAllreduces::Facts() const {
-  Json groups = Json::array();
-  const std::lock_guard lock(mutex_);
-  for (const auto& facts : facts_) groups.push_back(Json::parse(facts.text));
-  return groups;
-}
-
 Json DeviceAllreduces::FactsOfAll(Communicator& job) const {
   Json own = Json::array();
   {
     const std::lock_guard lock(mutex_);
-    for (const auto& facts : facts_) {
-      if (facts.reports) own.push_back(Json::parse(facts.text));
-    }
+    for (const auto& facts : facts_) own.push_back(Json::parse(facts));
   }
   const auto counts = AllgatherValues(job, own.size());
   Json all = Json::array();

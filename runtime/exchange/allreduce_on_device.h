@@ -52,9 +52,8 @@ class DeviceAllreduces {
   /// one order. Collective over it.
   void Close(const Group& group);
 
-  /// An entry for each group of this rank in which ways were chosen, also of those that have ended.
-  Json Facts() const;
-  /// `gpu_allreduce` of comm.json: the same of all ranks of `job`, each group once. Collective.
+  /// `gpu_allreduce` of comm.json: an entry for each group of the job in which ways were chosen, also of those that
+  /// have ended. The same on all ranks of `job`. Collective.
   /// Cost: an allgather of 8 bytes, and a broadcast from the first rank of each group without rank 0.
   Json FactsOfAll(Communicator& job) const;
   /// Whether all sums have the bits that the CPU gives.
@@ -70,10 +69,6 @@ class DeviceAllreduces {
     std::vector<DevicePlace> places;  ///< of this rank's memory so far; the first is that of `ways`
   };
   bool IsForGpus(std::int64_t count, const Reduction& reduction, const Group& group) const;
-  struct FactsOfGroup {
-    std::string text;      ///< JSON
-    bool reports = false;  ///< this rank does it: rank 0 of the job, else the first one of the group
-  };
   using Groups = std::vector<std::shared_ptr<OfGroup>>;
   OfGroup& Known(const DevicePlace& place, const Call& call, Group& group, StreamHandle stream);
   std::shared_ptr<OfGroup> Find(const Group& group) const;
@@ -83,8 +78,8 @@ class DeviceAllreduces {
   TeamSettings settings_;
   mutable std::mutex mutex_;
   Groups groups_;                      ///< in the order of their first allreduces in this process
-  std::vector<FactsOfGroup> facts_;    ///< of all groups, also of those that have ended
-  bool bits_of_cpu_ = true;            ///< the same
+  std::vector<std::string> facts_;     ///< JSON; of groups that this rank reports, also of those that have ended
+  bool bits_of_cpu_ = true;            ///< of all groups, also of those that have ended
   std::vector<int> nodes_of_gpu_mpi_;  ///< of those that have ended
 };
 

@@ -18,6 +18,7 @@ namespace slipway::runtime {
 namespace {
 
 using Clock = std::chrono::steady_clock;
+using Seconds = std::chrono::duration<double>;
 
 /// A rank may die and NCCL notice it first: so long the watch has to find the name.
 constexpr auto kTimeToName = std::chrono::seconds(2);
@@ -27,10 +28,8 @@ constexpr auto kSleepAtTheEnd = std::chrono::microseconds(100);
 constexpr int kInternalError = 3;  // ncclInternalError
 
 /// Where other ways are left: how long ranks may take to connect, and which share of the watch's limit.
-constexpr std::chrono::duration<double> kMostToConnect{30};
+constexpr Seconds kMostToConnect{30};
 constexpr double kShareOfWatch = 0.5;
-
-using Seconds = std::chrono::duration<double>;
 
 /// Nothing: until the watch ends the wait. That ends the job, too.
 std::optional<Seconds> TimeToConnect(GpuExchange asked, const Waiter& waiter) {

@@ -6,10 +6,7 @@ where the GPUs cannot do what SLIPWAY_GPU_WAIT asks for, after all other checks.
 
 import json
 import os
-import pathlib
 import shutil
-import sys
-import tempfile
 
 import on_gpu
 import slipway
@@ -183,13 +180,7 @@ def wait_text(obstacles):
 
 
 def main():
-    if len(sys.argv) > 1:
-        on_gpu.require_gpu()
-        on_gpu.start_ranks(__file__, sys.argv[1])
-    folder = pathlib.Path(tempfile.mkdtemp(prefix="slipway-gpu-"))
-    os.environ["SLIPWAY_METRICS"] = str(folder / "metrics.jsonl")
-    slipway.init()
-    on_gpu.use_gpu_of_rank()
+    folder = on_gpu.join_ranks(__file__)
     rank, gpus, obstacles = slipway.rank(), on_gpu.gpus_of_ranks(), on_gpu.obstacles()
     where = f"on {len(gpus)} ranks, {ways_taken.number_of(gpus)}{wait_text(obstacles)}"
     # One rank has nothing to combine.

@@ -8,10 +8,7 @@ starts itself by mpirun; without, a launcher has started it. Without a GPU or Py
 import ctypes
 import json
 import os
-import pathlib
 import shutil
-import sys
-import tempfile
 
 os.environ["PYTORCH_CUDA_ALLOC_CONF"] = "expandable_segments:True"  # read when torch allocates for the first time
 
@@ -68,13 +65,7 @@ def check_sums(name, tensor):
 
 
 def main():
-    if len(sys.argv) > 1:
-        on_gpu.require_gpu()
-        on_gpu.start_ranks(__file__, sys.argv[1])
-    folder = pathlib.Path(tempfile.mkdtemp(prefix="slipway-gpu-"))
-    os.environ["SLIPWAY_METRICS"] = str(folder / "metrics.jsonl")
-    slipway.init()
-    on_gpu.use_gpu_of_rank()
+    folder = on_gpu.join_ranks(__file__)
     tensors = {"expandable": expandable(COUNT), "managed": managed(COUNT)}
     for name, tensor in tensors.items():
         check_sums(name, tensor)

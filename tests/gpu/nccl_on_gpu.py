@@ -7,10 +7,7 @@ with status 77, which means skipped.
 
 import json
 import os
-import pathlib
 import shutil
-import sys
-import tempfile
 
 os.environ["SLIPWAY_GPU_EXCHANGE"] = "nccl"  # read by slipway.init()
 
@@ -84,13 +81,7 @@ def check_allreduces():
 
 
 def main():
-    if len(sys.argv) > 1:
-        on_gpu.require_gpu()
-        on_gpu.start_ranks(__file__, sys.argv[1])
-    folder = pathlib.Path(tempfile.mkdtemp(prefix="slipway-gpu-"))
-    os.environ["SLIPWAY_METRICS"] = str(folder / "metrics.jsonl")
-    slipway.init()
-    on_gpu.use_gpu_of_rank()
+    folder = on_gpu.join_ranks(__file__)
     rank, gpus = slipway.rank(), on_gpu.gpus_of_ranks()
     for check in (check_refusal if ways_taken.share(gpus) else check_teams, check_allreduces):
         check()

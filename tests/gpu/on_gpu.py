@@ -9,6 +9,7 @@ import pathlib
 import platform
 import shutil
 import sys
+import tempfile
 
 SKIPPED = 77
 
@@ -47,6 +48,21 @@ def use_gpu_of_rank():
 
     require_gpu()
     torch.cuda.set_device(slipway.local_rank() % torch.cuda.device_count())
+
+
+def join_ranks(program):
+    """With RANKS as its argument, `program` starts itself on so many ranks. Else it joins the job, and uses its GPU.
+    Returns a new folder of this rank: in that of rank 0 stands comm.json when the job has ended."""
+    import slipway
+
+    require_gpu()
+    if len(sys.argv) > 1:
+        start_ranks(program, sys.argv[1])
+    folder = pathlib.Path(tempfile.mkdtemp(prefix="slipway-gpu-"))
+    os.environ["SLIPWAY_METRICS"] = str(folder / "metrics.jsonl")
+    slipway.init()
+    use_gpu_of_rank()
+    return folder
 
 
 def _ask_driver(call, *arguments):

@@ -8,11 +8,8 @@ waited for as SLIPWAY_GPU_WAIT asks.
 
 import json
 import os
-import pathlib
 import shutil
 import statistics
-import sys
-import tempfile
 import time
 
 import on_gpu
@@ -61,13 +58,7 @@ def check_report(report, gpus, obstacles, times):
 
 
 def main():
-    if len(sys.argv) > 1:
-        on_gpu.require_gpu()
-        on_gpu.start_ranks(__file__, sys.argv[1])
-    folder = pathlib.Path(tempfile.mkdtemp(prefix="slipway-gpu-"))
-    os.environ["SLIPWAY_METRICS"] = str(folder / "metrics.jsonl")
-    slipway.init()
-    on_gpu.use_gpu_of_rank()
+    folder = on_gpu.join_ranks(__file__)
     rank, gpus, obstacles = slipway.rank(), on_gpu.gpus_of_ranks(), on_gpu.obstacles()
     times = {size: microseconds_of(size) for size in SIZES}
     exchange_staged()

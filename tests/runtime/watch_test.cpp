@@ -5,8 +5,6 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/resource.h>
-#include <sys/socket.h>
-#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -23,7 +21,6 @@
 #include "core/json.h"
 #include "runtime/group/waiter.h"
 #include "runtime/status.h"
-#include "runtime/watch/status_table_transfer.h"
 #include "tests/support/temp_directory.h"
 #include "tests/support/written_to_stderr.h"
 
@@ -326,166 +323,6 @@ TEST_F(WatchingNodes, WaitsInFinalizeForRanksThatItCannotSee) {
     text = written.Text();
   }
   ExpectWords(text, "and goes on: rank 3 on host there (process 1) on another node");
-}
-
-/// The monitor's side of a socket to which ranks hand their boards.
-class Monitor {
- public:
-  Monitor() {
-    sockaddr_un address{};
-    address.sun_family = AF_UNIX;
-    path().string().copy(address.sun_path, sizeof address.sun_path - 1);
-    ::bind(listener_.get(), reinterpret_cast<sockaddr*>(&address), sizeof address);
-    ::listen(listener_.get(), 8);
-  }
-  std::filesystem::path path() const { return directory_.path() / "monitor"; }
-  ReceivedStatusTable Next() const {
-    const UniqueFd visitor(::accept(listener_.get(), nullptr, nullptr));
-    return ReceivedStatusTable::Receive(visitor.get()).value();
-  }
-
- private:
-  test::TempDirectory directory_;
-  UniqueFd listener_{::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0)};
-};
-
-RankStatusRow& FirstLineOf(std::vector<RankStatusRow>& lines, const ReceivedStatusTable& board) {
-  EXPECT_TRUE(board.Read(lines));
-  return lines.front();
-}
-
-TEST(WatchWithAKeeper, ShowsARankFromTheBeginningOfItsInit) {
-  const Monitor monitor;
-  Watch watch({});
-  watch.Announce(3, monitor.path());
-  const auto board = monitor.Next();
-  std::vector<RankStatusRow> lines;
-  EXPECT_EQ(FirstLineOf(lines, board).rank, 3);
-  EXPECT_EQ(lines.front().process, ::getpid());
-  EXPECT_EQ(lines.front().current, static_cast<std::uint32_t>(Activity::kInit));
-  EXPECT_TRUE(board.same_processes());
-  watch.Entered();
-  EXPECT_EQ(FirstLineOf(lines, board).current, 0u);
-  EXPECT_EQ(lines.front().last, static_cast<std::uint32_t>(Activity::kInit));
-}
-
-TEST(WatchWithAKeeper, HandsTheBoardOfItsNodeInAndLeavesItsOwn) {
-  const Monitor monitor;
-  Watch watch({});
-  watch.Announce(4, monitor.path());
-  const auto own = monitor.Next();
-  watch.Join(4, std::vector<RankPlace>(6, {"here", 1}), SharedMemory::Create(StatusTableBytes(2)), 2, 0);
-  const auto whole = monitor.Next();
-  std::vector<RankStatusRow> lines;
-  EXPECT_EQ(FirstLineOf(lines, own).rank, -1);
-  EXPECT_EQ(FirstLineOf(lines, whole).rank, 4);
-  EXPECT_EQ(lines.size(), 2u);
-}
-
-/// Rank 0, alone on its node, waits for rank 1 elsewhere.
-TEST(WatchWithAKeeper, AsksAndSaysWhatItIsAnswered) {
-  const Monitor monitor;
-  const test::TempDirectory attempt;
-  Watch watch({milliseconds(300), attempt.path() / "watch.json"});
-  watch.Announce(0, monitor.path());
-  const auto board = monitor.Next();
-  watch.Join(0, {{"here", ::getpid()}, {"there", 1}}, {}, 1, 0);
-  watch.Entered();
-  const Watch::Operation operation(watch, Activity::kAllreduce);
-  std::vector<RankStatusRow> lines;
-  std::string said;
-  try {
-    Watch::Patience patience(watch);
-    for (int i = 0; i < 1000; ++i) {
-      std::this_thread::sleep_for(milliseconds(5));
-      patience.Check([] { return std::vector<int>{1}; });
-      if (FirstLineOf(lines, board).asks == 0) continue;
-      EXPECT_EQ(lines.front().asks, static_cast<std::uint32_t>(Activity::kAllreduce));
-      EXPECT_EQ(lines.front().missing[0], 1 + 1);
-      board.Answer(R"({"kind":"stalled","message":"it is rank 1","ranks":[{"rank":1}]})");
-    }
-  } catch (const PartedError& error) {
-    said = error.what();
-  }
-  EXPECT_EQ(said, "it is rank 1");
-  EXPECT_EQ(FirstLineOf(lines, board).asks, 0u);
-  const auto report = Json::parse(ReadFile(attempt.path() / "watch.json"));
-  EXPECT_EQ(report["message"], "it is rank 1");
-  EXPECT_EQ(report["ranks"][0]["rank"], 1);
-}
-
-/// Rank 0, alone on its node, waits for rank 1 elsewhere, of which the monitor has heard.
-class WatchOfADeparture : public testing::Test {
- protected:
-  /// Rank 1 has done an allreduce, and is in slipway_finalize or has ended.
-  static std::string Departure(RankState state) {
-    RankStatus sight{1, {"there", 77}, state};
-    const auto finalize = static_cast<std::uint32_t>(Activity::kFinalize);
-    if (state == RankState::kRunning) sight.current = {finalize, NameOf(Activity::kFinalize)};
-    sight.last = {static_cast<std::uint32_t>(Activity::kAllreduce), NameOf(Activity::kAllreduce)};
-    sight.step = 5;
-    return ToJson(sight).dump();
-  }
-
-  /// What rank 0 says within some seconds, in `activity`; "" when it says nothing.
-  static std::string Waits(Activity activity, const std::vector<std::string>& departures) {
-    const Monitor monitor;
-    Watch watch({std::chrono::minutes(2), {}});
-    watch.Announce(0, monitor.path());
-    auto board = monitor.Next();
-    watch.Join(0, {{"here", ::getpid()}, {"there", 77}}, {}, 1, 0);
-    watch.Entered();
-    const Watch::Operation operation(watch, activity);
-    for (const auto& departure : departures) board.AddDeparture(departure);
-    try {
-      Watch::Patience patience(watch);
-      for (int i = 0; i < 700; ++i) {
-        std::this_thread::sleep_for(milliseconds(5));
-        patience.Check([] { return std::vector<int>{1}; });
-      }
-    } catch (const PartedError& error) {
-      return error.what();
-    }
-    return "";
-  }
-};
-
-TEST_F(WatchOfADeparture, NamesARankOfAnotherNodeThatIsInFinalize) {
-  const auto said = Waits(Activity::kAllreduce, {Departure(RankState::kRunning)});
-  ExpectWords(said, "waited 2.");
-  ExpectWords(said, " s for slipway_allreduce: ");
-  ExpectWords(said, "rank 1 on host there (process 77) has ended its program and waits in slipway_finalize, ");
-  ExpectWords(said, " in slipway_finalize, last completed slipway_allreduce at step 5");
-}
-
-TEST_F(WatchOfADeparture, NamesARankOfAnotherNodeThatHasEnded) {
-  ExpectWords(Waits(Activity::kAllreduce, {"no JSON", Departure(RankState::kDead)}),
-              "rank 1 on host there (process 77) is dead");
-}
-
-/// All are on their way out.
-TEST_F(WatchOfADeparture, SaysNothingInFinalizeItself) {
-  EXPECT_EQ(Waits(Activity::kFinalize, {Departure(RankState::kRunning)}), "");
-}
-
-TEST_F(WatchOfADeparture, SaysNothingOfRanksThatNobodyHasSeenDepart) { EXPECT_EQ(Waits(Activity::kAllreduce, {}), ""); }
-
-TEST(WatchWithAKeeper, DoesNotAskAnyMoreWhenTheOthersHaveCome) {
-  const Monitor monitor;
-  Watch watch({milliseconds(300), {}});
-  watch.Announce(0, monitor.path());
-  const auto board = monitor.Next();
-  watch.Join(0, {{"here", ::getpid()}, {"there", 1}}, {}, 1, 0);
-  std::vector<RankStatusRow> lines;
-  {
-    Watch::Patience patience(watch);
-    for (int i = 0; i < 200 && FirstLineOf(lines, board).asks == 0; ++i) {
-      std::this_thread::sleep_for(milliseconds(5));
-      patience.Check([] { return std::vector<int>{1}; });
-    }
-    EXPECT_NE(FirstLineOf(lines, board).asks, 0u);
-  }
-  EXPECT_EQ(FirstLineOf(lines, board).asks, 0u);
 }
 
 TEST_F(Watching, WithdrawsARemarkWhenTheProgramGoesOn) {

@@ -114,6 +114,7 @@ class GpuAllreduces : public OnDevice {
     EXPECT_TRUE(SumIsRight(bytes)) << bytes;
     return fake_gpu_calls("cuLaunchKernel") > kernels;
   }
+  Json Facts() { return all_->FactsOfAll(test_.group.communicator()); }
   /// A lone rank has nothing to choose.
   static int OfSeveralRanks(int measurements) { return Ranks() > 1 ? measurements : 0; }
 
@@ -132,7 +133,7 @@ TEST_F(GpuAllreduces, UseEachWayOnItsSideOfACrossing) {
   EXPECT_EQ(measurements_, OfSeveralRanks(1));
   EXPECT_TRUE(all_->HaveBitsOfCpu());
   if (Ranks() > 1) {
-    EXPECT_EQ(all_->Facts().at(0)["waits"], "cpu");
+    EXPECT_EQ(Facts().at(0)["waits"], "cpu");
   }
 }
 
@@ -163,9 +164,9 @@ TEST_F(GpuAllreduces, AreMeasuredOnceForEachGroup) {
     }
   }
   EXPECT_EQ(measurements_, OfSeveralRanks(2));
-  EXPECT_EQ(all_->Facts().size(), static_cast<std::size_t>(OfSeveralRanks(2)));
+  EXPECT_EQ(Facts().size(), static_cast<std::size_t>(OfSeveralRanks(2)));
   all_->Forget(other.group);
-  EXPECT_EQ(all_->Facts().size(), static_cast<std::size_t>(OfSeveralRanks(2))) << "the report has groups that ended";
+  EXPECT_EQ(Facts().size(), static_cast<std::size_t>(OfSeveralRanks(2))) << "the report has groups that ended";
 }
 
 TEST_F(GpuAllreduces, OfANamedWayAreNotMeasured) {
@@ -174,7 +175,7 @@ TEST_F(GpuAllreduces, OfANamedWayAreNotMeasured) {
     EXPECT_TRUE(SumIsRight(200'000)) << WordOf(way);  // makes it
     EXPECT_EQ(GoesByGpus(200'000), way == GpuExchange::kDirect && Ranks() > 1) << WordOf(way);
     EXPECT_FALSE(GoesByGpus(kCrossing)) << WordOf(way);
-    EXPECT_EQ(all_->Facts(), Json::array()) << WordOf(way);
+    EXPECT_EQ(Facts(), Json::array()) << WordOf(way);
     EXPECT_TRUE(all_->HaveBitsOfCpu()) << WordOf(way);
   }
   Give(TimesWonBy(kStaged), Named(GpuExchange::kNccl));
@@ -196,13 +197,22 @@ TEST_F(GpuAllreduces, BetweenNodesAreLeftToTheCpu) {
 
 /// With the times of this machine.
 TEST_F(GpuAllreduces, AreChosenAlikeOnAllRanks) {
+  if (Ranks() == 1) GTEST_SKIP() << "a lone rank has nothing to choose";
+  const GpuBuffer there(sizeof(float));
+  auto ways = AllreduceWays::Choose(*PlaceOf(there.data()), {}, MeasureAllreduces, test_.group);
+  const auto facts = ways.Facts().dump();
+  EXPECT_TRUE(SameOnAllRanks(facts)) << facts;
+  ways.Close();
+  test_.group.communicator().Barrier();
+}
+
+/// With the times of this machine.
+TEST_F(GpuAllreduces, AreReportedWithTheirTimes) {
   Use(MeasureAllreduces, {});
   for (const std::int64_t bytes : {5000, 100'000, 20'000'000}) EXPECT_TRUE(SumIsRight(bytes)) << bytes;
   EXPECT_EQ(measurements_, OfSeveralRanks(1));
-  const auto facts = all_->Facts();
-  EXPECT_TRUE(SameOnAllRanks(facts.dump())) << facts.dump();
   if (Ranks() == 1) return;
-  const auto& group = facts.at(0);
+  const auto group = Facts().at(0);
   EXPECT_EQ(group["ranks"], Ranks());
   EXPECT_EQ(group["ways"].back()["up_to_bytes"], Json()) << group.dump();
   const auto& smallest = group["measured_ms"].at(0);
@@ -242,7 +252,7 @@ TEST_P(GpuAllreducesBesideOtherOrders, HaveTheBitsOfTheCpu) {
   EXPECT_EQ(measurements_, 0);
   EXPECT_TRUE(all_->HaveBitsOfCpu());
   if (Ranks() == 1) return;
-  const auto facts = all_->Facts().at(0);
+  const auto facts = Facts().at(0);
   EXPECT_EQ(facts["ways"], Json::parse(R"([{"up_to_bytes": null, "way": "staged"}])"));
   EXPECT_EQ(facts["without_direct"], "the CPU does not add up in rank order, by the table of algorithms");
 }
@@ -291,7 +301,7 @@ TEST_F(GpuAllreduces, DoWithoutTimesWhereAGpuHasNoMemoryForASample) {
   EXPECT_FALSE(GoesByGpus(200'000));
   EXPECT_EQ(measurements_, OfSeveralRanks(1));
   if (Ranks() == 1) return;
-  const auto facts = all_->Facts().at(0);
+  const auto facts = Facts().at(0);
   EXPECT_NE(facts["not_measured"].get<std::string>().find("rank 1: cuMemAlloc failed"), std::string::npos);
   EXPECT_EQ(facts["ways"], Json::parse(R"([{"up_to_bytes": null, "way": "staged"}])"));
 }
@@ -304,7 +314,7 @@ TEST_F(GpuAllreduces, AreNotMeasuredWhereOnlyTheCpuCan) {
   EXPECT_FALSE(GoesByGpus(200'000));
   EXPECT_EQ(measurements_, 0);
   if (Ranks() == 1) return;
-  const auto facts = all_->Facts().at(0);
+  const auto facts = Facts().at(0);
   EXPECT_NE(facts["without_direct"].get<std::string>().find("memory"), std::string::npos) << facts.dump();
   EXPECT_EQ(facts["ways"], Json::parse(R"([{"up_to_bytes": null, "way": "staged"}])"));
 }
@@ -410,7 +420,7 @@ TEST_F(GpuAllreduces, GoByNcclWhereAnyBitsAreGood) {
   }
   EXPECT_EQ(candidates_, (std::vector{kDirect, kNccl}));
   EXPECT_FALSE(all_->HaveBitsOfCpu());
-  const auto facts = all_->Facts().at(0);
+  const auto facts = Facts().at(0);
   EXPECT_EQ(facts["ways"].back()["way"], "nccl") << facts.dump();
   EXPECT_EQ(facts["without_mpi"], "no job with gpu_exchange mpi has ended here yet") << facts.dump();
   EXPECT_EQ(facts["ways_of_16_bits"].back()["way"], "staged") << facts.dump();
@@ -423,7 +433,7 @@ TEST_F(GpuAllreduces, KeepTheirBitsUnlessOthersAreGood) {
     Give(TimesWonBy(kDirect), canonical ? WithAnyBits() : TeamSettings());
     EXPECT_TRUE(SumIsRight(200'000));
     EXPECT_EQ(candidates_, std::vector{kDirect}) << canonical;
-    EXPECT_FALSE(all_->Facts().at(0).contains("ways_of_16_bits"));
+    EXPECT_FALSE(Facts().at(0).contains("ways_of_16_bits"));
   }
   EXPECT_EQ(measurements_, 2);
 }
@@ -441,7 +451,7 @@ TEST_F(GpuAllreduces, DoWithoutNcclBesideAnotherUser) {
   EXPECT_EQ(candidates_, (std::vector{kDirect, kNccl}));
   add_up(other.group);
   EXPECT_EQ(candidates_, std::vector{kDirect});
-  const auto facts = all_->Facts().at(1);
+  const auto facts = Facts().at(1);
   EXPECT_NE(facts["without_nccl"].get<std::string>().find("another team or group"), std::string::npos) << facts.dump();
   for (auto* group : {&test_.group, &other.group}) all_->Forget(*group);
   add_up(other.group);
@@ -455,7 +465,7 @@ TEST_F(GpuAllreduces, DoWithoutNcclWhereItFails) {
   if (Rank() == 1) fake_nccl_fail_call("ncclCommInitRankConfig", 1, kUnhandledCudaError);
   EXPECT_TRUE(SumIsRight(200'000));
   EXPECT_EQ(candidates_, std::vector{kDirect});
-  const auto facts = all_->Facts().at(0);
+  const auto facts = Facts().at(0);
   EXPECT_NE(facts["without_nccl"].get<std::string>().find("ncclCommInitRankConfig"), std::string::npos) << facts.dump();
   EXPECT_TRUE(GoesByGpus(200'000));
 }
