@@ -255,7 +255,8 @@ def restore(parts, shared, own, folder):
     for name, several in given.items():
         for label, key, each in several:
             _put_in_place(label, restorers[name], each, _structures.at(shared[name], key), folder)
-    for _, key, each in optimizers if own and "exchange" in own else []:
-        _restore_exchange(each, _structures.at(own["exchange"], key))
+    if own and "exchange" in own:
+        for _, key, each in optimizers:
+            _restore_exchange(each, _structures.at(own["exchange"], key))
     if own and parts["rng"] and "rng" in own:
         _restore_random(own["rng"])
