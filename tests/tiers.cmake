@@ -78,7 +78,6 @@ slow("^end_to_end\\.hdf5_test$" 120 "reads hundreds of damaged files; some keep 
 full("^fuzz\\.[a-z-]+$" "libFuzzer runs each target for seven seconds; seeds are in the default tier")
 full("LearningSamplers\\.(AreBetterThanChance|GiveTheSameAskAfterARestart)/(gp|portfolio)" "hundreds of asks of a Gaussian process")
 full("^Ensemble\\.LosesNothingWhereverItsManagerKillsItself$" "kills a manager at each of its steps")
-full("^end_to_end\\.workflow_orphans_test\\.ends$" "each training that is ended takes its grace of ten seconds")
 full("^RandomPrograms\\.500\\." "500 programs on each disk; 40 of them are in the default tier")
 slow("^end_to_end\\.(notify|export|find_runs)_test$" 60 "dozens of runs; some notifications wait for servers that never answer")
 slow("^end_to_end\\.launch(_checkpoint|_map|_experiment)?_test$" 80 "dozens of jobs, each a new Python; some reach time limits")

@@ -10,6 +10,7 @@
 
 #include "core/clock.h"
 #include "core/error.h"
+#include "core/files.h"
 #include "launcher/run_folder/manager_elsewhere.h"
 
 namespace slipway::launcher {
@@ -37,14 +38,37 @@ void SleepUntilChange(const RunState& state, std::chrono::nanoseconds longest) {
   ::poll(&watch, 1, static_cast<int>(std::chrono::ceil<std::chrono::milliseconds>(limit).count()));
 }
 
+/// The manager of a run on another host. Only its lock tells of its end, and only where the lock was seen to be held:
+/// some file systems keep locks to one host.
+class RemoteManager {
+ public:
+  explicit RemoteManager(const RunFolder& run) : run_(run) {}
+
+  /// Whether it has left the run without an end. Cost: opens the lock file.
+  bool IsGone(const RunState& state) {
+    if (state.host == HostName()) return false;
+    const bool held = !FileLock::TryLook(run_.path() / kManagerLock);
+    was_held_ |= held;
+    return was_held_ && !held && !HasEnded(run_.ReadState().phase);
+  }
+
+ private:
+  const RunFolder& run_;
+  bool was_held_ = false;
+};
+
 }  // namespace
 
 std::optional<RunState> WaitForEnd(const RunFolder& run, std::optional<Seconds> limit) {
   const auto deadline = SystemClock().Steady() + std::chrono::duration_cast<std::chrono::nanoseconds>(
                                                      limit.value_or(std::chrono::hours(24 * 365)));
+  RemoteManager remote(run);
   while (true) {
     auto state = run.ReadState();
     RequireManagerHere(state);
+    if (!HasEnded(state.phase) && remote.IsGone(state)) {
+      EndAs(state, Phase::kLost, cause::ManagerLost{state.manager.pid, state.host});
+    }
     if (HasEnded(state.phase)) return state;
     const auto left = deadline - SystemClock().Steady();
     if (left <= std::chrono::nanoseconds(0)) return {};

@@ -9,6 +9,7 @@
 namespace slipway::launcher {
 
 /// Returns the state when the run has ended; nothing when `limit` passes first.
+/// A manager on another host is lost once its lock is free after it was held.
 /// Cost: sleeps in the kernel while the manager runs on this host; checks every second when it is elsewhere.
 /// Errors: Error(kBusy) when `run` is a copy whose original is active.
 std::optional<RunState> WaitForEnd(const RunFolder& run, std::optional<Seconds> limit);

@@ -1,6 +1,7 @@
 """Experiments that go on when the manager of their workflow is killed, and what `resume` does with them."""
 
 import contextlib
+import fcntl
 import json
 import os
 import signal
@@ -19,14 +20,16 @@ MODEL = {"lines": ["outputs: {model: m.pt}"], "args": "{model: '${outputs.model}
 
 
 class Trained(Flow):
-    """A workflow whose experiment trains until there is a file `go`."""
+    """A workflow whose experiment trains until there is a file `go`, or it is told to stop."""
 
     def __init__(self, folder):
         super().__init__(folder)
         self.step("")
         self.program("if '--model' in sys.argv: open(sys.argv[sys.argv.index('--model') + 1], 'x').write('weights')\n"
                      "open('began', 'a').write(f\"{os.environ.get('CUDA_VISIBLE_DEVICES')} {os.getpid()}\\n\")\n"
-                     "while not os.path.exists('go'): time.sleep(0.05)\n"
+                     "while not os.path.exists('go'):\n"
+                     "    if os.path.exists(os.environ['SLIPWAY_STOP_FILE']): sys.exit(75)\n"
+                     "    time.sleep(0.05)\n"
                      "if os.path.exists('fail'): sys.exit(os.remove('fail') or 3)\n"
                      "report(1, loss=1.0)\n")
 
@@ -247,14 +250,14 @@ def test_the_time_of_a_step_counts_from_the_first_wait(flow):
 def test_the_time_limit_does_not_begin_anew_when_the_wait_is_killed(flow):
     flow.experiment()
     flow.begin_and_kill()
-    flow.experiment(["time_limit: 10s"])
+    flow.experiment(["time_limit: 5s"])
     resumed = flow.start("resume", "last", "--json")
     killed = 0
-    while killed < 10:  # with 20 s between the first and the last
+    while killed < 10:  # with 10 s between the first and the last
         wait_for(lambda: len(flow.processes("train")) == killed + 2 or resumed.poll() is not None, 60)
         if resumed.poll() is not None:
             break
-        time.sleep(2)
+        time.sleep(1)
         with contextlib.suppress(ProcessLookupError):
             os.kill(flow.processes("train")[-1], signal.SIGKILL)
         killed += 1
@@ -367,15 +370,38 @@ def test_ctrl_c_leaves_an_experiment_on_another_host(flow):
     assert flow.is_training()
 
 
+def lock_is_free(flow):
+    with open(flow.of_train() / ".manager.lock") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+    return True
+
+
 def test_an_experiment_whose_host_died_goes_on_here(flow):
     flow.experiment()
     manager = flow.begin_and_kill()
     os.kill(manager["pid"], signal.SIGKILL)
-    wait_for(lambda: not flow.is_training())
+    wait_for(lambda: lock_is_free(flow) and not flow.is_training())
     move(flow)
     flow.go()
     document = flow.json("resume", "last")
     assert flow.states(document) == {"train": "done"} and flow.state()["attempt"] == 2
+
+
+def test_an_experiment_whose_host_dies_meanwhile_starts_again_here(flow):
+    flow.experiment(["retries: 1"])
+    manager = flow.begin_and_kill()
+    move(flow)
+    resumed = flow.start("resume", "last", "--json")
+    flow.wait_until_resumed()
+    os.kill(manager["pid"], signal.SIGKILL)
+    wait_for(lambda: len(flow.began()) == 2)
+    flow.go()
+    out, err = resumed.communicate(timeout=60)
+    assert resumed.returncode == 0 and flow.states(json.loads(out)) == {"train": "done"}, err
+    assert "on elsewhere) is gone" in err, err
 
 
 def test_an_experiment_that_goes_on_keeps_its_gpus(flow):

@@ -7,6 +7,7 @@
 
 #include <atomic>
 #include <filesystem>
+#include <optional>
 #include <string_view>
 #include <thread>
 
@@ -55,6 +56,39 @@ TEST(WaitForEnd, GivesUpAtItsLimit) {
   const test::TempDirectory directory;
   const auto manager = Start("exec sleep 60");
   EXPECT_FALSE(WaitForEnd(RunManagedBy(manager, directory), Seconds(0.05)).has_value());
+}
+
+/// A run that is managed on another host.
+class RunElsewhere : public testing::Test {
+ protected:
+  RunElsewhere() : run_(RunFolder::Create(directory_.path(), "exp", false)) {
+    auto state = run_.ReadState();
+    state.phase = Phase::kRunning;
+    state.host = "elsewhere";
+    run_.WriteState(state);
+  }
+
+  const test::TempDirectory directory_;
+  const RunFolder run_;
+};
+
+TEST_F(RunElsewhere, IsLostOnceItsManagerLetsGoOfTheLock) {
+  std::optional lock = FileLock::TryAcquire(run_.path() / kManagerLock, LockMode::kExclusive);
+  ASSERT_TRUE(lock);
+  std::thread manager([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(300));
+    lock.reset();
+  });
+  const auto state = WaitForEnd(run_, Seconds(60));
+  manager.join();
+  ASSERT_TRUE(state.has_value());
+  EXPECT_EQ(state->phase, Phase::kLost);
+  EXPECT_EQ(state->cause, EndCause(cause::ManagerLost{state->manager.pid, "elsewhere"}));
+}
+
+TEST_F(RunElsewhere, IsNotLostWhereItsLockWasNeverSeenHeld) {
+  { const auto lock = FileLock::TryAcquire(run_.path() / kManagerLock, LockMode::kExclusive); }
+  EXPECT_FALSE(WaitForEnd(run_, Seconds(0.05)).has_value());
 }
 
 TEST(AskToStop, SignalsTheManagerAndNobodyElse) {

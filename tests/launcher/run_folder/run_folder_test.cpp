@@ -16,6 +16,7 @@ namespace slipway::launcher {
 namespace {
 namespace fs = std::filesystem;
 
+using testing::ContainsRegex;
 using testing::EndsWith;
 using testing::HasSubstr;
 
@@ -113,7 +114,8 @@ TEST_F(Runs, SayWhenTheirStateIsDamaged) {
       EXPECT_THAT(error.message(), HasSubstr("state.json is damaged: ")) << text;
       EXPECT_THAT(error.message(), HasSubstr(why)) << text;
       EXPECT_THAT(error.message(), Not(HasSubstr("json.exception"))) << text;
-      EXPECT_THAT(error.next_step(), Not(HasSubstr("slipway run"))) << "its paths are relative to another folder";
+      EXPECT_THAT(error.next_step(), Not(ContainsRegex("slipway run [^ ]*/")))
+          << "its paths are relative to another folder";
     }
   }
 }
