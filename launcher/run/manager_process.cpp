@@ -38,37 +38,31 @@ void SleepUntilChange(const RunState& state, std::chrono::nanoseconds longest) {
   ::poll(&watch, 1, static_cast<int>(std::chrono::ceil<std::chrono::milliseconds>(limit).count()));
 }
 
-/// The manager of a run on another host. Only its lock tells of its end, and only where the lock was seen to be held:
-/// some file systems keep locks to one host.
-class RemoteManager {
- public:
-  explicit RemoteManager(const RunFolder& run) : run_(run) {}
-
-  /// Whether it has left the run without an end. Cost: opens the lock file.
-  bool IsGone(const RunState& state) {
-    if (state.host == HostName()) return false;
-    const bool held = !FileLock::TryLook(run_.path() / kManagerLock);
-    was_held_ |= held;
-    return was_held_ && !held && !HasEnded(run_.ReadState().phase);
-  }
-
- private:
-  const RunFolder& run_;
-  bool was_held_ = false;
-};
-
 }  // namespace
+
+RunState StateReader::Read() {
+  auto state = run_.ReadState();
+  if (!HasEnded(state.phase) && IsGone(state)) {
+    EndAs(state, Phase::kLost, cause::ManagerLost{state.manager.pid, state.host});
+  }
+  return state;
+}
+
+/// Whether the manager has left the run without an end.
+bool StateReader::IsGone(const RunState& state) {
+  if (state.host == HostName()) return false;
+  const auto held = IsManagerLockHeld(run_.path());
+  was_held_ |= held.value_or(false);
+  return was_held_ && !held.value_or(true) && !HasEnded(run_.ReadState().phase);
+}
 
 std::optional<RunState> WaitForEnd(const RunFolder& run, std::optional<Seconds> limit) {
   const auto deadline = SystemClock().Steady() + std::chrono::duration_cast<std::chrono::nanoseconds>(
                                                      limit.value_or(std::chrono::hours(24 * 365)));
-  RemoteManager remote(run);
+  StateReader states(run);
   while (true) {
-    auto state = run.ReadState();
+    const auto state = states.Read();
     RequireManagerHere(state);
-    if (!HasEnded(state.phase) && remote.IsGone(state)) {
-      EndAs(state, Phase::kLost, cause::ManagerLost{state.manager.pid, state.host});
-    }
     if (HasEnded(state.phase)) return state;
     const auto left = deadline - SystemClock().Steady();
     if (left <= std::chrono::nanoseconds(0)) return {};
@@ -80,7 +74,7 @@ void SignalManager(const RunState& state, int signal) {
   if (state.host != HostName()) {
     throw Error(ErrorKind::kEnvironment,
                 fmt::format("run {} is managed on {}, not on this host", state.run, state.host),
-                fmt::format("call this command on {}", state.host));
+                fmt::format("give this command on {0}; if {0} is gone, nothing is left to end", state.host));
   }
   RequireManagerHere(state);
   // A pidfd refers to the process, not the number: no other process can get the signal.

@@ -8,8 +8,23 @@
 
 namespace slipway::launcher {
 
-/// Returns the state when the run has ended; nothing when `limit` passes first.
-/// A manager on another host is lost once its lock is free after it was held.
+/// Reads the states of a run, one after the other, until its end.
+class StateReader {
+ public:
+  explicit StateReader(const RunFolder& run) : run_(run) {}
+
+  /// As RunFolder::ReadState. A manager on another host is lost once its lock is free after it was seen to be held:
+  /// some file systems keep locks to one host. Cost: for a manager on another host it also opens the lock file.
+  RunState Read();
+
+ private:
+  bool IsGone(const RunState& state);
+
+  const RunFolder& run_;
+  bool was_held_ = false;
+};
+
+/// Returns the state when the run has ended, as StateReader has it; nothing when `limit` passes first.
 /// Cost: sleeps in the kernel while the manager runs on this host; checks every second when it is elsewhere.
 /// Errors: Error(kBusy) when `run` is a copy whose original is active.
 std::optional<RunState> WaitForEnd(const RunFolder& run, std::optional<Seconds> limit);

@@ -43,11 +43,13 @@ Error IsCopy(const EndCause& owner, const std::string& id, const char* next_step
   return {ErrorKind::kBusy, ReasonFor(owner, id), next_step};
 }
 
-/// Whether a manager of this run is active. Before `staging`, and while queued, the manager is the submitting process,
-/// which holds no lock, or that of a workflow, which holds the lock of its own folder.
+/// Before `staging`, and while queued, the manager is the submitting process, which holds no lock, or that of a
+/// workflow, which holds the lock of its own folder.
+bool NeedsLock(const RunState& state) { return state.phase == Phase::kStaging || state.phase == Phase::kRunning; }
+
+/// Whether a manager of this run is active.
 bool IsAtWork(const RunState& state) {
-  const bool has_manager = state.phase == Phase::kStaging || state.phase == Phase::kRunning;
-  return has_manager && state.host == HostName() && state.manager.pid != ::getpid() && IsAlive(state.manager);
+  return NeedsLock(state) && state.host == HostName() && state.manager.pid != ::getpid() && IsAlive(state.manager);
 }
 
 }  // namespace
@@ -64,6 +66,21 @@ std::optional<cause::ManagerElsewhere> FindManagerElsewhere(const RunState& stat
   const auto is_here = [&](const fs::path& other) { return AreOne(other, folder); };
   if (folders.empty() || std::ranges::any_of(folders, is_here)) return {};
   return OwnerOf(state, folders);
+}
+
+std::optional<bool> IsManagerLockHeld(const fs::path& folder) try {
+  return !FileLock::TryLook(folder / kManagerLock);
+} catch (const SystemError&) {
+  return {};
+}
+
+std::string DoubtManagerElsewhere(const RunState& state, const fs::path& folder, const std::string& selector) {
+  const bool is_elsewhere = !state.host.empty() && state.host != HostName() && state.batch_job == 0;
+  if (!is_elsewhere || !NeedsLock(state) || IsManagerLockHeld(folder).value_or(true)) return {};
+  return fmt::format(
+      "its manager (process {0} on {1}) may be gone, as its lock is free; see slipway status on {1}, or slipway resume "
+      "{2} if {1} is gone",
+      state.manager.pid, state.host, selector);
 }
 
 void RequireManagerHere(const RunState& state) {

@@ -19,6 +19,15 @@ void RequireNoManagerElsewhere(const RunState& state);
 /// files.
 std::optional<cause::ManagerElsewhere> FindManagerElsewhere(const RunState& state, const std::filesystem::path& folder);
 
+/// Whether a process has the lock of the run's manager. Where locks count on one host only, a lock that is held on
+/// another one looks free. Nothing where it cannot be looked at. Cost: opens the lock file.
+std::optional<bool> IsManagerLockHeld(const std::filesystem::path& folder);
+
+/// Why the manager of a run that works, on another host, may be gone; empty where nothing says so. Slurm knows more of
+/// a submitted run. `selector`: how the advised command finds the run. Cost: that of IsManagerLockHeld.
+std::string DoubtManagerElsewhere(const RunState& state, const std::filesystem::path& folder,
+                                  const std::string& selector);
+
 /// Checks a state that RunFolder::ReadState returned. Call it before the manager is signalled or waited for. Errors:
 /// Error(kBusy) naming the folder that the manager owns.
 void RequireManagerHere(const RunState& state);

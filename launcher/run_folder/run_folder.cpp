@@ -155,6 +155,7 @@ RunState RunFolder::ReadState() const {
     if (Is<cause::ManagerLost>(state.cause) && !selector_.empty()) state.reason = ReasonFor(*state.cause, selector_);
     const bool is_at_work = state.phase == Phase::kStaging || state.phase == Phase::kRunning;
     if (const auto pause = is_at_work ? ReadPause(path_) : std::nullopt) state.reason = Describe(*pause);
+    if (auto doubt = DoubtManagerElsewhere(state, path_, selector()); !doubt.empty()) state.reason = std::move(doubt);
     return state;
   });
 }

@@ -59,7 +59,8 @@ class RunFolder {
   /// The stored state. It reads as `lost` if the run has not ended and its manager, on this host, is gone, or owns
   /// another folder, of which this one is a copy. A submitted run without a manager keeps its state: Slurm says what
   /// follows (ObserveRun). A run that is ready for its trials has no manager yet. While the run stands still, the
-  /// reason says what it waits for. Cost: for an active run also that of FindManagerElsewhere.
+  /// reason says what it waits for; of a manager on another host, that it may be gone. Cost: for an active run also
+  /// that of FindManagerElsewhere, or of DoubtManagerElsewhere.
   RunState ReadState() const;
   /// Atomic and durable. Cost: two syncs.
   void WriteState(const RunState& state) const;

@@ -1,10 +1,12 @@
-// Run folders that are damaged, copied, or only prepared, as users find them.
+// Run folders that are damaged, copied, written by another host, or only prepared, as users find them.
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/stat.h>
+
+#include <fstream>
 
 #include "core/files.h"
 #include "tests/end_to_end/workplace.h"
@@ -241,6 +243,43 @@ TEST(RefusedRun, LeavesNothingBehind) {
   const auto ran = RunAndCapture({.argv = {"sh", "-c", script}, .working_directory = place / ""});
   EXPECT_NE(ran.status.code, 0);
   EXPECT_TRUE(fs::is_empty(place / "runs")) << ran.output << ran.errors;
+}
+
+/// A run that prints a line and goes on, followed by `slipway logs -f`.
+class FollowedRun : public testing::Test {
+ protected:
+  FollowedRun() {
+    place_.WriteSpec("exp.yaml", "[sh, -c, 'echo begun; touch started; sleep 60']");
+    EXPECT_EQ(place_.Slipway({"submit", "exp.yaml"}).status.code, 0);
+    place_.WaitForFile(place_ / "started");
+  }
+
+  const Workplace place_;
+};
+
+TEST_F(FollowedRun, ShowsLinesOfWhichNoEventTells) {
+  auto logs = place_.Start({"logs", "-f"});
+  place_.WaitForWords("[0] begun");
+  // As another host writes: the kernel reports a write only to who watches the folder of the name that was opened.
+  fs::create_hard_link(place_.RunFolder() / "attempt-1" / "rank-00000.log", place_ / "same.log");
+  std::ofstream(place_ / "same.log", std::ios::app) << "written elsewhere\n" << std::flush;
+  place_.WaitForWords("[0] written elsewhere");
+  EXPECT_EQ(place_.Slipway({"cancel", "last"}).status.code, 0);
+  EXPECT_EQ(logs.Wait().code, 0);
+}
+
+TEST_F(FollowedRun, EndsWhenItsManagerOnAnotherHostIsGone) {
+  const auto file = place_.RunFolder() / "state.json";
+  auto state = Json::parse(ReadFile(file));
+  ASSERT_EQ(state["phase"], "running");
+  state["host"] = "elsewhere";
+  WriteFileAtomically(file, state.dump());
+  auto logs = place_.Start({"logs", "-f"});
+  place_.WaitForWords("[0] begun");  // so it has seen the lock held
+  EXPECT_EQ(::kill(state["manager"]["pid"].get<pid_t>(), SIGKILL), 0);
+  EXPECT_TRUE(logs.WaitFor(std::chrono::minutes(1)).has_value());
+  const auto seen = place_.Slipway({"explain", "last"}).output;
+  EXPECT_THAT(seen, HasSubstr("on elsewhere) may be gone"));
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "core/clock.h"
 #include "core/documents.h"
 #include "core/error.h"
 #include "core/event_loop.h"
@@ -18,6 +19,7 @@
 #include "launcher/ranks/monitor/line_follower.h"
 #include "launcher/run/batch/batch_observation.h"
 #include "launcher/run/batch/batch_wait.h"
+#include "launcher/run/manager_process.h"
 #include "launcher/run/workflow/workflow_folder.h"
 #include "launcher/run_folder/attempt_files.h"
 #include "launcher/run_folder/run_folder.h"
@@ -100,16 +102,19 @@ void WaitForFolderOfBatchRun(const RunFolder& run, const fs::path& folder) {
   });
 }
 
+/// What other hosts write does not show as an event. So files are looked at without one, too.
+constexpr auto kLookPause = std::chrono::seconds(1);
+
 /// Returns when `folder` is there or the run has ended. state.json is replaced at every change, so its folder tells.
 void WaitForFolder(const RunFolder& run, const fs::path& folder) {
   if (IsBatchRun(run)) return WaitForFolderOfBatchRun(run, folder);
   EventLoop loop;
   DirectoryWatcher watcher(loop);
   const DirectoryWatch changes(watcher, run.path(), [](const std::string&) {});
-  while (!fs::is_directory(folder) && !HasEnded(run.ReadState().phase)) loop.RunOnce(std::chrono::seconds(5));
+  StateReader states(run);
+  while (!fs::is_directory(folder) && !HasEnded(states.Read().phase)) loop.RunOnce(kLookPause);
 }
 
-/// What other hosts write does not show as an event.
 void FollowBatchRunUntilEnd(const RunFolder& run, LogPrinter& printer) {
   WaitForBatchEnd(run, {}, [&](std::chrono::nanoseconds longest) {
     printer.PrintWhatIsThere();
@@ -122,18 +127,23 @@ void FollowBatchRunUntilEnd(const RunFolder& run, LogPrinter& printer) {
 void FollowUntilEnd(const RunFolder& run, const fs::path& folder, LogPrinter& printer) {
   if (IsBatchRun(run)) return FollowBatchRunUntilEnd(run, printer);
   EventLoop loop;
-  bool ended = HasEnded(run.ReadState().phase);
+  StateReader states(run);
   DirectoryWatcher watcher(loop);
   const DirectoryWatch lines(watcher, folder, [&](const std::string& name) { printer.Look(name); });
-  const DirectoryWatch states(watcher, run.path(), [&](const std::string& name) {
-    if (name == "state.json") ended = HasEnded(run.ReadState().phase);
+  auto looked = SystemClock().Steady();
+  bool ended = false;
+  const auto look = [&] {
+    ended = HasEnded(states.Read().phase);  // first: what is printed then is all
+    printer.PrintWhatIsThere();
+    looked = SystemClock().Steady();
+  };
+  const DirectoryWatch changes(watcher, run.path(), [&](const std::string& name) {
+    if (name == "state.json") look();
   });
-  printer.PrintWhatIsThere();
-  while (!ended) {
-    loop.RunOnce(std::chrono::seconds(5));
-    ended = ended || HasEnded(run.ReadState().phase);  // also when the manager was killed and wrote nothing
+  for (look(); !ended;) {
+    const auto left = looked + kLookPause - SystemClock().Steady();
+    left > std::chrono::nanoseconds(0) ? loop.RunOnce(left) : look();
   }
-  printer.PrintWhatIsThere();
 }
 
 bool HasNotBegun(const RunFolder& run, const LogsOptions& options) {

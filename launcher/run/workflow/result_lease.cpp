@@ -5,6 +5,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <cerrno>
+#include <cstring>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
@@ -57,6 +59,17 @@ std::optional<LeaseHolder> HolderIn(const std::string& line) try {
 }
 
 }  // namespace
+
+void RequireWritableResults(const fs::path& results) {
+  for (const auto& path : {results, LeasesIn(results), results / ".lock"}) {
+    if (::faccessat(AT_FDCWD, path.c_str(), W_OK, AT_EACCESS) == 0 || errno == ENOENT) continue;
+    const int code = errno;
+    throw Error(
+        ErrorKind::kEnvironment,
+        fmt::format("cannot write '{}', where workflows keep their results: {}", path.string(), std::strerror(code)),
+        "name a folder of your own for runs, with --runs-dir or SLIPWAY_RUNS: users do not share results");
+  }
+}
 
 ResultLease::ResultLease(const fs::path& results, const std::string& run)
     : file_(LeasesIn(results) / fmt::format("{}.{}.{}", run, HostName(), ::getpid())), lock_(results / ".lock") {

@@ -19,6 +19,9 @@ namespace slipway::launcher {
 inline constexpr std::chrono::hours kLeaseLife{24};
 inline constexpr std::chrono::hours kLeaseRenewal{1};
 
+/// Checks that this user can take a lease, where `results` is there. Errors: Error(kEnvironment).
+void RequireWritableResults(const std::filesystem::path& results);
+
 /// The results that this process holds for a run, until the end of this object.
 class ResultLease {
  public:

@@ -7,6 +7,8 @@
 #include "core/documents.h"
 #include "core/error.h"
 #include "core/json_fields.h"
+#include "launcher/run/workflow/result_lease.h"
+#include "launcher/run/workflow/result_store.h"
 #include "launcher/run_folder/run_tags.h"
 #include "launcher/spec/secrets.h"
 #include "launcher/workflow/read_workflow.h"
@@ -51,6 +53,7 @@ bool IsWorkflowRun(const RunFolder& folder) {
 }
 
 RunFolder PrepareWorkflowRun(const fs::path& runs_directory, const Workflow& workflow, const WorkflowOrder& order) {
+  RequireWritableResults(ResultStore(runs_directory).folder());
   auto folder = RunFolder::Create(runs_directory, workflow.name, false);
   StoreWorkflow(folder, workflow, order);
   const RunTags tags{workflow.tags, workflow.description};

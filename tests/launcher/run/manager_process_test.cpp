@@ -91,6 +91,26 @@ TEST_F(RunElsewhere, IsNotLostWhereItsLockWasNeverSeenHeld) {
   EXPECT_FALSE(WaitForEnd(run_, Seconds(0.05)).has_value());
 }
 
+TEST_F(RunElsewhere, IsNotLostWhereItsLockCannotBeLookedAt) {
+  fs::create_symlink(kManagerLock, run_.path() / kManagerLock);
+  EXPECT_FALSE(WaitForEnd(run_, Seconds(0.05)).has_value());
+  EXPECT_EQ(run_.ReadState().reason, "");
+}
+
+TEST_F(RunElsewhere, MayHaveLostItsManagerWhereItsLockIsFree) {
+  auto lock = FileLock::TryAcquire(run_.path() / kManagerLock, LockMode::kExclusive);
+  EXPECT_EQ(run_.ReadState().reason, "");
+  lock.reset();
+  auto state = run_.ReadState();
+  EXPECT_EQ(state.phase, Phase::kRunning) << "locks may count on one host only";
+  EXPECT_THAT(state.reason, testing::HasSubstr("on elsewhere) may be gone, as its lock is free"));
+  EXPECT_THAT(state.reason, testing::HasSubstr("slipway resume " + run_.id() + " if elsewhere is gone"));
+  state.reason.clear();
+  state.batch_job = 7;  // Slurm tells of its manager
+  run_.WriteState(state);
+  EXPECT_EQ(run_.ReadState().reason, "");
+}
+
 TEST(AskToStop, SignalsTheManagerAndNobodyElse) {
   const test::TempDirectory directory;
   auto manager = Start("exec sleep 60");

@@ -8,9 +8,11 @@
 #include <nlohmann/json.hpp>
 
 #include "core/clock.h"
+#include "core/error.h"
 #include "core/files.h"
 #include "core/process_identity.h"
 #include "launcher/run/workflow/result_lease.h"
+#include "tests/support/privileges.h"
 #include "tests/support/temp_directory.h"
 
 namespace slipway::launcher {
@@ -105,6 +107,26 @@ TEST_F(Leases, OfAnotherHostCountForADay) {
   Leave("another-host", {7, 1, "its boot"}, std::chrono::hours(25));
   EXPECT_THAT(HeldResults(directory_.path()), IsEmpty());
   EXPECT_FALSE(std::filesystem::exists(directory_ / ".leases" / "other")) << "it is removed";
+}
+
+TEST(RequireWritableResults, RefusesThoseOfAnotherUser) {
+  const test::TempDirectory directory;
+  const auto results = directory / ".results";
+  EXPECT_NO_THROW(RequireWritableResults(results)) << "nothing is there";
+  MakeDirectories(results / ".leases");
+  EXPECT_NO_THROW(RequireWritableResults(results));
+  std::filesystem::permissions(directory.path(), std::filesystem::perms(0755));
+  std::filesystem::permissions(results, std::filesystem::perms(0777));
+  std::filesystem::permissions(results / ".leases", std::filesystem::perms(0555));
+  EXPECT_TRUE(test::AsOrdinaryUser([&] {
+    try {
+      RequireWritableResults(results);
+      return false;
+    } catch (const Error& error) {
+      return error.kind() == ErrorKind::kEnvironment && error.message().find(".leases'") != std::string::npos;
+    }
+  }));
+  std::filesystem::permissions(results / ".leases", std::filesystem::perms::owner_all);
 }
 
 }  // namespace
