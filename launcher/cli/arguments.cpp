@@ -138,8 +138,9 @@ void DescribeRunStatus(CLI::App& app, Arguments& arguments) {
     };
   });
 
-  auto* logs = AddCommand(app, "logs", "Print what the ranks of a run wrote",
-                          "  slipway logs -f\n  slipway logs last --rank 1 --no-prefix\n  slipway logs last --trial 3");
+  auto* logs = AddCommand(app, "logs", "Print what the ranks of a run wrote, or the steps of a workflow",
+                          "  slipway logs -f\n  slipway logs last --rank 1 --no-prefix\n  slipway logs last --trial 3\n"
+                          "  slipway logs -f last/prepare");
   AddRunSelector(logs, arguments.logs.run);
   logs->add_flag_callback(
       "-f,--follow", [&] { arguments.logs.follow = Follow::kYes; }, "Go on until the run ends");

@@ -276,3 +276,25 @@ steps:
         assert (again.parent / link).exists(), link
     flow.slipway("report", "last", "--out", str(other.parent), status=2)
     assert "is a folder" in flow.said
+
+
+def test_logs_follow_steps_until_they_have_ended(flow):
+    flow.step("import time\nprint(sys.argv[1], 'begins', flush=True)\n"
+              "while not os.path.exists('go-' + sys.argv[1]): time.sleep(0.05)\nprint(sys.argv[1], 'ends')\n")
+    flow.steps(first=(["first"], []), last=(["last"], ["after: [first]"]))
+    running = flow.start("run", "flow.yaml")
+    wait_for(flow.entries)
+    all_steps, one_step = flow.start("logs", "-f", "last"), flow.start("logs", "-f", "last/first", "--json")
+    assert all_steps.stdout.readline() == "[first] first begins\n"
+    (flow.folder / "go-first").touch()
+    out, err = one_step.communicate(timeout=60)
+    assert [json.loads(line) for line in out.splitlines()] == [{"step": "first", "line": "first begins"},
+                                                               {"step": "first", "line": "first ends"}], err
+    assert one_step.returncode == 0 and running.poll() is None and all_steps.poll() is None
+    (flow.folder / "go-last").touch()
+    out, err = all_steps.communicate(timeout=60)
+    assert out == "[first] first ends\n[last] last begins\n[last] last ends\n", err
+    assert running.wait(60) == 0 and all_steps.returncode == 0
+    assert flow.slipway("logs", "-f", "last/last") == "last begins\nlast ends\n"
+    flow.slipway("logs", "last", "--rank", "0", status=2)
+    assert "slipway logs last/STEP" in flow.said, flow.said

@@ -13,7 +13,7 @@
 #include "ensemble/store/trial_book.h"
 #include "launcher/cli/commands/find_run.h"
 #include "launcher/cli/commands/log_printer.h"
-#include "launcher/cli/commands/workflow.h"
+#include "launcher/cli/commands/step_logs.h"
 #include "launcher/plan/training_command.h"
 #include "launcher/ranks/monitor/directory_watch.h"
 #include "launcher/ranks/monitor/line_follower.h"
@@ -165,9 +165,9 @@ bool PrintManagerLog(const RunFolder& run, Output& output) {
 }  // namespace
 
 int Logs(const LogsOptions& options, Session& session) {
-  if (const auto step = FindStep(session, options.run)) return PrintStepLogs(step->run, step->step, session);
+  if (const auto step = FindStep(session, options.run)) return StepLogs(step->run, step->step, options, session);
   const auto run = FindRun(session, options.run);
-  if (IsWorkflowRun(run)) return PrintStepLogs(run, {}, session);
+  if (IsWorkflowRun(run)) return StepLogs(run, {}, options, session);
   const auto parent = FolderWithAttempts(run, options);
   const int attempt = options.attempt.value_or(LastAttempt(parent));
   const auto folder = parent / AttemptFolder(attempt);

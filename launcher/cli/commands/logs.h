@@ -21,7 +21,7 @@ struct LogsOptions {
 };
 
 /// Prints the lines rank by rank, each with a "[rank] " prefix that can be switched off. With `follow`, prints lines as
-/// they arrive until the run ends.
+/// they arrive until the run ends. Of a workflow: as StepLogs.
 int Logs(const LogsOptions& options, Session& session);
 
 }  // namespace slipway::launcher

@@ -103,16 +103,6 @@ int CarryOut(const RunFolder& folder, FileLock lock, const Workflow& workflow, c
   return ManageWorkflow(folder, std::move(lock), workflow, order, session.output);
 }
 
-/// What a step has printed stays when its result is removed.
-void WarnOfRemoved(const RunFolder& folder, const std::string& step, Output& output) {
-  auto removed = StepsWithRemovedResult(folder);
-  if (!step.empty()) std::erase_if(removed, [&](const std::string& name) { return name != step; });
-  if (removed.empty()) return;
-  output.Warn(fmt::format("the result of step '{}'{} was removed; make it again with: slipway resume {}", removed[0],
-                          removed.size() > 1 ? fmt::format(" and of {} more", removed.size() - 1) : "",
-                          folder.selector()));
-}
-
 /// What a plan says of its steps.
 struct PlanFacts {
   const StepReuse& reuse;
@@ -329,24 +319,6 @@ int ResumeWorkflow(const RunFolder& folder, const std::vector<std::string>& over
   StoreWorkflow(folder, workflow, order);
   if (are_jobs) return ResumeSteps(folder, lock, workflow, order, {}, submit_for, session);
   return CarryOut(folder, std::move(lock), workflow, order, session);
-}
-
-int PrintStepLogs(const RunFolder& folder, const std::string& step, Session& session) {
-  std::vector<std::string> names;
-  for (const auto& stored : ReadStoredWorkflow(folder).steps) names.push_back(stored.name);
-  if (!step.empty() && std::ranges::find(names, step) == names.end()) throw NoSuchStep(step, names);
-  WarnOfRemoved(folder, step, session.output);
-  Json document{{"schema", "slipway.workflow.logs/1"}, {"run", folder.id()}, {"logs", Json::object()}};
-  std::string text;
-  for (const auto& name : step.empty() ? names : std::vector{step}) {
-    auto log = ReadDocumentIfPresent(StepFolder(folder, name) / "log");
-    if (!log) log = ReadDocumentIfPresent(LogOfStepJob(folder, name));  // of a job that started nothing
-    if (!log) continue;
-    document["logs"][name] = *log;
-    text += step.empty() ? fmt::format("==> {} <==\n{}", name, *log) : *log;
-  }
-  session.output.Print({document, text, text});
-  return 0;
 }
 
 int ShowWhy(const WhyOptions& options, Session& session) {

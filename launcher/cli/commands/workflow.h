@@ -1,5 +1,5 @@
-/// Commands for workflows: what `run`, `submit`, `plan`, `validate`, `status`, `resume`, `explain` and `logs` do with a
-/// file that has `steps`, and with its runs.
+/// Commands for workflows: what `run`, `submit`, `plan`, `validate`, `status`, `resume` and `explain` do with a file
+/// that has `steps`, and with its runs.
 #pragma once
 
 #include <filesystem>
@@ -39,8 +39,6 @@ int ExplainWorkflow(const RunFolder& folder, Session& session);
 /// Also carries out a run that was prepared.
 int ResumeWorkflow(const RunFolder& folder, const std::vector<std::string>& overrides, Seconds submit_for,
                    Session& session);
-/// What a step has printed; empty: all steps.
-int PrintStepLogs(const RunFolder& folder, const std::string& step, Session& session);
 
 struct WhyOptions {
   std::string run;
