@@ -169,7 +169,7 @@ class Attempt::Watch {
 
   void Look(const std::string& name) {
     const auto found = followers_.find(name);
-    if (found != followers_.end()) return found->second.Poll();
+    if (found != followers_.end()) return Read(name, found->second);
     if (name == "metrics.jsonl" && !pattern_) {
       Follow(name, [this, reader = MetricsReader()](std::string_view line) mutable {
         if (const auto metrics = reader.Read(line)) observer_.OnMetrics(*metrics);
@@ -181,16 +181,23 @@ class Attempt::Watch {
 
   void Follow(const std::string& name, std::function<void(std::string_view)> callback) {
     const auto [at, is_new] = followers_.try_emplace(name, place_.directory / name, std::move(callback));
-    at->second.Poll();
+    Read(name, at->second);
+  }
+
+  void Read(const std::string& name, LineFollower& follower) {
+    follower.Poll();
+    if (!pattern_ || RankOfLog(name) != 0) return;
+    const auto found = pattern_->TakeUnfinished(follower.unfinished());
+    if (!found.empty()) TakeMatches(found);
   }
 
   void TakeLine(int rank, std::string_view line) {
     if (lines_ == LogLines::kFollow) observer_.OnLine(rank, line);
-    if (pattern_ && rank == 0) TakeMatches(line);
+    if (pattern_ && rank == 0) TakeMatches(pattern_->Take(line));
   }
 
-  void TakeMatches(std::string_view line) {
-    for (const auto& metrics : pattern_->Take(line)) {
+  void TakeMatches(const std::vector<MetricsLine>& found) {
+    for (const auto& metrics : found) {
       Keep(metrics);
       observer_.OnMetrics(metrics);
     }
