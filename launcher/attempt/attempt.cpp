@@ -187,8 +187,8 @@ class Attempt::Watch {
   void Read(const std::string& name, LineFollower& follower) {
     follower.Poll();
     if (!pattern_ || RankOfLog(name) != 0) return;
-    const auto found = pattern_->TakeUnfinished(follower.unfinished());
-    if (!found.empty()) TakeMatches(found);
+    auto found = pattern_->TakeUnfinished(follower.unfinished());
+    if (!found.empty()) TakeMatches(std::move(found));
   }
 
   void TakeLine(int rank, std::string_view line) {
@@ -196,8 +196,9 @@ class Attempt::Watch {
     if (pattern_ && rank == 0) TakeMatches(pattern_->Take(line));
   }
 
-  void TakeMatches(const std::vector<MetricsLine>& found) {
-    for (const auto& metrics : found) {
+  void TakeMatches(std::vector<MetricsLine> found) {
+    for (auto& metrics : found) {
+      metrics.time = UnixSeconds(SystemClock().Now());
       Keep(metrics);
       observer_.OnMetrics(metrics);
     }
@@ -209,7 +210,7 @@ class Attempt::Watch {
   /// In metrics.jsonl too, so that the run folder tells all. On a full disk the log is all that there is.
   void Keep(const MetricsLine& metrics) const try {
     const auto file = OpenFile(place_.metrics(), O_WRONLY | O_APPEND | O_CREAT);
-    WriteAll(file.get(), FormatMetricsLine(metrics, UnixSeconds(SystemClock().Now())), place_.metrics());
+    WriteAll(file.get(), FormatMetricsLine(metrics, *metrics.time), place_.metrics());
   } catch (const SystemError& error) {
     if (!MeansDiskFull(error.code())) throw;
   }
