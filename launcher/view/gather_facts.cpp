@@ -160,9 +160,6 @@ void AddAttempt(const RunFolder& folder, RunFacts& facts) {
   if (finding && finding->report) facts.watch = finding->report->message;
   if (facts.state.phase == Phase::kFailed || facts.state.phase == Phase::kLost) {
     AddLog(folder, attempt, facts);
-    if (!facts.spec_file.empty() && !facts.works_beside_spec && facts.log.rank) {
-      facts.unfound = UnfoundFile(facts.log.lines, facts.spec_file.parent_path());
-    }
   }
   facts.unmatched = UnmatchedIn(attempt, facts);
   const auto checkpoints = PublishedCheckpoints(folder.checkpoints());
@@ -235,6 +232,24 @@ void AddTrials(const RunFolder& folder, RunFacts& facts) try {
   facts.trials_remedy = error.next_step();
 }
 
+/// What ranks wrote last: that of the run, or of a trial of each group.
+std::vector<std::string_view> LastWords(const RunFacts& facts) {
+  std::vector<std::string_view> words;
+  if (facts.log.rank) words.emplace_back(facts.log.lines);
+  for (const auto& group : facts.failures) words.emplace_back(group.last_line);
+  return words;
+}
+
+void AddHintsFromLastWords(RunFacts& facts) {
+  const auto words = LastWords(facts);
+  if (std::none_of(words.begin(), words.end(), RefusesAWord)) facts.bare_flags.clear();
+  if (facts.spec_file.empty() || facts.works_beside_spec) return;
+  for (const auto lines : words) {
+    facts.unfound = UnfoundFile(lines, facts.spec_file.parent_path());
+    if (!facts.unfound.empty()) return;
+  }
+}
+
 void AddStored(const RunFolder& folder, RunFacts& facts) {
   facts.selector = folder.selector();
   AddPlan(folder, facts);
@@ -247,7 +262,7 @@ void AddStored(const RunFolder& folder, RunFacts& facts) {
   } else if (facts.state.attempt > 0) {
     AddAttempt(folder, facts);
   }
-  if (!RefusesAWord(facts.log.lines)) facts.bare_flags.clear();
+  AddHintsFromLastWords(facts);
 }
 
 }  // namespace

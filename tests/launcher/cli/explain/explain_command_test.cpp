@@ -63,6 +63,15 @@ TEST_F(ExplainCommand, SaysHowAnOptionGetsNoValue) {
   EXPECT_THAT(advice("error: unrecognized arguments: true", "  flags: [amp]\n"),
               testing::Not(HasSubstr("takes no value")));
   EXPECT_THAT(advice("another error"), testing::Not(HasSubstr("takes no value")));
+  const std::string ensemble = "ensemble: {trials: 1, objective: {metric: loss}, space: {x: {uniform: [0, 1]}}}\n";
+  EXPECT_THAT(advice("error: unrecognized arguments: true", ensemble), HasSubstr("if --amp takes no value"));
+}
+
+TEST_F(ExplainCommand, SaysHowATrialFindsAFileBesideTheSpec) {
+  WriteFile(directory_ / "values.txt", "1");
+  Run("train: {command: [sh, -c, 'LC_ALL=C cat values.txt']}\n"
+      "ensemble: {trials: 1, objective: {metric: loss}, space: {x: {uniform: [0, 1]}}}\n");
+  EXPECT_THAT(Slipway({"explain"}).output, HasSubstr("set launch.files: [values.txt] or launch.workdir: spec"));
 }
 
 TEST_F(ExplainCommand, SaysThatNoRankWroteAnything) {
