@@ -169,7 +169,7 @@ class Attempt::Watch {
 
   void Look(const std::string& name) {
     const auto found = followers_.find(name);
-    if (found != followers_.end()) return found->second.Poll();
+    if (found != followers_.end()) return Read(name, found->second);
     if (name == "metrics.jsonl" && !pattern_) {
       Follow(name, [this, reader = MetricsReader()](std::string_view line) mutable {
         if (const auto metrics = reader.Read(line)) observer_.OnMetrics(*metrics);
@@ -181,16 +181,24 @@ class Attempt::Watch {
 
   void Follow(const std::string& name, std::function<void(std::string_view)> callback) {
     const auto [at, is_new] = followers_.try_emplace(name, place_.directory / name, std::move(callback));
-    at->second.Poll();
+    Read(name, at->second);
+  }
+
+  void Read(const std::string& name, LineFollower& follower) {
+    follower.Poll();
+    if (!pattern_ || RankOfLog(name) != 0) return;
+    auto found = pattern_->TakeUnfinished(follower.unfinished());
+    if (!found.empty()) TakeMatches(std::move(found));
   }
 
   void TakeLine(int rank, std::string_view line) {
     if (lines_ == LogLines::kFollow) observer_.OnLine(rank, line);
-    if (pattern_ && rank == 0) TakeMatches(line);
+    if (pattern_ && rank == 0) TakeMatches(pattern_->Take(line));
   }
 
-  void TakeMatches(std::string_view line) {
-    for (const auto& metrics : pattern_->Take(line)) {
+  void TakeMatches(std::vector<MetricsLine> found) {
+    for (auto& metrics : found) {
+      metrics.time = UnixSeconds(SystemClock().Now());
       Keep(metrics);
       observer_.OnMetrics(metrics);
     }
@@ -202,7 +210,7 @@ class Attempt::Watch {
   /// In metrics.jsonl too, so that the run folder tells all. On a full disk the log is all that there is.
   void Keep(const MetricsLine& metrics) const try {
     const auto file = OpenFile(place_.metrics(), O_WRONLY | O_APPEND | O_CREAT);
-    WriteAll(file.get(), FormatMetricsLine(metrics, UnixSeconds(SystemClock().Now())), place_.metrics());
+    WriteAll(file.get(), FormatMetricsLine(metrics, *metrics.time), place_.metrics());
   } catch (const SystemError& error) {
     if (!MeansDiskFull(error.code())) throw;
   }

@@ -17,8 +17,6 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr auto kOwnFolder = "work";
-
 /// All but that of the working directory.
 OwnValues ValuesOf(const Plan& plan, const AttemptPlace& place, const TrialTerms& terms) {
   return {{"slipway.checkpoint_dir", place.checkpoints},
@@ -115,7 +113,7 @@ void MakeLink(const fs::path& target, const fs::path& at) {
 fs::path WorkdirOf(const Plan& plan, const AttemptPlace& place, const TrialTerms& terms) {
   const auto& workdir = plan.spec().launch.workdir;
   switch (workdir.kind) {
-    case WorkdirKind::kOwn: return place.run / kOwnFolder;
+    case WorkdirKind::kOwn: return place.run / kOwnWorkdir;
     case WorkdirKind::kSpec: return plan.document.directory;
     case WorkdirKind::kPath: break;
   }

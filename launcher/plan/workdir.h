@@ -3,6 +3,7 @@
 
 #include <filesystem>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/json.h"
@@ -11,6 +12,9 @@
 namespace slipway::launcher {
 
 struct Plan;
+
+/// Of the run or trial, in its folder.
+inline constexpr std::string_view kOwnWorkdir = "work";
 
 /// The working directory of the run or trial in `place`; the same for every attempt. Pure.
 std::filesystem::path WorkdirOf(const Plan& plan, const AttemptPlace& place, const TrialTerms& terms);

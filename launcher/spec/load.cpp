@@ -56,6 +56,10 @@ std::string ReadYamlFile(const fs::path& path, const std::string& what) {
   if (!fs::is_regular_file(status)) {
     throw Error(ErrorKind::kUsage, name + " is not a file", "give the path of a YAML file");
   }
+  if (path.extension() == ".py" || path.extension() == ".sh") {
+    throw Error(ErrorKind::kUsage, fmt::format("{} is a program, not a {}", name, what),
+                "name it in train.command of a spec; 'slipway init NAME --template command' writes one to start from");
+  }
   if (fs::file_size(path) > kLargestSpec) {
     throw Error(ErrorKind::kUsage,
                 fmt::format("{} is larger than {} MiB: this is not a {}", name, kLargestSpec >> 20, what),

@@ -16,6 +16,7 @@
 #include "ensemble/store/trial_book.h"
 #include "launcher/cluster/slurm_client.h"
 #include "launcher/plan/training_command.h"
+#include "launcher/plan/workdir.h"
 #include "launcher/ranks/monitor/log_tail.h"
 #include "launcher/ranks/monitor/watch_report.h"
 #include "launcher/run/batch/batch_observation.h"
@@ -54,6 +55,16 @@ void AddJob(const RunFolder& folder, RunFacts& facts) {
   }
 }
 
+/// The arguments that are a truth value and pass it on as a word.
+std::vector<std::string> SwitchesWithValue(const Json& train) {
+  std::vector<std::string> names;
+  const auto& flags = train.at("flags");
+  for (const auto& [name, value] : train.at("args").items()) {
+    if (value.is_boolean() && std::find(flags.begin(), flags.end(), name) == flags.end()) names.push_back(name);
+  }
+  return names;
+}
+
 void AddPlan(const RunFolder& folder, RunFacts& facts) try {
   const auto plan = Json::parse(ReadDocument(folder.plan_file()));
   facts.ranks = PlannedRanks(plan);
@@ -61,6 +72,7 @@ void AddPlan(const RunFolder& folder, RunFacts& facts) try {
   if (metrics.at("from") == "stdout") facts.metrics_pattern = metrics.at("pattern").get<std::string>();
   facts.goes_on_at_limit = plan.at("spec").at("checkpoint").at("on_time_limit") == "requeue";
   facts.works_beside_spec = plan.at("working_directory") == plan.at("spec_directory");
+  facts.bare_flags = SwitchesWithValue(plan.at("spec").at("train"));
 } catch (const std::exception&) {  // the run never had a plan that can be read: its state says so
 }
 
@@ -70,6 +82,12 @@ std::optional<int> Culprit(const RunFacts& facts) {
   const auto failed =
       std::find_if(facts.ends.begin(), facts.ends.end(), [](const RankEnd& end) { return !end.status.Success(); });
   return failed == facts.ends.end() ? std::nullopt : std::optional(failed->rank);
+}
+
+/// As argparse and click of Python say it: words of a user's program, so for hints only.
+bool RefusesAWord(std::string_view lines) {
+  return lines.find("unrecognized arguments: ") != std::string_view::npos ||
+         lines.find("unexpected extra argument") != std::string_view::npos;
 }
 
 /// That of the rank; of another one where it wrote nothing.
@@ -104,6 +122,16 @@ bool MayHaveCheckpointInTier(const RunFolder& folder) try {
   return true;
 }
 
+/// Links are those to files beside the spec.
+bool HasFiles(const fs::path& directory) {
+  std::error_code error;
+  fs::recursive_directory_iterator entry(directory, error);
+  for (const fs::recursive_directory_iterator end; !error && entry != end; entry.increment(error)) {
+    if (fs::is_regular_file(entry->symlink_status(error))) return true;
+  }
+  return false;
+}
+
 /// Empty where it is gone.
 fs::path SpecOf(const RunFolder& folder) try {
   auto file = OriginalSpec(folder);
@@ -132,14 +160,12 @@ void AddAttempt(const RunFolder& folder, RunFacts& facts) {
   if (finding && finding->report) facts.watch = finding->report->message;
   if (facts.state.phase == Phase::kFailed || facts.state.phase == Phase::kLost) {
     AddLog(folder, attempt, facts);
-    if (!facts.spec_file.empty() && !facts.works_beside_spec && facts.log.rank) {
-      facts.unfound = UnfoundFile(facts.log.lines, facts.spec_file.parent_path());
-    }
   }
   facts.unmatched = UnmatchedIn(attempt, facts);
   const auto checkpoints = PublishedCheckpoints(folder.checkpoints());
   if (!checkpoints.empty()) facts.checkpoint = checkpoints.front().step;
   facts.may_have_checkpoint = checkpoints.empty() && MayHaveCheckpointInTier(folder);
+  facts.has_files = HasFiles(folder.path() / kOwnWorkdir);
 }
 
 // ---- trials
@@ -206,6 +232,24 @@ void AddTrials(const RunFolder& folder, RunFacts& facts) try {
   facts.trials_remedy = error.next_step();
 }
 
+/// What ranks wrote last: that of the run, or of a trial of each group.
+std::vector<std::string_view> LastWords(const RunFacts& facts) {
+  std::vector<std::string_view> words;
+  if (facts.log.rank) words.emplace_back(facts.log.lines);
+  for (const auto& group : facts.failures) words.emplace_back(group.last_line);
+  return words;
+}
+
+void AddHintsFromLastWords(RunFacts& facts) {
+  const auto words = LastWords(facts);
+  if (std::none_of(words.begin(), words.end(), RefusesAWord)) facts.bare_flags.clear();
+  if (facts.spec_file.empty() || facts.works_beside_spec) return;
+  for (const auto lines : words) {
+    facts.unfound = UnfoundFile(lines, facts.spec_file.parent_path());
+    if (!facts.unfound.empty()) return;
+  }
+}
+
 void AddStored(const RunFolder& folder, RunFacts& facts) {
   facts.selector = folder.selector();
   AddPlan(folder, facts);
@@ -218,6 +262,7 @@ void AddStored(const RunFolder& folder, RunFacts& facts) {
   } else if (facts.state.attempt > 0) {
     AddAttempt(folder, facts);
   }
+  AddHintsFromLastWords(facts);
 }
 
 }  // namespace

@@ -66,6 +66,8 @@ struct RunFacts {
   std::filesystem::path slipway = {};               ///< the program that a job starts
   bool manager_began = true;                        ///< false: the job ended before
   bool may_have_checkpoint = false;                 ///< in a tier, where it is not looked for
+  bool has_files = false;                           ///< that the program wrote into its own working directory
+  std::vector<std::string> bare_flags = {};         ///< truth values of train.args, whose word was refused
   bool has_results = false;                         ///< of trials: HasResult
   std::string watch;                                ///< the message of the runtime's watch, one line; empty: none
   LogEnd log;                                       ///< of a run that failed or was lost

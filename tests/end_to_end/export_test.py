@@ -135,6 +135,20 @@ def test_tables_have_every_value(trained):
     assert {row["trial"] for row in rows} == {""} and {line["trial"] for line in lines} == {None}
 
 
+def test_values_that_a_pattern_found_in_trials_have_their_times(place):
+    (place.folder / "spec.yaml").write_text(
+        "name: printed\nlaunch: {engine: local}\ntrain:\n  command: [sh, -c, 'echo loss 1; echo loss 0.5']\n"
+        "  metrics: {from: stdout, pattern: 'loss (?<loss>.+)'}\n"
+        "ensemble:\n  objective: {metric: loss, goal: minimize}\n  sampler: grid\n  space: {x: {choice: [1, 2]}}\n")
+    place.slipway("run", "spec.yaml")
+    place.slipway("export", "--csv", "x.csv")
+    rows = list(csv.DictReader((place.folder / "x.csv").open()))
+    for trial in ("0", "1"):
+        kept = (place.run() / f"trials/0000{trial}/attempt-1/metrics.jsonl").read_text().splitlines()
+        times = [pytest.approx(json.loads(line)["time"], abs=0.001) for line in kept]
+        assert [float(row["time"] or 0) for row in rows if row["trial"] == trial] == times
+
+
 def read_store(folder):
     """What the file store of MLflow reads: experiments by name with their runs."""
     store = {}

@@ -122,6 +122,18 @@ TEST(Watch, GivesTheReasonOfATrial) {
   EXPECT_EQ(events[0]["trial"], 1);
 }
 
+TEST(Metrics, OfAProgressBarAreReadWhileItsLineIsOpen) {
+  Workplace place;
+  place.Write("bar.sh",
+              "printf '\\rFoM: 0.5 of 2\\rFoM: 0.'\n"
+              "for try in $(seq 600); do grep -qs 0.5 \"$SLIPWAY_METRICS\" && break; sleep 0.1; done\n"
+              "grep -qs 0.5 \"$SLIPWAY_METRICS\" && echo 25\n");
+  place.WriteSpec("exp.yaml", "[sh, bar.sh]", 1, "  metrics: {from: stdout, pattern: 'FoM: (?<objective>[0-9.]+)'}");
+  const auto ran = place.Slipway({"run", "exp.yaml", "--json"});
+  ASSERT_EQ(ran.status.code, 0) << ran.output << ran.errors;
+  EXPECT_EQ(Json::parse(ran.output)["metrics"]["objective"], 0.25);
+}
+
 TEST(Watch, OfATornOrHostileFileIsIgnoredWithANote) {
   for (const char* content : {R"({"schema":"slipway.watch/1","mess)", "\xff\xff", "[[[[[[", ""}) {
     Workplace place;

@@ -62,6 +62,7 @@ TEST_F(WorkingDirectory, IsNotSharedByRuns) {
 TEST_F(WorkingDirectory, IsFoundAgainByTheNextAttempt) {
   WriteSpec("[sh, -c, 'test -e snapshot || { touch snapshot; exit 1; }; echo went on']");
   EXPECT_EQ(place_.Slipway({"run", "exp.yaml"}).status.code, 1);
+  EXPECT_THAT(place_.Slipway({"explain", "last"}).output, HasSubstr("the program finds its files in work/ again"));
   EXPECT_THAT(Output(place_.Slipway({"resume", "last"})),
               AllOf(HasSubstr("went on"), HasSubstr("\n  files   " + (place_.RunFolder() / "work").string())));
   EXPECT_TRUE(fs::exists(place_.RunFolder() / "work/snapshot"));

@@ -264,7 +264,9 @@ struct NextStep {
     if (!facts.trials.empty()) return facts.trials_ended ? "go on" : "go on with the trials that are left";
     if (facts.checkpoint) return fmt::format("go on from the checkpoint of step {}", *facts.checkpoint);
     const bool has_none = facts.state.attempt > 0 && !facts.may_have_checkpoint;
-    return has_none ? "begin again at step 0 (no checkpoint was written)" : "begin again";
+    if (!has_none) return "begin again";
+    return facts.has_files ? "start again (Slipway has no checkpoint; the program finds its files in work/ again)"
+                           : "begin again at step 0 (no checkpoint was written)";
   }
 };
 
@@ -296,6 +298,14 @@ void AddUnfound(const RunFacts& facts, Explanation& explanation) {
                   facts.unfound.string(), top));
 }
 
+/// An option without a value, as of store_true, must not get one.
+void AddBareFlags(const RunFacts& facts, Explanation& explanation) {
+  if (facts.bare_flags.empty()) return;
+  explanation.next.push_back(fmt::format("if {} takes no value, name it in train.flags: [{}]",
+                                         facts.bare_flags.size() == 1 ? "--" + facts.bare_flags[0] : "an option",
+                                         fmt::join(facts.bare_flags, ", ")));
+}
+
 /// `slipway logs` shows what ranks wrote.
 void AddLogToRead(const RunFacts& facts, Explanation& explanation) {
   if (facts.state.phase != Phase::kFailed || !facts.trials.empty() || facts.log.lines.empty()) return;
@@ -306,6 +316,7 @@ void AddLogToRead(const RunFacts& facts, Explanation& explanation) {
 
 void AddCommands(const RunFacts& facts, Explanation& explanation) {
   AddUnfound(facts, explanation);
+  AddBareFlags(facts, explanation);
   AddLogToRead(facts, explanation);
   AddNewRun(facts, explanation);
   const NextStep how{facts};

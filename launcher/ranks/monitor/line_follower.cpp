@@ -46,14 +46,26 @@ void LineFollower::Take(std::string_view bytes) {
     const auto length = std::min({end, bytes.size(), kLongestFollowedLine - line_.size()});
     const auto piece = bytes.substr(0, length);
     bytes.remove_prefix(length == end ? length + 1 : length);
-    const bool is_whole = length == end || line_.size() + length == kLongestFollowedLine;
+    const bool is_whole = length == end;
     if (is_whole && line_.empty()) {
       Deliver(piece);  // most lines lie in one piece and need no copy
       continue;
     }
     line_.append(piece);
-    if (is_whole) Deliver(std::exchange(line_, {}));
+    if (is_whole) {
+      Deliver(std::exchange(line_, {}));
+    } else if (line_.size() == kLongestFollowedLine) {
+      DeliverPiece();
+    }
   }
+}
+
+void LineFollower::DeliverPiece() {
+  const auto last_return = line_.rfind('\r');
+  const auto length = last_return == std::string::npos ? line_.size() : last_return + 1;
+  auto rest = line_.substr(length);
+  line_.resize(length);
+  Deliver(std::exchange(line_, std::move(rest)));
 }
 
 void LineFollower::Deliver(std::string_view line) {

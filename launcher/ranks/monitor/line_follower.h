@@ -19,12 +19,18 @@ class LineFollower {
   LineFollower(std::filesystem::path path, std::function<void(std::string_view line)> callback, BytesRead on_read = {});
 
   /// Reads what is new and delivers the complete lines. A file that has become shorter is read again from its start.
+  /// A line beyond 64 KiB is delivered in pieces. They end at a carriage return if there is one, so that each drawing
+  /// of a progress bar stays whole.
   void Poll();
   /// Poll, then the rest as a line even without a newline.
   void Finish();
 
+  /// The start of the line that has no end yet. Valid until the next call.
+  std::string_view unfinished() const { return line_; }
+
  private:
   void Take(std::string_view bytes);
+  void DeliverPiece();
   void Deliver(std::string_view line);
 
   std::filesystem::path path_;

@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <utility>
+
 namespace slipway::launcher {
 namespace {
 
@@ -15,12 +18,19 @@ std::optional<double> TakeOut(std::map<std::string, double>& values, const std::
 }  // namespace
 
 std::vector<MetricsLine> PatternMetrics::Take(std::string_view line) {
+  auto found = TakeUnfinished(line);
+  line.remove_prefix(std::min(std::exchange(taken_, 0), line.size()));
+  if (auto metrics = TakePart(line)) found.push_back(std::move(*metrics));
+  return found;
+}
+
+std::vector<MetricsLine> PatternMetrics::TakeUnfinished(std::string_view line) {
   std::vector<MetricsLine> found;
   while (true) {
-    const auto end = line.find('\r');
-    if (auto metrics = TakePart(line.substr(0, end))) found.push_back(std::move(*metrics));
+    const auto end = line.find('\r', taken_);
     if (end == std::string_view::npos) return found;
-    line.remove_prefix(end + 1);
+    if (auto metrics = TakePart(line.substr(taken_, end - taken_))) found.push_back(std::move(*metrics));
+    taken_ = end + 1;
   }
 }
 

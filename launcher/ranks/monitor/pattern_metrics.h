@@ -34,6 +34,9 @@ class PatternMetrics {
   /// The metrics in a line. Each part that ends with a carriage return is matched by itself, because progress bars
   /// overwrite their line. A group named `step` or `epoch` gives the position; without one, steps are counted.
   std::vector<MetricsLine> Take(std::string_view line);
+  /// The same for the start of a line that has no end yet: the parts that have ended. A bar may draw for hours before
+  /// its line ends. The next call gets the same line, longer or whole.
+  std::vector<MetricsLine> TakeUnfinished(std::string_view line);
 
   const PatternTally& tally() const { return tally_; }
 
@@ -45,6 +48,7 @@ class PatternMetrics {
   std::int64_t next_step_;
   PatternTally tally_;
   std::set<std::string> numbers_;  // groups that were one
+  std::size_t taken_ = 0;          // bytes of the unfinished line
 };
 
 }  // namespace slipway::launcher

@@ -13,6 +13,7 @@
 
 #include "core/files.h"
 #include "launcher/spec/fields.h"
+#include "launcher/spec/written_spec.h"
 #include "tests/support/temp_directory.h"
 
 namespace slipway::launcher {
@@ -306,6 +307,8 @@ TEST_F(Load, RefusesAFileThatIsNone) {
   EXPECT_THROW(LoadSpec(directory_ / "missing.yaml", {}, {}), Error);
   EXPECT_THROW(LoadSpec(directory_.path(), {}, {}), Error);
   EXPECT_THAT(ErrorOf(std::string(5 << 20, ' ')), HasSubstr("larger than"));
+  EXPECT_THAT([&] { ReadYamlFile(Write("print('x: 1')", "train.py"), "spec"); },
+              testing::ThrowsMessage<Error>(HasSubstr("train.py' is a program, not a spec")));
 }
 
 TEST_F(Load, RefusesHostileYaml) {

@@ -67,6 +67,14 @@ TEST(ExplainEnd, SaysHowAProgramFindsAFileBesideTheSpec) {
             "launch.workdir: spec");
 }
 
+TEST(ExplainEnd, SaysHowAnOptionGetsNoValue) {
+  auto facts = FailedOfFour();
+  facts.bare_flags = {"amp"};
+  EXPECT_EQ(Explain(facts).next.front(), "if --amp takes no value, name it in train.flags: [amp]");
+  facts.bare_flags = {"amp", "verbose"};
+  EXPECT_EQ(Explain(facts).next.front(), "if an option takes no value, name it in train.flags: [amp, verbose]");
+}
+
 TEST(ExplainEnd, PutsRanksThatEndedAlikeOnOneLine) {
   auto facts = FailedOfFour();
   facts.ends = {{0, {1, 0}}, {1, {1, 0}}, {2, {1, 0}}, {3, {0, 0}}};
@@ -125,6 +133,11 @@ TEST(ExplainEnd, SaysWhatResumeBeginsAt) {
   auto facts = Ended(Phase::kCancelled, cause::Cancelled{});
   EXPECT_THAT(Explain(facts).next,
               ElementsAre("begin again at step 0 (no checkpoint was written): slipway resume small-1"));
+  facts.has_files = true;  // perhaps what it goes on from
+  EXPECT_THAT(
+      Explain(facts).next,
+      ElementsAre("start again (Slipway has no checkpoint; the program finds its files in work/ again): slipway "
+                  "resume small-1"));
   facts.may_have_checkpoint = true;  // in a tier
   EXPECT_THAT(Explain(facts).next, ElementsAre("begin again: slipway resume small-1"));
   facts.may_have_checkpoint = false;

@@ -54,6 +54,26 @@ TEST_F(ExplainCommand, TellsTheLastWordsOfAFailedRun) {
   EXPECT_THAT(text.output, HasSubstr("slipway logs " + explained["run"].get<std::string>() + " --rank 0"));
 }
 
+TEST_F(ExplainCommand, SaysHowAnOptionGetsNoValue) {
+  const auto advice = [&](const std::string& words, const std::string& more = "") {
+    Run("train:\n  command: [sh, -c, 'echo \"" + words + "\"; exit 2', sh]\n  args: {amp: true, n: 1}\n" + more);
+    return Slipway({"explain"}).output;
+  };
+  EXPECT_THAT(advice("error: unrecognized arguments: true"), HasSubstr("if --amp takes no value"));
+  EXPECT_THAT(advice("error: unrecognized arguments: true", "  flags: [amp]\n"),
+              testing::Not(HasSubstr("takes no value")));
+  EXPECT_THAT(advice("another error"), testing::Not(HasSubstr("takes no value")));
+  const std::string ensemble = "ensemble: {trials: 1, objective: {metric: loss}, space: {x: {uniform: [0, 1]}}}\n";
+  EXPECT_THAT(advice("error: unrecognized arguments: true", ensemble), HasSubstr("if --amp takes no value"));
+}
+
+TEST_F(ExplainCommand, SaysHowATrialFindsAFileBesideTheSpec) {
+  WriteFile(directory_ / "values.txt", "1");
+  Run("train: {command: [sh, -c, 'LC_ALL=C cat values.txt']}\n"
+      "ensemble: {trials: 1, objective: {metric: loss}, space: {x: {uniform: [0, 1]}}}\n");
+  EXPECT_THAT(Slipway({"explain"}).output, HasSubstr("set launch.files: [values.txt] or launch.workdir: spec"));
+}
+
 TEST_F(ExplainCommand, SaysThatNoRankWroteAnything) {
   Run("train: {command: [sh, -c, 'exit 3']}\n");
   const auto text = Slipway({"explain"}).output;

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <fstream>
+#include <sstream>
 
 #include "core/files.h"
 #include "core/metrics_line.h"
@@ -44,6 +45,34 @@ TEST_F(Follow, CutsALineWithoutEnd) {
   follower_.Finish();
   ASSERT_EQ(lines_.size(), 4u);
   EXPECT_EQ(lines_[0].size(), 65536u);
+}
+
+TEST_F(Follow, CutsALineOfManyDrawingsBetweenTwo) {
+  std::vector<std::string> drawings;
+  for (int i = 0; i < 9000; ++i) {
+    drawings.push_back("step " + std::to_string(i) + " loss=123456.5");
+    Append("\r" + drawings.back());
+    if (i % 100 == 0) follower_.Poll();
+  }
+  follower_.Finish();
+  EXPECT_GT(lines_.size(), 2u);
+  std::vector<std::string> found;
+  for (const auto& line : lines_) {
+    std::istringstream parts(line);
+    for (std::string part; std::getline(parts, part, '\r');) found.push_back(part);
+  }
+  std::erase(found, "");
+  EXPECT_EQ(found, drawings);
+}
+
+TEST_F(Follow, ShowsTheStartOfALineWithoutEnd) {
+  Append("one\n\r1/3\r2/3");
+  follower_.Poll();
+  EXPECT_EQ(follower_.unfinished(), "\r1/3\r2/3");
+  Append("\n");
+  follower_.Poll();
+  EXPECT_EQ(follower_.unfinished(), "");
+  EXPECT_THAT(lines_, ElementsAre("one", "\r1/3\r2/3"));
 }
 
 TEST_F(Follow, StartsAgainWhenTheFileBecomesShorter) {

@@ -103,5 +103,23 @@ TEST(PatternMetrics, AreTakenFromEachDrawingOfAProgressBar) {
   EXPECT_THAT(losses, testing::ElementsAre(1, 0.5, 0.25));
 }
 
+TEST(PatternMetrics, AreTakenFromABarBeforeItsLineEnds) {
+  PatternMetrics pattern("loss: (?<loss>\\S+)");
+  std::vector<double> losses;
+  const auto keep = [&](const std::vector<MetricsLine>& found) {
+    for (const auto& metrics : found) losses.push_back(metrics.values.at("loss"));
+  };
+  keep(pattern.TakeUnfinished("\r1/3 loss: 1\r2/3 lo"));
+  EXPECT_THAT(losses, testing::ElementsAre(1));
+  keep(pattern.TakeUnfinished("\r1/3 loss: 1\r2/3 loss: 0.5"));
+  EXPECT_THAT(losses, testing::ElementsAre(1)) << "it may grow";
+  keep(pattern.TakeUnfinished("\r1/3 loss: 1\r2/3 loss: 0.5\r"));
+  keep(pattern.Take("\r1/3 loss: 1\r2/3 loss: 0.5"));  // without the last return, as lines are delivered
+  EXPECT_THAT(losses, testing::ElementsAre(1, 0.5)) << "each once";
+  keep(pattern.Take("loss: 0.25"));
+  EXPECT_THAT(losses, testing::ElementsAre(1, 0.5, 0.25)) << "the next line counts from its start";
+  EXPECT_EQ(pattern.tally().lines, 3);
+}
+
 }  // namespace
 }  // namespace slipway::launcher
