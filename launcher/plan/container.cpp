@@ -127,7 +127,7 @@ std::optional<ContainerPlan> PlanContainer(const SpecDocument& document, bool jo
 
 std::vector<std::string> RankCommand(const Plan& plan, const StagedDirectories& data, const AttemptPlace& place,
                                      const Json& parameters, const TrialTerms& terms) {
-  const auto program = ProgramCommand(plan, place, parameters, terms);
+  const auto program = ProgramCommand(plan, data, place, parameters, terms);
   if (!plan.container) return program;
   ContainedStart start;
   start.runtime = plan.container->runtime;

@@ -153,7 +153,7 @@ Variables VariablesFor(const Plan& plan, const StagedDirectories& data, const At
                        const Json& parameters, const TrialTerms& terms) {
   auto variables = LibraryVariables(plan);
   const auto more = TrainingVariables(plan.spec(), plan.document.spec_hash, data, place, parameters, terms,
-                                      CommandPlaceOf(plan, place, terms));
+                                      CommandPlaceOf(plan, data, place, terms));
   variables.insert(variables.end(), more.begin(), more.end());
   if (!plan.exchange.ways.empty()) variables.emplace_back("SLIPWAY_WAYS", plan.exchange.ways);
   if (!plan.exchange.tuned.empty()) variables.emplace_back("SLIPWAY_ALGORITHM_TABLE", plan.exchange.tuned);

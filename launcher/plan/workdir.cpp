@@ -17,7 +17,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// All but that of the working directory.
+/// All but those of the working directory and of datasets.
 OwnValues ValuesOf(const Plan& plan, const AttemptPlace& place, const TrialTerms& terms) {
   return {{"slipway.checkpoint_dir", place.checkpoints},
           {"slipway.output_dir", place.outputs},
@@ -120,9 +120,13 @@ fs::path WorkdirOf(const Plan& plan, const AttemptPlace& place, const TrialTerms
   return ReplaceOwnNames(workdir.path, ValuesOf(plan, place, terms));
 }
 
-CommandPlace CommandPlaceOf(const Plan& plan, const AttemptPlace& place, const TrialTerms& terms) {
+CommandPlace CommandPlaceOf(const Plan& plan, const StagedDirectories& data, const AttemptPlace& place,
+                            const TrialTerms& terms) {
   CommandPlace at;
   at.own = ValuesOf(plan, place, terms);
+  for (const auto& dataset : data) {
+    if (!dataset.directory.empty()) at.own[OwnNameOfDataset(dataset.dataset)] = dataset.directory;
+  }
   at.own[OwnNames().front()] = WorkdirOf(plan, place, terms);
   const bool is_elsewhere = !WorksInSpecFolder(plan);
   if (is_elsewhere && TakesModulesBesideSpec(plan.spec().train.command)) at.python_modules = plan.document.directory;
@@ -140,9 +144,9 @@ std::vector<WorkdirLink> LinksOf(const Plan& plan) {
   return links;
 }
 
-std::vector<std::string> ProgramCommand(const Plan& plan, const AttemptPlace& place, const Json& parameters,
-                                        const TrialTerms& terms) {
-  auto words = TrainingCommand(plan.spec().train, parameters, CommandPlaceOf(plan, place, terms).own);
+std::vector<std::string> ProgramCommand(const Plan& plan, const StagedDirectories& data, const AttemptPlace& place,
+                                        const Json& parameters, const TrialTerms& terms) {
+  auto words = TrainingCommand(plan.spec().train, parameters, CommandPlaceOf(plan, data, place, terms).own);
   if (WorksInSpecFolder(plan)) return words;
   const BesideSpec beside(plan);
   for (auto at = FirstThatMayBeBeside(words); at < words.size(); ++at) words[at] = beside.Replace(words[at]);

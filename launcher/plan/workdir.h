@@ -19,8 +19,9 @@ inline constexpr std::string_view kOwnWorkdir = "work";
 /// The working directory of the run or trial in `place`; the same for every attempt. Pure.
 std::filesystem::path WorkdirOf(const Plan& plan, const AttemptPlace& place, const TrialTerms& terms);
 
-/// The values that depend on where the command runs. Pure.
-CommandPlace CommandPlaceOf(const Plan& plan, const AttemptPlace& place, const TrialTerms& terms);
+/// The values that depend on where the command runs, and on where its data lies. Pure.
+CommandPlace CommandPlaceOf(const Plan& plan, const StagedDirectories& data, const AttemptPlace& place,
+                            const TrialTerms& terms);
 
 /// A link in a working directory to a file in `launch.files`.
 struct WorkdirLink {
@@ -34,8 +35,8 @@ std::vector<WorkdirLink> LinksOf(const Plan& plan);
 /// become its absolute path. The part after a '=' in a word counts, too. A folder must be written with a '/'. Names in
 /// `launch.files` stay, because they have links.
 /// Cost: looks for each word.
-std::vector<std::string> ProgramCommand(const Plan& plan, const AttemptPlace& place, const Json& parameters,
-                                        const TrialTerms& terms);
+std::vector<std::string> ProgramCommand(const Plan& plan, const StagedDirectories& data, const AttemptPlace& place,
+                                        const Json& parameters, const TrialTerms& terms);
 
 /// The files and folders beside the spec that such words name, relative to it. All trials share them.
 std::vector<std::filesystem::path> NamedBesideSpec(const Plan& plan, const Json& parameters);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "core/nearest_word.h"
@@ -151,15 +152,39 @@ void CheckFlags(Report& report, const Draft& draft) {
   }
 }
 
+/// "slipway.data.train" -> "train".
+std::map<std::string, std::string> OwnNamesOfDatasets(const Draft& draft) {
+  std::map<std::string, std::string> names;
+  if (!draft.At("data").is_object()) return names;
+  for (const std::string& dataset : KeysOf(draft.At("data"))) names.emplace(OwnNameOfDataset(dataset), dataset);
+  return names;
+}
+
+void CheckOwnNameOfDataset(Report& report, const Draft& draft, const std::string& path, const std::string& name,
+                           const std::string& dataset) {
+  if (path == "launch.workdir") {
+    report.Error(draft.PlaceOf(path), fmt::format("{{{}}} cannot name the working directory", name));
+  } else if (draft.At("data")[dataset].value("distribute", Json()) == "node-shard") {
+    report.Error(draft.PlaceOf(path),
+                 fmt::format("{{{}}} would be another folder on each node, as data.{}.distribute is node-shard; "
+                             "the program finds it in SLIPWAY_DATA_<NAME>",
+                             name, dataset));
+  }
+}
+
 void CheckOwnNames(Report& report, const Draft& draft, const std::string& path, const Json& value) {
   if (value.is_array()) {
     for (const Json& element : value) CheckOwnNames(report, draft, path, element);
   }
   if (!value.is_string()) return;
+  const auto datasets = OwnNamesOfDatasets(draft);
   for (const std::string& name : OwnPlaceholders(value.get<std::string>())) {
-    if (std::ranges::find(OwnNames(), name) == OwnNames().end()) {
-      report.Error(draft.PlaceOf(path), fmt::format("Slipway has no value {{{}}}", name),
-                   NearestWord(name, OwnNames()));
+    if (const auto dataset = datasets.find(name); dataset != datasets.end()) {
+      CheckOwnNameOfDataset(report, draft, path, name, dataset->second);
+    } else if (std::ranges::find(OwnNames(), name) == OwnNames().end()) {
+      auto known = OwnNames();
+      for (const auto& [own, of] : datasets) known.push_back(own);
+      report.Error(draft.PlaceOf(path), fmt::format("Slipway has no value {{{}}}", name), NearestWord(name, known));
     } else if (name == kOwnTrial && !draft.Has("ensemble")) {
       report.Error(draft.PlaceOf(path),
                    fmt::format("{{{}}} is the number of a trial; this spec has no ensemble", name));

@@ -63,6 +63,8 @@ const std::vector<std::string>& OwnNames() {
   return names;
 }
 
+std::string OwnNameOfDataset(std::string_view dataset) { return fmt::format("slipway.data.{}", dataset); }
+
 bool IsOwnName(std::string_view name) { return name.starts_with("slipway."); }
 
 namespace {

@@ -29,8 +29,10 @@ std::vector<std::string> Placeholders(std::string_view word);
 /// The values of `{slipway.NAME}`: "slipway.workdir" -> "/runs/a-1/work".
 using OwnValues = std::map<std::string, std::string, std::less<>>;
 
-/// All existing names, "slipway.workdir" first.
+/// All existing names, "slipway.workdir" first, but those of datasets.
 const std::vector<std::string>& OwnNames();
+/// "slipway.data.train": the folder of that dataset, where all ranks have the same.
+std::string OwnNameOfDataset(std::string_view dataset);
 /// The name that has a value only for trials.
 inline constexpr std::string_view kOwnTrial = "slipway.trial";
 /// Whether it begins with "slipway.".

@@ -49,6 +49,22 @@ TEST_F(Data, IsStagedForTheRanksAndRemovedAfterTheRun) {
   EXPECT_THAT(place_.StagedFiles(), IsEmpty());
 }
 
+TEST_F(Data, IsNamedInTheArgumentsOfAProgram) {
+  const std::string args = "  args: {data-dir: '{slipway.data.train}/'}\n";
+  place_.WriteSpec("exp.yaml", "[sh, -c, 'ls $2; test $2 = $SLIPWAY_DATA_TRAIN/', sh]", 1, args + kData);
+  const auto ran = place_.Slipway({"run", "exp.yaml"});
+  ASSERT_EQ(ran.status.code, 0) << ran.errors;
+  EXPECT_THAT(ran.output, HasSubstr("train-00001-of-00002.tfrecord"));
+  const auto refused = [&](const std::string& change) {
+    const auto said = place_.Slipway({"validate", "exp.yaml", "--set", change});
+    EXPECT_EQ(said.status.code, 2) << change;
+    return said.errors;
+  };
+  EXPECT_THAT(refused("train.args.data-dir=\"{slipway.data.trian}\""), HasSubstr("did you mean 'slipway.data.train'?"));
+  EXPECT_THAT(refused("data.train.distribute=node-shard"), HasSubstr("another folder on each node"));
+  EXPECT_THAT(refused("launch.workdir=\"{slipway.data.train}\""), HasSubstr("cannot name the working directory"));
+}
+
 TEST_F(Data, IsAdoptedByTheNextRunWhenItIsKept) {
   place_.WriteSpec("exp.yaml", kShowsItsData, 1, kData);
   const std::vector<std::string> run{"run", "exp.yaml", "--set", "data.train.keep=cache"};

@@ -212,7 +212,7 @@ ProcessIdentity LocalTrialRunner::Prepare(const TrialStart& start) {
     const Json plan{{"schema", "slipway.trial_plan/1"},
                     {"trial", start.trial},
                     {"parameters", start.parameters},
-                    {"command", ProgramCommand(context_.plan, place, start.parameters, TermsOf(start))}};
+                    {"command", ProgramCommand(context_.plan, context_.data, place, start.parameters, TermsOf(start))}};
     WriteFile(place.run / "plan.json", plan.dump(2) + "\n");
     logs_.Prepare(start, place.run);
     auto running = std::make_unique<Running>(*this, start, std::move(place));
