@@ -143,7 +143,7 @@ class Submitted(Engine):
         self.assertEqual(explained["log"]["lines"], "out of luck")
 
     def test_suspended_run_says_so_and_can_be_cancelled(self):
-        self.write("touch up; sleep 100", ranks_per_node=1)
+        self.write("touch up; sleep 300", ranks_per_node=1)
         job = self.submit()["batch_job"]
         support.wait_for((self.place / "up").exists, 60, "its program")
         self.until("running")
@@ -269,7 +269,7 @@ class Running(Engine):
                 "sampler": "grid", "space": {"x": {"int": [1, 12]}}}
 
     def test_cancel_ends_it_in_order(self):
-        self.write("touch up; sleep 60")
+        self.write("touch up; sleep 300")
         job = self.submit()["batch_job"]
         support.wait_for((self.place / "up").exists, 60, "the program")
         self.until("running")
@@ -279,7 +279,7 @@ class Running(Engine):
         self.bed.wait_for_end(job)
 
     def test_warning_of_the_time_limit_without_progress_ends_it(self):
-        self.write("touch up; sleep 60")
+        self.write("touch up; sleep 300")
         job = self.submit()["batch_job"]
         support.wait_for((self.place / "up").exists, 60, "the program")
         self.on_node("scancel", "--batch", f"--signal={signal.SIGUSR1.name[3:]}", job)
@@ -287,7 +287,7 @@ class Running(Engine):
         self.assertIn("time limit", self.status()["reason"])
 
     def test_ensemble_without_progress_is_not_queued_again_for_ever(self):
-        self.write("touch up; sleep 60", ensemble=dict(self.ENSEMBLE, trials=2))
+        self.write("touch up; sleep 300", ensemble=dict(self.ENSEMBLE, trials=2))
         job = self.submit()["batch_job"]
         support.wait_for((self.place / "up").exists, 60, "the first trial")
         self.on_node("scancel", "--batch", f"--signal={signal.SIGUSR1.name[3:]}", job)
@@ -347,8 +347,8 @@ class Followed(Engine):
     """`slipway run` on a terminal, and Ctrl-C."""
 
     def follow(self, terminal=True):
-        """Starts a run whose program runs; returns it and what types and reads there."""
-        self.write("touch up; sleep 60")
+        """Starts a run and reads on until it shows what its program says; returns it and what types and reads there."""
+        self.write("echo at work; sleep 300")
         ours, theirs = os.openpty() if terminal else (None, subprocess.PIPE)
         run = subprocess.Popen([self.program, "run", "exp.yaml"], env=self.bed.environment, cwd=self.place,
                                stdin=theirs,
@@ -361,16 +361,21 @@ class Followed(Engine):
         else:
             for stream in (run.stdin, run.stdout, run.stderr):
                 self.addCleanup(stream.close)
-        support.wait_for((self.place / "up").exists, 60, "the program")
+        self.read_on(ours if terminal else run.stdout.fileno(), "at work")
         self.until("running")
         return run, ours
+
+    def read_on(self, stream, words):
+        said = ""
+        while words not in said:
+            more = os.read(stream, 4096)
+            self.assertTrue(more, said)
+            said += more.decode()
 
     def asked(self, run, terminal):
         """Presses Ctrl-C and reads on to the question."""
         run.send_signal(signal.SIGINT)
-        said = ""
-        while "leaves it running" not in said:
-            said += os.read(terminal, 4096).decode()
+        self.read_on(terminal, "leaves it running")
 
     def test_second_ctrl_c_cancels_the_job(self):
         run, terminal = self.follow()
