@@ -13,7 +13,7 @@ import support
 
 
 class Endings(outages_test.Outages):
-    FIRST_WAITS = "echo up > up.$RANK; [ $SLIPWAY_ATTEMPT = 1 ] && exec sleep 100; echo FoM: 1"
+    FIRST_WAITS = "echo up > up.$RANK; [ $SLIPWAY_ATTEMPT = 1 ] && exec sleep 300; echo FoM: 1"
 
     def resume(self):
         self.slipway("resume")
@@ -23,8 +23,8 @@ class Endings(outages_test.Outages):
 
 class Killed(Endings):
     def test_a_killed_rank_is_named_and_takes_the_others_down(self):
-        run, job = self.start("echo up > up.$RANK; [ $SLIPWAY_ATTEMPT = 1 ] && exec sleep 10$RANK; echo FoM: 1")
-        (rank,) = self.processes("sleep\x00101")
+        run, job = self.start("echo up > up.$RANK; [ $SLIPWAY_ATTEMPT = 1 ] && exec sleep 3210$RANK; echo FoM: 1")
+        (rank,) = support.wait_for(lambda: self.processes("sleep\x0032101\x00"), 60, "the program of rank 1")
         os.kill(rank, signal.SIGKILL)
         self.slipway("wait", "--timeout", "60s", status=1)
         self.assertEqual(self.status()["reason"], "rank 1 on n2 ended with signal 9 (SIGKILL)")
@@ -54,7 +54,7 @@ class Killed(Endings):
         self.go()
         self.slipway("wait", run, "--timeout", "60s")
         self.no_step_is_left(run, job)
-        support.wait_for(lambda: "waits" in self.status()["reason"], 30, "the reason")
+        support.wait_for(lambda: "waits" in self.status()["reason"], 60, "the reason")
         self.assertIn("drain", self.slipway("explain").stdout.lower())
         self.undrain()
         self.slipway("wait", waiting["run"], "--timeout", "60s")
@@ -159,8 +159,7 @@ class WithoutAMemory(Endings):
     def killed(self):
         """The job of a run whose manager has left no last word, and which slurmctld does not know any more."""
         _, job = self.start(self.FIRST_WAITS, slurm={"requeue": False})
-        (manager,) = self.processes(f"manage\0{self.place}")
-        os.kill(manager, signal.SIGKILL)
+        os.kill(self.manager(), signal.SIGKILL)
         self.until_forgotten(job)
         return job
 
@@ -198,7 +197,7 @@ class Remembered(WithoutAMemory):
             asked = time.monotonic()
             self.assertEqual(self.status()["phase"], "lost")
             print(f"status answers {time.monotonic() - asked:.1f} s after the question", flush=True)
-        state = support.wait_for(lambda: self.status() if self.status()["phase"] == "failed" else None, 30, "the accounting")
+        state = support.wait_for(lambda: self.status() if self.status()["phase"] == "failed" else None, 60, "the accounting")
         self.assertIn(f"job {job} has failed", state["reason"])
         self.assertIn("SIGKILL", state["reason"])
         self.assertTrue(state["ended"])
@@ -212,7 +211,7 @@ class KilledHere(Endings):
 
     def test_a_job_that_is_queued_again_still_carries_the_run_out(self):
         _, job = self.start(self.FIRST_WAITS, ranks=1)
-        (manager,) = self.processes(f"manage\0{self.place}")
+        manager = self.manager()
         os.kill(manager, signal.SIGKILL)
         self.assertEqual(self.bed.wait_for_end(job), "FAILED")
         self.assertEqual(self.status()["phase"], "failed")
@@ -224,7 +223,7 @@ class KilledHere(Endings):
             self.assertIn(f"(process {manager} on {os.uname().nodename}) is gone", self.status()["reason"])
             self.slipway("resume", status=4)
         self.assertIn("has not ended", self.slipway("resume", status=4).stderr)
-        self.assertEqual(len(self.bed.client("squeue", "--noheader").stdout.splitlines()), 1)
+        self.assertEqual(len(self.bed.ask("squeue", "--noheader").splitlines()), 1)
         self.slipway("cancel")
         self.assertEqual(self.status()["phase"], "cancelled")
         self.assertEqual(self.bed.wait_for_end(job), "CANCELLED")

@@ -80,7 +80,8 @@ class Engine(support.TestWithBed):
     def first_trial_is_complete(self, *others):
         """And these are at work in its place."""
         ups = [self.place / f"up.{other}" for other in others]
-        support.wait_for(lambda: all(up.exists() for up in ups) and self.states_of_trials()["complete"] == 1, 60, "the trials")
+        support.wait_for(lambda: all(up.exists() for up in ups), 60, "the trials that wait")
+        support.wait_for(lambda: self.states_of_trials()["complete"] == 1, 60, "the first trial")
         (self.place / "next").touch()
 
     def until(self, phase):
@@ -90,8 +91,8 @@ class Engine(support.TestWithBed):
         self.bed.administrate(*map(str, words))
 
     def give_up(self, node):
-        """What Slurm does by itself when a dead node has been silent for SlurmdTimeout, at the moment that the test chooses.
-        With a short SlurmdTimeout a busy machine would lose nodes that are alive."""
+        """What Slurm does by itself when a dead node has been silent for SlurmdTimeout. With a short one a busy machine
+        would lose nodes that are alive."""
         self.on_node("scontrol", "update", f"nodename={node}", "state=down", "reason=test")
 
     def drained(self):

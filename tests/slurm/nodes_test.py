@@ -138,7 +138,8 @@ class LostNode(OnNodes):
         support.wait_for(lambda: set(self.bed.node_states().values()) == {"idle"}, 90, "all nodes")
 
     def test_run_goes_on_with_the_nodes_that_are_left(self):
-        self.write("[ $SLIPWAY_ATTEMPT = 1 ] && { touch up.$RANK; sleep 300; }; echo $WORLD_SIZE $(hostname) > after.$RANK", **SEVERAL)
+        self.write("[ $SLIPWAY_ATTEMPT = 1 ] && { touch up.$RANK; sleep 300; }; echo $WORLD_SIZE $(hostname) > after.$RANK",
+                   **SEVERAL)
         self.change(resilience={"on_node_failure": "exclude", "min_nodes": 2})
         run = self.submit()["run"]
         self.lose("n2")
@@ -183,7 +184,7 @@ class TooFewLeft(OnNodes):
         submitted = self.submit()
         self.lose("n2")
         # Slurm does not know yet: the run has it queued again, and it cannot begin while its end on n2 is waited for.
-        support.wait_for(lambda: self.bed.state_of(submitted["batch_job"]) != "RUNNING", 50, "the request to queue it again")
+        support.wait_for(lambda: self.bed.state_of(submitted["batch_job"]) != "RUNNING", 50, "the next turn")
         self.give_up("n2")
         self.until("queued")
         self.assertIn("node n2 is lost", json.dumps(self.events(submitted["run"], "queued")))

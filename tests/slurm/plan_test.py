@@ -22,7 +22,7 @@ class Plans(workflow_test.Flow):
 
     def occupy(self):
         job = self.bed.submit("#!/bin/sh\nsleep 600\n", "--nodes=2", "--exclusive", "--time=50")
-        support.wait_for(lambda: self.bed.state_of(job) == "RUNNING", 30, "the job that occupies the nodes")
+        support.wait_for(lambda: self.bed.state_of(job) == "RUNNING", 60, "the job that occupies the nodes")
         return job
 
 
