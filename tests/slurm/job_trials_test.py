@@ -307,10 +307,10 @@ class Outcomes(Jobs):
         self.assertIn("time limit: 8", self.reason_of(0))
 
     def test_a_lost_node_costs_its_trials_an_attempt_and_no_more(self):
-        self.write_trials('hostname > host."$1"; [ $SLIPWAY_ATTEMPT -gt 1 ] || sleep 300; echo FoM: "$1"', {"requeue": False}, trials=3,
+        self.write_trials('hostname > host."$1"; [ $SLIPWAY_ATTEMPT -gt 1 ] || sleep 60; echo FoM: "$1"', {"requeue": False}, trials=3,
                           parallel=3, ranks_per_node=8)
         self.start()
-        support.wait_for(lambda: len(list(self.place.glob("host.*"))) == 3, 60, "all trials")
+        support.wait_for(lambda: sum(path.read_text() != "" for path in self.place.glob("host.*")) == 3, 60, "all trials")
         self.addCleanup(self.repair)
         self.bed.order("kill", "node:n2")
         (lost,) = [int(path.suffix[1:]) for path in self.place.glob("host.*") if path.read_text() == "n2\n"]
