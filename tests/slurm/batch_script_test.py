@@ -74,7 +74,7 @@ class Buffer:
             self.assertIn(f"train/{name}", log)
         sums = subprocess.run(["sha256sum", *FILES], cwd=self.bed.shared / "data", capture_output=True, text=True).stdout
         self.assertEqual([line.split()[0] for line in log.splitlines()], [line.split()[0] for line in sums.splitlines()])
-        support.wait_for((out / "result").exists, 10, "the stage-out")
+        support.wait_for((out / "result").exists, 60, "the stage-out")
 
 
 class DataWarp(Buffer, BatchScript):

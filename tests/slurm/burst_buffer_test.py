@@ -39,7 +39,7 @@ class WithBuffers(support.TestWithBed):
         return sorted(path.name for path in (self.bed.state / "buffers").iterdir() if path.is_dir())
 
     def wait_until_gone(self, token):
-        support.wait_for(lambda: token not in self.buffers(), 10, f"the removal of buffer {token}")
+        support.wait_for(lambda: token not in self.buffers(), 60, f"the removal of buffer {token}")
 
     def cancel_held(self, job):
         """In this order: burst_buffer/lua of 22.05 forgets the buffer of a job cancelled just before its teardown."""
@@ -51,7 +51,7 @@ class WithBuffers(support.TestWithBed):
         def is_held():
             shown = self.bed.client("scontrol", "show", "job", job).stdout
             return shown if "Priority=0 " in shown and text in shown.replace("_", " ") else None
-        return support.wait_for(is_held, 15, f"job {job} held with {text}")
+        return support.wait_for(is_held, 60, f"job {job} held with {text}")
 
 
 class Job:
@@ -146,7 +146,7 @@ class DataWarp(Job, WithBuffers):
         self.assertIn("pool pool: 1073741824 bytes", self.bed.client("scontrol", "show", "dwstat").stdout)
         job = self.bed.submit("#!/bin/sh\n#DW jobdw capacity=2GiB access_mode=striped type=scratch\n")
         waits = "BurstBufferResources"  # for ever: Slurm does not look whether it can ever be
-        support.wait_for(lambda: self.bed.job(job).get("Reason") == waits, 10, f"job {job} waiting for {waits}")
+        support.wait_for(lambda: self.bed.job(job).get("Reason") == waits, 60, f"job {job} waiting for {waits}")
         self.cancel_held(job)
 
     def test_without_a_capacity_the_plugin_refuses(self):

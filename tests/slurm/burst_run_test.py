@@ -76,7 +76,7 @@ class WithBuffer(engine_test.Engine):
         return [event for event in map(json.loads, lines) if event["event"] == name]
 
     def wait_until_gone(self, job):
-        support.wait_for(lambda: not (self.bed.state / "buffers" / str(job)).exists(), 20, "the end of the buffer")
+        support.wait_for(lambda: not (self.bed.state / "buffers" / str(job)).exists(), 60, "the end of the buffer")
 
 
 class StagedByDirectives:
@@ -127,7 +127,7 @@ class StagedByDirectives:
         self.order("refuse b.tfrecord")
         self.write_run(TRAIN)
         first = self.submit()["batch_job"]
-        support.wait_for(lambda: "the mover gave up" in self.status()["reason"], 30, "the reason")
+        support.wait_for(lambda: "the mover gave up" in self.status()["reason"], 60, "the reason")
         told = self.status()
         self.assertEqual(told["phase"], "queued")
         self.assertIn("slipway cancel", told["reason"])
@@ -145,17 +145,20 @@ class StagedByDirectives:
         job = self.submit()["batch_job"]
         self.finish()
         self.bed.wait_for_end(job)
-        support.wait_for(lambda: "the mover gave up" in self.status()["detail"], 10, "the failure")
+        support.wait_for(lambda: "the mover gave up" in self.status()["detail"], 60, "the failure")
         self.assertEqual(self.status()["phase"], "succeeded")
 
-    def slow_stage_out(self):
+    def hold_stage_out(self):
+        """Until the test has made the file `out`."""
         tool = self.bed.state / "etc" / self.TOOL
         text = tool.read_text()
         self.addCleanup(tool.write_text, text)
-        tool.write_text(text.replace("exec", 'case "$*" in *data_out*) sleep 6;; esac\nexec', 1))
+        self.addCleanup((self.place / "out").touch)
+        wait = f"while ! [ -e {self.place}/out ]; do sleep 0.1; done"
+        tool.write_text(text.replace("exec", f'case "$*" in *data_out*) {wait};; esac\nexec', 1))
 
     def test_while_results_are_copied_out_there_is_nothing_left_to_cancel(self):
-        self.slow_stage_out()
+        self.hold_stage_out()
         results = self.place / "results"
         self.write_run('echo 7 >"$' + self.VARIABLE + '/out/answer"',
                        buffer={"capacity": "32MiB", "stage_out": {"out": str(results)}})
@@ -165,6 +168,7 @@ class StagedByDirectives:
         said = self.slipway("cancel").stdout
         self.assertIn("has ended already: succeeded", said)
         self.assertIn(f"job {job} copies results out of the burst buffer", said)
+        (self.place / "out").touch()
         self.finish()
         self.assertEqual((results / "answer").read_text(), "7\n")
 
@@ -178,7 +182,7 @@ class StagedByDirectives:
         self.assertEqual((self.place / "runs" / submitted["run"] / "outputs/answer").read_text(), "7\n")
 
     def test_a_job_that_is_queued_again_is_staged_again(self):
-        self.write_run("touch up; [ $SLIPWAY_ATTEMPT = 1 ] && sleep 60; " + TRAIN + "echo FoM: 7")
+        self.write_run("touch up; [ $SLIPWAY_ATTEMPT = 1 ] && sleep 300; " + TRAIN + "echo FoM: 7")
         job = self.submit()["batch_job"]
         support.wait_for((self.place / "up").exists, 60, "the program")
         self.on_node("scontrol", "requeue", job)
@@ -235,7 +239,7 @@ class DataWarp(StagedByDirectives, WithBuffer):
         self.write("true", {"burst_buffer": {**self.BUFFER, "persistent": "kept", "action": "destroy"}})
         self.submit()
         self.finish()
-        support.wait_for(lambda: not (buffers / "kept").exists(), 20, "the end of the persistent buffer")
+        support.wait_for(lambda: not (buffers / "kept").exists(), 60, "the end of the persistent buffer")
 
 
 class Lua(StagedByDirectives, WithBuffer):
@@ -318,7 +322,7 @@ class SiteHook(WithBuffer):
         (secret / "file").write_text("secret")
         job = self.bed.submit("#!/bin/sh\n#BB_LUA pool=pool capacity=32MiB\n"
                               f"#BB_LUA stage_in type=file source={secret}/file destination=$BB_JOB_STRIPED/x\n")
-        support.wait_for(lambda: "Permission denied" in self.bed.client("scontrol", "show", "job", job).stdout, 20, "the reason")
+        support.wait_for(lambda: "Permission denied" in self.bed.client("scontrol", "show", "job", job).stdout, 60, "the reason")
         self.wait_until_gone(job)
         self.bed.client("scancel", job)
 
@@ -328,7 +332,7 @@ class SiteHook(WithBuffer):
         job = self.bed.submit("#!/bin/sh\n#BB_LUA pool=pool capacity=32MiB\n"
                               f"#BB_LUA stage_in type=file source={self.place}/large destination=$BB_JOB_STRIPED/x\n")
         words = "34603008 bytes into a burst buffer of 33554432 bytes"
-        support.wait_for(lambda: words in self.bed.client("scontrol", "show", "job", job).stdout, 20, "the reason")
+        support.wait_for(lambda: words in self.bed.client("scontrol", "show", "job", job).stdout, 60, "the reason")
         self.wait_until_gone(job)
         self.bed.client("scancel", job)
 
@@ -338,7 +342,7 @@ class SiteHook(WithBuffer):
         self.addCleanup(lambda: away.exists() and away.rename(buffers))
         self.write_run(TRAIN)
         self.submit()
-        support.wait_for(lambda: "cannot create directory" in self.status()["reason"], 30, "the reason")
+        support.wait_for(lambda: "cannot create directory" in self.status()["reason"], 60, "the reason")
         self.slipway("cancel")
         away.rename(buffers)
         self.slipway("resume")

@@ -37,13 +37,13 @@ class Clusters(engine_test.Engine):
             job = int(bed.submit("#!/bin/sh\nsleep 300\n"))
         self.assertEqual(job, number)
         self.addCleanup(bed.client, "scancel", job)
-        support.wait_for(lambda: bed.state_of(job) == "RUNNING", 20, "the neighbour")
+        support.wait_for(lambda: bed.state_of(job) == "RUNNING", 60, "the neighbour")
         return str(job)
 
     def start(self):
         self.write("touch up; sleep 300")
         submitted = self.submit()
-        support.wait_for((self.place / "up").exists, 30, "the program")
+        support.wait_for((self.place / "up").exists, 60, "the program")
         self.until("running")
         return submitted["run"], submitted["batch_job"]
 
@@ -103,7 +103,7 @@ class BegunAgain(Clusters):
         for entry in (self.bed.state / "controller").iterdir():
             shutil.rmtree(entry) if entry.is_dir() else entry.unlink()
         self.bed.order("start", "slurmctld")
-        support.wait_for(lambda: self.bed.node_states().get("n1") == "idle", 30, "the node")
+        support.wait_for(lambda: self.bed.node_states().get("n1") == "idle", 90, "the node")
 
     def test_another_job_with_the_number_is_left_alone(self):
         self.bed.order("drain", "n1")

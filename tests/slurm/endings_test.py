@@ -13,7 +13,7 @@ import support
 
 
 class Endings(outages_test.Outages):
-    FIRST_WAITS = "echo up > up.$RANK; [ $SLIPWAY_ATTEMPT = 1 ] && exec sleep 100; echo FoM: 1"
+    FIRST_WAITS = "echo up > up.$RANK; [ $SLIPWAY_ATTEMPT = 1 ] && exec sleep 300; echo FoM: 1"
 
     def resume(self):
         self.slipway("resume")
@@ -23,8 +23,9 @@ class Endings(outages_test.Outages):
 
 class Killed(Endings):
     def test_a_killed_rank_is_named_and_takes_the_others_down(self):
-        run, job = self.start("echo up > up.$RANK; [ $SLIPWAY_ATTEMPT = 1 ] && exec sleep 10$RANK; echo FoM: 1")
-        (rank,) = self.processes("sleep\x00101")
+        own = f"99{os.getpid()}"  # no other test sleeps so long
+        run, job = self.start(f"echo up > up.$RANK; [ $SLIPWAY_ATTEMPT = 1 ] && exec sleep {own}$RANK; echo FoM: 1")
+        (rank,) = support.wait_for(lambda: self.processes(f"sleep\0{own}1\0"), 60, "the program of rank 1")
         os.kill(rank, signal.SIGKILL)
         self.slipway("wait", "--timeout", "60s", status=1)
         self.assertEqual(self.status()["reason"], "rank 1 on n2 ended with signal 9 (SIGKILL)")
@@ -54,7 +55,7 @@ class Killed(Endings):
         self.go()
         self.slipway("wait", run, "--timeout", "60s")
         self.no_step_is_left(run, job)
-        support.wait_for(lambda: "waits" in self.status()["reason"], 30, "the reason")
+        support.wait_for(lambda: "waits" in self.status()["reason"], 60, "the reason")
         self.assertIn("drain", self.slipway("explain").stdout.lower())
         self.undrain()
         self.slipway("wait", waiting["run"], "--timeout", "60s")
@@ -83,9 +84,11 @@ class EndsWellMeanwhile(Endings):
 class PutBack(Endings):
     """Slurm puts the job back into the queue: the run waits there, and goes on."""
 
-    def goes_on(self, run, job):
+    def goes_on(self, run, job, let):
+        """The job stays in the queue until `let` is called."""
         support.wait_for(lambda: self.status()["phase"] != "running", 60, "what Slurm makes of it")
         self.assertEqual(self.status()["phase"], "queued", self.status()["reason"])
+        let()
         self.slipway("wait", "--timeout", "90s")
         self.assertEqual(self.status()["phase"], "succeeded")
         self.assertEqual(self.status()["attempt"], 2)
@@ -93,13 +96,16 @@ class PutBack(Endings):
 
     def test_by_somebody(self):
         run, job = self.start(self.FIRST_WAITS)
+        self.close_partition("debug", "down")
         self.assertEqual(self.bed.client("scontrol", "requeue", job).returncode, 0)
-        self.goes_on(run, job)
+        self.goes_on(run, job, lambda: self.open_partition("debug"))
 
     def test_for_a_job_of_higher_priority(self):
         run, job = self.start(self.FIRST_WAITS, ranks=3, slurm={"exclusive": True})
-        urgent = self.bed.submit("#!/bin/sh\nsleep 1\n", "--partition=urgent", "-N3", "--exclusive")
-        self.goes_on(run, job)
+        over = self.place / "over"
+        urgent = self.bed.submit(f"#!/bin/sh\nwhile ! [ -e {over} ]; do sleep 0.1; done\n", "--partition=urgent", "-N3",
+                                 "--exclusive")
+        self.goes_on(run, job, over.touch)
         self.assertEqual(self.bed.wait_for_end(urgent), "COMPLETED")
 
 
@@ -119,8 +125,9 @@ class Grace(Endings):
     def test_ranks_of_all_nodes_save_in_it(self):
         run, job = self.start(self.SAVES, ranks=3, slurm={"exclusive": True, "partition": "patient"})
         urgent = self.bed.submit("#!/bin/sh\nsleep 1\n", "--partition=urgent", "-N3", "--exclusive")
-        support.wait_for(lambda: self.status()["phase"] == "queued", 60, "the queue")
-        self.assertIn("was preempted", self.events(run, "queued")[-1]["reason"])
+        # The first one is that of the submission.
+        again = support.wait_for(lambda: self.events(run, "queued")[1:], 90, "the queue")
+        self.assertIn("was preempted", again[0]["reason"])
         self.assertEqual(self.texts("saved.*"), {"0": "n1", "1": "n2", "2": "n3"})
         self.assertEqual({json.loads(text)["reason"] for text in self.texts("stop.*").values()}, {"time_limit"})
         self.slipway("wait", "--timeout", "90s")
@@ -159,8 +166,7 @@ class WithoutAMemory(Endings):
     def killed(self):
         """The job of a run whose manager has left no last word, and which slurmctld does not know any more."""
         _, job = self.start(self.FIRST_WAITS, slurm={"requeue": False})
-        (manager,) = self.processes(f"manage\0{self.place}")
-        os.kill(manager, signal.SIGKILL)
+        os.kill(self.manager(), signal.SIGKILL)
         self.until_forgotten(job)
         return job
 
@@ -198,7 +204,7 @@ class Remembered(WithoutAMemory):
             asked = time.monotonic()
             self.assertEqual(self.status()["phase"], "lost")
             print(f"status answers {time.monotonic() - asked:.1f} s after the question", flush=True)
-        state = support.wait_for(lambda: self.status() if self.status()["phase"] == "failed" else None, 30, "the accounting")
+        state = support.wait_for(lambda: self.status() if self.status()["phase"] == "failed" else None, 60, "the accounting")
         self.assertIn(f"job {job} has failed", state["reason"])
         self.assertIn("SIGKILL", state["reason"])
         self.assertTrue(state["ended"])
@@ -212,7 +218,7 @@ class KilledHere(Endings):
 
     def test_a_job_that_is_queued_again_still_carries_the_run_out(self):
         _, job = self.start(self.FIRST_WAITS, ranks=1)
-        (manager,) = self.processes(f"manage\0{self.place}")
+        manager = self.manager()
         os.kill(manager, signal.SIGKILL)
         self.assertEqual(self.bed.wait_for_end(job), "FAILED")
         self.assertEqual(self.status()["phase"], "failed")
@@ -224,7 +230,7 @@ class KilledHere(Endings):
             self.assertIn(f"(process {manager} on {os.uname().nodename}) is gone", self.status()["reason"])
             self.slipway("resume", status=4)
         self.assertIn("has not ended", self.slipway("resume", status=4).stderr)
-        self.assertEqual(len(self.bed.client("squeue", "--noheader").stdout.splitlines()), 1)
+        self.assertEqual(len(self.bed.ask("squeue", "--noheader").splitlines()), 1)
         self.slipway("cancel")
         self.assertEqual(self.status()["phase"], "cancelled")
         self.assertEqual(self.bed.wait_for_end(job), "CANCELLED")

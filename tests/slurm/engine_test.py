@@ -34,6 +34,8 @@ def install(prefix):
 
 class Engine(support.TestWithBed):
     OPTIONS = ("--nodes", "2")
+    # The first trial ends at once. The others wait to be ended, and end at once in the next job.
+    FIRST_OF_TRIALS = '[ "$1" = 1 ] || [ -e next ] || { touch up."$1"; exec sleep 100; }; echo FoM: "$1"'
 
     @classmethod
     def setUpClass(cls):
@@ -71,11 +73,27 @@ class Engine(support.TestWithBed):
     def status(self):
         return json.loads(self.slipway("status", "--json", status=None).stdout)
 
+    def states_of_trials(self):
+        trials = json.loads(self.slipway("trials", "ls", "--json").stdout)["trials"]
+        return collections.Counter(trial["state"] for trial in trials)
+
+    def first_trial_is_complete(self, *others):
+        """And these are at work in its place."""
+        ups = [self.place / f"up.{other}" for other in others]
+        support.wait_for(lambda: all(up.exists() for up in ups), 60, "the trials that wait")
+        support.wait_for(lambda: self.states_of_trials()["complete"] == 1, 60, "the first trial")
+        (self.place / "next").touch()
+
     def until(self, phase):
-        support.wait_for(lambda: self.status()["phase"] == phase, 30, phase)
+        support.wait_for(lambda: self.status()["phase"] == phase, what=lambda: f"{phase} of {self.status()}")
 
     def on_node(self, *words):
         self.bed.administrate(*map(str, words))
+
+    def give_up(self, node):
+        """What Slurm does by itself when a dead node has been silent for SlurmdTimeout. With a short one a busy machine
+        would lose nodes that are alive."""
+        self.on_node("scontrol", "update", f"nodename={node}", "state=down", "reason=test")
 
     def drained(self):
         return [node for node, state in self.bed.node_states().items() if state.startswith("dr")]
@@ -126,9 +144,9 @@ class Submitted(Engine):
         self.assertEqual(explained["log"]["lines"], "out of luck")
 
     def test_suspended_run_says_so_and_can_be_cancelled(self):
-        self.write("touch up; sleep 100", ranks_per_node=1)
+        self.write("touch up; sleep 300", ranks_per_node=1)
         job = self.submit()["batch_job"]
-        support.wait_for((self.place / "up").exists, 30, "its program")
+        support.wait_for((self.place / "up").exists, 60, "its program")
         self.until("running")
         self.on_node("scontrol", "suspend", job)
         says = f"job {job} is suspended by Slurm: it keeps its nodes"
@@ -146,7 +164,7 @@ class Submitted(Engine):
         self.addCleanup(self.undrain)
         job = self.submit()["batch_job"]
         self.bed.client("scontrol", "hold", str(job))
-        support.wait_for(lambda: "is held by its owner" in self.status()["reason"], 30, "the reason")
+        support.wait_for(lambda: "is held by its owner" in self.status()["reason"], 60, "the reason")
         self.assertIn(f"scontrol release {job} lets it go", self.status()["reason"])
         self.slipway("cancel")
 
@@ -203,7 +221,7 @@ class Waiting(Engine):
     def test_run_says_why_it_waits_and_can_be_cancelled(self):
         self.write("touch ran")
         job = self.submit()["batch_job"]
-        support.wait_for(lambda: f"job {job} waits" in self.status()["reason"], 20, "the reason")
+        support.wait_for(lambda: f"job {job} waits" in self.status()["reason"], 60, "the reason")
         self.assertEqual(self.status()["phase"], "queued")
         self.assertIn("\n  submitted ", self.slipway("status").stdout)
         self.slipway("cancel")
@@ -214,7 +232,7 @@ class Waiting(Engine):
     def test_what_holds_it_up_is_explained(self):
         self.write("touch ran")
         job = self.submit()["batch_job"]
-        support.wait_for(lambda: f"job {job} waits" in self.status()["reason"], 20, "the reason")
+        support.wait_for(lambda: f"job {job} waits" in self.status()["reason"], 60, "the reason")
         explained = json.loads(self.slipway("explain", "--json").stdout)
         self.assertEqual(explained["phase"], "queued")
         self.assertEqual(explained["job"]["id"], job)
@@ -222,7 +240,7 @@ class Waiting(Engine):
         self.assertIn(f"({explained['job']['reason']})", explained["because"][0])
         self.assertIn("slipway cancel", explained["next"][-1])
         self.on_node("scontrol", "hold", job)
-        support.wait_for(lambda: "it is held: its priority is 0" in self.slipway("explain").stdout, 20, "the hold")
+        support.wait_for(lambda: "it is held: its priority is 0" in self.slipway("explain").stdout, 60, "the hold")
         self.slipway("cancel")
 
     def test_list_asks_about_all_runs_at_once(self):
@@ -252,9 +270,9 @@ class Running(Engine):
                 "sampler": "grid", "space": {"x": {"int": [1, 12]}}}
 
     def test_cancel_ends_it_in_order(self):
-        self.write("touch up; sleep 60")
+        self.write("touch up; sleep 300")
         job = self.submit()["batch_job"]
-        support.wait_for((self.place / "up").exists, 30, "the program")
+        support.wait_for((self.place / "up").exists, 60, "the program")
         self.until("running")
         self.assertIn("has not ended", self.slipway("resume", status=4).stderr)
         self.slipway("cancel")
@@ -262,31 +280,29 @@ class Running(Engine):
         self.bed.wait_for_end(job)
 
     def test_warning_of_the_time_limit_without_progress_ends_it(self):
-        self.write("touch up; sleep 60")
+        self.write("touch up; sleep 300")
         job = self.submit()["batch_job"]
-        support.wait_for((self.place / "up").exists, 30, "the program")
+        support.wait_for((self.place / "up").exists, 60, "the program")
         self.on_node("scancel", "--batch", f"--signal={signal.SIGUSR1.name[3:]}", job)
         self.slipway("wait", "--timeout", "60s", status=1)
         self.assertIn("time limit", self.status()["reason"])
 
     def test_ensemble_without_progress_is_not_queued_again_for_ever(self):
-        self.write("touch up; sleep 60", ensemble=dict(self.ENSEMBLE, trials=2))
+        self.write("touch up; sleep 300", ensemble=dict(self.ENSEMBLE, trials=2))
         job = self.submit()["batch_job"]
-        support.wait_for((self.place / "up").exists, 30, "the first trial")
+        support.wait_for((self.place / "up").exists, 60, "the first trial")
         self.on_node("scancel", "--batch", f"--signal={signal.SIGUSR1.name[3:]}", job)
         self.slipway("wait", "--timeout", "60s", status=1)
         self.assertIn("before it had written a checkpoint", self.status()["reason"])
 
     def test_ensemble_goes_on_in_the_next_job_after_the_warning(self):
-        self.write('sleep 0.2; echo "$1" >> done; echo FoM: "$1"',
-                   ensemble=self.ENSEMBLE)
+        self.write(self.FIRST_OF_TRIALS, ensemble=self.ENSEMBLE)
         job = self.submit()["batch_job"]
-        support.wait_for((self.place / "done").exists, 30, "the first trial")
+        self.first_trial_is_complete(2, 3)
         self.on_node("scancel", "--batch", f"--signal={signal.SIGUSR1.name[3:]}", job)
         self.slipway("wait", "--timeout", "80s")
         self.assertEqual(self.bed.job(job)["Restarts"], "1")
-        trials = json.loads(self.slipway("trials", "ls", "--json").stdout)["trials"]
-        self.assertEqual(collections.Counter(trial["state"] for trial in trials), {"complete": 12})
+        self.assertEqual(self.states_of_trials(), {"complete": 12})
 
 
 class Resumed(Engine):
@@ -332,8 +348,8 @@ class Followed(Engine):
     """`slipway run` on a terminal, and Ctrl-C."""
 
     def follow(self, terminal=True):
-        """Starts a run whose program runs; returns it and what types and reads there."""
-        self.write("touch up; sleep 60")
+        """Starts a run and reads on until it shows what its program says; returns it and what types and reads there."""
+        self.write("echo at work; sleep 300")
         ours, theirs = os.openpty() if terminal else (None, subprocess.PIPE)
         run = subprocess.Popen([self.program, "run", "exp.yaml"], env=self.bed.environment, cwd=self.place,
                                stdin=theirs,
@@ -346,16 +362,21 @@ class Followed(Engine):
         else:
             for stream in (run.stdin, run.stdout, run.stderr):
                 self.addCleanup(stream.close)
-        support.wait_for((self.place / "up").exists, 30, "the program")
+        self.read_on(ours if terminal else run.stdout.fileno(), "at work")
         self.until("running")
         return run, ours
+
+    def read_on(self, stream, words):
+        said = ""
+        while words not in said:
+            more = os.read(stream, 4096)
+            self.assertTrue(more, said)
+            said += more.decode()
 
     def asked(self, run, terminal):
         """Presses Ctrl-C and reads on to the question."""
         run.send_signal(signal.SIGINT)
-        said = ""
-        while "leaves it running" not in said:
-            said += os.read(terminal, 4096).decode()
+        self.read_on(terminal, "leaves it running")
 
     def test_second_ctrl_c_cancels_the_job(self):
         run, terminal = self.follow()
@@ -375,14 +396,14 @@ class Followed(Engine):
         run, terminal = self.follow()
         self.asked(run, terminal)
         os.write(terminal, b"\n")
-        self.assertEqual(run.wait(20), 130)
+        self.assertEqual(run.wait(60), 130)
         self.assertEqual(self.status()["phase"], "running")
         self.slipway("cancel")
 
     def test_without_a_terminal_nobody_is_asked_and_the_job_goes_on(self):
         run, _ = self.follow(terminal=False)
         run.send_signal(signal.SIGINT)
-        said = run.communicate(timeout=20)[0].decode()
+        said = run.communicate(timeout=60)[0].decode()
         self.assertEqual(run.returncode, 130)
         self.assertIn("slipway cancel", said)
         self.assertEqual(self.status()["phase"], "running")

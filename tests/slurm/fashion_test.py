@@ -80,7 +80,7 @@ class Ensembles(Fashion):
 
 class SpareNode(Fashion):
     RUN = ("fashion.yaml", "slurm", "launch.nodes=2", "launch.ranks_per_node=2", "train.args.epochs=4",
-           "resilience.spare_nodes=1", "resilience.stall_after=5s")
+           "resilience.spare_nodes=1", "resilience.stall_after=20s")
 
     def test_run_goes_on_with_the_bits_of_one_that_lost_no_node(self):
         undisturbed = self.carry_out(*self.RUN)

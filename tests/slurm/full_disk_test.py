@@ -71,7 +71,7 @@ class FullDisk(outages_test.Outages):
         (self.place / "go.new").rename(self.place / "go")
 
     def nothing_is_left(self, run):
-        support.wait_for(lambda: not self.processes(str(self.runs)), 20, "the end of all processes of the run")
+        support.wait_for(lambda: not self.processes(str(self.runs)), 60, "the end of all processes of the run")
 
     def resume(self):
         self.go()
@@ -87,7 +87,7 @@ class Full(FullDisk):
         refused = self.slipway("submit", "exp.yaml", status=3)
         self.assertIn("No space left on device", refused.stderr)
         self.assertIn(str(self.runs), refused.stderr)
-        self.assertEqual(self.bed.client("squeue", "--noheader").stdout, "")
+        self.assertEqual(self.bed.ask("squeue", "--noheader"), "")
 
     def test_the_last_word_has_a_place_all_the_same(self):
         for status, code, phase in ((0, 0, "succeeded"), (7, 1, "failed")):

@@ -139,9 +139,10 @@ class Gpus(Trials):
 
 class GpusOfALostNode(Trials):
     def test_of_a_lost_node_are_given_to_nobody(self):
-        self.write_trials("touch up.$(basename $SLIPWAY_RUN_DIR); sleep 2; echo FoM: 1", 9, 3, nodes=3, gpus_per_rank=4)
+        self.write_trials("touch up.$(basename $SLIPWAY_RUN_DIR); while ! [ -e go ]; do sleep 0.1; done; echo FoM: 1", 9, 3, nodes=3, gpus_per_rank=4)
         run = self.submit()["run"]
         self.lose("n3", up=3)
+        (self.place / "go").touch()
         self.complete(9)
         self.assertEqual(sorted(trial["attempts"] for trial in self.trials()), [1] * 8 + [2])
         self.assertEqual(len(self.events(run, "node_lost")), 1)

@@ -16,7 +16,7 @@ SPACE = {"x": {"int": [1, 4]}}
 
 
 class Jobs(engine_test.Engine):
-    OPTIONS = ("--nodes", "3", "--mode", "namespaces", "--conf", "SlurmdTimeout=3", "--conf", "MessageTimeout=2")
+    OPTIONS = ("--nodes", "3", "--mode", "namespaces", "--conf", "SlurmdTimeout=60")
 
     def setUp(self):
         super().setUp()
@@ -61,7 +61,7 @@ class Jobs(engine_test.Engine):
         self.on_node("scontrol", "update", "nodename=n[1-3]", f"state={state}", *more)
 
     def in_the_queue(self):
-        return self.bed.client("squeue", "-h", "-o", "%i %T").stdout.split("\n")[:-1]
+        return self.bed.ask("squeue", "-h", "-o", "%i %T").splitlines()
 
     def reason_of(self, trial):
         return self.trials()[trial]["reason"]
@@ -114,7 +114,7 @@ class Placed(Jobs):
         self.addCleanup(self.nodes, "resume")
         self.write_trials("true")
         self.start()
-        support.wait_for(lambda: "4 jobs in the queue (job" in self.status()["reason"], 30, "the reason")
+        support.wait_for(lambda: "4 jobs in the queue (job" in self.status()["reason"], 60, "the reason")
         self.assertEqual(self.states(), {"waiting": 4})
         self.assertEqual({(trial["started"], trial["reason"]) for trial in self.trials()}, {(None, "")})
         self.assertIn("waiting", self.slipway("trials", "ls").stdout)
@@ -141,7 +141,7 @@ class Placed(Jobs):
         self.close_partition("short", "drain")
         (self.place / "go").touch()
         log = self.place / "runs" / self.run / "manager.log"
-        support.wait_for(lambda: "'short' is drained or inactive" in log.read_text(), 30, "the refusal")
+        support.wait_for(lambda: "'short' is drained or inactive" in log.read_text(), 60, "the refusal")
         self.assertEqual(self.states()["complete"], 1)
         self.open_partition("short")
         self.slipway("wait", "--timeout", "90s")
@@ -151,8 +151,8 @@ class Placed(Jobs):
         self.close_partition("short", "down")
         self.write_trials('echo FoM: "$1"', {"partition": "short"}, trials=2, parallel=2, time_limit="1m")
         self.start()
-        support.wait_for(lambda: len(self.in_the_queue()) == 2, 30, "the jobs")
-        support.wait_for(lambda: "its partition is down" in self.status()["reason"], 30, "the reason")
+        support.wait_for(lambda: len(self.in_the_queue()) == 2, 60, "the jobs")
+        support.wait_for(lambda: "its partition is down" in self.status()["reason"], 60, "the reason")
         self.open_partition("short")
         self.slipway("wait", "--timeout", "90s")
         self.assertEqual(self.states(), {"complete": 2})
@@ -165,7 +165,7 @@ class ManagerGone(Jobs):
         self.all_run(3)
         self.kill_manager()
         (self.place / "go").touch()
-        support.wait_for(lambda: not self.in_the_queue(), 30, "the end of the jobs")
+        support.wait_for(lambda: not self.in_the_queue(), 60, "the end of the jobs")
         self.slipway("resume")
         self.assertEqual(self.states(), {"complete": 4})
         self.assertEqual(self.ran(), {"1": 1, "2": 1, "3": 1, "4": 1})
@@ -177,7 +177,7 @@ class ManagerGone(Jobs):
         self.all_run(3)
         self.kill_manager()
         (self.place / "go").touch()
-        support.wait_for(lambda: not self.in_the_queue(), 30, "the end of the jobs")
+        support.wait_for(lambda: not self.in_the_queue(), 60, "the end of the jobs")
         time.sleep(4)
         resumed = time.time()
         self.slipway("resume")
@@ -189,7 +189,7 @@ class ManagerGone(Jobs):
         self.write_trials('while [ ! -e go ]; do sleep 0.1; done; echo FoM: "$1"', trials=4, parallel=4)
         self.nodes("drain", "reason=test")
         self.start()
-        support.wait_for(lambda: len(self.in_the_queue()) == 4, 30, "the jobs")
+        support.wait_for(lambda: len(self.in_the_queue()) == 4, 60, "the jobs")
         self.kill_manager()
         (self.place / "runs" / self.run / "trials/00002/batch_job.json").unlink()
         self.nodes("resume")
@@ -204,18 +204,18 @@ class ManagerGone(Jobs):
         self.all_run()
         self.kill_manager()
         self.assertIn("4 jobs of trials were ended", self.slipway("cancel").stdout)
-        support.wait_for(lambda: not self.in_the_queue(), 30, "the end of the jobs")
+        support.wait_for(lambda: not self.in_the_queue(), 60, "the end of the jobs")
 
     def test_kills_at_any_moment_lose_nothing(self):
-        self.write_trials('sleep 0.5; echo FoM: "$1"', parallel=2)
+        """The last trial does not end before the last kill."""
+        self.write_trials('sleep 0.5; while [ "$1" = 4 ] && [ ! -e go ]; do sleep 0.1; done; echo FoM: "$1"', parallel=2)
         self.start()
         for kill in range(3):
             time.sleep(0.4 + 0.7 * kill)
-            if self.status()["phase"] != "running":
-                break
             self.kill_manager()
             resumed = self.slipway_in_background("resume")
-            support.wait_for(lambda: self.status()["phase"] != "lost", 20, "the next manager")
+            support.wait_for(lambda: self.status()["phase"] != "lost", 60, "the next manager")
+        (self.place / "go").touch()
         resumed.wait(90)
         self.assertEqual(self.states(), {"complete": 4})
         self.assertEqual(self.ran(), {"1": 1, "2": 1, "3": 1, "4": 1})
@@ -235,7 +235,7 @@ class Outcomes(Jobs):
         self.start()
         self.all_run(2)
         self.slipway("cancel")
-        self.assertEqual(self.in_the_queue(), [])
+        self.assertEqual([job for job in self.in_the_queue() if not job.endswith("COMPLETING")], [])
         self.assertEqual(self.states(), {"queued": 2})
         (self.place / "go").touch()
         self.slipway("resume")
@@ -254,13 +254,13 @@ class Outcomes(Jobs):
         self.run = self.status()["run"]
         started.send_signal(signal.SIGINT)
         trials = [self.place / "runs" / self.run / f"trials/{trial:05}" for trial in range(2)]
-        support.wait_for(lambda: all((trial / "stop_request").exists() for trial in trials), 30, "the first Ctrl-C")
+        support.wait_for(lambda: all((trial / "stop_request").exists() for trial in trials), 60, "the first Ctrl-C")
         time.sleep(0.3)  # what comes sooner is the same press of the key
         started.send_signal(signal.SIGINT)
         self.assertEqual(started.wait(60), 130)
         self.assertIn("killing the trials' jobs", said.read_text())
         self.assertFalse(any((trial / "trial_ending.json").exists() for trial in trials), "nobody has a last word")
-        support.wait_for(lambda: not self.in_the_queue(), 30, "the end of the jobs")
+        support.wait_for(lambda: not self.in_the_queue(), 60, "the end of the jobs")
         self.assertEqual(self.states(), {"queued": 2})
         (self.place / "go").touch()
         self.slipway("resume")
@@ -282,9 +282,9 @@ class Outcomes(Jobs):
         self.write_trials('echo FoM: "$1"', trials=2, parallel=2)
         self.nodes("drain", "reason=test")
         self.start()
-        support.wait_for(lambda: len(self.in_the_queue()) == 2, 30, "the jobs")
+        support.wait_for(lambda: len(self.in_the_queue()) == 2, 60, "the jobs")
         self.on_node("scancel", self.job_of(1))
-        support.wait_for(lambda: self.states()["cancelled"] == 1, 30, "the end of the job")
+        support.wait_for(lambda: self.states()["cancelled"] == 1, 60, "the end of the job")
         self.nodes("resume")
         self.slipway("wait", "--timeout", "90s")
         self.assertEqual(self.states(), {"complete": 1, "cancelled": 1})
@@ -294,33 +294,32 @@ class Outcomes(Jobs):
     def test_its_own_time_limit_counts_from_the_start_of_its_job(self):
         self.write_trials("sleep 60", trials=1, parallel=1)
         spec = json.loads((self.place / "exp.yaml").read_text())
-        spec["ensemble"]["time_limit"] = "3s"
+        spec["ensemble"]["time_limit"] = "8s"  # in which a busy machine begins the program
         (self.place / "exp.yaml").write_text(json.dumps(spec))
         self.nodes("drain", "reason=test")
         self.start()
-        support.wait_for(lambda: "in the queue" in self.status()["reason"], 30, "the queue")
-        time.sleep(4)
+        support.wait_for(lambda: "in the queue" in self.status()["reason"], 60, "the queue")
+        time.sleep(9)
         self.assertEqual(self.status()["phase"], "running")
         self.nodes("resume")
         self.slipway("wait", "--timeout", "60s", status=1)
         self.assertEqual(self.ran(), {"1": 1})
-        self.assertIn("time limit: 3", self.reason_of(0))
+        self.assertIn("time limit: 8", self.reason_of(0))
 
     def test_a_lost_node_costs_its_trials_an_attempt_and_no_more(self):
         self.write_trials('hostname > host."$1"; [ $SLIPWAY_ATTEMPT -gt 1 ] || sleep 60; echo FoM: "$1"', {"requeue": False}, trials=3,
                           parallel=3, ranks_per_node=8)
         self.start()
-        support.wait_for(lambda: len(list(self.place.glob("host.*"))) == 3, 60, "all trials")
+        support.wait_for(lambda: sum(path.read_text() != "" for path in self.place.glob("host.*")) == 3, 60, "all trials")
         self.addCleanup(self.repair)
         self.bed.order("kill", "node:n2")
         (lost,) = [int(path.suffix[1:]) for path in self.place.glob("host.*") if path.read_text() == "n2\n"]
-        support.wait_for(lambda: self.bed.node_states()["n2"].startswith("down"), 60, "the loss of the node, by Slurm")
+        self.give_up("n2")
         self.wait_for_next_attempt(lost - 1)
         self.slipway("cancel")
         self.assertEqual([trial["attempts"] for trial in self.trials()], [2 if x == lost else 1 for x in (1, 2, 3)])
 
     def wait_for_next_attempt(self, trial):
-        """A job whose node is dead is over when Slurm has given that node up for it, which may take a while."""
         try:
             support.wait_for(lambda: self.trials()[trial]["attempts"] == 2, 90, "the trial's next job")
         except AssertionError:
@@ -328,7 +327,7 @@ class Outcomes(Jobs):
 
     def repair(self):
         self.bed.order("start", "node:n2")
-        support.wait_for(lambda: set(self.bed.node_states().values()) == {"idle"}, 60, "all nodes")
+        support.wait_for(lambda: set(self.bed.node_states().values()) == {"idle"}, 90, "all nodes")
 
 
 class Limits(Jobs):

@@ -98,15 +98,15 @@ class Launched(engine_test.Engine):
 
     def test_a_function_continues_in_the_requeued_job(self):
         count = self.place / "count"
-        run, = self.python(f"print(launch.submit(work.Counter({str(count)!r}, 120), engine='slurm', "
+        run, = self.python(f"print(launch.submit(work.Counter({str(count)!r}, 240), engine='slurm', "
                            "time_limit='5m').id)")
         job = json.loads((self.place / "runs" / run / "batch_job.json").read_text())["job"]
         support.wait_for(lambda: count.exists() and len(count.read_text().split()) > 10, 60, "the function")
         self.bed.administrate("scancel", "--batch", f"--signal={signal.SIGUSR1.name[3:]}", str(job))
         told, = self.python(f"job = launch.Job.from_id({run!r})\n"
                             "print(job.result(140), job.status()['attempt'], job.status()['batch_job'])\n")
-        self.assertEqual(told, f"120 2 {job}")
-        self.assertEqual([int(line) for line in count.read_text().split()], list(range(1, 121)), "each step once")
+        self.assertEqual(told, f"240 2 {job}")
+        self.assertEqual([int(line) for line in count.read_text().split()], list(range(1, 241)), "each step once")
 
 
 if __name__ == "__main__":

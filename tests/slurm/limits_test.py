@@ -71,9 +71,9 @@ class Limits(engine_test.Engine):
         """The warning of the time limit, in the middle of an attempt."""
         folder = self.place / "runs" / submitted["run"]
         before = self.steps(folder, attempt - 1) if attempt > 1 else 0
-        support.wait_for(lambda: self.steps(folder, attempt) > before, 60, f"steps of attempt {attempt}")
+        support.wait_for(lambda: self.steps(folder, attempt) > before, 90, f"steps of attempt {attempt}")
         self.bed.administrate("scancel", "--batch", f"--signal={signal.SIGUSR1.name[3:]}", str(submitted["batch_job"]))
-        support.wait_for(lambda: self.status()["phase"] == "queued", 30, "the queue")
+        support.wait_for(lambda: self.status()["phase"] == "queued" or self.status()["attempt"] > attempt, 60, "the queue")
 
     def assert_same_end(self, interrupted, whole):
         ends = [max((folder / "checkpoints").glob("step-*")) for folder in (interrupted, whole)]
@@ -210,7 +210,7 @@ class Deaf(Saving):
 
     def test_run_whose_time_is_over_without_a_warning_goes_on(self):
         run = self.begin("requeue", "10m")
-        support.wait_for((self.place / "up").exists, 30, "the program")
+        support.wait_for((self.place / "up").exists, 60, "the program")
         self.until("running")
         self.bed.administrate("scontrol", "update", f"jobid={self.status()['batch_job']}", "EndTime=now")
         self.goes_on(run)

@@ -57,13 +57,12 @@ class DataOnNodes(nodes_test.OnNodes):
         self.assertNotIn("staging", os.listdir(self.place / "runs" / run))
 
     def test_killed_manager_leaves_no_data_behind(self):
-        self.write_with_data("ls $SLIPWAY_DATA_TRAIN/manifest.json > up.$RANK; sleep 60")
+        self.write_with_data("ls $SLIPWAY_DATA_TRAIN/manifest.json > up.$RANK; sleep 300")
         run = self.submit()["run"]
         support.wait_for(lambda: len(self.texts("up.*")) == 6, 60, "all ranks")
-        (manager,) = self.processes(f"manage\0{self.place}")
-        os.kill(manager, 9)
+        os.kill(self.manager(), 9)
         self.until("failed")
-        support.wait_for(lambda: not self.processes("stage-member"), 20, "the end of the members")
+        support.wait_for(lambda: not self.processes(f"stage-member\0{self.place}"), 60, "the end of the members")
         self.assertEqual(self.staged_anywhere(), [])
         self.assertEqual(len(self.events(run, "staged")), 1)
 

@@ -148,7 +148,7 @@ class SharesOfNodes(nodes_test.OnNodes):
 
     def test_run_whose_node_is_lost_ends_and_says_so(self):
         self.write_reading("tfrecord")
-        self.change(train={"command": ["sh", "-c", "touch up.$RANK; sleep 60"]}, resilience={"on_node_failure": "exclude"})
+        self.change(train={"command": ["sh", "-c", "touch up.$RANK; sleep 300"]}, resilience={"on_node_failure": "exclude"})
         run = self.submit()["run"]
         self.addCleanup(self.bed.order, "start", "node:n2")
         self.lose("n2")

@@ -5,7 +5,6 @@ import collections
 import json
 import os
 import shutil
-import time
 
 import engine_test
 import support
@@ -44,15 +43,26 @@ class OnNodes(engine_test.Engine):
                 continue
         return found
 
+    def manager(self):
+        """Its process. A child of it looks the same until its own program begins."""
+        def alone():
+            found = self.processes(f"manage\0{self.place}")
+            return found[0] if len(found) == 1 else None
+        return support.wait_for(alone, 60, "one manager")
+
     def nothing_is_left(self, run):
-        support.wait_for(lambda: not self.processes(str(self.place)), 20, "the end of all processes of the run")
+        support.wait_for(lambda: not self.processes(str(self.place)), 60, "the end of all processes of the run")
         folder = self.place / "runs" / run
         self.assertEqual([path.name for path in folder.iterdir() if path.name.endswith(".key")], [])
 
     def lose(self, node, up=6):
         support.wait_for(lambda: len(self.texts("up.*")) == up, 60, "all ranks")
         self.order("kill", f"node:{node}")
-        return time.monotonic()
+
+    def lost_before_slurm_knows(self, run, node):
+        """Slurm finds out when SlurmdTimeout is over."""
+        support.wait_for(lambda: self.events(run, "node_lost"), 50, "the loss of the node")
+        self.assertFalse(self.bed.node_states()[node].startswith("down"), "Slurm knew it, too")
 
     def events(self, run, name):
         lines = (self.place / "runs" / run / "events.jsonl").read_text().splitlines()
@@ -63,7 +73,7 @@ class Ranks(OnNodes):
     def setUp(self):
         """A node that still ends the job of the test before would be passed over."""
         super().setUp()
-        support.wait_for(lambda: set(self.bed.node_states().values()) == {"idle"}, 30, "all nodes")
+        support.wait_for(lambda: set(self.bed.node_states().values()) == {"idle"}, 90, "all nodes")
 
     def test_each_node_has_its_ranks_in_order(self):
         self.write("echo $WORLD_SIZE $LOCAL_RANK $MASTER_ADDR > rank.$RANK; hostname > host.$RANK",
@@ -84,17 +94,15 @@ class Ranks(OnNodes):
             self.assertIn(f"{rank} 6 {host}", said)
 
     def test_one_that_fails_is_named_with_its_node_and_the_others_are_ended(self):
-        self.write("[ $RANK = 5 ] && { echo out of luck; exit 7; }; sleep 60", **SEVERAL)
+        self.write("[ $RANK = 5 ] && { echo out of luck; exit 7; }; sleep 600", **SEVERAL)
         run = self.submit()["run"]
-        begun = time.monotonic()
         self.slipway("wait", "--timeout", "90s", status=1)
-        self.assertLess(time.monotonic() - begun, 30)
         self.assertEqual(self.status()["reason"], "rank 5 on n3 ended with exit status 7")
         self.assertIn("out of luck", self.slipway("status", status=None).stdout)
         self.nothing_is_left(run)
 
     def test_cancel_ends_them_on_all_nodes(self):
-        self.write("touch up.$RANK; sleep 60", **SEVERAL)
+        self.write("touch up.$RANK; sleep 300", **SEVERAL)
         run = self.submit()["run"]
         support.wait_for(lambda: len(self.texts("up.*")) == 6, 60, "all ranks")
         self.slipway("cancel")
@@ -102,14 +110,14 @@ class Ranks(OnNodes):
         self.nothing_is_left(run)
 
     def test_manager_that_is_killed_leaves_nothing_running(self):
-        self.write("touch up.$RANK; sleep 60", {"requeue": False}, **SEVERAL)
+        self.write("touch up.$RANK; sleep 300", {"requeue": False}, **SEVERAL)
         run = self.submit()["run"]
         support.wait_for(lambda: len(self.texts("up.*")) == 6, 60, "all ranks")
-        (manager,) = self.processes(f"manage\0{self.place}")
+        manager = self.manager()
         shim = f"slipway-rank\0--log-dir\0{self.place}"  # other runs of this machine have theirs
         self.assertTrue(self.processes(shim))
         os.kill(manager, 9)
-        support.wait_for(lambda: not self.processes(shim), 20, "the end of the ranks")
+        support.wait_for(lambda: not self.processes(shim), 60, "the end of the ranks")
         self.until("failed")
         self.slipway("resume")
         support.wait_for(lambda: "attempt-2" in os.listdir(self.place / "runs" / run), 60, "the next attempt")
@@ -127,41 +135,37 @@ class LostNode(OnNodes):
         self.bed.client("scancel", "--full", f"--user={support.ORDINARY_USER}")
         for node in ("n2", "n3"):
             self.bed.order("start", f"node:{node}")
-        support.wait_for(lambda: set(self.bed.node_states().values()) == {"idle"}, 60, "all nodes")
+        support.wait_for(lambda: set(self.bed.node_states().values()) == {"idle"}, 90, "all nodes")
 
     def test_run_goes_on_with_the_nodes_that_are_left(self):
-        self.write("[ $SLIPWAY_ATTEMPT = 1 ] && { touch up.$RANK; sleep 100; }; echo $WORLD_SIZE $(hostname) > after.$RANK", **SEVERAL)
+        self.write("[ $SLIPWAY_ATTEMPT = 1 ] && { touch up.$RANK; sleep 300; }; echo $WORLD_SIZE $(hostname) > after.$RANK",
+                   **SEVERAL)
         self.change(resilience={"on_node_failure": "exclude", "min_nodes": 2})
         run = self.submit()["run"]
-        lost = self.lose("n2")
-        support.wait_for(lambda: self.events(run, "node_lost"), 30, "the loss of the node")
-        self.assertLess(time.monotonic() - lost, 10)
+        self.lose("n2")
+        self.lost_before_slurm_knows(run, "n2")
         self.slipway("wait", "--timeout", "90s")
-        ended = time.monotonic()
-        support.wait_for(lambda: not self.processes(f"manage\0{self.place}"), 10, "the end of the manager")
-        print(f"the manager left {time.monotonic() - ended:.1f} s after the end of the run", flush=True)
+        support.wait_for(lambda: not self.processes(f"manage\0{self.place}"), 60, "the end of the manager")
         self.assertEqual(list(self.texts("after.*").values()), ["4 n1", "4 n1", "4 n3", "4 n3"])
         self.assertIn("node n2 is lost", self.events(run, "node_lost")[0]["reason"])
 
-    def test_node_whose_network_is_gone_is_lost_within_seconds(self):
-        self.write("touch up.$RANK; sleep 100", {"requeue": False}, **SEVERAL)
+    def test_node_whose_network_is_gone_is_lost_before_slurm_knows(self):
+        self.write("touch up.$RANK; sleep 300", {"requeue": False}, **SEVERAL)
         run = self.submit()["run"]
         support.wait_for(lambda: len(self.texts("up.*")) == 6, 60, "all ranks")
         self.addCleanup(self.bed.order, "mend", "node:n3")
         self.order("cut", "node:n3")
-        cut = time.monotonic()
-        support.wait_for(lambda: self.events(run, "node_lost"), 30, "the loss of the node")
-        print(f"known {time.monotonic() - cut:.1f} s after the cut", flush=True)
-        self.assertLess(time.monotonic() - cut, 15)
+        self.lost_before_slurm_knows(run, "n3")
         self.slipway("wait", "--timeout", "90s", status=1)
         self.assertIn("node n3 is lost: no sign of life for 4 s", self.status()["reason"])
 
     def test_its_trials_run_again_on_other_nodes(self):
-        self.write("hostname >> hosts.\"$1\"; touch up.\"$1\"; sleep 2; echo FoM: \"$1\"", nodes=3, ranks_per_node=1,
+        self.write("touch up.\"$1\"; while ! [ -e go ]; do sleep 0.1; done; echo FoM: \"$1\"", nodes=3, ranks_per_node=1,
                    ensemble={"objective": {"metric": "objective", "goal": "maximize"}, "trials": 9, "parallel": 3,
                              "sampler": "grid", "space": {"x": {"int": [1, 9]}}})
         run = self.submit()["run"]
         self.lose("n3", up=3)
+        (self.place / "go").touch()
         self.slipway("wait", "--timeout", "90s")
         trials = json.loads(self.slipway("trials", "ls", "--json").stdout)["trials"]
         self.assertEqual(collections.Counter(trial["state"] for trial in trials), {"complete": 9})
@@ -171,17 +175,19 @@ class LostNode(OnNodes):
 
 
 class TooFewLeft(OnNodes):
-    OPTIONS = ("--nodes", "3", "--mode", "namespaces", "--conf", "SlurmdTimeout=3", "--conf", "MessageTimeout=2")
+    OPTIONS = ("--nodes", "3", "--mode", "namespaces", "--conf", "SlurmdTimeout=60")
 
     def test_job_is_queued_again_and_goes_on_when_there_are_enough_nodes(self):
         """As every run does that says nothing of lost nodes."""
-        self.write("[ $SLIPWAY_ATTEMPT = 1 ] && { touch up.$RANK; sleep 100; }; hostname > after.$RANK",
+        self.write("[ $SLIPWAY_ATTEMPT = 1 ] && { touch up.$RANK; sleep 300; }; hostname > after.$RANK",
                    time_limit="10m", **SEVERAL)
         submitted = self.submit()
         self.lose("n2")
+        # Slurm does not know yet: the run has it queued again, and it cannot begin while its end on n2 is waited for.
+        support.wait_for(lambda: self.bed.state_of(submitted["batch_job"]) != "RUNNING", 50, "the next turn")
+        self.give_up("n2")
         self.until("queued")
         self.assertIn("node n2 is lost", json.dumps(self.events(submitted["run"], "queued")))
-        support.wait_for(lambda: self.bed.node_states()["n2"].startswith("down"), 60, "the loss of the node, by Slurm")
         self.order("start", "node:n2")
         self.slipway("wait", "--timeout", "110s")
         self.assertEqual(list(self.texts("after.*").values()), HOSTS)
@@ -190,7 +196,8 @@ class TooFewLeft(OnNodes):
 
 class Trials(OnNodes):
     def test_are_packed_into_all_nodes(self):
-        self.write("hostname > host.\"$1\"; sleep 1; echo FoM: \"$1\"", nodes=4, ranks_per_node=1,
+        all_come = "while [ $(ls host.* | wc -l) -lt 8 ]; do sleep 0.1; done"  # none makes room for another
+        self.write(f"hostname > host.\"$1\"; {all_come}; echo FoM: \"$1\"", nodes=4, ranks_per_node=1,
                    ensemble={"objective": {"metric": "objective", "goal": "maximize"}, "trials": 8, "parallel": 8,
                              "sampler": "grid", "space": {"x": {"int": [1, 8]}}})
         run = self.submit()["run"]

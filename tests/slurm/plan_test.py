@@ -22,7 +22,7 @@ class Plans(workflow_test.Flow):
 
     def occupy(self):
         job = self.bed.submit("#!/bin/sh\nsleep 600\n", "--nodes=2", "--exclusive", "--time=50")
-        support.wait_for(lambda: self.bed.state_of(job) == "RUNNING", 30, "the job that occupies the nodes")
+        support.wait_for(lambda: self.bed.state_of(job) == "RUNNING", 60, "the job that occupies the nodes")
         return job
 
 
@@ -54,6 +54,7 @@ class Estimates(Plans):
         self.assertGreater(begins - datetime.datetime.now(datetime.timezone.utc), datetime.timedelta(minutes=40))
         self.assertRegex(self.slipway("plan", "flow.yaml").stdout, r"second .* in \d+m\d\ds \(\d{4}-\d\d-\d\d \d\d:\d\d UTC\)")
         self.bed.client("scancel", job)
+        self.bed.wait_for_end(job)  # until then its nodes are not free
 
     def test_come_from_sbatch_where_it_alone_knows_an_option(self):
         self.chain(extra=["--nice=7"])

@@ -91,11 +91,15 @@ class BySbatch(engine_test.Engine):
 
     def test_a_cancel_during_the_submission_counts(self):
         self.write("touch ran", self.NICE)
-        self.replace_sbatch('touch asked; sleep 3; exec "$REAL" "$@"')
+        self.replace_sbatch('touch asked; while ! [ -e go ]; do sleep 0.1; done; exec "$REAL" "$@"')
         with self.start("submit", "exp.yaml") as submission:
-            support.wait_for((self.place / "asked").exists, 20, "the submission")
-            self.slipway("cancel")
-            submission.communicate(timeout=60)
+            support.wait_for((self.place / "asked").exists, 60, "the submission")
+            with self.start("cancel") as cancel:  # it waits for what becomes of the submission
+                support.wait_for(lambda: list(self.place.glob("runs/*/cancel_requested")), 60, "the request")
+                (self.place / "go").touch()
+                submission.communicate(timeout=60)
+                _, errors = cancel.communicate(timeout=60)
+                self.assertEqual(cancel.returncode, 0, errors)
         self.assertEqual(self.status()["phase"], "cancelled")
         self.assertFalse((self.place / "ran").exists())
 

@@ -58,7 +58,7 @@ class Flow(engine_test.Engine):
         return self.json("wait", "last", "--timeout", "100s", status=status)
 
     def in_the_queue(self):
-        return self.bed.client("squeue", "-h", "-o", "%i %T").stdout.split("\n")[:-1]
+        return self.bed.ask("squeue", "-h", "-o", "%i %T").splitlines()
 
     def drain(self):
         for node in self.bed.node_states():
@@ -157,7 +157,7 @@ class Endings(Flow):
                                                  "good": "done", "after_good": "done"})
         self.assertIn("exit status 3", self.steps(document)["bad"]["reason"])
         self.assertIn("slipway logs", self.slipway("explain", "last").stdout)
-        support.wait_for(lambda: not self.in_the_queue(), 30, "the removal of the jobs that cannot start")
+        support.wait_for(lambda: not self.in_the_queue(), 60, "the removal of the jobs that cannot start")
         self.assertEqual(self.ran(), {"bad": 1, "good": 1, "after_good": 1})
         self.assertEqual(self.json("ls")["runs"][0]["phase"], "failed")
         (self.place / "fixed").touch()
@@ -189,27 +189,27 @@ class Endings(Flow):
         self.assertIn("time limit", self.steps(document)["slow"]["reason"])
 
     def test_cancel_ends_all_jobs_and_resume_goes_on(self):
-        self.program_of_steps("import time\nif not (place / 'go').exists(): time.sleep(60)\n")
+        self.program_of_steps("import time\nif not (place / 'go').exists(): time.sleep(300)\n")
         self.flow({"first": ["x"], "second": {"command": ["x"], "after": ["first"]}})
         self.json("submit", "flow.yaml")
-        support.wait_for(lambda: self.states()["first"] == "running", 30, "the first step")
+        support.wait_for(lambda: self.states()["first"] == "running", 60, "the first step")
         self.assertEqual(self.states()["second"], "waiting")
         self.slipway("cancel", "last")
         document = self.json("status", "last", status=130)
         self.assertEqual((document["phase"], self.states(document)),
                          ("cancelled", {"first": "cancelled", "second": "cancelled"}))
-        support.wait_for(lambda: not self.in_the_queue(), 30, "the end of the jobs")
+        support.wait_for(lambda: not self.in_the_queue(), 60, "the end of the jobs")
         (self.place / "go").touch()
         self.slipway("resume", "last")
         self.assertEqual(set(self.states(self.wait()).values()), {"done"})
 
     def test_a_removed_job_is_cancelled(self):
-        self.program_of_steps("import time\ntime.sleep(60)\n")
+        self.program_of_steps("import time\ntime.sleep(300)\n")
         self.flow({"first": ["x"], "second": {"command": ["x"], "after": ["first"]}})
         self.json("submit", "flow.yaml")
-        support.wait_for(lambda: self.states()["first"] == "running", 30, "the first step")
+        support.wait_for(lambda: self.states()["first"] == "running", 60, "the first step")
         self.on_node("scancel", self.steps()["first"]["job"])
-        support.wait_for(lambda: not self.in_the_queue(), 30, "the end of the jobs")
+        support.wait_for(lambda: not self.in_the_queue(), 60, "the end of the jobs")
         folder = self.place / "runs" / self.json("ls")["runs"][0]["run"]
         self.assertEqual(self.json("ls")["runs"][0]["phase"], "cancelled")
         document = self.wait(status=130)
@@ -217,10 +217,10 @@ class Endings(Flow):
         self.assertEqual(json.loads((folder / "state.json").read_text())["phase"], "cancelled")
 
     def test_a_job_that_slurm_queues_again_begins_anew_and_a_finished_one_does_nothing(self):
-        self.program_of_steps("import time\nif not (place / 'go').exists(): time.sleep(60)\n")
+        self.program_of_steps("import time\nif not (place / 'go').exists(): time.sleep(300)\n")
         self.flow({"first": ["x"], "second": {"command": ["x"], "after": ["first"]}})
         self.json("submit", "flow.yaml")
-        support.wait_for(lambda: self.ran().get("first") == 1, 30, "the first step")
+        support.wait_for(lambda: self.ran().get("first") == 1, 60, "the first step")
         (self.place / "go").touch()
         job = self.steps()["first"]["job"]
         self.on_node("scontrol", "requeue", job)
@@ -246,7 +246,7 @@ class Submissions(Flow):
         record = json.loads((steps / "s1/batch_job.json").read_text())
         (steps / "s1/batch_job.json").write_text(json.dumps({**record, "job": 0, "doubt": "it is being submitted"}))
         self.on_node("scancel", jobs["s3"])
-        support.wait_for(lambda: self.bed.state_of(jobs["s3"]) == "CANCELLED", 30, "the removal")
+        support.wait_for(lambda: self.bed.state_of(jobs["s3"]) == "CANCELLED", 60, "the removal")
         (steps / "s3/batch_job.json").unlink()  # and this one was never submitted
         self.assertIn("not submitted", self.json("status", "last")["reason"])
         resumed = self.json("resume", "last")
@@ -279,12 +279,12 @@ class Submissions(Flow):
         self.chain(2)
         self.drain()
         self.json("submit", "flow.yaml")
-        support.wait_for(lambda: "waits" in self.steps()["s0"]["reason"], 20, "the reason")
+        support.wait_for(lambda: "waits" in self.steps()["s0"]["reason"], 60, "the reason")
         document = self.json("status", "last")
         self.assertEqual((document["phase"], self.states(document)), ("queued", {"s0": "ready", "s1": "waiting"}))
         job = self.steps(document)["s0"]["job"]
         self.bed.client("scontrol", "hold", job)
-        support.wait_for(lambda: f"scontrol release {job} lets it go" in self.steps()["s0"]["reason"], 20, "the advice")
+        support.wait_for(lambda: f"scontrol release {job} lets it go" in self.steps()["s0"]["reason"], 60, "the advice")
         self.slipway("cancel", "last")
         self.assertEqual(self.json("status", "last", status=130)["phase"], "cancelled")
 
@@ -292,7 +292,7 @@ class Submissions(Flow):
         self.program_of_steps("import time\nwhile not (place / 'go').exists(): time.sleep(0.1)\n")
         self.flow({"s0": ["x"]})
         self.json("submit", "flow.yaml")
-        support.wait_for(lambda: self.states()["s0"] == "running", 30, "the step")
+        support.wait_for(lambda: self.states()["s0"] == "running", 60, "the step")
         job = self.steps()["s0"]["job"]
         self.on_node("scontrol", "suspend", job)
         step = self.steps()["s0"]
@@ -305,7 +305,7 @@ class Submissions(Flow):
         self.program_of_steps("import time\ntime.sleep(100)\n")
         self.flow({"s0": ["x"]})
         self.json("submit", "flow.yaml")
-        support.wait_for(lambda: self.states()["s0"] == "running", 30, "the step")
+        support.wait_for(lambda: self.states()["s0"] == "running", 60, "the step")
         job = self.steps()["s0"]["job"]
         self.on_node("scontrol", "suspend", job)
         self.slipway("cancel", "last")
@@ -342,7 +342,7 @@ class Submissions(Flow):
 
 
 class Engines(Flow):
-    OPTIONS = ("--nodes", "3", "--mode", "namespaces", "--conf", "SlurmdTimeout=3", "--conf", "MessageTimeout=2")
+    OPTIONS = ("--nodes", "3", "--mode", "namespaces", "--conf", "SlurmdTimeout=60")
 
     def test_auto_is_slurm_where_there_is_one_and_this_machine_in_an_allocation(self):
         self.program_of_steps("print('in job', os.environ['SLURM_JOB_ID'])\n")
@@ -388,11 +388,12 @@ class Engines(Flow):
                               "if not (place / 'go').exists(): time.sleep(120)\n")
         self.flow({"first": ["x"], "second": {"command": ["y"], "after": ["first"]}})
         self.json("submit", "flow.yaml")
-        support.wait_for(lambda: (self.place / "where").exists() and (self.place / "where").read_text(), 30, "the step")
+        support.wait_for(lambda: (self.place / "where").exists() and (self.place / "where").read_text(), 60, "the step")
         node = (self.place / "where").read_text()
         (self.place / "go").touch()
         self.addCleanup(self.bed.order, "start", f"node:{node}")
         self.bed.order("kill", f"node:{node}")
+        self.give_up(node)
         self.assertEqual(set(self.states(self.wait()).values()), {"done"})
         self.assertEqual(self.ran(), {"first": 2, "second": 1})
         self.assertEqual(self.bed.job(self.steps()["first"]["job"])["Restarts"], "1")

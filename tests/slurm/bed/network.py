@@ -8,7 +8,7 @@ import subprocess
 from bed.errors import BedError
 from bed.processes import Daemon, wait_until
 
-PATIENCE_S = 10
+PATIENCE_S = 60
 
 
 class Switch:

@@ -10,7 +10,7 @@ from bed.machine import find
 from bed.processes import Daemon, children, last_lines, wait_until
 
 NODE_PROGRAM = pathlib.Path(__file__).resolve().parents[1] / "node"
-PATIENCE_S = 10
+PATIENCE_S = 60
 
 
 class SpaceNode:

@@ -62,7 +62,7 @@ class Daemon:
     def send(self, number):
         self._process.send_signal(number)
 
-    def end(self, number=signal.SIGTERM, patience_s=10):
+    def end(self, number=signal.SIGTERM, patience_s=30):
         """Sends a signal and waits; kills what does not end."""
         self._process.send_signal(signal.SIGCONT)
         self._process.send_signal(number)
@@ -136,7 +136,7 @@ def reap(known):
             os.waitpid(ended.si_pid, os.WNOHANG)
 
 
-def kill_all_below(pid, patience_s=10):
+def kill_all_below(pid, patience_s=60):
     """Kills every process below `pid`, which must be this process, also those that appear meanwhile."""
     deadline = time.monotonic() + patience_s
     while left := descendants(pid):

@@ -20,7 +20,7 @@ from bed.network import Switch
 from bed.processes import Daemon, adopt_orphans, kill_all_below, reap, wait_until
 
 PROGRAMS = pathlib.Path(__file__).resolve().parents[1]
-START_PATIENCE_S = 20
+START_PATIENCE_S = 60
 IDLE_PATIENCE_S = 60
 FOREIGN = ("SLURM_", "SBATCH_", "SALLOC_", "SRUN_")  # of a job or cluster that the bed was started in
 
