@@ -145,11 +145,7 @@ class StreamStager::Copies {
   void ReadBack(const SourceFile& source, const CopiedFile& copied) const {
     const auto wrong = WrongBlocks(stager_.directory_ / kIncoming / source.name, copied.crc32c,
                                    [&](auto) { CheckCancelled(stager_.plan_, options_); });
-    if (wrong.empty()) return;
-    throw Error(ErrorKind::kEnvironment,
-                fmt::format("the copy of '{}' read back from '{}' differs from what was written, at byte {}",
-                            source.path.string(), stager_.directory_.string(), wrong.front() * kCrcBlock),
-                "the medium of this tier is not to be trusted: tell its administrator and use another tier");
+    if (!wrong.empty()) ThrowDiffers(source, stager_.directory_, wrong.front());
   }
 
   const StreamStager& stager_;
