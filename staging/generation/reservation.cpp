@@ -54,6 +54,13 @@ SpaceNeed ReservedByOthers(const fs::path& root, const std::string& own) {
 
 std::optional<Reservation> Reservation::Take(const StagingPlan& plan, const SpaceNeed& need, FreeSpace& available,
                                              const std::function<void()>& on_wait, Bytes found) {
+  auto taken = TryTake(plan, need, available, on_wait, found);
+  if (taken || RemoveLeftovers(plan.root, {}, plan.generation).empty()) return taken;
+  return TryTake(plan, need, available, on_wait, found);
+}
+
+std::optional<Reservation> Reservation::TryTake(const StagingPlan& plan, const SpaceNeed& need, FreeSpace& available,
+                                                const std::function<void()>& on_wait, Bytes found) {
   const auto ledger = AwaitLock(Ledger(plan.root), on_wait);
   const auto others = ReservedByOthers(plan.root, plan.generation);
   available = FreeSpaceIn(plan);

@@ -92,7 +92,6 @@ class Waiting {
   SteadyTime asked_{};
 };
 
-/// When space lacks, what others left half done goes first, however young.
 std::optional<Reservation> Reserve(const StagingPlan& plan, const StageOptions& options) {
   if (ReadsInPlace(plan)) return {};
   const auto need = NeedOf(plan.files);
@@ -101,9 +100,6 @@ std::optional<Reservation> Reserve(const StagingPlan& plan, const StageOptions& 
                   [&] { return Describe(HoldersOf(Reservation::Ledger(plan.root))); });
   FreeSpace available;
   auto reservation = Reservation::Take(plan, need, available, std::ref(waiting), found);
-  if (!reservation && !RemoveLeftovers(plan.root, {}, plan.generation).empty()) {
-    reservation = Reservation::Take(plan, need, available, std::ref(waiting), found);
-  }
   if (!reservation) throw NotEnoughSpace(plan, available);
   return reservation;
 }

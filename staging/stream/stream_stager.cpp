@@ -67,9 +67,6 @@ Reservation Reserve(const StagingPlan& plan, const std::string& name) {
   stream.generation = name;  // it lies and is locked under its own name
   FreeSpace available;
   auto reservation = Reservation::Take(stream, need, available);
-  if (!reservation && !RemoveLeftovers(plan.root, {}, name).empty()) {
-    reservation = Reservation::Take(stream, need, available);
-  }
   if (reservation) return std::move(*reservation);
   throw Error(
       ErrorKind::kEnvironment,
