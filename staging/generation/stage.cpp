@@ -30,7 +30,6 @@
 #include "staging/generation/private_directory.h"
 #include "staging/generation/reservation.h"
 #include "staging/generation/resume.h"
-#include "staging/plan/plan_listing.h"
 #include "staging/plan/source_stat.h"
 #include "staging/plan/tiers.h"
 

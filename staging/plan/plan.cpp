@@ -11,6 +11,7 @@
 
 #include "core/error.h"
 #include "staging/dataset/crc_blocks.h"
+#include "staging/dataset/listing.h"
 #include "staging/dataset/utf8_name.h"
 #include "staging/plan/shares.h"
 
@@ -410,6 +411,15 @@ Json ToJson(const StagingPlan& plan) {
   auto& files = document["files"] = Json::array();
   for (const auto& file : plan.files) files.push_back(ToJson(file));
   return document;
+}
+
+std::string RenderListingOf(const StagingPlan& plan) {
+  return RenderListing(plan.request.format, plan.files.size(), [&](std::size_t i, ListedFile& listed) {
+    const auto& file = plan.files[i];
+    listed.path = file.name.native();
+    listed.bytes = file.size;
+    listed.records = file.records;
+  });
 }
 
 Json SummaryOf(const StagingPlan& plan) {

@@ -189,5 +189,7 @@ std::string DescribeShares(const std::vector<NodeContent>& shares);
 /// Without the list of its files.
 Json SummaryOf(const StagingPlan& plan);
 Json ToJson(const StagingPlan& plan);
+/// The list of its files for readers that begin before all are there, as WriteListing takes it.
+std::string RenderListingOf(const StagingPlan& plan);
 
 }  // namespace slipway::staging

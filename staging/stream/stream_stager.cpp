@@ -21,7 +21,6 @@
 #include "staging/dataset/listing.h"
 #include "staging/dataset/record_index.h"
 #include "staging/generation/generation.h"
-#include "staging/plan/plan_listing.h"
 #include "staging/plan/tiers.h"
 #include "staging/reader/sharding.h"
 
