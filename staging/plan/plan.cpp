@@ -131,10 +131,6 @@ bool Contains(const std::vector<std::string>& names, const std::string& generati
   return std::find(names.begin(), names.end(), generation) != names.end();
 }
 
-bool Holds(const TierState& tier, const std::string& generation) {
-  return tier.usable && Contains(tier.generations, generation);
-}
-
 const TierState* FindTier(const std::vector<TierState>& tiers, const std::string& name) {
   const auto found = std::find_if(tiers.begin(), tiers.end(), [&](const TierState& tier) { return tier.name == name; });
   return found == tiers.end() ? nullptr : &*found;
@@ -237,11 +233,11 @@ class Planner {
       Reject(fmt::format("{}: {}", name, tier == nullptr ? "not known here" : tier->reason));
       return false;
     }
-    if (Holds(*tier, plan_.generation)) {
+    if (Contains(tier->generations, plan_.generation)) {
       Choose(*tier, WithShares("already staged there"));
       return true;
     }
-    if (tier->usable && Contains(tier->being_staged, plan_.generation)) {  // its space is taken already: wait for it
+    if (Contains(tier->being_staged, plan_.generation)) {  // its space is taken already: wait for it
       Choose(*tier, WithShares("another run is staging it there"));
       return true;
     }
