@@ -37,8 +37,6 @@ namespace slipway::staging {
 namespace fs = std::filesystem;
 namespace {
 
-bool ReadsInPlace(const StagingPlan& plan) { return plan.tier == "none"; }
-
 /// "3.00 GB, 1.00 GB is available", or the same for inodes where these are what lacks.
 std::string Shortage(const SpaceNeed& need, const FreeSpace& available) {
   if (need.inodes > available.inodes) return fmt::format("{} inodes, {} are available", need.inodes, available.inodes);

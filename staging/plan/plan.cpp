@@ -125,7 +125,7 @@ Bytes LargestOf(const std::vector<SourceFile>& files) {
   return largest;
 }
 
-bool IsPlace(const TierState& tier) { return tier.name != "none"; }
+bool IsPlace(const TierState& tier) { return tier.name != kInPlaceTier; }
 
 bool Contains(const std::vector<std::string>& names, const std::string& generation) {
   return std::find(names.begin(), names.end(), generation) != names.end();
@@ -158,11 +158,11 @@ class Planner {
     for (const auto layout : Layouts()) {
       if (!Prepare(layout)) continue;
       for (const auto& name : plan_.request.tiers) {
-        if (name == "none") break;
+        if (name == kInPlaceTier) break;
         if (Take(name)) return Finished();
       }
     }
-    if (const auto* in_place = FindTier(tiers_, "none"); in_place != nullptr && Wants("none")) {
+    if (const auto* in_place = FindTier(tiers_, kInPlaceTier); in_place != nullptr && Wants(kInPlaceTier)) {
       Prepare(plan_.request.distribution == Distribution::kNodeShard ? Layout::kShard : Layout::kReplica);
       Choose(*in_place, WithShares("read in place, nothing is copied"));
       return Finished();
@@ -182,7 +182,7 @@ class Planner {
     const bool shares = plan_.request.distribution == Distribution::kShard && plan_.nodes > 1;
     if (shares && for_whom_.can_share) layouts.push_back(Layout::kShard);
     // A stream is only for programs with our reader: what can be read in place by all is better.
-    if (for_whom_.can_stream && !Wants("none")) layouts.push_back(Layout::kStream);
+    if (for_whom_.can_stream && !Wants(kInPlaceTier)) layouts.push_back(Layout::kStream);
     return layouts;
   }
 

@@ -46,6 +46,9 @@ enum class TierScope {
 };
 WordTable<TierScope> WordsOf(TierScope);
 
+/// The tier that is no place: the sources are read where they lie.
+inline constexpr const char* kInPlaceTier = "none";
+
 struct SourceFile {
   SourcePath path;  ///< absolute, where it is read
   PathText name;    ///< relative, where it lies in the dataset; always valid UTF-8
@@ -124,6 +127,8 @@ struct StagingPlan {
   Bytes window = {};                       ///< kStream: bytes of files that may be there at a time
   std::vector<LeftOutFile> left_out = {};  ///< of the folders that the request names
 };
+
+inline bool ReadsInPlace(const StagingPlan& plan) { return plan.tier == kInPlaceTier; }
 
 /// What a generation takes from a tier besides luck: whole blocks, directories and the manifest included.
 struct SpaceNeed {
