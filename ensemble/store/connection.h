@@ -53,7 +53,7 @@ class Connection {
   /// Undoes an open transaction, if there is one. Never throws.
   void RollBack() noexcept;
 
-  /// The prepared statement of `sql`, compiled once. `sql` must live as long as the connection (a literal).
+  /// The prepared statement of `sql`, compiled once. `sql` must live as long as the connection (a constant).
   SQLite::Statement& Prepared(std::string_view sql);
 
   /// Writes a copy of the book to `target`, complete or not at all.
