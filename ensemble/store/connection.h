@@ -76,6 +76,20 @@ class Connection {
   std::map<std::string_view, std::unique_ptr<SQLite::Statement>> statements_;
 };
 
+/// One transaction that writes; undone unless Commit is reached.
+class Transaction {
+ public:
+  explicit Transaction(Connection& connection);
+  Transaction(const Transaction&) = delete;
+  Transaction& operator=(const Transaction&) = delete;
+  ~Transaction();
+  void Commit();
+
+ private:
+  Connection& connection_;
+  bool committed_ = false;
+};
+
 /// Rethrows the current exception; call it in a catch block. An SQLite error becomes a BookError that names `path`, the
 /// reason and the next step.
 [[noreturn]] void RethrowAsError(const std::filesystem::path& path);
