@@ -71,11 +71,6 @@ struct ToDistribution {
   Json operator()(const FixedDomain& fixed) const { return Categorical({fixed.value}); }
 };
 
-bool IsCategorical(const Domain& domain) {
-  return std::holds_alternative<ChoiceDomain>(domain) || std::holds_alternative<OrdinalDomain>(domain) ||
-         std::holds_alternative<FixedDomain>(domain);
-}
-
 std::optional<Scalar> IntegerFrom(double number) {
   if (number != std::floor(number) || number < -kIntegersEnd || number >= kIntegersEnd) return std::nullopt;
   return static_cast<std::int64_t>(number);
@@ -93,7 +88,7 @@ std::optional<Scalar> ChoiceFrom(const Json& attributes, double number) {
 std::string OptunaDistribution(const Domain& domain) { return JsonText(std::visit(ToDistribution{}, domain)); }
 
 double OptunaNumber(const Domain& domain, const Scalar& value) {
-  if (IsCategorical(domain)) return static_cast<double>(IndexOf(domain, value).value());
+  if (IsList(domain)) return static_cast<double>(IndexOf(domain, value).value());
   return NumberOf(value);
 }
 

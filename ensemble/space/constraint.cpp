@@ -81,11 +81,7 @@ Type TypeOf(const Scalar& value) {
 }
 
 Type TypeOf(const Domain& domain) {
-  if (IsContinuous(domain) ||
-      !(std::holds_alternative<ChoiceDomain>(domain) || std::holds_alternative<OrdinalDomain>(domain) ||
-        std::holds_alternative<FixedDomain>(domain))) {
-    return Type::kNumber;
-  }
+  if (!IsList(domain)) return Type::kNumber;
   const Type first = TypeOf(ValueAt(domain, 0));
   for (std::uint64_t i = 1; i < CountValues(domain); ++i) {
     if (TypeOf(ValueAt(domain, i)) != first) return Type::kAny;

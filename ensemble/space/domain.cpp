@@ -158,6 +158,11 @@ const std::string& DomainName(const Domain& domain) {
   return names[domain.index()];
 }
 
+bool IsList(const Domain& domain) {
+  return std::holds_alternative<ChoiceDomain>(domain) || std::holds_alternative<OrdinalDomain>(domain) ||
+         std::holds_alternative<FixedDomain>(domain);
+}
+
 bool IsContinuous(const Domain& domain) {
   const auto* uniform = std::get_if<UniformDomain>(&domain);
   return std::holds_alternative<LogDomain>(domain) || (uniform != nullptr && uniform->step == 0);
