@@ -32,9 +32,6 @@ std::optional<OptunaState> ParseOptunaState(std::string_view word) {
 
 namespace {
 
-/// From here on, one double stands for several integers.
-constexpr double kIntegersEnd = 0x1p63;
-
 Json Distribution(const char* name, Json attributes) {
   return Json{{"name", name}, {"attributes", std::move(attributes)}};
 }
@@ -71,11 +68,6 @@ struct ToDistribution {
   Json operator()(const FixedDomain& fixed) const { return Categorical({fixed.value}); }
 };
 
-std::optional<Scalar> IntegerFrom(double number) {
-  if (number != std::floor(number) || number < -kIntegersEnd || number >= kIntegersEnd) return std::nullopt;
-  return static_cast<std::int64_t>(number);
-}
-
 std::optional<Scalar> ChoiceFrom(const Json& attributes, double number) {
   const auto choices = attributes.find("choices");
   if (choices == attributes.end() || !choices->is_array()) return std::nullopt;
@@ -99,7 +91,7 @@ std::optional<Scalar> FromOptunaNumber(std::string_view distribution, double num
   const Json attributes = json.value("attributes", Json());
   if (!attributes.is_object()) return std::nullopt;
   if (name == "FloatDistribution") return number;
-  if (name == "IntDistribution") return IntegerFrom(number);
+  if (name == "IntDistribution") return IntegerOf(number);
   if (name == "CategoricalDistribution") return ChoiceFrom(attributes, number);
   return std::nullopt;
 }

@@ -10,6 +10,7 @@
 
 #include "core/error.h"
 #include "core/nearest_word.h"
+#include "ensemble/space/number.h"
 #include "ensemble/space/rounding.h"
 #include "ensemble/space/suggest_value.h"
 #include "ensemble/space/tokens.h"
@@ -70,12 +71,8 @@ constexpr Comparison kComparisons[] = {{"==", Operation::kEqual, false}, {"!=", 
                                        {"<", Operation::kLess, false},   {"<=", Operation::kAtMost, false},
                                        {">", Operation::kLess, true},    {">=", Operation::kAtMost, true}};
 
-bool HoldsNumber(const Scalar& value) {
-  return std::holds_alternative<std::int64_t>(value) || std::holds_alternative<double>(value);
-}
-
 Type TypeOf(const Scalar& value) {
-  if (HoldsNumber(value)) return Type::kNumber;
+  if (IsNumber(value)) return Type::kNumber;
   if (std::holds_alternative<bool>(value)) return Type::kTruth;
   return std::holds_alternative<std::string>(value) ? Type::kText : Type::kAny;
 }
