@@ -324,9 +324,8 @@ class Parser {
     if (const auto* parameter = FindParameter(parameters_, token.text)) {
       return {{Operation::kParameter, {}, token.text}, TypeOf(parameter->domain), token.place};
     }
-    std::vector<std::string> names;
-    for (const auto& parameter : parameters_) names.push_back(parameter.name);
-    Refuse(token.place, fmt::format("there is no parameter '{}'{}", token.text, SuggestWord(token.text, names)));
+    Refuse(token.place,
+           fmt::format("there is no parameter '{}'{}", token.text, SuggestWord(token.text, NamesOf(parameters_))));
   }
 
   Term Call(const Token& name) {
