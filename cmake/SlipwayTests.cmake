@@ -52,7 +52,6 @@ function(slipway_test program)
   if(CMAKE_UNITY_BUILD)
     slipway_batches(${program} ${CMAKE_UNITY_BUILD_BATCH_SIZE})
   endif()
-  set_target_properties(${program} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/tests")
   target_compile_definitions(${program} PRIVATE SLIPWAY_BUILD_DIR="${PROJECT_BINARY_DIR}"
                                                 SLIPWAY_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
   set(properties TIMEOUT ${ARG_TIMEOUT} ENVIRONMENT "${SLIPWAY_TEST_ENVIRONMENT}")
@@ -118,7 +117,6 @@ function(slipway_mpi_test program)
   add_executable(${program} ${ARG_SOURCES})
   target_link_libraries(${program} PRIVATE slipway_settings slipway_warnings ${ARG_LIBRARIES} GTest::gtest
                                            slipway_mpi_${ARG_MPI})
-  set_target_properties(${program} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/tests")
   target_compile_definitions(${program} PRIVATE SLIPWAY_BUILD_DIR="${PROJECT_BINARY_DIR}"
                                                 SLIPWAY_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
   foreach(ranks IN LISTS ARG_RANKS)

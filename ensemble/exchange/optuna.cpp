@@ -32,9 +32,6 @@ std::optional<OptunaState> ParseOptunaState(std::string_view word) {
 
 namespace {
 
-/// From here on, one double stands for several integers.
-constexpr double kIntegersEnd = 0x1p63;
-
 Json Distribution(const char* name, Json attributes) {
   return Json{{"name", name}, {"attributes", std::move(attributes)}};
 }
@@ -71,16 +68,6 @@ struct ToDistribution {
   Json operator()(const FixedDomain& fixed) const { return Categorical({fixed.value}); }
 };
 
-bool IsCategorical(const Domain& domain) {
-  return std::holds_alternative<ChoiceDomain>(domain) || std::holds_alternative<OrdinalDomain>(domain) ||
-         std::holds_alternative<FixedDomain>(domain);
-}
-
-std::optional<Scalar> IntegerFrom(double number) {
-  if (number != std::floor(number) || number < -kIntegersEnd || number >= kIntegersEnd) return std::nullopt;
-  return static_cast<std::int64_t>(number);
-}
-
 std::optional<Scalar> ChoiceFrom(const Json& attributes, double number) {
   const auto choices = attributes.find("choices");
   if (choices == attributes.end() || !choices->is_array()) return std::nullopt;
@@ -93,7 +80,7 @@ std::optional<Scalar> ChoiceFrom(const Json& attributes, double number) {
 std::string OptunaDistribution(const Domain& domain) { return JsonText(std::visit(ToDistribution{}, domain)); }
 
 double OptunaNumber(const Domain& domain, const Scalar& value) {
-  if (IsCategorical(domain)) return static_cast<double>(IndexOf(domain, value).value());
+  if (IsList(domain)) return static_cast<double>(IndexOf(domain, value).value());
   return NumberOf(value);
 }
 
@@ -104,7 +91,7 @@ std::optional<Scalar> FromOptunaNumber(std::string_view distribution, double num
   const Json attributes = json.value("attributes", Json());
   if (!attributes.is_object()) return std::nullopt;
   if (name == "FloatDistribution") return number;
-  if (name == "IntDistribution") return IntegerFrom(number);
+  if (name == "IntDistribution") return IntegerOf(number);
   if (name == "CategoricalDistribution") return ChoiceFrom(attributes, number);
   return std::nullopt;
 }

@@ -141,16 +141,10 @@ struct OptunaFileWriter::State {
           .Bind(goal == Goal::kMaximize ? "MAXIMIZE" : "MINIMIZE", kStudyId, objective++)
           .Run();
     }
-    for (const auto& [name, json] : study.user_attributes) {
-      Prepare(R"(INSERT INTO study_user_attributes(study_id, "key", value_json) VALUES (?, ?, ?))")
-          .Bind(kStudyId, name, json)
-          .Run();
-    }
-    for (const auto& [name, json] : study.system_attributes) {
-      Prepare(R"(INSERT INTO study_system_attributes(study_id, "key", value_json) VALUES (?, ?, ?))")
-          .Bind(kStudyId, name, json)
-          .Run();
-    }
+    WriteAttributes(R"(INSERT INTO study_user_attributes(study_id, "key", value_json) VALUES (?, ?, ?))", kStudyId,
+                    study.user_attributes);
+    WriteAttributes(R"(INSERT INTO study_system_attributes(study_id, "key", value_json) VALUES (?, ?, ?))", kStudyId,
+                    study.system_attributes);
   }
 
   void Write(const OptunaTrial& trial) {
@@ -163,7 +157,10 @@ struct OptunaFileWriter::State {
         .Run();
     WriteParameters(id, trial);
     WriteValues(id, trial);
-    WriteAttributes(id, trial);
+    WriteAttributes(R"(INSERT INTO trial_user_attributes(trial_id, "key", value_json) VALUES (?, ?, ?))", id,
+                    trial.user_attributes);
+    WriteAttributes(R"(INSERT INTO trial_system_attributes(trial_id, "key", value_json) VALUES (?, ?, ?))", id,
+                    trial.system_attributes);
   }
 
   void WriteParameters(std::int64_t id, const OptunaTrial& trial) {
@@ -190,17 +187,9 @@ struct OptunaFileWriter::State {
     }
   }
 
-  void WriteAttributes(std::int64_t id, const OptunaTrial& trial) {
-    for (const auto& [name, json] : trial.user_attributes) {
-      Prepare(R"(INSERT INTO trial_user_attributes(trial_id, "key", value_json) VALUES (?, ?, ?))")
-          .Bind(id, name, json)
-          .Run();
-    }
-    for (const auto& [name, json] : trial.system_attributes) {
-      Prepare(R"(INSERT INTO trial_system_attributes(trial_id, "key", value_json) VALUES (?, ?, ?))")
-          .Bind(id, name, json)
-          .Run();
-    }
+  /// `id`: of the study or trial.
+  void WriteAttributes(std::string_view insert, std::int64_t id, const OptunaAttributes& attributes) {
+    for (const auto& [name, json] : attributes) Prepare(insert).Bind(id, name, json).Run();
   }
 };
 

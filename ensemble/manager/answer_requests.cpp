@@ -23,10 +23,8 @@ class Answerer {
     if (!study_.HasBudget()) {
       return Refused(fmt::format("all {} trials are used; raise ensemble.trials", options_.trials));
     }
-    const auto configuration = study_.NextConfiguration();
-    study_.Add(CompletedPoint(options_.space, enqueue.point, options_.seed, configuration),
-               std::string(kEnqueuedOrigin), std::nullopt, changes_);
-    return {true, fmt::format("enqueued as trial {}", configuration * options_.repeats)};
+    const auto trial = AddEnqueued(options_, study_, enqueue.point, changes_);
+    return {true, fmt::format("enqueued as trial {}", trial)};
   }
 
   RequestAnswer operator()(const Retry& retry) {
@@ -78,6 +76,13 @@ class Answerer {
 };
 
 }  // namespace
+
+TrialNumber AddEnqueued(const EnsembleOptions& options, OpenStudy& study, const Point& point, Changes& changes) {
+  const auto configuration = study.NextConfiguration();
+  study.Add(CompletedPoint(options.space, point, options.seed, configuration), std::string(kEnqueuedOrigin),
+            std::nullopt, changes);
+  return configuration * options.repeats;
+}
 
 void AnswerRequests(const EnsembleOptions& options, TrialBook& book, OpenStudy& study, ReportJudge& judge,
                     Changes& changes) {

@@ -6,6 +6,10 @@
 
 namespace slipway::ensemble {
 
+/// Queues a configuration, whose first trial it returns; the sampler chooses parameters that `point` leaves out. The
+/// study must have budget.
+TrialNumber AddEnqueued(const EnsembleOptions& options, OpenStudy& study, const Point& point, Changes& changes);
+
 /// Carries out all waiting requests that have no answer yet, and adds their answers to `changes`. Request and answer
 /// share one commit, so a request is carried out once, whenever the manager dies. A request that cannot be carried out
 /// is answered with the reason. `judge` forgets the trials that are queued again.

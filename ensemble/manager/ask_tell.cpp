@@ -11,7 +11,6 @@
 #include "ensemble/manager/next_trial.h"
 #include "ensemble/manager/record_end.h"
 #include "ensemble/manager/requests.h"
-#include "ensemble/samplers/first_points.h"
 
 namespace slipway::ensemble {
 namespace {
@@ -96,9 +95,9 @@ void AskTell::TakeOver(Unfinished unfinished) {
   Write(changes);
 }
 
-void AskTell::EndAs(TrialNumber trial, const Verdict& verdict, Changes& changes) {
+const TrialRecord& AskTell::EndAs(TrialNumber trial, const Verdict& verdict, Changes& changes) {
   const LiveAttempt attempt = std::move(running_.extract(trial).mapped());
-  RecordEnd(trial, attempt, verdict, {}, study_, judge_, changes);
+  return RecordEnd(trial, attempt, verdict, {}, study_, judge_, changes);
 }
 
 void AskTell::EndOverdue(Changes& changes) {
@@ -210,9 +209,8 @@ TrialRecord AskTell::Tell(TrialNumber trial, const Told& told, std::optional<int
                 "tell one value for each objective, in their order");
   }
   const auto verdict = JudgeTold(trial, present, told);
-  const LiveAttempt attempt = std::move(running_.extract(trial).mapped());
   Changes changes = NewChanges();
-  const TrialRecord& row = RecordEnd(trial, attempt, verdict, {}, study_, judge_, changes);
+  const TrialRecord& row = EndAs(trial, verdict, changes);
   Write(changes);
   return row;
 }
@@ -244,12 +242,10 @@ TrialNumber AskTell::Enqueue(const Point& point) {
   if (!study_.HasBudget()) {
     throw Error(ErrorKind::kUsage, fmt::format("all {} trials are used", options_.trials), "raise ensemble.trials");
   }
-  const auto configuration = study_.NextConfiguration();
   Changes changes = NewChanges();
-  study_.Add(CompletedPoint(options_.space, point, options_.seed, configuration), std::string(kEnqueuedOrigin),
-             std::nullopt, changes);
+  const auto trial = AddEnqueued(options_, study_, point, changes);
   Write(changes);
-  return configuration * options_.repeats;
+  return trial;
 }
 
 }  // namespace slipway::ensemble

@@ -106,7 +106,7 @@ class AskTell {
   void Write(const Changes& changes);
   void TakeOver(Unfinished unfinished);
   void EndOverdue(Changes& changes);
-  void EndAs(TrialNumber trial, const Verdict& verdict, Changes& changes);
+  const TrialRecord& EndAs(TrialNumber trial, const Verdict& verdict, Changes& changes);
   void AnswerRequests(Changes& changes);
   void RemoveAnswered(const Changes& changes) const;
   void GiveOut(TrialNumber trial, Changes& changes);

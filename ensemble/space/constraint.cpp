@@ -10,6 +10,7 @@
 
 #include "core/error.h"
 #include "core/nearest_word.h"
+#include "ensemble/space/number.h"
 #include "ensemble/space/rounding.h"
 #include "ensemble/space/suggest_value.h"
 #include "ensemble/space/tokens.h"
@@ -70,22 +71,14 @@ constexpr Comparison kComparisons[] = {{"==", Operation::kEqual, false}, {"!=", 
                                        {"<", Operation::kLess, false},   {"<=", Operation::kAtMost, false},
                                        {">", Operation::kLess, true},    {">=", Operation::kAtMost, true}};
 
-bool HoldsNumber(const Scalar& value) {
-  return std::holds_alternative<std::int64_t>(value) || std::holds_alternative<double>(value);
-}
-
 Type TypeOf(const Scalar& value) {
-  if (HoldsNumber(value)) return Type::kNumber;
+  if (IsNumber(value)) return Type::kNumber;
   if (std::holds_alternative<bool>(value)) return Type::kTruth;
   return std::holds_alternative<std::string>(value) ? Type::kText : Type::kAny;
 }
 
 Type TypeOf(const Domain& domain) {
-  if (IsContinuous(domain) ||
-      !(std::holds_alternative<ChoiceDomain>(domain) || std::holds_alternative<OrdinalDomain>(domain) ||
-        std::holds_alternative<FixedDomain>(domain))) {
-    return Type::kNumber;
-  }
+  if (!IsList(domain)) return Type::kNumber;
   const Type first = TypeOf(ValueAt(domain, 0));
   for (std::uint64_t i = 1; i < CountValues(domain); ++i) {
     if (TypeOf(ValueAt(domain, i)) != first) return Type::kAny;
@@ -331,9 +324,8 @@ class Parser {
     if (const auto* parameter = FindParameter(parameters_, token.text)) {
       return {{Operation::kParameter, {}, token.text}, TypeOf(parameter->domain), token.place};
     }
-    std::vector<std::string> names;
-    for (const auto& parameter : parameters_) names.push_back(parameter.name);
-    Refuse(token.place, fmt::format("there is no parameter '{}'{}", token.text, SuggestWord(token.text, names)));
+    Refuse(token.place,
+           fmt::format("there is no parameter '{}'{}", token.text, SuggestWord(token.text, NamesOf(parameters_))));
   }
 
   Term Call(const Token& name) {

@@ -14,14 +14,11 @@ namespace slipway::ensemble {
 namespace {
 
 constexpr double kNoNumber = std::numeric_limits<double>::quiet_NaN();
-constexpr double kDomainIntegersEnd = 0x1p63;
 
 std::optional<std::int64_t> Integer(const Scalar& value) {
   if (const auto* integer = std::get_if<std::int64_t>(&value)) return *integer;
   const auto* real = std::get_if<double>(&value);
-  if (real == nullptr || *real != std::floor(*real) || *real < -kDomainIntegersEnd || *real >= kDomainIntegersEnd)
-    return std::nullopt;
-  return static_cast<std::int64_t>(*real);
+  return real != nullptr ? IntegerOf(*real) : std::nullopt;
 }
 
 /// The number of decimals in the shortest text of a number: 2 for 0.25, 5 for 1e-05.
@@ -156,6 +153,11 @@ const std::string& DomainName(const Domain& domain) {
   static const std::array<std::string, std::variant_size_v<Domain>> names = {"uniform", "log",     "int",  "int_log",
                                                                              "choice",  "ordinal", "fixed"};
   return names[domain.index()];
+}
+
+bool IsList(const Domain& domain) {
+  return std::holds_alternative<ChoiceDomain>(domain) || std::holds_alternative<OrdinalDomain>(domain) ||
+         std::holds_alternative<FixedDomain>(domain);
 }
 
 bool IsContinuous(const Domain& domain) {

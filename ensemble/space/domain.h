@@ -60,6 +60,9 @@ bool Contains(const Domain& domain, const Scalar& value);
 /// users, other tools and samplers. Equal values are then equal to the last bit.
 std::optional<Scalar> Canonical(const Domain& domain, const Scalar& value);
 
+/// Whether the domain lists its values: choice, ordinal and fixed. All others are ranges of numbers.
+bool IsList(const Domain& domain);
+
 /// Whether the domain is a range of numbers without a step.
 bool IsContinuous(const Domain& domain);
 

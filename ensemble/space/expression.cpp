@@ -12,8 +12,6 @@ using Result = std::optional<Scalar>;
 
 bool IsInteger(const Scalar& value) { return std::holds_alternative<std::int64_t>(value); }
 
-bool IsNumber(const Scalar& value) { return IsInteger(value) || std::holds_alternative<double>(value); }
-
 bool AreEqual(const Scalar& left, const Scalar& right) {
   if (SameValue(left, right)) return true;
   if (IsInteger(left) && IsInteger(right)) return false;  // as doubles large ones may be the same

@@ -1,9 +1,18 @@
-/// The number in a scalar value.
+/// The numbers in scalar values.
 #pragma once
+
+#include <cstdint>
+#include <optional>
 
 #include "ensemble/model/scalar.h"
 
 namespace slipway::ensemble {
+
+/// Whether it is an integer or a floating-point number.
+bool IsNumber(const Scalar& value);
+
+/// The integer that is equal to `number`; nothing when it is not whole, or beyond 64 bits.
+std::optional<std::int64_t> IntegerOf(double number);
 
 /// The number; NaN for a text, a truth value or null.
 double NumberOf(const Scalar& value);

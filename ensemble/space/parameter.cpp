@@ -53,8 +53,9 @@ class Definition {
 
   /// The member that names the kind of domain.
   std::string DomainWord() const {
-    static const std::vector<std::string> kinds = {"uniform", "log", "int", "int_log", "choice", "ordinal", "fixed"};
-    std::vector<std::string> words = kinds;
+    std::vector<std::string> kinds;
+    for (const auto& reader : kReaders) kinds.emplace_back(reader.first);
+    auto words = kinds;
     words.insert(words.end(), {"step", "when"});
     std::string kind;
     for (const auto& [word, unused] : json_.items()) {
@@ -284,6 +285,12 @@ bool IsActive(const Parameter& parameter, const Point& point) {
     const Scalar* value = Find(point, clause.parameter);
     return value != nullptr && IsAmong(clause.values, *value);
   });
+}
+
+std::vector<std::string> NamesOf(const std::vector<Parameter>& parameters) {
+  std::vector<std::string> names;
+  for (const auto& parameter : parameters) names.push_back(parameter.name);
+  return names;
 }
 
 const Parameter* FindParameter(const std::vector<Parameter>& parameters, std::string_view name) {

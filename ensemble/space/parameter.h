@@ -51,6 +51,9 @@ Json ToJson(const Parameter& parameter);
 /// Whether `parameter` is active, given the values of the parameters before it.
 bool IsActive(const Parameter& parameter, const Point& point);
 
+/// In their order.
+std::vector<std::string> NamesOf(const std::vector<Parameter>& parameters);
+
 /// The parameter of this name, or null.
 const Parameter* FindParameter(const std::vector<Parameter>& parameters, std::string_view name);
 

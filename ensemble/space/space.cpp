@@ -12,12 +12,6 @@
 namespace slipway::ensemble {
 namespace {
 
-std::vector<std::string> NamesOf(const std::vector<Parameter>& parameters) {
-  std::vector<std::string> names;
-  for (const auto& parameter : parameters) names.push_back(parameter.name);
-  return names;
-}
-
 std::vector<std::string> OtherNames(const std::vector<Parameter>& parameters, std::string_view name) {
   auto names = NamesOf(parameters);
   std::erase(names, name);

@@ -11,11 +11,6 @@
 namespace slipway::ensemble {
 namespace {
 
-bool IsList(const Domain& domain) {
-  return std::holds_alternative<ChoiceDomain>(domain) || std::holds_alternative<OrdinalDomain>(domain) ||
-         std::holds_alternative<FixedDomain>(domain);
-}
-
 std::vector<Scalar> ValuesOf(const Domain& list) {
   std::vector<Scalar> values;
   for (std::uint64_t i = 0; i < CountValues(list); ++i) values.push_back(ValueAt(list, i));

@@ -132,6 +132,19 @@ SQLite::Statement& Connection::Prepared(std::string_view sql) {
   return *statement;
 }
 
+Transaction::Transaction(Connection& connection) : connection_(connection) {
+  Query(connection_.Prepared("BEGIN IMMEDIATE")).Run();
+}
+
+Transaction::~Transaction() {
+  if (!committed_) connection_.RollBack();
+}
+
+void Transaction::Commit() {
+  Query(connection_.Prepared("COMMIT")).Run();
+  committed_ = true;
+}
+
 void Connection::CopyInto(const std::filesystem::path& target) {
   const std::filesystem::path temporary = target.string() + ".tmp";
   std::filesystem::remove(temporary);

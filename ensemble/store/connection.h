@@ -53,7 +53,7 @@ class Connection {
   /// Undoes an open transaction, if there is one. Never throws.
   void RollBack() noexcept;
 
-  /// The prepared statement of `sql`, compiled once. `sql` must live as long as the connection (a literal).
+  /// The prepared statement of `sql`, compiled once. `sql` must live as long as the connection (a constant).
   SQLite::Statement& Prepared(std::string_view sql);
 
   /// Writes a copy of the book to `target`, complete or not at all.
@@ -74,6 +74,20 @@ class Connection {
   std::filesystem::path path_;
   std::unique_ptr<SQLite::Database> database_;
   std::map<std::string_view, std::unique_ptr<SQLite::Statement>> statements_;
+};
+
+/// One transaction that writes; undone unless Commit is reached.
+class Transaction {
+ public:
+  explicit Transaction(Connection& connection);
+  Transaction(const Transaction&) = delete;
+  Transaction& operator=(const Transaction&) = delete;
+  ~Transaction();
+  void Commit();
+
+ private:
+  Connection& connection_;
+  bool committed_ = false;
 };
 
 /// Rethrows the current exception; call it in a catch block. An SQLite error becomes a BookError that names `path`, the

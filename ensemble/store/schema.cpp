@@ -209,17 +209,12 @@ void CheckSchema(Connection& connection) {
 }
 
 void CreateSchema(Connection& connection) {
-  connection.Execute("BEGIN IMMEDIATE");
-  try {
-    connection.Execute(kTables);
-    connection.Execute(kViews);
-    connection.Execute(fmt::format("PRAGMA application_id = {}", kBookApplicationId));
-    connection.Execute(fmt::format("PRAGMA user_version = {}", kBookSchemaVersion));
-    connection.Execute("COMMIT");
-  } catch (...) {
-    connection.RollBack();
-    throw;
-  }
+  Transaction transaction(connection);
+  connection.Execute(kTables);
+  connection.Execute(kViews);
+  connection.Execute(fmt::format("PRAGMA application_id = {}", kBookApplicationId));
+  connection.Execute(fmt::format("PRAGMA user_version = {}", kBookSchemaVersion));
+  transaction.Commit();
 }
 
 }  // namespace slipway::ensemble

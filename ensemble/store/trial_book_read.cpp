@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <iterator>
 #include <limits>
+#include <string>
 #include <utility>
 
 #include "core/error.h"
@@ -50,6 +51,13 @@ MetricRecord MetricIn(const Query& query) {
           query.OptionalReal(4), ValueIn(query, 5, 6),
           query.OptionalReal(7)};
 }
+
+/// The columns that MetricIn reads, in its order.
+const std::string kMetrics = "SELECT trial, attempt, name, step, epoch, v, special, time FROM metric ";
+const std::string kMetricsOfTrial = kMetrics + "WHERE trial = ? ORDER BY attempt, step, name";
+const std::string kMetricsOfAttempt = kMetrics + "WHERE trial = ? AND attempt = ? AND name = ? ORDER BY step";
+const std::string kMetricsOfName = kMetrics + "WHERE name = ? ORDER BY trial, step, attempt";
+const std::string kAllMetrics = kMetrics + "ORDER BY trial, name, step, attempt";
 
 std::vector<MetricRecord> MetricsIn(Query& query) {
   std::vector<MetricRecord> metrics;
@@ -100,15 +108,13 @@ AttemptRecord AttemptIn(const Query& query) {
   return attempt;
 }
 
-constexpr std::string_view kAttemptsOfTrial =
+/// The columns that AttemptIn reads, in its order.
+const std::string kAttempts =
     "SELECT trial, n, state, pid, start_time, boot_id, host, claimed, started, ended, exit_code, signal, stop, reason, "
-    "outcome, place, nodes, rank, missing FROM attempt WHERE trial = ? ORDER BY n";
-constexpr std::string_view kAllAttempts =
-    "SELECT trial, n, state, pid, start_time, boot_id, host, claimed, started, ended, exit_code, signal, stop, reason, "
-    "outcome, place, nodes, rank, missing FROM attempt ORDER BY trial, n";
-constexpr std::string_view kOpenAttempts =
-    "SELECT trial, n, state, pid, start_time, boot_id, host, claimed, started, ended, exit_code, signal, stop, reason, "
-    "outcome, place, nodes, rank, missing FROM attempt WHERE ended IS NULL ORDER BY trial, n";
+    "outcome, place, nodes, rank, missing FROM attempt ";
+const std::string kAttemptsOfTrial = kAttempts + "WHERE trial = ? ORDER BY n";
+const std::string kAllAttempts = kAttempts + "ORDER BY trial, n";
+const std::string kOpenAttempts = kAttempts + "WHERE ended IS NULL ORDER BY trial, n";
 
 std::vector<AttemptRecord> AttemptsIn(Query& query) {
   std::vector<AttemptRecord> attempts;
@@ -258,27 +264,21 @@ std::vector<AttemptRecord> TrialBook::OpenAttempts() {
 
 std::vector<MetricRecord> TrialBook::Metrics(TrialNumber trial) {
   return Translating(state_->connection.path(), [&] {
-    auto query = state_->Prepare(
-        "SELECT trial, attempt, name, step, epoch, v, special, time FROM metric WHERE trial = ? "
-        "ORDER BY attempt, step, name");
+    auto query = state_->Prepare(kMetricsOfTrial);
     return MetricsIn(query.Bind(trial));
   });
 }
 
 std::vector<MetricRecord> TrialBook::Metrics(TrialNumber trial, int attempt, const std::string& name) {
   return Translating(state_->connection.path(), [&] {
-    auto query = state_->Prepare(
-        "SELECT trial, attempt, name, step, epoch, v, special, time FROM metric WHERE trial = ? AND attempt = ? AND "
-        "name = ? ORDER BY step");
+    auto query = state_->Prepare(kMetricsOfAttempt);
     return MetricsIn(query.Bind(trial, attempt, name));
   });
 }
 
 void TrialBook::ForEachMetric(const std::string& name, const std::function<void(const MetricRecord&)>& take) {
   Translating(state_->connection.path(), [&] {
-    auto query = state_->Prepare(
-        "SELECT trial, attempt, name, step, epoch, v, special, time FROM metric WHERE name = ? "
-        "ORDER BY trial, step, attempt");
+    auto query = state_->Prepare(kMetricsOfName);
     query.Bind(name);
     while (query.Next()) take(MetricIn(query));
   });
@@ -286,8 +286,7 @@ void TrialBook::ForEachMetric(const std::string& name, const std::function<void(
 
 void TrialBook::ForEachMetric(const std::function<void(const MetricRecord&)>& take) {
   Translating(state_->connection.path(), [&] {
-    auto query = state_->Prepare(
-        "SELECT trial, attempt, name, step, epoch, v, special, time FROM metric ORDER BY trial, name, step, attempt");
+    auto query = state_->Prepare(kAllMetrics);
     while (query.Next()) take(MetricIn(query));
   });
 }

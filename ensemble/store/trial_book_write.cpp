@@ -22,27 +22,6 @@ constexpr std::string_view kSeen = "UPDATE session SET last_seen = ? WHERE n = (
 /// After this many writes the log is extended: a short study does not need it.
 constexpr int kWritesOfAShortStudy = 32;
 
-/// One transaction; undone unless Commit is reached.
-class Transaction {
- public:
-  explicit Transaction(Connection& connection) : connection_(connection) {
-    Query(connection_.Prepared("BEGIN IMMEDIATE")).Run();
-  }
-  Transaction(const Transaction&) = delete;
-  Transaction& operator=(const Transaction&) = delete;
-  ~Transaction() {
-    if (!committed_) connection_.RollBack();
-  }
-  void Commit() {
-    Query(connection_.Prepared("COMMIT")).Run();
-    committed_ = true;
-  }
-
- private:
-  Connection& connection_;
-  bool committed_ = false;
-};
-
 /// Sets what commits survive, for its lifetime.
 class Syncing {
  public:

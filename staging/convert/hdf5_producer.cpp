@@ -37,11 +37,6 @@ void RequireBytes(const Hdf5Other& other, const fs::path& path) {
               "copy the other datasets into a file of their own, for example with h5copy, and convert that");
 }
 
-bool SameField(const ProducedField& left, const ProducedField& right) {
-  return left.name == right.name && left.type == right.type && left.shape == right.shape &&
-         left.any_length == right.any_length;
-}
-
 /// An open file, and the fields of its records sorted by name.
 class DatasetPart {
  public:
@@ -106,7 +101,7 @@ class Hdf5Producer final : public RecordProducer {
   DatasetPart Open(const fs::path& path) {
     DatasetPart part(path);
     if (fields_.empty()) fields_ = part.fields();
-    if (std::ranges::equal(part.fields(), fields_, SameField)) return part;
+    if (part.fields() == fields_) return part;
     throw Error(ErrorKind::kEnvironment, fmt::format("'{}' has other datasets than the first file", path.string()),
                 "convert the files separately");
   }

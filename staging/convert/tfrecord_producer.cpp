@@ -48,7 +48,7 @@ class TfrecordProducer final : public RecordProducer {
   std::span<const std::byte> Value(std::uint64_t record, std::size_t index) override {
     const auto& field = fields()[index];
     if (record != parsed_) {
-      example_ = WithContext(Describe(record), [&] { return ParseExample(*Payload(record)); });
+      example_ = WithContext("in " + NameOf(record), [&] { return ParseExample(*Payload(record)); });
       RefuseMore(record);
       parsed_ = record;
     }
@@ -60,9 +60,10 @@ class TfrecordProducer final : public RecordProducer {
  private:
   static constexpr std::uint64_t kNone = ~0ULL;
 
-  std::string Describe(std::uint64_t record) const {
+  /// "'FILE': record 3"
+  std::string NameOf(std::uint64_t record) const {
     const auto place = files_.Find(record);
-    return fmt::format("in '{}': record {}", files_.path(place.number).string(), place.record);
+    return fmt::format("'{}': record {}", files_.path(place.number).string(), place.record);
   }
 
   /// What the first record does not have would be lost without a word.
@@ -70,16 +71,16 @@ class TfrecordProducer final : public RecordProducer {
     for (const auto& feature : example_.features()) {
       if (feature.kind() == FeatureKind::kNone) continue;
       if (std::ranges::find(fields_, feature.name(), &ProducedField::name) != fields_.end()) continue;
-      throw Error(ErrorKind::kEnvironment,
-                  fmt::format("{} has a feature '{}', which the first record does not have", Describe(record).substr(3),
-                              feature.name()),
-                  "all records of a dataset must have the same features");
+      throw Error(
+          ErrorKind::kEnvironment,
+          fmt::format("{} has a feature '{}', which the first record does not have", NameOf(record), feature.name()),
+          "all records of a dataset must have the same features");
     }
   }
 
   std::vector<ProducedField> FieldsOfFirst() const {
     std::vector<ProducedField> fields;
-    const auto example = WithContext(Describe(0), [&] {
+    const auto example = WithContext("in " + NameOf(0), [&] {
       const auto [file, number] = files_.Find(0);
       return ParseExample(files_.At(file).Record(number));
     });
@@ -92,7 +93,7 @@ class TfrecordProducer final : public RecordProducer {
     }
     std::ranges::sort(fields, {}, &ProducedField::name);
     if (fields.empty()) {
-      throw Error(ErrorKind::kEnvironment, fmt::format("{} has no features", Describe(0).substr(3)),
+      throw Error(ErrorKind::kEnvironment, fmt::format("{} has no features", NameOf(0)),
                   "name TFRecord files of tf.train.Example with features");
     }
     return fields;
@@ -118,7 +119,7 @@ class TfrecordProducer final : public RecordProducer {
   [[noreturn]] void ThrowOther(std::uint64_t record, const ProducedField& field) const {
     throw Error(ErrorKind::kEnvironment,
                 fmt::format("{}: the feature '{}' is not as in the first record: one {} of the same number of values",
-                            Describe(record).substr(3), field.name, WordOf(KindOf(field))),
+                            NameOf(record), field.name, WordOf(KindOf(field))),
                 "records with different features cannot become arrays");
   }
 

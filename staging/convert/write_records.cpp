@@ -4,12 +4,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <limits>
-#include <type_traits>
+#include <string_view>
 #include <utility>
 
 #include "core/error.h"
+#include "staging/formats/convert_numbers.h"
 #include "staging/formats/example.h"
 #include "staging/formats/tfrecord.h"
 
@@ -19,59 +19,44 @@ namespace {
 constexpr std::uint64_t kWriteBytes = 4 << 20;
 constexpr std::uint64_t kReportEvery = 16;  // records
 
-/// Smaller precision is the format's; another number is not.
-template <class To, class From>
-To Exactly(From value) {
-  if constexpr (std::is_same_v<From, std::uint64_t>) {
-    if (std::in_range<To>(value)) return static_cast<To>(value);
-    throw Error(ErrorKind::kEnvironment, fmt::format("{} is larger than an int64 of a TFRecord can be", value),
-                "convert to hdf5, which keeps the type");
-  } else if constexpr (std::is_same_v<From, double>) {
-    if (!std::isfinite(value) || std::abs(value) <= std::numeric_limits<float>::max()) return static_cast<To>(value);
-    throw Error(ErrorKind::kEnvironment, fmt::format("{} is larger than a float of a TFRecord can be", value),
-                "convert to hdf5, which keeps the type");
-  } else {
-    return static_cast<To>(value);
-  }
+template <class Number>
+std::vector<Number> NumbersAs(NumberType type, std::span<const std::byte> bytes) {
+  std::vector<Number> values(bytes.size() / SizeOf(type));
+  ConvertNumbers(type, bytes, std::span(values));
+  return values;
 }
 
-template <class From, class To>
-void Append(std::span<const std::byte> bytes, std::vector<To>& values) {
-  for (; !bytes.empty(); bytes = bytes.subspan(sizeof(From))) {
-    From value;
-    std::memcpy(&value, bytes.data(), sizeof value);
-    values.push_back(Exactly<To>(value));
-  }
+template <class Number>
+[[noreturn]] void ThrowTooLarge(Number value, std::string_view what) {
+  throw Error(ErrorKind::kEnvironment, fmt::format("{} is larger than {} of a TFRecord can be", value, what),
+              "convert to hdf5, which keeps the type");
 }
 
 std::vector<std::int64_t> Ints(NumberType type, std::span<const std::byte> bytes) {
-  std::vector<std::int64_t> values;
-  switch (type) {
-    case NumberType::kInt8: Append<std::int8_t>(bytes, values); break;
-    case NumberType::kUint8: Append<std::uint8_t>(bytes, values); break;
-    case NumberType::kInt16: Append<std::int16_t>(bytes, values); break;
-    case NumberType::kUint16: Append<std::uint16_t>(bytes, values); break;
-    case NumberType::kInt32: Append<std::int32_t>(bytes, values); break;
-    case NumberType::kUint32: Append<std::uint32_t>(bytes, values); break;
-    case NumberType::kUint64: Append<std::uint64_t>(bytes, values); break;
-    default: Append<std::int64_t>(bytes, values); break;
+  if (type == NumberType::kUint64) {
+    for (const auto value : NumbersAs<std::uint64_t>(type, bytes)) {
+      if (!std::in_range<std::int64_t>(value)) ThrowTooLarge(value, "an int64");
+    }
   }
-  return values;
+  return NumbersAs<std::int64_t>(type, bytes);
 }
 
+/// Smaller precision is the format's; another number is not.
 std::vector<float> Floats(NumberType type, std::span<const std::byte> bytes) {
-  std::vector<float> values;
-  type == NumberType::kFloat64 ? Append<double>(bytes, values) : Append<float>(bytes, values);
-  return values;
+  if (type == NumberType::kFloat64) {
+    for (const auto value : NumbersAs<double>(type, bytes)) {
+      if (std::isfinite(value) && std::abs(value) > std::numeric_limits<float>::max()) ThrowTooLarge(value, "a float");
+    }
+  }
+  return NumbersAs<float>(type, bytes);
 }
 
 void AddFeature(ExampleBuilder& example, const ProducedField& field, std::span<const std::byte> value) {
   // int8 as bytes would be read back as uint8.
   const bool bytes = field.any_length || (field.type == NumberType::kUint8 && !field.shape.empty());
-  const bool floats = field.type == NumberType::kFloat32 || field.type == NumberType::kFloat64;
   if (bytes) {
     example.AddBytes(field.name, {reinterpret_cast<const char*>(value.data()), value.size()});
-  } else if (floats) {
+  } else if (IsFloat(field.type)) {
     example.AddFloats(field.name, Floats(field.type, value));
   } else {
     example.AddInts(field.name, Ints(field.type, value));

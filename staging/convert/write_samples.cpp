@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cstring>
 #include <span>
 #include <string_view>
 #include <utility>
@@ -16,6 +15,7 @@
 #include "core/numpy_header.h"
 #include "core/sync_file.h"
 #include "staging/dataset/utf8_name.h"
+#include "staging/formats/convert_numbers.h"
 #include "staging/formats/image_header.h"
 #include "staging/formats/tar_header.h"
 #include "staging/formats/webdataset.h"
@@ -64,8 +64,7 @@ std::string NameOfBytes(const std::string& field, std::span<const std::byte> fir
 bool IsSampleKey(const ProducedField& field) { return field.name == kSampleKeyField && field.any_length; }
 
 bool IsStoredAsText(const ProducedField& field) {
-  const bool is_float = field.type == NumberType::kFloat32 || field.type == NumberType::kFloat64;
-  return field.shape.empty() && !is_float && field.type != NumberType::kUint64;
+  return field.shape.empty() && !IsFloat(field.type) && field.type != NumberType::kUint64;
 }
 
 SampleMember MemberOf(RecordProducer& source, std::size_t number) {
@@ -78,29 +77,15 @@ SampleMember MemberOf(RecordProducer& source, std::size_t number) {
   return {number, WithEnd(std::move(name), "npy"), Form::kArray};
 }
 
-template <class From>
-std::string TextAs(std::span<const std::byte> bytes) {
-  From number;
-  std::memcpy(&number, bytes.data(), sizeof number);
+std::string IntegerText(NumberType type, std::span<const std::byte> bytes) {
+  std::int64_t number = 0;
+  ConvertNumbers(type, bytes, std::span(&number, 1));
   return std::to_string(number);
 }
 
-std::string IntegerText(NumberType type, std::span<const std::byte> bytes) {
-  switch (type) {
-    case NumberType::kInt8: return TextAs<std::int8_t>(bytes);
-    case NumberType::kUint8: return TextAs<std::uint8_t>(bytes);
-    case NumberType::kInt16: return TextAs<std::int16_t>(bytes);
-    case NumberType::kUint16: return TextAs<std::uint16_t>(bytes);
-    case NumberType::kInt32: return TextAs<std::int32_t>(bytes);
-    case NumberType::kUint32: return TextAs<std::uint32_t>(bytes);
-    default: return TextAs<std::int64_t>(bytes);
-  }
-}
-
 char NumpyKindOf(NumberType type) {
+  if (IsFloat(type)) return 'f';
   switch (type) {
-    case NumberType::kFloat32:
-    case NumberType::kFloat64: return 'f';
     case NumberType::kUint8:
     case NumberType::kUint16:
     case NumberType::kUint32:

@@ -300,8 +300,8 @@ class FileCopier::Pass {
       if (count < 0 && (errno == ENOSPC || errno == EDQUOT || errno == EIO)) {
         ThrowErrno(fmt::format("cannot copy '{}'", source_.path.string()));
       }
-      return tools_.may_copy_range =
-                 false;  // 0 where some file systems cannot, or a source that was cut: then reading says
+      tools_.may_copy_range = false;  // 0: this file system cannot, or the source was cut. Reading finds out
+      return false;
     }
     return true;
   }

@@ -135,13 +135,16 @@ void CompareAll(const StagingPlan& plan, const fs::path& directory, const std::v
       const auto& file = plan.files[index];
       const auto wrong = WrongBlocks(directory / file.name, copied[index].crc32c,
                                      [&](std::span<const std::byte>) { reporter.Advance(0, file); });
-      if (wrong.empty()) return;
-      throw Error(ErrorKind::kEnvironment,
-                  fmt::format("the copy of '{}' read back from '{}' differs from what was written, at byte {}",
-                              file.path.string(), directory.string(), wrong.front() * kCrcBlock),
-                  "the medium of this tier is not to be trusted: tell its administrator and use another tier");
+      if (!wrong.empty()) ThrowDiffers(file, directory, wrong.front());
     };
   });
+}
+
+void ThrowDiffers(const SourceFile& file, const fs::path& directory, std::uint64_t block) {
+  throw Error(ErrorKind::kEnvironment,
+              fmt::format("the copy of '{}' read back from '{}' differs from what was written, at byte {}",
+                          file.path.string(), directory.string(), block * kCrcBlock),
+              "the medium of this tier is not to be trusted: tell its administrator and use another tier");
 }
 
 Hdf5Verification CompareAllOwnSums(const StagingPlan& plan, const fs::path& directory, const StageOptions& options) {

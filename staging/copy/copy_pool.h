@@ -1,6 +1,7 @@
 /// Copies the files of a dataset with several threads.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <vector>
 
@@ -19,6 +20,9 @@ std::vector<CopiedFile> CopyAll(const StagingPlan& plan, const std::filesystem::
 /// Errors: Error(kEnvironment) naming the file whose copy differs; Error(kInterrupted).
 void CompareAll(const StagingPlan& plan, const std::filesystem::path& directory, const std::vector<CopiedFile>& copied,
                 const StageOptions& options);
+
+/// For a copy in `directory` whose block of kCrcBlock bytes, read back, is not what was written.
+[[noreturn]] void ThrowDiffers(const SourceFile& file, const std::filesystem::path& directory, std::uint64_t block);
 
 /// Compares the checksums inside all copies. The result is the sum over all files; what was not looked at is named by
 /// file and dataset. Errors: those of CompareOwnSums; Error(kInterrupted).

@@ -20,8 +20,8 @@ struct CheckedFile {
 };
 
 /// Checks a data file. TFRecord: both CRCs of every record. HDF5: the size, the metadata, and every value, which a
-/// helper process reads once. So the file's own checksums are compared, if its writer chose any. Other
-/// formats: every member and every value once. Last come the manifest's numbers, if `file` has them.
+/// helper process reads once. So the file's own checksums are compared, if its writer chose any. Other formats: every
+/// member and every value once. Last come the manifest's numbers, if `file` has them.
 ///
 /// `progress` is called with the bytes read since its last call.
 /// Errors: Error(kEnvironment) at the first thing wrong; also for a file of none of the formats.

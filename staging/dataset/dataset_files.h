@@ -37,11 +37,10 @@ enum class FolderReading {
   kEveryFile   ///< all data files, also of the folders in it, each for itself
 };
 
-/// `path` is one of: a directory with a manifest.json (schema slipway.manifest/1), a directory of files
-/// of one format (see folder.h), or one file.
+/// `path` is one of: a directory with a manifest.json (schema slipway.manifest/1), a directory of files of one format
+/// (see folder.h), or one file.
 /// Errors: Error(kEnvironment): not there, no data files, several formats in one dataset. Also a broken manifest, one
-/// that
-///         names a file outside its directory, and an index that is damaged or of other files. Error(kBusy): a
+///         that names a file outside its directory, and an index that is damaged or of other files. Error(kBusy): a
 ///         generation that is being removed.
 DatasetFiles FindDatasetFiles(const std::filesystem::path& path, FolderReading reading = FolderReading::kAsDataset);
 

@@ -67,7 +67,9 @@ RecordIndex TakeFile(Numbers& numbers) {
   for (auto left = count; left > 0; --left) {
     file.offsets.push_back(file.end);
     const auto length = numbers.Next();
-    if (length > std::numeric_limits<std::uint64_t>::max() - kFrame - file.end) ThrowDamagedIndex("a length is too large");
+    if (length > std::numeric_limits<std::uint64_t>::max() - kFrame - file.end) {
+      ThrowDamagedIndex("a length is too large");
+    }
     file.end += kFrame + length;
   }
   return file;
@@ -75,7 +77,9 @@ RecordIndex TakeFile(Numbers& numbers) {
 
 /// What lies between magic and CRC.
 std::string_view CheckedBody(std::string_view bytes) {
-  if (!bytes.starts_with(kIndexMagic) || bytes.size() < kIndexMagic.size() + kCrcBytes) ThrowDamagedIndex("it does not begin as one");
+  if (!bytes.starts_with(kIndexMagic) || bytes.size() < kIndexMagic.size() + kCrcBytes) {
+    ThrowDamagedIndex("it does not begin as one");
+  }
   const auto covered = bytes.substr(0, bytes.size() - kCrcBytes);
   const auto crc = LoadLittleEndian<std::uint32_t>(std::as_bytes(std::span(bytes)).last<kCrcBytes>());
   if (Crc32c(covered) != crc) ThrowDamagedIndex("its CRC32C is wrong");

@@ -128,8 +128,6 @@ void AddTfrecords(const DatasetFile& listed, Fields& fields, std::uint64_t& done
   }
 }
 
-bool IsIntegerType(NumberType type) { return type != NumberType::kFloat32 && type != NumberType::kFloat64; }
-
 /// Calls `use(values)` for all values, a megabyte at a time.
 template <class Value, class Use>
 void ReadAll(ForeignHdf5& file, const Hdf5Dataset& dataset, NumberType as, Use&& use) {
@@ -148,10 +146,10 @@ void ReadAll(ForeignHdf5& file, const Hdf5Dataset& dataset, NumberType as, Use&&
 void AddDataset(ForeignHdf5& file, const Hdf5Dataset& dataset, Fields& fields) {
   auto& field = FieldOf(fields, dataset.name, WordOf(dataset.type));
   field.records += dataset.shape[0];
-  if (dataset.shape.size() != 1 || !IsIntegerType(dataset.type)) field.classes.reset();
+  if (dataset.shape.size() != 1 || IsFloat(dataset.type)) field.classes.reset();
   if (dataset.type == NumberType::kUint64) {
     ReadAll<std::uint64_t>(file, dataset, NumberType::kUint64, [&](auto values) { AddIntegers(field, values); });
-  } else if (IsIntegerType(dataset.type)) {
+  } else if (!IsFloat(dataset.type)) {
     ReadAll<std::int64_t>(file, dataset, NumberType::kInt64, [&](auto values) { AddIntegers(field, values); });
   } else {
     ReadAll<double>(file, dataset, NumberType::kFloat64, [&field](std::span<const double> values) {
@@ -193,7 +191,7 @@ void AddNumbers(FieldStatistics& field, const TableField& form, std::span<const 
 void AddTableValue(FieldStatistics& field, const TableField& form, std::span<const std::byte> bytes) {
   ++field.records;
   if (form.any_length) return AddBytes(field, {reinterpret_cast<const char*>(bytes.data()), bytes.size()});
-  if (!IsIntegerType(form.type)) return AddNumbers<double>(field, form, bytes);
+  if (IsFloat(form.type)) return AddNumbers<double>(field, form, bytes);
   form.type == NumberType::kUint64 ? AddNumbers<std::uint64_t>(field, form, bytes)
                                    : AddNumbers<std::int64_t>(field, form, bytes);
 }
@@ -203,7 +201,7 @@ void AddTable(const TableFile& table, Fields& fields) {
   for (std::size_t i = 0; i < table.fields().size(); ++i) {
     const auto& form = table.fields()[i];
     auto& field = FieldOf(fields, form.name, form.any_length ? WordOf(FeatureKind::kBytes) : WordOf(form.type));
-    if (form.any_length || !form.shape.empty() || !IsIntegerType(form.type)) field.classes.reset();
+    if (form.any_length || !form.shape.empty() || IsFloat(form.type)) field.classes.reset();
     for (std::uint64_t record = 0; record < table.record_count(); ++record) {
       AddTableValue(field, form, table.Value(record, i, buffer));
     }

@@ -22,6 +22,8 @@ namespace slipway::staging {
 enum class NumberType { kInt8, kUint8, kInt16, kUint16, kInt32, kUint32, kInt64, kUint64, kFloat32, kFloat64 };
 
 std::size_t SizeOf(NumberType type);
+/// All other types are integers.
+constexpr bool IsFloat(NumberType type) { return type == NumberType::kFloat32 || type == NumberType::kFloat64; }
 WordTable<NumberType> WordsOf(NumberType);
 
 struct Hdf5Dataset {

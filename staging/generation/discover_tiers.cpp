@@ -19,7 +19,7 @@ const TierDefinition* FindDefinition(const std::vector<TierDefinition>& site, co
 constexpr auto kAll = std::numeric_limits<std::uint64_t>::max();
 
 TierState ReadInPlace() {
-  TierState state{"none", {}, Bytes{kAll}, kAll, true, {}, {}};
+  TierState state{kInPlaceTier, {}, Bytes{kAll}, kAll, true, {}, {}};
   state.scope = TierScope::kJob;
   state.origin = "built in";
   return state;
@@ -45,7 +45,7 @@ void Examine(TierState& state) {
 }
 
 TierState Discover(const std::string& name, const TierDefinition* site) {
-  if (name == "none") return ReadInPlace();
+  if (name == kInPlaceTier) return ReadInPlace();
   auto place = PlaceOf(name, site);
   TierState state;
   state.name = name;

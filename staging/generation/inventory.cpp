@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <tuple>
 
+#include "core/documents.h"
 #include "core/error.h"
 #include "core/files.h"
 #include "staging/dataset/manifest.h"
@@ -61,17 +62,15 @@ bool IsOurs(const fs::path& root, const std::string& name) {
   }
 }
 
-std::vector<UnfinishedStaging> LookAtLeftovers(const fs::path& staging, const fs::path& root) {
+std::vector<UnfinishedStaging> LookAtLeftovers(const fs::path& root) {
   std::vector<UnfinishedStaging> leftovers;
-  std::error_code error;
-  for (fs::directory_iterator entry(staging, error), end; !error && entry != end; entry.increment(error)) {
-    auto name = entry->path().filename().string();
+  for (const auto& entry : EntriesOf(root / ".staging")) {
+    auto name = entry.filename().string();
     const Generation generation(root, GenerationOf(name));
     auto worker = generation.WhoStages();
     auto holders = worker ? HoldersOf(generation.StageLock()) : std::vector<LockHolder>();
-    leftovers.push_back({std::move(name), TakenBy(entry->path()).bytes, std::move(worker), std::move(holders)});
+    leftovers.push_back({std::move(name), TakenBy(entry).bytes, std::move(worker), std::move(holders)});
   }
-  std::sort(leftovers.begin(), leftovers.end(), [](const auto& a, const auto& b) { return a.name < b.name; });
   return leftovers;
 }
 
@@ -82,7 +81,7 @@ Inventory TakeInventory(const fs::path& root) {
   for (const auto& name : GenerationsIn(root)) {
     if (IsOurs(root, name)) inventory.generations.push_back(LookAt(root, name));
   }
-  inventory.leftovers = LookAtLeftovers(root / ".staging", root);
+  inventory.leftovers = LookAtLeftovers(root);
   return inventory;
 }
 

@@ -68,7 +68,7 @@ PrivateDirectory::PrivateDirectory(const Generation& generation, const StagingPl
   // First of all: without a manifest nothing that another machine renames from here counts as published.
   ::unlink((path_ / kManifestName).c_str());
   leftover_ = ReadLeftover(path_, plan);
-  Clear(leftover_.kept.empty());
+  Clear();
   fd_ = OpenFile(path_, O_RDONLY | O_DIRECTORY);
 }
 
@@ -78,9 +78,10 @@ PrivateDirectory::~PrivateDirectory() {
   fs::remove_all(path_, ignored);
 }
 
-/// Removes what a killed run was about to write last, because it is all made again; with `all`, everything that it
-/// left.
-void PrivateDirectory::Clear(bool all) const {
+/// Removes what a killed run was about to write last, because it is all made again; everything that it left, if none of
+/// that is of use.
+void PrivateDirectory::Clear() const {
+  const bool all = leftover_.kept.empty();
   for (const auto& entry : fs::directory_iterator(path_)) {
     const auto name = entry.path().filename().string();
     const bool temporary = name.starts_with('.') && name.find(".tmp-") != name.npos;

@@ -41,7 +41,7 @@ class PrivateDirectory {
   Bytes Keep();
 
  private:
-  void Clear(bool all) const;
+  void Clear() const;
   void SyncAll() const;
 
   const Generation& generation_;

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <sstream>
 
+#include "core/documents.h"
 #include "core/files.h"
 #include "staging/generation/await_lock.h"
 #include "staging/generation/generation.h"
@@ -31,18 +32,17 @@ SpaceNeed Parse(const std::string& text) {
 /// What the stagings at work, but for `own`, have still to write.
 SpaceNeed ReservedByOthers(const fs::path& root, const std::string& own) {
   SpaceNeed sum;
-  std::error_code error;
-  for (fs::directory_iterator entry(root / ".locks", error), end; !error && entry != end; entry.increment(error)) {
-    const auto name = entry->path().filename().string();
+  for (const auto& entry : EntriesOf(root / ".locks")) {
+    const auto name = entry.filename().string();
     const auto generation = name.substr(0, name.size() - std::min(name.size(), kNeed.size()));
     if (!name.ends_with(kNeed) || generation == own) continue;
     const Generation other(root, generation);
     if (!other.WhoStages()) {
-      ::unlink(entry->path().c_str());
+      ::unlink(entry.c_str());
       continue;
     }
     // Published a moment ago, it may still hold its reservation.
-    const auto need = Parse(ReadFileIfPresent(entry->path()).value_or(""));
+    const auto need = Parse(ReadFileIfPresent(entry).value_or(""));
     const auto rest = Rest(Rest(need, TakenBy(other.Private())), TakenBy(other.Published()));
     sum.bytes.count += rest.bytes.count;
     sum.inodes += rest.inodes;
@@ -54,6 +54,13 @@ SpaceNeed ReservedByOthers(const fs::path& root, const std::string& own) {
 
 std::optional<Reservation> Reservation::Take(const StagingPlan& plan, const SpaceNeed& need, FreeSpace& available,
                                              const std::function<void()>& on_wait, Bytes found) {
+  auto taken = TryTake(plan, need, available, on_wait, found);
+  if (taken || RemoveLeftovers(plan.root, {}, plan.generation).empty()) return taken;
+  return TryTake(plan, need, available, on_wait, found);
+}
+
+std::optional<Reservation> Reservation::TryTake(const StagingPlan& plan, const SpaceNeed& need, FreeSpace& available,
+                                                const std::function<void()>& on_wait, Bytes found) {
   const auto ledger = AwaitLock(Ledger(plan.root), on_wait);
   const auto others = ReservedByOthers(plan.root, plan.generation);
   available = FreeSpaceIn(plan);

@@ -19,9 +19,10 @@ class Reservation {
  public:
   static std::filesystem::path Ledger(const std::filesystem::path& root) { return root / ".locks" / ".ledger"; }
 
-  /// Only while holding the stage lock of the plan's generation. Nothing when the free space, less the reservations of
-  /// others, is too small for the rest of `need`; `available` is then that space. `found` lies in the tier and will be
-  /// taken over. While another process has the ledger, `on_wait` is called about twenty times a second, and may throw.
+  /// Only while holding the stage lock of the plan's generation. When space lacks, leftovers of other generations are
+  /// removed, however young. Nothing when the free space, less the reservations of others, is too small for the rest of
+  /// `need`; `available` is then that space. `found` lies in the tier and will be taken over. While another process has
+  /// the ledger, `on_wait` is called about twenty times a second, and may throw.
   static std::optional<Reservation> Take(
       const StagingPlan& plan, const SpaceNeed& need, FreeSpace& available,
       const std::function<void()>& on_wait = [] {}, Bytes found = {});
@@ -33,6 +34,8 @@ class Reservation {
   ~Reservation();
 
  private:
+  static std::optional<Reservation> TryTake(const StagingPlan& plan, const SpaceNeed& need, FreeSpace& available,
+                                            const std::function<void()>& on_wait, Bytes found);
   explicit Reservation(std::filesystem::path path) : path_(std::move(path)) {}
   std::filesystem::path path_;
 };

@@ -30,15 +30,12 @@
 #include "staging/generation/private_directory.h"
 #include "staging/generation/reservation.h"
 #include "staging/generation/resume.h"
-#include "staging/plan/plan_listing.h"
 #include "staging/plan/source_stat.h"
 #include "staging/plan/tiers.h"
 
 namespace slipway::staging {
 namespace fs = std::filesystem;
 namespace {
-
-bool ReadsInPlace(const StagingPlan& plan) { return plan.tier == "none"; }
 
 /// "3.00 GB, 1.00 GB is available", or the same for inodes where these are what lacks.
 std::string Shortage(const SpaceNeed& need, const FreeSpace& available) {
@@ -92,7 +89,6 @@ class Waiting {
   SteadyTime asked_{};
 };
 
-/// When space lacks, what others left half done goes first, however young.
 std::optional<Reservation> Reserve(const StagingPlan& plan, const StageOptions& options) {
   if (ReadsInPlace(plan)) return {};
   const auto need = NeedOf(plan.files);
@@ -101,9 +97,6 @@ std::optional<Reservation> Reserve(const StagingPlan& plan, const StageOptions& 
                   [&] { return Describe(HoldersOf(Reservation::Ledger(plan.root))); });
   FreeSpace available;
   auto reservation = Reservation::Take(plan, need, available, std::ref(waiting), found);
-  if (!reservation && !RemoveLeftovers(plan.root, {}, plan.generation).empty()) {
-    reservation = Reservation::Take(plan, need, available, std::ref(waiting), found);
-  }
   if (!reservation) throw NotEnoughSpace(plan, available);
   return reservation;
 }

@@ -27,8 +27,8 @@ class Image {
     constexpr double kTurn = 2 * std::numbers::pi;
     const double turned = phi / kTurn - std::floor(phi / kTurn);
     const auto row = std::min(size_ - 1, static_cast<std::size_t>(turned * static_cast<double>(size_)));
-    const auto column =
-        std::min(size_ - 1, static_cast<std::size_t>((eta + kCalorimeterEta) / (2 * kCalorimeterEta) * static_cast<double>(size_)));
+    const double along = (eta + kCalorimeterEta) / (2 * kCalorimeterEta);
+    const auto column = std::min(size_ - 1, static_cast<std::size_t>(along * static_cast<double>(size_)));
     cells_[(channel * size_ + row) * size_ + column] += static_cast<float>(amount);
   }
 

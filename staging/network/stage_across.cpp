@@ -146,7 +146,7 @@ class AcrossNodes {
 };
 
 void CheckTier(const StagingPlan& plan) {
-  if (plan.tier != "none") return;
+  if (!ReadsInPlace(plan)) return;
   throw Error(ErrorKind::kUsage,
               fmt::format("dataset '{}' is read in place (tier none): there is nothing to pass on", plan.request.name),
               "name a tier that every node has of its own");

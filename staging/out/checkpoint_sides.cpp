@@ -7,6 +7,7 @@
 #include <set>
 
 #include "core/checkpoint.h"
+#include "core/documents.h"
 #include "core/error.h"
 #include "core/files.h"
 #include "core/fnv1a.h"
@@ -64,12 +65,9 @@ void RemoveCheckpoint(const fs::path& directory, const CheckpointEntry& entry) {
 
 /// What a mover that was killed had not removed yet.
 void RemoveCondemned(const fs::path& directory) {
-  std::vector<fs::path> condemned;
-  std::error_code error;
-  for (fs::directory_iterator entry(directory, error), end; !error && entry != end; entry.increment(error)) {
-    if (entry->path().filename().string().starts_with(kOldPrefix)) condemned.push_back(entry->path());
+  for (const auto& entry : EntriesOf(directory)) {
+    if (entry.filename().string().starts_with(kOldPrefix)) RemoveTree(entry);
   }
-  for (const auto& path : condemned) RemoveTree(path);
 }
 
 /// Hard links of a directory's files, removed at the end; the directory itself where links are not to be had.

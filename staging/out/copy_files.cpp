@@ -10,6 +10,7 @@
 #include <unordered_set>
 
 #include "core/boot_id.h"
+#include "core/documents.h"
 #include "core/error.h"
 #include "core/files.h"
 #include "core/lines.h"
@@ -45,13 +46,11 @@ std::optional<ProcessIdentity> PreparedBy(std::string_view name) {
 
 /// Removes what processes of this machine left that were killed. What cannot be removed waits for the next copy.
 void RemoveAbandoned(const fs::path& directory) {
-  std::vector<fs::path> abandoned;
-  std::error_code error;
-  for (fs::directory_iterator entry(directory, error), end; !error && entry != end; entry.increment(error)) {
-    const auto process = PreparedBy(entry->path().filename().string());
-    if (process && !IsAlive(*process)) abandoned.push_back(entry->path());
+  std::error_code ignored;
+  for (const auto& entry : EntriesOf(directory)) {
+    const auto process = PreparedBy(entry.filename().string());
+    if (process && !IsAlive(*process)) fs::remove_all(entry, ignored);
   }
-  for (const auto& path : abandoned) fs::remove_all(path, error);
 }
 
 /// Removed with what is still in it.

@@ -8,6 +8,7 @@
 #include "core/checkpoint.h"
 #include "core/files.h"
 #include "core/process_identity.h"
+#include "staging/out/tree.h"
 
 namespace slipway::staging {
 namespace fs = std::filesystem;
@@ -231,10 +232,6 @@ bool OutPlaceMover::AddCheckpoint(const CheckpointEntry& entry, OutWork& work) c
 }
 
 namespace {
-
-bool IsWithin(const fs::path& name, const fs::path& directory) {
-  return std::mismatch(directory.begin(), directory.end(), name.begin(), name.end()).first == directory.end();
-}
 
 /// Removes everything below `root / directory` but the entries `kept` and the directories on the way to them.
 void RemoveOthers(const fs::path& root, const fs::path& directory, const std::vector<fs::path>& kept) {

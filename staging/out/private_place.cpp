@@ -7,6 +7,7 @@
 #include <string>
 #include <utility>
 
+#include "core/documents.h"
 #include "core/error.h"
 #include "core/log.h"
 
@@ -68,10 +69,9 @@ void PrivatePlace::RemoveIfAbandoned(const fs::path& directory) {
 
 void RemoveOutLeftovers(const fs::path& parent) {
   std::set<fs::path> found;
-  std::error_code error;
-  for (fs::directory_iterator entry(parent, error), end; !error && entry != end; entry.increment(error)) {
-    auto name = entry->path().filename().string();
-    if (!name.starts_with(kPrivate) || !IsMine(entry->path())) continue;
+  for (const auto& entry : EntriesOf(parent)) {
+    auto name = entry.filename().string();
+    if (!name.starts_with(kPrivate) || !IsMine(entry)) continue;
     if (name.ends_with(kLock)) name.resize(name.size() - kLock.size());  // of a directory that may be gone already
     found.insert(parent / name);
   }

@@ -36,17 +36,15 @@ bool IsDirectory(const fs::path& path) {
   return ::lstat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode);
 }
 
-bool LiesBelowOne(const fs::path& name, const std::vector<fs::path>& directories) {
-  return std::any_of(directories.begin(), directories.end(), [&](const fs::path& directory) {
-    return std::mismatch(directory.begin(), directory.end(), name.begin(), name.end()).first == directory.end();
-  });
+bool IsWithinOne(const fs::path& name, const std::vector<fs::path>& directories) {
+  return std::ranges::any_of(directories, [&](const fs::path& directory) { return IsWithin(name, directory); });
 }
 
 /// The outermost directories of the tree in whose place `destination` has something else.
 std::vector<fs::path> ReplacedDirectories(const Tree& tree, const fs::path& destination) {
   std::vector<fs::path> replaced;
   for (const auto& name : tree.directories) {
-    if (LiesBelowOne(name, replaced)) continue;
+    if (IsWithinOne(name, replaced)) continue;
     if (IsThere(destination / name) && !IsDirectory(destination / name)) replaced.push_back(name);
   }
   return replaced;
@@ -107,7 +105,7 @@ void LeaveOutUnchanged(Tree& tree, const fs::path& destination, Unchanged by,
   const auto replaced = ReplacedDirectories(tree, destination);
   std::erase_if(tree.files, [&](const SourceFile& file) {
     const auto copy = destination / file.name;
-    if (LiesBelowOne(file.name, replaced) || !LooksUnchanged(file, copy)) return false;
+    if (IsWithinOne(file.name, replaced) || !LooksUnchanged(file, copy)) return false;
     return by == Unchanged::kSizeAndTime ||
            HasSameContents(file.path, copy, [&](std::uint64_t bytes) { on_compared(file, bytes); });
   });
@@ -120,7 +118,7 @@ void LeaveOutUnchanged(Tree& tree, const fs::path& destination, Unchanged by,
 void Merge(const Tree& tree, const fs::path& prepared, const fs::path& destination) {
   const auto replaced = ReplacedDirectories(tree, destination);
   const auto move = [&](const fs::path& name) {
-    if (!LiesBelowOne(name, replaced)) MoveOver(prepared / name, destination / name);
+    if (!IsWithinOne(name, replaced)) MoveOver(prepared / name, destination / name);
   };
   for (const auto& name : replaced) Rename(prepared / name, destination / name, RENAME_EXCHANGE);
   for (const auto& name : tree.directories) MakeDirectories(destination / name);

@@ -11,6 +11,7 @@
 
 #include "core/error.h"
 #include "staging/dataset/crc_blocks.h"
+#include "staging/dataset/listing.h"
 #include "staging/dataset/utf8_name.h"
 #include "staging/plan/shares.h"
 
@@ -124,14 +125,10 @@ Bytes LargestOf(const std::vector<SourceFile>& files) {
   return largest;
 }
 
-bool IsPlace(const TierState& tier) { return tier.name != "none"; }
+bool IsPlace(const TierState& tier) { return tier.name != kInPlaceTier; }
 
 bool Contains(const std::vector<std::string>& names, const std::string& generation) {
   return std::find(names.begin(), names.end(), generation) != names.end();
-}
-
-bool Holds(const TierState& tier, const std::string& generation) {
-  return tier.usable && Contains(tier.generations, generation);
 }
 
 const TierState* FindTier(const std::vector<TierState>& tiers, const std::string& name) {
@@ -161,11 +158,11 @@ class Planner {
     for (const auto layout : Layouts()) {
       if (!Prepare(layout)) continue;
       for (const auto& name : plan_.request.tiers) {
-        if (name == "none") break;
+        if (name == kInPlaceTier) break;
         if (Take(name)) return Finished();
       }
     }
-    if (const auto* in_place = FindTier(tiers_, "none"); in_place != nullptr && Wants("none")) {
+    if (const auto* in_place = FindTier(tiers_, kInPlaceTier); in_place != nullptr && Wants(kInPlaceTier)) {
       Prepare(plan_.request.distribution == Distribution::kNodeShard ? Layout::kShard : Layout::kReplica);
       Choose(*in_place, WithShares("read in place, nothing is copied"));
       return Finished();
@@ -185,7 +182,7 @@ class Planner {
     const bool shares = plan_.request.distribution == Distribution::kShard && plan_.nodes > 1;
     if (shares && for_whom_.can_share) layouts.push_back(Layout::kShard);
     // A stream is only for programs with our reader: what can be read in place by all is better.
-    if (for_whom_.can_stream && !Wants("none")) layouts.push_back(Layout::kStream);
+    if (for_whom_.can_stream && !Wants(kInPlaceTier)) layouts.push_back(Layout::kStream);
     return layouts;
   }
 
@@ -236,11 +233,11 @@ class Planner {
       Reject(fmt::format("{}: {}", name, tier == nullptr ? "not known here" : tier->reason));
       return false;
     }
-    if (Holds(*tier, plan_.generation)) {
+    if (Contains(tier->generations, plan_.generation)) {
       Choose(*tier, WithShares("already staged there"));
       return true;
     }
-    if (tier->usable && Contains(tier->being_staged, plan_.generation)) {  // its space is taken already: wait for it
+    if (Contains(tier->being_staged, plan_.generation)) {  // its space is taken already: wait for it
       Choose(*tier, WithShares("another run is staging it there"));
       return true;
     }
@@ -410,6 +407,15 @@ Json ToJson(const StagingPlan& plan) {
   auto& files = document["files"] = Json::array();
   for (const auto& file : plan.files) files.push_back(ToJson(file));
   return document;
+}
+
+std::string RenderListingOf(const StagingPlan& plan) {
+  return RenderListing(plan.request.format, plan.files.size(), [&](std::size_t i, ListedFile& listed) {
+    const auto& file = plan.files[i];
+    listed.path = file.name.native();
+    listed.bytes = file.size;
+    listed.records = file.records;
+  });
 }
 
 Json SummaryOf(const StagingPlan& plan) {

@@ -46,6 +46,9 @@ enum class TierScope {
 };
 WordTable<TierScope> WordsOf(TierScope);
 
+/// The tier that is no place: the sources are read where they lie.
+inline constexpr const char* kInPlaceTier = "none";
+
 struct SourceFile {
   SourcePath path;  ///< absolute, where it is read
   PathText name;    ///< relative, where it lies in the dataset; always valid UTF-8
@@ -125,6 +128,8 @@ struct StagingPlan {
   std::vector<LeftOutFile> left_out = {};  ///< of the folders that the request names
 };
 
+inline bool ReadsInPlace(const StagingPlan& plan) { return plan.tier == kInPlaceTier; }
+
 /// What a generation takes from a tier besides luck: whole blocks, directories and the manifest included.
 struct SpaceNeed {
   Bytes bytes;
@@ -189,5 +194,7 @@ std::string DescribeShares(const std::vector<NodeContent>& shares);
 /// Without the list of its files.
 Json SummaryOf(const StagingPlan& plan);
 Json ToJson(const StagingPlan& plan);
+/// The list of its files for readers that begin before all are there, as WriteListing takes it.
+std::string RenderListingOf(const StagingPlan& plan);
 
 }  // namespace slipway::staging

@@ -129,8 +129,8 @@ struct Finding {
 
 /// Keeps the files that are of the format, in the order found.
 /// Cost: one system call a file, a second one for files of other users, and a look into those whose names do not say
-/// the format. On a far file system each
-///       waits, so that many are under way at once. There may be 100,000s of files: nothing more is kept of each.
+///       the format. On a far file system each waits, so many are under way at once. There may be 100,000s of files:
+///       nothing more is kept of each.
 ListedSources DescribeAll(std::vector<SourceFile> files, const std::vector<Finding>& findings, DataFormat format) {
   constexpr std::size_t kAtOnce = 32;
   constexpr std::size_t kWorthAThread = 64;
@@ -259,7 +259,7 @@ class SourceSearch {
   }
 
   DataFormat format_;
-  std::deque<fs::path> trees_;  // a Found points into it
+  std::deque<fs::path> trees_;  // a Finding points into it
   std::vector<fs::path> folders_;
   PathText last_prefix_;
   std::vector<SourceFile> files_;

@@ -102,7 +102,7 @@ void PrepareRoot(const StagingPlan& plan) {
   if (plan.root.empty())
     throw Error(ErrorKind::kInternal, "a staging plan without a root, or tier none without a directory for its links");
   MakeDirectories(plan.root.parent_path());
-  const mode_t mode = plan.tier == "none" ? kDirectoryMode : 0700;
+  const mode_t mode = ReadsInPlace(plan) ? kDirectoryMode : 0700;
   if (::mkdir(plan.root.c_str(), mode) != 0 && errno != EEXIST) {
     ThrowErrno(fmt::format("tier '{}': cannot create '{}'", plan.tier, plan.root.string()));
   }

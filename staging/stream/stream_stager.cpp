@@ -21,7 +21,6 @@
 #include "staging/dataset/listing.h"
 #include "staging/dataset/record_index.h"
 #include "staging/generation/generation.h"
-#include "staging/plan/plan_listing.h"
 #include "staging/plan/tiers.h"
 #include "staging/reader/sharding.h"
 
@@ -67,9 +66,6 @@ Reservation Reserve(const StagingPlan& plan, const std::string& name) {
   stream.generation = name;  // it lies and is locked under its own name
   FreeSpace available;
   auto reservation = Reservation::Take(stream, need, available);
-  if (!reservation && !RemoveLeftovers(plan.root, {}, name).empty()) {
-    reservation = Reservation::Take(stream, need, available);
-  }
   if (reservation) return std::move(*reservation);
   throw Error(
       ErrorKind::kEnvironment,
@@ -145,11 +141,7 @@ class StreamStager::Copies {
   void ReadBack(const SourceFile& source, const CopiedFile& copied) const {
     const auto wrong = WrongBlocks(stager_.directory_ / kIncoming / source.name, copied.crc32c,
                                    [&](auto) { CheckCancelled(stager_.plan_, options_); });
-    if (wrong.empty()) return;
-    throw Error(ErrorKind::kEnvironment,
-                fmt::format("the copy of '{}' read back from '{}' differs from what was written, at byte {}",
-                            source.path.string(), stager_.directory_.string(), wrong.front() * kCrcBlock),
-                "the medium of this tier is not to be trusted: tell its administrator and use another tier");
+    if (!wrong.empty()) ThrowDiffers(source, stager_.directory_, wrong.front());
   }
 
   const StreamStager& stager_;

@@ -8,9 +8,7 @@ program prints. `commands.py ROOT --report` counts the command lines.
 import collections
 import dataclasses
 import json
-import pathlib
 import re
-import sys
 
 import documents
 import source_tree
@@ -293,7 +291,4 @@ def report(root):
 
 
 if __name__ == "__main__":
-    if "--report" in sys.argv:
-        report(pathlib.Path(sys.argv[1]).resolve())
-    else:
-        source_tree.run(check)
+    source_tree.run(check, report=report)

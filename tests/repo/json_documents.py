@@ -7,9 +7,7 @@ the code adds by other means is not seen. `json_documents.py ROOT --list` says w
 core/error.h stand on docs/reference/exit-codes.md.
 """
 
-import pathlib
 import re
-import sys
 
 import messages
 import source_tree
@@ -197,7 +195,4 @@ def print_list(root):
 
 
 if __name__ == "__main__":
-    if "--list" in sys.argv:
-        print_list(pathlib.Path(sys.argv[1]).resolve())
-    else:
-        source_tree.run(check)
+    source_tree.run(check, list=print_list)

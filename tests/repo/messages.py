@@ -6,9 +6,7 @@ Finds every construction of an error, and every call of a function of the same f
 """
 
 import collections
-import pathlib
 import re
-import sys
 
 import prose
 import source_tree
@@ -374,7 +372,4 @@ def print_list(root):
 
 
 if __name__ == "__main__":
-    if "--list" in sys.argv:
-        print_list(pathlib.Path(sys.argv[1]).resolve())
-    else:
-        source_tree.run(check)
+    source_tree.run(check, list=print_list)

@@ -6,10 +6,8 @@ A sentence ends at a full stop, a question or an exclamation mark. Code in a lin
 --report` prints the figures of each page, with the Flesch reading ease of tutorials and how-to pages.
 """
 
-import pathlib
 import re
 import statistics
-import sys
 
 import source_tree
 
@@ -162,7 +160,4 @@ def report(root):
 
 
 if __name__ == "__main__":
-    if "--report" in sys.argv:
-        report(pathlib.Path(sys.argv[1]).resolve())
-    else:
-        source_tree.run(check)
+    source_tree.run(check, report=report)

@@ -28,9 +28,15 @@ def text_of(root, name):
         return ""
 
 
-def run(check):
-    """Runs `check(root) -> problems` on the tree named on the command line; exit code 1 when there are problems."""
+def run(check, **shows):
+    """Runs `check(root) -> problems` on the tree named on the command line; exit code 1 when there are problems.
+
+    With --NAME on the command line `shows[NAME](root)` prints what it knows instead.
+    """
     root = pathlib.Path(sys.argv[1]).resolve()
+    for name, show in shows.items():
+        if f"--{name}" in sys.argv:
+            return show(root)
     problems = check(root)
     for problem in problems:
         print(problem)

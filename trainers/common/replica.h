@@ -74,7 +74,7 @@ class Replica {
   at::Tensor gradients_;                                ///< all of them, one behind the other
   std::vector<slipway::client::Tensor> gradient_list_;  ///< its parts, as the runtime knows them
   std::vector<slipway::client::Tensor> weights_;
-  std::vector<slipway::client::Tensor> buffers_;                      ///< float buffers: running statistics
+  std::vector<slipway::client::Tensor> buffers_;  ///< float buffers: running statistics
   GradientBatch batch_;
   std::vector<std::shared_ptr<torch::autograd::Node>> accumulators_;  ///< their hooks add to the batch
   bool clear_ = true;                                                 ///< the gradients before the next pass
