@@ -114,7 +114,7 @@ TEST_F(Arrivals, TheUserCanEndItWhileBothGoOn) {
   WriteSpec("20KB", "overlap: true, keep: cache",
             "[sleep, '60']\n  metrics: {from: stdout, pattern: '(?<objective>x)'}");
   auto run = place_.Start({"run", "exp.yaml"});
-  for (int i = 0; i < 600 && place_.Status()["phase"] != "running"; ++i) {
+  for (int i = 0; i < 3000 && place_.Status()["phase"] != "running"; ++i) {
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
   }
   ::kill(run.pid(), SIGINT);
@@ -128,7 +128,7 @@ TEST_F(Arrivals, AKilledManagerLeavesNoRanksAndNothingThatCannotBeCollected) {
   place_.WaitForFile(place_ / "began");
   ::kill(run.pid(), SIGKILL);
   run.Wait();
-  for (int i = 0; i < 200 && !ProcessesOf(place_ / "").empty(); ++i) {
+  for (int i = 0; i < 3000 && !ProcessesOf(place_ / "").empty(); ++i) {
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
   }
   EXPECT_EQ(staging::RemoveLeftovers(place_ / "ram").size(), 1U);

@@ -258,7 +258,7 @@ TEST_F(AgentsHere, WithoutTheKeyAreNotLetIn) {
   Nodes nodes(OptionsFor(1));
   auto stranger = nodes.agents();
   stranger.key_file = folder_.path() / "other.key";
-  stranger.join_patience_s = 1;
+  stranger.join_patience_s = 5;
   staging::GroupKey::Create(stranger.key_file);
   auto agent = Start(stranger, 0);
   const auto status = agent.WaitFor(std::chrono::seconds(60));
