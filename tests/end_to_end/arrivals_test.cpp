@@ -56,7 +56,7 @@ class Arrivals : public testing::Test {
 };
 
 TEST_F(Arrivals, TheRanksBeginBeforeTheStagingEndsAndSeeTheSameOrder) {
-  WriteSpec("50KB", "overlap: true", "", 2);
+  WriteSpec("30KB", "overlap: true", "", 2);
   const auto early = place_.Slipway({"run", "exp.yaml"});
   ASSERT_EQ(early.status.code, 0) << early.output << early.errors;
   EXPECT_EQ(ReadFile(place_ / "began"), "early\n");
@@ -76,7 +76,7 @@ TEST_F(Arrivals, TheRanksBeginBeforeTheStagingEndsAndSeeTheSameOrder) {
 }
 
 TEST_F(Arrivals, AStagingThatFailsInTheMiddleEndsTheRunWithTheFilesName) {
-  WriteSpec("100KB", "overlap: true");
+  WriteSpec("20KB", "overlap: true");
   std::thread truncate([&] {
     place_.WaitForFile(place_ / "began");
     fs::resize_file(LastFile(), 1000);
@@ -123,7 +123,7 @@ TEST_F(Arrivals, TheUserCanEndItWhileBothGoOn) {
 }
 
 TEST_F(Arrivals, AKilledManagerLeavesNoRanksAndNothingThatCannotBeCollected) {
-  WriteSpec("50KB", "overlap: true");
+  WriteSpec("20KB", "overlap: true");
   auto run = place_.Start({"run", "exp.yaml"});
   place_.WaitForFile(place_ / "began");
   ::kill(run.pid(), SIGKILL);

@@ -4,6 +4,7 @@ import json
 import os
 import pathlib
 import re
+import resource
 import shutil
 import signal
 import sys
@@ -227,6 +228,12 @@ def test_a_plan_names_the_values_that_come_from_other_places(flow):
     assert "values from other places" not in flow.slipway("plan", "flow.yaml")
 
 
+def seconds_of_cores():
+    """Of all programs so far. Others on the machine do not count."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
 def test_a_plan_of_a_thousand_steps_is_quick(flow):
     flow.step("")
     (flow.folder / "in").write_bytes(b"x" * 1000)
@@ -237,9 +244,9 @@ def test_a_plan_of_a_thousand_steps_is_quick(flow):
     flow.write("name: flow\nsteps:\n" + lines.replace("'true', '0'", "'true', '-1'"))
     taken = []
     for _ in range(3):
-        begin = time.time()
+        before = seconds_of_cores()
         plan = flow.json("plan", "flow.yaml")
-        taken.append(time.time() - begin)
+        taken.append(seconds_of_cores() - before)
     assert not any(row["reuse"] for row in plan["steps"]) and plan["steps"][7]["from_results"] == 1
     assert min(taken) < 3, taken
 
