@@ -144,7 +144,7 @@ TEST(EventLoop, WaitsNoLongerThanItsLimit) {
   loop.RunOnce(30ms);
   const auto took = SystemClock().Steady() - start;
   EXPECT_GE(took, 29ms);
-  EXPECT_LT(took, 2s);
+  EXPECT_LT(took, 30s);
 }
 
 TEST(EventLoop, DeliversSignalsInTheLoopAndRestoresTheMask) {

@@ -56,7 +56,7 @@ class Arrivals : public testing::Test {
 };
 
 TEST_F(Arrivals, TheRanksBeginBeforeTheStagingEndsAndSeeTheSameOrder) {
-  WriteSpec("50KB", "overlap: true", "", 2);
+  WriteSpec("30KB", "overlap: true", "", 2);
   const auto early = place_.Slipway({"run", "exp.yaml"});
   ASSERT_EQ(early.status.code, 0) << early.output << early.errors;
   EXPECT_EQ(ReadFile(place_ / "began"), "early\n");
@@ -76,7 +76,7 @@ TEST_F(Arrivals, TheRanksBeginBeforeTheStagingEndsAndSeeTheSameOrder) {
 }
 
 TEST_F(Arrivals, AStagingThatFailsInTheMiddleEndsTheRunWithTheFilesName) {
-  WriteSpec("100KB", "overlap: true");
+  WriteSpec("20KB", "overlap: true");
   std::thread truncate([&] {
     place_.WaitForFile(place_ / "began");
     fs::resize_file(LastFile(), 1000);
@@ -114,7 +114,7 @@ TEST_F(Arrivals, TheUserCanEndItWhileBothGoOn) {
   WriteSpec("20KB", "overlap: true, keep: cache",
             "[sleep, '60']\n  metrics: {from: stdout, pattern: '(?<objective>x)'}");
   auto run = place_.Start({"run", "exp.yaml"});
-  for (int i = 0; i < 600 && place_.Status()["phase"] != "running"; ++i) {
+  for (int i = 0; i < 3000 && place_.Status()["phase"] != "running"; ++i) {
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
   }
   ::kill(run.pid(), SIGINT);
@@ -123,12 +123,12 @@ TEST_F(Arrivals, TheUserCanEndItWhileBothGoOn) {
 }
 
 TEST_F(Arrivals, AKilledManagerLeavesNoRanksAndNothingThatCannotBeCollected) {
-  WriteSpec("50KB", "overlap: true");
+  WriteSpec("20KB", "overlap: true");
   auto run = place_.Start({"run", "exp.yaml"});
   place_.WaitForFile(place_ / "began");
   ::kill(run.pid(), SIGKILL);
   run.Wait();
-  for (int i = 0; i < 200 && !ProcessesOf(place_ / "").empty(); ++i) {
+  for (int i = 0; i < 3000 && !ProcessesOf(place_ / "").empty(); ++i) {
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
   }
   EXPECT_EQ(staging::RemoveLeftovers(place_ / "ram").size(), 1U);

@@ -4,6 +4,7 @@
 tests/repo/documents.py says how a page marks what cannot run. `docs_pages_test.py --script PAGE` prints a script.
 """
 
+import contextlib
 import os
 import pathlib
 import re
@@ -136,11 +137,12 @@ def processes_of(place):
 
 def processes_left(place):
     """After a moment for those that are just ending; they are ended."""
-    deadline = time.monotonic() + 5
+    deadline = time.monotonic() + 30
     while (left := processes_of(place)) and time.monotonic() < deadline:
         time.sleep(0.05)
     for process in left:
-        os.kill(process, signal.SIGKILL)
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(process, signal.SIGKILL)
     return left
 
 

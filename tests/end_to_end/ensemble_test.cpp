@@ -80,12 +80,16 @@ TEST(Ensemble, SaysTheLastWordsOfATrialThatFailedAndWhoTellsMore) {
 
 TEST(Ensemble, ContinuesAfterCtrlC) {
   Workplace place;
-  place.WriteSpec("exp.yaml", kCommand, 1, kEnsemble);
+  place.WriteSpec("exp.yaml",
+                  "[sh, -c, 'test ! -e done || until test -e go; do sleep 0.05; done; echo FoM: $1; "
+                  "basename $SLIPWAY_RUN_DIR >> done', trial, '{x}']",
+                  1, kEnsemble);
   auto run = place.Start({"run", "exp.yaml"});
   place.WaitForFile(place / "done");
   run.Signal(SIGINT);
   ASSERT_EQ(run.Wait().code, 130);
   EXPECT_LT(CompletedRuns(place).size(), kTrials);
+  place.Write("go", "");
   EXPECT_EQ(place.Slipway({"resume", "last"}).status.code, 0);
   const auto runs = CompletedRuns(place);
   EXPECT_EQ(runs.size(), kTrials);
@@ -151,7 +155,7 @@ TEST(Ensemble, GoesOnAfterItsTimeWasUsedUp) {
                   "  objective: {metric: objective, goal: maximize}\n"
                   "  sampler: grid\n"
                   "  space: {x: {int: [0, 1]}}\n");
-  const auto ran = place.Slipway({"run", "exp.yaml", "--set", "launch.time_limit=1s"});
+  const auto ran = place.Slipway({"run", "exp.yaml", "--set", "launch.time_limit=5s"});
   ASSERT_EQ(ran.status.code, 0) << ran.errors;
   EXPECT_THAT(ran.output, HasSubstr("its time is used up"));
   place.Write("go", "");
@@ -183,7 +187,8 @@ TEST(Ensemble, LosesNothingAndRunsNothingTwiceAcrossKillsOfItsManager) {
   Workplace place;
   place.WriteSpec("exp.yaml", kCommand, 1, kEnsemble);
   auto run = place.Start({"run", "exp.yaml"});
-  place.WaitForFile(place / "runs");
+  place.WaitForWords("run test-");  // there is one to be resumed
+  place.WaitForFile(place.RunFolder() / "trials.db");
   for (int kill = 0; kill < 10; ++kill) {
     ::usleep(static_cast<useconds_t>(30'000 + 17'000 * kill));
     run.Signal(SIGKILL);

@@ -304,12 +304,18 @@ def test_a_reader_outside_a_run_keeps_the_generation(slipway, tmp_path):
 def test_stage_in_tells_the_time_that_it_takes(slipway, tmp_path):
     for i in range(2000):
         write(tmp_path / f"data/{i:04d}", b"x")
-    for _ in range(2):  # copied, then already there
-        begin = time.monotonic()
-        staged = slipway.json("stage", "in", "data", "--format", "raw", "--tier", "ram")["datasets"][0]
-        took = time.monotonic() - begin
-        assert 0 < staged["planning_seconds"] < staged["seconds"] < took
-        assert staged["seconds"] > took / 2 - 0.1
+    for is_copied in (True, False):
+        left_out = []
+        for _ in range(5):  # the machine may be busy with others before it begins and after it has ended
+            begin = time.monotonic()
+            staged = slipway.json("stage", "in", "data", "--format", "raw", "--tier", "ram")["datasets"][0]
+            took = time.monotonic() - begin
+            assert 0 < staged["planning_seconds"] < staged["seconds"] < took
+            left_out.append(took - 2 * staged["seconds"])
+            if is_copied:
+                slipway("stage", "evict", staged["generation"])
+        assert min(left_out) < 0.2
+        slipway("stage", "in", "data", "--format", "raw", "--tier", "ram")
 
 
 def memory_of(*arguments, **environment):

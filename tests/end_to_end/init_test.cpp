@@ -119,8 +119,9 @@ TEST(Init, OfAScriptOfDdpRunsOnItsRanksContinuesAndRunsUnderMpirun) {
   EXPECT_THAT(project.Log(2), Not(HasSubstr("epoch 3  ranks 2  loss ")));
 
   const auto without_launcher = [&](const std::string& epochs) {
-    return project.Call({"sh", "-c", "PYTHONPATH=" SLIPWAY_BUILD_DIR "/lib/slipway/python " + std::string(kMpirun) +
-                                         " -n 2 " + kPython + " train.py --epochs " + epochs});
+    return project.Call({"sh", "-c",
+                         "PYTHONPATH=" SLIPWAY_BUILD_DIR "/lib/slipway/python " + std::string(kMpirun) + " -n 2 " +
+                             kPython + " train.py --epochs " + epochs});
   };
   const auto alone = without_launcher("3");
   EXPECT_EQ(alone.status.code, 0) << alone.errors;
@@ -213,7 +214,8 @@ TEST(Init, TouchesNothingThatIsThere) {
 
 TEST(Init, RefusesNamesThatAreNoFolderHere) {
   const Workplace place;
-  const std::vector<std::string> names = {"../up", "a/b", "/tmp/x", ".hidden", "a b", "", "$(id)", std::string(65, 'a')};
+  const std::vector<std::string> names = {"../up", "a/b", "/tmp/x", ".hidden",
+                                          "a b",   "",    "$(id)",  std::string(65, 'a')};
   for (const auto& name : names) {
     const auto refused = place.Slipway({"init", name, "--template", "command"});
     EXPECT_EQ(refused.status.code, 2) << name;

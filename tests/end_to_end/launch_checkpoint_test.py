@@ -19,7 +19,7 @@ class Problem(Exception):
 
 
 # Time for an interpreter to start beside other tests: a signal that comes before would find a program that cannot save.
-LIMIT = "6s"
+LIMIT = "12s"
 
 
 class Counts:
@@ -77,12 +77,13 @@ def test_a_function_continues_after_its_time_limit(place, ranks):
 
 
 def test_a_cancelled_function_continues_when_it_is_resumed(place):
-    job = launch.submit(Counts(str(place / "count"), 60), **LOCAL)
+    job = launch.submit(CountsOnAfterASave(str(place / "count")), **LOCAL)
     wait_for((place / "count-0").exists)
     job.cancel()
-    assert job.wait(30) and job.state == "cancelled"
+    assert job.wait(60) and job.state == "cancelled"
     subprocess.run([os.environ["SLIPWAY_PROGRAM"], "resume", job.folder], check=True, capture_output=True)
-    assert job.result() == 60 and counted(place) == list(range(1, 61))
+    end = job.result()
+    assert end > 10 and counted(place) == list(range(1, end + 1))
 
 
 def test_a_checkpoint_that_raises_is_the_exception_of_the_job(place):

@@ -118,7 +118,7 @@ def test_a_submitted_run_is_waited_for_and_cancelled():
     assert not run.wait(0.2) and not run.done()
     assert run.check() is run
     run.cancel()
-    assert run.wait(30) and run.state == "cancelled"
+    assert run.wait(60) and run.state == "cancelled"
     with pytest.raises(launch.JobCancelledError, match="slipway resume"):
         run.check()
 
@@ -133,7 +133,7 @@ def test_ctrl_c_cancels_the_run():
     process.communicate(timeout=60)
     assert process.returncode == -signal.SIGINT
     run = launch.Run.from_id("last")
-    assert run.wait(30) and run.state == "cancelled"
+    assert run.wait(60) and run.state == "cancelled"
 
 
 def test_the_run_survives_the_death_of_its_caller():

@@ -89,10 +89,10 @@ def test_single_calls_can_be_cancelled(place):
     jobs[0].cancel()
     jobs[3].cancel()
     with pytest.raises(launch.JobCancelledError):
-        jobs[0].result(timeout=30)
+        jobs[0].result(timeout=60)
     (place / "go").touch()
     with pytest.raises(launch.JobCancelledError):
-        jobs[3].result(timeout=30)
+        jobs[3].result(timeout=60)
     assert [jobs[1].result(), jobs[2].result()] == [1, 2]
     assert [job.state for job in jobs] == ["cancelled", "succeeded", "succeeded", "cancelled"]
     assert not (place / "runs-3").exists(), "it never began"
@@ -103,7 +103,7 @@ def test_single_calls_can_be_cancelled(place):
 def test_a_call_that_ends_while_it_is_asked_about_is_not_cancelled(place):
     job, = launch.map(add, [4], [5], **LOCAL)
     assert job.result() == 9
-    assert job.run.wait(30)
+    assert job.run.wait(60)
     seen = [{**job._trial(), "state": "running"}, job._trial()]  # then the run is over
     job._trial = lambda: seen.pop(0)
     assert job.state == "succeeded"
@@ -114,7 +114,7 @@ def test_the_whole_map_can_be_cancelled_and_resumed(place):
     jobs = launch.map(waits, range(4), [str(place)] * 4, parallel=2, checkpoint={"signal": "TERM"}, **LOCAL)
     wait_for(lambda: running(place) == 2)
     jobs[0].run.cancel()
-    assert jobs[0].run.wait(30)
+    assert jobs[0].run.wait(60)
     with pytest.raises(launch.JobCancelledError, match="cancelled by the user"):
         jobs[3].result()
     assert len(list(launch.as_completed(jobs))) == 4
@@ -132,6 +132,7 @@ def test_calls_that_have_ended_do_not_run_again_after_a_kill(place):
     assert {job.state for job in jobs if job.number not in had_ended} <= {"lost"}
     with pytest.raises(launch.JobLostError, match="its manager .* is gone"):
         jobs[9].result()
+    (place / "go").touch()
     subprocess.run([os.environ["SLIPWAY_PROGRAM"], "resume", jobs[0].folder], check=True, capture_output=True)
     assert [job.result() for job in jobs] == list(range(10))
     ran = [int(line) for line in (place / "ran").read_text().split()]
@@ -157,8 +158,8 @@ def test_the_time_limit_is_that_of_a_call(place):
     jobs = launch.map(waits, range(2), [str(place)] * 2, parallel=1, time_limit="1500ms", checkpoint={"signal": "TERM"},
                       **LOCAL)
     with pytest.raises(launch.JobFailedError, match="time limit"):
-        jobs[0].result(timeout=30)
-    assert "time limit" in jobs[1].exception(timeout=30).message
+        jobs[0].result(timeout=60)
+    assert "time limit" in jobs[1].exception(timeout=60).message
 
 
 def test_a_call_has_its_own_log():

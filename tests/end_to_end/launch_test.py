@@ -69,6 +69,15 @@ def sleep(seconds, mark=None):
     return seconds
 
 
+def until(file, mark=None):
+    """Goes on until the file is there."""
+    if mark:
+        pathlib.Path(mark).touch()
+    while not os.path.exists(file):
+        time.sleep(0.02)
+    return "seen"
+
+
 def fail_once(mark):
     if not os.path.exists(mark):
         pathlib.Path(mark).touch()
@@ -118,12 +127,14 @@ def test_another_process_finds_the_job_by_its_id(place):
     program = ("import launch_test\n"
                "from slipway import launch\n"
                "import os, signal\n"
-               "print(launch.submit(launch_test.sleep, 1.5, engine='local').id, flush=True)\n"
+               "print(launch.submit(launch_test.until, 'go', engine='local').id, flush=True)\n"
                "os.kill(os.getpid(), signal.SIGKILL)\n")
     killed = python(program)
     assert killed.returncode == -signal.SIGKILL, killed.stderr
     job = launch.Job.from_id(killed.stdout.strip())
-    assert not job.wait(0) and job.result() == 1.5
+    assert not job.wait(0)
+    (place / "go").touch()
+    assert job.result() == "seen"
     assert launch.Job.from_id(job.folder) == job == launch.Job.from_id(job.id, runs=place / "runs")
     with pytest.raises(launch.UsageError, match="no run 'nothing'"):
         launch.Job.from_id("nothing")
@@ -259,14 +270,15 @@ def test_a_job_can_be_cancelled(place):
 
 
 def test_a_job_whose_manager_is_killed_is_lost_and_resumed(place):
-    job = launch.submit(sleep, 3, str(place / "mark"), **LOCAL)
+    job = launch.submit(until, "go", str(place / "mark"), **LOCAL)
     wait_for((place / "mark").exists)
     os.kill(job.status()["manager"]["pid"], signal.SIGKILL)
     with pytest.raises(launch.JobLostError, match="is lost: .*\n.*resume"):
         job.result()
-    assert list(launch.as_completed([job], timeout=30)) == [job]
+    assert list(launch.as_completed([job], timeout=60)) == [job]
+    (place / "go").touch()
     subprocess.run([os.environ["SLIPWAY_PROGRAM"], "resume", job.folder], check=True, capture_output=True)
-    assert job.result() == 3 and job.status()["attempt"] == 2
+    assert job.result() == "seen" and job.status()["attempt"] == 2
 
 
 def test_a_failed_attempt_is_not_the_result_of_the_next(place):
@@ -281,11 +293,14 @@ def test_jobs_can_be_awaited():
     assert asyncio.run(both()) == [2, 4]
 
 
-def test_jobs_come_in_the_order_of_their_ends():
-    slow, fast = launch.submit(sleep, 2.5, **LOCAL), launch.submit(sleep, 0, **LOCAL)
-    assert list(launch.as_completed([slow, fast], timeout=60)) == [fast, slow]
+def test_jobs_come_in_the_order_of_their_ends(place):
+    slow, fast = launch.submit(until, "go", **LOCAL), launch.submit(sleep, 0, **LOCAL)
+    ended = launch.as_completed([slow, fast], timeout=60)
+    assert next(ended) == fast
     with pytest.raises(launch.JobTimeoutError, match="1 of the jobs"):
-        list(launch.as_completed([launch.submit(sleep, 5, **LOCAL)], timeout=0.1))
+        list(launch.as_completed([slow], timeout=0.1))
+    (place / "go").touch()
+    assert list(ended) == [slow]
 
 
 def test_results_that_others_could_have_written_are_refused():

@@ -174,11 +174,11 @@ TEST_F(Mllog, HasWhatAProgramInPythonAdds) {
 }
 
 const std::string kLoggedEnsemble = kErrorIsMetric +
-                              "ensemble:\n"
-                              "  objective: {metric: objective, goal: minimize}\n"
-                              "  parallel: 2\n"
-                              "  sampler: grid\n"
-                              "  space: {error: {choice: [0.1, 0.11, 0.12, 0.5]}}\n";
+                                    "ensemble:\n"
+                                    "  objective: {metric: objective, goal: minimize}\n"
+                                    "  parallel: 2\n"
+                                    "  sampler: grid\n"
+                                    "  space: {error: {choice: [0.1, 0.11, 0.12, 0.5]}}\n";
 
 TEST_F(Mllog, OfAnEnsembleIsOneForEachTrial) {
   place_.WriteSpec("exp.yaml", kEvaluates, 1, kLoggedEnsemble + kLogged + kLoggedData);

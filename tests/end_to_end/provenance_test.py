@@ -439,9 +439,19 @@ def test_energy_is_measured_where_counters_can_be_read(place, tmp_path):
     assert json.loads(slipway("usage", "--json").stdout)["total"]["energy_j"] == pytest.approx(7.5)
 
 
+# It ends when the record of its GPUs has been begun: what measures them takes its time to start.
+RECORDED = """
+import time
+while not pathlib.Path(os.environ["SLIPWAY_RUN_DIR"], "gpus.json").exists():
+    time.sleep(0.02)
+"""
+
+
 def test_energy_of_gpus_is_that_of_the_own_ones(place):
     """The library is a stand-in: tests/support/fake_nvml.cpp."""
-    counted = {"LD_LIBRARY_PATH": os.environ["SLIPWAY_FAKE_NVML"], "SLIPWAY_POWERCAP": "/nonexistent"}
+    counted = {"LD_LIBRARY_PATH": os.environ["SLIPWAY_FAKE_NVML"], "SLIPWAY_POWERCAP": "/nonexistent",
+               "FAKE_NVML": "counts_once"}
+    (place / "train.py").write_text(TRAIN + RECORDED)
     folder = run(place, env={**counted, "CUDA_VISIBLE_DEVICES": "GPU-bbbb"})
     record = json.loads((folder / "energy.json").read_text())
     assert [device["device"][:8] for device in record["devices"]] == ["GPU-bbbb"]
@@ -452,13 +462,14 @@ def test_energy_of_gpus_is_that_of_the_own_ones(place):
     assert (accounting["gpu_memory_peak_bytes"], accounting["gpu_utilisation"]) == (10_000_000_000, pytest.approx(0.6))
     gpu, = json.loads(slipway("status", "--json").stdout)["gpus"]
     assert gpu["gpu"].startswith("GPU-bbbb") and gpu["memory_bytes"] == 80_000_000_000
+    (place / "train.py").write_text(TRAIN)
     assert not (run(place, env={**counted, "CUDA_VISIBLE_DEVICES": ""}) / "energy.json").exists()
     assert "gpus" not in json.loads(slipway("status", "--json").stdout)
 
 
 @pytest.mark.parametrize("interrupted", [False, True])
 def test_a_driver_that_hangs_holds_up_no_run(place, interrupted):
-    (place / "train.py").write_text(TRAIN + f"\nimport time\ntime.sleep({60 if interrupted else 1})\n")
+    (place / "train.py").write_text(TRAIN + f"\nimport time\ntime.sleep({600 if interrupted else 1})\n")
     environment = {**os.environ, "LD_LIBRARY_PATH": os.environ["SLIPWAY_FAKE_NVML"], "FAKE_NVML": "hangs",
                    "CUDA_VISIBLE_DEVICES": "0"}
     began = time.monotonic()
@@ -466,5 +477,5 @@ def test_a_driver_that_hangs_holds_up_no_run(place, interrupted):
     if interrupted:
         time.sleep(2)
         process.send_signal(signal.SIGINT)
-    assert (process.wait(timeout=50) == 0) != interrupted
-    assert time.monotonic() - began < 20, "the call takes 60 s"
+    assert (process.wait(timeout=100) == 0) != interrupted
+    assert time.monotonic() - began < 50, "the call takes 60 s"

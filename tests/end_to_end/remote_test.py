@@ -91,7 +91,7 @@ class Login:
                 if self._process.poll() is not None:
                     pytest.skip(f"sshd cannot run here: {said().strip()}")
                 return False
-        wait_for(answers, 20, said)
+        wait_for(answers, 60, said)
 
     def end(self):
         self._process.terminate()
@@ -165,7 +165,7 @@ class Here:
         for path in sockets:
             subprocess.run([self.bin / "ssh", "-o", f"ControlPath={path}", "-O", "exit", "cluster"],
                            env=self.environment, capture_output=True)
-        wait_for(lambda: not any(path.exists() for path in sockets), 20, "the end of the connections")
+        wait_for(lambda: not any(path.exists() for path in sockets), 60, "the end of the connections")
 
 
 @pytest.fixture
@@ -274,8 +274,10 @@ def test_a_login_that_asks_is_an_error_with_the_way_out(here):
 
 
 def test_a_host_that_is_not_there_is_an_error(here):
-    here.settings(Port=free_port())
-    assert json.loads(here.slipway("ls", "--json", status=3))["kind"] == "environment"
+    with socket.socket() as held:  # nobody listens, and nobody else can
+        held.bind(("127.0.0.1", 0))
+        here.settings(Port=held.getsockname()[1])
+        assert json.loads(here.slipway("ls", "--json", status=3))["kind"] == "environment"
     assert "Connection refused" in here.said
 
 

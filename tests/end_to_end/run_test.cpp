@@ -103,7 +103,7 @@ TEST(Run, CancelsOnCtrlC) {
       {"run", "exp.yaml", "--set", "train.metrics.from=stdout", "--set", "train.metrics.pattern='(?<x>\\d+)'"});
   place.WaitForFile(place / "started");
   run.Signal(SIGINT);
-  const auto status = run.WaitFor(std::chrono::seconds(10));
+  const auto status = run.WaitFor(std::chrono::seconds(50));
   ASSERT_TRUE(status.has_value());
   EXPECT_EQ(status->code, 130);
   EXPECT_EQ(place.Status()["phase"], "cancelled");
@@ -134,7 +134,7 @@ TEST(Run, CancelsAtAnyMoment) {
         {"run", "exp.yaml", "--set", "train.metrics.from=stdout", "--set", "train.metrics.pattern='(?<x>\\d+)'"});
     std::this_thread::sleep_for(std::chrono::milliseconds(milliseconds));
     run.Signal(SIGTERM);
-    const auto status = run.WaitFor(std::chrono::seconds(10));
+    const auto status = run.WaitFor(std::chrono::seconds(50));
     ASSERT_TRUE(status.has_value()) << milliseconds;
     // Before the run exists, the signal ends the program as it ends any other.
     EXPECT_TRUE(status->code == 130 || status->signal == SIGTERM) << milliseconds << ": " << status->Describe();
@@ -165,7 +165,7 @@ TEST(Run, SucceedsWhenItsProgramIsDoneInTheTimeToSave) {
     place.WriteSpec("exp.yaml",
                     "[sh, -c, 'until test -e $SLIPWAY_STOP_FILE; do sleep 0.05; done; " + last_words + "']");
     return place.Slipway(
-        {"run", "exp.yaml", "--set", "launch.time_limit=500ms", "--set", "checkpoint.on_time_limit=" + on_time_limit});
+        {"run", "exp.yaml", "--set", "launch.time_limit=3s", "--set", "checkpoint.on_time_limit=" + on_time_limit});
   };
   for (const auto* on_time_limit : {"stop", "requeue"}) {
     const auto ran = run("sh $SLIPWAY_SPEC_DIR/progress.sh", on_time_limit);
@@ -176,17 +176,17 @@ TEST(Run, SucceedsWhenItsProgramIsDoneInTheTimeToSave) {
   // As libslipway does when the program hears of the request.
   const auto stopped = run("touch $SLIPWAY_STOP_FILE.seen", "stop");
   EXPECT_EQ(stopped.status.code, 1);
-  EXPECT_THAT(stopped.output, HasSubstr("time limit of 500 ms reached"));
+  EXPECT_THAT(stopped.output, HasSubstr("time limit of 3.0 s reached"));
 }
 
 TEST(Run, GoesOnAfterItsTimeLimitAndSaysSo) {
   Workplace place;
-  place.WriteSpec("exp.yaml", "[sh, -c, 'echo step $SLIPWAY_ATTEMPT x 1; test $SLIPWAY_ATTEMPT = 2 || sleep 60']", 1,
+  place.WriteSpec("exp.yaml", "[sh, -c, 'echo step $SLIPWAY_ATTEMPT x 1; test $SLIPWAY_ATTEMPT != 1 || sleep 60']", 1,
                   "  metrics: {from: stdout, pattern: 'step (?<step>\\d+) x (?<x>\\d+)'}");
-  const auto ran = place.Slipway(
-      {"run", "exp.yaml", "--set", "launch.time_limit=500ms", "--set", "checkpoint.on_time_limit=requeue"});
+  const auto ran =
+      place.Slipway({"run", "exp.yaml", "--set", "launch.time_limit=3s", "--set", "checkpoint.on_time_limit=requeue"});
   EXPECT_EQ(ran.status.code, 0) << ran.output << ran.errors;
-  EXPECT_THAT(ran.output + ran.errors, HasSubstr("attempt 1 ended: time limit of 500 ms reached; starting again"));
+  EXPECT_THAT(ran.output + ran.errors, HasSubstr("attempt 1 ended: time limit of 3.0 s reached; starting again"));
 }
 
 TEST(Run, IsToldBySignalToSaveBeforeItsTimeLimit) {
@@ -194,9 +194,9 @@ TEST(Run, IsToldBySignalToSaveBeforeItsTimeLimit) {
   place.WriteSpec("exp.yaml", "[sh, -c, 'trap \"echo 7 > saved; exit 75\" USR1; while :; do sleep 0.1; done']", 1,
                   "  metrics: {from: stdout, pattern: '(?<x>\\d+)'}");
   const auto ran =
-      place.Slipway({"run", "exp.yaml", "--set", "launch.time_limit=1s", "--set", "checkpoint.signal=USR1"});
+      place.Slipway({"run", "exp.yaml", "--set", "launch.time_limit=5s", "--set", "checkpoint.signal=USR1"});
   EXPECT_EQ(ran.status.code, 1);
-  EXPECT_THAT(ran.output, HasSubstr("time limit of 1.0 s reached"));
+  EXPECT_THAT(ran.output, HasSubstr("time limit of 5.0 s reached"));
   EXPECT_EQ(ReadFileIfPresent(place / "saved"), "7\n");
 }
 
@@ -242,8 +242,8 @@ TEST(Run, EndsSessionsOfItsProgramAtTheTimeLimit) {
   Workplace place;
   place.Write("train.sh", std::string(kLeavesASession) + "wait; while :; do sleep 0.1; done");
   place.WriteSpec("exp.yaml", "[sh, train.sh]", 1, "  metrics: {from: stdout, pattern: '(?<x>\\d+)'}");
-  const auto ran = place.Slipway({"run", "exp.yaml", "--set", "launch.time_limit=2s"});
-  EXPECT_THAT(ran.output, HasSubstr("time limit of 2.0 s reached"));
+  const auto ran = place.Slipway({"run", "exp.yaml", "--set", "launch.time_limit=5s"});
+  EXPECT_THAT(ran.output, HasSubstr("time limit of 5.0 s reached"));
   EXPECT_FALSE(IsAlive(IdentityOf(StrayOf(place))));
 }
 
@@ -254,8 +254,8 @@ TEST(Run, GivesWhatItsProgramHasStartedTheGraceTimeAtTheTimeLimit) {
     place.Write("save.sh", "trap 'sleep 1; touch saved-$1.$RANK; exit' TERM\nwhile :; do sleep 0.1; done\n");
     place.Write("train.sh", "setsid sh save.sh session &\nsh save.sh group &\nsleep 60\n");
     place.WriteSpec("exp.yaml", "[sh, train.sh]", ranks, "  metrics: {from: stdout, pattern: '(?<x>\\d+)'}");
-    const auto ran = place.Slipway({"run", "exp.yaml", "--set", "launch.time_limit=2s"});
-    EXPECT_THAT(ran.output, HasSubstr("time limit of 2.0 s reached"));
+    const auto ran = place.Slipway({"run", "exp.yaml", "--set", "launch.time_limit=5s"});
+    EXPECT_THAT(ran.output, HasSubstr("time limit of 5.0 s reached"));
     for (int rank = 0; rank < ranks; ++rank) {
       EXPECT_TRUE(fs::exists(place / fmt::format("saved-session.{}", rank))) << ran.output;
       EXPECT_TRUE(fs::exists(place / fmt::format("saved-group.{}", rank))) << ran.output;
@@ -364,12 +364,12 @@ TEST(CommandLine, SaysWhichNumbersAreWanted) {
 
 TEST(Submit, OutlivesTheTerminalAndCanBeWaitedFor) {
   Workplace place;
-  place.WriteSpec("exp.yaml", "[sh, -c, 'sleep 0.3; echo done']");
+  place.WriteSpec("exp.yaml", "[sh, -c, 'until test -e go; do sleep 0.05; done; echo done']");
   const auto submitted = place.Slipway({"submit", "exp.yaml", "-q"});
   ASSERT_EQ(submitted.status.code, 0) << submitted.errors;
   const auto id = submitted.output.substr(0, submitted.output.find('\n'));
   EXPECT_EQ(place.Slipway({"wait", id, "--timeout", "20ms"}).status.code, 75);
-  EXPECT_EQ(place.Slipway({"wait", id}).status.code, 0);
+  EXPECT_EQ(place.Shell("touch go; \"$0\" wait " + id).status.code, 0);
   EXPECT_EQ(place.Slipway({"logs", id}).output, "[0] done\n");
 }
 
@@ -381,7 +381,7 @@ TEST(Submit, CanBeFollowedAndCancelled) {
   auto logs = place.Start({"logs", "-f"});
   place.WaitForFile(place / "started");
   EXPECT_EQ(place.Slipway({"cancel", "last"}).status.code, 0);
-  ASSERT_TRUE(logs.WaitFor(std::chrono::seconds(5)).has_value());
+  ASSERT_TRUE(logs.WaitFor(std::chrono::seconds(60)).has_value());
   EXPECT_EQ(ReadFile(place / "output.log"), "[0] begun\n");
   EXPECT_EQ(place.Slipway({"status"}).status.code, 130);
 }

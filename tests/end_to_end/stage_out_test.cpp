@@ -206,7 +206,7 @@ TEST_F(StageOutRun, NeedsATierThatAllNodesSee) {
 TEST_F(StageOutRun, BringsEverythingOutAtTheTimeLimit) {
   place_.WriteSpec("exp.yaml", fmt::format("[python3, '{}', '3', --sleep-at, '3']", kSavingProgram), 1,
                    std::string("  metrics: {from: stdout, pattern: '(?<x>\\d+)'}\n") + kTier);
-  EXPECT_EQ(place_.Slipway({"run", "exp.yaml", "--set", "launch.time_limit=5s"}).status.code, 1);
+  EXPECT_EQ(place_.Slipway({"run", "exp.yaml", "--set", "launch.time_limit=12s"}).status.code, 1);
   EXPECT_EQ(Newest(), 3u);
   ExpectNothingLeft();
 }
@@ -254,7 +254,7 @@ TEST_F(StageOutRun, FinishesAfterTheManagerWasKilled) {
     run.Signal(SIGKILL);
     run.Wait();
     if (!fs::exists(place_ / "runs")) continue;  // killed before there was a run
-    for (int i = 0; i < 200 && !ProcessesOf(place_ / "").empty(); ++i) {
+    for (int i = 0; i < 3000 && !ProcessesOf(place_ / "").empty(); ++i) {
       std::this_thread::sleep_for(std::chrono::milliseconds(20));
     }
     const auto in_tier = NewestInTier();

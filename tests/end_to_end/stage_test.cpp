@@ -195,9 +195,9 @@ TEST_F(StageCommand, EndsAtCtrlCWithoutPublishing) {
 TEST_F(StageCommand, GoesOnAfterCtrlCInTheMiddle) {
   constexpr std::size_t kSize = 20u << 20;
   place_.Write("data/c.bin", std::string(kSize, 'c'));
-  auto child = place_.Start({"stage", "in", "data", "--format", "raw", "--tier", "ram", "--bandwidth", "20MB"});
+  auto child = place_.Start({"stage", "in", "data", "--format", "raw", "--tier", "ram", "--bandwidth", "2MB"});
   const auto leftovers = [&] { return Tier()["leftovers"]; };
-  for (int i = 0; i < 100 && (leftovers().empty() || leftovers()[0]["bytes"] < 5'000'000); ++i) {
+  for (int i = 0; i < 3000 && (leftovers().empty() || leftovers()[0]["bytes"] < 5'000'000); ++i) {
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
   }
   child.Signal(SIGINT);

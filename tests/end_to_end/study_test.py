@@ -173,6 +173,7 @@ def test_what_was_told_survives_the_death_of_both(place):
                "study.ask()\n"
                "print(study.folder, flush=True)\n"
                "os.kill(study._server._process.pid, signal.SIGKILL)\n"
+               "study._server._process.wait()\n"  # until then it may hold the lock of the run
                "os.kill(os.getpid(), signal.SIGKILL)\n")
     killed = subprocess.run([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True)
     assert killed.returncode == -signal.SIGKILL

@@ -103,7 +103,7 @@ TEST(FullDisk, LetsTheUserEndTheEnsembleAndGoOnLater) {
   auto run = place.Start({"run", "exp.yaml"});
   place.WaitForWords("warning: paused: ");
   run.Signal(SIGINT);
-  const auto status = run.WaitFor(std::chrono::seconds(20));
+  const auto status = run.WaitFor(std::chrono::seconds(60));
   ASSERT_TRUE(status) << ReadFile(place / "output.log");
   EXPECT_NE(status->code, 0);
   disk.Grow();
@@ -142,7 +142,7 @@ TEST(FullDisk, DoesNotHideTheResultOfARunFromWhoEndsTheWaiting) {
   if (!disk.is_there()) GTEST_SKIP() << "mounts are not allowed here";
   auto run = StartRunThatWaitsAtItsEnd(place);
   run.Signal(SIGINT);
-  ASSERT_TRUE(run.WaitFor(std::chrono::seconds(20)));
+  ASSERT_TRUE(run.WaitFor(std::chrono::seconds(60)));
   place.WaitForWords("how the run ended is not written down");
   place.WaitForWords("succeeded in ");
 }
@@ -307,22 +307,32 @@ TEST(Pattern, ChangesInAnEnsembleWhileNoTrialHasAResult) {
 
 // ---- a book that somebody else has locked
 
-TEST(LockedBook, IsWaitedForWithAWarning) {
-  Workplace place;
-  place.WriteSpec("exp.yaml", "[sh, -c, 'sleep 0.1; echo FoM: $1', trial, '{x}']", 1, Ensemble(24, 2));
+/// Holds the trial book once there is a file `held`, and until there is `release`.
+ChildProcess StartHolder(const Workplace& place) {
   place.Write("hold.py",
               "import os, sqlite3, sys, time\n"
-              "book = sqlite3.connect(sys.argv[1], isolation_level=None, timeout=30)\n"
+              "book = sqlite3.connect(sys.argv[1], isolation_level=None, timeout=60)\n"
               "book.execute('BEGIN EXCLUSIVE')\n"
-              "time.sleep(7)\n"
+              "open('held', 'w').close()\n"
+              "while not os.path.exists('release'): time.sleep(0.05)\n"
               "book.execute('ROLLBACK')\n");
-  auto run = place.Start({"run", "exp.yaml"});
-  place.WaitForWords("trial   0  complete");
   SpawnOptions holder;
   holder.argv = {"/usr/bin/python3", (place / "hold.py").string(), (place.RunFolder() / "trials.db").string()};
-  auto other = ChildProcess::Spawn(holder);
+  holder.working_directory = place / "";
+  return ChildProcess::Spawn(holder);
+}
+
+TEST(LockedBook, IsWaitedForWithAWarning) {
+  Workplace place;
+  place.WriteSpec("exp.yaml",
+                  "[sh, -c, 'test $1 = 0 || until test -e held; do sleep 0.05; done; echo FoM: $1', trial, '{x}']", 1,
+                  Ensemble(24, 2));
+  auto run = place.Start({"run", "exp.yaml"});
+  place.WaitForWords("trial   0  complete");
+  auto other = StartHolder(place);
   place.WaitForWords("locked by another process");
   ExpectPaused(place, "book_held", "locked by another process");
+  place.Write("release", "");
   EXPECT_EQ(other.Wait().code, 0);
   EXPECT_EQ(run.Wait().code, 0) << ReadFile(place / "output.log");
   place.WaitForWords("the ensemble goes on");
@@ -333,20 +343,11 @@ TEST(LockedBook, IsWaitedForAtTheBeginningToo) {
   Workplace place;
   place.WriteSpec("exp.yaml", "[sh, -c, 'echo FoM: $1', trial, '{x}']", 1, Ensemble(8, 2));
   ASSERT_EQ(place.Slipway({"run", "exp.yaml", "--set", "ensemble.trials=4"}).status.code, 0);
-  place.Write("hold.py",
-              "import sqlite3, sys, time\n"
-              "book = sqlite3.connect(sys.argv[1], isolation_level=None, timeout=30)\n"
-              "book.execute('BEGIN EXCLUSIVE')\n"
-              "open('held', 'w')\n"
-              "time.sleep(12)\n"
-              "book.execute('ROLLBACK')\n");
-  SpawnOptions holder;
-  holder.argv = {"/usr/bin/python3", (place / "hold.py").string(), (place.RunFolder() / "trials.db").string()};
-  holder.working_directory = place / "";
-  auto other = ChildProcess::Spawn(holder);
+  auto other = StartHolder(place);
   place.WaitForFile(place / "held");
   auto run = place.Start({"resume", "last", "--set", "ensemble.trials=8"});
   place.WaitForWords("paused: trial book");
+  place.Write("release", "");
   EXPECT_EQ(other.Wait().code, 0);
   EXPECT_EQ(run.Wait().code, 0) << ReadFile(place / "output.log");
   place.WaitForWords("the ensemble goes on");
@@ -417,7 +418,7 @@ TEST_F(ASmallLimitOfDescriptors, IsRaisedForTheManagerAndKeptForPrograms) {
   EXPECT_EQ(ReadFile(place_ / "limit"), "200\n");
   EXPECT_EQ(SoftDescriptorLimitOf(run.pid()), before_.rlim_max);
   run.Signal(SIGINT);
-  EXPECT_TRUE(run.WaitFor(std::chrono::seconds(30)));
+  EXPECT_TRUE(run.WaitFor(std::chrono::seconds(50)));
 }
 
 TEST_F(ASmallLimitOfDescriptors, IsThatOfABenchmark) {

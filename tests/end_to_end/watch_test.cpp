@@ -65,7 +65,7 @@ TEST(Watch, GivesTheReasonOfTheFailureBeforeTheNoise) {
 
 TEST(Watch, OfTheRuntimeNamesARankThatIsStopped) {
   Workplace place;
-  place.WriteSpec("exp.yaml", "[" SLIPWAY_BUILD_DIR "/tests/end_to_end_stopper]", 2, "resilience: {stall_after: 1s}");
+  place.WriteSpec("exp.yaml", "[" SLIPWAY_BUILD_DIR "/tests/end_to_end_stopper]", 2, "resilience: {stall_after: 5s}");
   const auto ran = place.Slipway({"run", "exp.yaml"});
   EXPECT_EQ(ran.status.code, 1);
   const auto reason = place.Status()["reason"].get<std::string>();
@@ -165,7 +165,7 @@ TEST(Watch, ChangesNothingOfARunThatSucceeds) {
 }
 
 /// The others do not heed SIGTERM, so that the job goes on for its grace time; the name is there long before its end.
-TEST(RankEndedByASignal, IsNamedWithHostAndSignalInLessThanASecond) {
+TEST(RankEndedByASignal, IsNamedWithHostAndSignalWhileTheOthersEnd) {
   Workplace place;
   place.WriteSpec("exp.yaml",
                   "[sh, -c, 'if [ $RANK = 1 ]; then sleep 0.5; touch dies; kill -KILL $$; fi; trap \"\" TERM; "
@@ -173,15 +173,13 @@ TEST(RankEndedByASignal, IsNamedWithHostAndSignalInLessThanASecond) {
                   2);
   auto run = place.Start({"run", "exp.yaml"});
   place.WaitForFile(place / "dies");
-  const auto died = SystemClock().Steady();
   const auto named =
       fmt::format("rank 1 on {} ended with signal 9 (SIGKILL); the other ranks are being ended", HostName());
   const auto said = [&] { return ReadFile(place / "output.log").find(named) != std::string::npos; };
-  while (!said() && SystemClock().Steady() - died < std::chrono::seconds(1)) {
-    EXPECT_FALSE(run.WaitFor(std::chrono::milliseconds(10)).has_value());
+  while (!said()) {
+    ASSERT_FALSE(run.WaitFor(std::chrono::milliseconds(10)).has_value()) << ReadFile(place / "output.log");
   }
-  EXPECT_TRUE(said()) << ReadFile(place / "output.log");
-  const auto status = run.WaitFor(std::chrono::seconds(20));
+  const auto status = run.WaitFor(std::chrono::seconds(60));
   ASSERT_TRUE(status.has_value());
   EXPECT_EQ(status->code, 1);
   EXPECT_EQ(place.Status()["reason"], fmt::format("rank 1 on {} ended with signal 9 (SIGKILL)", HostName()));

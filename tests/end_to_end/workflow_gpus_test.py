@@ -86,7 +86,8 @@ def test_an_ensemble_runs_one_trial_at_a_time_unless_it_says_otherwise(flow):
 
 def test_an_ensemble_takes_no_more_gpus_than_there_are(flow):
     flow.gpus("0,1")
-    flow.write_steps(search=flow.step_of(f"{SEE}; sleep 0.2", {"parallel": 4}))
+    meets = f"{SEE}; n=0; while [ $(wc -l < seen) -lt 2 ] && [ $n -lt 3000 ]; do sleep 0.02; n=$((n+1)); done"
+    flow.write_steps(search=flow.step_of(meets, {"parallel": 4}))
     document = flow.json("run", "flow.yaml")
     assert flow.states(document) == {"search": "done"} and set(flow.seen()) == {"0", "1"}
     flow.write_steps(search=flow.step_of(SEE, {"parallel": "auto"}, gpus_per_rank=2))
@@ -101,7 +102,7 @@ def test_an_ensemble_without_gpus_for_one_trial_fails(flow):
 
 def test_two_ensembles_of_one_trial_at_a_time_run_side_by_side(flow):
     flow.gpus("0,1")
-    both = "touch {}; n=0; while [ ! -e {} ] && [ $n -lt 500 ]; do sleep 0.02; n=$((n+1)); done; [ -e {} ]"
+    both = "touch {}; n=0; while [ ! -e {} ] && [ $n -lt 3000 ]; do sleep 0.02; n=$((n+1)); done; [ -e {} ]"
     flow.write_steps(one=flow.step_of(both.format("one", "two", "two"), {}),
                      two=flow.step_of(both.format("two", "one", "one"), {}))
     assert flow.states(flow.json("run", "flow.yaml")) == {"one": "done", "two": "done"}
@@ -138,7 +139,7 @@ def test_steps_are_given_the_gpus_that_other_runs_leave(flow):
     other.write(json.dumps({"name": "other", "steps": {
         "step": {"command": ["sh", "-c", hold], "resources": {"gpus": 1}}}}), name="other.yaml")
     holder = other.start("run", "other.yaml")
-    wait_for((flow.folder / "seen").exists)
+    wait_for(lambda: (flow.folder / "seen").exists() and flow.seen())
     flow.write_steps(command={"command": ["sh", "-c", SEE], "resources": {"gpus": 1}},
                      run={**flow.step_of(SEE), "after": ["command"]})
     flow.slipway("run", "flow.yaml")
@@ -239,13 +240,13 @@ def test_a_step_keeps_no_gpu_while_its_run_goes_on_elsewhere(flow):
             wait_for((flow.folder / "seen").exists)
             free()
         wait_for(lambda: len(flow.processes("run")) == 2)
-        was_free = flow.is_free("0")
+        wait_for(lambda: flow.is_free("0"))
     finally:
         (flow.folder / "end").touch()
     _, said = workflow.communicate(timeout=60)
     assert workflow.returncode == 0 and "run  goes on in run" in said, said
     by_hand.communicate(timeout=60)
-    assert by_hand.returncode == 0 and was_free and flow.seen() == ["1"]
+    assert by_hand.returncode == 0 and flow.seen() == ["1"]
 
 
 def test_an_ensemble_starts_with_the_gpus_that_other_runs_leave(flow):
@@ -259,14 +260,14 @@ def test_an_ensemble_starts_with_the_gpus_that_other_runs_leave(flow):
 def test_two_workflows_at_the_same_time_have_gpus_of_their_own(flow):
     """Each has to see the other one at work."""
     flow.gpus("0,1")
-    meet = "touch {0}; n=0; while [ ! -e {1} ] && [ $n -lt 1500 ]; do sleep 0.02; n=$((n+1)); done; [ -e {1} ]"
+    meet = "touch {0}; n=0; while [ ! -e {1} ] && [ $n -lt 3000 ]; do sleep 0.02; n=$((n+1)); done; [ -e {1} ]"
     runs = []
     for own, other in (("x", "y"), ("y", "x")):
         step = flow.step_of(f"{SEE}; {meet.format(own, other)}")
         flow.write(json.dumps({"name": own, "steps": {"step": step}}), name=f"{own}.yaml")
         runs.append(flow.start("run", f"{own}.yaml", "--runs-dir", f"runs-{own}"))
     for run in runs:
-        said = run.communicate(timeout=100)
+        said = run.communicate(timeout=150)
         assert run.returncode == 0, said
     assert sorted(flow.seen()) == ["0", "1"]
 

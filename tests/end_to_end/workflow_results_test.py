@@ -4,6 +4,7 @@ import json
 import os
 import pathlib
 import re
+import resource
 import shutil
 import signal
 import sys
@@ -93,7 +94,7 @@ def test_a_running_workflow_keeps_what_it_uses(flow):
     flow.steps(make=(["make", "${outputs.data}"], ["outputs: {data: data.txt}"]),
                use=(["use", "${steps.make.outputs.data}"], []))
     run = flow.start("run", "flow.yaml")
-    wait_for(lambda: (flow.folder / "ran").exists())
+    wait_for(flow.has_begun)
     journal = flow.run_of_flow() / "workflow.jsonl"
     kept = journal.read_bytes()
     journal.write_bytes(b"")  # only the lease is left
@@ -101,12 +102,12 @@ def test_a_running_workflow_keeps_what_it_uses(flow):
     assert document["removed"] == [] and document["kept"]["leased"] == 1
     journal.write_bytes(kept)
     (flow.folder / "go").touch()
-    assert run.wait(timeout=30) == 0
+    assert run.wait(timeout=60) == 0
     assert flow.slipway("logs", "last/use") == "blue\n" and flow.ran() == ["use"]
 
-    run = flow.start("run", "flow.yaml", "--force", "use")
     (flow.folder / "go").unlink()
-    wait_for(lambda: (flow.folder / "ran").exists() or run.poll() is not None)
+    run = flow.start("run", "flow.yaml", "--force", "use")
+    wait_for(flow.has_begun)
     run.send_signal(signal.SIGKILL)
     run.wait()
     (flow.folder / "go").touch()  # ends the step
@@ -173,14 +174,16 @@ def test_a_plan_says_what_the_steps_read_and_cost(flow):
     assert plan["node_hours"] == 0 and rows["make"]["node_hours"] is None
     assert "core time" not in flow.slipway("plan", "flow.yaml")
 
+    begun = time.monotonic()
     for _ in range(3):
         flow.slipway("run", "flow.yaml", "--force", "make", "--force", "use")
+    all_took = time.monotonic() - begun
     steps["each"] = (["${item}"], ["foreach: [1, 2, 3]"])
     flow.steps(**steps)
     plan = flow.json("plan", "flow.yaml", "--force", "use")
     rows = {row["name"]: row for row in plan["steps"]}
     assert rows["make"]["from_results"] == 3 and rows["make"]["reuse"]
-    assert rows["use"]["bytes"] == 5000 and 0.3 < rows["use"]["seconds"] < 5 and rows["use"]["has_all_inputs"]
+    assert rows["use"]["bytes"] == 5000 and 0.3 < rows["use"]["seconds"] < all_took / 3 and rows["use"]["has_all_inputs"]
     assert abs(rows["use"]["core_hours"] - 2 * rows["use"]["seconds"] / 3600) < 1e-6
     assert rows["each.2"]["from_results"] == 2, "those of its foreach"
     assert plan["steps_without_cost"] == 0 and plan["bytes"] == 5000
@@ -225,6 +228,12 @@ def test_a_plan_names_the_values_that_come_from_other_places(flow):
     assert "values from other places" not in flow.slipway("plan", "flow.yaml")
 
 
+def seconds_of_cores():
+    """Of all programs so far. Others on the machine do not count."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
 def test_a_plan_of_a_thousand_steps_is_quick(flow):
     flow.step("")
     (flow.folder / "in").write_bytes(b"x" * 1000)
@@ -235,9 +244,9 @@ def test_a_plan_of_a_thousand_steps_is_quick(flow):
     flow.write("name: flow\nsteps:\n" + lines.replace("'true', '0'", "'true', '-1'"))
     taken = []
     for _ in range(3):
-        begin = time.time()
+        before = seconds_of_cores()
         plan = flow.json("plan", "flow.yaml")
-        taken.append(time.time() - begin)
+        taken.append(seconds_of_cores() - before)
     assert not any(row["reuse"] for row in plan["steps"]) and plan["steps"][7]["from_results"] == 1
     assert min(taken) < 3, taken
 

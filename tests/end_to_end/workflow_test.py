@@ -1,6 +1,7 @@
 """Workflows on this machine: order, reuse, failures, kills."""
 
 import ast
+import fcntl
 import json
 import os
 import random
@@ -40,6 +41,11 @@ class Flow(Place):
         names = file.read_text().split() if file.exists() else []
         file.unlink(missing_ok=True)
         return names
+
+    def has_begun(self):
+        """Whether a step has noted that it runs. The file alone may be empty still."""
+        file = self.folder / "ran"
+        return file.exists() and file.read_text().endswith("\n")
 
     def run_of_flow(self):
         folder, = (entry for entry in self.runs.iterdir() if entry.name.startswith("flow-"))
@@ -202,7 +208,7 @@ def test_commands_are_no_ranks_of_a_trial_around_their_workflow(flow):
 
 
 def test_retries_and_time_limits(flow):
-    flow.step("if 'slow' in sys.argv:\n    import time; time.sleep(60)\n"
+    flow.step("if 'slow' in sys.argv:\n    import time; time.sleep(600)\n"
               "sys.exit(os.environ['SLIPWAY_ATTEMPT'] != '3')\n")
     flow.steps(stubborn=(["x"], ["retries: 2"]), slow=(["slow"], ["time_limit: 500ms"]))
     document = flow.json("run", "flow.yaml", status=1)
@@ -350,9 +356,9 @@ def test_wrong_workflows_name_the_line_and_the_reason(flow, text):
     assert not flow.runs.exists()
 
 
-def wait_for(condition, seconds=30):
-    end = time.time() + seconds
-    while time.time() < end:
+def wait_for(condition, seconds=60):
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
         if condition():
             return
         time.sleep(0.01)
@@ -360,20 +366,38 @@ def wait_for(condition, seconds=30):
 
 
 def test_ctrl_c_ends_all_and_resume_goes_on(flow):
-    flow.step("import time\ntime.sleep(0 if os.path.exists('fast') else 60)\n")
+    flow.step("import time\ntime.sleep(0 if os.path.exists('fast') else 600)\n")
     flow.steps(slow=(["x"], []), last=(["x"], ["after: [slow]"]))
     run = flow.start("run", "flow.yaml")
-    wait_for(lambda: (flow.folder / "ran").exists())
+    wait_for(flow.has_begun)
     busy = flow.start("resume", "last")
-    busy.communicate(timeout=20)
+    busy.communicate(timeout=60)
     assert busy.returncode == 4, "two managers of one run"
     run.send_signal(signal.SIGINT)
-    run.communicate(timeout=20)
+    run.communicate(timeout=60)
     assert run.returncode == 130
     assert flow.json("status", status=130)["phase"] == "cancelled"
     (flow.folder / "fast").touch()
     flow.slipway("resume", "last")
     assert flow.ran() == ["slow", "slow", "last"]
+
+
+def test_resume_waits_for_a_lock_that_outlives_its_manager(flow):
+    """What a killed manager was starting holds its lock for a moment. Here it is this process, and for longer."""
+    flow.step("import time\nwhile not os.path.exists('go'): time.sleep(0.02)\n")
+    flow.steps(only=(["x"], []))
+    run = flow.start("run", "flow.yaml")
+    wait_for(flow.has_begun)
+    run.kill()
+    run.communicate()
+    (flow.folder / "go").touch()
+    with open(flow.run_of_flow() / ".manager.lock") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        resumed = flow.start("resume", "last")
+        time.sleep(0.5)  # it finds the lock held
+        assert resumed.poll() is None, resumed.communicate()
+    out, err = resumed.communicate(timeout=60)
+    assert resumed.returncode == 0, out + err
 
 
 @pytest.mark.parametrize("by_command", [False, True], ids=["ctrl-c", "cancel"])

@@ -55,7 +55,7 @@ Workplace::Workplace() : environment_(Environment::Inherited()) {
 Workplace::~Workplace() {
   // A process that is just ending gets a moment.
   std::vector<pid_t> left;
-  for (int i = 0; i < 40 && !(left = ProcessesOf(directory_.path())).empty(); ++i) {
+  for (int i = 0; i < 300 && !(left = ProcessesOf(directory_.path())).empty(); ++i) {
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
   }
   EXPECT_TRUE(left.empty()) << left.size() << " processes still run";
@@ -125,7 +125,9 @@ fs::path Workplace::RunFolder() const {
   const auto runs = directory_ / "runs";
   for (int i = 0; i < 6000; ++i) {
     std::error_code none_yet;
-    for (const auto& entry : fs::directory_iterator(runs, none_yet)) return entry.path();
+    for (const auto& entry : fs::directory_iterator(runs, none_yet)) {
+      if (!entry.path().filename().native().starts_with('.')) return entry.path();
+    }
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
   }
   ADD_FAILURE() << "there is no run";

@@ -40,7 +40,7 @@ class SiteInABrowser(unittest.TestCase):
         return self.chromium.find_elements(By.CSS_SELECTOR, selector)
 
     def wait_until(self, question, what):
-        return wait_for(question, 20, what)
+        return wait_for(question, 60, what)
 
     def scheme(self):
         return self.find("body")[0].get_attribute("data-md-color-scheme")

@@ -2,6 +2,7 @@
 // closed or damaged: an error that names thing, reason and next step. The book keeps all that was acknowledged.
 #include <SQLiteCpp/Database.h>
 #include <SQLiteCpp/Statement.h>
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <signal.h>
 #include <sys/mount.h>
@@ -264,18 +265,29 @@ TEST(HeldBook, IsWaitedForHoweverLongThatTakes) {
 /// A child that the dead manager was starting has inherited the lock and gives it back a moment later.
 TEST(LockOfADeadManager, IsWaitedFor) {
   TempDirectory folder;
+  int ends[2];
+  CheckErrno(::pipe2(ends, O_CLOEXEC), "pipe");
+  const UniqueFd told(ends[0]);
+  UniqueFd tell(ends[1]);
   EXPECT_TRUE(test::Succeeded(test::InChild([&] {
     const auto book = TrialBook::OpenForWriting(folder.path());
     if (::fork() == 0) {
-      SystemClock().Sleep(std::chrono::milliseconds(200));
+      tell.Reset();
+      char byte = 0;
+      (void)!::read(told.get(), &byte, 1);  // until nobody can write any more
       ::_exit(0);
     }
     ::_exit(0);
     return true;
   })));
   EXPECT_FALSE(FileLock::TryAcquire(folder / kLockName, LockMode::kExclusive)) << "the child has it";
+  std::thread later([&] {
+    SystemClock().Sleep(std::chrono::milliseconds(200));
+    tell.Reset();
+  });
   Ledger ledger;
   EXPECT_EQ(RunStudy(folder.path(), ledger).complete, kTrials);
+  later.join();
 }
 
 TEST(ReadOnlyFolder, IsRefusedToTheWriterWithItsReason) {

@@ -16,7 +16,7 @@ namespace slipway::launcher {
 namespace fs = std::filesystem;
 namespace {
 
-constexpr auto kPatience = std::chrono::seconds(10);
+constexpr auto kPatience = std::chrono::seconds(60);
 
 [[noreturn]] void Execute(const std::vector<std::string>& words) {
   std::vector<char*> pointers;
@@ -65,7 +65,7 @@ bool NodesHere::Start(const std::vector<int>& mebibytes) {
   options.key_folder = shared();
   options.host = "localhost";
   options.sockets_in = local();
-  options.silence = std::chrono::seconds(2);
+  options.silence = std::chrono::seconds(120);  // nodes are slow here, not lost
   nodes_ = std::make_unique<Nodes>(options);
   for (int node = 0; node < options.count; ++node) {
     agents_.push_back(StartAgent(node, mebibytes[static_cast<std::size_t>(node)]));

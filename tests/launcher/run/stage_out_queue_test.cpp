@@ -208,7 +208,7 @@ class LiveOutboxTest : public StageOutQueueTest {
 
   /// Serves the loop meanwhile.
   void WaitUntil(const std::function<bool()>& condition) {
-    const auto limit = SystemClock().Steady() + std::chrono::seconds(20);
+    const auto limit = SystemClock().Steady() + std::chrono::seconds(60);
     while (!condition() && SystemClock().Steady() < limit) loop_.RunOnce(std::chrono::milliseconds(10));
     ASSERT_TRUE(condition());
   }

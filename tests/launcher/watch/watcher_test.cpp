@@ -66,7 +66,7 @@ TEST_F(Watching, ReadsNothingAgainThatHasNotChanged) {
            R"({"time":6,"step":2,"metrics":{"loss":1}})"
            "\n");
   auto next = first;
-  for (int i = 0; i < 200 && next == first; ++i) {  // it rests after each read
+  for (int i = 0; i < 3000 && next == first; ++i) {  // it rests after each read
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
     next = watcher_.Look(Of(folder));
   }
@@ -218,7 +218,7 @@ TEST_F(Watching, ReadsInTheBackground) {
   BackgroundReader reader(Watcher(directory_.path()), std::chrono::milliseconds(5));
   EXPECT_FALSE(reader.Take());
   reader.Want(Of(folder));
-  for (int i = 0; i < 500 && !(reader.Take() && reader.Take()->is_whole && reader.Take()->run); ++i) {
+  for (int i = 0; i < 6000 && !(reader.Take() && reader.Take()->is_whole && reader.Take()->run); ++i) {
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
   }
   ASSERT_TRUE(reader.Take());

@@ -2,7 +2,7 @@
 
 #include <gmock/gmock.h>
 
-#include <chrono>
+#include <ctime>
 #include <nlohmann/json.hpp>
 
 #include "ensemble/search/cube/free_points.h"
@@ -88,10 +88,10 @@ TEST(Tpe, StaysFastWithTenThousandTrials) {
   const Encoding encoding(ParseSpace(space));
   const auto known = Known(encoding, 10'000, Line);
   TpeProposer tpe(encoding, 1);
-  const auto begin = std::chrono::steady_clock::now();
+  const auto begin = std::clock();  // of this process only: others may take the cores meanwhile
   for (TrialNumber trial = 0; trial < 5; ++trial) tpe.Propose(known, trial, 0);
-  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
-  EXPECT_LT(took.count() / 5, 0.2);  // 3 ms in a release build on a quiet machine
+  const auto took_s = static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC;
+  EXPECT_LT(took_s / 5, 0.2);  // 3 ms in a release build
 }
 
 }  // namespace

@@ -19,7 +19,7 @@ using testing::HasSubstr;
 
 TEST(Check, TellsWhatItHasFound) {
   const Findings found{Ok("cores", "2"), Warn("tier ram", "full \xff", "make room"), Fail("slurm", "down", "wait")};
-  const auto result = Perform({"all", seconds(5), [&] { return found; }});
+  const auto result = Perform({"all", seconds(60), [&] { return found; }});
   EXPECT_EQ(result.name, "all");
   ASSERT_EQ(result.findings.size(), 3u);
   EXPECT_EQ(result.findings[0], found[0]);
@@ -36,7 +36,7 @@ TEST(Check, ThatHangsHasFailed) {
   EXPECT_EQ(result.findings[0].grade, Grade::kFail);
   EXPECT_EQ(result.findings[0].about, "tiers");
   EXPECT_THAT(result.findings[0].text, HasSubstr("did not come to its end in 100"));
-  EXPECT_LT(result.took.count(), 5);
+  EXPECT_LT(result.took.count(), 60);
 }
 
 TEST(Check, ThatIsLateOnABusyMachineIsWhatItSaysOfThat) {
@@ -50,12 +50,12 @@ TEST(Check, ThatIsLateOnABusyMachineIsWhatItSaysOfThat) {
 
 TEST(Check, ThatThrowsHasFailedWithTheReasonAndTheNextStep) {
   const auto result = Perform(
-      {"runs", seconds(5), []() -> Findings { throw Error(ErrorKind::kEnvironment, "no such folder", "make it"); }});
+      {"runs", seconds(60), []() -> Findings { throw Error(ErrorKind::kEnvironment, "no such folder", "make it"); }});
   EXPECT_THAT(result.findings, ElementsAre(Fail("runs", "no such folder", "make it")));
 }
 
 TEST(Check, ThatCrashesHasFailed) {
-  const auto result = Perform({"library", seconds(5), []() -> Findings {
+  const auto result = Perform({"library", seconds(60), []() -> Findings {
                                  ::raise(SIGKILL);
                                  return {};
                                }});
@@ -65,7 +65,7 @@ TEST(Check, ThatCrashesHasFailed) {
 }
 
 TEST(Check, ThatSaysNothingHasFailed) {
-  const auto result = Perform({"silent", seconds(5), [] { return Findings(); }});
+  const auto result = Perform({"silent", seconds(60), [] { return Findings(); }});
   ASSERT_EQ(result.findings.size(), 1u);
   EXPECT_EQ(result.findings[0].grade, Grade::kFail);
 }

@@ -57,10 +57,10 @@ class RealSlurm : public testing::Test {
 
   std::string OutputOf(JobId id) const { return ReadFile(bed_->shared() / fmt::format("{}.out", id)); }
 
-  /// Asks until the job is as wanted; fails after 30 s.
+  /// Asks until the job is as wanted; fails after a minute.
   template <class Condition>
   SlurmJob Until(JobId id, Condition is_so) const {
-    const auto deadline = SystemClock().Steady() + std::chrono::seconds(30);
+    const auto deadline = SystemClock().Steady() + std::chrono::seconds(60);
     std::optional<SlurmJob> job;
     while (SystemClock().Steady() < deadline) {
       job = Client().Job({id});

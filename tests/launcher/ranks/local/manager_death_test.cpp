@@ -54,22 +54,21 @@ TEST_P(ManagerDeath, BeforeTheGateOpensMeansThatNothingRuns) {
 
 TEST_P(ManagerDeath, EndsTheRanksAndTheirChildren) {
   // The grandchild ignores SIGTERM; only the end of the whole group takes it.
-  auto manager =
-      Start("run", "sh -c 'trap \"\" TERM; echo $$ > grandchild.$RANK; sleep 60 & wait' & echo $$ > child.$RANK; wait");
-  const auto last = std::string("grandchild.") + (std::string(GetParam()) == "2" ? "1" : "0");
-  ASSERT_TRUE(Within(std::chrono::seconds(10), [&] { return fs::exists(directory_ / last); }));
-  std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  auto manager = Start(
+      "run", "sh -c 'trap \"\" TERM; echo $$ > grandchild.$RANK; sleep 600 & wait' & echo $$ > child.$RANK; wait");
   std::vector<ProcessIdentity> processes;
-  for (const auto& entry : fs::directory_iterator(directory_.path())) {
-    if (entry.path().filename().string().find("child.") == std::string::npos) continue;
-    int pid = 0;
-    std::ifstream(entry.path()) >> pid;
-    processes.push_back(IdentityOf(pid));
+  for (int rank = 0; rank < (std::string(GetParam()) == "2" ? 2 : 1); ++rank) {
+    for (const auto* kind : {"child", "grandchild"}) {
+      const auto file = directory_ / (std::string(kind) + "." + std::to_string(rank));
+      int pid = 0;
+      ASSERT_TRUE(Within(std::chrono::seconds(60), [&] { return (std::ifstream(file) >> pid) && pid > 0; })) << file;
+      processes.push_back(IdentityOf(pid));
+      ASSERT_TRUE(IsAlive(processes.back())) << file;
+    }
   }
-  ASSERT_GE(processes.size(), 2u);
   manager.Signal(SIGKILL);
   manager.Wait();
-  EXPECT_TRUE(Within(std::chrono::seconds(2), [&] {
+  EXPECT_TRUE(Within(std::chrono::seconds(60), [&] {
     return std::none_of(processes.begin(), processes.end(), [](const auto& each) { return IsAlive(each); });
   }));
 }

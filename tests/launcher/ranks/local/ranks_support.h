@@ -32,10 +32,10 @@ class RanksTest : public testing::Test {
   }
   RankLaunch Script(int ranks, const std::string& script) const { return Launch(ranks, {"sh", "-c", script}); }
 
-  /// Runs the loop until `done` holds; fails the test after 20 s.
+  /// Runs the loop until `done` holds; fails the test after a minute.
   template <class Condition>
   void Until(Condition done) {
-    const auto deadline = SystemClock().Steady() + std::chrono::seconds(20);
+    const auto deadline = SystemClock().Steady() + std::chrono::seconds(60);
     while (!done() && SystemClock().Steady() < deadline) loop_.RunOnce(std::chrono::milliseconds(50));
     ASSERT_TRUE(done());
   }

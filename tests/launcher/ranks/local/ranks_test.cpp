@@ -267,14 +267,14 @@ TEST_F(RanksTest, RunInAFolderWithALongPath) {
 TEST_P(LoneRanks, SurviveTheDeathOfAShim) {
   std::optional<GroupOutcome> outcome;
   const auto group =
-      StartRanks(loop_, Script(1, "echo $$ > pid; sleep 60"), [&](const GroupOutcome& end) { outcome = end; });
+      StartRanks(loop_, Script(1, "echo $$ > pid; sleep 600"), [&](const GroupOutcome& end) { outcome = end; });
   group->Release();
   Until([&] { return fs::exists(directory_ / "pid") && !ReadFile(directory_ / "pid").empty(); });
   ::kill(static_cast<pid_t>(group->leader().pid), SIGKILL);
   Until([&] { return outcome.has_value(); });
   EXPECT_FALSE(outcome->status.Success());
   const auto program = IdentityOf(std::stoi(ReadFile(directory_ / "pid")));
-  for (int i = 0; i < 50 && IsAlive(program); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  for (int i = 0; i < 1500 && IsAlive(program); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(20));
   EXPECT_FALSE(IsAlive(program));
 }
 

@@ -111,7 +111,7 @@ TEST(DirectoryWatch, TellsTheNamesOfFilesThatChange) {
   DirectoryWatcher watcher(loop);
   std::vector<std::string> names;
   const auto until = [&](std::size_t count) {
-    for (int i = 0; i < 100 && names.size() < count; ++i) loop.RunOnce(std::chrono::milliseconds(20));
+    for (int i = 0; i < 3000 && names.size() < count; ++i) loop.RunOnce(std::chrono::milliseconds(20));
   };
   {
     const DirectoryWatch watch(watcher, directory.path(), [&](const std::string& name) { names.push_back(name); });

@@ -143,7 +143,7 @@ TEST_F(NodeLinks, RefuseEveryChangedByte) {
 TEST_F(NodeLinks, EndAfterSilenceThatIsTooLong) {
   Link(left_, std::move(left_socket_), Key(1), Key(2), 2);
   const auto began = SystemClock().Steady();
-  while (left_.reason.empty() && SystemClock().Steady() - began < std::chrono::seconds(10)) {
+  while (left_.reason.empty() && SystemClock().Steady() - began < std::chrono::seconds(60)) {
     loop_.RunOnce(std::chrono::milliseconds(50));
   }
   EXPECT_EQ(left_.reason, "no sign of life for 2 s");

@@ -1,6 +1,7 @@
 #include "launcher/ranks/nodes/nodes.h"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/socket.h>
@@ -52,7 +53,7 @@ class AgentsHere : public testing::Test {
     options.run = folder_.path() / "run";
     options.key_folder = folder_.path();
     options.host = "localhost";
-    options.silence = std::chrono::seconds(2);
+    options.silence = std::chrono::seconds(120);  // nodes are slow here, not lost
     return options;
   }
 
@@ -74,12 +75,12 @@ class AgentsHere : public testing::Test {
   std::vector<ChildProcess> StartAll(Nodes& nodes) const {
     std::vector<ChildProcess> agents;
     for (int node = 0; node < nodes.count(); ++node) agents.push_back(Start(nodes.agents(), node));
-    EXPECT_TRUE(nodes.AwaitJoined(std::chrono::seconds(10))) << nodes.Missing();
+    EXPECT_TRUE(nodes.AwaitJoined(std::chrono::seconds(60))) << nodes.Missing();
     return agents;
   }
 
   template <class Condition>
-  bool RunUntil(Condition condition, std::chrono::seconds limit = std::chrono::seconds(10)) {
+  bool RunUntil(Condition condition, std::chrono::seconds limit = std::chrono::seconds(60)) {
     const auto deadline = SystemClock().Steady() + limit;
     while (!condition() && SystemClock().Steady() < deadline) loop_.RunOnce(std::chrono::milliseconds(20));
     return condition();
@@ -91,7 +92,7 @@ class AgentsHere : public testing::Test {
     address.sun_family = AF_UNIX;
     std::strcpy(address.sun_path, listener.c_str());
     UniqueFd fd(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
-    for (int i = 0; i < 200; ++i) {
+    for (int i = 0; i < 6000; ++i) {
       if (::connect(fd.get(), reinterpret_cast<sockaddr*>(&address), sizeof address) == 0) return fd;
       std::this_thread::sleep_for(std::chrono::milliseconds(10));
     }
@@ -120,7 +121,7 @@ TEST_F(AgentsHere, EndWithTheirManagerAndLeaveNothingBehind) {
     EXPECT_EQ(fs::status(nodes.agents().key_file).permissions(), fs::perms::owner_read | fs::perms::owner_write);
   }
   for (auto& agent : agents) {
-    const auto status = agent.WaitFor(std::chrono::seconds(10));
+    const auto status = agent.WaitFor(std::chrono::seconds(60));
     ASSERT_TRUE(status);
     EXPECT_TRUE(status->Success()) << status->Describe();
   }
@@ -153,7 +154,7 @@ struct Started {
 };
 
 std::unique_ptr<Started> StartOn(Nodes& nodes, int node, EventLoop& loop, const fs::path& log,
-                                 const std::string& script) {
+                                 const std::string& script, std::chrono::seconds grace = std::chrono::seconds(1)) {
   auto started = std::make_unique<Started>();
   started->supervisor = std::make_unique<Supervisor>(loop, SupervisorOn(nodes, node));
   RankLaunch launch;
@@ -161,7 +162,7 @@ std::unique_ptr<Started> StartOn(Nodes& nodes, int node, EventLoop& loop, const 
   launch.environment = Environment::Inherited();
   launch.log_directory = log;
   launch.supervisor = started->supervisor.get();
-  launch.grace = std::chrono::seconds(1);
+  launch.grace = grace;
   started->rank = std::make_unique<LoneRank>(loop, std::move(launch),
                                              [raw = started.get()](const GroupOutcome& end) { raw->outcome = end; });
   started->rank->Release();
@@ -198,7 +199,7 @@ TEST_F(AgentsHere, ServeTheirManagerWhileAProgramIsStuckInItsStart) {
   for (const auto* name : {"slipway-agent", "slipway-supervisor"}) fs::copy(HelperProgram(name), programs / name);
   Nodes nodes(OptionsFor(1));
   const auto agent = Start(nodes.agents(), 0, programs / "slipway-agent");
-  ASSERT_TRUE(nodes.AwaitJoined(std::chrono::seconds(30))) << nodes.Missing();
+  ASSERT_TRUE(nodes.AwaitJoined(std::chrono::seconds(60))) << nodes.Missing();
   std::optional<HeldProgram> held(programs / "slipway-supervisor");
   const auto program = StartOn(nodes, 0, loop_, folder_.path(), "exit 5");
   ASSERT_TRUE(RunUntil([&] { return held->IsWaitedFor(); }));
@@ -219,7 +220,7 @@ TEST_F(AgentsHere, SayThatAProgramCannotBeStarted) {
   fs::copy(HelperProgram("slipway-agent"), programs / "slipway-agent");
   Nodes nodes(OptionsFor(1));
   const auto agent = Start(nodes.agents(), 0, programs / "slipway-agent");
-  ASSERT_TRUE(nodes.AwaitJoined(std::chrono::seconds(30))) << nodes.Missing();
+  ASSERT_TRUE(nodes.AwaitJoined(std::chrono::seconds(60))) << nodes.Missing();
   char text[16];
   EXPECT_EQ(::recv(nodes.OpenSupervisor(0).get(), text, sizeof text, 0), 0);
   EXPECT_EQ(::recv(nodes.OpenGpuMeter(0, {"watch"}).get(), text, sizeof text, 0), 0);
@@ -230,7 +231,7 @@ TEST_F(AgentsHere, KilledAreNamedAsLostNodesAndTheOthersGoOn) {
   Nodes nodes(OptionsFor(2));
   auto agents = StartAll(nodes);
   const auto first = StartOn(nodes, 0, loop_, folder_.path(), "sleep 1; exit 3");
-  const auto second = StartOn(nodes, 1, loop_, folder_.path(), "sleep 30");
+  const auto second = StartOn(nodes, 1, loop_, folder_.path(), "sleep 600");
   agents[1].Signal(SIGKILL);
   ASSERT_TRUE(RunUntil([&] { return second->outcome.has_value(); }));
   EXPECT_EQ(second->outcome->detail, "node n1 is lost: its connection closed, and with it rank 0");
@@ -242,23 +243,25 @@ TEST_F(AgentsHere, KilledAreNamedAsLostNodesAndTheOthersGoOn) {
 }
 
 TEST_F(AgentsHere, StoppedAreLostAfterTheirSilence) {
-  Nodes nodes(OptionsFor(1));
+  auto options = OptionsFor(1);
+  options.silence = std::chrono::seconds(2);
+  Nodes nodes(options);
   auto agents = StartAll(nodes);
   ::kill(agents[0].pid(), SIGSTOP);
   ASSERT_TRUE(RunUntil([&] { return !nodes.TroubleOf(0).empty(); }));
   EXPECT_EQ(nodes.TroubleOf(0), "node n0 is lost: no sign of life for 2 s");
   ::kill(agents[0].pid(), SIGCONT);
-  ASSERT_TRUE(agents[0].WaitFor(std::chrono::seconds(10)));
+  ASSERT_TRUE(agents[0].WaitFor(std::chrono::seconds(60)));
 }
 
 TEST_F(AgentsHere, WithoutTheKeyAreNotLetIn) {
   Nodes nodes(OptionsFor(1));
   auto stranger = nodes.agents();
   stranger.key_file = folder_.path() / "other.key";
-  stranger.join_patience_s = 1;
+  stranger.join_patience_s = 5;
   staging::GroupKey::Create(stranger.key_file);
   auto agent = Start(stranger, 0);
-  const auto status = agent.WaitFor(std::chrono::seconds(10));
+  const auto status = agent.WaitFor(std::chrono::seconds(60));
   ASSERT_TRUE(status);
   EXPECT_EQ(status->code, 3);
   EXPECT_FALSE(nodes.AwaitJoined(std::chrono::milliseconds(0)));
@@ -268,11 +271,13 @@ TEST_F(AgentsHere, WithoutTheKeyAreNotLetIn) {
 TEST_F(AgentsHere, OfALaterManagerWaitUntilTheProgramsOfTheFirstHaveEnded) {
   Nodes first(OptionsFor(1));
   auto agents = StartAll(first);
-  const auto mark = folder_.path() / "over";
+  const auto mark = folder_.path() / "over", up = folder_.path() / "up";
   const auto program =
       StartOn(first, 0, loop_, folder_.path(),
-              "trap 'sleep 0.6; touch " + mark.string() + "; exit' TERM; while :; do sleep 0.05; done");
-  RunUntil([] { return false; }, std::chrono::seconds(1));  // the trap is set
+              fmt::format("trap 'sleep 0.6; touch {}; exit' TERM; touch {}; while :; do sleep 0.05; done",
+                          mark.string(), up.string()),
+              std::chrono::seconds(60));
+  ASSERT_TRUE(RunUntil([&] { return fs::exists(up); }));
   agents[0].Signal(SIGTERM);
   Nodes second(OptionsFor(1));
   const auto later = StartAll(second);

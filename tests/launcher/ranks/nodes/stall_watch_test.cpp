@@ -95,9 +95,20 @@ class TwoNodes : public testing::Test {
     return std::string(departures.text.data(), departures.length.load());
   }
 
+  template <class Condition>
+  void RunUntil(Condition condition, std::chrono::milliseconds limit = std::chrono::seconds(30)) {
+    const auto until = SystemClock().Steady() + limit;
+    while (!condition() && SystemClock().Steady() < until) loop_.RunOnce(std::chrono::milliseconds(20));
+  }
+  /// Until there is a report, and no longer.
   void RunFor(std::chrono::milliseconds time) {
-    const auto until = SystemClock().Steady() + time;
-    while (report_.is_null() && SystemClock().Steady() < until) loop_.RunOnce(std::chrono::milliseconds(20));
+    RunUntil([this] { return !report_.is_null(); }, time);
+  }
+  void RunUntilReport() { RunFor(std::chrono::seconds(30)); }
+  /// Until rank 0 is told of departures on other nodes, and somewhat longer: one too many would follow.
+  void RunUntilTold() {
+    RunUntil([this] { return !DeparturesOn(1).empty(); });
+    RunFor(std::chrono::milliseconds(1500));
   }
 
   test::TempDirectory folder_;
@@ -115,7 +126,7 @@ TEST_F(TwoNodes, NameARankThatIsStopped) {
   culprit.last = static_cast<std::uint32_t>(Activity::kBarrier);
   culprit.step = 7;
   BringOneThatAsks();
-  RunFor(std::chrono::seconds(5));
+  RunUntilReport();
   ASSERT_TRUE(report_.is_object());
   EXPECT_EQ(report_["kind"], "stalled");
   EXPECT_EQ(report_["message"], "waited 3.0 s for slipway_allreduce: rank 1 on host " + HostName() + " (process " +
@@ -130,8 +141,8 @@ TEST_F(TwoNodes, TellTheRankThatAsked) {
   idle.Stop();
   Bring(1, idle.pid());
   BringOneThatAsks();
-  RunFor(std::chrono::seconds(5));
-  for (int i = 0; i < 50 && AnswerOn(1).length == 0; ++i) loop_.RunOnce(std::chrono::milliseconds(20));
+  RunUntilReport();
+  RunUntil([this] { return AnswerOn(1).length != 0; });
   const std::string text(AnswerOn(1).text.data(), AnswerOn(1).length);
   EXPECT_EQ(Json::parse(text), report_);
 }
@@ -141,7 +152,7 @@ TEST_F(TwoNodes, TellOfARankThatReturnsEarly) {
   early.current = static_cast<std::uint32_t>(Activity::kFinalize);
   early.step = 5;
   Bring(0, ::getpid()).current = kReducing;
-  RunFor(std::chrono::milliseconds(2500));
+  RunUntilTold();
   const auto told = DeparturesOn(1);
   ASSERT_EQ(std::ranges::count(told, '\n'), 1) << told;
   const auto status = runtime::RankStatusFromJson(Json::parse(told));
@@ -158,7 +169,7 @@ TEST_F(TwoNodes, TellOfARankThatHasEnded) {
     Bring(1, idle.pid());
   }
   Bring(0, ::getpid()).current = kReducing;
-  RunFor(std::chrono::milliseconds(2500));
+  RunUntilTold();
   EXPECT_THAT(DeparturesOn(1), HasSubstr("\"dead\""));
 }
 
@@ -174,7 +185,7 @@ TEST_F(TwoNodes, TellNothingOfRanksThatEndWell) {
 TEST_F(TwoNodes, NameARankThatComputesForEver) {
   Bring(1, ::getpid());
   BringOneThatAsks();
-  RunFor(std::chrono::seconds(5));
+  RunUntilReport();
   ASSERT_TRUE(report_.is_object());
   EXPECT_THAT(report_["message"].get<std::string>(), HasSubstr("is outside of Slipway, has completed nothing yet"));
 }
@@ -187,7 +198,7 @@ TEST_F(TwoNodes, LetARankInFinalizeWaitForOneThatComputes) {
   RunFor(std::chrono::milliseconds(2500));
   EXPECT_TRUE(report_.is_null());
   computes.current = kReducing;
-  RunFor(std::chrono::seconds(30));
+  RunUntilReport();
   ASSERT_TRUE(report_.is_object());
   EXPECT_THAT(report_["message"].get<std::string>(), HasSubstr("is in slipway_allreduce"));
 }
@@ -198,14 +209,14 @@ TEST_F(TwoNodes, NameARankThatIsStoppedWhileAnotherIsInFinalize) {
   Bring(1, idle.pid());
   auto& line = BringOneThatAsks();
   line.current = line.asks = static_cast<std::uint32_t>(Activity::kFinalize);
-  RunFor(std::chrono::seconds(30));
+  RunUntilReport();
   ASSERT_TRUE(report_.is_object());
   EXPECT_THAT(report_["message"].get<std::string>(), HasSubstr("is stopped (SIGSTOP)"));
 }
 
 TEST_F(TwoNodes, NameARankThatHasNotCalledInit) {
   BringOneThatAsks();
-  RunFor(std::chrono::seconds(5));
+  RunUntilReport();
   ASSERT_TRUE(report_.is_object());
   EXPECT_THAT(report_["message"].get<std::string>(), HasSubstr("rank 1 on host n1 has not called slipway_init"));
 }
@@ -215,7 +226,7 @@ TEST_F(TwoNodes, NameARankThatHasNotComeToTheStart) {
   auto& line = Bring(0, ::getpid());
   line.current = line.asks = static_cast<std::uint32_t>(Activity::kInit);
   line.waited_ms = 15000;
-  RunFor(std::chrono::seconds(5));
+  RunUntilReport();
   ASSERT_TRUE(report_.is_object());
   EXPECT_EQ(report_["kind"], "start");
   EXPECT_EQ(report_["message"], "waited 15.0 s for slipway_init: rank 1 on host n1 has not called slipway_init");
@@ -267,7 +278,7 @@ TEST_F(TwoNodes, TakeTheNewestBoardOfARank) {
   Bring(1, ::getpid()).rank = -1;
   Bring(1, ::getpid()).current = kReducing;
   BringOneThatAsks();
-  RunFor(std::chrono::seconds(5));
+  RunUntilReport();
   ASSERT_TRUE(report_.is_object());
   EXPECT_THAT(report_["message"].get<std::string>(), HasSubstr("is in slipway_allreduce"));
 }
@@ -278,7 +289,7 @@ TEST_F(TwoNodes, AreNotDisturbedByAProgramThatTakesItsBoardAway) {
   Bring(1, idle.pid());
   BringOneThatAsks();
   ASSERT_EQ(::ftruncate(boards_.front().descriptor(), 0), 0);
-  RunFor(std::chrono::seconds(5));
+  RunUntilReport();
   ASSERT_TRUE(report_.is_object());
   EXPECT_THAT(report_["message"].get<std::string>(), HasSubstr("rank 1 on host n1 has not called slipway_init"));
 }
