@@ -337,6 +337,7 @@ TEST_F(FirstSums, OfARankThatDiesNameIt) {
     fake_gpu_register_kernel(
         "slipway_sum_float32", [](const fake_gpu_launch*, void**) { ::_exit(0); }, kParameters, 4);
   }
+  stall_after_s_ = 30;
   ExpectRank1IsNamed("is dead");
 }
 

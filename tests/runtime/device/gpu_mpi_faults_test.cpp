@@ -197,6 +197,7 @@ TEST_F(GpuMpiJob, ALateRankIsNamed) {
 /// MPI waits for it for ever.
 TEST_F(GpuMpiJob, ARankThatDiesInTheCallIsNamed) {
   together_ = false;
+  stall_after_s_ = 30;
   fake_gpu_use_bandwidth(0);
   Begin({{"gpu_exchange", "mpi"}});
   ASSERT_EQ(Register(), SLIPWAY_OK) << slipway_error_message();
