@@ -61,6 +61,7 @@ Outcome RunWith(const std::string& fault, Transport transport, const Mpi& mpi = 
   const auto captured = RunAndCapture(options, kLongest);
   Outcome outcome{captured.output + captured.errors, captured.status.Success(), nullptr};
   EXPECT_FALSE(captured.timed_out) << "something hangs: " << outcome.text;
+  outcome.text += ReadFileIfPresent(folder.path() / "metrics.jsonl.rank-0").value_or("");
   if (const auto report = ReadFileIfPresent(folder.path() / "watch.json")) outcome.report = Json::parse(*report);
   return outcome;
 }
