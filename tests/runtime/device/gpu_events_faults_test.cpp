@@ -290,6 +290,7 @@ TEST_F(AfterARankThatDies, ManagedMemoryOfAnAllreduceNamesIt) {
 
 /// It takes longer than a rank may be late.
 TEST_F(AllreducesByEvents, BehindLongWorkOfTheProgramAreWaitedFor) {
+  stall_after_s_ = 3;
   Begin(Json::object());
   ASSERT_EQ(Combine(), SLIPWAY_OK) << slipway_error_message();  // makes what frees memory of the GPU
   HeldStream held;

@@ -207,6 +207,7 @@ TEST_F(NcclJob, AllreducesGoByNccl) {
 
 /// It takes longer than a rank may be late.
 TEST_F(NcclJob, AllreducesWaitForLongWorkOfTheProgram) {
+  stall_after_s_ = 3;
   ::setenv("SLIPWAY_GPU_EXCHANGE", "nccl", 1);
   Begin(Json::object());
   GpuBuffer there(kCount * sizeof(float));
@@ -228,7 +229,6 @@ TEST_F(NcclJob, AllreducesWaitForLongWorkOfTheProgram) {
 /// On three ranks. All are in the call: the others wait for the values of one, and each other rank is as late as it is.
 TEST_F(NcclJob, ARankWhoseGpuIsLateIsNamed) {
   together_ = false;
-  stall_after_s_ = 6;  // the third rank may be late, too
   fake_gpu_use_bandwidth(0);
   ::setenv("SLIPWAY_GPU_EXCHANGE", "nccl", 1);
   Begin(Json::object());
