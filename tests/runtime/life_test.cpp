@@ -77,12 +77,15 @@ std::string ContentOf(const std::filesystem::path& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-/// The same on all ranks of the test; rank 0 removes it at the end.
+/// The same on all ranks of the test, which have one parent; rank 0 removes it at the end. To be called before MPI is
+/// up: what another test has left under this number goes.
 std::filesystem::path FileOfThisTest(const char* name) {
-  return std::filesystem::temp_directory_path() / (std::string(name) + std::to_string(::getppid()));
+  const auto file = std::filesystem::temp_directory_path() / (std::string(name) + std::to_string(::getppid()));
+  std::error_code ignored;
+  std::filesystem::remove_all(file, ignored);
+  return file;
 }
 
-/// The ranks of one mpirun have one parent.
 TEST(Life, TheWaysOfANodeAreMeasuredOnceAndKept) {
   const auto file = FileOfThisTest("slipway-ways-");
   ::setenv("SLIPWAY_WAYS", file.c_str(), 1);

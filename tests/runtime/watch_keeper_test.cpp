@@ -25,6 +25,7 @@ namespace slipway::runtime {
 namespace {
 
 using std::chrono::milliseconds;
+using testing::ContainsRegex;
 using testing::HasSubstr;
 
 /// The monitor's side of a socket to which ranks hand their boards.
@@ -151,8 +152,7 @@ class WatchOfADeparture : public testing::Test {
 
 TEST_F(WatchOfADeparture, NamesARankOfAnotherNodeThatIsInFinalize) {
   const auto said = Waits(Activity::kAllreduce, {Departure(RankState::kRunning)});
-  EXPECT_THAT(said, HasSubstr("waited 2."));
-  EXPECT_THAT(said, HasSubstr(" s for slipway_allreduce: "));
+  EXPECT_THAT(said, ContainsRegex("waited [2-9]\\.[0-9] s for slipway_allreduce: "));
   EXPECT_THAT(said,
               HasSubstr("rank 1 on host there (process 77) has ended its program and waits in slipway_finalize, "));
   EXPECT_THAT(said, HasSubstr(" in slipway_finalize, last completed slipway_allreduce at step 5"));

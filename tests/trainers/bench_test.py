@@ -3,6 +3,7 @@
 import json
 import os
 import pathlib
+import re
 import socket
 import subprocess
 import sys
@@ -94,7 +95,9 @@ def test_delayed_gradients_run_on_two_nodes_of_which_nothing_is_left():
     assert [row["side"] for row in rows] == [delayed.ALONE, *delayed.EXCHANGES]
     assert all(row["steps_per_second"] > 0 for row in rows)
     assert [row["link_mbit"] for row in rows] == [None, 500, 500, 500]
-    assert "slipway-" not in subprocess.run(["ip", "netns"], stdout=subprocess.PIPE, text=True).stdout
+    namespaces = subprocess.run(["ip", "netns"], stdout=subprocess.PIPE, text=True).stdout
+    owners = re.findall(r"^slipway-(\d+)-", namespaces, re.M)  # another bench may run beside this one
+    assert not [owner for owner in owners if not os.path.exists(f"/proc/{owner}")], namespaces
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="this is what others are told")

@@ -46,7 +46,7 @@ std::filesystem::path PlaceOfAll(const TempDirectory& own) {
 
 /// Outside of MPI.
 bool AllHaveReturned(const std::filesystem::path& place, const std::string& call) {
-  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(40);
   for (int rank = 0; rank < Ranks();) {
     if (std::filesystem::exists(place / (call + std::to_string(rank)))) {
       ++rank;

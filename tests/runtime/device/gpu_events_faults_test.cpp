@@ -290,6 +290,7 @@ TEST_F(AfterARankThatDies, ManagedMemoryOfAnAllreduceNamesIt) {
 
 /// It takes longer than a rank may be late.
 TEST_F(AllreducesByEvents, BehindLongWorkOfTheProgramAreWaitedFor) {
+  stall_after_s_ = 3;
   Begin(Json::object());
   ASSERT_EQ(Combine(), SLIPWAY_OK) << slipway_error_message();  // makes what frees memory of the GPU
   HeldStream held;
@@ -337,6 +338,7 @@ TEST_F(FirstSums, OfARankThatDiesNameIt) {
     fake_gpu_register_kernel(
         "slipway_sum_float32", [](const fake_gpu_launch*, void**) { ::_exit(0); }, kParameters, 4);
   }
+  stall_after_s_ = 30;
   ExpectRank1IsNamed("is dead");
 }
 

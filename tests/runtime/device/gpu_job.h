@@ -95,8 +95,8 @@ class GpuJob : public testing::Test {
 
   TempDirectory folder_;
   int rank_ = 0;
-  int stall_after_s_ = 3;
-  bool together_ = true;  ///< no rank waits for a message that another one does not send
+  int stall_after_s_ = 6;  ///< for longer than a rank of a busy machine is late
+  bool together_ = true;   ///< no rank waits for a message that another one does not send
 
  private:
   Gpu gpu_;

@@ -184,7 +184,7 @@ TEST_F(GpuMpiJob, ALateRankIsNamed) {
   Begin({{"gpu_exchange", "mpi"}});
   ASSERT_EQ(Register(), SLIPWAY_OK) << slipway_error_message();
   if (rank_ == 1) {
-    std::this_thread::sleep_for(std::chrono::seconds(8));
+    std::this_thread::sleep_for(std::chrono::seconds(14));
     ::_exit(0);
   }
   const auto before = fake_gpu_mpi_calls();
@@ -197,6 +197,7 @@ TEST_F(GpuMpiJob, ALateRankIsNamed) {
 /// MPI waits for it for ever.
 TEST_F(GpuMpiJob, ARankThatDiesInTheCallIsNamed) {
   together_ = false;
+  stall_after_s_ = 30;
   fake_gpu_use_bandwidth(0);
   Begin({{"gpu_exchange", "mpi"}});
   ASSERT_EQ(Register(), SLIPWAY_OK) << slipway_error_message();

@@ -3,10 +3,12 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <map>
+#include <new>
 #include <string>
 #include <thread>
 #include <vector>
@@ -71,7 +73,7 @@ TEST_F(NcclJob, AutoDoesWithoutASample) {
 /// It was faster, and then there is no memory for a second communicator.
 TEST_F(NcclJob, AutoKeepsTheUsualWayWhereTheFasterOneFails) {
   BeginWithAnyBits();
-  Gpu::DelayKernels(std::chrono::milliseconds(50));  // those of direct sums
+  Gpu::DelayKernels(std::chrono::milliseconds(200));  // those of direct sums
   if (rank_ == 1) fake_nccl_fail_call("ncclCommInitRankConfig", 2, kUnhandledCudaError);
   ASSERT_EQ(Register(), SLIPWAY_OK) << slipway_error_message();
   Gpu::DelayKernels(std::chrono::milliseconds(0));
@@ -90,7 +92,7 @@ TEST_F(NcclJob, AutoGivesItToOneTeam) {
   const auto connected = [] { return fake_nccl_calls("ncclCommInitRankConfig"); };
   GpuBuffer second(kCount * sizeof(float));
   GpuBuffer third(kCount * sizeof(float));
-  Gpu::DelayKernels(std::chrono::milliseconds(100));  // those of direct sums, so that NCCL is taken
+  Gpu::DelayKernels(std::chrono::milliseconds(200));  // those of direct sums, so that NCCL is taken
   ASSERT_EQ(Register(), SLIPWAY_OK) << slipway_error_message();
   const auto of_the_first = connected();
   EXPECT_EQ(of_the_first, 2u) << "to be measured, and to be used";
@@ -205,6 +207,7 @@ TEST_F(NcclJob, AllreducesGoByNccl) {
 
 /// It takes longer than a rank may be late.
 TEST_F(NcclJob, AllreducesWaitForLongWorkOfTheProgram) {
+  stall_after_s_ = 3;
   ::setenv("SLIPWAY_GPU_EXCHANGE", "nccl", 1);
   Begin(Json::object());
   GpuBuffer there(kCount * sizeof(float));
@@ -396,6 +399,7 @@ TEST_F(NcclJob, AHangIsEndedByForce) {
 /// In the middle of an exchange: the other rank's GPU waits for ever.
 TEST_F(NcclJob, ARankThatDiesIsNamed) {
   together_ = false;
+  stall_after_s_ = 30;
   fake_gpu_use_bandwidth(0);
   Begin({{"gpu_exchange", "nccl"}});
   ASSERT_EQ(Register(), SLIPWAY_OK) << slipway_error_message();
@@ -413,21 +417,36 @@ TEST_F(NcclJob, ARankThatDiesIsNamed) {
   EXPECT_EQ(fake_nccl_calls("ncclCommAbort"), 1u);
 }
 
+/// In memory that all ranks see. It stays until this process ends. Collective.
+std::atomic<int>& CounterOfAllRanks() {
+  const MPI_Aint bytes = slipway_rank() == 0 ? sizeof(std::atomic<int>) : 0;
+  void* memory = nullptr;
+  MPI_Win window = MPI_WIN_NULL;
+  MPI_Win_allocate_shared(bytes, 1, MPI_INFO_NULL, MPI_COMM_WORLD, static_cast<void*>(&memory), &window);
+  if (bytes > 0) new (memory) std::atomic<int>(0);
+  MPI_Barrier(MPI_COMM_WORLD);
+  MPI_Aint size = 0;
+  int unit = 0;
+  MPI_Win_shared_query(window, 0, &size, &unit, static_cast<void*>(&memory));
+  return *static_cast<std::atomic<int>*>(memory);
+}
+
 /// The same on two nodes of two ranks, which NCCL connects within each: also the other node is told.
 TEST_F(NcclJob, ARankThatDiesIsNamedOnAllNodes) {
   together_ = false;
+  stall_after_s_ = 8;
   fake_gpu_use_bandwidth(0);
   fake_nccl_delay(4, 300);  // between all ranks it is slower, also where four ranks share two cores
   Begin({{"gpu_exchange", "nccl"}});
   ASSERT_EQ(Register(), SLIPWAY_OK) << slipway_error_message();
-  if (rank_ == 1) {
-    fake_nccl_hang();
-    std::thread([] {
-      std::this_thread::sleep_for(std::chrono::milliseconds(300));
-      ::_exit(0);
-    }).detach();
-  }
+  if (rank_ == 1) fake_nccl_hang();
   const auto scattered = fake_nccl_calls("ncclReduceScatter");
+  std::thread([scattered, &all = CounterOfAllRanks(), dies = rank_ == 1, ranks = slipway_size()] {
+    const auto nap = [] { std::this_thread::sleep_for(std::chrono::milliseconds(1)); };
+    while (fake_nccl_calls("ncclReduceScatter") == scattered) nap();
+    for (++all; dies && all < ranks;) nap();
+    if (dies) ::_exit(0);
+  }).detach();
   EXPECT_EQ(slipway_gradients("net"), SLIPWAY_ERROR_STALLED);
   const std::string message = slipway_error_message();
   EXPECT_GT(fake_nccl_calls("ncclReduceScatter"), scattered) << "not within nodes";

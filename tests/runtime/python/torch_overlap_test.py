@@ -14,7 +14,7 @@ def layers(width):
     return torch.nn.Sequential(made[0], torch.nn.Tanh(), made[1], torch.nn.Tanh(), made[2])
 
 
-def wait_until(is_so, seconds=20):
+def wait_until(is_so, seconds=40):
     """Whether it is so in the end."""
     until = time.monotonic() + seconds
     while not is_so() and time.monotonic() < until:

@@ -194,7 +194,7 @@ TEST_P(CopyPoolTest, ALimitedCopyCanBeCancelledWhileItWaits) {
   options.cancelled = [&] { return begun; };
   const auto started = SystemClock().Steady();
   EXPECT_THROW(Copy({}, options), Error);
-  EXPECT_LT(SystemClock().Steady() - started, std::chrono::seconds(10)) << "80 s at the limit";
+  EXPECT_LT(SystemClock().Steady() - started, std::chrono::seconds(40)) << "80 s at the limit";
 }
 
 TEST_P(CopyPoolTest, NamesTheFirstFileThatFails) {

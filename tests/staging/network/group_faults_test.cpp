@@ -18,6 +18,7 @@
 #include "staging/network/frame.h"
 #include "staging/network/group_key.h"
 #include "staging/network/handshake.h"
+#include "staging/network/sockets.h"
 #include "staging/network/stage_across.h"
 #include "tests/staging/network/group_support.h"
 #include "tests/staging/network/proxy.h"
@@ -48,11 +49,20 @@ bool AnythingIn(const fs::path& directory) {
   return false;
 }
 
-/// Until a node has begun to write (a deadline of ten seconds) and some chunks have come and gone: it has made its
-/// files a moment before the others have let it join.
+/// What the sources hold, and not only the room that is made for it.
+bool AnyBytesIn(const fs::path& directory) {
+  std::error_code moved;
+  for (fs::recursive_directory_iterator entry(directory, moved), end; !moved && entry != end; entry.increment(moved)) {
+    if (entry->path().filename().string().rfind("file", 0) != 0) continue;
+    const auto content = ReadFileIfPresent(entry->path());
+    if (content && content->find_first_not_of('\0') != std::string::npos) return true;
+  }
+  return false;
+}
+
+/// Until a node has copied something, a minute at the longest. All have joined then, and heard of each other.
 void WaitForCopying(const TestGroup& group, std::size_t node) {
-  for (int i = 0; i < 500 && !AnythingIn(group.tier(node)); ++i) SystemClock().Sleep(std::chrono::milliseconds(20));
-  SystemClock().Sleep(std::chrono::milliseconds(300));
+  for (int i = 0; i < 3000 && !AnyBytesIn(group.tier(node)); ++i) SystemClock().Sleep(std::chrono::milliseconds(20));
 }
 
 TEST(StageAcrossFaults, KilledNodeIsNamedAndNothingIsPublished) {
@@ -66,7 +76,6 @@ TEST(StageAcrossFaults, KilledNodeIsNamedAndNothingIsPublished) {
     WaitForCopying(group, 2);
     ::kill(victim, SIGKILL);
   });
-  const auto started = SystemClock().Steady();
   const auto results = OnAll(4, [&](std::size_t node) {
     if (node == 2) return StagedAcross{};
     return StageAcrossNodes(group.Plan(node), Slowly(), group.groups[node]);
@@ -76,13 +85,12 @@ TEST(StageAcrossFaults, KilledNodeIsNamedAndNothingIsPublished) {
     EXPECT_THAT(results[node].error, AllOf(HasSubstr("node 2 (127.0.0.3:"), HasSubstr("is gone")));
   }
   EXPECT_TRUE(group.NothingAnywhere());
-  EXPECT_LT(SystemClock().Steady() - started, std::chrono::seconds(9));
 }
 
 TEST(StageAcrossFaults, StoppedNodeIsNamedWhenItsTimeIsOver) {
   TestGroup group(3);
   PutFiles(group);
-  for (auto& node : group.groups) node.stall_timeout = std::chrono::milliseconds(1000);
+  for (auto& node : group.groups) node.stall_timeout = std::chrono::seconds(5);
   const auto victim = InChild([&] {
     (void)StageAcrossNodes(group.Plan(1), Slowly(), group.groups[1]);
     return true;
@@ -106,7 +114,7 @@ TEST(StageAcrossFaults, StoppedNodeIsNamedWhenItsTimeIsOver) {
 TEST(StageAcrossFaults, MissingNodeIsNamedAtTheDeadline) {
   TestGroup group(3);
   PutFiles(group);
-  for (auto& node : group.groups) node.join_timeout = std::chrono::milliseconds(1500);
+  for (auto& node : group.groups) node.join_timeout = std::chrono::seconds(5);
   const auto results = OnAll(3, [&](std::size_t node) {
     if (node == 1) return StagedAcross{};
     return StageAcrossNodes(group.Plan(node), {}, group.groups[node]);
@@ -195,7 +203,12 @@ TEST(StageAcrossFaults, AnotherKeyIsRefused) {
   PutFiles(group);
   GroupKey::Create(group / "other-key");
   group.groups[1].key_file = group / "other-key";
-  for (auto& node : group.groups) node.join_timeout = std::chrono::milliseconds(1000);
+  std::vector<std::vector<UniqueFd>> listeners;
+  for (auto& node : group.groups) listeners.push_back(ListenOn(node.nodes[node.number]));
+  for (auto& node : group.groups) {
+    node.join_timeout = std::chrono::seconds(4);
+    node.listeners = &listeners[node.number];  // who gives up first does not become one that cannot be reached
+  }
   const auto results = StageOnAll(group);
   EXPECT_THAT(results[0].error, AllOf(HasSubstr("node 1"), HasSubstr("does not hold the group's key")));
   EXPECT_THAT(results[1].error, AllOf(HasSubstr("node 0"), HasSubstr("does not hold the group's key")));
@@ -301,7 +314,7 @@ class HangingSource : public SourceReader {
 TEST(StageAcrossFaults, ReadThatHangsIsNamed) {
   TestGroup group(2);
   PutFiles(group);
-  for (auto& node : group.groups) node.stall_timeout = std::chrono::milliseconds(600);
+  for (auto& node : group.groups) node.stall_timeout = std::chrono::seconds(4);
   std::atomic<bool> over{false};
   const auto results = OnAll(2, [&](std::size_t node) {
     const OpenSources hanging = [&](const StagingPlan& plan) -> std::unique_ptr<SourceReader> {

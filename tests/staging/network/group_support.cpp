@@ -5,7 +5,9 @@
 #include <sys/socket.h>
 
 #include <algorithm>
+#include <mutex>
 #include <thread>
+#include <utility>
 
 #include "core/error.h"
 #include "core/files.h"
@@ -29,11 +31,17 @@ const sockaddr* Cast(const sockaddr_in& address) { return reinterpret_cast<const
 }  // namespace
 
 std::uint16_t FreePort(const std::string& host) {
-  const UniqueFd fd(CheckErrno(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), "cannot make a socket"));
+  static std::mutex mutex;
+  static std::vector<UniqueFd> reserved;
+  UniqueFd fd(CheckErrno(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), "cannot make a socket"));
+  constexpr int kYes = 1;  // as the listeners that are to take it
+  CheckErrno(::setsockopt(fd.get(), SOL_SOCKET, SO_REUSEADDR, &kYes, sizeof kYes), "cannot share a port");
   auto address = AddressOf(host, 0);
   CheckErrno(::bind(fd.get(), Cast(address), sizeof address), "cannot bind");
   socklen_t size = sizeof address;
   CheckErrno(::getsockname(fd.get(), reinterpret_cast<sockaddr*>(&address), &size), "cannot ask for the port");
+  const std::lock_guard lock(mutex);
+  reserved.push_back(std::move(fd));
   return ntohs(address.sin_port);
 }
 
@@ -54,8 +62,8 @@ TestGroup::TestGroup(std::size_t nodes) {
   }
   for (std::uint32_t i = 0; i < nodes; ++i) {
     NodeGroup group{i, addresses, key};
-    group.join_timeout = std::chrono::seconds(20);
-    group.stall_timeout = std::chrono::seconds(10);
+    group.join_timeout = std::chrono::minutes(1);  // both end only what hangs
+    group.stall_timeout = std::chrono::minutes(1);
     groups.push_back(group);
     MakeDirectories(tier(i));
     fs::permissions(tier(i), fs::perms::owner_all);

