@@ -13,8 +13,6 @@
 namespace slipway::launcher {
 namespace {
 
-constexpr std::size_t kMostErrorCharacters = 1000;
-
 /// "12" or "12;cluster".
 std::optional<JobIdentity> JobOn(std::string_view line) {
   JobIdentity job;
@@ -25,26 +23,16 @@ std::optional<JobIdentity> JobOn(std::string_view line) {
   return job;
 }
 
-/// The end of what it said: the beginning may be a banner.
-std::string ErrorsOf(const Captured& captured) {
-  std::string said;
-  std::istringstream lines(captured.errors);
-  for (std::string line; std::getline(lines, line);) {
-    if (!line.empty()) said += (said.empty() ? "" : "; ") + line;
-  }
-  return said.size() > kMostErrorCharacters ? "..." + said.substr(said.size() - kMostErrorCharacters) : said;
-}
-
 /// `during`: "submitting with sbatch". Errors: SlurmError when it has not ended with success.
 Captured RunSbatch(SpawnOptions spawn, std::chrono::milliseconds deadline, const std::string& during) {
   auto captured = RunAndCapture(std::move(spawn), deadline);
   if (captured.timed_out) {
     const auto waited = std::chrono::duration_cast<std::chrono::duration<double>>(deadline).count();
-    const auto text = fmt::format("no answer in {} s; so far: '{}'", waited, ErrorsOf(captured));
+    const auto text = fmt::format("no answer in {} s; so far: '{}'", waited, EndOfErrors(captured.errors));
     throw SlurmError({SlurmTrouble::kTimeout, 0, text, during});
   }
   if (!captured.status.Success() && captured.status.signal == 0) {
-    throw SlurmError({SlurmTrouble::kRefused, 0, ErrorsOf(captured), during});
+    throw SlurmError({SlurmTrouble::kRefused, 0, EndOfErrors(captured.errors), during});
   }
   return captured;
 }
