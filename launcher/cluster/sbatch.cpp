@@ -3,11 +3,11 @@
 #include <fmt/format.h>
 
 #include <charconv>
-#include <sstream>
 
 #include "core/lines.h"
 #include "core/memory_file.h"
 #include "core/process.h"
+#include "core/text.h"
 #include "launcher/cluster/slurm_trouble.h"
 
 namespace slipway::launcher {
@@ -73,8 +73,7 @@ std::optional<StartEstimate> EstimateOn(std::string_view line) {
 
 std::optional<JobIdentity> SubmittedJobIn(std::string_view output) {
   std::optional<JobIdentity> job;
-  std::istringstream lines{std::string(output)};
-  for (std::string line; std::getline(lines, line);) {
+  for (auto& line : LinesOf(output)) {
     while (!line.empty() && (line.back() == '\r' || line.back() == ' ')) line.pop_back();
     if (auto found = JobOn(line)) job = std::move(found);
   }
@@ -103,8 +102,7 @@ JobIdentity SubmitWithSbatch(const std::filesystem::path& script, std::chrono::m
 
 std::optional<StartEstimate> EstimatedStartIn(std::string_view printed) {
   std::optional<StartEstimate> estimate;
-  std::istringstream lines{std::string(printed)};
-  for (std::string line; std::getline(lines, line);) {
+  for (const auto& line : LinesOf(printed)) {
     if (auto found = EstimateOn(line)) estimate = std::move(found);
   }
   return estimate;

@@ -5,7 +5,6 @@
 
 #include <nlohmann/json.hpp>
 #include <set>
-#include <sstream>
 #include <tuple>
 
 #include "core/clock.h"
@@ -13,6 +12,7 @@
 #include "core/error.h"
 #include "core/files.h"
 #include "core/json_fields.h"
+#include "core/text.h"
 #include "core/write_probe.h"
 
 namespace slipway::launcher {
@@ -92,8 +92,7 @@ using Records = std::map<std::string, StepRecord>;
 template <class OnBegin, class OnRecord>
 void VisitLines(const fs::path& journal, const OnBegin& on_begin, const OnRecord& on_record) {
   static const DocumentName kLine{"a line of a journal", ErrorKind::kEnvironment};
-  std::istringstream lines(ReadDocumentIfPresent(journal).value_or(""));
-  for (std::string line; std::getline(lines, line);) {
+  for (const auto& line : LinesOf(ReadDocumentIfPresent(journal).value_or(""))) {
     const auto json = Json::parse(line, nullptr, false);
     if (json.is_object() && json.contains("begin")) on_begin();
     if (!json.is_object() || !json.contains("step") || !json["step"].is_string()) continue;
@@ -192,8 +191,7 @@ StepRecord ReadRecordOfStep(const fs::path& run_folder, const std::string& step)
 namespace {
 
 void TakeResults(const fs::path& journal, std::map<std::string, std::string>& results) {
-  std::istringstream lines(ReadDocumentIfPresent(journal).value_or(""));
-  for (std::string line; std::getline(lines, line);) {
+  for (const auto& line : LinesOf(ReadDocumentIfPresent(journal).value_or(""))) {
     if (line.find("\"result\"") == std::string::npos) continue;  // most lines: nothing to parse
     const auto json = Json::parse(line, nullptr, false);
     if (!json.is_object() || !json.value("step", Json()).is_string() || !json.value("result", Json()).is_string())
