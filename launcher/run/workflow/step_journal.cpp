@@ -118,10 +118,7 @@ std::vector<fs::path> JournalsOf(const fs::path& run_folder) {
   std::vector<fs::path> journals = {JournalOfRun(run_folder)};
   std::error_code error;
   if (!fs::exists(run_folder / kSubmittedSteps, error)) return journals;
-  fs::directory_iterator entry(run_folder / "steps", error);
-  for (const fs::directory_iterator end; !error && entry != end; entry.increment(error)) {
-    journals.push_back(entry->path() / "journal.jsonl");
-  }
+  for (const auto& step : EntriesOf(run_folder / "steps")) journals.push_back(step / "journal.jsonl");
   return journals;
 }
 
@@ -204,10 +201,7 @@ void TakeResults(const fs::path& journal, std::map<std::string, std::string>& re
 
 std::map<std::string, std::string> LastResultsIn(const fs::path& run_folder) {
   std::map<std::string, std::string> results;
-  TakeResults(JournalOfRun(run_folder), results);
-  std::error_code error;
-  if (!fs::exists(run_folder / kSubmittedSteps, error)) return results;
-  for (const auto& step : EntriesOf(run_folder / "steps")) TakeResults(step / "journal.jsonl", results);
+  for (const auto& journal : JournalsOf(run_folder)) TakeResults(journal, results);
   return results;
 }
 
