@@ -33,6 +33,12 @@ TEST(LastLine, LeavesOutBlankLinesAndEarlierStatesOfALine) {
   for (const char* blank : {"", "\n", " \r\n"}) EXPECT_EQ(LastLine(blank), "");
 }
 
+TEST(Counted, HasAPluralForAllButOne) {
+  EXPECT_EQ(Counted(0, "node"), "0 nodes");
+  EXPECT_EQ(Counted(1, "node"), "1 node");
+  EXPECT_EQ(Counted(std::size_t{2}, "node"), "2 nodes");
+}
+
 TEST(WholeCharacters, CutBeforeACharacterThatDoesNotFit) {
   EXPECT_EQ(WholeCharacters("ab\xC3\xA9", 4), "ab\xC3\xA9");
   EXPECT_EQ(WholeCharacters("ab\xC3\xA9", 3), "ab");
