@@ -33,7 +33,7 @@ fs::path FolderOf(const RunFolder& run, TrialNumber trial) { return run.trials()
 /// From now on nothing in the folder tells of the job of an earlier attempt.
 RunFolder BeginAttempt(const RunFolder& run, TrialNumber trial) {
   auto folder = RunFolder::BeginTrial(FolderOf(run, trial), run);
-  RemoveBatchRecord(folder);
+  RemoveBatchRecord(folder.path());
   RemoveStopRequest(folder);
   return folder;
 }
@@ -51,7 +51,7 @@ void AdoptFromParent(const RunFolder& run, const TrialStart& start) {
 
 void NoteJob(const RunFolder& folder, const JobIdentity& job) {
   const auto buffer = MakeBatchJob(ReplanRun(folder), folder.path()).burst_buffer;
-  WriteBatchRecord(folder, {job, !buffer.out.empty(), {}, {}});
+  WriteBatchRecord(folder.path(), {job, !buffer.out.empty(), {}, {}});
 }
 
 /// When its manager in the job began; nothing: it waits in the queue, or never left it.
