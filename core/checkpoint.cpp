@@ -84,14 +84,9 @@ struct Tree {
 
 /// A manifest is JSON, which has no other names. Errors: Error.
 void RequireUtf8(const fs::path& name) {
-  for (std::string_view rest = name.native(); !rest.empty();) {
-    const auto length = Utf8CharacterLength(rest);
-    if (length == 0) {
-      throw Error(ErrorKind::kFailed, fmt::format("the name of file {} is not UTF-8", JsonText(name.native())),
-                  "give the file another name");
-    }
-    rest.remove_prefix(length);
-  }
+  if (IsUtf8(name.native())) return;
+  throw Error(ErrorKind::kFailed, fmt::format("the name of file {} is not UTF-8", JsonText(name.native())),
+              "give the file another name");
 }
 
 /// What lies below a checkpoint. Errors: Error for a link that leads out of it: the checkpoint would not be whole.

@@ -10,6 +10,9 @@
 
 namespace slipway {
 
+/// Whether a shell takes it for the name of a variable: letters, digits and '_', not beginning with a digit.
+bool IsVariableName(std::string_view name);
+
 /// Environment of a child as NAME=value pairs, later ones winning.
 class Environment {
  public:

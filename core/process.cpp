@@ -325,18 +325,13 @@ ExitStatus ChildProcess::End(std::chrono::nanoseconds grace) {
 
 void ChildProcess::Release() { pid_ = -1; }
 
-namespace {
-
-struct Pipe {
-  UniqueFd read;
-  UniqueFd write;
-};
-
 Pipe MakePipe() {
   int ends[2];
-  if (::pipe2(ends, O_CLOEXEC) != 0) ThrowErrno("cannot create a pipe");
+  CheckErrno(::pipe2(ends, O_CLOEXEC), "cannot create a pipe");
   return {UniqueFd(ends[0]), UniqueFd(ends[1])};
 }
+
+namespace {
 
 /// A program gone wild must not fill our memory too.
 constexpr std::size_t kMostCaptured = 256u << 20;

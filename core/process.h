@@ -85,6 +85,13 @@ class ChildProcess {
   std::optional<ExitStatus> status_;
 };
 
+struct Pipe {
+  UniqueFd read;
+  UniqueFd write;
+};
+/// Children that are spawned get neither end unless SpawnOptions says so. Errors: SystemError.
+Pipe MakePipe();
+
 struct Captured {
   ExitStatus status;
   std::string output;

@@ -1,6 +1,7 @@
 /// Lines of text, and its case.
 #pragma once
 
+#include <concepts>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -18,6 +19,12 @@ std::vector<std::string> LinesOf(std::string_view text);
 bool IsControlCharacter(char c);
 /// With a space for each such character: for names from elsewhere in a line or a table.
 std::string OnOneLine(std::string_view text);
+
+/// "1 node", "4 nodes".
+template <std::integral Number>
+std::string Counted(Number count, std::string_view noun) {
+  return std::to_string(count).append(" ").append(noun).append(count == 1 ? "" : "s");
+}
 
 /// Letters of ASCII in lower case, whatever the locale is.
 std::string LowerCase(std::string_view text);

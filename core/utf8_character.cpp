@@ -34,4 +34,19 @@ std::size_t Utf8CharacterLength(std::string_view text) {
   return code < lead.smallest || surrogate || code > 0x10ffff ? 0 : lead.length;
 }
 
+bool IsUtf8(std::string_view text) {
+  while (!text.empty()) {
+    const auto length = Utf8CharacterLength(text);
+    if (length == 0) return false;
+    text.remove_prefix(length);
+  }
+  return true;
+}
+
+std::string_view WholeCharacters(std::string_view text, std::size_t most) {
+  if (text.size() <= most) return text;
+  while (most > 0 && (static_cast<unsigned char>(text[most]) & 0xc0) == 0x80) --most;
+  return text.substr(0, most);
+}
+
 }  // namespace slipway

@@ -10,4 +10,10 @@ namespace slipway {
 /// a surrogate or beyond U+10FFFF.
 std::size_t Utf8CharacterLength(std::string_view text);
 
+/// True when `text` is UTF-8, control characters included.
+bool IsUtf8(std::string_view text);
+
+/// The beginning of `text` that fits into `most` bytes. A character of UTF-8 is never cut.
+std::string_view WholeCharacters(std::string_view text, std::size_t most);
+
 }  // namespace slipway

@@ -1,6 +1,5 @@
 #include "bench/samplers/optuna_peer.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -15,16 +14,6 @@ namespace slipway::bench {
 namespace {
 
 constexpr std::string_view kPrefix = "optuna-";
-
-struct Ends {
-  UniqueFd read, write;
-};
-
-Ends MakePipe() {
-  int fds[2];
-  if (::pipe2(fds, O_CLOEXEC) != 0) ThrowErrno("cannot make a pipe");
-  return {UniqueFd(fds[0]), UniqueFd(fds[1])};
-}
 
 Json SpaceInOrder(const ensemble::SearchSpace& space) {
   Json list = Json::array();

@@ -2,13 +2,14 @@
 
 #include <fmt/format.h>
 
+#include "core/text.h"
+
 namespace slipway::launcher {
 namespace {
 
 std::string WhyNot(Bind asked, const RankHost& host) {
   if (static_cast<int>(host.cores.size()) < host.ranks) {
-    return fmt::format("{} ranks share the {} core{} of {}", host.ranks, host.cores.size(),
-                       host.cores.size() == 1 ? "" : "s", host.name);
+    return fmt::format("{} ranks share the {} of {}", host.ranks, Counted(host.cores.size(), "core"), host.name);
   }
   if (asked == Bind::kAuto && !host.own) {
     return fmt::format(

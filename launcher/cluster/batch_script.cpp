@@ -3,11 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
 #include <cmath>
 #include <limits>
 #include <span>
 
+#include "core/environment.h"
 #include "core/error.h"
 #include "core/shell.h"
 #include "core/text.h"
@@ -38,12 +38,6 @@ std::string Quote(const std::string& word) {
     }
   }
   return quoted + "'";
-}
-
-bool IsVariableName(const std::string& name) {
-  const auto fits = [](unsigned char c) { return std::isalnum(c) != 0 || c == '_'; };
-  return !name.empty() && std::isdigit(static_cast<unsigned char>(name[0])) == 0 &&
-         std::all_of(name.begin(), name.end(), fits);
 }
 
 std::string_view OnOff(bool on, std::string_view yes, std::string_view no) { return on ? yes : no; }

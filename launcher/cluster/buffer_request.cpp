@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "core/error.h"
+#include "core/text.h"
 #include "launcher/cluster/directive_text.h"
 
 namespace slipway::launcher {
@@ -34,8 +35,7 @@ bool IsDirective(std::string_view line) {
 std::vector<std::string> Directives(std::string_view script) {
   std::vector<std::string> found;
   bool open = false;
-  std::istringstream text(std::string(script.substr(0, script.find('\0'))));
-  for (std::string line; std::getline(text, line);) {
+  for (const auto& line : LinesOf(script.substr(0, script.find('\0')))) {
     if (line.empty()) continue;
     if (!line.starts_with('#')) break;
     if (!IsDirective(line)) {

@@ -7,6 +7,7 @@
 
 #include "core/error.h"
 #include "core/nearest_word.h"
+#include "core/text.h"
 #include "launcher/cluster/slurm_trouble.h"
 
 namespace slipway::launcher {
@@ -22,8 +23,6 @@ std::string InWords(int minutes) {
   if (minutes % 60 == 0) return fmt::format("{}h", minutes / 60);
   return minutes > 60 ? fmt::format("{}h{}m", minutes / 60, minutes % 60) : fmt::format("{}m", minutes);
 }
-
-std::string Nodes(int count) { return fmt::format("{} node{}", count, count == 1 ? "" : "s"); }
 
 using Reasons = std::vector<std::string>;
 
@@ -46,7 +45,7 @@ bool IsLarger(const BatchJob& job, const std::optional<int>& nodes) { return nod
 
 void CheckNodesThatItHas(const BatchJob& job, const PartitionLimits& partition, Reasons& reasons) {
   if (!IsLarger(job, partition.nodes)) return;
-  reasons.push_back(fmt::format("launch.nodes of {}, but it has {}", job.nodes, Nodes(*partition.nodes)));
+  reasons.push_back(fmt::format("launch.nodes of {}, but it has {}", job.nodes, Counted(*partition.nodes, "node")));
 }
 
 void CheckNodesOfAJob(const BatchJob& job, const PartitionLimits& partition, Reasons& reasons) {
@@ -55,8 +54,8 @@ void CheckNodesOfAJob(const BatchJob& job, const PartitionLimits& partition, Rea
         fmt::format("launch.nodes of {} is more than the {} of one job there", job.nodes, *partition.max_nodes));
   }
   if (job.nodes < partition.min_nodes) {
-    reasons.push_back(
-        fmt::format("launch.nodes of {}, but its jobs have at least {}", job.nodes, Nodes(partition.min_nodes)));
+    reasons.push_back(fmt::format("launch.nodes of {}, but its jobs have at least {}", job.nodes,
+                                  Counted(partition.min_nodes, "node")));
   }
 }
 

@@ -3,17 +3,15 @@
 #include <fmt/format.h>
 
 #include <charconv>
-#include <sstream>
 
 #include "core/lines.h"
 #include "core/memory_file.h"
 #include "core/process.h"
+#include "core/text.h"
 #include "launcher/cluster/slurm_trouble.h"
 
 namespace slipway::launcher {
 namespace {
-
-constexpr std::size_t kMostErrorCharacters = 1000;
 
 /// "12" or "12;cluster".
 std::optional<JobIdentity> JobOn(std::string_view line) {
@@ -25,26 +23,16 @@ std::optional<JobIdentity> JobOn(std::string_view line) {
   return job;
 }
 
-/// The end of what it said: the beginning may be a banner.
-std::string ErrorsOf(const Captured& captured) {
-  std::string said;
-  std::istringstream lines(captured.errors);
-  for (std::string line; std::getline(lines, line);) {
-    if (!line.empty()) said += (said.empty() ? "" : "; ") + line;
-  }
-  return said.size() > kMostErrorCharacters ? "..." + said.substr(said.size() - kMostErrorCharacters) : said;
-}
-
 /// `during`: "submitting with sbatch". Errors: SlurmError when it has not ended with success.
 Captured RunSbatch(SpawnOptions spawn, std::chrono::milliseconds deadline, const std::string& during) {
   auto captured = RunAndCapture(std::move(spawn), deadline);
   if (captured.timed_out) {
     const auto waited = std::chrono::duration_cast<std::chrono::duration<double>>(deadline).count();
-    const auto text = fmt::format("no answer in {} s; so far: '{}'", waited, ErrorsOf(captured));
+    const auto text = fmt::format("no answer in {} s; so far: '{}'", waited, EndOfErrors(captured.errors));
     throw SlurmError({SlurmTrouble::kTimeout, 0, text, during});
   }
   if (!captured.status.Success() && captured.status.signal == 0) {
-    throw SlurmError({SlurmTrouble::kRefused, 0, ErrorsOf(captured), during});
+    throw SlurmError({SlurmTrouble::kRefused, 0, EndOfErrors(captured.errors), during});
   }
   return captured;
 }
@@ -85,8 +73,7 @@ std::optional<StartEstimate> EstimateOn(std::string_view line) {
 
 std::optional<JobIdentity> SubmittedJobIn(std::string_view output) {
   std::optional<JobIdentity> job;
-  std::istringstream lines{std::string(output)};
-  for (std::string line; std::getline(lines, line);) {
+  for (auto& line : LinesOf(output)) {
     while (!line.empty() && (line.back() == '\r' || line.back() == ' ')) line.pop_back();
     if (auto found = JobOn(line)) job = std::move(found);
   }
@@ -115,8 +102,7 @@ JobIdentity SubmitWithSbatch(const std::filesystem::path& script, std::chrono::m
 
 std::optional<StartEstimate> EstimatedStartIn(std::string_view printed) {
   std::optional<StartEstimate> estimate;
-  std::istringstream lines{std::string(printed)};
-  for (std::string line; std::getline(lines, line);) {
+  for (const auto& line : LinesOf(printed)) {
     if (auto found = EstimateOn(line)) estimate = std::move(found);
   }
   return estimate;

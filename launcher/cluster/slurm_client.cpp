@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
-#include <sstream>
 #include <utility>
 
 #include "core/install.h"
@@ -18,8 +17,6 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr std::size_t kMostCharacters = 1000;
-constexpr std::string_view kOwnName = "slipway-slurm: ";
 /// slurmdbd may be busy with its database for minutes, and what it tells is good to know, no more.
 constexpr std::chrono::milliseconds kDatabasePatience = std::chrono::seconds(5);
 
@@ -32,16 +29,7 @@ std::string Text(const Json& request) {
   }
 }
 
-/// The end of what the helper printed, on one line and without its own name: the beginning may be banners.
-std::string Said(const Captured& captured) {
-  std::string said;
-  std::istringstream lines(captured.errors);
-  for (std::string line; std::getline(lines, line);) {
-    if (line.starts_with(kOwnName)) line.erase(0, kOwnName.size());
-    if (!line.empty()) said += (said.empty() ? "" : "; ") + line;
-  }
-  return said.size() > kMostCharacters ? "..." + said.substr(said.size() - kMostCharacters) : said;
-}
+std::string SaidByHelper(const Captured& captured) { return EndOfErrors(captured.errors, "slipway-slurm: "); }
 
 void CheckConfiguration(const Environment& environment) {
   const auto conf = environment.Get("SLURM_CONF");
@@ -53,12 +41,13 @@ void CheckConfiguration(const Environment& environment) {
 
 /// Why the helper ended without an answer: libslurm ends its process where there is no configuration, or a wrong one.
 [[noreturn]] void ThrowWithoutAnswer(const Captured& captured, const Environment& environment) {
-  if (!FindSlurmConf(environment)) throw SlurmError({SlurmTrouble::kNoConfiguration, 0, Said(captured), ""});
-  throw SlurmError({SlurmTrouble::kHelper, 0, fmt::format("{} ({})", Said(captured), captured.status.Describe()), ""});
+  if (!FindSlurmConf(environment)) throw SlurmError({SlurmTrouble::kNoConfiguration, 0, SaidByHelper(captured), ""});
+  throw SlurmError(
+      {SlurmTrouble::kHelper, 0, fmt::format("{} ({})", SaidByHelper(captured), captured.status.Describe()), ""});
 }
 
 [[noreturn]] void ThrowLate(const Captured& captured, std::chrono::milliseconds deadline) {
-  const auto said = Said(captured);
+  const auto said = SaidByHelper(captured);
   throw SlurmError({SlurmTrouble::kTimeout, 0,
                     fmt::format("no answer in {} s{}{}", static_cast<double>(deadline.count()) / 1000.0,
                                 said.empty() ? "" : "; so far: ", said),
@@ -68,7 +57,7 @@ void CheckConfiguration(const Environment& environment) {
 /// Adds what Slurm or a plugin printed to the error: some reasons appear only there.
 [[noreturn]] void ThrowWithWords(const SlurmError& error, const Captured& captured) {
   auto report = error.report();
-  if (const auto said = Said(captured); !said.empty()) report.text += fmt::format(" ({})", said);
+  if (const auto said = SaidByHelper(captured); !said.empty()) report.text += fmt::format(" ({})", said);
   throw SlurmError(std::move(report));
 }
 

@@ -6,6 +6,8 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "core/text.h"
+
 namespace slipway::launcher {
 namespace {
 
@@ -107,6 +109,16 @@ bool MayPass(SlurmTrouble trouble) {
 
 bool MayHaveRoomLater(SlurmTrouble trouble) {
   return trouble == SlurmTrouble::kFull || trouble == SlurmTrouble::kLimit || trouble == SlurmTrouble::kClosed;
+}
+
+std::string EndOfErrors(std::string_view errors, std::string_view prefix) {
+  constexpr std::size_t kMostCharacters = 1000;
+  std::string said;
+  for (auto& line : LinesOf(errors)) {
+    if (line.starts_with(prefix)) line.erase(0, prefix.size());
+    if (!line.empty()) said += (said.empty() ? "" : "; ") + line;
+  }
+  return said.size() > kMostCharacters ? "..." + said.substr(said.size() - kMostCharacters) : said;
 }
 
 SlurmError::SlurmError(TroubleReport report, std::string next_step)

@@ -60,6 +60,10 @@ bool MayPass(SlurmTrouble trouble);
 /// Pure.
 bool MayHaveRoomLater(SlurmTrouble trouble);
 
+/// The end of what a program of Slurm wrote to stderr, on one line: the beginning may be a banner. Lines lose `prefix`,
+/// which the program's own ones begin with. Pure.
+std::string EndOfErrors(std::string_view errors, std::string_view prefix = {});
+
 /// An error of Slurm with its kind, so that callers can handle some kinds themselves.
 class SlurmError : public Error {
  public:

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "core/error.h"
+#include "core/text.h"
 #include "launcher/plan/promised_buffer.h"
 
 namespace slipway::launcher {
@@ -169,8 +170,8 @@ std::string SaysWhoStages(const staging::StagingPlan& plan) {
 
 std::string DescribeDataset(const staging::StagingPlan& plan, const DatasetSpec& dataset) {
   const auto all = AllOf(plan);
-  auto text = fmt::format("  {:<10} {} in {} file{} -> tier {} ({})\n", plan.request.name, FormatBytes(all.bytes),
-                          all.files, all.files == 1 ? "" : "s", plan.tier, plan.reason);
+  auto text = fmt::format("  {:<10} {} in {} -> tier {} ({})\n", plan.request.name, FormatBytes(all.bytes),
+                          Counted(all.files, "file"), plan.tier, plan.reason);
   for (const auto& rejected : plan.rejected) text += LineOf("not " + rejected);
   text += LineOf(PlannedDirectory(plan).string());
   if (plan.tier != "none")

@@ -11,6 +11,7 @@
 #include "core/files.h"
 #include "core/install.h"
 #include "core/nearest_word.h"
+#include "core/text.h"
 #include "launcher/plan/training_command.h"
 #include "launcher/spec/load.h"
 #include "runtime/selection/measured_ways.h"
@@ -162,7 +163,7 @@ Json GpuBitsIn(const ExchangePlan& exchange) { return exchange.has_gpus ? Json(W
 std::string WordsFor(const ExchangePlan& exchange, const GradientsSpec& gradients) {
   std::string text(WordOf(gradients.mode));
   if (gradients.mode == GradientMode::kDelayed) {
-    text += fmt::format(" by {} step{}", gradients.lag, gradients.lag == 1 ? "" : "s");
+    text += fmt::format(" by {}", Counted(gradients.lag, "step"));
   }
   if (gradients.compress != Compression::kNone) text += fmt::format(", {} on the wire", WordOf(gradients.compress));
   text += fmt::format(", buckets of {}", FormatBytes(gradients.bucket));
@@ -207,8 +208,8 @@ std::string Describe(const ExchangePlan& exchange, const GradientsSpec& gradient
   const auto ranks = exchange.placement.ranks;
   const auto nodes = exchange.placement.nodes;
   if (ranks == 1) return "exchange: none, there is one rank\n";
-  auto text = fmt::format("exchange: {} ranks on {} node{}, {}\n", ranks, nodes, nodes == 1 ? "" : "s",
-                          WordsFor(exchange, gradients));
+  auto text =
+      fmt::format("exchange: {} ranks on {}, {}\n", ranks, Counted(nodes, "node"), WordsFor(exchange, gradients));
   const auto usable = UsableTable(exchange, gradients);
   for (const auto& range : usable.ranges()) text += fmt::format("  {:<22} {}\n", SizesOf(range), NameOf(range.choice));
   if (usable != exchange.table) {

@@ -10,6 +10,7 @@
 #include "core/install.h"
 #include "core/json_text.h"
 #include "core/process.h"
+#include "core/text.h"
 #include "ensemble/samplers/first_points.h"
 #include "ensemble/samplers/sampler.h"
 #include "launcher/plan/batch_plan.h"
@@ -86,7 +87,7 @@ std::string DescribeCount(const EnsembleSpec& ensemble) {
   const auto count = CountTrials(ensemble);
   if (!count) return ensemble.trials ? fmt::format("{} trials at most", *ensemble.trials) : "all grid trials";
   const bool fewer = ensemble.trials && *count < *ensemble.trials;
-  return fmt::format("{} trial{}{}", *count, *count == 1 ? "" : "s",
+  return fmt::format("{}{}", Counted(*count, "trial"),
                      fewer ? fmt::format(" (the grid has no more; {} are allowed)", *ensemble.trials) : "");
 }
 
@@ -179,9 +180,8 @@ std::string DescribeWorkdir(const Plan& plan, const Json& parameters) {
 std::string DescribeStart(const Plan& plan, const Json& parameters) {
   const auto& launch = plan.spec().launch;
   const auto& reason = plan.document.engine_reason;
-  auto text =
-      fmt::format("start: engine {}{}, {} rank{}{}\n", plan.engine, reason.empty() ? "" : " (" + reason + ")",
-                  launch.ranks(), launch.ranks() == 1 ? "" : "s", plan.spec().ensemble ? " for each trial" : "");
+  auto text = fmt::format("start: engine {}{}, {}{}\n", plan.engine, reason.empty() ? "" : " (" + reason + ")",
+                          Counted(launch.ranks(), "rank"), plan.spec().ensemble ? " for each trial" : "");
   text += DescribeWorkdir(plan, parameters);
   text += DescribeWay(plan);
   text += DescribeContainer(plan);

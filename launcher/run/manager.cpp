@@ -202,28 +202,33 @@ class Manager {
     if (log_) log_->StopRun(result.phase == Phase::kSucceeded, ReasonFor(result.cause, state_.run));
   }
 
+  /// What the run or the ensemble works with, once the places are prepared.
+  RunContext MakeContext() {
+    return {.plan = plan_,
+            .folder = folder_,
+            .data = data_.directories(),
+            .state = state_,
+            .batch_job = OwnJob(),
+            .loop = loop_,
+            .files = files_,
+            .interrupt = interrupt_,
+            .output = output_,
+            .prefix = prefix_,
+            .stage_out_queue = stage_out_queue_.get(),
+            .allocation = allocation_ ? &*allocation_ : nullptr,
+            .log = log_ ? &*log_ : nullptr,
+            .tensorboard = tensorboard_ ? &*tensorboard_ : nullptr,
+            .notifier = notifier_ ? &*notifier_ : nullptr,
+            .pause = &pause_,
+            .trial = trial_ ? &*trial_ : nullptr,
+            .commit = [this](std::string_view event) { Commit(event); }};
+  }
+
   /// Records an error before it is reported anywhere else.
   RunResult Perform() try {
     if (!trials_are_jobs_) PreparePlaces();
     if (interrupt_.asked()) return Cancelled();
-    RunContext context{.plan = plan_,
-                       .folder = folder_,
-                       .data = data_.directories(),
-                       .state = state_,
-                       .batch_job = OwnJob(),
-                       .loop = loop_,
-                       .files = files_,
-                       .interrupt = interrupt_,
-                       .output = output_,
-                       .prefix = prefix_,
-                       .stage_out_queue = stage_out_queue_.get(),
-                       .allocation = allocation_ ? &*allocation_ : nullptr,
-                       .log = log_ ? &*log_ : nullptr,
-                       .tensorboard = tensorboard_ ? &*tensorboard_ : nullptr,
-                       .notifier = notifier_ ? &*notifier_ : nullptr,
-                       .pause = &pause_,
-                       .trial = trial_ ? &*trial_ : nullptr,
-                       .commit = [this](std::string_view event) { Commit(event); }};
+    auto context = MakeContext();
     const bool is_ensemble = plan_.spec().ensemble && !trial_;
     std::optional<DeviceRecorder> devices;
     if (!trials_are_jobs_) {

@@ -2,15 +2,12 @@
 
 #include <fmt/format.h>
 
+#include "core/text.h"
 #include "core/units.h"
 #include "launcher/ranks/local/group_outcome.h"
 
 namespace slipway::launcher {
 namespace {
-
-std::string Counted(int count, std::string_view what) {
-  return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
-}
 
 struct ReasonWriter {
   std::string_view run;

@@ -9,7 +9,6 @@
 #include <cctype>
 #include <nlohmann/json.hpp>
 #include <random>
-#include <sstream>
 #include <thread>
 #include <tuple>
 
@@ -19,6 +18,7 @@
 #include "core/json_fields.h"
 #include "core/json_text.h"
 #include "core/shell.h"
+#include "core/text.h"
 #include "launcher/plan/training_command.h"
 #include "launcher/run_folder/end_reason.h"
 #include "launcher/run_folder/manager_elsewhere.h"
@@ -170,13 +170,18 @@ void RunFolder::AppendEvent(std::string_view event, const Json& more) const {
   WriteAll(file.get(), JsonText(line) + "\n", path_ / "events.jsonl");
 }
 
+void RunFolder::ForEachEvent(const std::function<void(const Json&)>& take) const {
+  for (const auto& line : LinesOf(ReadDocumentIfPresent(path_ / "events.jsonl").value_or(""))) {
+    const auto event = Json::parse(line, nullptr, false);
+    if (event.is_object()) take(event);
+  }
+}
+
 int RunFolder::CountEvents(std::string_view event) const {
   int count = 0;
-  std::istringstream lines(ReadDocumentIfPresent(path_ / "events.jsonl").value_or(""));
-  for (std::string line; std::getline(lines, line);) {
-    const auto found = Json::parse(line, nullptr, false);
-    if (found.is_object() && found.value("event", Json()) == event) ++count;
-  }
+  ForEachEvent([&](const Json& found) {
+    if (found.value("event", Json()) == event) ++count;
+  });
   return count;
 }
 

@@ -67,7 +67,10 @@ class RunFolder {
 
   /// One line of events.jsonl: time, event, and the members of `more`.
   void AppendEvent(std::string_view event, const Json& more) const;
-  /// The number of these events in events.jsonl. Cost: reads the file.
+  /// Calls `take` for each line of events.jsonl, in order; passes over lines that are no JSON object. Without the file
+  /// there are none. Errors: those of ReadDocument; those of `take`. Cost: reads the file.
+  void ForEachEvent(const std::function<void(const Json&)>& take) const;
+  /// The number of these events. Errors and cost: as ForEachEvent.
   int CountEvents(std::string_view event) const;
 
   /// Takes the lock of the run's only manager; waits up to `patience` for the present one to leave. Errors:

@@ -11,6 +11,7 @@
 #include <optional>
 #include <sstream>
 
+#include "core/environment.h"
 #include "core/nearest_word.h"
 #include "core/units.h"
 #include "launcher/spec/command_line.h"

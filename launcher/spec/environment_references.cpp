@@ -1,8 +1,8 @@
 #include "launcher/spec/environment_references.h"
 
-#include <cctype>
 #include <cstdlib>
 
+#include "core/environment.h"
 #include "launcher/spec/utf8.h"
 
 namespace slipway::launcher {
@@ -95,14 +95,6 @@ class Expander {
 bool KeepsReferences(TypeKind kind) { return kind == TypeKind::kTierPath || kind == TypeKind::kSecretUrl; }
 
 }  // namespace
-
-bool IsVariableName(std::string_view name) {
-  if (name.empty() || std::isdigit(static_cast<unsigned char>(name[0])) != 0) return false;
-  for (const char c : name) {
-    if (std::isalnum(static_cast<unsigned char>(c)) == 0 && c != '_') return false;
-  }
-  return true;
-}
 
 std::string WhyNotSettable(std::string_view variable) {
   if (!IsVariableName(variable)) return Quoted(variable) + " cannot be the name of an environment variable";

@@ -15,9 +15,6 @@ namespace slipway::launcher {
 using LookUp = std::function<std::optional<std::string>(const std::string& name)>;
 std::optional<std::string> LookUpInEnvironment(const std::string& name);
 
-/// Letters, digits and '_', not beginning with a digit.
-bool IsVariableName(std::string_view name);
-
 /// Why a spec or a step cannot set an environment variable; empty: it can.
 std::string WhyNotSettable(std::string_view variable);
 

@@ -6,6 +6,7 @@
 
 #include "core/nearest_word.h"
 #include "core/share_out.h"
+#include "core/text.h"
 #include "launcher/spec/load.h"
 
 namespace slipway::launcher {
@@ -116,8 +117,8 @@ void RemarkOnRanks(const SpecDocument& document, std::vector<Diagnostic>& remark
   const std::string field = "launch.ranks_per_node";
   auto diagnostic = PlaceOfField(document, field);
   diagnostic.field = field;
-  diagnostic.message = fmt::format("{} ranks on {} core{}: they take turns, and may run out of memory", ranks, cores,
-                                   cores == 1 ? "" : "s");
+  diagnostic.message =
+      fmt::format("{} ranks on {}: they take turns, and may run out of memory", ranks, Counted(cores, "core"));
   remarks.push_back(std::move(diagnostic));
 }
 

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <tuple>
 
-#include "launcher/spec/utf8.h"
+#include "core/utf8_character.h"
 
 namespace slipway::launcher {
 namespace {
@@ -16,13 +16,6 @@ constexpr std::size_t kLongestShownLine = 200;
 std::size_t CountCharacters(std::string_view text) {
   return static_cast<std::size_t>(
       std::count_if(text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; }));
-}
-
-/// The first `count` bytes or fewer, never half a character.
-std::string_view Prefix(std::string_view text, std::size_t count) {
-  if (text.size() <= count) return text;
-  while (count > 0 && (static_cast<unsigned char>(text[count]) & 0xc0) == 0x80) --count;
-  return text.substr(0, count);
 }
 
 /// A hostile file must not steer the user's terminal, nor break a JSON document.
@@ -91,7 +84,7 @@ Diagnostic Report::At(const Place& place) const {
   result.line = place.line;
   result.column = static_cast<int>(CountCharacters(line.substr(0, start))) + 1;
   result.length = std::max(1, static_cast<int>(CountCharacters(line.substr(start, length))));
-  if (start < kLongestShownLine) result.source_line = Printable(Prefix(line, kLongestShownLine));
+  if (start < kLongestShownLine) result.source_line = Printable(WholeCharacters(line, kLongestShownLine));
   return result;
 }
 
@@ -106,7 +99,7 @@ std::vector<Diagnostic> Report::Sorted(std::vector<Remark> remarks) {
 }
 
 std::string Quoted(std::string_view text) {
-  const std::string_view shown = Prefix(text, 60);
+  const std::string_view shown = WholeCharacters(text, 60);
   return fmt::format("'{}{}'", Printable(shown), shown.size() < text.size() ? "..." : "");
 }
 

@@ -32,13 +32,4 @@ std::optional<TextFault> FindTextFault(std::string_view text) {
   return std::nullopt;
 }
 
-bool IsUtf8(std::string_view text) {
-  while (!text.empty()) {
-    const std::size_t length = Utf8CharacterLength(text);
-    if (length == 0) return false;
-    text.remove_prefix(length);
-  }
-  return true;
-}
-
 }  // namespace slipway::launcher

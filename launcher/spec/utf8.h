@@ -17,7 +17,4 @@ struct TextFault {
 /// bytes, and broken UTF-8 (truncated, overlong, surrogates, beyond U+10FFFF).
 std::optional<TextFault> FindTextFault(std::string_view text);
 
-/// True when `text` is UTF-8, control characters included.
-bool IsUtf8(std::string_view text);
-
 }  // namespace slipway::launcher

@@ -10,6 +10,7 @@
 #include "core/install.h"
 #include "core/nearest_word.h"
 #include "core/process.h"
+#include "core/text.h"
 #include "launcher/ranks/local/node_devices.h"
 #include "launcher/spec/load.h"
 
@@ -139,8 +140,8 @@ class EnvironmentCheck {
     const auto devices = DevicesOfThisNode();
     if (devices.count() >= wanted) return;
     Add("launch.gpus_per_rank",
-        fmt::format("the ranks {} need {} GPU{}, and this machine has {}; launch.gpus_per_rank=0 runs without",
-                    spec_.ensemble ? "of a trial" : "here", wanted, wanted == 1 ? "" : "s", Describe(devices)));
+        fmt::format("the ranks {} need {}, and this machine has {}; launch.gpus_per_rank=0 runs without",
+                    spec_.ensemble ? "of a trial" : "here", Counted(wanted, "GPU"), Describe(devices)));
   }
 
   void CheckTrainer() {

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/metrics_line.h"
+#include "core/text.h"
 
 namespace slipway::launcher {
 namespace {
@@ -53,8 +54,8 @@ std::vector<UnreadMetrics> FindUnreadMetrics(const std::filesystem::path& trial_
 }
 
 std::string Describe(const UnreadMetrics& unread) {
-  return fmt::format("{} line{} of attempt {}'s metrics.jsonl could not be read; line {}: {}", unread.lines,
-                     unread.lines == 1 ? "" : "s", unread.attempt, unread.first, unread.why);
+  return fmt::format("{} of attempt {}'s metrics.jsonl could not be read; line {}: {}", Counted(unread.lines, "line"),
+                     unread.attempt, unread.first, unread.why);
 }
 
 Json ToJson(const std::vector<UnreadMetrics>& all) {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <map>
 
+#include "core/text.h"
 #include "core/units.h"
 #include "launcher/watch/draw_parts.h"
 #include "launcher/watch/plot.h"
@@ -152,7 +153,7 @@ std::string RanksText(const Model& model) {
   for (const auto& rank : data.ranks) {
     if (rank.straggler) slow.push_back(std::to_string(rank.rank));
   }
-  auto text = fmt::format("{} on {} node{}", data.run->ranks, data.run->nodes, data.run->nodes == 1 ? "" : "s");
+  auto text = fmt::format("{} on {}", data.run->ranks, Counted(data.run->nodes, "node"));
   if (!slow.empty()) text += fmt::format("; the others wait for rank {}", slow.front());
   return text;
 }

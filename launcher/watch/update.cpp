@@ -170,33 +170,41 @@ void CyclePage(Model& model, int by) {
   Show(model, pages[static_cast<std::size_t>((index + count) % count)]);
 }
 
-void AskToCancelWorkflow(Model& model) {
-  if (!model.data->workflow) return;
-  if (HasEnded(model.data->workflow->phase)) {
-    model.notice =
-        fmt::format("{} has ended already: {}", model.data->workflow->id, PhaseName(model.data->workflow->phase));
-  } else {
-    model.question = Action{Action::Kind::kCancel, model.workflow, {}};
+struct RunInHand {
+  std::filesystem::path folder;
+  std::string id;
+  std::string state;
+  bool ended = false;
+};
+
+RunInHand InHand(const std::filesystem::path& folder, const std::string& id, Phase phase) {
+  return {folder, id, std::string(PhaseName(phase)), HasEnded(phase)};
+}
+
+/// The run that `c` is about; the steps of a page belong to that of their workflow.
+std::optional<RunInHand> RunToCancel(const Model& model) {
+  const auto& data = *model.data;
+  if (model.page == Page::kRuns) {
+    const auto row = SelectedRow(model);
+    if (!row) return {};
+    const auto& run = data.runs[*row];
+    return RunInHand{run.folder, run.id, run.state, run.ended};
   }
+  if (model.page == Page::kSteps) {
+    if (!data.workflow) return {};
+    return InHand(model.workflow, data.workflow->id, data.workflow->phase);
+  }
+  if (!data.run) return {};
+  return InHand(model.run, data.run->run, data.run->phase);
 }
 
 void AskToCancel(Model& model) {
-  const auto row = model.page == Page::kRuns ? SelectedRow(model) : std::nullopt;
-  if (row) {
-    const auto& run = model.data->runs[*row];
-    if (run.ended) {
-      model.notice = fmt::format("{} has ended already: {}", run.id, run.state);
-    } else {
-      model.question = Action{Action::Kind::kCancel, run.folder, {}};
-    }
-    return;
-  }
-  if (model.page == Page::kSteps) return AskToCancelWorkflow(model);
-  if (model.page == Page::kRuns || !model.data->run) return;
-  if (HasEnded(model.data->run->phase)) {
-    model.notice = fmt::format("{} has ended already: {}", model.data->run->run, PhaseName(model.data->run->phase));
+  const auto run = RunToCancel(model);
+  if (!run) return;
+  if (run->ended) {
+    model.notice = fmt::format("{} has ended already: {}", run->id, run->state);
   } else {
-    model.question = Action{Action::Kind::kCancel, model.run, {}};
+    model.question = Action{Action::Kind::kCancel, run->folder, {}};
   }
 }
 

@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <sstream>
 
 #include "core/error.h"
+#include "core/text.h"
 #include "launcher/spec/convert.h"
 #include "launcher/spec/environment_references.h"
 #include "launcher/spec/written_spec.h"
@@ -146,13 +146,13 @@ WorkflowFiles ReadWorkflowFiles(const fs::path& file, Sources& sources, Report& 
 bool IsWorkflowFile(const fs::path& file) {
   std::error_code error;
   if (!fs::is_regular_file(file, error) || fs::file_size(file, error) > kLargestSpec) return false;
-  std::istringstream lines(ReadYamlFile(file, "spec"));
-  for (std::string line; std::getline(lines, line);) {
+  const auto text = ReadYamlFile(file, "spec");
+  for (const auto& line : LinesOf(text)) {
     if (line.starts_with("steps:") || line.starts_with("include:")) return true;
     if (!line.starts_with('{')) continue;
     Sources sources;
     Report report(sources);
-    const auto tree = ParseYaml(sources, sources.Add(file.string(), lines.str(), {}), report);
+    const auto tree = ParseYaml(sources, sources.Add(file.string(), text, {}), report);
     return tree && HasKeyOfWorkflow(*tree);
   }
   return false;

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/json_text.h"
+#include "core/utf8_character.h"
 
 namespace slipway {
 namespace {
@@ -30,6 +31,19 @@ TEST(LastLine, LeavesOutBlankLinesAndEarlierStatesOfALine) {
   EXPECT_EQ(LastLine("10 %\r20 %\r\n"), "20 %");
   EXPECT_EQ(LastLine("one"), "one");
   for (const char* blank : {"", "\n", " \r\n"}) EXPECT_EQ(LastLine(blank), "");
+}
+
+TEST(Counted, HasAPluralForAllButOne) {
+  EXPECT_EQ(Counted(0, "node"), "0 nodes");
+  EXPECT_EQ(Counted(1, "node"), "1 node");
+  EXPECT_EQ(Counted(std::size_t{2}, "node"), "2 nodes");
+}
+
+TEST(WholeCharacters, CutBeforeACharacterThatDoesNotFit) {
+  EXPECT_EQ(WholeCharacters("ab\xC3\xA9", 4), "ab\xC3\xA9");
+  EXPECT_EQ(WholeCharacters("ab\xC3\xA9", 3), "ab");
+  EXPECT_EQ(WholeCharacters("ab\xC3\xA9", 2), "ab");
+  EXPECT_EQ(WholeCharacters("\xC3\xA9", 1), "");
 }
 
 TEST(LinesOf, KeepsEmptyLinesWithinTheText) {

@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "core/text.h"
 #include "launcher/cli/commands/plan.h"
 #include "launcher/cli/doctor/checks.h"
 #include "launcher/plan/exchange.h"
@@ -26,8 +27,8 @@ Findings LookAtExperiment(const SpecSelection& selection, const std::filesystem:
   Findings findings;
   for (const auto& warning : document.warnings) findings.push_back(FindingOf(warning, Grade::kWarn));
   const auto plan = MakePlan(std::move(document), runs_directory);
-  findings.push_back(Ok(kAbout, fmt::format("{} can be planned: engine {}, {} rank{}", plan.spec().name, plan.engine,
-                                            plan.spec().launch.ranks(), plan.spec().launch.ranks() == 1 ? "" : "s")));
+  findings.push_back(Ok(kAbout, fmt::format("{} can be planned: engine {}, {}", plan.spec().name, plan.engine,
+                                            Counted(plan.spec().launch.ranks(), "rank"))));
   return findings;
 } catch (const SpecError& error) {
   Findings findings;

@@ -10,6 +10,7 @@
 #include "core/clock.h"
 #include "core/nearest_word.h"
 #include "core/shell.h"
+#include "core/text.h"
 #include "core/text_table.h"
 #include "launcher/cli/commands/find_run.h"
 #include "launcher/cli/commands/run_selection.h"
@@ -107,8 +108,8 @@ std::string FiltersText(const LsOptions& options) {
 std::string TextOf(const Selection& selection, const LsOptions& options, const std::filesystem::path& directory) {
   if (selection.total == 0) return fmt::format("no runs in {}", directory.string());
   if (selection.runs.empty()) {
-    return fmt::format("none of {} run{} in {} fits {}\nall of them: slipway ls", selection.total,
-                       selection.total == 1 ? "" : "s", directory.string(), FiltersText(options));
+    return fmt::format("none of {} in {} fits {}\nall of them: slipway ls", Counted(selection.total, "run"),
+                       directory.string(), FiltersText(options));
   }
   auto text = TableOf(selection.runs);
   if (selection.runs.size() < selection.fitting) {

@@ -53,11 +53,8 @@ ChildProcess StartManager(const RunFolder& folder, int gate) {
 
 /// The manager's name is in the state before the manager begins, so that the run never looks lost.
 void HandOver(const RunFolder& folder) {
-  int ends[2];
-  CheckErrno(::pipe2(ends, O_CLOEXEC), "cannot create a pipe");
-  const UniqueFd gate(ends[0]);
-  const UniqueFd opener(ends[1]);
-  auto manager = StartManager(folder, gate.get());
+  const auto gate = MakePipe();
+  auto manager = StartManager(folder, gate.read.get());
   auto state = folder.ReadState();
   state.manager = IdentityOf(manager.pid());
   folder.WriteState(state);

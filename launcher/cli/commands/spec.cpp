@@ -5,6 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "core/text.h"
 #include "launcher/cli/commands/workflow.h"
 #include "launcher/spec/choose_engine.h"
 #include "launcher/spec/describe_fields.h"
@@ -96,10 +97,10 @@ int Validate(const SpecSelection& selection, Session& session) {
                     {"engine", WordOf(document.spec.launch.engine)},
                     {"engine_reason", document.engine_reason},
                     {"warnings", warnings}};
-  const auto text = fmt::format("{}: valid; {} dataset{}, {} rank{}{}{}", document.file.string(),
-                                document.spec.data.size(), document.spec.data.size() == 1 ? "" : "s",
-                                document.spec.launch.ranks(), document.spec.launch.ranks() == 1 ? "" : "s",
-                                document.spec.ensemble ? ", an ensemble" : "", EngineText(document));
+  const auto text =
+      fmt::format("{}: valid; {}, {}{}{}", document.file.string(), Counted(document.spec.data.size(), "dataset"),
+                  Counted(document.spec.launch.ranks(), "rank"), document.spec.ensemble ? ", an ensemble" : "",
+                  EngineText(document));
   session.output.Print({result, text, "valid"});
   return 0;
 }

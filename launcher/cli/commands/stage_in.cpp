@@ -10,6 +10,7 @@
 #include "core/event_loop.h"
 #include "core/interrupt.h"
 #include "core/progress.h"
+#include "core/text.h"
 #include "launcher/cli/commands/data_hdf5.h"
 #include "launcher/cli/commands/left_out.h"
 #include "launcher/cli/commands/stage.h"
@@ -146,8 +147,7 @@ Json DocumentOf(const staging::StagingPlan& plan) {
 }
 
 std::string HeadOf(const staging::StagingPlan& plan) {
-  return fmt::format("{}: {} in {} file{}", plan.request.name, FormatBytes(plan.total), plan.files.size(),
-                     plan.files.size() == 1 ? "" : "s");
+  return fmt::format("{}: {} in {}", plan.request.name, FormatBytes(plan.total), Counted(plan.files.size(), "file"));
 }
 
 std::string DescribePlanned(const staging::StagingPlan& plan) {

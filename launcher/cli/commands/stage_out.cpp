@@ -8,6 +8,7 @@
 
 #include "core/error.h"
 #include "core/interrupt.h"
+#include "core/text.h"
 #include "core/units.h"
 #include "launcher/cli/commands/find_run.h"
 #include "launcher/run/results/out_progress.h"
@@ -47,7 +48,7 @@ class Copying {
 };
 
 std::string WorkText(const staging::OutWork& work) {
-  return fmt::format("{} file{}, {}", work.files, work.files == 1 ? "" : "s", FormatBytes(work.bytes));
+  return fmt::format("{}, {}", Counted(work.files, "file"), FormatBytes(work.bytes));
 }
 
 // ---- a run

@@ -113,8 +113,8 @@ std::string RetriesText(const std::filesystem::path& run_folder, const std::stri
     }
   }
   if (trials.empty()) return {};
-  return fmt::format("{} trial{} wait{} to run again ({}): slipway resume {}\n", trials.size(),
-                     trials.size() == 1 ? "" : "s", trials.size() == 1 ? "s" : "", fmt::join(trials, ", "), selector);
+  return fmt::format("{} wait{} to run again ({}): slipway resume {}\n", Counted(trials.size(), "trial"),
+                     trials.size() == 1 ? "s" : "", fmt::join(trials, ", "), selector);
 }
 
 const RankedTrial& FindTrial(const TrialsView& view, std::int64_t number) {

@@ -13,6 +13,7 @@
 #include "core/clock.h"
 #include "core/documents.h"
 #include "core/files.h"
+#include "core/text.h"
 #include "launcher/cli/commands/find_run.h"
 #include "launcher/cli/commands/make_run.h"
 #include "launcher/cli/commands/workflow_jobs.h"
@@ -282,8 +283,7 @@ int ValidateWorkflow(const SpecSelection& selection, Session& session) {
   const auto workflow = Load(selection, {}, session);
   RequireOneEngine(workflow);
   WarnOfThisMachine(workflow, session.output);
-  const auto text = fmt::format("{}: valid; {} step{}", selection.spec.string(), workflow.steps.size(),
-                                workflow.steps.size() == 1 ? "" : "s");
+  const auto text = fmt::format("{}: valid; {}", selection.spec.string(), Counted(workflow.steps.size(), "step"));
   session.output.Print(
       {{{"schema", "slipway.workflow.validate/1"}, {"name", workflow.name}, {"count", workflow.steps.size()}},
        text,

@@ -1,6 +1,5 @@
 #include "launcher/cli/doctor/check.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
 #include <signal.h>
@@ -22,16 +21,6 @@ namespace {
 
 /// How long a process that was killed is waited for.
 constexpr auto kCheckReapPatience = std::chrono::milliseconds(200);
-
-struct Pipe {
-  UniqueFd out, in;
-};
-
-Pipe MakePipe() {
-  int ends[2];
-  CheckErrno(::pipe2(ends, O_CLOEXEC), "cannot create a pipe");
-  return {UniqueFd(ends[0]), UniqueFd(ends[1])};
-}
 
 Findings LookSafely(const Check& check) try { return check.look(); } catch (const Error& error) {
   return {Fail(check.name, error.message(), error.next_step())};
@@ -110,9 +99,9 @@ CheckResult Perform(const Check& check) {
   const auto began = SystemClock().Steady();
   auto pipe = MakePipe();
   const auto child = CheckErrno(::fork(), "cannot start a process");
-  if (child == 0) BeChild(check, pipe.in);
-  pipe.in.Reset();
-  CheckResult result{check.name, Hear(check, pipe.out, child), {}};
+  if (child == 0) BeChild(check, pipe.write);
+  pipe.write.Reset();
+  CheckResult result{check.name, Hear(check, pipe.read, child), {}};
   result.took = SystemClock().Steady() - began;
   return result;
 }

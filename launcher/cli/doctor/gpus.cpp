@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/environment.h"
+#include "core/text.h"
 #include "core/units.h"
 #include "launcher/cli/doctor/mps.h"
 #include "launcher/cli/doctor/peer_copies.h"
@@ -370,7 +371,7 @@ Findings Judge(const GpuExchangeFacts& facts) {
     return {Warn(kGpuExchange, facts.too_old, "nvidia-smi shows the version of the driver"), JudgeNccl(facts)};
   }
   const auto count = facts.gpus.size();
-  Findings findings{Ok("gpu driver", fmt::format("CUDA {}, {} GPU{}", facts.version, count, count == 1 ? "" : "s"))};
+  Findings findings{Ok("gpu driver", fmt::format("CUDA {}, {}", facts.version, Counted(count, "GPU")))};
   for (std::size_t i = 0; i < count; ++i) {
     AddGpuFindings(facts.gpus[i], static_cast<int>(i), facts.can_share, findings);
   }

@@ -12,6 +12,7 @@
 
 #include "core/error.h"
 #include "core/files.h"
+#include "core/text.h"
 #include "core/unique_handle.h"
 #include "ensemble/store/storage.h"
 #include "staging/plan/tier_places.h"
@@ -58,8 +59,7 @@ MountPoint MountOf(const std::string& line) {
 
 std::string FileSystemOf(const std::filesystem::path& path, std::string_view mounts) {
   MountPoint best;
-  std::istringstream lines{std::string(mounts)};
-  for (std::string line; std::getline(lines, line);) {
+  for (const auto& line : LinesOf(mounts)) {
     const auto mount = MountOf(line);
     if (mount.point.empty() || !LiesBelow(path.string(), mount.point)) continue;
     if (mount.point.size() >= best.point.size()) best = mount;

@@ -7,9 +7,9 @@
 #include <algorithm>
 #include <cerrno>
 #include <map>
-#include <sstream>
 
 #include "core/shell.h"
+#include "core/text.h"
 #include "ensemble/model/records.h"
 #include "launcher/ranks/monitor/watch_report.h"
 #include "launcher/run_folder/end_reason.h"
@@ -100,8 +100,7 @@ void AddSilence(const RunFacts& facts, Explanation& explanation) {
 
 /// Where no rank has written anything, as when staging failed, the manager has said more.
 void AddDetail(const RunState& state, Explanation& explanation) {
-  std::istringstream lines(state.detail);
-  for (std::string line; std::getline(lines, line);) {
+  for (const auto& line : LinesOf(state.detail)) {
     if (!line.empty() && line != state.reason) explanation.because.push_back("  " + line);
   }
 }

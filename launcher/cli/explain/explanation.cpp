@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/clock.h"
+#include "core/text.h"
 #include "launcher/cli/explain/ending.h"
 #include "launcher/cli/explain/trials.h"
 #include "launcher/cli/explain/waiting.h"
@@ -76,8 +77,7 @@ Explanation Explain(const RunFacts& facts) {
     ExplainRunning(facts, explanation);
   }
   if (facts.restarts > 0) {
-    explanation.because.push_back(
-        fmt::format("its ranks were started again {} time{}", facts.restarts, facts.restarts == 1 ? "" : "s"));
+    explanation.because.push_back("its ranks were started again " + Counted(facts.restarts, "time"));
   }
   if (!facts.slurm_trouble.empty()) {
     explanation.because.push_back("what Slurm says is not known: " + facts.slurm_trouble);

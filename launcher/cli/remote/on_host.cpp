@@ -72,8 +72,8 @@ class Connection {
     if (!remarks.empty()) output_.Say(TextOfRemarks(remarks));
     RequireLimit(files, project);
     if (!files.empty()) Rsync(command(Sync::kTransfer));
-    output_.Say(fmt::format("{} file{}, {} to {}:{}/{}", files.size(), files.size() == 1 ? "" : "s",
-                            FormatBytes(TotalOf(files)), remote_.destination, remote_.root, folder));
+    output_.Say(fmt::format("{}, {} to {}:{}/{}", Counted(files.size(), "file"), FormatBytes(TotalOf(files)),
+                            remote_.destination, remote_.root, folder));
   }
 
   /// The command there, with the standard streams of this process.

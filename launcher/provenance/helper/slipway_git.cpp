@@ -87,15 +87,6 @@ std::string TextOf(const git_oid& id) {
   return git_oid_tostr(text, sizeof text, &id);
 }
 
-bool IsUtf8(std::string_view text) {
-  while (!text.empty()) {
-    const auto length = Utf8CharacterLength(text);
-    if (length == 0) return false;
-    text.remove_prefix(length);
-  }
-  return true;
-}
-
 /// The folder that holds the repository of `path`; empty: there is none.
 fs::path RepositoryFolderOf(fs::path path) {
   std::error_code error;

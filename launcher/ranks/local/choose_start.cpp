@@ -9,6 +9,7 @@
 #include <sstream>
 
 #include "core/process.h"
+#include "core/text.h"
 
 namespace slipway::launcher {
 namespace {
@@ -121,10 +122,9 @@ std::optional<ChosenStart> ChooseStart(const StartChoice& asked, std::optional<M
 
 std::vector<std::string> InterfacesIn(std::string_view list) {
   static constexpr std::string_view kVersions = " versions available: ";
-  std::istringstream lines{std::string(list)};
   std::vector<std::string> names;
   std::vector<std::string> versions;
-  for (std::string line; std::getline(lines, line);) {
+  for (auto& line : LinesOf(list)) {
     // "MPI plugin types are..." and the like are sentences; a name stands alone, indented, in old versions behind
     // "srun: ".
     if (line.starts_with("srun: ")) line.erase(0, 6);

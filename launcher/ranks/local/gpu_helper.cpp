@@ -25,17 +25,6 @@ namespace {
 constexpr auto kEndPatience = std::chrono::milliseconds(20);  // when nothing blocks it
 constexpr auto kNamesPatience = std::chrono::seconds(5);
 
-struct Ends {
-  UniqueFd out;
-  UniqueFd in;
-};
-
-Ends NewPipe() {
-  int ends[2];
-  CheckErrno(::pipe2(ends, O_CLOEXEC), "cannot create a pipe");
-  return {UniqueFd(ends[0]), UniqueFd(ends[1])};
-}
-
 /// False when nothing came.
 bool AwaitReadable(int fd, std::chrono::nanoseconds limit) {
   pollfd watch{fd, POLLIN, 0};
@@ -74,11 +63,11 @@ GpuHelperProcess::~GpuHelperProcess() {
 std::optional<ExitStatus> GpuHelperProcess::Status() { return process_->WaitFor(kEndPatience); }
 
 GpuHelper::GpuHelper(const std::vector<std::string>& arguments) {
-  auto input = NewPipe();
-  auto output = NewPipe();
-  process_.emplace(arguments, input.out.get(), output.in.get());
-  input_ = std::move(input.in);
-  output_ = std::move(output.out);
+  auto input = MakePipe();
+  auto output = MakePipe();
+  process_.emplace(arguments, input.read.get(), output.write.get());
+  input_ = std::move(input.write);
+  output_ = std::move(output.read);
   CheckErrno(::fcntl(output_.get(), F_SETFL, O_NONBLOCK), "cannot set up a pipe");
 }
 

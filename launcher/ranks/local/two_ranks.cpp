@@ -3,11 +3,10 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <sstream>
-
 #include "core/clock.h"
 #include "core/install.h"
 #include "core/lines.h"
+#include "core/text.h"
 #include "launcher/ranks/local/ranks.h"
 
 namespace slipway::launcher {
@@ -31,8 +30,7 @@ Environment EnvironmentFor(Mpi mpi) {
 /// The last line of the program itself, whose functions begin with their names; else the last line that is not empty.
 std::string TellingLineOf(const std::string& text) {
   std::string own, last;
-  std::istringstream lines(text);
-  for (std::string line; std::getline(lines, line);) {
+  for (const auto& line : LinesOf(text)) {
     if (line.find_first_not_of(" \t\r-") != std::string::npos) last = line;
     if (line.starts_with("slipway_")) own = line;
   }
@@ -60,8 +58,7 @@ TwoRanks StartTwoRanks(std::vector<std::string> starter, Mpi mpi) {
 
 std::vector<Measured> MeasuredIn(const std::string& output) {
   std::vector<Measured> all;
-  std::istringstream lines(output);
-  for (std::string line; std::getline(lines, line);) {
+  for (const auto& line : LinesOf(output)) {
     const auto begin = line.find("doctor-ranks ");  // starters print in front of it
     if (begin == std::string::npos) continue;
     LineWords words(std::string_view(line).substr(begin));

@@ -7,6 +7,7 @@
 #include "core/terminal_text.h"
 #include "core/text.h"
 #include "core/unique_handle.h"
+#include "core/utf8_character.h"
 
 namespace slipway::launcher {
 namespace {
@@ -25,13 +26,8 @@ std::string ReadEnd(const std::filesystem::path& path) {
   return text;
 }
 
-/// Of valid UTF-8: a character stays whole.
-std::string Shortened(std::string line) {
-  if (line.size() <= kLongestShownLine) return line;
-  auto end = kLongestShownLine;
-  while (end > 0 && (static_cast<unsigned char>(line[end]) & 0xc0) == 0x80) --end;
-  line.resize(end);
-  return line + "\u2026";
+std::string Shortened(const std::string& line) {
+  return line.size() <= kLongestShownLine ? line : std::string(WholeCharacters(line, kLongestShownLine)) + "\u2026";
 }
 
 }  // namespace
@@ -49,8 +45,8 @@ std::string LastLines(const std::filesystem::path& path, std::size_t count) {
 
 std::string ShownLastLines(const std::filesystem::path& path, std::size_t count) {
   std::string shown;
-  for (auto& line : LinesOf(WithoutControls(LastLines(path, count)))) {
-    shown += (shown.empty() ? "" : "\n") + Shortened(std::move(line));
+  for (const auto& line : LinesOf(WithoutControls(LastLines(path, count)))) {
+    shown += (shown.empty() ? "" : "\n") + Shortened(line);
   }
   return shown;
 }

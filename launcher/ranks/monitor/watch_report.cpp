@@ -15,6 +15,7 @@
 #include "core/files.h"
 #include "core/log.h"
 #include "core/unique_handle.h"
+#include "core/utf8_character.h"
 
 namespace slipway::launcher {
 namespace {
@@ -54,8 +55,7 @@ std::string OneLine(std::string text, std::size_t most) {
     if (IsLateControl(text, i)) text[i] = text[i + 1] = ' ';
   }
   if (text.size() <= most) return text;
-  while (most > 0 && (static_cast<unsigned char>(text[most]) & 0xc0) == 0x80) --most;
-  return text.substr(0, most) + "...";
+  return std::string(WholeCharacters(text, most)) + "...";
 }
 
 std::string TextOf(const Json& object, const char* name, std::size_t most) {

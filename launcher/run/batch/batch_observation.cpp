@@ -33,7 +33,7 @@ BatchRecord NoteStageOut(const RunFolder& folder, BatchRecord record, const std:
   record.stages_out = false;
   record.lost = job ? job->reason_text : "Slurm no longer knows the job, and its end was not recorded before";
   try {
-    WriteBatchRecord(folder, record);
+    WriteBatchRecord(folder.path(), record);
   } catch (const SystemError& error) {
     log::Info("{}", error.message());  // a reader who may not write: the next one asks again
   }
@@ -42,7 +42,7 @@ BatchRecord NoteStageOut(const RunFolder& folder, BatchRecord record, const std:
 
 /// Its manager has said how it ended; what directives copy out of the buffer comes after that.
 RunState AfterItsEnd(const RunFolder& folder, RunState state, const std::optional<SlurmJob>& job) {
-  auto record = ReadBatchRecord(folder);
+  auto record = ReadBatchRecord(folder.path());
   if (record.stages_out) {
     if (job && job->phase() != JobPhase::kOver) return WhileStagingOut(std::move(state), *job);
     record = NoteStageOut(folder, std::move(record), job);
@@ -121,7 +121,7 @@ class Observation {
   void Correct(std::size_t i, const JobIdentity& meant, const std::vector<SlurmJob>& jobs, const SlurmClient& slurm) {
     auto& run = runs_[i];
     if (meant.id == 0) {
-      run.state = Unsubmitted(std::move(run.state), ReadBatchRecord(folders_[i]).doubt);
+      run.state = Unsubmitted(std::move(run.state), ReadBatchRecord(folders_[i].path()).doubt);
       return;
     }
     const auto found = std::find_if(jobs.begin(), jobs.end(), [&](const auto& job) { return IsMeant(meant, job); });
@@ -161,7 +161,7 @@ class Observation {
 }  // namespace
 
 bool IsInBatchSystem(const RunFolder& folder, const RunState& state) {
-  if (HasEnded(state.phase)) return ReadBatchRecord(folder).stages_out;
+  if (HasEnded(state.phase)) return ReadBatchRecord(folder.path()).stages_out;
   return state.phase == Phase::kQueued || JobOf(folder, state).id != 0;
 }
 

@@ -8,7 +8,6 @@
 #include <string>
 
 #include "launcher/cluster/job_identity.h"
-#include "launcher/run_folder/run_folder.h"
 
 namespace slipway::launcher {
 
@@ -21,14 +20,9 @@ struct BatchRecord {
 
 /// Reads the record of a run, or of a step of a workflow; a missing or damaged one means no job.
 BatchRecord ReadBatchRecord(const std::filesystem::path& folder);
-inline BatchRecord ReadBatchRecord(const RunFolder& folder) { return ReadBatchRecord(folder.path()); }
 /// Errors: SystemError.
 void WriteBatchRecord(const std::filesystem::path& folder, const BatchRecord& record);
-inline void WriteBatchRecord(const RunFolder& folder, const BatchRecord& record) {
-  WriteBatchRecord(folder.path(), record);
-}
 /// Removes the record, if it exists.
 void RemoveBatchRecord(const std::filesystem::path& folder);
-inline void RemoveBatchRecord(const RunFolder& folder) { RemoveBatchRecord(folder.path()); }
 
 }  // namespace slipway::launcher

@@ -61,7 +61,7 @@ void CancelBatchRun(const RunFolder& folder, const RunState& state, JobEnd how) 
 void ForgetBatchJob(const RunFolder& folder) {
   auto state = folder.ReadState();
   if (JobOf(folder, state).id == 0 && state.phase != Phase::kQueued) return;
-  RemoveBatchRecord(folder);
+  RemoveBatchRecord(folder.path());
   state.batch_job = 0;
   state.batch_task.reset();
   state.batch_cluster.clear();

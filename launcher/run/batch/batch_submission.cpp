@@ -46,7 +46,7 @@ BatchRecord Submit(const RunFolder& folder, const Plan& plan, std::vector<std::s
   doubts = RequireAPartition(job, PartitionLimitsOf(slurm));
   WriteScript(job);
   WriteLists(folder, plan);
-  RemoveBatchRecord(folder);  // of an earlier submission
+  RemoveBatchRecord(folder.path());  // of an earlier submission
   WithdrawCancelRequest(folder);
   EnterQueue(folder, slurm.ClusterName());
   return {SubmitJob(slurm, job), !job.burst_buffer.out.empty(), {}, {}};
@@ -54,13 +54,13 @@ BatchRecord Submit(const RunFolder& folder, const Plan& plan, std::vector<std::s
 
 /// Ends the submission: from now on only Slurm knows whether there is a job. The job may already own the state.
 void LeaveInDoubt(const RunFolder& folder, const SubmissionInDoubt& error) {
-  WriteBatchRecord(folder, {{}, false, {}, error.message()});
+  WriteBatchRecord(folder.path(), {{}, false, {}, error.message()});
   folder.AppendEvent("submission_in_doubt", Json{{"reason", error.message()}});
 }
 
 /// The job is there, whatever becomes of the note: its comment leads to it, too, and its manager knows it.
 void Note(const RunFolder& folder, const BatchRecord& record) try {
-  WriteBatchRecord(folder, record);
+  WriteBatchRecord(folder.path(), record);
   folder.AppendEvent("submitted", Json{{"job", record.job.id}, {"cluster", record.job.cluster}});
 } catch (const Error& error) {
   log::Warn("job {} is submitted, but that cannot be written down: {}", record.job.id, error.message());

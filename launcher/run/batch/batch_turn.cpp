@@ -45,7 +45,7 @@ std::optional<JobIdentity> OtherJobOf(const JobIdentity& managed, const JobIdent
 }
 
 void RequireTurn(const RunFolder& folder, const JobIdentity& own) {
-  const auto other = OtherJobOf(JobOf(folder, folder.ReadState()), ReadBatchRecord(folder).job, own);
+  const auto other = OtherJobOf(JobOf(folder, folder.ReadState()), ReadBatchRecord(folder.path()).job, own);
   if (!other) return;
   if (IsOver(*other)) {
     const auto job = SlurmClient().Job(own);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "core/text.h"
 #include "core/units.h"
 
 namespace slipway::launcher {
@@ -25,10 +26,6 @@ BatchJob WithSizeOf(const BatchJob& job, BatchJob other) {
   other.ranks_per_node = job.ranks_per_node;
   other.cpus_per_rank = job.cpus_per_rank;
   return other;
-}
-
-std::string Counted(int count, std::string_view what) {
-  return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
 }
 
 std::string SizeText(const BatchJob& job) {

@@ -43,7 +43,7 @@ std::uint32_t OwnerOfJobs(const RunFolder& folder) {
 /// The number is in the state once the manager has begun, and in the record before. It is the manager's that counts:
 /// after a lost answer there may be two jobs.
 JobIdentity JobOf(const RunFolder& folder, const RunState& state) {
-  auto job = ReadBatchRecord(folder).job;
+  auto job = ReadBatchRecord(folder.path()).job;
   if (state.batch_job != 0) job.id = state.batch_job;
   if (state.batch_job != 0) job.task = state.batch_task;
   if (!state.batch_cluster.empty()) job.cluster = state.batch_cluster;

@@ -7,6 +7,7 @@
 
 #include "core/environment.h"
 #include "core/files.h"
+#include "core/text.h"
 #include "core/units.h"
 #include "launcher/cluster/sbatch.h"
 #include "launcher/run/batch/job_limit.h"
@@ -104,8 +105,8 @@ void RefuseLargeArray(const SlurmClient& slurm, const BatchJob& job, const Slurm
   if (job.array.empty()) return;
   const auto most = LargestArray(slurm, job);
   if (!most || job.array_size <= *most) return;
-  throw SlurmError(JobLimit(refusal, fmt::format("it is an array of {} tasks, and you may have {} job{} in the queue",
-                                                 job.array_size, *most, *most == 1 ? "" : "s")),
+  throw SlurmError(JobLimit(refusal, fmt::format("it is an array of {} tasks, and you may have {} in the queue",
+                                                 job.array_size, Counted(*most, "job"))),
                    "set 'jobs: packed' of the step: then several of its steps share a job. Or name another account or "
                    "QOS: 'sacctmgr show associations user=$USER' and 'sacctmgr show qos' list the limits");
 }

@@ -2,12 +2,12 @@
 
 #include <fmt/format.h>
 
-#include <sstream>
 #include <string>
 #include <vector>
 
 #include "core/error.h"
 #include "core/files.h"
+#include "core/text.h"
 #include "launcher/cluster/buffer_request.h"
 #include "staging/out/copy_files.h"
 
@@ -20,8 +20,7 @@ using staging::FileToCopy;
 /// The list holds a path of a regular file in each line.
 std::vector<FileToCopy> FilesOf(const fs::path& list) {
   std::vector<FileToCopy> files;
-  std::istringstream lines(ReadFile(list));
-  for (std::string line; std::getline(lines, line);) {
+  for (const auto& line : LinesOf(ReadFile(list))) {
     if (line.empty()) continue;
     const fs::path path(line);
     if (!path.is_absolute() || !path.has_filename()) {

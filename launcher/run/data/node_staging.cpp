@@ -32,6 +32,8 @@ constexpr auto kReleasePatience = std::chrono::minutes(5);
 constexpr auto kStopPatience = std::chrono::minutes(1);
 constexpr int kStartsAgain = 3;
 
+bool HoldsNothing(const std::unique_ptr<NodeMember>& member) { return !member->running() || member->lost(); }
+
 }  // namespace
 
 NodeStaging::NodeStaging(const RunFolder& folder, const Plan& plan, Nodes& nodes, EventLoop& loop, Interrupt& interrupt,
@@ -308,6 +310,19 @@ void NodeStaging::ReleaseOne(NodeMember& member, const std::vector<member::TierO
   output_.Warn(fmt::format("what is staged on node {} may be left: {}", member.name(), error.message()));
 }
 
+void NodeStaging::AwaitRelease(std::chrono::nanoseconds patience) {
+  const auto deadline = SystemClock().Steady() + patience;
+  while (!std::ranges::all_of(members_, HoldsNothing) && SystemClock().Steady() < deadline) loop_.RunOnce(kMemberLook);
+}
+
+void NodeStaging::StopThoseThatStay() {
+  for (const auto& member : members_) {
+    if (HoldsNothing(member)) continue;
+    output_.Warn(fmt::format("node {} does not let go of what is staged there: it may be left", member->name()));
+    member->Stop();
+  }
+}
+
 void NodeStaging::Release() {
   holding_ = false;
   std::vector<member::TierOfDataset> datasets;
@@ -316,18 +331,9 @@ void NodeStaging::Release() {
   }
   const bool clean = std::ranges::none_of(members_, [](const auto& member) { return member->failure().has_value(); });
   for (const auto& member : members_) ReleaseOne(*member, datasets);
-  const auto ended = [](const auto& member) { return !member->running() || member->lost(); };
-  const auto serve = [&](std::chrono::nanoseconds patience) {
-    const auto deadline = SystemClock().Steady() + patience;
-    while (!std::ranges::all_of(members_, ended) && SystemClock().Steady() < deadline) loop_.RunOnce(kMemberLook);
-  };
-  serve(kReleasePatience);
-  for (const auto& member : members_) {
-    if (ended(member)) continue;
-    output_.Warn(fmt::format("node {} does not let go of what is staged there: it may be left", member->name()));
-    member->Stop();
-  }
-  serve(kStopPatience);
+  AwaitRelease(kReleasePatience);
+  StopThoseThatStay();
+  AwaitRelease(kStopPatience);
   for (const auto& member : members_) {
     for (const auto& text : member->left()) output_.Say(fmt::format("on node {}: {}", member->name(), text));
   }

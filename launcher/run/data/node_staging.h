@@ -74,6 +74,9 @@ class NodeStaging {
   void OnMemberFailed(NodeMember& member);
   void StageAgain(NodeMember& member);
   void ReleaseOne(NodeMember& member, const std::vector<member::TierOfDataset>& datasets);
+  /// Serves the loop until no member holds anything any more, or the patience is over.
+  void AwaitRelease(std::chrono::nanoseconds patience);
+  void StopThoseThatStay();
 
   const RunFolder& folder_;
   const Plan& plan_;

@@ -61,23 +61,12 @@ StagingSession::StagingSession(const RunFolder& folder, const Plan& plan, Output
     : folder_(folder), plan_(plan), output_(output), loop_(loop), interrupt_(interrupt) {}
 
 void StagingSession::Begin(Nodes* nodes) {
-  if (nodes != nullptr && std::ranges::any_of(plan_.data, IsStagedOnEachNode)) {
-    node_staging_ = std::make_unique<NodeStaging>(folder_, plan_, *nodes, loop_, interrupt_, output_,
-                                                  [this](const Error& error) { EndRun(error); });
-    node_staging_->Begin();
-  }
+  if (nodes != nullptr && std::ranges::any_of(plan_.data, IsStagedOnEachNode)) BeginOnNodes(*nodes);
   const auto& plans = node_staging_ ? node_staging_->plans() : plan_.data;
-  const auto readers = kReadersOfRank * static_cast<std::size_t>(plan_.spec().launch.ranks());
-  for (std::size_t i = 0; i < plans.size(); ++i) {
-    if (node_staging_ && IsStagedOnEachNode(plans[i])) continue;
-    datasets_.push_back(std::make_unique<DatasetStaging>(plans[i], plan_.spec().data[i], folder_.data(),
-                                                         FoundFor(folder_, plans[i]), readers));
-  }
+  MakeDatasets(plans);
   // Those that must be whole first: the others would only take their share of the source.
   for (auto& dataset : datasets_) {
-    if (dataset->may_be_early()) continue;
-    Start(*dataset);
-    AwaitPublished(*dataset);
+    if (!dataset->may_be_early()) StageWhole(*dataset);
   }
   for (auto& dataset : datasets_) {
     if (dataset->may_be_early()) Start(*dataset);
@@ -87,6 +76,21 @@ void StagingSession::Begin(Nodes* nodes) {
   }
   for (const auto& plan : plans) directories_.push_back(PlaceOf(plan));
   stage_ = Stage::kRanksRun;
+}
+
+void StagingSession::BeginOnNodes(Nodes& nodes) {
+  node_staging_ = std::make_unique<NodeStaging>(folder_, plan_, nodes, loop_, interrupt_, output_,
+                                                [this](const Error& error) { EndRun(error); });
+  node_staging_->Begin();
+}
+
+void StagingSession::MakeDatasets(const std::vector<staging::StagingPlan>& plans) {
+  const auto readers = kReadersOfRank * static_cast<std::size_t>(plan_.spec().launch.ranks());
+  for (std::size_t i = 0; i < plans.size(); ++i) {
+    if (node_staging_ && IsStagedOnEachNode(plans[i])) continue;
+    datasets_.push_back(std::make_unique<DatasetStaging>(plans[i], plan_.spec().data[i], folder_.data(),
+                                                         FoundFor(folder_, plans[i]), readers));
+  }
 }
 
 StagedPlace StagingSession::PlaceOf(const staging::StagingPlan& plan) const {
@@ -101,20 +105,21 @@ void StagingSession::Start(DatasetStaging& dataset) {
   dataset.Start(loop_, output_, [this, &dataset] { OnNews(dataset); });
 }
 
-void StagingSession::AwaitPublished(DatasetStaging& dataset) {
-  while (dataset.under_way()) {
+void StagingSession::Await(DatasetStaging& dataset, const std::function<bool()>& reached) {
+  while (!reached()) {
     if (interrupt_.asked()) dataset.Cancel();
     loop_.RunOnce(kSessionLook);
     if (failure_) std::rethrow_exception(failure_);
   }
 }
 
+void StagingSession::StageWhole(DatasetStaging& dataset) {
+  Start(dataset);
+  Await(dataset, [&] { return !dataset.under_way(); });
+}
+
 void StagingSession::AwaitFirst(DatasetStaging& dataset) {
-  while (!dataset.IsReady()) {
-    if (interrupt_.asked()) dataset.Cancel();
-    loop_.RunOnce(kSessionLook);
-    if (failure_) std::rethrow_exception(failure_);
-  }
+  Await(dataset, [&] { return dataset.IsReady(); });
   if (!dataset.under_way()) return;
   folder_.AppendEvent("arriving", Json{{"dataset", dataset.spec().name},
                                        {"tier", dataset.plan().tier},

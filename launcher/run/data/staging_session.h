@@ -49,9 +49,13 @@ class StagingSession {
   void Release();
 
  private:
+  void BeginOnNodes(Nodes& nodes);
+  void MakeDatasets(const std::vector<staging::StagingPlan>& plans);
   void Start(DatasetStaging& dataset);
-  /// Serves the loop until all of it, or enough, is there.
-  void AwaitPublished(DatasetStaging& dataset);
+  /// Serves the loop until `reached`; cancels when the user asks. Errors: those of the staging.
+  void Await(DatasetStaging& dataset, const std::function<bool()>& reached);
+  void StageWhole(DatasetStaging& dataset);
+  /// The ranks need no more of it to start.
   void AwaitFirst(DatasetStaging& dataset);
   void OnNews(DatasetStaging& dataset);
   void OnFailure(const DatasetStaging& dataset, const Error& error);

@@ -2,9 +2,7 @@
 
 #include <cstdlib>
 #include <nlohmann/json.hpp>
-#include <sstream>
 
-#include "core/documents.h"
 #include "core/error.h"
 #include "core/log.h"
 #include "launcher/run_folder/end_cause.h"
@@ -28,24 +26,20 @@ Json MembersOfRequeue(JobId job, const EndCause& ended, bool progressed) {
   return {{"job", job}, {"cause", KindOf(ended)}, {"progressed", progressed}};
 }
 
-int NodeRequeuesIn(const std::string& events, JobId job) {
+int NodeRequeuesIn(const RunFolder& folder, JobId job) {
   int count = 0;
-  std::istringstream lines(events);
-  for (std::string line; std::getline(lines, line);) {
-    const auto event = Json::parse(line, nullptr, false);
-    if (!event.is_object() || event.value("event", Json()) != PhaseName(Phase::kQueued)) continue;
-    if (event.value("job", Json()) != job) continue;
+  folder.ForEachEvent([&](const Json& event) {
+    if (event.value("event", Json()) != PhaseName(Phase::kQueued) || event.value("job", Json()) != job) return;
     if (event.value("progressed", Json()) == true) count = 0;
     if (IsForLostNodes(event.value("cause", Json()))) ++count;
-  }
+  });
   return count;
 }
 
 NodeRequeue MayGetOtherNodes(const RunFolder& folder, const Plan& plan, const RunState& state, bool progressed) try {
   if (!plan.spec().launch.slurm.requeue || state.batch_job == 0) return {};
   if (progressed) return {.allowed = true};
-  const auto events = ReadDocumentIfPresent(folder.path() / "events.jsonl").value_or("");
-  const int made = NodeRequeuesIn(events, state.batch_job);
+  const int made = NodeRequeuesIn(folder, state.batch_job);
   if (made < kMostNodeRequeues) return {.allowed = true};
   return {.allowed = false, .spent = made};
 } catch (const Error& error) {  // the caller is about to say how the run ended

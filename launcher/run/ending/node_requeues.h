@@ -4,8 +4,6 @@
 /// (preemption, a time limit) do not count, and progress resets the count.
 #pragma once
 
-#include <string>
-
 #include "core/json.h"
 #include "launcher/cluster/slurm_types.h"
 #include "launcher/plan/plan.h"
@@ -24,8 +22,8 @@ struct NodeRequeue {
 /// What the event `queued` of a manager says beside attempt and reason, for NodeRequeuesIn.
 Json MembersOfRequeue(JobId job, const EndCause& ended, bool progressed);
 
-/// The requeues of this job for lost nodes since the last progress, from the text of events.jsonl. Pure.
-int NodeRequeuesIn(const std::string& events, JobId job);
+/// The requeues of this job for lost nodes since the last progress. Errors and cost: as RunFolder::ForEachEvent.
+int NodeRequeuesIn(const RunFolder& folder, JobId job);
 
 /// Whether Slurm may requeue the run's job to replace lost nodes. The run must own its job, and the spec must allow it.
 /// `progressed`: the run wrote a checkpoint, or ended a trial, since this manager began. Where events.jsonl cannot be

@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "core/files.h"
-#include "core/metrics_line.h"
 #include "core/parse_utc.h"
 #include "launcher/cluster/slurm_client.h"
 #include "launcher/plan/batch_plan.h"
@@ -34,7 +33,7 @@ fs::path FolderOf(const RunFolder& run, TrialNumber trial) { return run.trials()
 /// From now on nothing in the folder tells of the job of an earlier attempt.
 RunFolder BeginAttempt(const RunFolder& run, TrialNumber trial) {
   auto folder = RunFolder::BeginTrial(FolderOf(run, trial), run);
-  RemoveBatchRecord(folder);
+  RemoveBatchRecord(folder.path());
   RemoveStopRequest(folder);
   return folder;
 }
@@ -52,7 +51,7 @@ void AdoptFromParent(const RunFolder& run, const TrialStart& start) {
 
 void NoteJob(const RunFolder& folder, const JobIdentity& job) {
   const auto buffer = MakeBatchJob(ReplanRun(folder), folder.path()).burst_buffer;
-  WriteBatchRecord(folder, {job, !buffer.out.empty(), {}, {}});
+  WriteBatchRecord(folder.path(), {job, !buffer.out.empty(), {}, {}});
 }
 
 /// When its manager in the job began; nothing: it waits in the queue, or never left it.
@@ -137,18 +136,19 @@ void BatchTrial::Stop(std::string_view reason, JobEnd how) {
   CancelBatchRun(folder_, folder_.ReadState(), how);
 }
 
+void BatchTrial::Keep(const MetricsLine& line) {
+  for (const auto& [name, value] : line.values) {
+    metrics_.push_back(ensemble::MetricRecord{trial_, order_.attempt, name, line.step, line.epoch, value, line.time});
+  }
+}
+
 void BatchTrial::TakeMetrics(Events& events) {
   for (int number = order_.attempts_past + 1; fs::exists(folder_.attempt(number)); ++number) {
-    const auto [report, is_new] =
-        reports_.try_emplace(number, folder_.attempt(number) / "metrics.jsonl",
-                             [this, reader = MetricsReader()](std::string_view text) mutable {
-                               const auto line = reader.Read(text);
-                               if (!line) return;
-                               for (const auto& [name, value] : line->values) {
-                                 metrics_.push_back(ensemble::MetricRecord{trial_, order_.attempt, name, line->step,
-                                                                           line->epoch, value, line->time});
-                               }
-                             });
+    auto take = [this, reader = MetricsReader()](std::string_view text) mutable {
+      if (const auto line = reader.Read(text)) Keep(*line);
+    };
+    const auto file = folder_.attempt(number) / "metrics.jsonl";
+    const auto [report, is_new] = reports_.try_emplace(number, file, std::move(take));
     report->second.Poll();
   }
   if (!metrics_.empty()) NoteBegin(BeginOf(folder_.ReadState()), events);

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/clock.h"
+#include "core/metrics_line.h"
 #include "ensemble/model/trial_runner.h"
 #include "launcher/cluster/job_states.h"
 #include "launcher/plan/plan.h"
@@ -50,6 +51,7 @@ class BatchTrial {
   BatchTrial(RunFolder folder, ensemble::TrialNumber trial, TrialOrder order);
 
   bool HasJob();
+  void Keep(const MetricsLine& line);
   void NoteBegin(std::optional<WallTime> begin, Events& events);
   ensemble::TrialEnded EndOf(const ObservedRun& observed) const;
 

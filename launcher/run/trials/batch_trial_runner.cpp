@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "core/text.h"
 #include "launcher/cluster/poll_interval.h"
 
 namespace slipway::launcher {
@@ -29,19 +30,15 @@ milliseconds Between(SteadyTime begin, SteadyTime end) { return std::chrono::dur
 
 bool Waits(const ObservedRun& run) { return run.state.phase == Phase::kQueued; }
 
-std::string Counted(std::size_t count, std::string_view what) {
-  return fmt::format("{} job{} {}", count, count == 1 ? "" : "s", what);
-}
-
 /// "2 jobs run, 1 job in the queue (job 17 waits: ...)".
 std::string Summary(const std::vector<ObservedRun>& jobs, std::size_t unsubmitted) {
   const auto waiting = static_cast<std::size_t>(std::ranges::count_if(jobs, Waits));
-  auto text = Counted(jobs.size() - waiting, "running");
+  auto text = Counted(jobs.size() - waiting, "job") + " running";
   if (waiting > 0) {
     const auto first = std::ranges::find_if(jobs, Waits);
-    text += fmt::format(", {} ({})", Counted(waiting, "in the queue"), Shown(*first).reason);
+    text += fmt::format(", {} in the queue ({})", Counted(waiting, "job"), Shown(*first).reason);
   }
-  if (unsubmitted > 0) text += fmt::format(", {}", Counted(unsubmitted, "not taken by Slurm yet"));
+  if (unsubmitted > 0) text += fmt::format(", {} not taken by Slurm yet", Counted(unsubmitted, "job"));
   return text;
 }
 

@@ -8,6 +8,7 @@
 #include "core/clock.h"
 #include "core/error.h"
 #include "core/files.h"
+#include "core/text.h"
 #include "launcher/attempt/allocation.h"
 #include "launcher/plan/workdir.h"
 #include "launcher/ranks/nodes/supervisor_on_node.h"
@@ -107,7 +108,7 @@ LocalTrialRunner::LocalTrialRunner(RunContext& context, bool cores_are_shared, T
 LocalTrialRunner::~LocalTrialRunner() { context_.interrupt.OnAsk(nullptr); }
 
 void LocalTrialRunner::OnInterrupt() {
-  context_.SayWhatStops(fmt::format("{} trial{}", running_.size(), running_.size() == 1 ? "" : "s"));
+  context_.SayWhatStops(Counted(running_.size(), "trial"));
   events_.push_back(StopAsked{});
   const bool by_time_limit = context_.interrupt.cause() == InterruptCause::kTimeLimit;
   if (by_time_limit && !left_in_job_) left_in_job_ = TimeLeftInJob(context_);

@@ -11,6 +11,7 @@
 #include <optional>
 
 #include "core/process_ids.h"
+#include "core/text.h"
 #include "launcher/plan/workdir.h"
 
 namespace slipway::launcher {
@@ -54,8 +55,8 @@ std::string Describe(const SharedWrite& write, const fs::path& folder) {
 std::string Describe(const std::string& file, const TrialSet& writers, const LikelyShared& likely,
                      const fs::path& folder) {
   const auto files = likely.files.size();
-  return fmt::format("'{}' was written while {} ran, and {} trials have {} such file{}: {}", (folder / file).string(),
-                     TrialsText(writers), likely.trials, files, files == 1 ? "" : "s", kWhatToDo);
+  return fmt::format("'{}' was written while {} ran, and {} trials have {}: {}", (folder / file).string(),
+                     TrialsText(writers), likely.trials, Counted(files, "such file"), kWhatToDo);
 }
 
 bool HoldsOpen(pid_t process, const struct stat& file) {

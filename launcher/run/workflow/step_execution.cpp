@@ -10,6 +10,7 @@
 
 #include "core/error.h"
 #include "core/shell.h"
+#include "core/text.h"
 #include "core/write_probe.h"
 #include "launcher/run/manager_process.h"
 #include "launcher/run/workflow/step_end.h"
@@ -207,7 +208,7 @@ std::optional<GpuHold> StepExecution::HoldGpus(StepIndex index, const StepResour
     left.count = gpus.devices().count();
     left.others = gpus.others();
   }
-  NoteWait(index, fmt::format("waits for {} GPU{}: {}", least, least == 1 ? "" : "s", left.others), left);
+  NoteWait(index, fmt::format("waits for {}: {}", Counted(least, "GPU"), left.others), left);
   return {};
 }
 

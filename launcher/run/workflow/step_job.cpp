@@ -138,10 +138,13 @@ class StepsOfJob {
     const bool is_shared = members_.size() > 1;
     execution_.emplace(ExecutionOrder{folder_, workflow_, order_.forced, before_, is_shared ? JobIdentity() : job_,
                                       is_shared ? CpusOfJob() : std::nullopt, true},
-                       loop_, interrupt_, output_, [this](const Step& step, const StepRecord& record) {
-                         const auto found = members_.find(workflow_.by_name.at(step.name));
-                         if (found != members_.end() && found->second.journal) Note(found->second, record);
-                       });
+                       loop_, interrupt_, output_,
+                       [this](const Step& step, const StepRecord& record) { NoteIfOpen(step, record); });
+  }
+
+  void NoteIfOpen(const Step& step, const StepRecord& record) {
+    const auto found = members_.find(workflow_.by_name.at(step.name));
+    if (found != members_.end() && found->second.journal) Note(found->second, record);
   }
 
   /// Its own steps and those that they need. Others do not matter to it, and may be thousands.

@@ -5,7 +5,6 @@
 
 #include <nlohmann/json.hpp>
 #include <set>
-#include <sstream>
 #include <tuple>
 
 #include "core/clock.h"
@@ -13,6 +12,7 @@
 #include "core/error.h"
 #include "core/files.h"
 #include "core/json_fields.h"
+#include "core/text.h"
 #include "core/write_probe.h"
 
 namespace slipway::launcher {
@@ -92,8 +92,7 @@ using Records = std::map<std::string, StepRecord>;
 template <class OnBegin, class OnRecord>
 void VisitLines(const fs::path& journal, const OnBegin& on_begin, const OnRecord& on_record) {
   static const DocumentName kLine{"a line of a journal", ErrorKind::kEnvironment};
-  std::istringstream lines(ReadDocumentIfPresent(journal).value_or(""));
-  for (std::string line; std::getline(lines, line);) {
+  for (const auto& line : LinesOf(ReadDocumentIfPresent(journal).value_or(""))) {
     const auto json = Json::parse(line, nullptr, false);
     if (json.is_object() && json.contains("begin")) on_begin();
     if (!json.is_object() || !json.contains("step") || !json["step"].is_string()) continue;
@@ -119,10 +118,7 @@ std::vector<fs::path> JournalsOf(const fs::path& run_folder) {
   std::vector<fs::path> journals = {JournalOfRun(run_folder)};
   std::error_code error;
   if (!fs::exists(run_folder / kSubmittedSteps, error)) return journals;
-  fs::directory_iterator entry(run_folder / "steps", error);
-  for (const fs::directory_iterator end; !error && entry != end; entry.increment(error)) {
-    journals.push_back(entry->path() / "journal.jsonl");
-  }
+  for (const auto& step : EntriesOf(run_folder / "steps")) journals.push_back(step / "journal.jsonl");
   return journals;
 }
 
@@ -192,8 +188,7 @@ StepRecord ReadRecordOfStep(const fs::path& run_folder, const std::string& step)
 namespace {
 
 void TakeResults(const fs::path& journal, std::map<std::string, std::string>& results) {
-  std::istringstream lines(ReadDocumentIfPresent(journal).value_or(""));
-  for (std::string line; std::getline(lines, line);) {
+  for (const auto& line : LinesOf(ReadDocumentIfPresent(journal).value_or(""))) {
     if (line.find("\"result\"") == std::string::npos) continue;  // most lines: nothing to parse
     const auto json = Json::parse(line, nullptr, false);
     if (!json.is_object() || !json.value("step", Json()).is_string() || !json.value("result", Json()).is_string())
@@ -206,10 +201,7 @@ void TakeResults(const fs::path& journal, std::map<std::string, std::string>& re
 
 std::map<std::string, std::string> LastResultsIn(const fs::path& run_folder) {
   std::map<std::string, std::string> results;
-  TakeResults(JournalOfRun(run_folder), results);
-  std::error_code error;
-  if (!fs::exists(run_folder / kSubmittedSteps, error)) return results;
-  for (const auto& step : EntriesOf(run_folder / "steps")) TakeResults(step / "journal.jsonl", results);
+  for (const auto& journal : JournalsOf(run_folder)) TakeResults(journal, results);
   return results;
 }
 

@@ -139,7 +139,7 @@ class Preparer {
     const auto folder = RunFolder::Open(run_folder);
     auto state = folder.ReadState();
     if (state.phase == Phase::kSucceeded) return;
-    WriteBatchRecord(folder, {order_.job, false, {}, {}});
+    WriteBatchRecord(folder.path(), {order_.job, false, {}, {}});
     state.phase = Phase::kQueued;
     state.host = HostName();
     state.manager = IdentityOf(::getpid());

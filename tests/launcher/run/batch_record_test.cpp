@@ -19,8 +19,8 @@ class Records : public testing::Test {
 
 TEST_F(Records, AreReadAsTheyWereWritten) {
   const JobIdentity job{12, "alpha", "slipway:small-1", "", 1000, 3};
-  WriteBatchRecord(folder_, {job, true, "no \xff space", "no answer"});
-  const auto record = ReadBatchRecord(folder_);
+  WriteBatchRecord(folder_.path(), {job, true, "no \xff space", "no answer"});
+  const auto record = ReadBatchRecord(folder_.path());
   EXPECT_EQ(record.job, job);
   EXPECT_TRUE(record.stages_out);
   EXPECT_EQ(record.doubt, "no answer");
@@ -28,10 +28,10 @@ TEST_F(Records, AreReadAsTheyWereWritten) {
 }
 
 TEST_F(Records, ThatAreMissingOrDamagedAreOfNoJob) {
-  EXPECT_EQ(ReadBatchRecord(folder_).job, JobIdentity{});
+  EXPECT_EQ(ReadBatchRecord(folder_.path()).job, JobIdentity{});
   for (const auto text : {"", "[]", "{", R"({"job": "twelve"})", R"({"job": -1, "stages_out": 3})"}) {
     WriteFile(folder_.path() / "batch_job.json", text);
-    EXPECT_FALSE(ReadBatchRecord(folder_).stages_out) << text;
+    EXPECT_FALSE(ReadBatchRecord(folder_.path()).stages_out) << text;
   }
 }
 
@@ -40,7 +40,7 @@ TEST_F(Records, OfAnEarlierJobCountNoMoreInAnotherProcess) {
   state.phase = Phase::kQueued;
   state.batch_job = 12;
   folder_.WriteState(state);
-  WriteBatchRecord(folder_, {{12, "alpha"}, true, {}, {}});
+  WriteBatchRecord(folder_.path(), {{12, "alpha"}, true, {}, {}});
   EXPECT_TRUE(IsInBatchSystem(folder_, folder_.ReadState()));
   ForgetBatchJob(folder_);
   EXPECT_FALSE(IsInBatchSystem(folder_, folder_.ReadState()));
@@ -49,7 +49,7 @@ TEST_F(Records, OfAnEarlierJobCountNoMoreInAnotherProcess) {
 }
 
 TEST_F(Records, OfATaskLeadToItAndToNoOtherOfItsArray) {
-  WriteBatchRecord(folder_, {{12, "alpha", "c", "", 1000, 3}, false, {}, {}});
+  WriteBatchRecord(folder_.path(), {{12, "alpha", "c", "", 1000, 3}, false, {}, {}});
   auto state = folder_.ReadState();
   EXPECT_EQ(JobOf(folder_, state).task, 3u);
   state.batch_job = 12;
@@ -60,11 +60,11 @@ TEST_F(Records, OfATaskLeadToItAndToNoOtherOfItsArray) {
 
 TEST_F(Records, OfOlderVersionsHaveANumberOnly) {
   WriteFile(folder_.path() / "batch_job.json", R"({"schema": "slipway.batch-job/1", "job": 12, "stages_out": false})");
-  EXPECT_EQ(ReadBatchRecord(folder_).job, JobIdentity{12});
+  EXPECT_EQ(ReadBatchRecord(folder_.path()).job, JobIdentity{12});
 }
 
 TEST_F(Records, LeadToTheJobOfTheRunAndToNoOther) {
-  WriteBatchRecord(folder_, {{12, "alpha", "slipway:" + folder_.id(), "", 1000}, false, {}, {}});
+  WriteBatchRecord(folder_.path(), {{12, "alpha", "slipway:" + folder_.id(), "", 1000}, false, {}, {}});
   auto state = folder_.ReadState();
   EXPECT_EQ(JobOf(folder_, state), (JobIdentity{12, "alpha", "slipway:" + folder_.id(), folder_.path(), 1000}));
   state.batch_job = 13;  // the manager woke up in another job of the run

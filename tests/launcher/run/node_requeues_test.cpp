@@ -5,7 +5,6 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
-#include "core/json_text.h"
 #include "launcher/run/context/run_context.h"
 #include "launcher/run_folder/end_cause.h"
 #include "tests/support/temp_directory.h"
@@ -15,20 +14,23 @@ namespace {
 
 constexpr JobId kJob = 12;
 
-/// events.jsonl, as managers write it.
+/// A run whose managers have written these events.
 class RequeueEvents {
  public:
+  RequeueEvents() { folder_.AppendEvent(PhaseName(Phase::kQueued), Json{{"reason", ""}}); }  // of the submission
+
   RequeueEvents& Add(const EndCause& ended, bool progressed, JobId job = kJob) {
-    Json event{{"time", "2026-11-28T00:00:00Z"}, {"event", "queued"}, {"attempt", 1}, {"reason", "in words"}};
-    event.update(MembersOfRequeue(job, ended, progressed));
-    text_ += JsonText(event) + "\n";
+    Json members{{"attempt", 1}, {"reason", "in words"}};
+    members.update(MembersOfRequeue(job, ended, progressed));
+    folder_.AppendEvent(PhaseName(Phase::kQueued), members);
     return *this;
   }
 
-  int Count() const { return NodeRequeuesIn(text_, kJob); }
+  int Count() const { return NodeRequeuesIn(folder_, kJob); }
 
  private:
-  std::string text_ = "{\"event\": \"queued\", \"reason\": \"\"}\n";  // of the submission
+  test::TempDirectory directory_;
+  RunFolder folder_ = RunFolder::Create(directory_.path(), "exp", false);
 };
 
 TEST(NodeRequeues, CountOnlyThoseForLostNodes) {
