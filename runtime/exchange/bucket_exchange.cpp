@@ -178,31 +178,30 @@ void BucketExchange::Pack(char* to) const {
   }
 }
 
-void BucketExchange::Unpack(const char* from, bool add) const {
+void BucketExchange::Unpack(const char* from) const {
   for (const auto& tensor : tensors_) {
-    UnpackTensor(tensor, from, add);
+    if (narrow_) {
+      Widen(threads_, from, reinterpret_cast<float*>(tensor.data), tensor.count, reduction_.dtype);
+    } else {
+      std::memcpy(tensor.data, from, static_cast<std::size_t>(tensor.count) * element());
+    }
     from += static_cast<std::size_t>(tensor.count) * SizeOf(reduction_.dtype);
   }
 }
 
-void BucketExchange::UnpackTensor(const Piece& tensor, const char* from, bool add) const {
-  if (!add && narrow_) {
-    return Widen(threads_, from, reinterpret_cast<float*>(tensor.data), tensor.count, reduction_.dtype);
-  }
-  if (!add) {
-    std::memcpy(tensor.data, from, static_cast<std::size_t>(tensor.count) * element());
-    return;
-  }
-  std::vector<float> wide(narrow_ ? static_cast<std::size_t>(tensor.count) : 0);
-  if (narrow_) Widen(threads_, from, wide.data(), tensor.count, reduction_.dtype);
-  const void* values = narrow_ ? static_cast<const void*>(wide.data()) : from;
-  Combine({plan_.dtype, SLIPWAY_SUM}, tensor.data, values, tensor.data, tensor.count);
-}
-
 void BucketExchange::CopyIn(int slot) { Pack(travels_[static_cast<std::size_t>(slot)].memory.data()); }
 
-void BucketExchange::CopyOut(int slot, bool add) {
-  Unpack(travels_[static_cast<std::size_t>(slot)].memory.data(), add);
+void BucketExchange::CopyOut(int slot) { Unpack(travels_[static_cast<std::size_t>(slot)].memory.data()); }
+
+void BucketExchange::AddOut(int slot) {
+  const char* from = travels_[static_cast<std::size_t>(slot)].memory.data();
+  for (const auto& tensor : tensors_) {
+    std::vector<float> wide(narrow_ ? static_cast<std::size_t>(tensor.count) : 0);
+    if (narrow_) Widen(threads_, from, wide.data(), tensor.count, reduction_.dtype);
+    const void* values = narrow_ ? static_cast<const void*>(wide.data()) : from;
+    Combine({plan_.dtype, SLIPWAY_SUM}, tensor.data, values, tensor.data, tensor.count);
+    from += static_cast<std::size_t>(tensor.count) * SizeOf(reduction_.dtype);
+  }
 }
 
 std::span<char> BucketExchange::SlotBytes(int slot) {
@@ -220,7 +219,7 @@ void BucketExchange::Exchange(std::optional<int> slot, Group& group) {
   if (!slot) Pack(travel.memory.data());
   Allreduce({travel.piece, reduction_, tag_, travel.view ? &*travel.view : nullptr, nullptr, plan_.whole, threads_},
             group);
-  if (!slot) Unpack(travel.memory.data(), false);
+  if (!slot) Unpack(travel.memory.data());
 }
 
 std::vector<JoinedBucket> JoinBuckets(const Driver& driver, std::span<const BucketPlan> plans,
