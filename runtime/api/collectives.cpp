@@ -44,7 +44,7 @@ class Collective {
 constexpr std::string_view kByCpu = "cpu";
 template <class... Images>
 std::string_view WayOf(const Images&... images) {
-  return (images.are_copies() || ...) ? WordOf(CombineWay::kStaged) : kByCpu;
+  return (images.are_copies() || ...) ? slipway::WordOf(CombineWay::kStaged) : kByCpu;
 }
 
 void RequireReduction(slipway_dtype dtype, slipway_op op) {
@@ -97,7 +97,7 @@ int AllreduceOf(const char* function, const Elements& elements, int group, Strea
       RequireNotCaptured(*place, stream);
       const BesideCaptures beside(place->driver);
       const auto way = current.device_allreduces().Allreduce(*place, data, count, reduction, members, stream);
-      return collective.Done(members, WordOf(way), bytes);
+      return collective.Done(members, slipway::WordOf(way), bytes);
     }
     AwaitManaged(data, stream, members.communicator().waiter());
     current.device_allreduces().RequireCpuMemoryOnAll(count, reduction, members);

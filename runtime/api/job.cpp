@@ -150,7 +150,7 @@ void Job::RequireSameSettings() {
 
 /// The configuration is the same: only the variable can make a difference.
 void Job::RequireSameGpuExchange() {
-  const std::string own(slipway::WordOf(settings_.gradients.gpu_exchange));
+  const std::string own(WordOf(settings_.gradients.gpu_exchange));
   const auto first = communicator().BroadcastText(own, 0);
   OnAllRanks(communicator(), [&] {
     if (own == first) return;

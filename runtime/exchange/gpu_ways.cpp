@@ -113,27 +113,21 @@ std::vector<Way> NcclWays(const Group& group) {
   return {Way::kNccl};
 }
 
-/// Ways, and how long each takes.
 struct Candidates {
-  std::vector<Way> ways;
   std::vector<MeasuredWay> times;
 
   /// Errors: also when a way cannot be used; then none of `more` is a candidate.
   void Measure(std::span<const Way> more, const GpuTask& task, Group& group) {
     Sample sample(task, group);
     std::vector<MeasuredWay> measured;
-    for (const auto way : more) measured.push_back({WordOf(way), sample.Milliseconds(way)});
-    ways.insert(ways.end(), more.begin(), more.end());
-    std::ranges::move(measured, std::back_inserter(times));
+    for (const auto way : more) measured.push_back({way, sample.Milliseconds(way)});
+    times.insert(times.end(), measured.begin(), measured.end());
   }
   /// The same; empty, or why they cannot be used.
   std::string Try(std::span<const Way> more, const GpuTask& task, Group& group) {
     return WhyNot([&] { Measure(more, task, group); });
   }
-  Way Fastest() const {
-    const auto best = std::ranges::min_element(times, {}, &MeasuredWay::milliseconds);
-    return ways[static_cast<std::size_t>(best - times.begin())];
-  }
+  Way Fastest() const { return std::ranges::min_element(times, {}, &MeasuredWay::milliseconds)->way; }
 };
 
 bool MayHaveOtherBits(const GpuTask& task, const Group& group) {
