@@ -214,8 +214,8 @@ void Job::Configure(const char* config) {
   checkpoints_ = std::make_unique<Checkpoints>(settings_.checkpoints);
   stop_file_ = std::make_unique<StopFile>(Variable("SLIPWAY_STOP_FILE"));
   if (rank() != 0) return;
-  metrics_ = std::make_unique<MetricsFile>(Variable("SLIPWAY_METRICS"));
-  run_log_ = std::make_unique<RunLog>(Variable("SLIPWAY_MLLOG"));
+  if (const auto path = Variable("SLIPWAY_METRICS"); !path.empty()) metrics_ = std::make_unique<MetricsFile>(path);
+  if (const auto path = Variable("SLIPWAY_MLLOG"); !path.empty()) run_log_ = std::make_unique<MllogFile>(path);
 }
 
 AlgorithmTable Job::TableWith(std::string_view ways, const Placement& placement) const {
