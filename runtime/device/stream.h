@@ -169,8 +169,6 @@ class PinnedRange {
   PinnedRange& operator=(const PinnedRange&) = delete;
   ~PinnedRange();
 
-  bool pinned() const { return memory_ != nullptr; }
-
  private:
   DevicePlace place_;
   void* memory_ = nullptr;
