@@ -79,8 +79,7 @@ void StartAlarm::Ask(std::chrono::duration<double> waited) {
 std::string StartAlarm::Answer() const {
   if (line_ == nullptr) return {};
   const auto& answer = *reinterpret_cast<const StallReport*>(line_ + 1);
-  const auto length = std::min<std::size_t>(answer.length.load(std::memory_order_acquire), answer.text.size());
-  const auto json = Json::parse(std::string_view(answer.text.data(), length), nullptr, false);
+  const auto json = Json::parse(answer.Read(), nullptr, false);
   return json.is_object() ? json.value("message", "") : "";
 }
 

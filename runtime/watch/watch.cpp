@@ -229,9 +229,9 @@ void Watch::Ask(const Waiting& waiting) {
 
 void Watch::HeedAnswer() {
   if (answer_ == nullptr) return;
-  const auto length = std::min<std::size_t>(answer_->length.load(std::memory_order_acquire), answer_->text.size());
-  if (length == 0) return;
-  const auto answer = Json::parse(std::string_view(answer_->text.data(), length), nullptr, false);
+  const auto text = answer_->Read();
+  if (text.empty()) return;
+  const auto answer = Json::parse(text, nullptr, false);
   if (!answer.is_object() || !answer.contains("message")) return;
   GiveUp(answer.value("kind", "stalled"), answer["message"].get<std::string>(), answer.value("ranks", Json::array()));
 }
@@ -258,9 +258,7 @@ bool Watch::IsLeaving(int rank) const {
 std::map<int, RankStatus> Watch::Departed() const {
   std::map<int, RankStatus> departed;
   if (departures_ == nullptr) return departed;
-  const auto& text = departures_->text;
-  const auto length = std::min<std::size_t>(departures_->length.load(std::memory_order_acquire), text.size());
-  std::istringstream lines(std::string(text.data(), length));
+  std::istringstream lines{std::string(departures_->Read())};
   for (std::string line; std::getline(lines, line);) {
     try {
       auto status = RankStatusFromJson(Json::parse(line));
