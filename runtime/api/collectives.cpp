@@ -195,8 +195,7 @@ int AllgatherOf(const GroupCall& call, const Shared& shared, slipway_dtype dtype
     const auto sent = ImageOf(DataOf(send, own.count, dtype), ImageUse::kRead, call.order, members);
     auto received = ImageOf(DataOf(receive, TotalOf(slices), dtype), ImageUse::kWrite, call.order, members);
     if (own.count > 0) {
-      std::memcpy(received.data(0) + static_cast<std::size_t>(own.first) * element, sent.data(0),
-                  static_cast<std::size_t>(own.count) * element);
+      std::memcpy(received.data(0) + BytesOf(own.first, element), sent.data(0), BytesOf(own.count, element));
     }
     PairwiseAllgather(received.data(0), slices, element, members.members());
     received.Return();

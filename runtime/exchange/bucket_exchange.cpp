@@ -174,7 +174,7 @@ void BucketExchange::Pack(char* to) const {
   if (!narrow_) return Gather(tensors_, {0, plan_.count}, element(), to);
   for (const auto& tensor : tensors_) {
     Narrow(threads_, reinterpret_cast<const float*>(tensor.data), to, tensor.count, reduction_.dtype);
-    to += static_cast<std::size_t>(tensor.count) * SizeOf(reduction_.dtype);
+    to += BytesOf(tensor.count, SizeOf(reduction_.dtype));
   }
 }
 
@@ -183,9 +183,9 @@ void BucketExchange::Unpack(const char* from) const {
     if (narrow_) {
       Widen(threads_, from, reinterpret_cast<float*>(tensor.data), tensor.count, reduction_.dtype);
     } else {
-      std::memcpy(tensor.data, from, static_cast<std::size_t>(tensor.count) * element());
+      std::memcpy(tensor.data, from, BytesOf(tensor.count, element()));
     }
-    from += static_cast<std::size_t>(tensor.count) * SizeOf(reduction_.dtype);
+    from += BytesOf(tensor.count, SizeOf(reduction_.dtype));
   }
 }
 
@@ -200,13 +200,13 @@ void BucketExchange::AddOut(int slot) {
     if (narrow_) Widen(threads_, from, wide.data(), tensor.count, reduction_.dtype);
     const void* values = narrow_ ? static_cast<const void*>(wide.data()) : from;
     Combine({plan_.dtype, SLIPWAY_SUM}, tensor.data, values, tensor.data, tensor.count);
-    from += static_cast<std::size_t>(tensor.count) * SizeOf(reduction_.dtype);
+    from += BytesOf(tensor.count, SizeOf(reduction_.dtype));
   }
 }
 
 std::span<char> BucketExchange::SlotBytes(int slot) {
   const auto& travel = travels_[static_cast<std::size_t>(slot)];
-  return {travel.memory.data(), static_cast<std::size_t>(plan_.count) * SizeOf(reduction_.dtype)};
+  return {travel.memory.data(), BytesOf(plan_.count, SizeOf(reduction_.dtype))};
 }
 
 void BucketExchange::Exchange(std::optional<int> slot, Group& group) {
