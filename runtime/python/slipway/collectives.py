@@ -26,11 +26,11 @@ class Group:
 
     def rank(self):
         """This rank in the group, or -1 outside of it. Errors: StateError: this process is not in the job. Local."""
-        return _job.in_job(_calls.ask("slipway_group_rank", self.number))
+        return _job.require_in_job(_calls.ask("slipway_group_rank", self.number))
 
     def size(self):
         """Ranks in the group. Errors: as rank(). Local."""
-        return _job.in_job(_calls.ask("slipway_group_size", self.number))
+        return _job.require_in_job(_calls.ask("slipway_group_size", self.number))
 
     def free(self):
         """Collective over all ranks of the job."""
