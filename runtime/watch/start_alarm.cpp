@@ -10,9 +10,8 @@
 #include <system_error>
 #include <utility>
 
-#include "core/clock.h"
-#include "core/files.h"
 #include "core/json.h"
+#include "core/watch_report.h"
 #include "runtime/watch/benefit_of_doubt.h"
 #include "runtime/watch/status_table_transfer.h"
 
@@ -88,17 +87,10 @@ void StartAlarm::End(const std::string& message) const {
   const auto who = settings_.rank < 0 ? std::string() : fmt::format("rank {}: ", settings_.rank);
   std::fprintf(stderr, "slipway: %s%s\n", who.c_str(), message.c_str());
   try {
-    const Json report{{"schema", "slipway.watch/1"},
-                      {"time", UnixSeconds(SystemClock().Now())},
-                      {"kind", "start"},
-                      {"message", message},
-                      {"seen_by", settings_.rank},
-                      {"ranks", Json::array()}};
-    const auto own = fmt::format("{}.{}-{}", settings_.report.string(), settings_.rank, ::getpid());
     if (!settings_.report.empty()) {
-      WriteFile(own, report.dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
-      ::link(own.c_str(), settings_.report.c_str());
-      ::unlink(own.c_str());
+      WriteWatchReport(
+          settings_.report, fmt::format("{}-{}", settings_.rank, ::getpid()),
+          {{"kind", "start"}, {"message", message}, {"seen_by", settings_.rank}, {"ranks", Json::array()}});
     }
   } catch (const std::exception&) {
     // The message is on stderr.

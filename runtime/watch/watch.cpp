@@ -10,8 +10,6 @@
 #include <sstream>
 #include <system_error>
 
-#include "core/clock.h"
-#include "core/files.h"
 #include "runtime/status.h"
 #include "runtime/watch/benefit_of_doubt.h"
 #include "runtime/watch/status_table_transfer.h"
@@ -325,7 +323,7 @@ void Watch::ReportOnce(std::string_view kind, const std::string& message, Json r
   const std::lock_guard lock(reporting_);
   if (std::exchange(reported_, true)) return;
   std::fprintf(stderr, "slipway: rank %d: %s\n", rank_, message.c_str());
-  Publish(kind, message, std::move(ranks), remarked_.has_value());
+  Publish(kind, message, std::move(ranks), remarked_ ? EarlierReport::kGoes : EarlierReport::kStays);
 } catch (...) {
   // The message is on stderr and in the error that follows.
 }
@@ -336,7 +334,7 @@ void Watch::Remark(std::string_view kind, const std::string& message, int rank) 
   remarked_ = rank;
   if (rank != rank_) return;
   std::fprintf(stderr, "slipway: rank %d: %s\n", rank_, message.c_str());
-  Publish(kind, message, ReportsOf({rank}), true);
+  Publish(kind, message, ReportsOf({rank}), EarlierReport::kGoes);
 } catch (...) {
   // As in ReportOnce().
 }
@@ -353,24 +351,10 @@ Json Watch::ReportsOf(const std::vector<int>& ranks) const {
   return reports;
 }
 
-void Watch::Publish(std::string_view kind, const std::string& message, Json ranks, bool replace) const {
+void Watch::Publish(std::string_view kind, const std::string& message, Json ranks, EarlierReport earlier) const {
   if (settings_.report.empty()) return;
-  const Json report{{"schema", "slipway.watch/1"},
-                    {"time", UnixSeconds(SystemClock().Now())},
-                    {"kind", kind},
-                    {"message", message},
-                    {"seen_by", rank_},
-                    {"ranks", std::move(ranks)}};
-  // The first rank to link its file to the name has the word.
-  const auto own = settings_.report.string() + "." + std::to_string(rank_);
-  // Names of hosts and teams may be any bytes.
-  WriteFile(own, report.dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
-  if (replace) {
-    ::rename(own.c_str(), settings_.report.c_str());
-  } else {
-    ::link(own.c_str(), settings_.report.c_str());
-    ::unlink(own.c_str());
-  }
+  WriteWatchReport(settings_.report, std::to_string(rank_),
+                   {{"kind", kind}, {"message", message}, {"seen_by", rank_}, {"ranks", std::move(ranks)}}, earlier);
 }
 
 }  // namespace slipway::runtime

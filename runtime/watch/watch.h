@@ -22,6 +22,7 @@
 #include <vector>
 
 #include "core/json.h"
+#include "core/watch_report.h"
 #include "runtime/memory/shared_memory.h"
 #include "runtime/watch/job_view.h"
 #include "runtime/watch/rank_status_table.h"
@@ -143,7 +144,7 @@ class Watch {
   /// What this thread is in, or nothing. Needs `operations_mutex_`.
   std::optional<std::uint32_t> ActivityOfThread() const;
   Waiting WaitingFor(std::vector<int> missing, std::chrono::duration<double> waited) const;
-  void Publish(std::string_view kind, const std::string& message, Json ranks, bool replace) const;
+  void Publish(std::string_view kind, const std::string& message, Json ranks, EarlierReport earlier) const;
   Json ReportsOf(const std::vector<int>& ranks) const;
   void ReportOnce(std::string_view kind, const std::string& message, Json ranks) noexcept;
   [[noreturn]] void GiveUp(const JobView& view, const Waiting& waiting, const std::vector<int>& culprits);
