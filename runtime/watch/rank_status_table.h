@@ -61,7 +61,7 @@ struct alignas(128) RankStatusRow {
 };
 
 /// "the exchange of gradients of team 'net'" for a value of `last` or `current`.
-std::string Describe(const RankStatusRow& line, std::uint32_t activity);
+std::string Describe(const RankStatusRow& row, std::uint32_t activity);
 
 /// What an observer that sees the status tables of all nodes tells the ranks of one. Text is only ever added, the
 /// length last.
@@ -84,9 +84,9 @@ using StallReport = ObserverText<16 * 1024>;
 /// One line of JSON for each rank (rank_status.h).
 using TableDepartures = ObserverText<8 * 1024>;
 
-/// Of a table with `lines` lines.
-constexpr std::size_t StatusTableBytes(std::size_t lines) {
-  return lines * sizeof(RankStatusRow) + sizeof(StallReport) + sizeof(TableDepartures);
+/// Of a table with `rows` rows.
+constexpr std::size_t StatusTableBytes(std::size_t rows) {
+  return rows * sizeof(RankStatusRow) + sizeof(StallReport) + sizeof(TableDepartures);
 }
 
 }  // namespace slipway::runtime

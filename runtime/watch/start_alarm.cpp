@@ -36,17 +36,17 @@ StartAlarm::~StartAlarm() {
   }
   over_.notify_one();
   thread_.join();
-  if (line_ != nullptr) line_->rank = -1;  // its line is elsewhere now
+  if (row_ != nullptr) row_->rank = -1;  // its row is elsewhere now
 }
 
 void StartAlarm::Announce() noexcept try {
   if (settings_.rank < 0 || settings_.monitor.empty()) return;
   page_ = SharedMemory::Create(StatusTableBytes(1));
-  auto& line = *reinterpret_cast<RankStatusRow*>(page_.data());
-  line.process = ::getpid();
-  line.current = static_cast<std::uint32_t>(Activity::kInit);
-  line.rank = settings_.rank;
-  if (SendStatusTable(settings_.monitor, page_.descriptor(), 1)) line_ = &line;
+  auto& row = *reinterpret_cast<RankStatusRow*>(page_.data());
+  row.process = ::getpid();
+  row.current = static_cast<std::uint32_t>(Activity::kInit);
+  row.rank = settings_.rank;
+  if (SendStatusTable(settings_.monitor, page_.descriptor(), 1)) row_ = &row;
 } catch (const std::system_error&) {
   // This rank will not be visible from other nodes.
 }
@@ -60,7 +60,7 @@ void StartAlarm::Count() {
     waited += std::min<Clock::duration>(now - std::exchange(last, now), kLongestGap);
     if (waited < settings_.patience) continue;
     if (const auto found = Answer(); !found.empty()) End(found);
-    if (line_ == nullptr || waited >= settings_.patience + kGraceForAnAnswer) {
+    if (row_ == nullptr || waited >= settings_.patience + kGraceForAnAnswer) {
       End(
           fmt::format("MPI_Init has not returned after {:.1f} s: a rank has not called it, or the ranks cannot connect "
                       "to each other",
@@ -71,13 +71,13 @@ void StartAlarm::Count() {
 }
 
 void StartAlarm::Ask(std::chrono::duration<double> waited) {
-  line_->waited_ms = static_cast<std::uint32_t>(waited.count() * 1000);
-  line_->asks = static_cast<std::uint32_t>(Activity::kInit);
+  row_->waited_ms = static_cast<std::uint32_t>(waited.count() * 1000);
+  row_->asks = static_cast<std::uint32_t>(Activity::kInit);
 }
 
 std::string StartAlarm::Answer() const {
-  if (line_ == nullptr) return {};
-  const auto& answer = *reinterpret_cast<const StallReport*>(line_ + 1);
+  if (row_ == nullptr) return {};
+  const auto& answer = *reinterpret_cast<const StallReport*>(row_ + 1);
   const auto json = Json::parse(answer.Read(), nullptr, false);
   return json.is_object() ? json.value("message", "") : "";
 }

@@ -127,7 +127,7 @@ class Watch {
 
  private:
   void UseStatusTable(SharedMemory memory, int count, int own);
-  const RankStatusRow* LineOf(int rank) const;
+  const RankStatusRow* RowOf(int rank) const;
   bool IsLost(int rank) const;
   bool IsLeaving(int rank) const;
   /// Departed ranks of other nodes, as reported by the monitor.
@@ -154,8 +154,8 @@ class Watch {
   int rank_ = 0;
   std::vector<RankPlace> places_;
   SharedMemory memory_;
-  RankStatusRow lone_;  ///< this rank's line where there is no status table
-  RankStatusRow* lines_ = &lone_;
+  RankStatusRow lone_;  ///< this rank's row where there is no status table
+  RankStatusRow* rows_ = &lone_;
   StallReport* answer_ = nullptr;                ///< null where there is no monitor to ask
   const TableDepartures* departures_ = nullptr;  ///< likewise
   int count_ = 1;
