@@ -20,6 +20,12 @@ std::vector<std::string> LinesOf(std::string_view text) {
   return lines;
 }
 
+std::string_view Trim(std::string_view text) {
+  constexpr std::string_view kSpace = " \t\r\n\v\f";
+  text.remove_prefix(std::min(text.find_first_not_of(kSpace), text.size()));
+  return text.substr(0, text.find_last_not_of(kSpace) + 1);
+}
+
 bool IsControlCharacter(char c) { return (c >= '\0' && c < ' ') || c == '\x7f'; }
 
 std::string OnOneLine(std::string_view text) {

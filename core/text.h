@@ -1,4 +1,4 @@
-/// Lines of text, and its case.
+/// Lines of text, its ends and its case.
 #pragma once
 
 #include <concepts>
@@ -14,6 +14,9 @@ std::string_view FirstLine(std::string_view text);
 std::string_view LastLine(std::string_view text);
 /// All lines, without their line breaks.
 std::vector<std::string> LinesOf(std::string_view text);
+
+/// Without the white space of ASCII at both ends.
+std::string_view Trim(std::string_view text);
 
 /// Of ASCII: one below the space, as NUL, or DEL. It would end a line or control a terminal.
 bool IsControlCharacter(char c);

@@ -8,6 +8,8 @@
 #include <cmath>
 #include <limits>
 
+#include "core/text.h"
+
 namespace slipway {
 namespace {
 
@@ -34,12 +36,6 @@ constexpr std::array kByteUnits = {Unit{"", 1},
 
 constexpr std::array kTimeUnits = {Unit{"ms", 1e-3}, Unit{"s", 1},    Unit{"sec", 1},  Unit{"m", 60},
                                    Unit{"min", 60},  Unit{"h", 3600}, Unit{"d", 86400}};
-
-std::string_view Trim(std::string_view text) {
-  while (!text.empty() && std::isspace(static_cast<unsigned char>(text.front()))) text.remove_prefix(1);
-  while (!text.empty() && std::isspace(static_cast<unsigned char>(text.back()))) text.remove_suffix(1);
-  return text;
-}
 
 /// Takes a non-negative number from the front of `text`.
 std::optional<double> TakeNumber(std::string_view& text) {

@@ -44,7 +44,7 @@ class Collective {
 constexpr std::string_view kByCpu = "cpu";
 template <class... Images>
 std::string_view WayOf(const Images&... images) {
-  return (images.are_copies() || ...) ? WordOf(CombineWay::kStaged) : kByCpu;
+  return (images.are_copies() || ...) ? slipway::WordOf(CombineWay::kStaged) : kByCpu;
 }
 
 void RequireReduction(slipway_dtype dtype, slipway_op op) {
@@ -97,7 +97,7 @@ int AllreduceOf(const char* function, const Elements& elements, int group, Strea
       RequireNotCaptured(*place, stream);
       const BesideCaptures beside(place->driver);
       const auto way = current.device_allreduces().Allreduce(*place, data, count, reduction, members, stream);
-      return collective.Done(members, WordOf(way), bytes);
+      return collective.Done(members, slipway::WordOf(way), bytes);
     }
     AwaitManaged(data, stream, members.communicator().waiter());
     current.device_allreduces().RequireCpuMemoryOnAll(count, reduction, members);
@@ -195,8 +195,7 @@ int AllgatherOf(const GroupCall& call, const Shared& shared, slipway_dtype dtype
     const auto sent = ImageOf(DataOf(send, own.count, dtype), ImageUse::kRead, call.order, members);
     auto received = ImageOf(DataOf(receive, TotalOf(slices), dtype), ImageUse::kWrite, call.order, members);
     if (own.count > 0) {
-      std::memcpy(received.data(0) + static_cast<std::size_t>(own.first) * element, sent.data(0),
-                  static_cast<std::size_t>(own.count) * element);
+      std::memcpy(received.data(0) + BytesOf(own.first, element), sent.data(0), BytesOf(own.count, element));
     }
     PairwiseAllgather(received.data(0), slices, element, members.members());
     received.Return();

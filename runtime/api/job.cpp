@@ -150,7 +150,7 @@ void Job::RequireSameSettings() {
 
 /// The configuration is the same: only the variable can make a difference.
 void Job::RequireSameGpuExchange() {
-  const std::string own(slipway::WordOf(settings_.gradients.gpu_exchange));
+  const std::string own(WordOf(settings_.gradients.gpu_exchange));
   const auto first = communicator().BroadcastText(own, 0);
   OnAllRanks(communicator(), [&] {
     if (own == first) return;
@@ -214,8 +214,8 @@ void Job::Configure(const char* config) {
   checkpoints_ = std::make_unique<Checkpoints>(settings_.checkpoints);
   stop_file_ = std::make_unique<StopFile>(Variable("SLIPWAY_STOP_FILE"));
   if (rank() != 0) return;
-  metrics_ = std::make_unique<MetricsFile>(Variable("SLIPWAY_METRICS"));
-  run_log_ = std::make_unique<RunLog>(Variable("SLIPWAY_MLLOG"));
+  if (const auto path = Variable("SLIPWAY_METRICS"); !path.empty()) metrics_ = std::make_unique<MetricsFile>(path);
+  if (const auto path = Variable("SLIPWAY_MLLOG"); !path.empty()) run_log_ = std::make_unique<MllogFile>(path);
 }
 
 AlgorithmTable Job::TableWith(std::string_view ways, const Placement& placement) const {

@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "core/mllog.h"
 #include "runtime/api/settings.h"
 #include "runtime/checkpoint/checkpoints.h"
 #include "runtime/device/workbench.h"
@@ -20,7 +21,6 @@
 #include "runtime/group/group.h"
 #include "runtime/group/mpi_library.h"
 #include "runtime/report/metrics_file.h"
-#include "runtime/report/run_log.h"
 #include "runtime/server/parameter_server.h"
 #include "runtime/stop/stop_file.h"
 #include "runtime/trace/call_trace.h"
@@ -60,8 +60,12 @@ class Job {
   CallTrace& calls() { return calls_; }
   Checkpoints& checkpoints() { return *checkpoints_; }
   StopFile& stop_file() { return *stop_file_; }
-  MetricsFile* metrics() { return metrics_.get(); }  ///< null but on rank 0
-  RunLog* run_log() { return run_log_.get(); }       ///< the same
+
+  // Null but on rank 0, and where none is written.
+
+  MetricsFile* metrics() { return metrics_.get(); }
+  /// The run's MLPerf log, for the part that the program writes.
+  MllogFile* run_log() { return run_log_.get(); }
 
   // Groups may be looked up by several threads, also while one is made.
 
@@ -144,7 +148,7 @@ class Job {
   std::vector<Span> past_spans_;
   bool bits_of_cpu_ = true;  ///< of all teams
   std::unique_ptr<MetricsFile> metrics_;
-  std::unique_ptr<RunLog> run_log_;
+  std::unique_ptr<MllogFile> run_log_;
   std::map<std::string, std::unique_ptr<Team>> teams_;
   std::map<std::string, std::unique_ptr<ParameterServer>> servers_;
   std::optional<StepTrace::Clock::time_point> input_start_;

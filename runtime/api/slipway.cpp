@@ -222,8 +222,9 @@ int slipway_mllog(int event, const char* key, const char* value, const char* met
     const auto parsed_value = ParsedJson(value, "null", key);
     const auto parsed_metadata = ParsedJson(metadata, "{}", key);
     RequireArgument(parsed_metadata.is_object(), fmt::format("the metadata of '{}' is no JSON object", key));
-    auto* log = CurrentJob().run_log();
-    if (log != nullptr) log->Write(static_cast<slipway::MllogEvent>(event), key, parsed_value, parsed_metadata);
+    if (auto* log = CurrentJob().run_log()) {
+      log->Write(static_cast<slipway::MllogEvent>(event), key, parsed_value, parsed_metadata);
+    }
   });
 }
 

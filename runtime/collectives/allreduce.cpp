@@ -73,7 +73,7 @@ void AllreducePiece(char* data, std::int64_t count, const Reduction& reduction, 
     offsets.push_back(static_cast<int>(slice.first));
   }
   const int own = counts[static_cast<std::size_t>(group.rank())];
-  Scratch slice(static_cast<std::size_t>(own) * SizeOf(reduction.dtype));
+  Scratch slice(BytesOf(own, SizeOf(reduction.dtype)));
   const auto type = MpiTypeOf(reduction.dtype);
   MPI_Request request = MPI_REQUEST_NULL;
   CheckMpi(MPI_Ireduce_scatter(data, slice.data(), counts.data(), type, operation.handle(), group.handle(), &request),
@@ -101,7 +101,7 @@ void AllreduceByMpi(void* data, std::int64_t count, const Reduction& reduction, 
   while (count > 0) {
     const auto piece = std::min(count, kPiece);
     AllreducePiece(at, piece, reduction, operation, communicator);
-    at += static_cast<std::size_t>(piece) * SizeOf(reduction.dtype);
+    at += BytesOf(piece, SizeOf(reduction.dtype));
     count -= piece;
   }
 }
@@ -138,7 +138,7 @@ void AsOneBuffer(const AllreduceMessage& message, Action action) {
   const auto count = CountOf(message.pieces);
   if (message.pieces.size() == 1) return action(message.pieces.front().data, count);
   const auto element = SizeOf(message.reduction.dtype);
-  Scratch buffer(static_cast<std::size_t>(count) * element);
+  Scratch buffer(BytesOf(count, element));
   Gather(message.pieces, {0, count}, element, buffer.data());
   action(buffer.data(), count);
   Scatter(message.pieces, {0, count}, element, buffer.data());

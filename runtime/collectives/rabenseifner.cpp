@@ -33,7 +33,7 @@ class Rabenseifner {
   }
 
  private:
-  std::size_t Bytes(std::int64_t count) const { return static_cast<std::size_t>(count) * SizeOf(reduction_.dtype); }
+  std::size_t Bytes(std::int64_t count) const { return BytesOf(count, SizeOf(reduction_.dtype)); }
   char* At(std::int64_t element) const { return data_ + Bytes(element); }
 
   /// Both halves of a pair combine one half of the data; then the odd one takes the even one's half.

@@ -8,7 +8,7 @@
 namespace slipway::runtime {
 
 void AllreduceByRecursiveDoubling(void* data, std::int64_t count, const Reduction& reduction, PointToPoint& members) {
-  const auto bytes = static_cast<std::size_t>(count) * SizeOf(reduction.dtype);
+  const auto bytes = BytesOf(count, SizeOf(reduction.dtype));
   const Pairs pairs(members.rank(), members.size());
   if (pairs.HandsOver()) {
     members.Send(members.rank() + 1, data, bytes);

@@ -43,7 +43,7 @@ class ReduceScatter {
   }
 
  private:
-  std::size_t Bytes(std::int64_t count) const { return static_cast<std::size_t>(count) * SizeOf(reduction_.dtype); }
+  std::size_t Bytes(std::int64_t count) const { return BytesOf(count, SizeOf(reduction_.dtype)); }
 
   static std::int64_t Longest(std::span<const Slice> slices) {
     std::int64_t longest = 0;
@@ -90,7 +90,7 @@ void RingReduceScatter(char* data, std::span<const Slice> slices, const Reductio
 
 void RingAllgather(char* data, std::span<const Slice> slices, std::size_t element, const Ring& ring,
                    PointToPoint& members) {
-  const auto bytes = [element](std::int64_t count) { return static_cast<std::size_t>(count) * element; };
+  const auto bytes = [element](std::int64_t count) { return BytesOf(count, element); };
   for (int step = 0; step + 1 < ring.size(); ++step) {
     const auto& out = slices[static_cast<std::size_t>(ring.Behind(step))];
     const auto& in = slices[static_cast<std::size_t>(ring.Behind(step + 1))];
@@ -112,7 +112,7 @@ void AllreduceByRing(void* data, std::int64_t count, const Reduction& reduction,
   const auto element = SizeOf(reduction.dtype);
   RingReduceScatter(first, slices, reduction, ring, members);
   const auto& own = slices[static_cast<std::size_t>(ring.place)];
-  Finish(reduction, first + static_cast<std::size_t>(own.first) * element, own.count, members.size());
+  Finish(reduction, first + BytesOf(own.first, element), own.count, members.size());
   RingAllgather(first, slices, element, ring, members);
 }
 

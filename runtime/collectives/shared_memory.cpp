@@ -74,11 +74,11 @@ class SharedOperation {
   }
 
   /// Combines this rank's slice of all buffers, into all of them or into the leader's only.
-  void ReduceInPlace(bool to_all) {
+  void ReduceInPlace() {
     const auto slice = AlignedSlice(count_, channel_.size(), channel_.rank(), element_);
     auto* threads = channel_.size() <= kRanksOfHelpers ? message_.threads : nullptr;
     ForSlices(threads, slice.count, element_, [&](std::int64_t first, std::int64_t count) {
-      CombineInPlace({slice.first + first, count}, to_all);
+      CombineInPlace({slice.first + first, count});
     });
     channel_.Meet({});
   }
@@ -100,11 +100,11 @@ class SharedOperation {
   }
 
   /// Copies in, combines and copies out, one after the other on each part, several parts at once on the way.
-  void ReduceByCopies(bool to_all) {
+  void ReduceByCopies() {
     ForEachRound([&](std::int64_t round) {
       CopyIn(round);
-      CombineRound(round - 1, to_all);
-      CopyOut(round - 2, to_all);
+      CombineRound(round - 1);
+      CopyOut(round - 2);
     });
   }
 
@@ -127,6 +127,9 @@ class SharedOperation {
   }
 
  private:
+  /// How many ranks get the result, from the leader on: all, or it alone.
+  int outputs() const { return call_.kind == Call::Kind::kReduce ? 1 : channel_.size(); }
+
   void FindSinglePiece() {
     if (message_.pieces.size() != 1) return;
     for (int local = 0; local < channel_.size(); ++local) {
@@ -138,7 +141,7 @@ class SharedOperation {
   }
 
   /// Also from several threads at a time, of at most kRanksOfHelpers ranks.
-  void CombineInPlace(Slice slice, bool to_all) const {
+  void CombineInPlace(Slice slice) const {
     const int ranks = channel_.size();
     std::array<void*, kRanksOfHelpers> few{};
     std::vector<void*> many(static_cast<std::size_t>(ranks) > few.size() ? static_cast<std::size_t>(ranks) : 0);
@@ -147,7 +150,7 @@ class SharedOperation {
       for (int local = 0; local < ranks; ++local) {
         buffers[local] = view_.Of(part.piece)[local] + BytesOf(part.offset, element_);
       }
-      CombineAll(message_.reduction, buffers, ranks, buffers, to_all ? ranks : 1, part.count, message_.quotient_by);
+      CombineAll(message_.reduction, buffers, ranks, buffers, outputs(), part.count, message_.quotient_by);
     });
   }
 
@@ -208,7 +211,7 @@ class SharedOperation {
     }
   }
 
-  void CombineRound(std::int64_t round, bool to_all) {
+  void CombineRound(std::int64_t round) {
     if (!Exists(round)) return;
     const auto piece = PieceOf(round);
     AwaitCopiedIn(round);
@@ -221,19 +224,19 @@ class SharedOperation {
       }
       buffers[static_cast<std::size_t>(channel_.rank())] =
           message_.pieces[part.piece].data + BytesOf(part.offset, element_);
-      CombineAll(message_.reduction, buffers.data(), channel_.size(), buffers.data(), to_all ? channel_.size() : 1,
-                 part.count, message_.quotient_by);
+      CombineAll(message_.reduction, buffers.data(), channel_.size(), buffers.data(), outputs(), part.count,
+                 message_.quotient_by);
     });
     channel_.Announce(NodeChannel::kReduced, piece);
   }
 
-  void CopyOut(std::int64_t round, bool to_all) {
+  void CopyOut(std::int64_t round) {
     if (!Exists(round)) return;
     const auto piece = PieceOf(round);
     for (int local = 0; local < channel_.size(); ++local) {
       if (local == channel_.rank()) continue;
       channel_.AwaitRank(local, NodeChannel::kReduced, piece);
-      if (!to_all && channel_.rank() != 0) continue;
+      if (channel_.rank() >= outputs()) continue;
       const auto part = PartOf(round, local);
       Scatter(message_.pieces, Moved(part, Whole(round).first), element_,
               channel_.Slot(channel_.rank(), piece) + BytesOf(part.first, element_));
@@ -258,8 +261,8 @@ void SharedAllreduce(NodeChannel& channel, const SharedMessage& message, const S
   SharedOperation operation(channel, message, pool, Call::Kind::kAllreduce);
   if (operation.small()) return operation.AllreduceSmall();
   operation.CopyFirstIn();
-  if (operation.Meet()) return operation.ReduceInPlace(true);
-  if (!operation.direct() || !AllreduceDirectly(channel, message)) operation.ReduceByCopies(true);
+  if (operation.Meet()) return operation.ReduceInPlace();
+  if (!operation.direct() || !AllreduceDirectly(channel, message)) operation.ReduceByCopies();
 }
 
 void SharedReduce(NodeChannel& channel, const SharedMessage& message, const SharedPool& pool) {
@@ -267,7 +270,7 @@ void SharedReduce(NodeChannel& channel, const SharedMessage& message, const Shar
   if (sum.reduction.op == SLIPWAY_MEAN) sum.reduction.op = SLIPWAY_SUM;
   SharedOperation operation(channel, sum, pool, Call::Kind::kReduce);
   operation.CopyFirstIn();
-  operation.Meet() ? operation.ReduceInPlace(false) : operation.ReduceByCopies(false);
+  operation.Meet() ? operation.ReduceInPlace() : operation.ReduceByCopies();
 }
 
 void SharedBroadcast(NodeChannel& channel, const SharedMessage& message, const SharedPool& pool) {

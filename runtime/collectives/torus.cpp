@@ -29,9 +29,7 @@ void AllreduceByTorus(void* data, std::int64_t count, const Reduction& reduction
   for (int i = 0; i < rows; ++i) column.members.push_back(i * columns + column_of);
 
   const auto element = SizeOf(reduction.dtype);
-  const auto at = [&](const Slice& slice) {
-    return static_cast<char*>(data) + static_cast<std::size_t>(slice.first) * element;
-  };
+  const auto at = [&](const Slice& slice) { return static_cast<char*>(data) + BytesOf(slice.first, element); };
   const auto across = SlicesOf(count, columns);
   RingReduceScatter(static_cast<char*>(data), across, reduction, row, members);
   const auto& held = across[static_cast<std::size_t>(column_of)];

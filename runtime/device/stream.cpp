@@ -172,6 +172,22 @@ DeviceBlock::~DeviceBlock() {
   FreeOnDevice(place_, [this](const Driver& driver) { driver.memory()->cuMemFree(memory_); });
 }
 
+PeerAllocations::~PeerAllocations() {
+  if (mapped_.empty()) return;
+  FreeOnDevice(place_, [this](const Driver& driver) {
+    for (const auto address : mapped_) driver.direct()->cuIpcCloseMemHandle(address);
+  });
+}
+
+char* PeerAllocations::Map(const IpcHandle& allocation) {
+  constexpr unsigned kWithPeers = 1;  // CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS
+  const InContext here(place_);
+  DeviceAddress address = 0;
+  if (place_.driver->direct()->cuIpcOpenMemHandle(&address, allocation, kWithPeers) != 0) return nullptr;
+  mapped_.push_back(address);
+  return reinterpret_cast<char*>(address);
+}
+
 PinnedRange::PinnedRange(const DevicePlace& place, void* memory, std::size_t bytes) : place_(place) {
   const InContext here(place_);
   const auto& driver = *place.driver;

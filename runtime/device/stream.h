@@ -159,6 +159,23 @@ class DeviceBlock {
   DeviceAddress memory_ = 0;
 };
 
+/// Allocations of other processes, mapped into this one. Only of a driver with Driver::direct().
+class PeerAllocations {
+ public:
+  explicit PeerAllocations(const DevicePlace& place) : place_(place) {}
+  PeerAllocations(const PeerAllocations&) = delete;
+  PeerAllocations& operator=(const PeerAllocations&) = delete;
+  /// Ends the mappings. The owners may free the memory then.
+  ~PeerAllocations();
+
+  /// The first byte; null when the driver refuses. Once for each allocation.
+  char* Map(const IpcHandle& allocation);
+
+ private:
+  DevicePlace place_;
+  std::vector<DeviceAddress> mapped_;
+};
+
 /// CPU memory that the device reaches by itself: copies run beside the processor, at the speed of the link.
 class PinnedRange {
  public:
@@ -168,8 +185,6 @@ class PinnedRange {
   PinnedRange(const PinnedRange&) = delete;
   PinnedRange& operator=(const PinnedRange&) = delete;
   ~PinnedRange();
-
-  bool pinned() const { return memory_ != nullptr; }
 
  private:
   DevicePlace place_;

@@ -42,9 +42,7 @@ class PartByPart {
 
  private:
   static std::size_t Slot(std::int64_t part) { return static_cast<std::size_t>(part) % Workbench::kSlots; }
-  std::size_t Bytes(std::int64_t elements) const {
-    return static_cast<std::size_t>(elements) * SizeOf(reduction_.dtype);
-  }
+  std::size_t Bytes(std::int64_t elements) const { return BytesOf(elements, SizeOf(reduction_.dtype)); }
   char* InSlot(std::int64_t part) { return bench_.memory.data() + Slot(part) * Bytes(parts_.longest()); }
   /// Calls `copy(in_slot, on_device, bytes)` for what lies together on the device.
   template <class Copy>

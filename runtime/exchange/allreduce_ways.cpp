@@ -60,7 +60,7 @@ Json MillisecondsOf(const std::vector<AllreduceTime>& times) {
   Json sizes = Json::array();
   for (const auto& [bytes, way, seconds] : times) {
     if (sizes.empty() || sizes.back()["bytes"] != bytes) sizes.push_back({{"bytes", bytes}});
-    sizes.back()[WordOf(way)] = 1e3 * seconds;
+    sizes.back()[std::string(WordOf(way))] = 1e3 * seconds;
   }
   return sizes;
 }

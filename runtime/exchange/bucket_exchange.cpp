@@ -174,40 +174,39 @@ void BucketExchange::Pack(char* to) const {
   if (!narrow_) return Gather(tensors_, {0, plan_.count}, element(), to);
   for (const auto& tensor : tensors_) {
     Narrow(threads_, reinterpret_cast<const float*>(tensor.data), to, tensor.count, reduction_.dtype);
-    to += static_cast<std::size_t>(tensor.count) * SizeOf(reduction_.dtype);
+    to += BytesOf(tensor.count, SizeOf(reduction_.dtype));
   }
 }
 
-void BucketExchange::Unpack(const char* from, bool add) const {
+void BucketExchange::Unpack(const char* from) const {
   for (const auto& tensor : tensors_) {
-    UnpackTensor(tensor, from, add);
-    from += static_cast<std::size_t>(tensor.count) * SizeOf(reduction_.dtype);
+    if (narrow_) {
+      Widen(threads_, from, reinterpret_cast<float*>(tensor.data), tensor.count, reduction_.dtype);
+    } else {
+      std::memcpy(tensor.data, from, BytesOf(tensor.count, element()));
+    }
+    from += BytesOf(tensor.count, SizeOf(reduction_.dtype));
   }
-}
-
-void BucketExchange::UnpackTensor(const Piece& tensor, const char* from, bool add) const {
-  if (!add && narrow_) {
-    return Widen(threads_, from, reinterpret_cast<float*>(tensor.data), tensor.count, reduction_.dtype);
-  }
-  if (!add) {
-    std::memcpy(tensor.data, from, static_cast<std::size_t>(tensor.count) * element());
-    return;
-  }
-  std::vector<float> wide(narrow_ ? static_cast<std::size_t>(tensor.count) : 0);
-  if (narrow_) Widen(threads_, from, wide.data(), tensor.count, reduction_.dtype);
-  const void* values = narrow_ ? static_cast<const void*>(wide.data()) : from;
-  Combine({plan_.dtype, SLIPWAY_SUM}, tensor.data, values, tensor.data, tensor.count);
 }
 
 void BucketExchange::CopyIn(int slot) { Pack(travels_[static_cast<std::size_t>(slot)].memory.data()); }
 
-void BucketExchange::CopyOut(int slot, bool add) {
-  Unpack(travels_[static_cast<std::size_t>(slot)].memory.data(), add);
+void BucketExchange::CopyOut(int slot) { Unpack(travels_[static_cast<std::size_t>(slot)].memory.data()); }
+
+void BucketExchange::AddOut(int slot) {
+  const char* from = travels_[static_cast<std::size_t>(slot)].memory.data();
+  for (const auto& tensor : tensors_) {
+    std::vector<float> wide(narrow_ ? static_cast<std::size_t>(tensor.count) : 0);
+    if (narrow_) Widen(threads_, from, wide.data(), tensor.count, reduction_.dtype);
+    const void* values = narrow_ ? static_cast<const void*>(wide.data()) : from;
+    Combine({plan_.dtype, SLIPWAY_SUM}, tensor.data, values, tensor.data, tensor.count);
+    from += BytesOf(tensor.count, SizeOf(reduction_.dtype));
+  }
 }
 
 std::span<char> BucketExchange::SlotBytes(int slot) {
   const auto& travel = travels_[static_cast<std::size_t>(slot)];
-  return {travel.memory.data(), static_cast<std::size_t>(plan_.count) * SizeOf(reduction_.dtype)};
+  return {travel.memory.data(), BytesOf(plan_.count, SizeOf(reduction_.dtype))};
 }
 
 void BucketExchange::Exchange(std::optional<int> slot, Group& group) {
@@ -220,7 +219,7 @@ void BucketExchange::Exchange(std::optional<int> slot, Group& group) {
   if (!slot) Pack(travel.memory.data());
   Allreduce({travel.piece, reduction_, tag_, travel.view ? &*travel.view : nullptr, nullptr, plan_.whole, threads_},
             group);
-  if (!slot) Unpack(travel.memory.data(), false);
+  if (!slot) Unpack(travel.memory.data());
 }
 
 std::vector<JoinedBucket> JoinBuckets(const Driver& driver, std::span<const BucketPlan> plans,

@@ -66,8 +66,10 @@ class BucketExchange {
   void CopyIn(int slot);
   /// Combines the tensors, or what lies in `slot`, over all ranks. Collective.
   void Exchange(std::optional<int> slot, Group& group);
-  /// The combined values from a slot to the tensors; `add`: on top of what they hold.
-  void CopyOut(int slot, bool add);
+  /// The combined values from a slot to the tensors.
+  void CopyOut(int slot);
+  /// The same, on top of what they hold.
+  void AddOut(int slot);
 
   /// The bytes of a slot as they travel.
   std::span<char> SlotBytes(int slot);
@@ -80,8 +82,7 @@ class BucketExchange {
   };
   std::optional<SharedView> ViewOf(Pieces pieces, std::size_t element, Group& group);
   void Pack(char* to) const;
-  void Unpack(const char* from, bool add) const;
-  void UnpackTensor(const Piece& tensor, const char* from, bool add) const;
+  void Unpack(const char* from) const;
 
   BucketPlan plan_;
   std::vector<Piece> tensors_;

@@ -2,15 +2,13 @@
 
 namespace slipway::runtime {
 
-const char* WordOf(CombineWay way) {
-  switch (way) {
-    case CombineWay::kStaged: return "staged";
-    case CombineWay::kDirect: return "direct";
-    case CombineWay::kNccl: return "nccl";
-    case CombineWay::kNcclInNodes: return "nccl_in_nodes";
-    case CombineWay::kMpi: return "mpi";
-  }
-  return "";
+WordTable<CombineWay> WordsOf(CombineWay) {
+  static constexpr Word<CombineWay> kWords[] = {
+      {CombineWay::kStaged, "staged"}, {CombineWay::kDirect, "direct"},
+      {CombineWay::kNccl, "nccl"},     {CombineWay::kNcclInNodes, "nccl_in_nodes"},
+      {CombineWay::kMpi, "mpi"},
+  };
+  return kWords;
 }
 
 CombinedTensors::CombinedTensors(const DevicePlace& place, std::span<const TensorInfo> tensors)

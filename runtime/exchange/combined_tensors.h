@@ -4,6 +4,7 @@
 #include <span>
 #include <vector>
 
+#include "core/words.h"
 #include "runtime/device/stream.h"
 #include "runtime/exchange/arrivals.h"
 #include "runtime/exchange/bucket_exchange.h"
@@ -15,8 +16,7 @@ namespace slipway::runtime {
 
 /// Who combines tensors on GPUs.
 enum class CombineWay { kStaged, kDirect, kNccl, kNcclInNodes, kMpi };
-/// For comm.json: "staged" and so on.
-const char* WordOf(CombineWay way);
+WordTable<CombineWay> WordsOf(CombineWay);  ///< for comm.json
 
 /// A tensor has arrived when the program's stream has made it. Nothing is stored: what is combined is in its place.
 class CombinedTensors : public DeviceTensors {

@@ -21,14 +21,13 @@ constexpr std::int64_t kMostMeasured = 32 << 20;  ///< bytes
 
 using Way = CombineWay;
 
-std::unique_ptr<CombinedTensors> MakeByLibrary(Way way, const DevicePlace& place, std::span<const TensorInfo> tensors,
-                                               const TeamSettings& settings, Group& group) {
+std::unique_ptr<CombinedTensors> MakeByLibrary(Way way, const GpuTask& task, Group& group) {
   switch (way) {
     case Way::kStaged:
     case Way::kDirect: return nullptr;
-    case Way::kNccl: return NcclTensors::Make(place, tensors, settings, group);
-    case Way::kNcclInNodes: return NodeNcclTensors::Make(place, tensors, settings, group);
-    case Way::kMpi: return MpiTensors::Make(place, tensors, settings.op, group);
+    case Way::kNccl: return NcclTensors::Make(task.place, task.tensors, task.settings, group);
+    case Way::kNcclInNodes: return NodeNcclTensors::Make(task.place, task.tensors, task.settings, group);
+    case Way::kMpi: return MpiTensors::Make(task.place, task.tensors, task.settings.op, group);
   }
   return nullptr;
 }
@@ -43,30 +42,23 @@ void End(std::unique_ptr<CombinedTensors> combined, Group& group) {
 void SetBuckets(CombinedTensors& made, std::int64_t bytes) { made.SetBuckets(PlanBuckets(made.values(), bytes)); }
 
 /// With its buckets. Collective. Errors: a GPU that has no memory left, or fails.
-MadeDirect MakeDirect(const DevicePlace& place, std::span<const TensorInfo> tensors, const TeamSettings& settings,
-                      std::int64_t bucket_bytes, Group& group) {
+MadeDirect MakeDirect(const GpuTask& task, Group& group) {
   MadeDirect made;
   UnmapOnError(
       group.communicator(), [&] { made.tensors.reset(); },
       [&] {
-        made = DirectTensors::Make(place, tensors, settings.op, group, settings.gpu_waits);
-        if (made.tensors != nullptr) SetBuckets(*made.tensors, bucket_bytes);
+        made = DirectTensors::Make(task.place, task.tensors, task.settings.op, group, task.settings.gpu_waits);
+        if (made.tensors != nullptr) SetBuckets(*made.tensors, task.bucket_bytes);
       });
   return made;
 }
 
 /// Null: not by GPUs, or this cannot be. Collective. Errors: those of MakeDirect(), and of NCCL's and MPI's ways.
-std::unique_ptr<CombinedTensors> Make(Way way, const DevicePlace& place, std::span<const TensorInfo> tensors,
-                                      const TeamSettings& settings, std::int64_t bucket_bytes, Group& group) {
-  if (way == Way::kDirect) return MakeDirect(place, tensors, settings, bucket_bytes, group).tensors;
-  auto made = MakeByLibrary(way, place, tensors, settings, group);
-  if (made != nullptr) SetBuckets(*made, bucket_bytes);
-  return made;
-}
-
-/// The same of the team's tensors.
 std::unique_ptr<CombinedTensors> Make(Way way, const GpuTask& task, Group& group) {
-  return Make(way, task.place, task.tensors, task.settings, task.bucket_bytes, group);
+  if (way == Way::kDirect) return MakeDirect(task, group).tensors;
+  auto made = MakeByLibrary(way, task, group);
+  if (made != nullptr) SetBuckets(*made, task.bucket_bytes);
+  return made;
 }
 
 /// A message on the GPU that stands for a bucket of the team.
@@ -82,7 +74,10 @@ class Sample {
   double Milliseconds(Way way) {
     const auto dtype = DtypeOf(task_.tensors);
     const TensorInfo tensor{"sample", dtype, {bytes_ / static_cast<std::int64_t>(SizeOf(dtype))}, message_.data()};
-    auto combined = Make(way, task_.place, {&tensor, 1}, task_.settings, bytes_, group_);
+    auto task = task_;
+    task.tensors = {&tensor, 1};
+    task.bucket_bytes = bytes_;
+    auto combined = Make(way, task, group_);
     if (combined == nullptr) return 1e3 * message_.SecondsThroughCpu(bytes_);
     const auto round = [&] {
       combined->Combine(0, group_);
@@ -118,27 +113,21 @@ std::vector<Way> NcclWays(const Group& group) {
   return {Way::kNccl};
 }
 
-/// Ways, and how long each takes.
 struct Candidates {
-  std::vector<Way> ways;
   std::vector<MeasuredWay> times;
 
   /// Errors: also when a way cannot be used; then none of `more` is a candidate.
   void Measure(std::span<const Way> more, const GpuTask& task, Group& group) {
     Sample sample(task, group);
     std::vector<MeasuredWay> measured;
-    for (const auto way : more) measured.push_back({WordOf(way), sample.Milliseconds(way)});
-    ways.insert(ways.end(), more.begin(), more.end());
-    std::ranges::move(measured, std::back_inserter(times));
+    for (const auto way : more) measured.push_back({way, sample.Milliseconds(way)});
+    times.insert(times.end(), measured.begin(), measured.end());
   }
   /// The same; empty, or why they cannot be used.
   std::string Try(std::span<const Way> more, const GpuTask& task, Group& group) {
     return WhyNot([&] { Measure(more, task, group); });
   }
-  Way Fastest() const {
-    const auto best = std::ranges::min_element(times, {}, &MeasuredWay::milliseconds);
-    return ways[static_cast<std::size_t>(best - times.begin())];
-  }
+  Way Fastest() const { return std::ranges::min_element(times, {}, &MeasuredWay::milliseconds)->way; }
 };
 
 bool MayHaveOtherBits(const GpuTask& task, const Group& group) {
@@ -152,7 +141,7 @@ GpuWay TryDirect(const GpuTask& task, Group& group) {
   GpuWay tried;
   tried.without_direct = task.not_plain;
   if (task.not_plain) return tried;
-  auto made = MakeDirect(task.place, task.tensors, task.settings, task.bucket_bytes, group);
+  auto made = MakeDirect(task, group);
   tried.tensors = std::move(made.tensors);
   tried.without_direct = made.without;
   return tried;

@@ -16,7 +16,7 @@ namespace slipway::runtime {
 
 /// How long a message took, of the slowest rank.
 struct MeasuredWay {
-  std::string way;
+  CombineWay way;
   double milliseconds = 0;
 };
 

@@ -4,7 +4,6 @@
 #include <chrono>
 #include <memory>
 #include <optional>
-#include <string>
 
 #include "runtime/collectives/pieces.h"
 #include "runtime/device/nccl.h"
@@ -34,7 +33,6 @@ class NcclRanks {
 
   int size() const { return ranks_.size(); }
   int rank() const { return ranks_.rank(); }
-  const std::string& version() const { return nccl_.version(); }
 
   // Work of `stream`. Await() afterwards. Errors: PartedError(DEVICE).
 

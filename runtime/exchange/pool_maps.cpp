@@ -3,26 +3,6 @@
 #include <utility>
 
 namespace slipway::runtime {
-namespace {
-
-constexpr unsigned kWithPeers = 1;  // CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS
-
-}  // namespace
-
-PoolMaps::~PoolMaps() {
-  if (mapped_.empty()) return;
-  FreeOnDevice(place_, [this](const Driver& driver) {
-    for (const char* each : mapped_) driver.direct()->cuIpcCloseMemHandle(AddressOf(each));
-  });
-}
-
-char* PoolMaps::Map(const DevicePool::Shared& block) {
-  const InContext here(place_);
-  DeviceAddress address = 0;
-  if (place_.driver->direct()->cuIpcOpenMemHandle(&address, block.handle, kWithPeers) != 0) return nullptr;
-  mapped_.push_back(reinterpret_cast<char*>(address));
-  return mapped_.back();
-}
 
 char* PoolMaps::Reach(int local, SharedLocation where, Group& group) {
   if (where.serial == 0) return nullptr;
@@ -48,7 +28,7 @@ void PoolMaps::Learn(Group& group) {
     std::vector<char> reached;
     for (const auto& block : listed) {
       if (known.contains(block.serial)) continue;
-      fresh.emplace_back(block.serial, local == self ? own_.FirstByte(block.serial) : Map(block));
+      fresh.emplace_back(block.serial, local == self ? own_.FirstByte(block.serial) : mapped_.Map(block.handle));
       reached.push_back(fresh.back().second != nullptr ? 1 : 0);
     }
     reached = node.Smallest(reached);  // what one rank cannot map, no rank uses

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "runtime/device/device_pool.h"
+#include "runtime/device/stream.h"
 #include "runtime/group/group.h"
 
 namespace slipway::runtime {
@@ -13,10 +14,7 @@ namespace slipway::runtime {
 /// Each block is mapped once, at its first use. Blocks are never freed: see DevicePool.
 class PoolMaps {
  public:
-  PoolMaps(const DevicePlace& place, const DevicePool& own) : place_(place), own_(own) {}
-  PoolMaps(const PoolMaps&) = delete;
-  PoolMaps& operator=(const PoolMaps&) = delete;
-  ~PoolMaps();
+  PoolMaps(const DevicePlace& place, const DevicePool& own) : place_(place), own_(own), mapped_(place) {}
 
   /// Where rank `local` of the node has its data; null when it is in no block, or a rank cannot map it. All ranks of
   /// the node ask for the same locations in the same order. Errors: those of PointToPoint.
@@ -24,12 +22,11 @@ class PoolMaps {
 
  private:
   void Learn(Group& group);
-  char* Map(const DevicePool::Shared& block);
 
   DevicePlace place_;
   const DevicePool& own_;
   std::vector<std::map<std::int64_t, char*>> blocks_;  ///< by rank and serial; the same keys, and nulls, on all ranks
-  std::vector<char*> mapped_;
+  PeerAllocations mapped_;
 };
 
 }  // namespace slipway::runtime

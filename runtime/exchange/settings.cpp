@@ -126,12 +126,13 @@ std::int64_t StepShare::Of(std::int64_t total, const char* name) const {
   return static_cast<std::int64_t>(std::llround(*share * static_cast<double>(total)));
 }
 
-const char* WordOf(GpuWaits waits) { return waits == GpuWaits::kEvents ? "events" : "cpu"; }
+WordTable<GpuWaits> WordsOf(GpuWaits) {
+  static constexpr Word<GpuWaits> kWords[] = {{GpuWaits::kCpu, "cpu"}, {GpuWaits::kEvents, "events"}};
+  return kWords;
+}
 
 GpuWaits GpuWaitsFrom(const std::string& word) {
-  for (const auto waits : {GpuWaits::kCpu, GpuWaits::kEvents}) {
-    if (word == WordOf(waits)) return waits;
-  }
+  if (const auto waits = FromWord<GpuWaits>(word)) return *waits;
   throw RuntimeError(SLIPWAY_ERROR_ARGUMENT, fmt::format("SLIPWAY_GPU_WAIT is '{}', not cpu or events", word));
 }
 

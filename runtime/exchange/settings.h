@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "core/json.h"
+#include "core/words.h"
 #include "runtime/selection/gpu_exchange.h"
 #include "runtime/slipway.h"
 
@@ -31,8 +32,7 @@ enum class GpuWaits {
   kCpu,     ///< the CPU, which then meets the other ranks
   kEvents,  ///< the other GPU, by an event of both processes
 };
-/// For comm.json: "cpu" and so on.
-const char* WordOf(GpuWaits waits);
+WordTable<GpuWaits> WordsOf(GpuWaits);  ///< for SLIPWAY_GPU_WAIT and comm.json
 /// Errors: RuntimeError(ARGUMENT) naming SLIPWAY_GPU_WAIT.
 GpuWaits GpuWaitsFrom(const std::string& word);
 

@@ -2,16 +2,10 @@
 
 #include <cstring>
 
-#include "runtime/device/stream.h"
 #include "runtime/exchange/team_errors.h"
 #include "runtime/group/agreement.h"
 
 namespace slipway::runtime {
-namespace {
-
-constexpr unsigned kPeersToo = 1;  // CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS
-
-}  // namespace
 
 std::unique_ptr<SharedDeviceMemory> SharedDeviceMemory::Share(const DevicePlace& place, std::span<void* const> ranges,
                                                               Communicator& ranks) {
@@ -65,18 +59,11 @@ char* SharedDeviceMemory::Map(int rank, const Range& range) {
   const std::pair key(rank, range.allocation);
   auto known = maps_.find(key);
   if (known == maps_.end()) {
-    DeviceAddress address = 0;
-    if (place_.driver->direct()->cuIpcOpenMemHandle(&address, range.allocation, kPeersToo) != 0) return nullptr;
-    known = maps_.emplace(key, address).first;
+    char* first = mapped_.Map(range.allocation);
+    if (first == nullptr) return nullptr;
+    known = maps_.emplace(key, first).first;
   }
-  return reinterpret_cast<char*>(known->second + range.offset);
-}
-
-SharedDeviceMemory::~SharedDeviceMemory() {
-  if (maps_.empty()) return;
-  FreeOnDevice(place_, [this](const Driver& driver) {
-    for (const auto& [key, address] : maps_) driver.direct()->cuIpcCloseMemHandle(address);
-  });
+  return known->second + range.offset;
 }
 
 }  // namespace slipway::runtime

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "runtime/device/device_memory.h"
+#include "runtime/device/stream.h"
 #include "runtime/group/communicator.h"
 #include "runtime/status.h"
 
@@ -24,9 +24,6 @@ class SharedDeviceMemory {
   /// Source: CUDA Driver API, "cuIpcGetMemHandle": an allocation as a whole is shared.
   static std::unique_ptr<SharedDeviceMemory> Share(const DevicePlace& place, std::span<void* const> ranges,
                                                    Communicator& ranks);
-  SharedDeviceMemory(const SharedDeviceMemory&) = delete;
-  SharedDeviceMemory& operator=(const SharedDeviceMemory&) = delete;
-  ~SharedDeviceMemory();
 
   /// By rank.
   const std::vector<char*>& Of(std::size_t range) const { return at_[range]; }
@@ -38,14 +35,15 @@ class SharedDeviceMemory {
     bool empty = true;
     bool shared = true;
   };
-  explicit SharedDeviceMemory(const DevicePlace& place) : place_(place) {}
+  explicit SharedDeviceMemory(const DevicePlace& place) : place_(place), mapped_(place) {}
   Range Describe(const void* range);
   bool Reach(std::span<void* const> own, std::span<const char> of_all, int rank);
   char* Map(int rank, const Range& range);
 
   DevicePlace place_;
-  std::map<DeviceAddress, IpcHandle> own_;                   ///< by allocation
-  std::map<std::pair<int, IpcHandle>, DeviceAddress> maps_;  ///< by rank: an allocation can be mapped once
+  std::map<DeviceAddress, IpcHandle> own_;  ///< by allocation
+  PeerAllocations mapped_;
+  std::map<std::pair<int, IpcHandle>, char*> maps_;  ///< by rank and allocation, which can be mapped once
   std::vector<std::vector<char*>> at_;
 };
 

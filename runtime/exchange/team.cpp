@@ -433,7 +433,7 @@ void Team::DeliverDelayed() {
     delivered_ = false;
     return Zero();
   }
-  for (auto& bucket : buckets_) bucket.CopyOut(*step.slot, false);
+  for (auto& bucket : buckets_) bucket.CopyOut(*step.slot);
   if (parts_.sums) parts_.sums->TakeResult(step.number, values_);
 }
 
@@ -446,7 +446,7 @@ void Team::AddPending() {
     const auto step = pending_.front();
     pending_.pop_front();
     for (auto& bucket : buckets_) {
-      if (!step.refused) bucket.CopyOut(*step.slot, true);
+      if (!step.refused) bucket.AddOut(*step.slot);
     }
   }
 }

@@ -11,6 +11,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <vector>
 
@@ -158,7 +159,7 @@ class Team {
   std::vector<BucketPlan> Plans() const;
   void FindValues();
   void MakeDeviceTensors(const DevicePlace& place);
-  const char* Way() const;
+  std::string_view Way() const;
   bool IsStaged() const { return device_ != nullptr && combined_ == nullptr; }
   CombineThreads* ThreadsOfStaged() const;
   bool StoresAtOnce() const;

@@ -113,14 +113,14 @@ Json Team::GpuFacts() const {
   Json facts{{"way", Way()}};
   if (combined_ != nullptr && combined_->way() == CombineWay::kDirect) facts["waits"] = WordOf(combined_->waits());
   if (IsStaged()) facts["sum_threads"] = group_->channel() != nullptr ? group_->memory().threads.number() : 1;
-  for (const auto& [way, milliseconds] : way_.measured) facts["measured_ms"][way] = milliseconds;
+  for (const auto& [way, milliseconds] : way_.measured) facts["measured_ms"][std::string(WordOf(way))] = milliseconds;
   if (way_.without_direct) facts["without_direct"] = WordsOf(*way_.without_direct);
   if (!way_.without_nccl.empty()) facts["without_nccl"] = way_.without_nccl;
   if (!way_.without_mpi.empty()) facts["without_mpi"] = way_.without_mpi;
   return facts;
 }
 
-const char* Team::Way() const {
+std::string_view Team::Way() const {
   if (!untouched_) return "cpu";
   if (combined_ != nullptr) return WordOf(combined_->way());
   return IsStaged() ? WordOf(CombineWay::kStaged) : "none";

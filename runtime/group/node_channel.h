@@ -91,7 +91,7 @@ class NodeChannel {
   /// A Meet() that tells whether all ranks bring `good`.
   bool AllAgree(bool good);
 
-  /// kSmall bytes of this rank, to be written before a Meet(); those of each rank, to be read until the next but one.
+  /// kSmall bytes of this rank, to be written before a Meet(); those of each rank, to be read between it and the next.
   char* NextSmall() { return SmallOf(rank_, phase_ + 1); }
   const void* const* SmallOfAll() const { return small_of_all_[phase_ & 1].data(); }
 

@@ -28,10 +28,6 @@ int NodeOf(Communicator& communicator, Nodes nodes) {
   return first;
 }
 
-}  // namespace
-
-namespace {
-
 int CountCores() {
   hwloc_topology_t topology = nullptr;
   int cores = 0;

@@ -12,11 +12,11 @@ namespace slipway::runtime {
 
 class MetricsFile {
  public:
-  /// Empty path: reports go nowhere. Errors: RuntimeError(SLIPWAY_ERROR_IO).
+  /// Goes on with what is there. Errors: SystemError.
   explicit MetricsFile(const std::filesystem::path& path);
 
   /// Appends one line with one write, so that readers and a sudden end never see half of it between two others.
-  /// Errors: RuntimeError(SLIPWAY_ERROR_IO).
+  /// Errors: SystemError.
   void Report(std::int64_t step, std::optional<double> epoch, std::string_view name, double value);
 
  private:

@@ -9,6 +9,7 @@
 
 #include "core/error.h"
 #include "core/nearest_word.h"
+#include "core/text.h"
 #include "core/units.h"
 #include "runtime/selection/torus_sides.h"
 
@@ -72,12 +73,6 @@ Choice Adapt(Choice choice, const Placement& placement, Demands demands) {
   // The others would round to 16 bits at every step; this one adds all in float32 first.
   if (demands.narrow && choice.algorithm != Algorithm::kShared) choice.algorithm = Algorithm::kPairwise;
   return choice;
-}
-
-std::string_view Trim(std::string_view text) {
-  const auto first = text.find_first_not_of(" \t\r\n");
-  if (first == std::string_view::npos) return {};
-  return text.substr(first, text.find_last_not_of(" \t\r\n") - first + 1);
 }
 
 Choice ParseName(std::string_view name, std::string_view piece) {

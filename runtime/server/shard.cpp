@@ -19,10 +19,14 @@ template <class Copy>
 void ForEachCopy(const ShardLayout& layout, std::span<const TensorInfo> tensors, Copy copy) {
   for (const auto& part : layout.parts) {
     const auto element = SizeOf(part.dtype);
-    copy(static_cast<char*>(tensors[part.tensor].data) + static_cast<std::size_t>(part.first) * element, part.at,
-         static_cast<std::size_t>(part.count) * element);
+    copy(static_cast<char*>(tensors[part.tensor].data) + BytesOf(part.first, element), part.at,
+         BytesOf(part.count, element));
   }
 }
+
+bool IsShort(slipway_dtype dtype) { return dtype == SLIPWAY_FLOAT16 || dtype == SLIPWAY_BFLOAT16; }
+
+slipway_dtype KeptAs(slipway_dtype dtype) { return IsShort(dtype) ? SLIPWAY_FLOAT32 : dtype; }
 
 }  // namespace
 
@@ -33,7 +37,7 @@ ShardLayout LayoutOfShard(std::span<const TensorInfo> tensors, int ranks, int ra
   ForEachPart(pieces, SliceOf(CountOf(pieces), ranks, rank), [&](const Part& part) {
     const auto dtype = tensors[part.piece].dtype;
     layout.parts.push_back({part.piece, part.offset, part.count, dtype, layout.bytes});
-    const auto bytes = static_cast<std::size_t>(part.count) * SizeOf(dtype);
+    const auto bytes = BytesOf(part.count, SizeOf(dtype));
     layout.bytes += (bytes + kBoundary - 1) / kBoundary * kBoundary;
   });
   return layout;
@@ -49,24 +53,14 @@ void ScatterShard(const ShardLayout& layout, const char* message, std::span<cons
               [&](char* to, std::size_t at, std::size_t bytes) { std::memcpy(to, message + at, bytes); });
 }
 
-namespace {
-
-bool IsShort(slipway_dtype dtype) { return dtype == SLIPWAY_FLOAT16 || dtype == SLIPWAY_BFLOAT16; }
-
-slipway_dtype KeptAs(slipway_dtype dtype) { return IsShort(dtype) ? SLIPWAY_FLOAT32 : dtype; }
-
-std::size_t Bytes(std::int64_t count, slipway_dtype dtype) { return static_cast<std::size_t>(count) * SizeOf(dtype); }
-
-}  // namespace
-
 Shard::Shard(ShardLayout layout, std::span<const TensorInfo> tensors, int ranks, std::int64_t staleness)
     : layout_(std::move(layout)),
       staleness_(staleness),
       steps_(static_cast<std::size_t>(ranks)),
       pushed_(static_cast<std::size_t>(ranks)) {
   for (const auto& part : layout_.parts) {
-    const auto* from = static_cast<const char*>(tensors[part.tensor].data) + Bytes(part.first, part.dtype);
-    auto& kept = kept_.emplace_back(Bytes(part.count, KeptAs(part.dtype)));
+    const auto* from = static_cast<const char*>(tensors[part.tensor].data) + BytesOf(part.first, SizeOf(part.dtype));
+    auto& kept = kept_.emplace_back(BytesOf(part.count, SizeOf(KeptAs(part.dtype))));
     if (IsShort(part.dtype)) {
       Widen(from, reinterpret_cast<float*>(kept.data()), part.count, part.dtype);
     } else {
@@ -120,18 +114,18 @@ void Shard::ApplyPiece(const ShardPart& part, char* kept, std::int64_t first, st
   const auto count = std::min(kPiece, part.count - first);
   const auto dtype = KeptAs(part.dtype);
   const auto take = [&](const char* message, Scratch& room) -> const void* {
-    const char* from = message + part.at + Bytes(first, part.dtype);
+    const char* from = message + part.at + BytesOf(first, SizeOf(part.dtype));
     if (!IsShort(part.dtype)) return from;
     Widen(from, reinterpret_cast<float*>(room.data()), count, part.dtype);
     return room.data();
   };
-  std::memmove(sum_.data(), take(gradients[0], sum_), Bytes(count, dtype));
+  std::memmove(sum_.data(), take(gradients[0], sum_), BytesOf(count, SizeOf(dtype)));
   for (const char* message : gradients.subspan(1)) {
     Combine({dtype, SLIPWAY_SUM}, sum_.data(), take(message, widened_), sum_.data(), count);
   }
   Finish({dtype, SLIPWAY_MEAN}, sum_.data(), count, static_cast<int>(steps_.size()));
   Scale(sum_.data(), count, dtype, -rate);
-  char* to = kept + Bytes(first, dtype);
+  char* to = kept + BytesOf(first, SizeOf(dtype));
   Combine({dtype, SLIPWAY_SUM}, to, sum_.data(), to, count);
 }
 

@@ -48,7 +48,7 @@ void CallTrace::Add(const CollectiveCall& call, Clock::time_point start) {
            {.name = NameOf(call.activity),
             .category = "exchange",
             .step = total_.calls - 1,
-            .thread = in_program ? 0 : 1,
+            .thread = in_program ? SpanThread::kProgram : SpanThread::kExchange,
             .bytes = call.bytes},
            start, end);
 }
@@ -57,7 +57,8 @@ void CallTrace::AddInput(Clock::time_point start, Clock::time_point end) {
   const std::lock_guard lock(mutex_);
   total_.input += InSeconds(end - start);
   if (!keep_spans_) return;
-  KeepSpan(spans_, {.name = "input", .category = "input", .step = total_.calls, .thread = 2}, start, end);
+  KeepSpan(spans_, {.name = "input", .category = "input", .step = total_.calls, .thread = SpanThread::kInput}, start,
+           end);
 }
 
 void CallTrace::Forget(const Group& group) {

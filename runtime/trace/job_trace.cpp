@@ -14,22 +14,22 @@ namespace {
 
 /// One rank's events, without the brackets around them.
 std::string EventsOf(const std::vector<Span>& spans, int rank) {
-  static constexpr std::array kThreads = {"program", "exchange", "input", "copies", "GPU"};
+  static constexpr std::array kNames = {"program", "exchange", "input", "copies", "GPU"};
   std::string text =
       fmt::format(R"({{"name":"process_name","ph":"M","pid":{},"args":{{"name":"rank {}"}}}})", rank, rank);
-  for (int thread = 0; thread < static_cast<int>(kThreads.size()); ++thread) {
-    const auto is_its = [thread](const Span& span) { return span.thread == thread; };
-    if (thread >= kCopiesThread && std::ranges::none_of(spans, is_its)) continue;
+  for (std::size_t row = 0; row < kNames.size(); ++row) {
+    const auto thread = static_cast<SpanThread>(row);
+    if (thread >= SpanThread::kCopies && std::ranges::find(spans, thread, &Span::thread) == spans.end()) continue;
     text += fmt::format(
         ",\n"
         R"({{"name":"thread_name","ph":"M","pid":{},"tid":{},"args":{{"name":"{}"}}}})",
-        rank, thread, kThreads[static_cast<std::size_t>(thread)]);
+        rank, row, kNames[row]);
   }
   for (const auto& span : spans) {
     text += fmt::format(
         ",\n"
         R"({{"name":"{}","cat":"{}","ph":"X","ts":{},"dur":{},"pid":{},"tid":{},"args":{{"step":{}{}}}}})",
-        span.name, span.category, span.start_us, span.duration_us, rank, span.thread, span.step,
+        span.name, span.category, span.start_us, span.duration_us, rank, static_cast<int>(span.thread), span.step,
         span.bytes > 0 ? fmt::format(R"(,"bytes":{})", span.bytes) : "");
   }
   return text;

@@ -52,7 +52,7 @@ void KeepSpan(std::vector<Span>& spans, Span span, StepTrace::Clock::time_point 
 }
 
 void StepTrace::Keep(const char* name, const char* category, Clock::time_point start, Clock::time_point end,
-                     std::int64_t step, int thread, std::int64_t bytes) {
+                     std::int64_t step, SpanThread thread, std::int64_t bytes) {
   if (!settings_.chrome) return;
   KeepSpan(spans_, {.name = name, .category = category, .step = step, .thread = thread, .bytes = bytes}, start, end);
 }
@@ -60,12 +60,12 @@ void StepTrace::Keep(const char* name, const char* category, Clock::time_point s
 void StepTrace::AddExchange(Clock::time_point start, Clock::time_point end, std::int64_t step, bool in_background) {
   const std::lock_guard lock(mutex_);
   current_.exchange += Seconds(end - start);
-  Keep("exchange", "exchange", start, end, step, in_background ? 1 : 0);
+  Keep("exchange", "exchange", start, end, step, in_background ? SpanThread::kExchange : SpanThread::kProgram);
 }
 
 void StepTrace::AddCopies(Clock::time_point start, Clock::time_point end, std::int64_t step, std::int64_t bytes) {
   const std::lock_guard lock(mutex_);
-  Keep("copies from the GPU", "copies", start, end, step, kCopiesThread, bytes);
+  Keep("copies from the GPU", "copies", start, end, step, SpanThread::kCopies, bytes);
 }
 
 void StepTrace::BeginGpuWork(std::int64_t step) {
@@ -93,21 +93,21 @@ void StepTrace::EndGpuWork(const char* name, std::int64_t bytes) {
   const auto now = Clock::now();
   const std::lock_guard lock(mutex_);
   if (!std::exchange(gpu_has_all_, false)) return;
-  Keep(name, "gpu", *gpu_start_, now, gpu_step_, kGpuThread, bytes);
+  Keep(name, "gpu", *gpu_start_, now, gpu_step_, SpanThread::kGpu, bytes);
   gpu_start_.reset();
 }
 
 void StepTrace::AddInput(Clock::time_point start, Clock::time_point end) {
   const std::lock_guard lock(mutex_);
   current_.input += Seconds(end - start);
-  Keep("input", "input", start, end, steps_, 2);
+  Keep("input", "input", start, end, steps_, SpanThread::kInput);
 }
 
 bool StepTrace::EndStep(Clock::time_point wait_start, std::int64_t step) {
   const auto now = Clock::now();
   const std::lock_guard lock(mutex_);
-  Keep("compute", "compute", last_end_, wait_start, step, 0);
-  Keep("wait", "wait", wait_start, now, step, 0);
+  Keep("compute", "compute", last_end_, wait_start, step, SpanThread::kProgram);
+  Keep("wait", "wait", wait_start, now, step, SpanThread::kProgram);
   current_.wait = Seconds(now - wait_start);
   current_.step = Seconds(now - last_end_);
   last_end_ = now;

@@ -19,6 +19,15 @@ struct TraceSettings {
   int sums = 0;         ///< steps between check sums of the gradients; 0: none
 };
 
+/// Whose time a span is. The trace has them in this order, those of a GPU where a rank has one.
+enum class SpanThread {
+  kProgram,
+  kExchange,  ///< another thread that exchanges
+  kInput,
+  kCopies,  ///< from the GPU
+  kGpu,     ///< what it does after that; it may overlap copies of the same step
+};
+
 /// A span of time of one rank, for the Chrome trace.
 struct Span {
   const char* name = "";
@@ -26,12 +35,9 @@ struct Span {
   std::int64_t step = 0;      ///< of a single collective: how many the rank had done before it
   std::int64_t start_us = 0;  ///< since 1970
   std::int64_t duration_us = 0;
-  int thread = 0;          ///< 0: the program, 1: the progress thread, 2: input, kCopiesThread, kGpuThread
+  SpanThread thread = SpanThread::kProgram;
   std::int64_t bytes = 0;  ///< 0: unknown
 };
-// Of ranks with a GPU.
-inline constexpr int kCopiesThread = 3;  ///< copies from the GPU
-inline constexpr int kGpuThread = 4;     ///< what it does after that; it may overlap copies of the same step
 
 /// Adds `span`, with its times set, unless `spans` has the 100,000 that are kept at most: 5 MB.
 void KeepSpan(std::vector<Span>& spans, Span span, std::chrono::steady_clock::time_point start,
@@ -79,7 +85,7 @@ class StepTrace {
     double input = 0;
   };
   void Keep(const char* name, const char* category, Clock::time_point start, Clock::time_point end, std::int64_t step,
-            int thread, std::int64_t bytes = 0);
+            SpanThread thread, std::int64_t bytes = 0);
 
   std::string team_;
   TraceSettings settings_;

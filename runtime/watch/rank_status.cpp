@@ -31,8 +31,8 @@ char KernelState(std::int64_t process) {
   return end_of_name == std::string_view::npos || end_of_name + 2 >= line.size() ? kNotTold : line[end_of_name + 2];
 }
 
-SeenCall CallOf(const RankStatusRow& line, std::uint32_t activity) {
-  return activity == 0 ? SeenCall() : SeenCall{activity, Describe(line, activity)};
+SeenCall CallOf(const RankStatusRow& row, std::uint32_t activity) {
+  return activity == 0 ? SeenCall() : SeenCall{activity, Describe(row, activity)};
 }
 
 }  // namespace
@@ -73,9 +73,9 @@ bool IsFinalize(std::uint32_t activity) {
   return (activity & 0xffff) == static_cast<std::uint32_t>(Activity::kFinalize);
 }
 
-RankState StateOf(const RankStatusRow& line) {
-  if (line.finished != 0) return RankState::kFinished;
-  switch (KernelState(line.process)) {
+RankState StateOf(const RankStatusRow& row) {
+  if (row.finished != 0) return RankState::kFinished;
+  switch (KernelState(row.process)) {
     case 'Z':
     case kNoProcess: return RankState::kDead;
     case 'T':
@@ -84,19 +84,19 @@ RankState StateOf(const RankStatusRow& line) {
   }
 }
 
-RankStatus RankStatusOf(const RankStatusRow& line, RankPlace place) {
-  RankStatus status{line.rank, std::move(place), StateOf(line)};
-  status.current = CallOf(line, line.current);
-  status.last = CallOf(line, line.last);
-  status.gave_up = CallOf(line, line.gave_up);
-  status.asks = CallOf(line, line.asks);
-  status.waited_s = line.waited_ms * 1e-3;
-  status.step = line.step;
-  for (const auto& rank : line.missing) {
+RankStatus RankStatusOf(const RankStatusRow& row, RankPlace place) {
+  RankStatus status{row.rank, std::move(place), StateOf(row)};
+  status.current = CallOf(row, row.current);
+  status.last = CallOf(row, row.last);
+  status.gave_up = CallOf(row, row.gave_up);
+  status.asks = CallOf(row, row.asks);
+  status.waited_s = row.waited_ms * 1e-3;
+  status.step = row.step;
+  for (const auto& rank : row.missing) {
     if (rank <= 0) break;
     status.missing.push_back(rank - 1);
   }
-  status.awaits_gpu = status.current.activity != 0 && line.awaits_gpu == status.current.activity;
+  status.awaits_gpu = status.current.activity != 0 && row.awaits_gpu == status.current.activity;
   return status;
 }
 

@@ -54,9 +54,9 @@ struct RankStatus {
 };
 
 /// State of the row's rank. It has left, or the kernel says what its process does; the process must be on this machine.
-RankState StateOf(const RankStatusRow& line);
+RankState StateOf(const RankStatusRow& row);
 
-RankStatus RankStatusOf(const RankStatusRow& line, RankPlace place);
+RankStatus RankStatusOf(const RankStatusRow& row, RankPlace place);
 
 Json ToJson(const RankStatus& status);
 Json ToJson(const std::vector<RankStatus>& statuses);

@@ -31,13 +31,13 @@ const char* NameOf(Activity activity) {
   return "an unknown call";
 }
 
-std::string Describe(const RankStatusRow& line, std::uint32_t activity) {
+std::string Describe(const RankStatusRow& row, std::uint32_t activity) {
   const auto team = activity >> 16;
   const auto call = static_cast<Activity>(activity & 0xffff);
   const std::string name = NameOf(call);
   if (team == 0 || team > RankStatusRow::kTeams) return name;
   const bool server = call == Activity::kServerPush || call == Activity::kServerPull;
-  return fmt::format("{} of {} '{}'", name, server ? "server" : "team", line.teams[team - 1].data());
+  return fmt::format("{} of {} '{}'", name, server ? "server" : "team", row.teams[team - 1].data());
 }
 
 }  // namespace slipway::runtime

@@ -1,11 +1,13 @@
 /// The rank status table: what each rank of a node is doing, in memory that all of them see.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 namespace slipway::runtime {
 
@@ -59,29 +61,32 @@ struct alignas(128) RankStatusRow {
 };
 
 /// "the exchange of gradients of team 'net'" for a value of `last` or `current`.
-std::string Describe(const RankStatusRow& line, std::uint32_t activity);
+std::string Describe(const RankStatusRow& row, std::uint32_t activity);
 
-/// Which rank holds the job up; follows the rows. Written by an observer that sees the status tables of all nodes.
-/// Written once, the length last.
-struct alignas(128) StallReport {
-  static constexpr std::size_t kLongest = 16 * 1024;
+/// What an observer that sees the status tables of all nodes tells the ranks of one. Text is only ever added, the
+/// length last.
+template <std::size_t kMost>
+struct alignas(128) ObserverText {
+  static constexpr std::size_t kLongest = kMost;
 
   std::atomic<std::uint32_t> length{0};
   std::array<char, kLongest> text{};
+
+  std::string_view Read() const {
+    return {text.data(), std::min<std::size_t>(length.load(std::memory_order_acquire), text.size())};
+  }
 };
+
+/// Which rank holds the job up; follows the rows. Written once.
+using StallReport = ObserverText<16 * 1024>;
 
 /// Ranks of other nodes that have departed: ended, or in slipway_finalize while others still work. Follows the answer.
-/// One line of JSON for each rank (rank_status.h). Text is only ever added, the length last.
-struct alignas(128) TableDepartures {
-  static constexpr std::size_t kLongest = 8 * 1024;
+/// One line of JSON for each rank (rank_status.h).
+using TableDepartures = ObserverText<8 * 1024>;
 
-  std::atomic<std::uint32_t> length{0};
-  std::array<char, kLongest> text{};
-};
-
-/// Of a table with `lines` lines.
-constexpr std::size_t StatusTableBytes(std::size_t lines) {
-  return lines * sizeof(RankStatusRow) + sizeof(StallReport) + sizeof(TableDepartures);
+/// Of a table with `rows` rows.
+constexpr std::size_t StatusTableBytes(std::size_t rows) {
+  return rows * sizeof(RankStatusRow) + sizeof(StallReport) + sizeof(TableDepartures);
 }
 
 }  // namespace slipway::runtime

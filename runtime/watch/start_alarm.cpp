@@ -10,9 +10,8 @@
 #include <system_error>
 #include <utility>
 
-#include "core/clock.h"
-#include "core/files.h"
 #include "core/json.h"
+#include "core/watch_report.h"
 #include "runtime/watch/benefit_of_doubt.h"
 #include "runtime/watch/status_table_transfer.h"
 
@@ -37,17 +36,17 @@ StartAlarm::~StartAlarm() {
   }
   over_.notify_one();
   thread_.join();
-  if (line_ != nullptr) line_->rank = -1;  // its line is elsewhere now
+  if (row_ != nullptr) row_->rank = -1;  // its row is elsewhere now
 }
 
 void StartAlarm::Announce() noexcept try {
   if (settings_.rank < 0 || settings_.monitor.empty()) return;
   page_ = SharedMemory::Create(StatusTableBytes(1));
-  auto& line = *reinterpret_cast<RankStatusRow*>(page_.data());
-  line.process = ::getpid();
-  line.current = static_cast<std::uint32_t>(Activity::kInit);
-  line.rank = settings_.rank;
-  if (SendStatusTable(settings_.monitor, page_.descriptor(), 1)) line_ = &line;
+  auto& row = *reinterpret_cast<RankStatusRow*>(page_.data());
+  row.process = ::getpid();
+  row.current = static_cast<std::uint32_t>(Activity::kInit);
+  row.rank = settings_.rank;
+  if (SendStatusTable(settings_.monitor, page_.descriptor(), 1)) row_ = &row;
 } catch (const std::system_error&) {
   // This rank will not be visible from other nodes.
 }
@@ -61,7 +60,7 @@ void StartAlarm::Count() {
     waited += std::min<Clock::duration>(now - std::exchange(last, now), kLongestGap);
     if (waited < settings_.patience) continue;
     if (const auto found = Answer(); !found.empty()) End(found);
-    if (line_ == nullptr || waited >= settings_.patience + kGraceForAnAnswer) {
+    if (row_ == nullptr || waited >= settings_.patience + kGraceForAnAnswer) {
       End(
           fmt::format("MPI_Init has not returned after {:.1f} s: a rank has not called it, or the ranks cannot connect "
                       "to each other",
@@ -72,15 +71,14 @@ void StartAlarm::Count() {
 }
 
 void StartAlarm::Ask(std::chrono::duration<double> waited) {
-  line_->waited_ms = static_cast<std::uint32_t>(waited.count() * 1000);
-  line_->asks = static_cast<std::uint32_t>(Activity::kInit);
+  row_->waited_ms = static_cast<std::uint32_t>(waited.count() * 1000);
+  row_->asks = static_cast<std::uint32_t>(Activity::kInit);
 }
 
 std::string StartAlarm::Answer() const {
-  if (line_ == nullptr) return {};
-  const auto& answer = *reinterpret_cast<const StallReport*>(line_ + 1);
-  const auto length = std::min<std::size_t>(answer.length.load(std::memory_order_acquire), answer.text.size());
-  const auto json = Json::parse(std::string_view(answer.text.data(), length), nullptr, false);
+  if (row_ == nullptr) return {};
+  const auto& answer = *reinterpret_cast<const StallReport*>(row_ + 1);
+  const auto json = Json::parse(answer.Read(), nullptr, false);
   return json.is_object() ? json.value("message", "") : "";
 }
 
@@ -89,17 +87,10 @@ void StartAlarm::End(const std::string& message) const {
   const auto who = settings_.rank < 0 ? std::string() : fmt::format("rank {}: ", settings_.rank);
   std::fprintf(stderr, "slipway: %s%s\n", who.c_str(), message.c_str());
   try {
-    const Json report{{"schema", "slipway.watch/1"},
-                      {"time", UnixSeconds(SystemClock().Now())},
-                      {"kind", "start"},
-                      {"message", message},
-                      {"seen_by", settings_.rank},
-                      {"ranks", Json::array()}};
-    const auto own = fmt::format("{}.{}-{}", settings_.report.string(), settings_.rank, ::getpid());
     if (!settings_.report.empty()) {
-      WriteFile(own, report.dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
-      ::link(own.c_str(), settings_.report.c_str());
-      ::unlink(own.c_str());
+      WriteWatchReport(
+          settings_.report, fmt::format("{}-{}", settings_.rank, ::getpid()),
+          {{"kind", "start"}, {"message", message}, {"seen_by", settings_.rank}, {"ranks", Json::array()}});
     }
   } catch (const std::exception&) {
     // The message is on stderr.

@@ -40,7 +40,7 @@ class StartAlarm {
 
   Settings settings_;
   SharedMemory page_;
-  RankStatusRow* line_ = nullptr;  ///< null: no monitor to ask
+  RankStatusRow* row_ = nullptr;  ///< null: no monitor to ask
   std::mutex mutex_;
   std::condition_variable over_;
   bool begun_ = false;

@@ -12,7 +12,7 @@
 namespace slipway::runtime {
 namespace {
 
-constexpr std::uint32_t kMostLines = 65536;
+constexpr std::uint32_t kMostRows = 65536;
 
 /// A message of a header, with space for one descriptor.
 struct Message {
@@ -47,7 +47,7 @@ pid_t ProcessBehind(int socket) {
 
 }  // namespace
 
-bool SendStatusTable(const std::filesystem::path& monitor, int memory, std::size_t lines) noexcept {
+bool SendStatusTable(const std::filesystem::path& monitor, int memory, std::size_t rows) noexcept {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
   if (monitor.native().size() >= sizeof address.sun_path) return false;
@@ -55,7 +55,7 @@ bool SendStatusTable(const std::filesystem::path& monitor, int memory, std::size
   const UniqueFd socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (!socket || ::connect(socket.get(), reinterpret_cast<sockaddr*>(&address), sizeof address) != 0) return false;
   StatusTableHeader header;
-  header.lines = static_cast<std::uint32_t>(lines);
+  header.rows = static_cast<std::uint32_t>(rows);
   header.process = ::getpid();
   Message message(header);
   auto* beside = CMSG_FIRSTHDR(&message.message);
@@ -74,25 +74,25 @@ std::optional<ReceivedStatusTable> ReceivedStatusTable::Receive(int socket) {
   ReceivedStatusTable table;
   if (count > 0) table.memory_ = DescriptorIn(message.message);
   const bool known = count == static_cast<ssize_t>(sizeof header) && header.version == StatusTableHeader::kVersion &&
-                     header.line_bytes == sizeof(RankStatusRow);
-  if (!known || !table.memory_ || header.lines == 0 || header.lines > kMostLines) return std::nullopt;
-  table.lines_ = header.lines;
+                     header.row_bytes == sizeof(RankStatusRow);
+  if (!known || !table.memory_ || header.rows == 0 || header.rows > kMostRows) return std::nullopt;
+  table.rows_ = header.rows;
   table.same_processes_ = ProcessBehind(socket) == header.process;
   return table;
 }
 
 bool ReceivedStatusTable::Read(std::vector<RankStatusRow>& into) const {
-  into = std::vector<RankStatusRow>(lines_);
-  const auto bytes = lines_ * sizeof(RankStatusRow);
+  into = std::vector<RankStatusRow>(rows_);
+  const auto bytes = rows_ * sizeof(RankStatusRow);
   const bool whole = ::pread(memory_.get(), static_cast<void*>(into.data()), bytes, 0) == static_cast<ssize_t>(bytes);
-  for (auto& line : into) {
-    for (auto& team : line.teams) team.back() = '\0';
+  for (auto& row : into) {
+    for (auto& team : row.teams) team.back() = '\0';
   }
   return whole;
 }
 
 void ReceivedStatusTable::Answer(std::string_view text) const {
-  const auto at = static_cast<off_t>(lines_ * sizeof(RankStatusRow));
+  const auto at = static_cast<off_t>(rows_ * sizeof(RankStatusRow));
   const auto length = static_cast<std::uint32_t>(std::min(text.size(), StallReport::kLongest));
   const auto text_at = at + static_cast<off_t>(offsetof(StallReport, text));
   if (::pwrite(memory_.get(), text.data(), length, text_at) != static_cast<ssize_t>(length)) return;
@@ -102,7 +102,7 @@ void ReceivedStatusTable::Answer(std::string_view text) const {
 void ReceivedStatusTable::AddDeparture(std::string line) {
   line += '\n';
   if (departures_ + line.size() > TableDepartures::kLongest) return;
-  const auto at = static_cast<off_t>(lines_ * sizeof(RankStatusRow) + sizeof(StallReport));
+  const auto at = static_cast<off_t>(rows_ * sizeof(RankStatusRow) + sizeof(StallReport));
   const auto text_at = at + static_cast<off_t>(offsetof(TableDepartures, text) + departures_);
   if (::pwrite(memory_.get(), line.data(), line.size(), text_at) != static_cast<ssize_t>(line.size())) return;
   departures_ += line.size();

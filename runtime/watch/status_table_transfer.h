@@ -25,14 +25,14 @@ struct StatusTableHeader {
   static constexpr std::uint32_t kVersion = 0x57424402;
 
   std::uint32_t version = kVersion;
-  std::uint32_t line_bytes = sizeof(RankStatusRow);
-  std::uint32_t lines = 0;
+  std::uint32_t row_bytes = sizeof(RankStatusRow);
+  std::uint32_t rows = 0;
   std::int32_t process = 0;  ///< the sender's number in its own process namespace
 };
 
-/// Gives the status table of `lines` lines in `memory` to the monitor. Does not wait. False when there is no monitor,
+/// Gives the status table of `rows` rows in `memory` to the monitor. Does not wait. False when there is no monitor,
 /// or it is stuck.
-bool SendStatusTable(const std::filesystem::path& monitor, int memory, std::size_t lines) noexcept;
+bool SendStatusTable(const std::filesystem::path& monitor, int memory, std::size_t rows) noexcept;
 
 /// A table received by the monitor.
 class ReceivedStatusTable {
@@ -40,10 +40,9 @@ class ReceivedStatusTable {
   /// Receives a table over a connected socket; nothing for any other message.
   static std::optional<ReceivedStatusTable> Receive(int socket);
 
-  std::size_t lines() const { return lines_; }
   /// The processes on it have the same numbers here: they and the monitor are in one namespace.
   bool same_processes() const { return same_processes_; }
-  /// Copies the lines as they are now; false when the program has taken the memory away.
+  /// Copies the rows as they are now; false when the program has taken the memory away.
   bool Read(std::vector<RankStatusRow>& into) const;
   void Answer(std::string_view text) const;
   /// `line`: of TableDepartures, without its end. Lines that do not fit are left out.
@@ -53,7 +52,7 @@ class ReceivedStatusTable {
   ReceivedStatusTable() = default;
 
   UniqueFd memory_;
-  std::size_t lines_ = 0;
+  std::size_t rows_ = 0;
   std::size_t departures_ = 0;  ///< bytes of TableDepartures
   bool same_processes_ = true;
 };

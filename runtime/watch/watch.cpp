@@ -10,8 +10,6 @@
 #include <sstream>
 #include <system_error>
 
-#include "core/clock.h"
-#include "core/files.h"
 #include "runtime/status.h"
 #include "runtime/watch/benefit_of_doubt.h"
 #include "runtime/watch/status_table_transfer.h"
@@ -49,18 +47,18 @@ void Watch::Announce(int rank, const std::filesystem::path& monitor) noexcept tr
 }
 
 void Watch::UseStatusTable(SharedMemory memory, int count, int own) {
-  auto* lines = reinterpret_cast<RankStatusRow*>(memory.data());
-  auto& line = lines[own];
-  line.process = ::getpid();
-  line.current = own_->current.load();
-  line.rank = own_->rank.load();
-  own_->rank = -1;  // its line is elsewhere now
+  auto* rows = reinterpret_cast<RankStatusRow*>(memory.data());
+  auto& row = rows[own];
+  row.process = ::getpid();
+  row.current = own_->current.load();
+  row.rank = own_->rank.load();
+  own_->rank = -1;  // its row is elsewhere now
   std::swap(memory_, memory);
-  lines_ = lines;
-  own_ = &line;
+  rows_ = rows;
+  own_ = &row;
   count_ = count;
   if (monitor_.empty()) return;
-  answer_ = reinterpret_cast<StallReport*>(lines + count);
+  answer_ = reinterpret_cast<StallReport*>(rows + count);
   departures_ = reinterpret_cast<const TableDepartures*>(answer_ + 1);
 }
 
@@ -124,9 +122,9 @@ Watch::Operation::~Operation() {
   const auto own = std::find_if(operations.rbegin(), operations.rend(),
                                 [](const auto& entry) { return entry.thread == std::this_thread::get_id(); });
   operations.erase(std::next(own).base());
-  auto& line = *watch_.own_;
-  if (std::uncaught_exceptions() == exceptions_) line.last.store(activity_, std::memory_order_relaxed);
-  line.current.store(operations.empty() ? outer_ : operations.back().activity, std::memory_order_relaxed);
+  auto& row = *watch_.own_;
+  if (std::uncaught_exceptions() == exceptions_) row.last.store(activity_, std::memory_order_relaxed);
+  row.current.store(operations.empty() ? outer_ : operations.back().activity, std::memory_order_relaxed);
 }
 
 void Watch::Patience::Check(const std::function<std::vector<int>()>& missing) {
@@ -220,51 +218,48 @@ std::chrono::duration<double> Watch::Grace() const { return answer_ != nullptr ?
 
 void Watch::Ask(const Waiting& waiting) {
   if (answer_ == nullptr) return;
-  auto& line = *own_;
+  auto& row = *own_;
   const auto told = std::min<std::size_t>(waiting.missing.size(), RankStatusRow::kMissing);
-  for (std::size_t i = 0; i < RankStatusRow::kMissing; ++i) line.missing[i] = i < told ? waiting.missing[i] + 1 : 0;
-  line.waited_ms = static_cast<std::uint32_t>(waiting.seconds * 1000);
-  line.asks = waiting.call.activity;
+  for (std::size_t i = 0; i < RankStatusRow::kMissing; ++i) row.missing[i] = i < told ? waiting.missing[i] + 1 : 0;
+  row.waited_ms = static_cast<std::uint32_t>(waiting.seconds * 1000);
+  row.asks = waiting.call.activity;
 }
 
 void Watch::HeedAnswer() {
   if (answer_ == nullptr) return;
-  const auto length = std::min<std::size_t>(answer_->length.load(std::memory_order_acquire), answer_->text.size());
-  if (length == 0) return;
-  const auto answer = Json::parse(std::string_view(answer_->text.data(), length), nullptr, false);
+  const auto text = answer_->Read();
+  if (text.empty()) return;
+  const auto answer = Json::parse(text, nullptr, false);
   if (!answer.is_object() || !answer.contains("message")) return;
   GiveUp(answer.value("kind", "stalled"), answer["message"].get<std::string>(), answer.value("ranks", Json::array()));
 }
 
-const RankStatusRow* Watch::LineOf(int rank) const {
-  const auto* found =
-      std::find_if(lines_, lines_ + count_, [&](const RankStatusRow& line) { return line.rank == rank; });
-  return found == lines_ + count_ ? nullptr : found;
+const RankStatusRow* Watch::RowOf(int rank) const {
+  const auto* found = std::find_if(rows_, rows_ + count_, [&](const RankStatusRow& row) { return row.rank == rank; });
+  return found == rows_ + count_ ? nullptr : found;
 }
 
 /// Nothing will come of it any more. Not so of one that has left with slipway_finalize: all were there with it, and it
 /// has done its part.
 bool Watch::IsLost(int rank) const {
-  const auto* line = LineOf(rank);
-  return line != nullptr && (line->gave_up != 0 || StateOf(*line) == RankState::kDead);
+  const auto* row = RowOf(rank);
+  return row != nullptr && (row->gave_up != 0 || StateOf(*row) == RankState::kDead);
 }
 
 /// It has returned early: whatever this rank waits for elsewhere, that one does not call it any more.
 bool Watch::IsLeaving(int rank) const {
-  const auto* line = LineOf(rank);
-  return line != nullptr && IsFinalize(line->current) && !IsFinalize(OwnActivity());
+  const auto* row = RowOf(rank);
+  return row != nullptr && IsFinalize(row->current) && !IsFinalize(OwnActivity());
 }
 
 std::map<int, RankStatus> Watch::Departed() const {
   std::map<int, RankStatus> departed;
   if (departures_ == nullptr) return departed;
-  const auto& text = departures_->text;
-  const auto length = std::min<std::size_t>(departures_->length.load(std::memory_order_acquire), text.size());
-  std::istringstream lines(std::string(text.data(), length));
+  std::istringstream lines{std::string(departures_->Read())};
   for (std::string line; std::getline(lines, line);) {
     try {
       auto status = RankStatusFromJson(Json::parse(line));
-      if (LineOf(status.rank) == nullptr) departed.insert_or_assign(status.rank, std::move(status));
+      if (RowOf(status.rank) == nullptr) departed.insert_or_assign(status.rank, std::move(status));
     } catch (const std::exception&) {
       // A damaged line is ignored; then `stall_after` counts.
     }
@@ -275,8 +270,8 @@ std::map<int, RankStatus> Watch::Departed() const {
 RankStatus Watch::StatusOfRank(int rank) const {
   const auto known = static_cast<std::size_t>(rank) < places_.size();
   const auto place = known ? places_[static_cast<std::size_t>(rank)] : RankPlace();
-  const auto* line = LineOf(rank);
-  return line != nullptr ? RankStatusOf(*line, place) : RankStatus{rank, place};
+  const auto* row = RowOf(rank);
+  return row != nullptr ? RankStatusOf(*row, place) : RankStatus{rank, place};
 }
 
 JobView Watch::View(const std::map<int, RankStatus>& departed) const {
@@ -327,7 +322,7 @@ void Watch::ReportOnce(std::string_view kind, const std::string& message, Json r
   const std::lock_guard lock(reporting_);
   if (std::exchange(reported_, true)) return;
   std::fprintf(stderr, "slipway: rank %d: %s\n", rank_, message.c_str());
-  Publish(kind, message, std::move(ranks), remarked_.has_value());
+  Publish(kind, message, std::move(ranks), remarked_ ? EarlierReport::kGoes : EarlierReport::kStays);
 } catch (...) {
   // The message is on stderr and in the error that follows.
 }
@@ -338,7 +333,7 @@ void Watch::Remark(std::string_view kind, const std::string& message, int rank) 
   remarked_ = rank;
   if (rank != rank_) return;
   std::fprintf(stderr, "slipway: rank %d: %s\n", rank_, message.c_str());
-  Publish(kind, message, ReportsOf({rank}), true);
+  Publish(kind, message, ReportsOf({rank}), EarlierReport::kGoes);
 } catch (...) {
   // As in ReportOnce().
 }
@@ -355,24 +350,10 @@ Json Watch::ReportsOf(const std::vector<int>& ranks) const {
   return reports;
 }
 
-void Watch::Publish(std::string_view kind, const std::string& message, Json ranks, bool replace) const {
+void Watch::Publish(std::string_view kind, const std::string& message, Json ranks, EarlierReport earlier) const {
   if (settings_.report.empty()) return;
-  const Json report{{"schema", "slipway.watch/1"},
-                    {"time", UnixSeconds(SystemClock().Now())},
-                    {"kind", kind},
-                    {"message", message},
-                    {"seen_by", rank_},
-                    {"ranks", std::move(ranks)}};
-  // The first rank to link its file to the name has the word.
-  const auto own = settings_.report.string() + "." + std::to_string(rank_);
-  // Names of hosts and teams may be any bytes.
-  WriteFile(own, report.dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
-  if (replace) {
-    ::rename(own.c_str(), settings_.report.c_str());
-  } else {
-    ::link(own.c_str(), settings_.report.c_str());
-    ::unlink(own.c_str());
-  }
+  WriteWatchReport(settings_.report, std::to_string(rank_),
+                   {{"kind", kind}, {"message", message}, {"seen_by", rank_}, {"ranks", std::move(ranks)}}, earlier);
 }
 
 }  // namespace slipway::runtime

@@ -22,6 +22,7 @@
 #include <vector>
 
 #include "core/json.h"
+#include "core/watch_report.h"
 #include "runtime/memory/shared_memory.h"
 #include "runtime/watch/job_view.h"
 #include "runtime/watch/rank_status_table.h"
@@ -126,7 +127,7 @@ class Watch {
 
  private:
   void UseStatusTable(SharedMemory memory, int count, int own);
-  const RankStatusRow* LineOf(int rank) const;
+  const RankStatusRow* RowOf(int rank) const;
   bool IsLost(int rank) const;
   bool IsLeaving(int rank) const;
   /// Departed ranks of other nodes, as reported by the monitor.
@@ -143,7 +144,7 @@ class Watch {
   /// What this thread is in, or nothing. Needs `operations_mutex_`.
   std::optional<std::uint32_t> ActivityOfThread() const;
   Waiting WaitingFor(std::vector<int> missing, std::chrono::duration<double> waited) const;
-  void Publish(std::string_view kind, const std::string& message, Json ranks, bool replace) const;
+  void Publish(std::string_view kind, const std::string& message, Json ranks, EarlierReport earlier) const;
   Json ReportsOf(const std::vector<int>& ranks) const;
   void ReportOnce(std::string_view kind, const std::string& message, Json ranks) noexcept;
   [[noreturn]] void GiveUp(const JobView& view, const Waiting& waiting, const std::vector<int>& culprits);
@@ -153,8 +154,8 @@ class Watch {
   int rank_ = 0;
   std::vector<RankPlace> places_;
   SharedMemory memory_;
-  RankStatusRow lone_;  ///< this rank's line where there is no status table
-  RankStatusRow* lines_ = &lone_;
+  RankStatusRow lone_;  ///< this rank's row where there is no status table
+  RankStatusRow* rows_ = &lone_;
   StallReport* answer_ = nullptr;                ///< null where there is no monitor to ask
   const TableDepartures* departures_ = nullptr;  ///< likewise
   int count_ = 1;

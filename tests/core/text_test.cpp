@@ -52,6 +52,13 @@ TEST(LinesOf, KeepsEmptyLinesWithinTheText) {
   EXPECT_THAT(LinesOf(""), IsEmpty());
 }
 
+TEST(Trim, TakesWhiteSpaceFromBothEndsOnly) {
+  EXPECT_EQ(Trim(" \t\r\n\v\fa b\n"), "a b");
+  EXPECT_EQ(Trim("a"), "a");
+  EXPECT_EQ(Trim(" \n"), "");
+  EXPECT_EQ(Trim(""), "");
+}
+
 TEST(LowerCase, LeavesOtherBytesAlone) { EXPECT_EQ(LowerCase("Node-7 \xc3\x84Z["), "node-7 \xc3\x84z["); }
 
 TEST(JsonText, IsValidWhateverTheBytesAre) {

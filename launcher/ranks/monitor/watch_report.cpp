@@ -10,12 +10,12 @@
 #include <cstring>
 #include <nlohmann/json.hpp>
 
-#include "core/clock.h"
 #include "core/error.h"
 #include "core/files.h"
 #include "core/log.h"
 #include "core/unique_handle.h"
 #include "core/utf8_character.h"
+#include "core/watch_report.h"
 
 namespace slipway::launcher {
 namespace {
@@ -120,12 +120,7 @@ std::optional<WatchFinding> FindWatchReport(const fs::path& attempt) {
 }
 
 void PublishWatchReport(const fs::path& attempt, const Json& members) try {
-  Json document{{"schema", "slipway.watch/1"}, {"time", UnixSeconds(SystemClock().Now())}};
-  document.update(members);
-  const auto own = attempt / "watch.json.manager";
-  WriteFile(own, document.dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
-  ::link(own.c_str(), (attempt / "watch.json").c_str());
-  ::unlink(own.c_str());
+  WriteWatchReport(attempt / "watch.json", "manager", members);
 } catch (const Error& error) {
   log::Warn("watch.json cannot be written: {}", error.what());
 }

@@ -70,21 +70,26 @@ def initialized():
 
 def rank():
     """This rank in the job, 0-based. Errors: StateError: this process is not in the job. Local."""
-    return in_job(_calls.ask("slipway_rank"))
+    return require_in_job(_calls.ask("slipway_rank"))
 
 
 def size():
     """Ranks in the job. Errors: as rank(). Local."""
-    return in_job(_calls.ask("slipway_size"))
+    return require_in_job(_calls.ask("slipway_size"))
 
 
 def local_rank():
     """This rank among those on the same node, 0-based. Errors: as rank(). Local."""
-    return in_job(_calls.ask("slipway_local_rank"))
+    return require_in_job(_calls.ask("slipway_local_rank"))
 
 
-def in_job(answer):
-    """`answer` of the library, if this process is in the job: outside of it the library says -1."""
+def in_job():
+    """initialized(), but it does not load the library."""
+    return _library.loaded() and initialized()
+
+
+def require_in_job(answer):
+    """`answer` of the library, which says -1 outside of the job: then a StateError."""
     if answer < 0 and not initialized():
         raise StateError(_calls.NOT_IN_JOB)
     return answer

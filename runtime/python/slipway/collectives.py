@@ -26,11 +26,11 @@ class Group:
 
     def rank(self):
         """This rank in the group, or -1 outside of it. Errors: StateError: this process is not in the job. Local."""
-        return _job.in_job(_calls.ask("slipway_group_rank", self.number))
+        return _job.require_in_job(_calls.ask("slipway_group_rank", self.number))
 
     def size(self):
         """Ranks in the group. Errors: as rank(). Local."""
-        return _job.in_job(_calls.ask("slipway_group_size", self.number))
+        return _job.require_in_job(_calls.ask("slipway_group_size", self.number))
 
     def free(self):
         """Collective over all ranks of the job."""
@@ -134,13 +134,20 @@ def _with_rows(array, memory):
     return memory.shape[0], elements(memory.shape[1:])
 
 
+def _rows_for_ranks(rows, total, group):
+    """How many of `total` rows each rank gets: `rows`, or by default an even split."""
+    size = size_of(group)
+    rows = even_split(total, size) if rows is None else [int(count) for count in rows]
+    if len(rows) != size or sum(rows) != total or min(rows) < 0:
+        raise ArgumentError(f"rows {rows} are not {total} rows over {size} ranks")
+    return rows
+
+
 def reduce_scatter(array, op="sum", rows=None, group=None):
     """Combines the array over all ranks; rank r gets its `rows[r]` rows (by default an even split) as a new array."""
     memory = memory_of(array, writable=False)
     total, width = _with_rows(array, memory)
-    rows = even_split(total, size_of(group)) if rows is None else [int(count) for count in rows]
-    if len(rows) != size_of(group) or sum(rows) != total or min(rows) < 0:
-        raise ArgumentError(f"rows {rows} are not {total} rows over {size_of(group)} ranks")
+    rows = _rows_for_ranks(rows, total, group)
     result = new_like(array, (rows[rank_in(group)],) + memory.shape[1:])
     received = memory_of(result)
     _call_in_order("slipway_reduce_scatter", [memory, received], memory.address, received.address,
@@ -192,10 +199,7 @@ def alltoall(array, rows=None, group=None):
     """Sends `rows[r]` rows (by default an even split) to rank r. Returns what came, in rank order, and its rows."""
     memory = memory_of(array, writable=False, bytes_too=True)
     total, width = _with_rows(array, memory)
-    size = size_of(group)
-    rows = even_split(total, size) if rows is None else [int(count) for count in rows]
-    if len(rows) != size or sum(rows) != total or min(rows) < 0:
-        raise ArgumentError(f"rows {rows} are not {total} rows over {size} ranks")
+    rows = _rows_for_ranks(rows, total, group)
     _require_same_rows(_gather_fixed(_describe(memory), group), "alltoall")
     come = [sent[rank_in(group)] for sent in _gather_fixed(rows, group)]
     result = new_like(array, (sum(come),) + tuple(array.shape[1:]))

@@ -3,24 +3,24 @@
 import torch.distributed
 
 from slipway import _job, objects
-from slipway.torch_training.ranks import in_job, in_torch
+from slipway.torch_training.ranks import in_torch
 
 
 def rank():
-    if in_job():
+    if _job.in_job():
         return _job.rank()
     return torch.distributed.get_rank() if in_torch() else 0
 
 
 def size():
-    if in_job():
+    if _job.in_job():
         return _job.size()
     return torch.distributed.get_world_size() if in_torch() else 1
 
 
 def exchange(value):
     """The values of all ranks, in rank order. Collective."""
-    if in_job():
+    if _job.in_job():
         return objects.allgather_object(value)
     if not in_torch():
         return [value]

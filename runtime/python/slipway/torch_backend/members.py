@@ -12,7 +12,7 @@ import threading
 
 import torch.distributed
 
-from slipway import _calls, _job, _library
+from slipway import _calls, _job
 from slipway.errors import LibraryError, SlipwayError, StalledError, StateError
 from slipway.torch_backend import messages, pmi
 
@@ -26,13 +26,9 @@ def by_mpi_launcher(environment=os.environ):
     return "TORCHELASTIC_RUN_ID" not in environment and any(name in environment for name in _LAUNCHER_VARIABLES)
 
 
-def in_job():
-    return _library.loaded() and _job.initialized()
-
-
 def join_job(store, rank, size, timeout):
     """slipway.init(), if the program has not called it. Collective over the ranks of the first group."""
-    if in_job():
+    if _job.in_job():
         return
     if torch.distributed.is_initialized() and torch.distributed.get_world_size() > size:
         raise StateError("a group of backend 'slipway' is made by some ranks only, before any rank has joined the job; "

@@ -10,6 +10,7 @@ import functools
 import torch
 from torch.distributed import ReduceOp
 
+from slipway.collectives import even_split
 from slipway.errors import ArgumentError, NotSupportedError
 from slipway.torch_backend.exchange import DTYPES, dense, is_dense
 
@@ -89,8 +90,7 @@ class Reduction:
         exchange.reduce_scatter(self._raw(sent), self._raw(received.view(-1)), [n * width for n in counts], self._op)
 
     def _all_by_slices(self, exchange, flat):
-        counts = [flat.numel() // exchange.size + (rank < flat.numel() % exchange.size)
-                  for rank in range(exchange.size)]
+        counts = even_split(flat.numel(), exchange.size)
         own = self._slice(exchange, flat, counts)
         result = torch.empty_like(flat)
         exchange.allgather(own, result, counts)

@@ -23,7 +23,7 @@ def _free_port():
 
 def set_variables(timeout):
     """Collective over the job."""
-    if not members.in_job():
+    if not _job.in_job():
         members.join(timeout)
     one_node = _calls.ask("slipway_local_size") == _job.size()
     host, port = objects.broadcast_object(("127.0.0.1" if one_node else socket.getfqdn(), _free_port()))
@@ -35,7 +35,7 @@ def set_variables(timeout):
 def _are_ours():
     """Whether the variables are those of an earlier group of this job; a program may have set others since."""
     places = ("RANK", "MASTER_ADDR", "MASTER_PORT")
-    return bool(_set_here) and members.in_job() and all(os.environ.get(name) == _set_here[name] for name in places)
+    return bool(_set_here) and _job.in_job() and all(os.environ.get(name) == _set_here[name] for name in places)
 
 
 def install(module):

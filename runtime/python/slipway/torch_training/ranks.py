@@ -2,11 +2,7 @@
 
 import torch.distributed
 
-from slipway import _job, _library, collectives
-
-
-def in_job():
-    return _library.loaded() and _job.initialized()
+from slipway import _job, collectives
 
 
 def in_torch():
@@ -18,7 +14,7 @@ class Ranks:
 
     def __init__(self, group=None):
         self._group = group
-        self._ours = isinstance(group, collectives.Group) or group is None and in_job()
+        self._ours = isinstance(group, collectives.Group) or group is None and _job.in_job()
         self._alone = not self._ours and not in_torch()
 
     def size(self):

@@ -92,7 +92,7 @@ class TwoNodes : public testing::Test {
   std::string DeparturesOn(std::size_t board) {
     const auto* after_lines = boards_[board].data() + sizeof(RankStatusRow);
     const auto& departures = *reinterpret_cast<const runtime::TableDepartures*>(after_lines + sizeof(StallReport));
-    return std::string(departures.text.data(), departures.length.load());
+    return std::string(departures.Read());
   }
 
   template <class Condition>
