@@ -124,12 +124,16 @@ std::vector<std::string> StagingsIn(const fs::path& root) {
 
 namespace {
 
-/// Who only looks holds the stage lock for a moment.
+/// A look holds the stage lock for a moment, on a busy machine for longer. It is shared with other looks; a process at
+/// work has the lock alone, for as long as it takes.
 std::optional<FileLock> LockBetweenLooks(const Generation& generation) {
   constexpr int kAttempts = 10;
+  constexpr int kAttemptsBesideLooks = 500;
   for (int attempt = 1;; ++attempt) {
     auto lock = generation.TryLockForStaging();
-    if (lock || attempt == kAttempts) return lock;
+    if (lock) return lock;
+    const bool only_looks = FileLock::TryLook(generation.StageLock()).has_value();
+    if (attempt >= (only_looks ? kAttemptsBesideLooks : kAttempts)) return {};
     SystemClock().Sleep(std::chrono::milliseconds(10));
   }
 }
