@@ -13,8 +13,6 @@
 namespace slipway::launcher {
 namespace {
 
-constexpr char kInPlace[] = "none";
-
 /// What the reader of one rank keeps in memory: buffers for decoding and for the next batches.
 constexpr std::uint64_t kReadAheadOfRank = std::uint64_t{32} << 20;
 
@@ -77,7 +75,7 @@ staging::PlanRequest NodeOf(const Spec& spec, int node, const DatasetSpec& datas
 /// Beside every tier stands the source itself, so that a tier that is too small is no error but a reason.
 TierPlan PlanInTier(staging::DatasetRequest request, const std::string& tier, staging::ListedSources sources,
                     const std::vector<staging::TierState>& tiers, const staging::PlanRequest& for_whom) {
-  const auto wanted = std::exchange(request.tiers, {tier, kInPlace});
+  const auto wanted = std::exchange(request.tiers, {tier, std::string(staging::kInPlaceTier)});
   auto plan = staging::PlanStaging(request, std::move(sources), tiers, for_whom);
   if (plan.tier != tier) return {tier, {}, fmt::format("{}", fmt::join(plan.rejected, "; "))};
   plan.request.tiers = wanted;
@@ -88,7 +86,7 @@ TierPlan PlanInTier(staging::DatasetRequest request, const std::string& tier, st
 std::vector<TierPlan> PlanInEachTier(staging::DatasetRequest request, const SpecDocument& document,
                                      staging::PlanRequest for_whom) {
   auto looked_at = request.tiers;
-  looked_at.push_back(kInPlace);
+  looked_at.emplace_back(staging::kInPlaceTier);
   auto tiers = TiersForRun(looked_at, document);
   PreferStagedIn(request, tiers);
   const auto sources = staging::ListSources(request);
@@ -127,12 +125,12 @@ bool IsSharedOut(const staging::StagingPlan& plan) { return plan.nodes > 1 && pl
 
 bool IsStagedOnEachNode(const staging::StagingPlan& plan) {
   if (IsSharedOut(plan)) return true;
-  return plan.nodes > 1 && plan.scope == staging::TierScope::kNode && plan.tier != kInPlace;
+  return plan.nodes > 1 && plan.scope == staging::TierScope::kNode && !staging::ReadsInPlace(plan);
 }
 
 std::filesystem::path PlannedDirectory(const staging::StagingPlan& plan) {
   if (!IsSharedOut(plan)) return plan.directory;
-  const auto root = plan.tier == kInPlace ? std::filesystem::path("<run>/data") : plan.root;
+  const auto root = staging::ReadsInPlace(plan) ? std::filesystem::path("<run>/data") : plan.root;
   return root / (plan.request.name + "-<share of the node>");
 }
 
@@ -158,10 +156,10 @@ staging::NodeContent AllOf(const staging::StagingPlan& plan) {
 std::string SaysWhoStages(const staging::StagingPlan& plan) {
   if (plan.nodes == 1) return {};
   if (IsSharedOut(plan)) {
-    return LineOf(plan.tier == kInPlace ? "each node reads its share" : "each node stages its share") +
+    return LineOf(staging::ReadsInPlace(plan) ? "each node reads its share" : "each node stages its share") +
            LineOf("the ranks of a node read, and shuffle, what it holds");
   }
-  if (plan.tier == kInPlace) return {};
+  if (staging::ReadsInPlace(plan)) return {};
   if (plan.scope == staging::TierScope::kJob) return LineOf("all nodes see it, the first stages");
   return LineOf("each node has its own, all bytes are read once");
 }
@@ -174,15 +172,15 @@ std::string DescribeDataset(const staging::StagingPlan& plan, const DatasetSpec&
                           Counted(all.files, "file"), plan.tier, plan.reason);
   for (const auto& rejected : plan.rejected) text += LineOf("not " + rejected);
   text += LineOf(PlannedDirectory(plan).string());
-  if (plan.tier != "none")
+  if (!staging::ReadsInPlace(plan))
     text += LineOf(plan.origin == "built in" ? "a tier of every machine" : "tier from " + plan.origin);
   text += SaysWhoStages(plan);
   if (plan.bandwidth.count > 0) text += LineOf(fmt::format("at most {}/s", FormatBytes(plan.bandwidth)));
   if (plan.layout == staging::Layout::kStream) {
     text += LineOf("streams: only the batch reader of Slipway, in its windowed order, can read it");
   } else if (dataset.overlap) {
-    text += LineOf(plan.tier == "none" ? "overlap: nothing is copied, so nothing is waited for"
-                                       : "overlap: the ranks start while it arrives");
+    text += LineOf(staging::ReadsInPlace(plan) ? "overlap: nothing is copied, so nothing is waited for"
+                                               : "overlap: the ranks start while it arrives");
   }
   if (dataset.remainder != staging::Remainder::kDrop)
     text += LineOf(fmt::format("remainder: {}", WordOf(dataset.remainder)));

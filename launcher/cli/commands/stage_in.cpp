@@ -129,7 +129,9 @@ std::vector<TimedPlan> PlansOf(const Work& work) {
   std::vector<TimedPlan> plans;
   for (auto request : work.requests) {
     const auto started = SystemClock().Steady();
-    if (request.tiers != std::vector<std::string>{"none"}) std::erase(request.tiers, "none");
+    if (request.tiers != std::vector<std::string>{staging::kInPlaceTier}) {
+      std::erase(request.tiers, staging::kInPlaceTier);
+    }
     auto plan = PlanDataset(request, staging::DiscoverTiers(request.tiers, work.tiers), {});
     plans.push_back({std::move(plan), SystemClock().Steady() - started});
   }
@@ -153,7 +155,7 @@ std::string HeadOf(const staging::StagingPlan& plan) {
 std::string DescribePlanned(const staging::StagingPlan& plan) {
   auto text = fmt::format("{} -> tier {} ({})\n", HeadOf(plan), plan.tier, plan.reason);
   for (const auto& rejected : plan.rejected) text += fmt::format("  not {}\n", rejected);
-  if (plan.tier != "none") text += fmt::format("  {}\n", plan.directory.string());
+  if (!staging::ReadsInPlace(plan)) text += fmt::format("  {}\n", plan.directory.string());
   return text;
 }
 
@@ -175,7 +177,7 @@ class Stager {
   std::string Stage(const TimedPlan& timed, Json& document) {
     const auto& plan = timed.plan;
     const auto started = SystemClock().Steady();
-    if (plan.tier == "none") return HeadOf(plan) + ": read in place, nothing is staged\n";
+    if (staging::ReadsInPlace(plan)) return HeadOf(plan) + ": read in place, nothing is staged\n";
     Progress progress(output_, "staging " + plan.request.name, plan.total);
     staging::StageOptions options;
     options.bandwidth = plan.bandwidth;
@@ -233,7 +235,7 @@ int StageIn(const StageInOptions& options, Session& session) {
     auto document = DocumentOf(plan);
     text += options.dry_run == DryRun::kYes ? DescribePlanned(plan) : stager.Stage(timed, document);
     WarnOfLeftOut(fmt::format("dataset '{}'", plan.request.name), plan.left_out, plan.files.size(), session.output);
-    if (plan.tier != "none") brief += plan.directory.string() + "\n";
+    if (!staging::ReadsInPlace(plan)) brief += plan.directory.string() + "\n";
     datasets.push_back(std::move(document));
   }
   const Json document{{"schema", "slipway.stage_in/1"},
