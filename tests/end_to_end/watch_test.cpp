@@ -168,8 +168,8 @@ TEST(Watch, ChangesNothingOfARunThatSucceeds) {
 TEST(RankEndedByASignal, IsNamedWithHostAndSignalWhileTheOthersEnd) {
   Workplace place;
   place.WriteSpec("exp.yaml",
-                  "[sh, -c, 'if [ $RANK = 1 ]; then sleep 0.5; touch dies; kill -KILL $$; fi; trap \"\" TERM; "
-                  "while :; do sleep 0.1; done']",
+                  "[sh, -c, 'if [ $RANK = 1 ]; then until test -e ready; do sleep 0.05; done; touch dies; "
+                  "kill -KILL $$; fi; trap \"\" TERM; touch ready; while :; do sleep 0.1; done']",
                   2);
   auto run = place.Start({"run", "exp.yaml"});
   place.WaitForFile(place / "dies");

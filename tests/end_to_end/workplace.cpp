@@ -53,9 +53,9 @@ Workplace::Workplace() : environment_(Environment::Inherited()) {
 }
 
 Workplace::~Workplace() {
-  // A process that is just ending gets a moment.
+  // A process that is just ending gets a moment, but less than ranks that may still save.
   std::vector<pid_t> left;
-  for (int i = 0; i < 300 && !(left = ProcessesOf(directory_.path())).empty(); ++i) {
+  for (int i = 0; i < 160 && !(left = ProcessesOf(directory_.path())).empty(); ++i) {
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
   }
   EXPECT_TRUE(left.empty()) << left.size() << " processes still run";

@@ -1,7 +1,9 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <poll.h>
 #include <signal.h>
+#include <sys/inotify.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -10,6 +12,7 @@
 
 #include "core/error.h"
 #include "core/files.h"
+#include "core/unique_handle.h"
 #include "staging/dataset/journal.h"
 #include "staging/generation/reservation.h"
 #include "staging/generation/stage.h"
@@ -166,9 +169,14 @@ TEST_F(StageProcessesTest, WaitingForTheLedgerIsSaidAndCanBeCancelled) {
 TEST_F(StageProcessesTest, ALongLookDoesNotKeepAGeneration) {
   Stage(Plan()).lease.reset();
   const auto generation = GenerationsIn(root_).at(0);
-  auto look = FileLock::TryLook(Generation(root_, generation).StageLock());
+  const auto file = Generation(root_, generation).StageLock();
+  auto look = FileLock::TryLook(file);
   EXPECT_FALSE(Generation(root_, generation).WhoStages()) << "one look does not see another";
+  const UniqueFd tries(::inotify_init1(IN_CLOEXEC));
+  ASSERT_GE(::inotify_add_watch(tries.get(), file.c_str(), IN_CLOSE), 0);
   std::thread looker([&] {
+    pollfd watch{tries.get(), POLLIN, 0};
+    EXPECT_EQ(::poll(&watch, 1, 30'000), 1) << "nobody has met the look";
     std::this_thread::sleep_for(std::chrono::milliseconds(300));
     look.reset();
   });

@@ -37,7 +37,7 @@ TEST(Listener, ThatIsShutTurnsAShimAwayAtOnce) {
     std::filesystem::create_hard_link(path, folder / "kept");
   }
   auto shim = StartShim(folder / "kept", folder.path());
-  const auto status = shim.WaitFor(std::chrono::milliseconds(4500));
+  const auto status = shim.WaitFor(std::chrono::milliseconds(4500));  // it waits 5 s where nobody is
   ASSERT_TRUE(status);
   EXPECT_EQ(status->code, 76);
 }
