@@ -53,7 +53,7 @@ class AgentsHere : public testing::Test {
     options.run = folder_.path() / "run";
     options.key_folder = folder_.path();
     options.host = "localhost";
-    options.silence = std::chrono::seconds(120);  // nodes are slow here, not lost
+    options.patience = {std::chrono::seconds(120)};  // nodes are slow here, not lost
     return options;
   }
 
@@ -242,14 +242,14 @@ TEST_F(AgentsHere, KilledAreNamedAsLostNodesAndTheOthersGoOn) {
   EXPECT_THROW(StartOn(nodes, 1, loop_, folder_.path(), "true"), Error);
 }
 
-TEST_F(AgentsHere, StoppedAreLostAfterTheirSilence) {
+TEST_F(AgentsHere, StoppedOnALivingNodeAreLostAfterALongerSilence) {
   auto options = OptionsFor(1);
-  options.silence = std::chrono::seconds(2);
+  options.patience = {std::chrono::seconds(2), std::chrono::seconds(5)};
   Nodes nodes(options);
   auto agents = StartAll(nodes);
   ::kill(agents[0].pid(), SIGSTOP);
   ASSERT_TRUE(RunUntil([&] { return !nodes.TroubleOf(0).empty(); }));
-  EXPECT_EQ(nodes.TroubleOf(0), "node n0 is lost: no sign of life for 2 s");
+  EXPECT_EQ(nodes.TroubleOf(0), "node n0 is lost: no sign of life of its agent for 5 s, though its kernel answers");
   ::kill(agents[0].pid(), SIGCONT);
   ASSERT_TRUE(agents[0].WaitFor(std::chrono::seconds(60)));
 }
