@@ -1,10 +1,8 @@
 #include "launcher/run/context/gpus_of_run.h"
 
-#include <sys/resource.h>
-
 #include <algorithm>
-#include <iterator>
 
+#include "core/descriptor_limit.h"
 #include "core/environment.h"
 #include "core/error.h"
 #include "core/log.h"
@@ -54,18 +52,6 @@ std::vector<NodeWithGpus> NodesWithGpus(const RunOnGpus& run, const Nodes& nodes
 GpusOfNode Measure(Nodes& nodes, const NodeWithGpus& of) {
   auto lines = nodes.OpenGpuMeter(of.node, GpuArguments(of.gpus, BetweenGpuLines(nodes.count())));
   return {of.name, std::move(lines), [&nodes, node = of.node] { return !nodes.TroubleOf(node).empty(); }};
-}
-
-/// How many descriptors this process may still open.
-std::int64_t DescriptorsLeft() {
-  namespace fs = std::filesystem;
-  constexpr std::int64_t kMany = 1 << 30;
-  rlimit limit{};
-  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return 0;
-  std::error_code error;
-  const auto open = std::distance(fs::directory_iterator("/proc/self/fd", error), fs::directory_iterator());
-  if (error) return 0;
-  return std::min<std::int64_t>(kMany, static_cast<std::int64_t>(std::min<rlim_t>(limit.rlim_cur, kMany)) - open);
 }
 
 }  // namespace
