@@ -4,12 +4,14 @@
 #include <fmt/ranges.h>
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <condition_variable>
 #include <functional>
 #include <future>
 #include <list>
 #include <map>
 #include <mutex>
+#include <span>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -39,6 +41,8 @@ namespace {
 
 /// The most connections during their handshake; a new one replaces the oldest.
 constexpr std::size_t kMostVisitors = 1024;
+/// In a message, which is a line of a terminal and of records.
+constexpr std::size_t kMostNamedNodes = 16;
 
 }  // namespace
 
@@ -72,8 +76,10 @@ class Nodes::Service {
 
   std::string Missing() const {
     const std::scoped_lock lock(mutex_);
-    const auto text = fmt::format("{} of {} nodes have not joined (node {})", Absent().size(), nodes_.size(),
-                                  fmt::join(Absent(), ", "));
+    const auto absent = Absent();
+    const auto named = std::span(absent).first(std::min(absent.size(), kMostNamedNodes));
+    auto text = fmt::format("{} of {} nodes have not joined (node {}{})", absent.size(), nodes_.size(),
+                            fmt::join(named, ", "), named.size() < absent.size() ? ", ..." : "");
     return refusal_.empty() ? text : text + "; who connected last " + refusal_;
   }
 

@@ -46,7 +46,7 @@ class Nodes {
   const AgentOptions& agents() const { return agents_; }
   /// True when all nodes have joined; waits for it at most `limit`.
   bool AwaitJoined(std::chrono::milliseconds limit);
-  /// "nodes 0 and 3 have not joined; who connected last does not hold the group's key".
+  /// "2 of 4 nodes have not joined (node 0, 3); who connected last does not hold the group's key". Not all are named.
   std::string Missing() const;
 
   int count() const { return agents_.nodes; }

@@ -113,6 +113,12 @@ TEST_F(AgentsHere, SayWhichNodeTheyAre) {
   EXPECT_EQ(nodes.TroubleOf(1), "");
 }
 
+TEST_F(AgentsHere, AreNamedWhenTheyAreMissingUnlessTheyAreMany) {
+  EXPECT_EQ(Nodes(OptionsFor(3)).Missing(), "3 of 3 nodes have not joined (node 0, 1, 2)");
+  EXPECT_EQ(Nodes(OptionsFor(1000)).Missing(),
+            "1000 of 1000 nodes have not joined (node 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, ...)");
+}
+
 TEST_F(AgentsHere, EndWithTheirManagerAndLeaveNothingBehind) {
   std::vector<ChildProcess> agents;
   {
