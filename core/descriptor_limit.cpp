@@ -31,14 +31,14 @@ void ResetDescriptorLimit() {
   ::setrlimit(RLIMIT_NOFILE, &limit);
 }
 
-std::int64_t DescriptorsLeft() {
+std::optional<std::int64_t> DescriptorsLeft() {
   namespace fs = std::filesystem;
   constexpr std::int64_t kMany = 1 << 30;
   rlimit limit{};
-  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return 0;
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return {};
   std::error_code error;
   const auto open = std::distance(fs::directory_iterator("/proc/self/fd", error), fs::directory_iterator());
-  if (error) return 0;
+  if (error) return {};
   return std::min<std::int64_t>(kMany, static_cast<std::int64_t>(std::min<rlim_t>(limit.rlim_cur, kMany)) - open);
 }
 

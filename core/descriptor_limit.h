@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 namespace slipway {
 
@@ -14,7 +15,7 @@ void RaiseDescriptorLimit();
 /// changes its own limit only.
 void ResetDescriptorLimit();
 
-/// How many descriptors this process may still open; 0 when the kernel does not say, 2^30 at most.
-std::int64_t DescriptorsLeft();
+/// How many descriptors this process may still open, 2^30 at most. Nothing when the kernel does not say.
+std::optional<std::int64_t> DescriptorsLeft();
 
 }  // namespace slipway

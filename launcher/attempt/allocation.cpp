@@ -48,7 +48,7 @@ void RemoveOldKeys(const std::filesystem::path& folder) {
 Nodes::Options OptionsFor(const RunFolder& folder, const Plan& plan) {
   Nodes::Options options;
   options.count = NodesToUse(plan.spec());
-  RequireDescriptors(plan.spec(), options.count, DescriptorsLeft());
+  if (const auto left = DescriptorsLeft()) RequireDescriptors(plan.spec(), options.count, *left);
   RemoveOldKeys(folder.path());
   options.run = folder.path();
   options.key_folder = folder.path();
@@ -118,7 +118,7 @@ std::vector<int> Allocation::Living() const {
   return living;
 }
 
-/// Without them the last shims would find no ear, and the start would only seem slow.
+/// Without them the last shims get no connection, and the start only seems slow.
 void RequireDescriptors(const Spec& spec, int nodes, std::int64_t descriptors) {
   constexpr std::int64_t kOfStream = 2;  // both ends are in the manager
   const auto needed = nodes + kOfStream * spec.launch.ranks();

@@ -85,7 +85,7 @@ bool GpuMetersFit(const Spec& spec, int nodes, int measured, std::int64_t descri
 std::vector<GpusOfNode> MeasureGpusOfNodes(const RunOnGpus& run, Nodes& nodes) try {
   const auto wanted = NodesWithGpus(run, nodes);
   if (wanted.empty()) return {};
-  const auto left = DescriptorsLeft();
+  const auto left = DescriptorsLeft().value_or(0);
   if (!GpuMetersFit(run.spec, nodes.count(), static_cast<int>(wanted.size()), left)) {
     log::Warn(
         "GPUs of {} nodes are not measured: the manager may open only {} more files; ask the administrator for a "
