@@ -2,6 +2,9 @@
 /// uses select() fails beyond 1024. So programs start with the soft limit that Slipway started with.
 #pragma once
 
+#include <cstdint>
+#include <optional>
+
 namespace slipway {
 
 /// Raises the soft limit of this process to the hard one. Once, before there are threads.
@@ -11,5 +14,8 @@ void RaiseDescriptorLimit();
 /// What is open stays open. Neither allocates nor locks: a new process that still shares our memory may call it, and
 /// changes its own limit only.
 void ResetDescriptorLimit();
+
+/// How many descriptors this process may still open, 2^30 at most. Nothing when the kernel does not say.
+std::optional<std::int64_t> DescriptorsLeft();
 
 }  // namespace slipway

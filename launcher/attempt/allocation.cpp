@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "core/descriptor_limit.h"
 #include "core/error.h"
 #include "launcher/cluster/agent_step.h"
 #include "launcher/ranks/local/start_patience.h"
@@ -47,6 +48,7 @@ void RemoveOldKeys(const std::filesystem::path& folder) {
 Nodes::Options OptionsFor(const RunFolder& folder, const Plan& plan) {
   Nodes::Options options;
   options.count = NodesToUse(plan.spec());
+  if (const auto left = DescriptorsLeft()) RequireDescriptors(plan.spec(), options.count, *left);
   RemoveOldKeys(folder.path());
   options.run = folder.path();
   options.key_folder = folder.path();
@@ -114,6 +116,17 @@ std::vector<int> Allocation::Living() const {
     if (nodes_.TroubleOf(node).empty()) living.push_back(node);
   }
   return living;
+}
+
+/// Without them the last shims get no connection, and the start only seems slow.
+void RequireDescriptors(const Spec& spec, int nodes, std::int64_t descriptors) {
+  constexpr std::int64_t kOfStream = 2;  // both ends are in the manager
+  const auto needed = nodes + kOfStream * spec.launch.ranks();
+  if (needed <= descriptors) return;
+  throw Error(ErrorKind::kEnvironment,
+              fmt::format("the manager may open only {} more files, and {} nodes with {} ranks need {}", descriptors,
+                          nodes, spec.launch.ranks(), needed),
+              "ask the administrator for a higher hard limit of open files on the nodes (ulimit -Hn)");
 }
 
 void PlaceOnNodes(Nodes& nodes, const std::vector<int>& on, int ranks_per_node, RankLaunch& launch) {

@@ -1,6 +1,7 @@
 /// The nodes that the batch system has given to a run, with an agent on each.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <vector>
 
@@ -25,8 +26,8 @@ class NodesMissing : public Error {
 class Allocation {
  public:
   /// Starts an agent on each node of this process's job. Serves the loop until all agents have joined.
-  /// Errors: Error(kEnvironment) when the job has fewer nodes than the plan needs; NodesMissing; Error(kInterrupted)
-  ///         when the user ends it.
+  /// Errors: Error(kEnvironment) when the job has fewer nodes than the plan needs, or this process may open too few
+  ///         files; NodesMissing; Error(kInterrupted) when the user ends it.
   Allocation(const RunFolder& folder, const Plan& plan, EventLoop& loop, Interrupt& interrupt, Output& output);
   Allocation(const Allocation&) = delete;
   Allocation& operator=(const Allocation&) = delete;
@@ -46,6 +47,10 @@ class Allocation {
   Nodes nodes_;
   ChildProcess step_;
 };
+
+/// Errors: Error(kEnvironment) when a manager that may still open `descriptors` files cannot serve `nodes` agents and
+/// the ranks of one job of the spec. Pure.
+void RequireDescriptors(const Spec& spec, int nodes, std::int64_t descriptors);
 
 /// Removes Slurm's variables of this node from `environment`. Hydra would hand it to the ranks of all nodes. Other
 /// launchers give each node its own values; for them nothing changes.

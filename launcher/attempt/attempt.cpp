@@ -323,7 +323,10 @@ void Attempt::WatchNodes(const AttemptRequest& request, RankLaunch& launch) {
   const auto path = nodes.NewMonitorPath();
   launch.environment.Set(runtime::kMonitorVariable, path.native());
   std::vector<WatchedNode> watched;
-  for (const auto& host : launch.hosts) watched.push_back({nodes.OpenMonitor(host.node, path), host.name, host.ranks});
+  for (const auto& host : launch.hosts) {
+    watched.push_back({nodes.OpenMonitor(host.node, path), host.name, host.ranks,
+                       [&nodes, node = host.node] { nodes.GiveUpIfHeld(node); }});
+  }
   nodes_watch_ = std::make_unique<StallWatch>(loop_, std::move(watched), [this](const Json& report) {
     PublishWatchReport(place_.directory, report);
     LookForWatchReport();

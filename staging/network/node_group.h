@@ -27,7 +27,9 @@ struct NodeGroup {
   /// How many nodes read the shared file system, from node 0 on; 0: all of them. The same on every node.
   std::uint32_t readers = 0;
   std::chrono::milliseconds join_timeout = std::chrono::minutes(2);    ///< until all nodes are there and ready
-  std::chrono::milliseconds stall_timeout = std::chrono::seconds(30);  ///< silence, or one read or write, at most
+  std::chrono::milliseconds stall_timeout = std::chrono::seconds(30);  ///< silence of another node, at most
+  /// One read or write, at most. A shared file system may stand still for minutes while a server of it takes over.
+  std::chrono::milliseconds file_timeout = std::chrono::minutes(15);
   /// Sockets of this node that listen already, and go on to; must outlive the call. Null: its address in `nodes` is
   /// bound for as long as the nodes join.
   const std::vector<UniqueFd>* listeners = nullptr;

@@ -125,7 +125,7 @@ ChunkPtr RingCopy::NextOwn() {
 }
 
 std::string RingCopy::Overdue(SteadyTime now) {
-  const auto since = now - group_.stall_timeout;
+  const auto since = now - group_.file_timeout;
   const std::lock_guard guard(mutex_);
   if (write_began_ != SteadyTime{} && write_began_ < since) {
     return fmt::format("{} has not finished a write to '{}' for {}", NodeName(group_, group_.number),
@@ -135,7 +135,7 @@ std::string RingCopy::Overdue(SteadyTime now) {
   if (!reading_ || slow == reading_->count()) return {};
   const auto& part = reading_->chunk(slow);
   return fmt::format("{} has waited for bytes {} to {} of '{}' for more than {}", NodeName(group_, group_.number),
-                     part.begin, part.end, plan_.files[part.file].path.string(), FormatDuration(group_.stall_timeout));
+                     part.begin, part.end, plan_.files[part.file].path.string(), FormatDuration(group_.file_timeout));
 }
 
 ChunkPtr RingCopy::NextToWrite(const StageOptions& options) {

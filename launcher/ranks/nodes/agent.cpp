@@ -56,8 +56,9 @@ std::string NodeName() {
 Agent::Agent(EventLoop& loop, NodeConnection connection, std::filesystem::path sockets)
     : loop_(loop),
       sockets_(std::move(sockets)),
-      link_(loop, std::move(connection), kManagerPatience,
-            {[this](const NodeMessage& message) { Take(message); }, [this](const std::string&) { leaving_ = true; }}),
+      link_(loop, std::move(connection), {kManagerPatience},
+            {.on_message = [this](const NodeMessage& message) { Take(message); },
+             .on_end = [this](const std::string&) { leaving_ = true; }}),
       streams_(loop, [this](NodeFrame kind, std::uint32_t stream,
                             std::string_view payload) { link_.Send(kind, stream, payload); }),
       starts_(loop) {

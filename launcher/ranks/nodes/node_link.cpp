@@ -1,6 +1,8 @@
 #include "launcher/ranks/nodes/node_link.h"
 
 #include <fmt/format.h>
+#include <linux/sockios.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 
 #include <cerrno>
@@ -14,7 +16,7 @@ constexpr std::size_t kMostWaiting = 256 << 20;
 
 }  // namespace
 
-NodeLink::NodeLink(EventLoop& loop, NodeConnection connection, std::chrono::seconds patience, Events events)
+NodeLink::NodeLink(EventLoop& loop, NodeConnection connection, NodePatience patience, Events events)
     : loop_(loop),
       connection_(std::move(connection)),
       sealer_(connection_.send_key),
@@ -39,7 +41,10 @@ void NodeLink::Send(NodeFrame kind, std::uint32_t stream, std::string_view paylo
 }
 
 void NodeLink::SendFrame(NodeFrame kind, std::uint32_t stream, std::string_view payload) {
-  if (!ended_) outgoing_.Send(sealer_.Seal(kind, stream, payload));
+  if (ended_) return;
+  const auto frame = sealer_.Seal(kind, stream, payload);
+  bytes_ += static_cast<std::int64_t>(frame.size());
+  outgoing_.Send(frame);
 }
 
 void NodeLink::Receive() {
@@ -61,11 +66,36 @@ void NodeLink::Receive() {
 void NodeLink::Beat() {
   beat_ = loop_.After(kLinkBeat, [this] { Beat(); });
   silence_ += kLinkBeat;
+  const bool acknowledged = LastBeatIsAcknowledged();
   Send(NodeFrame::kAlive);
+  bytes_at_beat_ = bytes_;
   Receive();
+  if (!ended_) JudgeSilence(acknowledged);
+  if (!ended_ && outgoing_.waiting() > kMostWaiting) End("it takes nothing any more");
+}
+
+void NodeLink::JudgeSilence(bool acknowledged) {
+  if (silence_ < patience_.silent) return;
+  if (!acknowledged) return End(fmt::format("no sign of life for {} s", silence_.count()));
+  if (silence_ >= patience_.held) return EndHeld();
+  if (silence_ == patience_.silent) events_.on_held();
+}
+
+void NodeLink::EndIfHeld() {
   if (ended_) return;
-  if (silence_ >= patience_) return End(fmt::format("no sign of life for {} s", silence_.count()));
-  if (outgoing_.waiting() > kMostWaiting) End("it takes nothing any more");
+  Receive();
+  if (!ended_ && silence_ >= patience_.silent) EndHeld();
+}
+
+void NodeLink::EndHeld() {
+  End(fmt::format("no sign of life of its agent for {} s, though its kernel answers", silence_.count()));
+}
+
+/// A kernel acknowledges what arrives even if no process reads it.
+bool NodeLink::LastBeatIsAcknowledged() const {
+  int unacknowledged = 0;
+  if (::ioctl(connection_.socket.get(), SIOCOUTQ, &unacknowledged) != 0) return false;
+  return bytes_ - static_cast<std::int64_t>(outgoing_.waiting()) - unacknowledged >= bytes_at_beat_;
 }
 
 void NodeLink::End(const std::string& reason) {

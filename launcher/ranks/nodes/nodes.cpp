@@ -4,12 +4,14 @@
 #include <fmt/ranges.h>
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <condition_variable>
 #include <functional>
 #include <future>
 #include <list>
 #include <map>
 #include <mutex>
+#include <span>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -39,15 +41,17 @@ namespace {
 
 /// The most connections during their handshake; a new one replaces the oldest.
 constexpr std::size_t kMostVisitors = 1024;
+/// In a message, which is a line of a terminal and of records.
+constexpr std::size_t kMostNamedNodes = 16;
 
 }  // namespace
 
 /// Everything that the thread does. Public calls come from the manager's thread.
 class Nodes::Service {
  public:
-  Service(const AgentOptions& agents, std::chrono::seconds silence, std::vector<UniqueFd> listeners)
+  Service(const AgentOptions& agents, NodePatience patience, std::vector<UniqueFd> listeners)
       : agents_(agents),
-        silence_(silence),
+        patience_(patience),
         key_(GroupKey::Read(agents.key_file)),
         listeners_(std::move(listeners)),
         nodes_(static_cast<std::size_t>(agents.nodes)) {
@@ -72,8 +76,10 @@ class Nodes::Service {
 
   std::string Missing() const {
     const std::scoped_lock lock(mutex_);
-    const auto text = fmt::format("{} of {} nodes have not joined (node {})", Absent().size(), nodes_.size(),
-                                  fmt::join(Absent(), ", "));
+    const auto absent = Absent();
+    const auto named = std::span(absent).first(std::min(absent.size(), kMostNamedNodes));
+    auto text = fmt::format("{} of {} nodes have not joined (node {}{})", absent.size(), nodes_.size(),
+                            fmt::join(named, ", "), named.size() < absent.size() ? ", ..." : "");
     return refusal_.empty() ? text : text + "; who connected last " + refusal_;
   }
 
@@ -105,6 +111,12 @@ class Nodes::Service {
   void Tell(int node, NodeFrame kind, std::string text) {
     calls_.Post([this, node, kind, text = std::move(text)] {
       if (auto& there = At(node); there.link) there.link->Send(kind, 0, text);
+    });
+  }
+
+  void GiveUpIfHeld(int node) {
+    calls_.Post([this, node] {
+      if (auto& there = At(node); there.link) there.link->EndIfHeld();
     });
   }
 
@@ -201,9 +213,10 @@ class Nodes::Service {
     auto& node = At(number);
     if (node.link) return Refuse(fmt::format("says that it is node {}, which has joined already", number));
     node.link = std::make_unique<NodeLink>(
-        loop_, NodeConnection{std::move(connection.fd), connection.send_key, connection.receive_key}, silence_,
-        NodeLink::Events{[this, number](const NodeMessage& message) { Take(number, message); },
-                         [this, number](const std::string& reason) { Lose(number, reason); }});
+        loop_, NodeConnection{std::move(connection.fd), connection.send_key, connection.receive_key}, patience_,
+        NodeLink::Events{.on_message = [this, number](const NodeMessage& message) { Take(number, message); },
+                         .on_held = [this, number] { NoteHeld(number); },
+                         .on_end = [this, number](const std::string& reason) { Lose(number, reason); }});
     node.streams =
         std::make_unique<Streams>(loop_, [&node](NodeFrame kind, std::uint32_t stream, std::string_view payload) {
           node.link->Send(kind, stream, payload);
@@ -238,13 +251,23 @@ class Nodes::Service {
     listener->second(std::move(pair.ours), number);
   }
 
+  /// With the mutex held, or from the thread, which alone changes it.
+  std::string NameOf(int number) const {
+    const auto& name = nodes_.at(static_cast<std::size_t>(number)).facts.name;
+    return name.empty() ? std::to_string(number) : name;
+  }
+
+  void NoteHeld(int number) const {
+    log::Warn("the agent of node {} has been silent for {} s; its kernel answers, so it is lost after {} s only",
+              NameOf(number), patience_.silent.count(), patience_.held.count());
+  }
+
   /// The reason is there before the streams end.
   void Lose(int number, const std::string& reason) {
     auto& node = At(number);
     {
       const std::scoped_lock lock(mutex_);
-      node.trouble = fmt::format("node {} is lost: {}",
-                                 node.facts.name.empty() ? fmt::format("{}", number) : node.facts.name, reason);
+      node.trouble = fmt::format("node {} is lost: {}", NameOf(number), reason);
       log::Warn("{}", node.trouble);
     }
     node.lost = true;
@@ -252,7 +275,7 @@ class Nodes::Service {
   }
 
   const AgentOptions& agents_;
-  const std::chrono::seconds silence_;
+  const NodePatience patience_;
   const GroupKey key_;
   EventLoop loop_;
   CrossThreadCalls calls_{loop_};
@@ -308,7 +331,7 @@ Nodes::Nodes(Options options) {
   auto listeners = staging::ListenOn({options.host, 0});
   agents_.manager = AddressesOf(listeners);
   GroupKey::Create(agents_.key_file);
-  service_ = std::make_unique<Service>(agents_, options.silence, std::move(listeners));
+  service_ = std::make_unique<Service>(agents_, options.patience, std::move(listeners));
 }
 
 Nodes::~Nodes() { Leave(); }
@@ -337,6 +360,8 @@ UniqueFd Nodes::OpenGpuMeter(int node, const std::vector<std::string>& arguments
   for (const auto& argument : arguments) text += argument + '\0';
   return service_->Start(node, NodeFrame::kMeasure, text);
 }
+
+void Nodes::GiveUpIfHeld(int node) { service_->GiveUpIfHeld(node); }
 
 void Nodes::KillGroup(int node, pid_t group) { service_->Tell(node, NodeFrame::kEndGroup, std::to_string(group)); }
 

@@ -13,6 +13,7 @@
 #include "launcher/ranks/local/shim_listener.h"
 #include "launcher/ranks/nodes/agent_options.h"
 #include "launcher/ranks/nodes/node_frame.h"
+#include "launcher/ranks/nodes/node_link.h"
 
 namespace slipway::launcher {
 
@@ -28,7 +29,7 @@ class Nodes {
     /// A folder that each node has for itself, with a short path. Nodes may share TMPDIR.
     std::filesystem::path sockets_in = "/tmp";
     std::chrono::seconds join_patience{120};
-    std::chrono::seconds silence{4};  ///< a node silent for this long is lost
+    NodePatience patience{std::chrono::seconds(4), std::chrono::seconds(30)};  ///< a node silent for longer is lost
   };
 
   /// Makes the key and listens. Errors: Error(kEnvironment) when it cannot.
@@ -45,7 +46,7 @@ class Nodes {
   const AgentOptions& agents() const { return agents_; }
   /// True when all nodes have joined; waits for it at most `limit`.
   bool AwaitJoined(std::chrono::milliseconds limit);
-  /// "nodes 0 and 3 have not joined; who connected last does not hold the group's key".
+  /// "2 of 4 nodes have not joined (node 0, 3); who connected last does not hold the group's key". Not all are named.
   std::string Missing() const;
 
   int count() const { return agents_.nodes; }
@@ -65,6 +66,8 @@ class Nodes {
   /// node. Anything sent requests its last line; its end kills it.
   UniqueFd OpenGpuMeter(int node, const std::vector<std::string>& arguments);
   void KillGroup(int node, pid_t group);
+  /// The node is lost if it is held now (NodePatience::held).
+  void GiveUpIfHeld(int node);
   /// For shims on these nodes. This object must outlive it.
   std::unique_ptr<ShimListener> OpenShimListener(EventLoop& loop, std::vector<int> nodes,
                                                  ShimListener::Arrived arrived);

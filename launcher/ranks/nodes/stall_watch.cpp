@@ -69,6 +69,7 @@ struct StallWatch::Node {
   std::string name;
   int first = 0;
   int ranks = 1;
+  std::function<void()> on_no_answer;
   std::unique_ptr<MessageChannel> monitor;
   bool gone = false;
   int seen_in = 0;               ///< the number of the look
@@ -83,6 +84,7 @@ StallWatch::StallWatch(EventLoop& loop, std::vector<WatchedNode> nodes, std::fun
     node.name = watched.name;
     node.first = std::exchange(first, first + watched.ranks);
     node.ranks = watched.ranks;
+    node.on_no_answer = std::move(watched.on_no_answer);
     node.monitor = std::make_unique<MessageChannel>(
         loop_, std::move(watched.monitor),
         MessageChannel::Events{[this, &node](std::string_view word, const Json& about) { Hear(node, word, about); },
@@ -168,7 +170,15 @@ void StallWatch::Judge() {
   const bool seen = std::ranges::none_of(culprits, [&](int rank) { return view.Of(rank).Hidden(); });
   const auto text = TextOf(statuses, culprits);
   if (seen && !culprits.empty() && std::exchange(suspicion_, text) == text) return Answer(view, *waiting, culprits);
+  TellOfNoAnswer(culprits);
   timer_ = loop_.After(kBetweenLooks, [this] { Look(); });
+}
+
+void StallWatch::TellOfNoAnswer(const std::vector<int>& culprits) const {
+  for (const auto& node : nodes_) {
+    const bool is_late = !node->gone && node->seen_in != look_;
+    if (is_late && std::ranges::any_of(culprits, [&](int rank) { return IsOf(*node, rank); })) node->on_no_answer();
+  }
 }
 
 void StallWatch::Answer(const JobView& view, const Waiting& waiting, const std::vector<int>& culprits) {

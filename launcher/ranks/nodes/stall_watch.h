@@ -24,6 +24,8 @@ struct WatchedNode {
   UniqueFd monitor;  ///< a stream to its NodeMonitor
   std::string name;  ///< for ranks that have not been seen
   int ranks = 1;     ///< ranks are numbered node by node
+  /// Others have waited too long for its ranks, and it did not answer in time. Called again while that lasts.
+  std::function<void()> on_no_answer = [] {};
 };
 
 /// Finds the ranks for which others wait longer than `stall_after`. Before that it sends no request to the nodes. When
@@ -48,6 +50,7 @@ class StallWatch {
   void PassOnDepartures(const Node& from, const Json& about);
   bool AllSeen() const;
   void Judge();
+  void TellOfNoAnswer(const std::vector<int>& culprits) const;
   void Answer(const runtime::JobView& view, const runtime::Waiting& waiting, const std::vector<int>& culprits);
   std::vector<runtime::RankStatus> RankStatuses() const;
   void StopTimer();

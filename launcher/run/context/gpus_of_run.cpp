@@ -1,10 +1,8 @@
 #include "launcher/run/context/gpus_of_run.h"
 
-#include <sys/resource.h>
-
 #include <algorithm>
-#include <iterator>
 
+#include "core/descriptor_limit.h"
 #include "core/environment.h"
 #include "core/error.h"
 #include "core/log.h"
@@ -56,18 +54,6 @@ GpusOfNode Measure(Nodes& nodes, const NodeWithGpus& of) {
   return {of.name, std::move(lines), [&nodes, node = of.node] { return !nodes.TroubleOf(node).empty(); }};
 }
 
-/// How many descriptors this process may still open.
-std::int64_t DescriptorsLeft() {
-  namespace fs = std::filesystem;
-  constexpr std::int64_t kMany = 1 << 30;
-  rlimit limit{};
-  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return 0;
-  std::error_code error;
-  const auto open = std::distance(fs::directory_iterator("/proc/self/fd", error), fs::directory_iterator());
-  if (error) return 0;
-  return std::min<std::int64_t>(kMany, static_cast<std::int64_t>(std::min<rlim_t>(limit.rlim_cur, kMany)) - open);
-}
-
 }  // namespace
 
 GpusToMeasure GpusOfRun(const RunOnGpus& run, const NodeDevices& devices, bool named) {
@@ -99,7 +85,7 @@ bool GpuMetersFit(const Spec& spec, int nodes, int measured, std::int64_t descri
 std::vector<GpusOfNode> MeasureGpusOfNodes(const RunOnGpus& run, Nodes& nodes) try {
   const auto wanted = NodesWithGpus(run, nodes);
   if (wanted.empty()) return {};
-  const auto left = DescriptorsLeft();
+  const auto left = DescriptorsLeft().value_or(0);
   if (!GpuMetersFit(run.spec, nodes.count(), static_cast<int>(wanted.size()), left)) {
     log::Warn(
         "GPUs of {} nodes are not measured: the manager may open only {} more files; ask the administrator for a "

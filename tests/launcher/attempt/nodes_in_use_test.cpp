@@ -2,8 +2,27 @@
 
 #include <gtest/gtest.h>
 
+#include "core/error.h"
+#include "launcher/attempt/allocation.h"
+
 namespace slipway::launcher {
 namespace {
+
+TEST(DescriptorsOfARun, MustDoForItsAgentsAndRanks) {
+  Spec spec;
+  spec.launch.nodes = spec.launch.nodes_per_job = 1000;
+  spec.launch.ranks_per_node = 8;
+  EXPECT_NO_THROW(RequireDescriptors(spec, 1010, 17010));
+  try {
+    RequireDescriptors(spec, 1010, 4000);
+    ADD_FAILURE() << "it has too few";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::kEnvironment);
+    EXPECT_EQ(error.message(), "the manager may open only 4000 more files, and 1010 nodes with 8000 ranks need 17010");
+  }
+  spec.launch.nodes_per_job = 2;  // the trials of an ensemble end, and make room
+  EXPECT_NO_THROW(RequireDescriptors(spec, 1010, 4000));
+}
 
 TEST(NodesToGoOnWith, AreAllThatLiveWithoutAGlobalBatch) {
   EXPECT_EQ(NodesToGoOnWith(3, 1, 2, 0), 3);

@@ -65,7 +65,7 @@ bool NodesHere::Start(const std::vector<int>& mebibytes) {
   options.key_folder = shared();
   options.host = "localhost";
   options.sockets_in = local();
-  options.silence = std::chrono::seconds(120);  // nodes are slow here, not lost
+  options.patience = {std::chrono::seconds(120)};  // nodes are slow here, not lost
   nodes_ = std::make_unique<Nodes>(options);
   for (int node = 0; node < options.count; ++node) {
     agents_.push_back(StartAgent(node, mebibytes[static_cast<std::size_t>(node)]));

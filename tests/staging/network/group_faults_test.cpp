@@ -14,6 +14,7 @@
 #include "core/clock.h"
 #include "core/error.h"
 #include "core/files.h"
+#include "core/units.h"
 #include "staging/generation/verify.h"
 #include "staging/network/frame.h"
 #include "staging/network/group_key.h"
@@ -314,7 +315,7 @@ class HangingSource : public SourceReader {
 TEST(StageAcrossFaults, ReadThatHangsIsNamed) {
   TestGroup group(2);
   PutFiles(group);
-  for (auto& node : group.groups) node.stall_timeout = std::chrono::seconds(4);
+  for (auto& node : group.groups) node.file_timeout = std::chrono::seconds(4);
   std::atomic<bool> over{false};
   const auto results = OnAll(2, [&](std::size_t node) {
     const OpenSources hanging = [&](const StagingPlan& plan) -> std::unique_ptr<SourceReader> {
@@ -329,7 +330,9 @@ TEST(StageAcrossFaults, ReadThatHangsIsNamed) {
       throw;
     }
   });
-  EXPECT_THAT(results[0].error, AllOf(HasSubstr("node 1 (127.0.0.2:"), HasSubstr("has waited for bytes")));
+  const auto limit = "for more than " + FormatDuration(group.groups[1].file_timeout);
+  EXPECT_THAT(results[0].error,
+              AllOf(HasSubstr("node 1 (127.0.0.2:"), HasSubstr("has waited for bytes"), HasSubstr(limit)));
   EXPECT_TRUE(group.NothingAnywhere());
 }
 

@@ -1,9 +1,11 @@
 #include "launcher/ranks/nodes/node_link.h"
 
 #include <gtest/gtest.h>
+#include <netinet/in.h>
 #include <sys/socket.h>
 
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "core/error.h"
@@ -22,6 +24,7 @@ GroupKey Key(std::uint8_t byte) {
 
 struct End {
   std::vector<NodeMessage> heard;
+  int held = 0;
   std::string reason;
   std::unique_ptr<NodeLink> link;
 };
@@ -36,11 +39,13 @@ class NodeLinks : public testing::Test {
     right_socket_ = UniqueFd(ends[1]);
   }
 
-  void Link(End& end, UniqueFd socket, const GroupKey& send, const GroupKey& receive, int patience_s = 60) {
+  void Link(End& end, UniqueFd socket, const GroupKey& send, const GroupKey& receive,
+            NodePatience patience = {std::chrono::seconds(60)}) {
     end.link = std::make_unique<NodeLink>(
-        loop_, NodeConnection{std::move(socket), send, receive}, std::chrono::seconds(patience_s),
-        NodeLink::Events{[&end](const NodeMessage& message) { end.heard.push_back(message); },
-                         [&end](const std::string& reason) { end.reason = reason; }});
+        loop_, NodeConnection{std::move(socket), send, receive}, patience,
+        NodeLink::Events{.on_message = [&end](const NodeMessage& message) { end.heard.push_back(message); },
+                         .on_held = [&end] { ++end.held; },
+                         .on_end = [&end](const std::string& reason) { end.reason = reason; }});
   }
 
   void LinkBoth() {
@@ -50,6 +55,14 @@ class NodeLinks : public testing::Test {
 
   void RunFor(int steps) {
     for (int i = 0; i < steps; ++i) loop_.RunOnce(std::chrono::milliseconds(5));
+  }
+
+  template <class Condition>
+  void RunUntil(Condition condition) {
+    const auto began = SystemClock().Steady();
+    while (!condition() && SystemClock().Steady() - began < std::chrono::seconds(60)) {
+      loop_.RunOnce(std::chrono::milliseconds(50));
+    }
   }
 
   EventLoop loop_;
@@ -104,8 +117,8 @@ std::string Recorded(NodeFrame kind, std::string_view payload) {
   int ends[2];
   CheckErrno(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), "socketpair");
   const UniqueFd other(ends[1]);
-  NodeLink link(loop, {UniqueFd(ends[0]), Key(2), Key(1)}, std::chrono::seconds(60),
-                {[](const auto&) {}, [](const auto&) {}});
+  NodeLink link(loop, {UniqueFd(ends[0]), Key(2), Key(1)}, {std::chrono::seconds(60)},
+                {.on_message = [](const auto&) {}, .on_end = [](const auto&) {}});
   link.Send(kind, 0, payload);
   std::string bytes(4096, '\0');
   bytes.resize(static_cast<std::size_t>(::recv(other.get(), bytes.data(), bytes.size(), 0)));
@@ -141,17 +154,63 @@ TEST_F(NodeLinks, RefuseEveryChangedByte) {
 }
 
 TEST_F(NodeLinks, EndAfterSilenceThatIsTooLong) {
-  Link(left_, std::move(left_socket_), Key(1), Key(2), 2);
-  const auto began = SystemClock().Steady();
-  while (left_.reason.empty() && SystemClock().Steady() - began < std::chrono::seconds(60)) {
-    loop_.RunOnce(std::chrono::milliseconds(50));
-  }
+  Link(left_, std::move(left_socket_), Key(1), Key(2), {std::chrono::seconds(2), std::chrono::seconds(50)});
+  RunUntil([&] { return !left_.reason.empty(); });
   EXPECT_EQ(left_.reason, "no sign of life for 2 s");
+  EXPECT_EQ(left_.held, 0);
+}
+
+/// Two ends whose kernel acknowledges what arrives, read or not.
+std::pair<UniqueFd, UniqueFd> ConnectedByTcp() {
+  const UniqueFd listener(CheckErrno(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), "socket"));
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  auto* generic = reinterpret_cast<sockaddr*>(&address);
+  socklen_t size = sizeof address;
+  CheckErrno(::bind(listener.get(), generic, size), "bind");
+  CheckErrno(::listen(listener.get(), 1), "listen");
+  CheckErrno(::getsockname(listener.get(), generic, &size), "getsockname");
+  UniqueFd left(CheckErrno(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), "socket"));
+  CheckErrno(::connect(left.get(), generic, size), "connect");
+  return {std::move(left), UniqueFd(CheckErrno(::accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC), "accept"))};
+}
+
+TEST_F(NodeLinks, EndAfterALongerSilenceWhenTheKernelOfTheOtherSideAnswers) {
+  auto [left, right] = ConnectedByTcp();
+  Link(left_, std::move(left), Key(1), Key(2), {std::chrono::seconds(2), std::chrono::seconds(4)});
+  RunUntil([&] { return !left_.reason.empty(); });
+  EXPECT_EQ(left_.reason, "no sign of life of its agent for 4 s, though its kernel answers");
+  EXPECT_EQ(left_.held, 1);
+}
+
+TEST_F(NodeLinks, EndAtOnceWhenAHeldSideIsGivenUp) {
+  auto [left, right] = ConnectedByTcp();
+  Link(left_, std::move(left), Key(1), Key(2), {std::chrono::seconds(2), std::chrono::seconds(3600)});
+  left_.link->EndIfHeld();
+  EXPECT_EQ(left_.reason, "") << "it has not been silent yet";
+  RunUntil([&] { return left_.held == 1; });
+  left_.link->EndIfHeld();
+  EXPECT_EQ(left_.reason, "no sign of life of its agent for 2 s, though its kernel answers");
+}
+
+TEST_F(NodeLinks, GoOnWhenASideThatWasHeldSpeaksAgain) {
+  auto [left, right] = ConnectedByTcp();
+  Link(left_, std::move(left), Key(1), Key(2), {std::chrono::seconds(2), std::chrono::seconds(50)});
+  RunUntil([&] { return left_.held == 1; });
+  Link(right_, std::move(right), Key(2), Key(1));
+  right_.link->Send(NodeFrame::kOpen, 0, "listener-1");
+  RunUntil([&] { return !left_.heard.empty(); });
+  EXPECT_EQ(left_.heard.size(), 1u);
+  EXPECT_EQ(left_.reason, "");
+  right_.link.reset();
+  RunUntil([&] { return !left_.reason.empty(); });
+  EXPECT_EQ(left_.reason, "its connection closed");
 }
 
 TEST_F(NodeLinks, BeatSoThatTheOtherSideIsNotTakenForLost) {
-  Link(left_, std::move(left_socket_), Key(1), Key(2), 2);
-  Link(right_, std::move(right_socket_), Key(2), Key(1), 2);
+  Link(left_, std::move(left_socket_), Key(1), Key(2), {std::chrono::seconds(2)});
+  Link(right_, std::move(right_socket_), Key(2), Key(1), {std::chrono::seconds(2)});
   const auto began = SystemClock().Steady();
   while (SystemClock().Steady() - began < std::chrono::milliseconds(3500)) loop_.RunOnce(std::chrono::milliseconds(50));
   EXPECT_EQ(left_.reason, "");

@@ -53,7 +53,7 @@ class AgentsHere : public testing::Test {
     options.run = folder_.path() / "run";
     options.key_folder = folder_.path();
     options.host = "localhost";
-    options.silence = std::chrono::seconds(120);  // nodes are slow here, not lost
+    options.patience = {std::chrono::seconds(120)};  // nodes are slow here, not lost
     return options;
   }
 
@@ -111,6 +111,12 @@ TEST_F(AgentsHere, SayWhichNodeTheyAre) {
   EXPECT_EQ(nodes.FactsOf(1).name, "n1");
   EXPECT_EQ(nodes.FactsOf(1).cores.size(), 1u);
   EXPECT_EQ(nodes.TroubleOf(1), "");
+}
+
+TEST_F(AgentsHere, AreNamedWhenTheyAreMissingUnlessTheyAreMany) {
+  EXPECT_EQ(Nodes(OptionsFor(3)).Missing(), "3 of 3 nodes have not joined (node 0, 1, 2)");
+  EXPECT_EQ(Nodes(OptionsFor(1000)).Missing(),
+            "1000 of 1000 nodes have not joined (node 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, ...)");
 }
 
 TEST_F(AgentsHere, EndWithTheirManagerAndLeaveNothingBehind) {
@@ -242,14 +248,14 @@ TEST_F(AgentsHere, KilledAreNamedAsLostNodesAndTheOthersGoOn) {
   EXPECT_THROW(StartOn(nodes, 1, loop_, folder_.path(), "true"), Error);
 }
 
-TEST_F(AgentsHere, StoppedAreLostAfterTheirSilence) {
+TEST_F(AgentsHere, StoppedOnALivingNodeAreLostAfterALongerSilence) {
   auto options = OptionsFor(1);
-  options.silence = std::chrono::seconds(2);
+  options.patience = {std::chrono::seconds(2), std::chrono::seconds(5)};
   Nodes nodes(options);
   auto agents = StartAll(nodes);
   ::kill(agents[0].pid(), SIGSTOP);
   ASSERT_TRUE(RunUntil([&] { return !nodes.TroubleOf(0).empty(); }));
-  EXPECT_EQ(nodes.TroubleOf(0), "node n0 is lost: no sign of life for 2 s");
+  EXPECT_EQ(nodes.TroubleOf(0), "node n0 is lost: no sign of life of its agent for 5 s, though its kernel answers");
   ::kill(agents[0].pid(), SIGCONT);
   ASSERT_TRUE(agents[0].WaitFor(std::chrono::seconds(60)));
 }

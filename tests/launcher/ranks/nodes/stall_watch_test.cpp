@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "core/process.h"
 #include "launcher/ranks/local/socket_pair.h"
@@ -58,7 +59,7 @@ class TwoNodes : public testing::Test {
     for (int node = 0; node < 2; ++node) {
       auto pair = MakeSocketPair();
       keepers_.push_back(std::make_unique<NodeMonitor>(loop_, Socket(node), std::move(pair.theirs)));
-      watched.push_back({std::move(pair.ours), "n" + std::to_string(node), 1});
+      watched.push_back({std::move(pair.ours), "n" + std::to_string(node), 1, [this, node] { late_.insert(node); }});
     }
     watch_ = std::make_unique<StallWatch>(loop_, std::move(watched), [this](const Json& report) { report_ = report; });
   }
@@ -116,6 +117,7 @@ class TwoNodes : public testing::Test {
   std::vector<runtime::SharedMemory> boards_;
   std::vector<std::unique_ptr<NodeMonitor>> keepers_;
   std::unique_ptr<StallWatch> watch_;
+  std::set<int> late_;  ///< nodes that have not answered in time
   Json report_;
 };
 
@@ -270,6 +272,21 @@ TEST_F(TwoNodes, DoNotAccuseRanksOfANodeThatDoesNotAnswer) {
   BringOneThatAsks();
   keepers_.pop_back();
   RunFor(std::chrono::milliseconds(2500));
+  EXPECT_TRUE(report_.is_null());
+  EXPECT_TRUE(late_.empty()) << "its stream has ended: it is gone, not late";
+}
+
+TEST_F(TwoNodes, TellOfANodeThatDoesNotAnswerInTime) {
+  std::vector<WatchedNode> watched;
+  auto first = MakeSocketPair(), second = MakeSocketPair();
+  keepers_.clear();
+  keepers_.push_back(std::make_unique<NodeMonitor>(loop_, Socket(0), std::move(first.theirs)));
+  watched.push_back({std::move(first.ours), "n0", 1, [this] { late_.insert(0); }});
+  watched.push_back({std::move(second.ours), "n1", 1, [this] { late_.insert(1); }});
+  StallWatch watch(loop_, std::move(watched), [this](const Json& report) { report_ = report; });
+  BringOneThatAsks();
+  RunUntil([this] { return !late_.empty(); });
+  EXPECT_EQ(late_, std::set<int>{1});
   EXPECT_TRUE(report_.is_null());
 }
 
