@@ -76,7 +76,7 @@ TEST_F(Arrivals, TheRanksBeginBeforeTheStagingEndsAndSeeTheSameOrder) {
 }
 
 TEST_F(Arrivals, AStagingThatFailsInTheMiddleEndsTheRunWithTheFilesName) {
-  WriteSpec("20KB", "overlap: true");
+  WriteSpec("40KB", "overlap: true");
   std::thread truncate([&] {
     place_.WaitForFile(place_ / "began");
     fs::resize_file(LastFile(), 1000);

@@ -5,6 +5,7 @@ import contextlib
 import json
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -103,23 +104,25 @@ def test_what_the_program_says_and_how_it_ends_is_known(everyone):
     assert "exit status 7" in done.stdout and "out of luck" in done.stdout
 
 
-def commands_here():
-    """The words of each process of this machine."""
-    commands = []
+def processes_with(words):
+    """Command lines that hold these words, alone or in those of a shell or a container."""
+    found = []
     for entry in pathlib.Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError):  # it ends meanwhile
-            commands.append((entry / "cmdline").read_bytes().decode(errors="replace").split("\0")[:-1])
-    return commands
+            command = (entry / "cmdline").read_bytes().decode(errors="replace").replace("\0", " ")
+            found += [command] if re.search(rf"\b{words}\b", command) else []
+    return found
 
 
 def test_cancel_leaves_nothing_behind(everyone):
-    write(everyone, shell(f"touch $SLIPWAY_SPEC_DIR/up; exec sleep 4{os.getpid()}"))
+    sleeps = f"sleep 4{os.getpid():05}"  # for days
+    write(everyone, shell(f"touch $SLIPWAY_SPEC_DIR/up; exec {sleeps}"))
     run = subprocess.Popen([PROGRAM, "run", "exp.yaml"], stdin=subprocess.DEVNULL)
     wait_for(lambda: (everyone / "up").exists() or run.poll() is not None)
     assert run.poll() is None
     run.terminate()
     assert run.wait(60) == 130
-    assert ["sleep", f"4{os.getpid()}"] not in commands_here()
+    wait_for(lambda: not processes_with(sleeps), what=lambda: f"the end of {processes_with(sleeps)}")
 
 
 def test_plan_shows_the_words(place):

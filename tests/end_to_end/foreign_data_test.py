@@ -305,17 +305,17 @@ def test_stage_in_tells_the_time_that_it_takes(slipway, tmp_path):
     for i in range(2000):
         write(tmp_path / f"data/{i:04d}", b"x")
     for is_copied in (True, False):
-        left_out = []
         for _ in range(5):  # the machine may be busy with others before it begins and after it has ended
             begin = time.monotonic()
             staged = slipway.json("stage", "in", "data", "--format", "raw", "--tier", "ram")["datasets"][0]
             took = time.monotonic() - begin
             assert 0 < staged["planning_seconds"] < staged["seconds"] < took
-            left_out.append(took - 2 * staged["seconds"])
+            if staged["seconds"] > took / 2 - 0.1:
+                break
             if is_copied:
                 slipway("stage", "evict", staged["generation"])
-        assert min(left_out) < 0.2
-        slipway("stage", "in", "data", "--format", "raw", "--tier", "ram")
+        else:
+            pytest.fail(f"of {took:.1f} s it tells {staged['seconds']:.1f} s")
 
 
 def memory_of(*arguments, **environment):

@@ -67,13 +67,17 @@ class CountsOnAfterASave(Counts):
         self.end = self.at + 10
 
 
-@pytest.mark.parametrize("ranks", [1, 2])
-def test_a_function_continues_after_its_time_limit(place, ranks):
-    job = launch.submit(CountsOnAfterASave(str(place / "count")), time_limit=LIMIT, ranks_per_node=ranks, **LOCAL)
-    ends = job.results(timeout=120)
-    assert len(ends) == ranks and job.status()["attempt"] >= 2
-    for rank, end in enumerate(ends):
-        assert end > 10 and counted(place, rank) == list(range(1, end + 1)), "each step once"
+def test_a_function_continues_after_its_time_limit(place):
+    jobs = {}
+    for ranks in (1, 2):  # both wait for their limit at once
+        (place / str(ranks)).mkdir()
+        function = CountsOnAfterASave(str(place / str(ranks) / "count"))
+        jobs[ranks] = launch.submit(function, time_limit=LIMIT, ranks_per_node=ranks, **LOCAL)
+    for ranks, job in jobs.items():
+        ends = job.results(timeout=120)
+        assert len(ends) == ranks and job.status()["attempt"] >= 2
+        for rank, end in enumerate(ends):
+            assert end > 10 and counted(place / str(ranks), rank) == list(range(1, end + 1)), "each step once"
 
 
 def test_a_cancelled_function_continues_when_it_is_resumed(place):

@@ -249,7 +249,7 @@ TEST(RefusedRun, LeavesNothingBehind) {
 class FollowedRun : public testing::Test {
  protected:
   FollowedRun() {
-    place_.WriteSpec("exp.yaml", "[sh, -c, 'echo begun; touch started; sleep 60']");
+    place_.WriteSpec("exp.yaml", "[sh, -c, 'echo begun; touch started; sleep 600']");
     EXPECT_EQ(place_.Slipway({"submit", "exp.yaml"}).status.code, 0);
     place_.WaitForFile(place_ / "started");
   }

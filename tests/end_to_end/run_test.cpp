@@ -159,24 +159,25 @@ TEST(Run, EndsAtItsTimeLimit) {
 }
 
 TEST(Run, SucceedsWhenItsProgramIsDoneInTheTimeToSave) {
-  Workplace place;
-  place.Write("progress.sh", "echo '{\"step\": 1, \"metrics\": {\"x\": 2}}' >> $SLIPWAY_METRICS\n");
-  const auto run = [&](const std::string& last_words, const std::string& on_time_limit) {
+  const auto start = [](const Workplace& place, const std::string& last_words, const std::string& on_time_limit) {
+    place.Write("progress.sh", "echo '{\"step\": 1, \"metrics\": {\"x\": 2}}' >> $SLIPWAY_METRICS\n");
     place.WriteSpec("exp.yaml",
                     "[sh, -c, 'until test -e $SLIPWAY_STOP_FILE; do sleep 0.05; done; " + last_words + "']");
-    return place.Slipway(
+    return place.Start(
         {"run", "exp.yaml", "--set", "launch.time_limit=3s", "--set", "checkpoint.on_time_limit=" + on_time_limit});
   };
-  for (const auto* on_time_limit : {"stop", "requeue"}) {
-    const auto ran = run("sh $SLIPWAY_SPEC_DIR/progress.sh", on_time_limit);
-    EXPECT_EQ(ran.status.code, 0) << ran.output << ran.errors;
-    EXPECT_EQ(place.Status()["phase"], "succeeded");
-    EXPECT_EQ(place.Status()["attempt"], 1);
-  }
+  const Workplace stop, requeue, unfinished;  // all wait for their limit at once
+  auto stops = start(stop, "sh $SLIPWAY_SPEC_DIR/progress.sh", "stop");
+  auto requeues = start(requeue, "sh $SLIPWAY_SPEC_DIR/progress.sh", "requeue");
   // As libslipway does when the program hears of the request.
-  const auto stopped = run("touch $SLIPWAY_STOP_FILE.seen", "stop");
-  EXPECT_EQ(stopped.status.code, 1);
-  EXPECT_THAT(stopped.output, HasSubstr("time limit of 3.0 s reached"));
+  auto stopped = start(unfinished, "touch $SLIPWAY_STOP_FILE.seen", "stop");
+  for (const auto& [place, run] : {std::pair(&stop, &stops), std::pair(&requeue, &requeues)}) {
+    EXPECT_EQ(run->Wait().code, 0) << ReadFile(*place / "output.log");
+    EXPECT_EQ(place->Status()["phase"], "succeeded");
+    EXPECT_EQ(place->Status()["attempt"], 1);
+  }
+  EXPECT_EQ(stopped.Wait().code, 1);
+  EXPECT_THAT(ReadFile(unfinished / "output.log"), HasSubstr("time limit of 3.0 s reached"));
 }
 
 TEST(Run, GoesOnAfterItsTimeLimitAndSaysSo) {
@@ -249,17 +250,20 @@ TEST(Run, EndsSessionsOfItsProgramAtTheTimeLimit) {
 
 /// The program itself, a shell, ends at the first signal; what it has started saves.
 TEST(Run, GivesWhatItsProgramHasStartedTheGraceTimeAtTheTimeLimit) {
-  for (const int ranks : {1, 2}) {
-    Workplace place;
+  const Workplace places[2];  // of one rank and of two, which wait for their limit at once
+  std::vector<ChildProcess> runs;
+  for (const auto& place : places) {
     place.Write("save.sh", "trap 'sleep 1; touch saved-$1.$RANK; exit' TERM\nwhile :; do sleep 0.1; done\n");
     place.Write("train.sh", "setsid sh save.sh session &\nsh save.sh group &\nsleep 60\n");
+    const int ranks = static_cast<int>(runs.size()) + 1;
     place.WriteSpec("exp.yaml", "[sh, train.sh]", ranks, "  metrics: {from: stdout, pattern: '(?<x>\\d+)'}");
-    const auto ran = place.Slipway({"run", "exp.yaml", "--set", "launch.time_limit=5s"});
-    EXPECT_THAT(ran.output, HasSubstr("time limit of 5.0 s reached"));
-    for (int rank = 0; rank < ranks; ++rank) {
-      EXPECT_TRUE(fs::exists(place / fmt::format("saved-session.{}", rank))) << ran.output;
-      EXPECT_TRUE(fs::exists(place / fmt::format("saved-group.{}", rank))) << ran.output;
-    }
+    runs.push_back(place.Start({"run", "exp.yaml", "--set", "launch.time_limit=5s"}));
+  }
+  for (auto& run : runs) run.Wait();
+  for (const auto& place : places) place.WaitForWords("time limit of 5.0 s reached");
+  for (const auto* saved : {"saved-session.0", "saved-group.0"}) EXPECT_TRUE(fs::exists(places[0] / saved)) << saved;
+  for (const auto* saved : {"saved-session.0", "saved-group.0", "saved-session.1", "saved-group.1"}) {
+    EXPECT_TRUE(fs::exists(places[1] / saved)) << saved;
   }
 }
 
@@ -321,45 +325,6 @@ TEST(Run, AnswersAUsageErrorWithTwo) {
   EXPECT_EQ(place.Slipway({"status", "nothing"}).status.code, 2);
   const auto json = place.Slipway({"status", "nothing", "--json"});
   EXPECT_EQ(Json::parse(json.output)["schema"], "slipway.error/1");
-}
-
-TEST(CommandLine, SaysWhatAnUnknownCommandMayHaveMeant) {
-  Workplace place;
-  const auto ran = place.Slipway({"rnu", "exp.yaml"});
-  EXPECT_EQ(ran.status.code, 2);
-  EXPECT_THAT(ran.errors, HasSubstr("error: unknown command 'rnu'; did you mean 'run'?\n  next: slipway --help"));
-  EXPECT_THAT(place.Slipway({"trials", "bset"}).errors,
-              HasSubstr("unknown command 'bset'; did you mean 'best'?\n  next: slipway trials --help"));
-  EXPECT_THAT(place.Slipway({"stage", "everything"}).errors, HasSubstr("valid are 'in', 'key', 'out'"));
-  EXPECT_THAT(place.Slipway({"--json"}).errors, HasSubstr("a command is missing"));
-}
-
-TEST(CommandLine, SaysWhatIsWrongWithAnOption) {
-  Workplace place;
-  const auto said = [&](const std::vector<std::string>& words) { return place.Slipway(words).errors; };
-  EXPECT_EQ(said({"run", "a.yaml", "--set"}), "error: --set needs a value\n  next: slipway run --help\n");
-  EXPECT_THAT(said({"ls", "--limit="}), HasSubstr("error: --limit needs a value\n"));
-  EXPECT_THAT(said({"ls", "-n", "1", "-n", "2"}), HasSubstr("error: --limit takes 1 value, but 2 are given\n"));
-  EXPECT_THAT(said({"stage", "out", "a", "b", "c"}),
-              HasSubstr("error: argument 'what' takes 2 values at most, but 3 are given\n"));
-  EXPECT_THAT(said({"--on"}), HasSubstr("error: --on needs a value\n  next: slipway --help\n"));
-  EXPECT_THAT(said({"logs", "--rank", "1.5"}), HasSubstr("error: --rank: '1.5' is not a whole number, or too large\n"));
-  EXPECT_THAT(said({"validate", "a.yaml", "--quiet=maybe"}), HasSubstr("error: --quiet takes no value\n"));
-  EXPECT_THAT(said({"ls", "--jsno=x"}), HasSubstr("error: unknown option '--jsno'; did you mean '--json'?\n"));
-  EXPECT_THAT(said({"--jsno"}), HasSubstr("error: unknown option '--jsno'; did you mean '--json'?\n  next: slipway -"));
-  EXPECT_THAT(said({"run", "a.yaml", "b.yaml"}), HasSubstr("error: unexpected argument 'b.yaml'\n"));
-  EXPECT_EQ(said({"run", "a.yaml", "--engine", "pbs"}),
-            "error: --engine: unknown value 'pbs'; valid are 'auto', 'local', 'slurm'\n  next: slipway run --help\n");
-  EXPECT_THAT(said({"completion", "bahs"}), HasSubstr("error: shell: unknown value 'bahs'; did you mean 'bash'?\n"));
-}
-
-TEST(CommandLine, SaysWhichNumbersAreWanted) {
-  Workplace place;
-  EXPECT_THAT(place.Slipway({"data", "make", "hepcnn", "--train", "0", "x"}).errors,
-              HasSubstr("error: --train: 0: must be above 0\n  next: slipway data make --help"));
-  EXPECT_THAT(place.Slipway({"data", "make", "hepcnn", "--seed", "-1", "x"}).errors,
-              HasSubstr("error: --seed: -1: must be 0 or more\n"));
-  EXPECT_THAT(place.Slipway({"logs", "x", "--rank", "none"}).errors, HasSubstr("--rank: none: must be 0 or more\n"));
 }
 
 TEST(Submit, OutlivesTheTerminalAndCanBeWaitedFor) {

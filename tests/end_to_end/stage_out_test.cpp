@@ -206,7 +206,7 @@ TEST_F(StageOutRun, NeedsATierThatAllNodesSee) {
 TEST_F(StageOutRun, BringsEverythingOutAtTheTimeLimit) {
   place_.WriteSpec("exp.yaml", fmt::format("[python3, '{}', '3', --sleep-at, '3']", kSavingProgram), 1,
                    std::string("  metrics: {from: stdout, pattern: '(?<x>\\d+)'}\n") + kTier);
-  EXPECT_EQ(place_.Slipway({"run", "exp.yaml", "--set", "launch.time_limit=12s"}).status.code, 1);
+  EXPECT_EQ(place_.Slipway({"run", "exp.yaml", "--set", "launch.time_limit=8s"}).status.code, 1);
   EXPECT_EQ(Newest(), 3u);
   ExpectNothingLeft();
 }

@@ -6,8 +6,8 @@
 
 #include <fstream>
 
-#include "core/clock.h"
 #include "core/files.h"
+#include "core/process_identity.h"
 #include "tests/end_to_end/workplace.h"
 
 namespace slipway::test {
@@ -164,13 +164,13 @@ TEST(Watch, ChangesNothingOfARunThatSucceeds) {
   EXPECT_EQ(Events(place, "watch").size(), 1u);
 }
 
-/// The others do not heed SIGTERM, so that the job goes on for its grace time; the name is there long before its end.
+/// The other one does not heed SIGTERM, and ends when the name is there: later than its grace time it would be killed.
 TEST(RankEndedByASignal, IsNamedWithHostAndSignalWhileTheOthersEnd) {
   Workplace place;
-  place.WriteSpec("exp.yaml",
-                  "[sh, -c, 'if [ $RANK = 1 ]; then until test -e ready; do sleep 0.05; done; touch dies; "
-                  "kill -KILL $$; fi; trap \"\" TERM; touch ready; while :; do sleep 0.1; done']",
-                  2);
+  place.Write("train.sh",
+              "if [ $RANK = 1 ]; then until test -e up; do sleep 0.1; done; touch dies; kill -KILL $$; fi\n"
+              "trap '' TERM; touch up; until test -e named; do sleep 0.1; done; touch ended\n");
+  place.WriteSpec("exp.yaml", "[sh, train.sh]", 2);
   auto run = place.Start({"run", "exp.yaml"});
   place.WaitForFile(place / "dies");
   const auto named =
@@ -179,9 +179,11 @@ TEST(RankEndedByASignal, IsNamedWithHostAndSignalWhileTheOthersEnd) {
   while (!said()) {
     ASSERT_FALSE(run.WaitFor(std::chrono::milliseconds(10)).has_value()) << ReadFile(place / "output.log");
   }
+  place.Write("named", "");
   const auto status = run.WaitFor(std::chrono::seconds(60));
   ASSERT_TRUE(status.has_value());
   EXPECT_EQ(status->code, 1);
+  EXPECT_TRUE(fs::exists(place / "ended")) << ReadFile(place / "output.log");
   EXPECT_EQ(place.Status()["reason"], fmt::format("rank 1 on {} ended with signal 9 (SIGKILL)", HostName()));
 }
 

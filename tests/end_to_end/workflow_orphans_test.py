@@ -302,7 +302,7 @@ def test_an_experiment_that_is_no_step_any_more_ends(flow):
 
 
 def test_the_time_limit_ends_an_experiment_that_goes_on(flow):
-    flow.experiment(["time_limit: 15s"])
+    flow.experiment(["time_limit: 10s"])
     manager = flow.start("run", "flow.yaml")
     wait_for(flow.began)
     manager.kill()

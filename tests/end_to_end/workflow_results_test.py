@@ -183,7 +183,8 @@ def test_a_plan_says_what_the_steps_read_and_cost(flow):
     plan = flow.json("plan", "flow.yaml", "--force", "use")
     rows = {row["name"]: row for row in plan["steps"]}
     assert rows["make"]["from_results"] == 3 and rows["make"]["reuse"]
-    assert rows["use"]["bytes"] == 5000 and 0.3 < rows["use"]["seconds"] < all_took / 3 and rows["use"]["has_all_inputs"]
+    assert rows["use"]["bytes"] == 5000 and rows["use"]["has_all_inputs"]
+    assert 0.3 < rows["use"]["seconds"] < all_took / 2, "the median: two of the three took as long or longer"
     assert abs(rows["use"]["core_hours"] - 2 * rows["use"]["seconds"] / 3600) < 1e-6
     assert rows["each.2"]["from_results"] == 2, "those of its foreach"
     assert plan["steps_without_cost"] == 0 and plan["bytes"] == 5000

@@ -5,6 +5,7 @@ import collections
 import json
 import os
 import pathlib
+import select
 import shutil
 import signal
 import subprocess
@@ -35,7 +36,7 @@ def install(prefix):
 class Engine(support.TestWithBed):
     OPTIONS = ("--nodes", "2")
     # The first trial ends at once. The others wait to be ended, and end at once in the next job.
-    FIRST_OF_TRIALS = '[ "$1" = 1 ] || [ -e next ] || { touch up."$1"; exec sleep 100; }; echo FoM: "$1"'
+    FIRST_OF_TRIALS = '[ "$1" = 1 ] || [ -e next ] || { touch up."$1"; exec sleep 300; }; echo FoM: "$1"'
 
     @classmethod
     def setUpClass(cls):
@@ -106,6 +107,16 @@ class Engine(support.TestWithBed):
             except AssertionError:
                 if node in self.drained():
                     raise
+
+    def read_on(self, stream, words):
+        """Returns what comes from the descriptor `stream`, up to these words or a little further."""
+        said = b""
+        while words.encode() not in said:
+            ready, _, _ = select.select([stream], [], [], support.PATIENCE_S)
+            more = os.read(stream, 4096) if ready else b""
+            self.assertTrue(more, f"not '{words}' but {said.decode(errors='replace')}")
+            said += more
+        return said.decode(errors="replace")
 
     def open_partition(self, name):
         self.on_node("scontrol", "update", f"partitionname={name}", "state=up")
@@ -365,13 +376,6 @@ class Followed(Engine):
         self.read_on(ours if terminal else run.stdout.fileno(), "at work")
         self.until("running")
         return run, ours
-
-    def read_on(self, stream, words):
-        said = ""
-        while words not in said:
-            more = os.read(stream, 4096)
-            self.assertTrue(more, said)
-            said += more.decode()
 
     def asked(self, run, terminal):
         """Presses Ctrl-C and reads on to the question."""

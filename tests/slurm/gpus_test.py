@@ -139,7 +139,8 @@ class Gpus(Trials):
 
 class GpusOfALostNode(Trials):
     def test_of_a_lost_node_are_given_to_nobody(self):
-        self.write_trials("touch up.$(basename $SLIPWAY_RUN_DIR); while ! [ -e go ]; do sleep 0.1; done; echo FoM: 1", 9, 3, nodes=3, gpus_per_rank=4)
+        self.write_trials("touch up.$(basename $SLIPWAY_RUN_DIR); while ! [ -e go ]; do sleep 0.1; done; echo FoM: 1", 9, 3,
+                          nodes=3, gpus_per_rank=4)
         run = self.submit()["run"]
         self.lose("n3", up=3)
         (self.place / "go").touch()

@@ -128,7 +128,7 @@ class Frozen(Hanging):
         try:
             for process in frozen:
                 os.kill(process, signal.SIGSTOP)
-            support.wait_for(lambda: self.events(run, "node_lost"), 60, "the loss of the node")
+            self.lost_before_slurm_knows(run, "n2")
         finally:
             for process in frozen:
                 os.kill(process, signal.SIGCONT)

@@ -199,7 +199,7 @@ class ManagerGone(Jobs):
         self.assertEqual({trial["attempts"] for trial in self.trials()}, {1})
 
     def test_cancel_ends_its_jobs(self):
-        self.write_trials("sleep 60")
+        self.write_trials("sleep 300")
         self.start()
         self.all_run()
         self.kill_manager()

@@ -129,7 +129,7 @@ class Arrays(Shared):
     def test_hold_experiments_whose_tasks_are_queued_again_one_by_one(self):
         self.program_of_steps("")
         spec = {"train": {"command": ["sh", "-c", "echo x >> turns.$1; [ $(wc -l < turns.$1) -ge 2 ] && echo FoM: 1 && "
-                                      "exit; touch up.$1; sleep 60", "sh", "${item}"],
+                                      "exit; touch up.$1; sleep 300", "sh", "${item}"],
                           "metrics": {"from": "stdout", "pattern": r"FoM: (?<objective>\\S+)"}},
                 "launch": {"workdir": "spec", "time_limit": "9m"}}
         self.flow({"train": {"experiment": spec, "foreach": ["p", "q"]}})
@@ -230,7 +230,7 @@ class Packs(Shared):
         self.assertEqual(self.ran(), {"make.0": 1, "make.1": 1, "make.2": 2})
 
     def test_that_are_queued_again_do_what_was_not_done(self):
-        self.program_of_steps("import time\nif 'wait' in sys.argv and not (place / 'go').exists(): time.sleep(60)\n" +
+        self.program_of_steps("import time\nif 'wait' in sys.argv and not (place / 'go').exists(): time.sleep(300)\n" +
                               WRITE)
         self.flow({"make": self.sweep(items=["a", "wait"], jobs="packed")})
         self.json("submit", "flow.yaml")

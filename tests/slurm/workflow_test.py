@@ -302,7 +302,7 @@ class Submissions(Flow):
         self.assertEqual(self.states(self.wait()), {"s0": "done"})
 
     def test_one_whose_job_is_suspended_can_be_cancelled(self):
-        self.program_of_steps("import time\ntime.sleep(100)\n")
+        self.program_of_steps("import time\ntime.sleep(300)\n")
         self.flow({"s0": ["x"]})
         self.json("submit", "flow.yaml")
         support.wait_for(lambda: self.states()["s0"] == "running", 60, "the step")
@@ -368,7 +368,7 @@ class Engines(Flow):
         """Its job is queued again twice."""
         self.program_of_steps("")
         spec = {"train": {"command": ["sh", "-c", "echo x >> turns; [ $(wc -l < turns) -ge 3 ] && echo FoM: 1 && exit; "
-                                      "touch up; sleep 60"],
+                                      "touch up; sleep 300"],
                           "metrics": {"from": "stdout", "pattern": r"FoM: (?<objective>\\S+)"}},
                 "launch": {"workdir": "spec", "time_limit": "9m"}}
         self.flow({"train": {"experiment": spec}, "after": {"command": ["x"], "after": ["train"]}})
@@ -385,7 +385,7 @@ class Engines(Flow):
 
     def test_a_lost_node_costs_a_step_its_attempt_and_no_more(self):
         self.program_of_steps("import socket, time\n(place / 'where').write_text(socket.gethostname())\n"
-                              "if not (place / 'go').exists(): time.sleep(120)\n")
+                              "if not (place / 'go').exists(): time.sleep(300)\n")
         self.flow({"first": ["x"], "second": {"command": ["y"], "after": ["first"]}})
         self.json("submit", "flow.yaml")
         support.wait_for(lambda: (self.place / "where").exists() and (self.place / "where").read_text(), 60, "the step")

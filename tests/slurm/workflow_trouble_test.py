@@ -359,11 +359,7 @@ class Full(Flow):
                                  stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                                  **support.ordinary_user())
         self.addCleanup(begun.kill)
-        self.said = ""
-        while "Slurm takes no more jobs" not in self.said:
-            more = os.read(begun.stderr.fileno(), 4096).decode()
-            self.assertTrue(more, self.said)
-            self.said += more
+        self.said = self.read_on(begun.stderr.fileno(), "Slurm takes no more jobs")
         self.assertEqual(len(self.in_the_queue()), 3)
         return begun
 
