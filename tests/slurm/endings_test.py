@@ -208,6 +208,8 @@ class Remembered(WithoutAMemory):
         self.assertIn(f"job {job} has failed", state["reason"])
         self.assertIn("SIGKILL", state["reason"])
         self.assertTrue(state["ended"])
+        with self.without("slurmctld"):
+            self.assertEqual(self.status(), state, "it was written down")
         self.resume()
 
 

@@ -68,6 +68,16 @@ RunState WithoutLastWord(const RunFolder& folder, RunState state) {
   return state;
 }
 
+/// The accounting has told of a job that the controller has forgotten, so this end does not change any more. Once it is
+/// written down, no reader asks for it again.
+void KeepEnd(const RunFolder& folder, const RunState& ended) try {
+  const auto lock = folder.TakeManagerLock();
+  const auto stored = folder.ReadState();
+  if (!HasEnded(stored.phase) && stored.attempt == ended.attempt) folder.WriteState(ended);
+} catch (const Error& error) {
+  log::Info("{}", error.message());  // a reader who may not write, or a run that goes on: the next one asks again
+}
+
 /// Runs whose jobs the controller is asked about together.
 class Observation {
  public:
@@ -131,9 +141,15 @@ class Observation {
     run.state = folders_[i].ReadState();
     run.state.batch_job = meant.id;
     run.state.batch_task = meant.task;
-    if (!run.job && !HasEnded(run.state.phase)) run.job = AskAccounting(meant, slurm);
-    run.state = HasEnded(run.state.phase) ? AfterItsEnd(folders_[i], std::move(run.state), run.job)
-                                          : WithoutLastWord(folders_[i], WithJob(std::move(run.state), run.job));
+    if (HasEnded(run.state.phase)) {
+      run.state = AfterItsEnd(folders_[i], std::move(run.state), run.job);
+      return;
+    }
+    const bool is_forgotten = !run.job;
+    if (is_forgotten) run.job = AskAccounting(meant, slurm);
+    run.state = WithoutLastWord(folders_[i], WithJob(std::move(run.state), run.job));
+    const bool is_final = is_forgotten && run.job && HasEnded(run.state.phase);
+    if (is_final && !ReadBatchRecord(folders_[i].path()).stages_out) KeepEnd(folders_[i], run.state);
   }
 
   /// What it tells is good to know, no more: where it is silent for one run it is not asked for the others.
