@@ -6,10 +6,12 @@
 #include <poll.h>
 #include <signal.h>
 #include <sys/inotify.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <filesystem>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <thread>
 
@@ -81,8 +83,12 @@ TEST_F(RunElsewhere, IsLostOnceItsManagerLetsGoOfTheLock) {
   const UniqueFd looks(::inotify_init1(IN_CLOEXEC));
   ASSERT_GE(::inotify_add_watch(looks.get(), file.c_str(), IN_CLOSE_NOWRITE), 0);
   std::thread manager([&] {
-    pollfd watch{looks.get(), POLLIN, 0};
-    EXPECT_EQ(::poll(&watch, 1, 60'000), 1) << "nobody has looked whether it is held";
+    for (const std::string by : {"the state", "its reader"}) {
+      pollfd watch{looks.get(), POLLIN, 0};
+      EXPECT_EQ(::poll(&watch, 1, 60'000), 1) << by << " has not looked whether it is held";
+      char events[4096];
+      EXPECT_GT(::read(looks.get(), events, sizeof events), 0);
+    }
     lock.reset();
   });
   const auto state = WaitForEnd(run_, Seconds(60));
