@@ -187,8 +187,9 @@ class Attempt::Watch {
   void Read(const std::string& name, LineFollower& follower) {
     follower.Poll();
     if (!pattern_ || RankOfLog(name) != 0) return;
+    const auto before = pattern_->tally().lines;
     auto found = pattern_->TakeUnfinished(follower.unfinished());
-    if (!found.empty()) TakeMatches(std::move(found));
+    if (pattern_->tally().lines > before) TakeMatches(std::move(found));
   }
 
   void TakeLine(int rank, std::string_view line) {

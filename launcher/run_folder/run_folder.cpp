@@ -9,7 +9,6 @@
 #include <cctype>
 #include <nlohmann/json.hpp>
 #include <random>
-#include <thread>
 #include <tuple>
 
 #include "core/clock.h"
@@ -30,6 +29,7 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr int kNameAttempts = 100;
+constexpr auto kPatienceWithLooks = std::chrono::milliseconds(200);
 
 std::string NewRunId(const std::string& name, WallTime now) {
   static std::random_device random;
@@ -82,6 +82,8 @@ std::optional<EndCause> WhyLost(const RunState& state, const fs::path& path) {
 }
 
 }  // namespace
+
+std::chrono::milliseconds PatienceWithManager(Phase phase) { return std::chrono::seconds(HasEnded(phase) ? 30 : 0); }
 
 bool ManagerIsGone(const RunState& state) {
   const bool has_one = !HasEnded(state.phase) && state.phase != Phase::kQueued && !IsReady(state);
@@ -185,12 +187,12 @@ int RunFolder::CountEvents(std::string_view event) const {
   return count;
 }
 
-FileLock RunFolder::TakeManagerLock(std::chrono::milliseconds patience) const {
+FileLock RunFolder::TakeManagerLock(std::chrono::milliseconds patience, Clock& clock) const {
   constexpr auto kPause = std::chrono::milliseconds(50);
   const auto path = path_ / kManagerLock;
   auto lock = FileLock::TryAcquire(path, LockMode::kExclusive);
-  for (; !lock && patience.count() > 0; patience -= kPause) {
-    std::this_thread::sleep_for(kPause);
+  for (auto left = std::max(patience, kPatienceWithLooks); !lock && left.count() > 0; left -= kPause) {
+    clock.Sleep(kPause);
     lock = FileLock::TryAcquire(path, LockMode::kExclusive);
   }
   if (!lock) {

@@ -13,6 +13,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/clock.h"
 #include "core/files.h"
 #include "core/json.h"
 #include "launcher/run_folder/run_state.h"
@@ -73,9 +74,10 @@ class RunFolder {
   /// The number of these events. Errors and cost: as ForEachEvent.
   int CountEvents(std::string_view event) const;
 
-  /// Takes the lock of the run's only manager; waits up to `patience` for the present one to leave. Errors:
-  /// Error(kBusy) naming it, also when this is a copy of a folder that its manager still uses.
-  FileLock TakeManagerLock(std::chrono::milliseconds patience = {}) const;
+  /// Takes the lock of the run's only manager; waits up to `patience` for the present one to leave, and 200 ms at
+  /// least: who looks at the lock holds it for a moment. Errors: Error(kBusy) naming the manager, also when this is a
+  /// copy of a folder that its manager still uses.
+  FileLock TakeManagerLock(std::chrono::milliseconds patience = {}, Clock& clock = SystemClock()) const;
 
  private:
   friend std::vector<RunFolder> ListRuns(const std::filesystem::path& runs_directory);
@@ -83,6 +85,10 @@ class RunFolder {
   std::filesystem::path path_;
   std::string selector_;
 };
+
+/// How long to wait for the manager of a run in this phase before going on with it. One whose run has ended is not at
+/// once gone: its agents end first. One that was killed is gone a moment before its lock is free.
+std::chrono::milliseconds PatienceWithManager(Phase phase);
 
 /// Whether the run has not ended, but its manager, which was on this host, is gone.
 bool ManagerIsGone(const RunState& state);

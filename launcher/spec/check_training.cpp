@@ -155,7 +155,6 @@ void CheckFlags(Report& report, const Draft& draft) {
 /// "slipway.data.train" -> "train".
 std::map<std::string, std::string> OwnNamesOfDatasets(const Draft& draft) {
   std::map<std::string, std::string> names;
-  if (!draft.At("data").is_object()) return names;
   for (const std::string& dataset : KeysOf(draft.At("data"))) names.emplace(OwnNameOfDataset(dataset), dataset);
   return names;
 }

@@ -297,6 +297,26 @@ TEST(TrialsExchange, AServedRunEndsInOrderWhenItIsAskedTo) {
   }
 }
 
+/// A killed process is gone a moment before its lock is free; what it was just starting holds it even longer.
+TEST(TrialsExchange, AServedRunIsServedAgainOnceTheLockOfTheKilledServerIsFree) {
+  const Workplace place;
+  ServedRun served(place, Ensemble("  trials: 2\n", "{int: [0, 9]}"));
+  served.process().Signal(SIGKILL);
+  served.process().Wait();
+  std::optional lock = FileLock::Acquire(place.RunFolder() / ".manager.lock", LockMode::kExclusive);
+  EXPECT_EQ(place.Status()["phase"], "lost");
+  auto again = place.Start({"trials", "serve", "last"});
+  const auto about_again = fmt::format("\"pid\":{},", again.pid());
+  const auto has_book = [&] {
+    return ReadFile(place.RunFolder() / "trials.lock").find(about_again) != std::string::npos;
+  };
+  while (!has_book() && !again.WaitFor(std::chrono::milliseconds(10))) {
+  }
+  EXPECT_FALSE(again.WaitFor(std::chrono::milliseconds(500))) << "it waits for the lock";
+  lock.reset();
+  EXPECT_EQ(again.Wait().code, 0) << ReadFile(place / "output.log");
+}
+
 /// Nobody asks for a trial meanwhile: the process that serves takes the request up all the same.
 TEST(TrialsExchange, AServedRunAnswersRequestsWhileNobodyAsks) {
   const Workplace place;

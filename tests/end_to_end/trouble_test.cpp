@@ -270,6 +270,18 @@ TEST(Pattern, ThatFindsNothingIsToldWhileTheProgramRuns) {
   EXPECT_EQ(run.Wait().code, 0);
 }
 
+TEST(Pattern, ThatFindsNothingInAProgressBarIsToldWhileItsLineIsOpen) {
+  Workplace place;
+  place.WriteSpec("exp.yaml",
+                  "[sh, -c, 'for i in $(seq 120); do printf \"\\rLoss = $i\"; done; while test ! -e go; do sleep 0.05; "
+                  "done']",
+                  1, kWrongPattern);
+  auto run = place.Start({"run", "exp.yaml"});
+  place.WaitForWords("warning: the pattern of train.metrics matches none of the 1");
+  place.Write("go", "");
+  EXPECT_EQ(run.Wait().code, 0);
+}
+
 TEST(Pattern, ThatFindsItsMetricsIsNoWarning) {
   Workplace place;
   place.WriteSpec("exp.yaml", "[sh, -c, 'echo begin; echo loss: pending; echo loss: 0.5']", 1, kWrongPattern);

@@ -288,6 +288,14 @@ steps:
     assert "is a folder" in flow.said
 
 
+def test_logs_follow_more_steps_than_files_may_be_open(flow):
+    flow.write("name: flow\nsteps:\n" + "".join(f"  s{i}: {{command: [echo, hello]}}\n" for i in range(60)))
+    flow.slipway("run", "flow.yaml")
+    logs = flow.start("logs", "-f", "last", preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (40, 40)))
+    out, err = logs.communicate(timeout=60)
+    assert out.splitlines() == [f"[s{i}] hello" for i in range(60)], err
+
+
 def test_logs_follow_steps_until_they_have_ended(flow):
     flow.step("import time\nprint(sys.argv[1], 'begins', flush=True)\n"
               "while not os.path.exists('go-' + sys.argv[1]): time.sleep(0.05)\nprint(sys.argv[1], 'ends')\n")

@@ -1,8 +1,10 @@
 """Workflows in bad company: several people, full disks, odd names, files that come and go."""
 
+import ctypes
 import json
 import os
 import re
+import select
 import subprocess
 import sys
 import time
@@ -26,6 +28,42 @@ def wait_until_said(run, words):
 
 def states_of(flow, words=("status", "last")):
     return flow.states(flow.json(*words))
+
+
+class Looks:
+    """Those of other processes at a file: each opens it for reading and closes it."""
+
+    def __init__(self, file):
+        libc = ctypes.CDLL(None)
+        self.events = libc.inotify_init1(os.O_CLOEXEC)
+        assert libc.inotify_add_watch(self.events, os.fsencode(file), 0x10) >= 0  # IN_CLOSE_NOWRITE
+
+    def wait_for(self, count):
+        for _ in range(count):
+            assert select.select([self.events], [], [], 60)[0], "nobody looks"
+            os.read(self.events, 4096)
+
+
+def test_wait_fails_when_the_manager_on_another_host_is_gone(flow):
+    flow.step("import time\nwhile not os.path.exists('go'): time.sleep(0.02)\n")
+    flow.steps(slow=(["x"], []))
+    run = flow.start("run", "flow.yaml")
+    wait_for(flow.has_begun)
+    file = flow.run_of_flow() / "state.json"
+    state = json.loads(file.read_text())
+    assert state["phase"] == "running"
+    (flow.folder / "state").write_text(json.dumps({**state, "host": "elsewhere"}))
+    os.replace(flow.folder / "state", file)
+    looks = Looks(flow.run_of_flow() / ".manager.lock")
+    waiting = flow.start("wait", "last", "--json")
+    looks.wait_for(8)  # the first ones come from the search for the run
+    run.kill()
+    run.wait()
+    out, err = waiting.communicate(timeout=60)
+    (flow.folder / "go").touch()
+    document = json.loads(out)
+    assert waiting.returncode == 1 and document["phase"] == "lost", out + err
+    assert [step["reason"] for step in document["steps"]] == ["it may still run on elsewhere"]
 
 
 def test_what_is_known_of_a_step_survives_a_resume_and_a_kill(flow):

@@ -261,8 +261,7 @@ int Resume(const ResumeOptions& options, Session& session) {
   const auto before = ObserveRun(folder);
   RequireEnd(folder, before);
   if (const auto done = SayIfDone(folder, before, options, session)) return *done;
-  // A manager whose run has ended is not at once gone: its agents end first.
-  std::optional lock = folder.TakeManagerLock(std::chrono::seconds(HasEnded(before.phase) ? 30 : 0));
+  std::optional lock = folder.TakeManagerLock(PatienceWithManager(before.phase));
   const auto state = ObserveRun(folder);
   RequireEnd(folder, state);
   if (const auto done = SayIfDone(folder, state, options, session)) return *done;

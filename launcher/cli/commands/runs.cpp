@@ -112,7 +112,7 @@ std::optional<TrialsGlance> TrialsOf(const RunFolder& run, const RunState& state
 }
 
 int PrintStatus(const RunFolder& run, const RunState& state, Session& session) {
-  if (IsWorkflowRun(run)) return ShowWorkflow(run, session);
+  if (IsWorkflowRun(run)) return ShowWorkflow(run, session, state);
   auto document = StatusDocument(run, state);
   auto text = StatusText(run, state);
   if (const auto trials = TrialsOf(run, state, session.output)) {

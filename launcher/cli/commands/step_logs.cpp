@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <utility>
 #include <vector>
 
 #include "core/documents.h"
@@ -58,31 +59,40 @@ class StepPrinter {
  public:
   StepPrinter(const RunFolder& folder, const std::vector<std::string>& steps, LinePrefix prefix, Output& output)
       : folder_(folder), named_(steps.size() > 1 && prefix == LinePrefix::kRank), output_(output) {
-    for (const auto& step : steps) Follow(step, LogOfStep(folder, step));
+    for (const auto& step : steps) logs_.push_back({step, FollowerOf(step, LogOfStep(folder, step))});
   }
 
-  void Look() {
-    for (auto& log : logs_) log.lines.Poll();
+  void Look(const std::set<std::string>& ended) {
+    for (auto& log : logs_) ended.contains(log.step) ? Finish(log) : Poll(log);
   }
 
-  /// The steps have ended: prints also last lines that have no newline, and what jobs say that started no program.
   void Finish() {
-    const auto count = logs_.size();
-    for (std::size_t i = 0; i < count; ++i) {
-      const auto step = logs_[i].step;
-      if (!fs::exists(LogOfStep(folder_, step))) Follow(step, LogOfStepJob(folder_, step));
-    }
-    for (auto& log : logs_) log.lines.Finish();
+    for (auto& log : logs_) Finish(log);
   }
 
  private:
   struct Log {
     std::string step;
     LineFollower lines;
+    bool finished = false;
   };
 
-  void Follow(const std::string& step, const fs::path& file) {
-    logs_.push_back({step, LineFollower(file, [this, step](std::string_view line) { PrintLine(step, line); })});
+  LineFollower FollowerOf(const std::string& step, const fs::path& file) {
+    return LineFollower(file, [this, step](std::string_view line) { PrintLine(step, line); });
+  }
+
+  /// `resume` may begin a step of a submitted workflow once more.
+  static void Poll(Log& log) {
+    log.finished = false;
+    log.lines.Poll();
+  }
+
+  /// The step has ended: prints also a last line that has no newline, and what a job says that started no program.
+  /// Closes its file, as a workflow may have thousands of steps.
+  void Finish(Log& log) {
+    if (std::exchange(log.finished, true)) return;
+    log.lines.Finish();
+    if (!fs::exists(LogOfStep(folder_, log.step))) FollowerOf(log.step, LogOfStepJob(folder_, log.step)).Finish();
   }
 
   void PrintLine(const std::string& step, std::string_view line) {
@@ -96,24 +106,24 @@ class StepPrinter {
   std::deque<Log> logs_;
 };
 
-/// Whether nothing more happens to any of these steps.
-bool HaveEnded(const RunFolder& folder, const std::vector<std::string>& steps) {
-  const auto records = ReadRecordsOf(folder.path(), std::set(steps.begin(), steps.end()));
-  return std::ranges::all_of(steps, [&](const std::string& step) {
-    const auto record = records.find(step);
-    return record != records.end() && IsFinal(record->second.state);
-  });
+/// Those to which nothing more happens.
+std::set<std::string> EndedOf(const RunFolder& folder, const std::set<std::string>& steps) {
+  std::set<std::string> ended;
+  for (const auto& [step, record] : ReadRecordsOf(folder.path(), steps)) {
+    if (steps.contains(step) && IsFinal(record.state)) ended.insert(step);
+  }
+  return ended;
 }
 
-void FollowSteps(const RunFolder& folder, const std::vector<std::string>& steps, StepPrinter& printer) {
+void FollowSteps(const RunFolder& folder, const std::set<std::string>& steps, StepPrinter& printer) {
   StateReader states(folder);
   const Observe read = [&](const RunFolder&) { return states.Read(); };
   WaitForBatchEnd(
       folder, {},
       [&](std::chrono::nanoseconds longest) {
-        const bool ended = HaveEnded(folder, steps);  // first: what is printed then is all
-        printer.Look();
-        return !ended && SleepOn(longest);
+        const auto ended = EndedOf(folder, steps);  // first: what is printed then is all
+        printer.Look(ended);
+        return ended.size() < steps.size() && SleepOn(longest);
       },
       HasStepJobs(folder) ? ObserveWorkflow : read);
   printer.Finish();
@@ -127,7 +137,7 @@ int StepLogs(const RunFolder& folder, const std::string& step, const LogsOptions
   WarnOfRemoved(folder, step, session.output);
   if (options.follow == Follow::kYes) {
     StepPrinter printer(folder, steps, options.prefix, session.output);
-    FollowSteps(folder, steps, printer);
+    FollowSteps(folder, {steps.begin(), steps.end()}, printer);
     return 0;
   }
   Json document{{"schema", "slipway.workflow.logs/1"}, {"run", folder.id()}, {"logs", Json::object()}};

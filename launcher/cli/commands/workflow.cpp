@@ -291,8 +291,9 @@ int ValidateWorkflow(const SpecSelection& selection, Session& session) {
   return 0;
 }
 
-int ShowWorkflow(const RunFolder& folder, Session& session) {
-  const auto look = LookAtWorkflow(folder);
+int ShowWorkflow(const RunFolder& folder, Session& session, const std::optional<RunState>& ended) {
+  auto look = LookAtWorkflow(folder);
+  if (ended) look.state = *ended;
   PrintWorkflow(folder, look, session.output);
   return OutcomeExitCode(look.state.phase);
 }

@@ -34,7 +34,8 @@ RunFolder PrepareWorkflow(const SpecSelection& selection, const WorkflowOptions&
 int PlanWorkflow(const SpecSelection& selection, const WorkflowOptions& options, Session& session);
 int ValidateWorkflow(const SpecSelection& selection, Session& session);
 
-int ShowWorkflow(const RunFolder& folder, Session& session);
+/// `ended`: the state that its end was waited for with. A new look may say less of a manager on another host.
+int ShowWorkflow(const RunFolder& folder, Session& session, const std::optional<RunState>& ended = {});
 int ExplainWorkflow(const RunFolder& folder, Session& session);
 /// Also carries out a run that was prepared.
 int ResumeWorkflow(const RunFolder& folder, const std::vector<std::string>& overrides, Seconds submit_for,

@@ -37,6 +37,7 @@ void LineFollower::Poll() {
 
 void LineFollower::Finish() {
   Poll();
+  fd_.Reset();
   if (!line_.empty()) Deliver(std::exchange(line_, {}));
 }
 

@@ -22,7 +22,7 @@ class LineFollower {
   /// A line beyond 64 KiB is delivered in pieces. They end at a carriage return if there is one, so that each drawing
   /// of a progress bar stays whole.
   void Poll();
-  /// Poll, then the rest as a line even without a newline.
+  /// Poll, then the rest as a line even without a newline. Closes the file; a later Poll goes on behind that line.
   void Finish();
 
   /// The start of the line that has no end yet. Valid until the next call.

@@ -51,12 +51,14 @@ void LookAgain(const RunFolder& folder, const std::string& step, StepRecord& rec
   record.reason = error.message();
 }
 
-void AfterEnd(const RunFolder& folder, Phase phase, const std::string& step, StepRecord& record) {
+void AfterEnd(const RunFolder& folder, const RunState& run, const std::string& step, StepRecord& record) {
   if (IsFinal(record.state)) return;
-  if (phase != Phase::kLost) {
+  if (run.phase != Phase::kLost) {
     record.state = StepState::kCancelled;
   } else if (record.state == StepState::kRunning && record.job == 0) {
-    LookAgain(folder, step, record);
+    const bool is_elsewhere = !run.host.empty() && run.host != HostName();
+    if (is_elsewhere) record.reason = fmt::format("it may still run on {}", run.host);
+    if (!is_elsewhere) LookAgain(folder, step, record);
   }
 }
 
@@ -68,7 +70,7 @@ std::vector<StepRow> StepRowsOf(const RunFolder& folder, const WorkflowLook& loo
   std::vector<StepRow> rows;
   for (auto& step : ReadStoredWorkflow(folder).steps) {
     auto record = records[step.name];
-    if (HasEnded(look.state.phase)) AfterEnd(folder, look.state.phase, step.name, record);
+    if (HasEnded(look.state.phase)) AfterEnd(folder, look.state, step.name, record);
     const bool removed = IsRemoved(record, results);
     rows.push_back({std::move(step), std::move(record), removed});
   }

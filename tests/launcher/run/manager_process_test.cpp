@@ -11,6 +11,7 @@
 #include <atomic>
 #include <filesystem>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <thread>
 

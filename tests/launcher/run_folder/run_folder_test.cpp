@@ -208,6 +208,27 @@ TEST_F(Runs, HaveOneManagerUntilItDies) {
   EXPECT_NO_THROW(run.TakeManagerLock());
 }
 
+/// Its sleep lasts until another process has looked at a lock.
+class SleepBesideALook : public Clock {
+ public:
+  explicit SleepBesideALook(const fs::path& lock) : look_(FileLock::TryLook(lock)) {}
+  bool looks() const { return look_.has_value(); }
+  WallTime Now() override { return {}; }
+  SteadyTime Steady() override { return {}; }
+  void Sleep(std::chrono::nanoseconds) override { look_.reset(); }
+
+ private:
+  std::optional<FileLock> look_;
+};
+
+TEST_F(Runs, GetTheirManagerWhileOthersLookAtItsLock) {
+  const auto run = Create();
+  run.TakeManagerLock();  // it makes the file
+  SleepBesideALook clock(run.path() / kManagerLock);
+  ASSERT_TRUE(clock.looks());
+  EXPECT_NO_THROW(run.TakeManagerLock({}, clock));
+}
+
 TEST_F(Runs, RecordEvents) {
   const auto run = Create();
   run.AppendEvent("staged", Json{{"bytes", 3}});

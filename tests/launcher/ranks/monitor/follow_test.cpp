@@ -3,7 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <sstream>
 
 #include "core/files.h"
@@ -38,6 +40,22 @@ TEST_F(Follow, DeliversCompleteLinesAndTheRestAtTheEnd) {
   Append("o\nthree");
   follower_.Finish();
   EXPECT_THAT(lines_, ElementsAre("one", "two", "three"));
+}
+
+std::ptrdiff_t OpenFiles() {
+  return std::distance(std::filesystem::directory_iterator("/proc/self/fd"), std::filesystem::directory_iterator());
+}
+
+TEST_F(Follow, ClosesItsFileAtTheEndAndMayGoOn) {
+  Append("one\ntwo");
+  const auto before = OpenFiles();
+  follower_.Poll();
+  EXPECT_EQ(OpenFiles(), before + 1);
+  follower_.Finish();
+  EXPECT_EQ(OpenFiles(), before);
+  Append("\nthree\n");
+  follower_.Poll();
+  EXPECT_THAT(lines_, ElementsAre("one", "two", "", "three"));
 }
 
 TEST_F(Follow, CutsALineWithoutEnd) {
