@@ -173,6 +173,20 @@ TEST(TrialsExchange, ANewRunTakesConfigurationsBeforeItsFirstTrial) {
   EXPECT_EQ(asked["parameters"]["x"], 7);
 }
 
+/// On the command line a word has no quotes: whether it is a number or a text, the space says.
+TEST(TrialsExchange, AnEnqueuedWordIsWhatTheSpaceHas) {
+  const Workplace place;
+  place.WriteSpec("exp.yaml", "['true']", 1, Ensemble("  trials: 4\n", R"({choice: ["2", "1.10", "true", 3, true]})"));
+  ASSERT_TRUE(place.Slipway({"trials", "new", "exp.yaml"}).status.Success());
+  for (const std::string word : {"2", "1.10", "true", "3"}) {
+    const auto enqueued = place.Slipway({"trials", "enqueue", "last", "-p", "x=" + word});
+    EXPECT_EQ(enqueued.status.code, 0) << enqueued.errors;
+  }
+  for (const Json& value : {Json("2"), Json("1.10"), Json(true), Json(3)}) {
+    EXPECT_EQ(Json::parse(place.Slipway({"trials", "ask", "last", "--json"}).output)["parameters"]["x"], value);
+  }
+}
+
 /// The run has succeeded, and says nothing of its trials by itself.
 TEST(TrialsExchange, ABookThatIsLostAfterTheEndIsToldOf) {
   const Workplace place;
