@@ -112,6 +112,18 @@ TEST(TrialsExchange, AScriptAsksAndTells) {
   EXPECT_THAT(again.errors, HasSubstr("trial 1 does not run: it is failed"));
 }
 
+/// The option was forgotten: the trial has not failed.
+TEST(TrialsExchange, WithoutAnyResultNothingIsTold) {
+  const Workplace place;
+  place.WriteSpec("exp.yaml", "['true']", 1, Ensemble("  trials: 1\n", "{int: [0, 9]}"));
+  ASSERT_TRUE(place.Slipway({"trials", "new", "exp.yaml"}).status.Success());
+  ASSERT_TRUE(place.Slipway({"trials", "ask", "last"}).status.Success());
+  const auto told = place.Slipway({"trials", "tell", "last", "0"});
+  EXPECT_EQ(told.status.code, 2);
+  EXPECT_THAT(told.errors, HasSubstr("no result is given, and trial 0 has reported none"));
+  EXPECT_TRUE(place.Slipway({"trials", "tell", "last", "0", "--value", "0.5"}).status.Success());
+}
+
 /// The shell's variable of the result was not set.
 TEST(TrialsExchange, AnEmptyResultIsNone) {
   const Workplace place;
