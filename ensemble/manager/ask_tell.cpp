@@ -138,7 +138,7 @@ std::variant<AskedTrial, NothingToRun> AskTell::Ask() {
     changes = NewChanges();
   }
   AnswerRequests(changes);
-  const int failed = study_.trials().Count(TrialState::kFailed);
+  const int failed = study_.trials().CountOwnFailures();
   const bool may_begin = !options_.max_failures || failed <= *options_.max_failures;
   std::optional<TrialNumber> next;
   if (may_begin) next = NextTrial(options_, study_, judge_.scheduler(), changes);

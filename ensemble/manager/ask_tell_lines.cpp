@@ -11,6 +11,7 @@
 #include "core/error.h"
 #include "core/nearest_word.h"
 #include "core/number_words.h"
+#include "ensemble/space/number.h"
 
 namespace slipway::ensemble {
 namespace {
@@ -50,12 +51,12 @@ class RequestLine {
     }
   }
 
+  /// Also 3.0, as `limit` is written in the answer to `ask`.
   std::int64_t Integer(const char* name) const {
     const auto scalar = Has(name) ? ScalarFromJson(json_.at(name)) : std::nullopt;
-    if (!scalar || !std::holds_alternative<std::int64_t>(*scalar)) {
-      RefuseLine(fmt::format("'{}' must be an integer", name), fmt::format(R"(write for example "{}": 3)", name));
-    }
-    return std::get<std::int64_t>(*scalar);
+    if (scalar && std::holds_alternative<std::int64_t>(*scalar)) return std::get<std::int64_t>(*scalar);
+    if (const auto whole = scalar ? IntegerOf(NumberOf(*scalar)) : std::nullopt) return *whole;
+    RefuseLine(fmt::format("'{}' must be an integer", name), fmt::format(R"(write for example "{}": 3)", name));
   }
 
   std::optional<int> Attempt() const {

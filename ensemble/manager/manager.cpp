@@ -51,7 +51,7 @@ class Manager {
         judge_(options),
         running_(options, book.Used(), clock_),
         leader_time_(judge_.scheduler()),
-        early_end_(options, study_.trials().Count(TrialState::kFailed)),
+        early_end_(options, study_.trials().CountOwnFailures()),
         disk_space_(runner, observer, clock_),
         same_failure_(options.stop_on_same_failure, AnyHasWorked()),
         starter_(options, book, runner, study_, judge_, running_),
@@ -228,7 +228,7 @@ class Manager {
 
   void AnswerRequests(Changes& changes) {
     ensemble::AnswerRequests(options_, book_, study_, judge_, changes);
-    if (!changes.requeued.empty()) early_end_.CountFailures(study_.trials().Count(TrialState::kFailed));
+    if (!changes.requeued.empty()) early_end_.CountFailures(study_.trials().CountOwnFailures());
   }
 
   void Stop(const Changes& changes) {

@@ -34,6 +34,11 @@ int TrialTable::Count(TrialState state) const {
       std::count_if(trials_.begin(), trials_.end(), [&](const auto& trial) { return trial.state == state; }));
 }
 
+int TrialTable::CountOwnFailures() const {
+  const auto is_own = [](const TrialRecord& trial) { return trial.state == TrialState::kFailed && trial.attempts > 0; };
+  return static_cast<int>(std::count_if(trials_.begin(), trials_.end(), is_own));
+}
+
 const TrialRecord* TrialTable::Best(Goal goal) const {
   const TrialRecord* best = nullptr;
   for (const auto& trial : trials_) {

@@ -34,6 +34,8 @@ class TrialTable {
   bool ContainsConfiguration(const std::string& hash) const { return configurations_.contains(hash); }
 
   int Count(TrialState state) const;
+  /// Failed trials of this study: imported ones that failed elsewhere do not count.
+  int CountOwnFailures() const;
   /// The best complete trial; the earlier one among equals.
   const TrialRecord* Best(Goal goal) const;
 

@@ -31,6 +31,23 @@ int PopulationSize(const SchedulerSettings& settings) {
 
 Population::Population(const SchedulerSettings& settings) : settings_(settings), size_(PopulationSize(settings)) {}
 
+/// Trials are restored in the order of their numbers.
+void Population::Imported(TrialNumber trial) { imported_.push_back(trial); }
+
+bool Population::IsImported(TrialNumber trial) const { return std::ranges::binary_search(imported_, trial); }
+
+/// The number of trials before it that were not imported.
+std::int64_t Population::PlaceOf(TrialNumber trial) const {
+  return trial - (std::ranges::lower_bound(imported_, trial) - imported_.begin());
+}
+
+/// Whether it begins without a parent: one of the first population, or an imported one that runs again.
+bool Population::IsFirst(TrialNumber trial) const { return IsImported(trial) || PlaceOf(trial) < size_; }
+
+void Population::LeavePlace(TrialNumber trial) {
+  if (!IsImported(trial)) replaceable_.insert(trial);
+}
+
 void Population::Learn(const Report& report) {
   const auto leaving = leaving_.find(report.trial);
   Curve& curve = leaving == leaving_.end() ? living_[report.trial] : leaving->second;
@@ -50,7 +67,7 @@ Judgement Population::Take(const Report& report) {
 
 /// A trial with a parent counts its own resource from its first report: before that, the parent had trained.
 bool Population::IsAtCheck(TrialNumber trial, const Curve& curve) const {
-  const double start = trial < size_ ? 0 : curve.marks().front().resource;
+  const double start = IsFirst(trial) ? 0 : curve.marks().front().resource;
   const Checks checks(start + settings_.interval, settings_.interval);
   return checks.PassedAt(curve, curve.marks().size() - 1).has_value();
 }
@@ -75,7 +92,7 @@ Judgement Population::Judge(TrialNumber trial, double resource) {
 /// A new trial may replace it at once. It is not compared with the others until its End.
 void Population::Tell(TrialNumber trial, Decision decision) {
   if (decision != Decision::kStop) return;
-  replaceable_.insert(trial);
+  LeavePlace(trial);
   leaving_.insert(living_.extract(trial));
 }
 
@@ -101,8 +118,8 @@ bool Population::EndsWithin(TrialNumber trial, double resource) const {
 
 void Population::End(TrialNumber trial, TrialState state) {
   replaceable_.erase(trial);
-  if (LeavesAPlace(state)) replaceable_.insert(trial);
-  if (state == TrialState::kComplete) has_complete_ = true;
+  if (LeavesAPlace(state)) LeavePlace(trial);
+  if (state == TrialState::kComplete && !IsImported(trial)) has_complete_ = true;
   if (auto left = leaving_.extract(trial)) living_.insert(std::move(left));
   if (IsFinal(state)) living_.erase(trial);
 }
@@ -117,14 +134,14 @@ bool Population::MayEnd(TrialNumber trial) const {
 }
 
 bool Population::MayBegin(TrialNumber trial) const {
-  if (trial < size_) return true;
-  if (trial >= size_ + std::ssize(replaceable_)) return false;
+  if (IsFirst(trial)) return true;
+  if (PlaceOf(trial) >= size_ + std::ssize(replaceable_)) return false;
   if (living_.empty()) return !has_complete_;
   return HasParentFor(trial);
 }
 
 std::optional<Descent> Population::Descend(TrialNumber trial) const {
-  if (trial < size_) return std::nullopt;
+  if (IsFirst(trial)) return std::nullopt;
   auto standings = StandingsAt(std::numeric_limits<double>::infinity());
   std::erase_if(standings, [&](const Standing& s) { return std::isinf(s.first) || EndsWithin(s.second, 0); });
   if (standings.empty()) return std::nullopt;

@@ -23,6 +23,7 @@ int PopulationSize(const SchedulerSettings& settings);
 ///   - the trial itself has at most one `interval` left before `max`, as far as that is known;
 ///   - each of the best has at most one `interval` left: a parent would be complete before its copy begins.
 /// A trial that was asked to stop goes on if no parent is left when it has ended.
+/// Imported trials take no place in the population, whatever their numbers are.
 ///
 /// Cost:   a report O(1); at a check, log n and a sort of the population.
 /// Source: Jaderberg et al.: "Population based training of neural networks", arXiv:1711.09846, 2017 (truncation
@@ -31,6 +32,7 @@ class Population : public Scheduler {
  public:
   explicit Population(const SchedulerSettings& settings);
 
+  void Imported(TrialNumber trial) override;
   void Learn(const Report& report) override;
   Judgement Take(const Report& report) override;
   void Tell(TrialNumber trial, Decision decision) override;
@@ -42,6 +44,10 @@ class Population : public Scheduler {
  private:
   using Standing = std::pair<double, TrialNumber>;
 
+  bool IsImported(TrialNumber trial) const;
+  std::int64_t PlaceOf(TrialNumber trial) const;
+  bool IsFirst(TrialNumber trial) const;
+  void LeavePlace(TrialNumber trial);
   bool IsAtCheck(TrialNumber trial, const Curve& curve) const;
   Judgement Judge(TrialNumber trial, double resource);
   bool HasParentFor(TrialNumber trial) const;
@@ -56,6 +62,7 @@ class Population : public Scheduler {
   std::map<TrialNumber, Curve> living_;   // have reported and are not final
   std::map<TrialNumber, Curve> leaving_;  // asked to stop, not ended yet
   std::set<TrialNumber> replaceable_;     // pruned, failed or cancelled
+  std::vector<TrialNumber> imported_;     // ascending
   bool has_complete_ = false;
 };
 

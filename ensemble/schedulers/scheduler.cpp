@@ -240,6 +240,7 @@ void Scheduler::Restore(const std::vector<Report>& reports, const TrialTable& tr
                         const std::map<TrialNumber, Decision>& told) {
   auto next = reports.begin();
   for (const auto& trial : trials.trials()) {
+    if (trial.origin == kImportedOrigin) Imported(trial.number);
     for (; next != reports.end() && next->trial == trial.number; ++next) Learn(*next);
     End(trial.number, trial.state);
   }

@@ -60,6 +60,8 @@ class Scheduler {
   void Restore(const std::vector<Report>& reports, const TrialTable& trials,
                const std::map<TrialNumber, Decision>& told = {});
 
+  /// A trial was imported: it ran elsewhere. Called by Restore before any report or End of the trial.
+  virtual void Imported(TrialNumber /*trial*/) {}
   /// Takes a report without a decision.
   virtual void Learn(const Report& report) = 0;
   /// Takes a report and decides about its trial.

@@ -61,13 +61,12 @@ std::optional<Scalar> Nearest(const Domain& domain, double number) {
 }  // namespace
 
 std::string SuggestValue(const Domain& domain, const Scalar& value) {
-  if (const auto* text = std::get_if<std::string>(&value)) {
-    const auto texts = IsList(domain) ? TextsOf(domain) : std::vector<std::string>();
-    return texts.empty() ? "" : SuggestWord(*text, texts);
-  }
   const double number = NumberOf(value);
   const auto nearest = std::isnan(number) ? std::nullopt : Nearest(domain, number);
-  return nearest ? "; the nearest is " + Describe(*nearest) : "";
+  if (nearest) return "; the nearest is " + Describe(*nearest);
+  const auto texts = IsList(domain) ? TextsOf(domain) : std::vector<std::string>();
+  const auto* text = std::get_if<std::string>(&value);
+  return texts.empty() ? "" : SuggestWord(text != nullptr ? *text : Describe(value), texts);
 }
 
 }  // namespace slipway::ensemble

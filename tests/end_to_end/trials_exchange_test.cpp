@@ -112,6 +112,18 @@ TEST(TrialsExchange, AScriptAsksAndTells) {
   EXPECT_THAT(again.errors, HasSubstr("trial 1 does not run: it is failed"));
 }
 
+/// The option was forgotten: the trial has not failed.
+TEST(TrialsExchange, WithoutAnyResultNothingIsTold) {
+  const Workplace place;
+  place.WriteSpec("exp.yaml", "['true']", 1, Ensemble("  trials: 1\n", "{int: [0, 9]}"));
+  ASSERT_TRUE(place.Slipway({"trials", "new", "exp.yaml"}).status.Success());
+  ASSERT_TRUE(place.Slipway({"trials", "ask", "last"}).status.Success());
+  const auto told = place.Slipway({"trials", "tell", "last", "0"});
+  EXPECT_EQ(told.status.code, 2);
+  EXPECT_THAT(told.errors, HasSubstr("no result is given, and trial 0 has reported none"));
+  EXPECT_TRUE(place.Slipway({"trials", "tell", "last", "0", "--value", "0.5"}).status.Success());
+}
+
 /// The shell's variable of the result was not set.
 TEST(TrialsExchange, AnEmptyResultIsNone) {
   const Workplace place;
@@ -171,6 +183,20 @@ TEST(TrialsExchange, ANewRunTakesConfigurationsBeforeItsFirstTrial) {
   EXPECT_THAT(enqueued.output, HasSubstr("'slipway trials ask "));
   const auto asked = Json::parse(place.Slipway({"trials", "ask", "last", "--json"}).output);
   EXPECT_EQ(asked["parameters"]["x"], 7);
+}
+
+/// On the command line a word has no quotes: whether it is a number or a text, the space says.
+TEST(TrialsExchange, AnEnqueuedWordIsWhatTheSpaceHas) {
+  const Workplace place;
+  place.WriteSpec("exp.yaml", "['true']", 1, Ensemble("  trials: 4\n", R"({choice: ["2", "1.10", "true", 3, true]})"));
+  ASSERT_TRUE(place.Slipway({"trials", "new", "exp.yaml"}).status.Success());
+  for (const std::string word : {"2", "1.10", "true", "3"}) {
+    const auto enqueued = place.Slipway({"trials", "enqueue", "last", "-p", "x=" + word});
+    EXPECT_EQ(enqueued.status.code, 0) << enqueued.errors;
+  }
+  for (const Json& value : {Json("2"), Json("1.10"), Json(true), Json(3)}) {
+    EXPECT_EQ(Json::parse(place.Slipway({"trials", "ask", "last", "--json"}).output)["parameters"]["x"], value);
+  }
 }
 
 /// The run has succeeded, and says nothing of its trials by itself.

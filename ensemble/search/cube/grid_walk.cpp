@@ -1,7 +1,12 @@
 #include "ensemble/search/cube/grid_walk.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <cstdlib>
 #include <utility>
+
+#include "ensemble/space/number.h"
 
 namespace slipway::ensemble {
 namespace {
@@ -12,9 +17,17 @@ std::uint64_t GridCount(const Domain& domain, int points_per_range) {
   return IsContinuous(domain) ? static_cast<std::uint64_t>(points_per_range) : CountValues(domain);
 }
 
+/// As people write it: the middle of 1e-4 and 1 is 0.01, not 0.010000000000000004. So it equals a point of the user.
+Scalar WithoutNoise(const Domain& domain, const Scalar& value) {
+  const Scalar rounded = std::strtod(fmt::format("{:.14g}", NumberOf(value)).c_str(), nullptr);
+  return Contains(domain, rounded) ? rounded : value;
+}
+
 Scalar GridValue(const Domain& domain, int points_per_range, std::uint64_t index) {
   if (!IsContinuous(domain)) return ValueAt(domain, index);
-  return AtUnit(domain, static_cast<double>(index) / (points_per_range - 1));
+  const auto value = AtUnit(domain, static_cast<double>(index) / (points_per_range - 1));
+  const bool is_end = index == 0 || index + 1 == GridCount(domain, points_per_range);
+  return is_end ? value : WithoutNoise(domain, value);
 }
 
 }  // namespace

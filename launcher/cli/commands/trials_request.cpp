@@ -85,13 +85,19 @@ std::string RemarkOnRetry(const TrialsRetryOptions& options, const std::vector<A
 constexpr auto kAnswerPatience = std::chrono::seconds(8);
 constexpr auto kPause = std::chrono::milliseconds(100);
 
-/// 3, 0.5, true and null are what they look like; everything else is text.
-Json ValueFrom(const std::string& text) {
+/// 3, 0.5, true and null are what they look like, unless the parameter has only the text, as a choice of '2' and '3'.
+/// Everything else is text. `parameter` may be null.
+Json ValueFrom(const std::string& text, const ensemble::Parameter* parameter) {
   auto value = Json::parse(text, nullptr, false);
-  return value.is_discarded() || value.is_structured() ? Json(text) : value;
+  if (value.is_discarded() || value.is_structured()) return text;
+  const auto has = [&](const Json& json) {
+    const auto scalar = ensemble::ScalarFromJson(json);
+    return parameter != nullptr && scalar && ensemble::Contains(parameter->domain, *scalar);
+  };
+  return !has(value) && has(text) ? Json(text) : value;
 }
 
-ensemble::Point PointFrom(const std::vector<std::string>& parameters) {
+ensemble::Point PointFrom(const std::vector<std::string>& parameters, const ensemble::SearchSpace& space) {
   Json point = Json::object();
   for (const auto& parameter : parameters) {
     const auto equals = parameter.find('=');
@@ -104,7 +110,7 @@ ensemble::Point PointFrom(const std::vector<std::string>& parameters) {
       throw Error(ErrorKind::kUsage, fmt::format("'{}' is given twice", name),
                   "a configuration has one value of it; line others up by further calls");
     }
-    point[name] = ValueFrom(parameter.substr(equals + 1));
+    point[name] = ValueFrom(parameter.substr(equals + 1), ensemble::FindParameter(space.parameters(), name));
   }
   return ensemble::PointFromJson(point);
 }
@@ -223,8 +229,9 @@ std::vector<std::int64_t> FittingTrials(const TrialsRetryOptions& options, Trial
 }  // namespace
 
 int TrialsEnqueue(const TrialsEnqueueOptions& options, Output& output) {
-  const auto point = PointFrom(options.parameters);
-  ensemble::CheckedPoint(SpaceFor(options), point);
+  const auto space = SpaceFor(options);
+  const auto point = PointFrom(options.parameters, space);
+  ensemble::CheckedPoint(space, point);
   return Ask(options, ensemble::Enqueue{point}, output);
 }
 

@@ -30,6 +30,7 @@ namespace {
 using ensemble::AskTell;
 using ensemble::LossRules;
 using ensemble::TrialBook;
+using ensemble::TrialState;
 using ensemble::Unfinished;
 
 sigset_t EndingSignals() {
@@ -204,6 +205,16 @@ ensemble::Told ToldBy(const TrialsTellOptions& options) {
   return ensemble::ToldResults{options.values};
 }
 
+/// Without a result or a report the trial would fail, for good: more likely `--value` was forgotten.
+void CheckResult(const TrialsTellOptions& options, OpenEnsemble& opened) {
+  const auto& trials = opened.session.study().trials();
+  const bool is_told = options.failed || options.pruned || !options.values.empty();
+  if (is_told || !trials.Has(options.trial) || trials.at(options.trial).state != TrialState::kRunning) return;
+  if (!opened.book.Metrics(options.trial).empty()) return;
+  throw Error(ErrorKind::kUsage, fmt::format("no result is given, and trial {} has reported none", options.trial),
+              "give --value, --failed or --pruned");
+}
+
 std::string Describe(const ensemble::TrialRecord& trial) {
   auto text = fmt::format("trial {}: {}", trial.number, TrialStateName(trial.state));
   if (trial.objective) text += fmt::format(", {:.6g}", *trial.objective);
@@ -265,6 +276,7 @@ int TrialsAsk(const TrialsAskOptions& options, Session& session) {
 int TrialsTell(const TrialsTellOptions& options, Session& session) {
   EnsembleTarget target(options.run, session);
   OpenEnsemble opened(target.Folder(), target.options(), RulesWith(Unfinished::kKeep, {}), ensemble::Hold::kCommand);
+  CheckResult(options, opened);
   const auto told = opened.session.Tell(options.trial, ToldBy(options), options.attempt);
   opened.session.Settle();
   const Json document = WithSchema("slipway.trials.tell/1", ToJson(told, opened.session.options()));

@@ -39,13 +39,14 @@ struct TrialsTellOptions {
   std::string run;
   std::int64_t trial = 0;
   std::optional<int> attempt;
-  std::vector<double> values;  ///< of the objectives; empty: what was reported counts
+  std::vector<double> values;  ///< of the objectives; empty: what was reported counts, and something must be
   std::optional<std::string> failed;
   bool pruned = false;
 };
 
 /// Reports the result of a trial that `ask` gave out. Waits as TrialsAsk. JSON: `slipway.trials.tell/1`.
-/// Errors of both: kBusy while the run has a manager, or another command holds the trials for 30 s.
+/// Errors: kUsage if there is no result. Errors of both: kBusy while the run has a manager, or another command holds
+/// the trials for 30 s.
 int TrialsTell(const TrialsTellOptions& options, Session& session);
 
 }  // namespace slipway::launcher

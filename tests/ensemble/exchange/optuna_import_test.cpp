@@ -11,9 +11,11 @@
 #include "ensemble/exchange/import_trials.h"
 #include "ensemble/exchange/optuna.h"
 #include "ensemble/exchange/optuna_file.h"
+#include "ensemble/manager/ask_tell.h"
 #include "ensemble/study/open_study.h"
 #include "tests/ensemble/exchange/optuna_program.h"
 #include "tests/ensemble/exchange/sample_book.h"
+#include "tests/ensemble/hand_clock.h"
 #include "tests/support/temp_directory.h"
 
 namespace slipway::ensemble {
@@ -297,6 +299,24 @@ TEST(ImportTrials, ComeOnTopOfTheBudgetAndOnlyOnce) {
   EXPECT_FALSE(study.Ask(changes));
   EXPECT_EQ(changes.trials.front().number, 3);
   book.Write(changes);
+}
+
+/// They failed elsewhere. One that fails again here counts.
+TEST(ImportTrials, AreNoFailuresOfTheStudyIfTheyHadFailed) {
+  const test::TempDirectory folder;
+  auto book = TrialBook::OpenForWriting(folder.path());
+  auto options = OptionsOf(Space(R"({"x":{"uniform":[0,4]}})"));
+  options.max_failures = 0;
+  OpenStudy(book, options, 100);
+  auto failed = Complete({{"x", 1}});
+  failed.state = OptunaState::kFail;
+  ASSERT_EQ(ImportTrials(book, Import({failed}, R"({"x":{"uniform":[0,4]}})").trials, 200).added, 1);
+  HandClock clock;
+  AskTell session(book, options, {}, clock);
+  const auto asked = session.Ask();
+  ASSERT_TRUE(std::holds_alternative<AskedTrial>(asked));
+  session.Tell(std::get<AskedTrial>(asked).trial, ToldFailed{"no luck"});
+  EXPECT_TRUE(std::holds_alternative<NothingToRun>(session.Ask()));
 }
 
 TEST(ImportTrials, AreTheFirstRunOfARepeatedConfiguration) {

@@ -305,6 +305,7 @@ TEST_F(Lines, AnswerEveryRequest) {
   EXPECT_EQ(Answer(R"({"do":"best"})"), Json::parse(R"({"trial":null})"));
   EXPECT_EQ(Answer(R"({"do":"report","trial":0,"step":3,"value":0.4,"metrics":{"rate":"NaN"}})"),
             Json::parse(R"({"trial":0,"decision":"continue"})"));
+  EXPECT_EQ(Answer(R"({"do":"report","trial":0,"step":4.0,"value":0.4})")["decision"], "continue");
   const auto told = Answer(R"({"do":"tell","trial":0,"value":0.3})");
   EXPECT_EQ(told["state"], "complete");
   EXPECT_EQ(told["objectives"]["loss"], 0.3);
@@ -345,6 +346,7 @@ TEST_F(Lines, AnswerWhatIsWrongWithARequest) {
   EXPECT_THAT(error(R"({"do":"tell","trial":0,"value":1,"failed":"x"})"), HasSubstr("exclude each other"));
   EXPECT_THAT(error(R"({"do":"report","trial":0,"step":1})"), HasSubstr("nothing is reported"));
   EXPECT_THAT(error(R"({"do":"report","trial":0,"step":0.5,"value":1})"), HasSubstr("'step' must be an integer"));
+  EXPECT_THAT(error(R"({"do":"report","trial":0,"step":true,"value":1})"), HasSubstr("'step' must be an integer"));
   EXPECT_THAT(error(R"({"do":"report","trial":0,"step":1,"value":1,"epoch":"NaN"})"), HasSubstr("'epoch'"));
   EXPECT_THAT(error(R"({"do":"enqueue","parameters":{"x":[1]}})"), HasSubstr("'x'"));
   EXPECT_THAT(error(R"({"do":"enqueue","parameters":{"x":5}})"), HasSubstr("is not one of its values"));

@@ -68,6 +68,17 @@ TEST(GridSampler, TakesTheEndsAndTheMiddleOfARange) {
   EXPECT_DOUBLE_EQ(std::get<double>(points[2][0].second), 1);
 }
 
+/// By logarithms alone it would be 0.010000000000000004.
+TEST(GridSampler, TakesTheMiddleOfALogRangeAsPeopleWriteIt) {
+  const auto space = ParseSpace(Json::parse(R"({"lr":{"log":[1e-4,1]}})"));
+  TrialTable table;
+  Add(table, {{"lr", 0.01}}, kEnqueuedOrigin);
+  const auto rest = AskAll(*MakeSampler({"grid", 1, 3, 10}, space), 10, table);
+  ASSERT_EQ(rest.size(), 2u);
+  EXPECT_EQ(rest[0], (Point{{"lr", 1e-4}}));
+  EXPECT_EQ(rest[1], (Point{{"lr", 1.0}}));
+}
+
 TEST(GridSampler, ContinuesInTheMiddle) {
   const auto space = ParseSpace(Json::parse(kConditional));
   const auto all = AskAll(*MakeSampler({"grid", 1, 3, 1000}, space), 1000);

@@ -128,6 +128,35 @@ TEST_F(PopulationOfFour, WhenAllAreCompleteTheEnsembleIsOver) {
   EXPECT_FALSE(scheduler_->MayBegin(4));
 }
 
+/// They ran elsewhere: after them the whole population begins, and is replaced as without them.
+TEST_F(PopulationOfFour, ImportedTrialsTakeNoPlace) {
+  TrialTable imported;
+  for (const auto state : {TrialState::kComplete, TrialState::kFailed, TrialState::kPruned, TrialState::kComplete,
+                           TrialState::kComplete}) {
+    TrialRecord trial;
+    trial.number = imported.size();
+    trial.state = state;
+    trial.origin = kImportedOrigin;
+    imported.Add(trial);
+  }
+  auto settings = Settings();
+  settings.trials = 5;
+  const auto scheduler = MakeScheduler(settings);
+  scheduler->Restore({}, imported);
+  for (TrialNumber trial = 5; trial < 9; ++trial) {
+    EXPECT_TRUE(scheduler->MayBegin(trial)) << trial;
+    EXPECT_EQ(scheduler->Descend(trial), std::nullopt) << trial;
+    scheduler->Take({trial, 1, 0.5});
+  }
+  EXPECT_FALSE(scheduler->MayBegin(9));
+  for (TrialNumber trial = 5; trial < 8; ++trial) EXPECT_EQ(scheduler->Take({trial, 2, 0.1}).decision, kGo) << trial;
+  EXPECT_EQ(scheduler->Take({8, 2, 0.4}).decision, kEnd);
+  scheduler->End(8, TrialState::kPruned);
+  EXPECT_TRUE(scheduler->MayBegin(9));
+  EXPECT_EQ(scheduler->Descend(9), Descent{5});
+  EXPECT_FALSE(scheduler->MayBegin(10));
+}
+
 /// It would begin with weights that have nothing left to learn, or not at all.
 TEST_F(PopulationOfFour, NobodyIsReplacedByACopyOfATrialThatIsAboutToEnd) {
   auto settings = Settings();

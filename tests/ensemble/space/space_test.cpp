@@ -167,6 +167,7 @@ TEST(Space, ChecksPointsThatTheUserWrote) {
   EXPECT_THAT(PointErrorOf(space, R"({"ir":1})"), HasSubstr("there is no parameter 'ir'; did you mean 'lr'?"));
   EXPECT_THAT(PointErrorOf(space, R"({"lr":2})"),
               HasSubstr("parameter 'lr': 2 is not one of its values; the nearest is 1"));
+  EXPECT_THAT(PointErrorOf(space, R"({"o":2})"), HasSubstr("2 is not one of its values; valid are 'sgd', 'adam'"));
   EXPECT_THAT(PointErrorOf(space, R"({"lr":-3})"), HasSubstr("-3 is not one of its values; the nearest is 0.0001"));
   EXPECT_EQ(ToJson(CheckedPoint(space, PointFromJson(Json::parse(R"({"m":0.5000000000000001,"n":0})")))).dump(),
             R"({"m":0.5,"n":0.0})");
