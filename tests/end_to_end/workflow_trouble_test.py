@@ -467,3 +467,18 @@ def test_a_folder_that_nobody_may_write_is_an_error_with_its_path(flow):
     flow.folder.chmod(0o555)
     flow.slipway("run", "flow.yaml", status=3)
     assert str(flow.runs) in flow.said
+
+
+def test_resume_names_programs_that_may_still_run_on_another_host(flow):
+    flow.step("import time\nopen('began', 'w')\nwhile not os.path.exists('go'): time.sleep(0.05)\n")
+    flow.steps(a=(["a"], []))
+    manager = flow.start("run", "flow.yaml")
+    wait_for(lambda: (flow.folder / "began").exists() and flow.processes("a"))
+    manager.kill()
+    manager.communicate()
+    state = flow.run_of_flow() / "state.json"
+    state.write_text(json.dumps({**json.loads(state.read_text()), "host": "elsewhere"}))
+    (flow.folder / "go").touch()
+    program, = flow.processes("a")
+    flow.slipway("resume", "last")
+    assert f"step 'a' starts again, and its program of before (process {program} on elsewhere) may" in flow.said

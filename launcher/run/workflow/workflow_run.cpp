@@ -42,6 +42,7 @@ class WorkflowManager {
   }
 
   int CarryOut() {
+    WarnOfProgramsElsewhere();
     EndStepOrphans(folder_, before_, workflow_);
     Begin();
     steps_.TakeUp(before_);
@@ -56,6 +57,18 @@ class WorkflowManager {
   }
 
  private:
+  /// Nobody here can end what a killed manager has left on another host, or see whether it is gone.
+  void WarnOfProgramsElsewhere() const {
+    if (state_.host.empty() || state_.host == HostName()) return;
+    for (const auto& step : workflow_.steps) {
+      const auto record = before_.find(step.name);
+      if (step.is_run() || record == before_.end() || record->second.state != kRunning) continue;
+      output_.Warn(fmt::format("step '{}' starts again, and its program of before (process {} on {}) may still run; "
+                               "if it does, end it there",
+                               step.name, record->second.process.pid, state_.host));
+    }
+  }
+
   void Note(const Step& step, const StepRecord& record) {
     journal_.Write(step.name, record);
     if (record.state == kFailed && notifier_) notifier_->StepFailed(step.name, record.reason);
