@@ -63,9 +63,10 @@ class WorkflowManager {
     for (const auto& step : workflow_.steps) {
       const auto record = before_.find(step.name);
       if (step.is_run() || record == before_.end() || record->second.state != kRunning) continue;
-      output_.Warn(fmt::format("step '{}' starts again, and its program of before (process {} on {}) may still run; "
-                               "if it does, end it there",
-                               step.name, record->second.process.pid, state_.host));
+      output_.Warn(
+          fmt::format("step '{}' starts again, and its program of before (process {} on {}) may still run; "
+                      "if it does, end it there",
+                      step.name, record->second.process.pid, state_.host));
     }
   }
 
