@@ -315,4 +315,4 @@ def test_logs_follow_steps_until_they_have_ended(flow):
     assert running.wait(60) == 0 and all_steps.returncode == 0
     assert flow.slipway("logs", "-f", "last/last") == "last begins\nlast ends\n"
     flow.slipway("logs", "last", "--rank", "0", status=2)
-    assert "slipway logs last/STEP" in flow.said, flow.said
+    assert f"slipway logs {flow.run_of_flow().name}/STEP" in flow.said, flow.said

@@ -326,7 +326,7 @@ class Outcomes(Jobs):
             self.fail(f"{self.trials()}\n{self.bed.client('scontrol', 'show', 'job').stdout}")
 
     def repair(self):
-        self.bed.order("start", "node:n2")
+        self.bed.start_again("n2")
         support.wait_for(lambda: set(self.bed.node_states().values()) == {"idle"}, 90, "all nodes")
 
 

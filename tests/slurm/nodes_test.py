@@ -134,7 +134,7 @@ class LostNode(OnNodes):
     def repair(self):
         self.bed.client("scancel", "--full", f"--user={support.ORDINARY_USER}")
         for node in ("n2", "n3"):
-            self.bed.order("start", f"node:{node}")
+            self.bed.start_again(node)
         support.wait_for(lambda: set(self.bed.node_states().values()) == {"idle"}, 90, "all nodes")
 
     def test_run_goes_on_with_the_nodes_that_are_left(self):

@@ -69,6 +69,21 @@ class Bed:
     def order(self, *words):
         return testbed(*words, environment=self.environment)
 
+    def start_again(self, node):
+        """Starts a node that was killed. slurmctld, which may not have missed it, knows its new slurmd afterwards."""
+        is_down = any(line.startswith(f"slurmd:{node} ") and "is down" in line
+                      for line in self.order("status").stdout.splitlines())
+        before = self.slurmd_began(node)
+        done = self.order("start", f"node:{node}")
+        assert done.returncode == 0, done.stderr
+        if is_down:
+            wait_for(lambda: self.slurmd_began(node) != before, PATIENCE_S, f"the new slurmd of {node}")
+
+    def slurmd_began(self, node):
+        """When it began, as slurmctld has it, in seconds."""
+        facts = self.ask("scontrol", "--oneliner", "show", "node", node).split()
+        return next(word for word in facts if word.startswith("SlurmdStartTime="))
+
     def client(self, *words, stdin=None, timeout=60):
         """Runs a client of Slurm as an ordinary user, in the shared folder."""
         return subprocess.run([str(word) for word in words], env={**self.environment, **OPEN_MPI}, cwd=self.shared,

@@ -264,7 +264,7 @@ class Losses(Flow):
         document = self.wait(status=1)
         self.assertEqual(self.states(document), {"first": "failed", "second": "blocked"})
         self.assertIn(f"job {job}: ", self.steps(document)["first"]["reason"])
-        self.bed.order("start", f"node:{node}")
+        self.bed.start_again(node)
         self.begin_again({"first": 2, "second": 1})
 
     def test_an_end_that_slurm_missed_frees_what_waits_for_it(self):
