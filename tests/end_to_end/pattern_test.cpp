@@ -1,5 +1,6 @@
 // A pattern of metrics that finds nothing: it is told while the program runs, at its end, and by `explain`.
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -35,27 +36,26 @@ TEST(Pattern, ThatNeverMatchesANumberIsTold) {
   EXPECT_THAT(ran.errors, HasSubstr("matches 1 of the 1 line of rank 0, but 'loss' was never a number: '0.5s'"));
 }
 
-TEST(Pattern, ThatFindsNothingIsToldWhileTheProgramRuns) {
+/// The program prints, and ends when it is told to.
+void ExpectWarningWhileRuns(const std::string& prints, const std::string& warning) {
   Workplace place;
-  place.WriteSpec("exp.yaml",
-                  "[sh, -c, 'for i in $(seq 120); do echo Loss = $i; done; while test ! -e go; do sleep 0.05; done']",
-                  1, kWrongPattern);
+  place.WriteSpec(
+      "exp.yaml",
+      fmt::format("[sh, -c, 'for i in $(seq 120); do {}; done; while test ! -e go; do sleep 0.05; done']", prints), 1,
+      kWrongPattern);
   auto run = place.Start({"run", "exp.yaml"});
-  place.WaitForWords("warning: the pattern of train.metrics matches none of the 100 lines of rank 0");
+  place.WaitForWords(warning);
   place.Write("go", "");
   EXPECT_EQ(run.Wait().code, 0);
 }
 
+TEST(Pattern, ThatFindsNothingIsToldWhileTheProgramRuns) {
+  ExpectWarningWhileRuns("echo Loss = $i",
+                         "warning: the pattern of train.metrics matches none of the 100 lines of rank 0");
+}
+
 TEST(Pattern, ThatFindsNothingInAProgressBarIsToldWhileItsLineIsOpen) {
-  Workplace place;
-  place.WriteSpec("exp.yaml",
-                  "[sh, -c, 'for i in $(seq 120); do printf \"\\rLoss = $i\"; done; while test ! -e go; do sleep 0.05; "
-                  "done']",
-                  1, kWrongPattern);
-  auto run = place.Start({"run", "exp.yaml"});
-  place.WaitForWords("warning: the pattern of train.metrics matches none of the 1");
-  place.Write("go", "");
-  EXPECT_EQ(run.Wait().code, 0);
+  ExpectWarningWhileRuns("printf \"\\rLoss = $i\"", "warning: the pattern of train.metrics matches none of the 1");
 }
 
 TEST(Pattern, ThatFindsItsMetricsIsNoWarning) {
