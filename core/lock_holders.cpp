@@ -13,6 +13,7 @@
 
 #include "core/error.h"
 #include "core/files.h"
+#include "core/text.h"
 
 namespace slipway {
 namespace {
@@ -56,8 +57,7 @@ std::string CommandOf(pid_t pid) {
 
 std::vector<HeldLock> ParseLocks(std::string_view text) {
   std::vector<HeldLock> locks;
-  std::istringstream lines{std::string(text)};
-  for (std::string line; std::getline(lines, line);) {
+  for (const auto& line : LinesOf(text)) {
     if (const auto lock = ParseLine(line)) locks.push_back(*lock);
   }
   return locks;

@@ -6,11 +6,11 @@
 #include <array>
 #include <cstdio>
 #include <nlohmann/json.hpp>
-#include <sstream>
 
 #include "core/error.h"
 #include "core/files.h"
 #include "core/json_text.h"
+#include "core/text.h"
 
 namespace slipway {
 namespace fs = std::filesystem;
@@ -53,8 +53,7 @@ std::optional<MllogLine> ParseMllogLine(std::string_view text) {
 
 std::vector<MllogLine> ReadMllog(const fs::path& path) {
   std::vector<MllogLine> lines;
-  std::istringstream text(ReadFileIfPresent(path).value_or(""));
-  for (std::string line; std::getline(text, line);) {
+  for (const auto& line : LinesOf(ReadFileIfPresent(path).value_or(""))) {
     if (auto parsed = ParseMllogLine(line)) lines.push_back(std::move(*parsed));
   }
   return lines;

@@ -19,7 +19,7 @@ void WriteWatchReport(const std::filesystem::path& path, const std::string& writ
   if (earlier == EarlierReport::kGoes) {
     ::rename(own.c_str(), path.c_str());
   } else {
-    ::link(own.c_str(), path.c_str());  // the first to link its file to the name has the word
+    ::link(own.c_str(), path.c_str());  // fails if there is a report already
     ::unlink(own.c_str());
   }
 }

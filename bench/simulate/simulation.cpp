@@ -2,7 +2,6 @@
 
 #include "bench/simulate/simulation.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <mpi.h>
 #include <sys/mman.h>
@@ -144,17 +143,14 @@ std::vector<std::string> Settings() { return {kSettings.begin(), kSettings.end()
 
 std::optional<Outcome> Simulate(const Job& job, std::chrono::seconds limit) {
   const PlatformFile platform(job);
-  int ends[2];
-  if (::pipe2(ends, O_CLOEXEC) != 0) ThrowErrno("cannot create a pipe");
-  const UniqueFd in(ends[0]);
-  UniqueFd out(ends[1]);
+  auto pipe = MakePipe();
   std::fflush(nullptr);
   const pid_t child = ::fork();
   if (child < 0) ThrowErrno("cannot start a simulation");
-  if (child == 0) RunChild(job, platform.path(), limit, out.get());
-  out.Reset();
+  if (child == 0) RunChild(job, platform.path(), limit, pipe.write.get());
+  pipe.write.Reset();
   Outcome outcome;
-  const bool told = ::read(in.get(), &outcome, sizeof outcome) == sizeof outcome;
+  const bool told = ::read(pipe.read.get(), &outcome, sizeof outcome) == sizeof outcome;
   int wait_status = 0;
   rusage used{};
   ::wait4(child, &wait_status, 0, &used);

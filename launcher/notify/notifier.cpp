@@ -24,18 +24,6 @@ constexpr auto kLongestFarewell = std::chrono::seconds(5);
 constexpr std::size_t kMostWaitingNotices = 32;
 constexpr std::size_t kMostWords = 2000;  ///< kept of what a delivery prints
 
-struct Pipe {
-  UniqueFd read, write;
-};
-
-Pipe MakePipe() {
-  int ends[2];
-  CheckErrno(::pipe2(ends, O_CLOEXEC), "cannot make a pipe");
-  Pipe pipe{UniqueFd(ends[0]), UniqueFd(ends[1])};
-  CheckErrno(::fcntl(pipe.read.get(), F_SETFL, O_NONBLOCK), "cannot set up a pipe");
-  return pipe;
-}
-
 /// Errors: Error(kEnvironment) when the variable that holds it is not set.
 std::string UrlOf(const SecretUrl& webhook) {
   if (!webhook.url.empty()) return webhook.url;
@@ -162,6 +150,7 @@ void Notifier::Start(Entry& entry, const Notice& notice) {
   for (const auto& [name, value] : VariablesFor(notice)) environment.Set(name, value);
   const auto input = FileInMemory(spec.webhook ? Json{{"url", UrlOf(*spec.webhook)}, {"body", body}}.dump() : body);
   auto pipe = MakePipe();
+  CheckErrno(::fcntl(pipe.read.get(), F_SETFL, O_NONBLOCK), "cannot set up a pipe");
   SpawnOptions options;
   options.argv = spec.webhook ? std::vector{HelperProgram("slipway-notify").string()} : spec.command;
   options.environment = std::move(environment);

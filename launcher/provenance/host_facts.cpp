@@ -7,6 +7,7 @@
 #include "core/files.h"
 #include "core/lines.h"
 #include "core/process_identity.h"
+#include "core/text.h"
 
 namespace slipway::launcher {
 namespace {
@@ -17,12 +18,6 @@ std::string TextIn(const fs::path& path) try { return ReadFile(path); } catch (c
   return {};
 }
 
-std::string Trimmed(std::string_view text) {
-  const auto first = text.find_first_not_of(" \t\n");
-  if (first == text.npos) return {};
-  return std::string(text.substr(first, text.find_last_not_of(" \t\n") - first + 1));
-}
-
 /// The values of the lines "name : value".
 std::vector<std::string> ValuesOf(const std::string& text, std::string_view name) {
   std::vector<std::string> values;
@@ -30,7 +25,7 @@ std::vector<std::string> ValuesOf(const std::string& text, std::string_view name
   while (!lines.rest().empty()) {
     const std::string_view line = lines.Word('\n');
     const auto colon = line.find(':');
-    if (colon != line.npos && Trimmed(line.substr(0, colon)) == name) values.push_back(Trimmed(line.substr(colon + 1)));
+    if (colon != line.npos && Trim(line.substr(0, colon)) == name) values.emplace_back(Trim(line.substr(colon + 1)));
   }
   return values;
 }
@@ -63,8 +58,8 @@ std::vector<std::string> NvidiaGpus(const fs::path& root) {
 std::vector<std::string> AmdGpus(const fs::path& root) {
   std::vector<std::string> gpus;
   for (const auto& node : EntriesOf(root / "sys/class/kfd/kfd/topology/nodes")) {
-    const auto name = Trimmed(TextIn(node / "name"));
-    if (!name.empty()) gpus.push_back(name);
+    const auto text = TextIn(node / "name");
+    if (const auto name = Trim(text); !name.empty()) gpus.emplace_back(name);
   }
   return gpus;
 }

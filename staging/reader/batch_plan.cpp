@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "core/error.h"
+#include "core/text.h"
 #include "core/units.h"
 
 namespace slipway::staging {
@@ -114,8 +115,8 @@ BatchPlan::BatchPlan(const BatchOptions& options, std::vector<std::uint64_t> fil
   first_place_ = all.first;
   if (steps_ > 0) return;
   throw Error(ErrorKind::kUsage,
-              fmt::format("{} records{} are fewer than one batch of {} on {} rank{}", all.fewest,
-                          options_.shares ? " on a node" : "", rule_.batch, rule_.world, rule_.world == 1 ? "" : "s"),
+              fmt::format("{} records{} are fewer than one batch of {} on {}", all.fewest,
+                          options_.shares ? " on a node" : "", rule_.batch, Counted(rule_.world, "rank")),
               "take smaller batches, or the remainder 'pad' or 'repeat'");
 }
 

@@ -28,7 +28,7 @@ std::vector<std::string> AllTiers(const SiteSpec& site) {
   auto names = staging::KnownTiers(site.tiers);
   for (const auto& [alias, meant] : site.aliases) names.push_back(meant);
   for (const auto& tier : site.tier_order) names.push_back(tier);
-  std::erase(names, "none");
+  std::erase(names, staging::kInPlaceTier);
   return names;
 }
 

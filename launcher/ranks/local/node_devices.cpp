@@ -11,6 +11,7 @@
 
 #include "core/files.h"
 #include "core/lines.h"
+#include "core/text.h"
 
 namespace slipway::launcher {
 namespace fs = std::filesystem;
@@ -27,17 +28,11 @@ bool NamesADevice(const std::string& item) {
   return plain && !item.empty() && item.front() != '-' && item != "NoDevFiles";  // Slurm's word for none
 }
 
-std::string Trimmed(const std::string& text) {
-  const auto begin = std::ranges::find_if_not(text, IsBlank);
-  const auto end = std::find_if_not(text.rbegin(), std::make_reverse_iterator(begin), IsBlank).base();
-  return {begin, end};
-}
-
 std::vector<std::string> Items(const std::string& list) {
   std::vector<std::string> items;
   std::istringstream stream(list);
   for (std::string item; std::getline(stream, item, ',');) {
-    item = Trimmed(item);
+    item = std::string(Trim(item));
     if (!NamesADevice(item)) break;
     if (std::ranges::find(items, item) != items.end()) return {};
     items.push_back(item);

@@ -16,7 +16,7 @@ DatasetStaging::DatasetStaging(const staging::StagingPlan& plan, const DatasetSp
     : plan_(plan), spec_(spec), link_root_(std::move(link_root)), found_(std::move(found)), readers_(readers) {}
 
 /// What is read in place has nothing to arrive.
-bool DatasetStaging::may_be_early() const { return is_stream() || (spec_.overlap && plan_.tier != "none"); }
+bool DatasetStaging::may_be_early() const { return is_stream() || (spec_.overlap && !staging::ReadsInPlace(plan_)); }
 
 void DatasetStaging::Start(EventLoop& loop, Output& output, std::function<void()> on_news) {
   output_ = &output;
