@@ -21,6 +21,9 @@ namespace slipway::launcher {
 /// one thread only.
 class Nodes {
  public:
+  /// What each stream to a program of a node costs the manager: both ends are in it.
+  static constexpr std::int64_t kDescriptorsOfStream = 2;
+
   struct Options {
     int count = 1;
     std::string run;                   ///< AgentOptions::run

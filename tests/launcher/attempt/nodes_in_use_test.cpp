@@ -12,13 +12,13 @@ TEST(DescriptorsOfARun, MustDoForItsAgentsAndRanks) {
   Spec spec;
   spec.launch.nodes = spec.launch.nodes_per_job = 1000;
   spec.launch.ranks_per_node = 8;
-  EXPECT_NO_THROW(RequireDescriptors(spec, 1010, 17010));
+  EXPECT_NO_THROW(RequireDescriptors(spec, 1010, 19010));
   try {
-    RequireDescriptors(spec, 1010, 4000);
+    RequireDescriptors(spec, 1010, 19009);
     ADD_FAILURE() << "it has too few";
   } catch (const Error& error) {
     EXPECT_EQ(error.kind(), ErrorKind::kEnvironment);
-    EXPECT_EQ(error.message(), "the manager may open only 4000 more files, and 1010 nodes with 8000 ranks need 17010");
+    EXPECT_EQ(error.message(), "the manager may open only 19009 more files, and 1010 nodes with 8000 ranks need 19010");
   }
   spec.launch.nodes_per_job = 2;  // the trials of an ensemble end, and make room
   EXPECT_NO_THROW(RequireDescriptors(spec, 1010, 4000));
