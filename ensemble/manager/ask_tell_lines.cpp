@@ -54,8 +54,7 @@ class RequestLine {
   /// Also 3.0, as `limit` is written in the answer to `ask`.
   std::int64_t Integer(const char* name) const {
     const auto scalar = Has(name) ? ScalarFromJson(json_.at(name)) : std::nullopt;
-    if (scalar && std::holds_alternative<std::int64_t>(*scalar)) return std::get<std::int64_t>(*scalar);
-    if (const auto whole = scalar ? IntegerOf(NumberOf(*scalar)) : std::nullopt) return *whole;
+    if (const auto whole = scalar ? IntegerOf(*scalar) : std::nullopt) return *whole;
     RefuseLine(fmt::format("'{}' must be an integer", name), fmt::format(R"(write for example "{}": 3)", name));
   }
 

@@ -15,12 +15,6 @@ namespace {
 
 constexpr double kNoNumber = std::numeric_limits<double>::quiet_NaN();
 
-std::optional<std::int64_t> Integer(const Scalar& value) {
-  if (const auto* integer = std::get_if<std::int64_t>(&value)) return *integer;
-  const auto* real = std::get_if<double>(&value);
-  return real != nullptr ? IntegerOf(*real) : std::nullopt;
-}
-
 /// The number of decimals in the shortest text of a number: 2 for 0.25, 5 for 1e-05.
 int CountDecimals(double number) {
   const std::string text = fmt::format("{}", number);
@@ -109,7 +103,7 @@ struct Index {
   }
   Result operator()(const LogDomain&) const { return std::nullopt; }
   Result operator()(const IntDomain& range) const {
-    const auto integer = Integer(value);
+    const auto integer = IntegerOf(value);
     if (!integer || *integer < range.low || *integer > range.high) return std::nullopt;
     const auto above = static_cast<std::uint64_t>(*integer) - static_cast<std::uint64_t>(range.low);
     if (above % static_cast<std::uint64_t>(range.step) != 0) return std::nullopt;

@@ -9,8 +9,10 @@ bool IsNumber(const Scalar& value) {
   return std::holds_alternative<std::int64_t>(value) || std::holds_alternative<double>(value);
 }
 
-std::optional<std::int64_t> IntegerOf(double number) {
+std::optional<std::int64_t> IntegerOf(const Scalar& value) {
+  if (const auto* integer = std::get_if<std::int64_t>(&value)) return *integer;
   constexpr double kEnd = 0x1p63;
+  const double number = NumberOf(value);
   if (number != std::floor(number) || number < -kEnd || number >= kEnd) return std::nullopt;
   return static_cast<std::int64_t>(number);
 }

@@ -11,8 +11,8 @@ namespace slipway::ensemble {
 /// Whether it is an integer or a floating-point number.
 bool IsNumber(const Scalar& value);
 
-/// The integer that is equal to `number`; nothing when it is not whole, or beyond 64 bits.
-std::optional<std::int64_t> IntegerOf(double number);
+/// The integer that is equal to the value; nothing when it is not whole or beyond 64 bits, or no number.
+std::optional<std::int64_t> IntegerOf(const Scalar& value);
 
 /// The number; NaN for a text, a truth value or null.
 double NumberOf(const Scalar& value);

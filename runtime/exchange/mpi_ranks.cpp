@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 
+#include "runtime/collectives/pieces.h"
 #include "runtime/device/stream.h"
 #include "runtime/exchange/team_errors.h"
 #include "runtime/group/agreement.h"
@@ -88,7 +89,7 @@ bool MpiRanks::Works() {
 void MpiRanks::AddUp(char* data, std::int64_t count, slipway_dtype dtype) {
   if (own_->alone()) return;
   for (std::int64_t first = 0; first < count; first += kMostAtOnce) {
-    char* at = data + static_cast<std::size_t>(first) * SizeOf(dtype);
+    char* at = data + BytesOf(first, SizeOf(dtype));
     const auto part = static_cast<int>(std::min(kMostAtOnce, count - first));
     const auto add_up = [place = place_, at, part, type = MpiTypeOf(dtype), communicator = own_->handle()] {
       const BesideCaptures beside(place.driver);

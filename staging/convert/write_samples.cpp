@@ -14,6 +14,7 @@
 #include "core/files.h"
 #include "core/numpy_header.h"
 #include "core/sync_file.h"
+#include "core/text.h"
 #include "staging/dataset/utf8_name.h"
 #include "staging/formats/convert_numbers.h"
 #include "staging/formats/image_header.h"
@@ -98,8 +99,7 @@ char NumpyKindOf(NumberType type) {
 std::string_view ObjectionToKey(std::string_view key) {
   if (key.empty()) return "is empty";
   if (key.size() > kMostKeyBytes) return "is longer than 1024 bytes";
-  const auto is_control = [](char c) { return (c >= 0 && c < ' ') || c == 0x7f; };
-  if (std::ranges::any_of(key, is_control) || Utf8Name(key) != key) return "is no printable UTF-8";
+  if (std::ranges::any_of(key, IsControlCharacter) || Utf8Name(key) != key) return "is no printable UTF-8";
   const auto name = key.substr(key.rfind('/') + 1);
   if (name.empty() || name.find('.') != std::string_view::npos) return "has a dot in its last part, or no last part";
   if (name.starts_with("__")) return "begins with '__', as names that are no samples do";
