@@ -261,7 +261,7 @@ int Resume(const ResumeOptions& options, Session& session) {
   const auto before = ObserveRun(folder);
   RequireEnd(folder, before);
   if (const auto done = SayIfDone(folder, before, options, session)) return *done;
-  std::optional lock = folder.TakeManagerLock(PatienceWithManager(before.phase));
+  std::optional lock = folder.TakeManagerLock(before);
   const auto state = ObserveRun(folder);
   RequireEnd(folder, state);
   if (const auto done = SayIfDone(folder, state, options, session)) return *done;
