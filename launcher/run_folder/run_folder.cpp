@@ -193,7 +193,7 @@ FileLock RunFolder::TakeManagerLock(const std::optional<RunState>& before, Clock
   const bool has_ended = before && HasEnded(before->phase);
   const auto is_over = [&](std::chrono::milliseconds waited) {
     if (waited < kPatienceWithLooks) return false;
-    return !has_ended || waited >= kPatienceWithLastManager || ReadStoredState(path_).manager != before->manager;
+    return !has_ended || waited >= kPatienceWithLastManager || WasTakenUp(*before, ReadStoredState(path_));
   };
   auto lock = FileLock::TryAcquire(path, LockMode::kExclusive);
   for (auto waited = std::chrono::milliseconds(0); !lock && !is_over(waited); waited += kPause) {
