@@ -49,7 +49,7 @@ RunState StateReader::Read() {
 
 /// Whether the manager has left the run without an end.
 bool StateReader::IsGone(const RunState& state) try {
-  if (state.host == HostName()) return false;
+  if (!IsOnOtherHost(state)) return false;
   const bool is_held = IsManagerLockHeld(run_.path());
   was_held_ |= is_held;
   return was_held_ && !is_held && !HasEnded(run_.ReadState().phase);

@@ -19,6 +19,9 @@ void RequireNoManagerElsewhere(const RunState& state);
 /// files.
 std::optional<cause::ManagerElsewhere> FindManagerElsewhere(const RunState& state, const std::filesystem::path& folder);
 
+/// Whether its manager is, or was, on another host.
+bool IsOnOtherHost(const RunState& state);
+
 /// Whether a process has the lock of the run's manager. Where locks count on one host only, a lock that is held on
 /// another one looks free. Errors: SystemError. Cost: opens the lock file.
 bool IsManagerLockHeld(const std::filesystem::path& folder);
