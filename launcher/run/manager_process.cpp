@@ -10,7 +10,6 @@
 
 #include "core/clock.h"
 #include "core/error.h"
-#include "core/files.h"
 #include "launcher/run_folder/manager_elsewhere.h"
 
 namespace slipway::launcher {
@@ -49,11 +48,13 @@ RunState StateReader::Read() {
 }
 
 /// Whether the manager has left the run without an end.
-bool StateReader::IsGone(const RunState& state) {
-  if (state.host == HostName()) return false;
-  const auto held = IsManagerLockHeld(run_.path());
-  was_held_ |= held.value_or(false);
-  return was_held_ && !held.value_or(true) && !HasEnded(run_.ReadState().phase);
+bool StateReader::IsGone(const RunState& state) try {
+  if (!IsOnOtherHost(state)) return false;
+  const bool is_held = IsManagerLockHeld(run_.path());
+  was_held_ |= is_held;
+  return was_held_ && !is_held && !HasEnded(run_.ReadState().phase);
+} catch (const SystemError&) {  // the lock cannot be looked at
+  return false;
 }
 
 std::optional<RunState> WaitForEnd(const RunFolder& run, std::optional<Seconds> limit) {

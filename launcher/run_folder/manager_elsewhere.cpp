@@ -68,19 +68,18 @@ std::optional<cause::ManagerElsewhere> FindManagerElsewhere(const RunState& stat
   return OwnerOf(state, folders);
 }
 
-std::optional<bool> IsManagerLockHeld(const fs::path& folder) try {
-  return !FileLock::TryLook(folder / kManagerLock);
-} catch (const SystemError&) {
-  return {};
-}
+bool IsOnOtherHost(const RunState& state) { return !state.host.empty() && state.host != HostName(); }
 
-std::string DoubtManagerElsewhere(const RunState& state, const fs::path& folder, const std::string& selector) {
-  const bool is_elsewhere = !state.host.empty() && state.host != HostName() && state.batch_job == 0;
-  if (!is_elsewhere || !NeedsLock(state) || IsManagerLockHeld(folder).value_or(true)) return {};
+bool IsManagerLockHeld(const fs::path& folder) { return !FileLock::TryLook(folder / kManagerLock); }
+
+std::string DoubtManagerElsewhere(const RunState& state, const fs::path& folder, const std::string& selector) try {
+  if (!IsOnOtherHost(state) || state.batch_job != 0 || !NeedsLock(state) || IsManagerLockHeld(folder)) return {};
   return fmt::format(
       "its manager (process {0} on {1}) may be gone, as its lock is free; see slipway status on {1}, or slipway resume "
       "{2} if {1} is gone",
       state.manager.pid, state.host, selector);
+} catch (const SystemError&) {  // the lock cannot be looked at
+  return {};
 }
 
 void RequireManagerHere(const RunState& state) {

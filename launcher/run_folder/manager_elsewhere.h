@@ -1,4 +1,4 @@
-/// Detects a copy of a run folder whose run is still active elsewhere: it names processes that are not its own.
+/// Managers that a run folder names: whether they have another folder, of which it is a copy, or are on another host.
 #pragma once
 
 #include <filesystem>
@@ -19,9 +19,12 @@ void RequireNoManagerElsewhere(const RunState& state);
 /// files.
 std::optional<cause::ManagerElsewhere> FindManagerElsewhere(const RunState& state, const std::filesystem::path& folder);
 
+/// Whether its manager is, or was, on another host.
+bool IsOnOtherHost(const RunState& state);
+
 /// Whether a process has the lock of the run's manager. Where locks count on one host only, a lock that is held on
-/// another one looks free. Nothing where it cannot be looked at. Cost: opens the lock file.
-std::optional<bool> IsManagerLockHeld(const std::filesystem::path& folder);
+/// another one looks free. Errors: SystemError. Cost: opens the lock file.
+bool IsManagerLockHeld(const std::filesystem::path& folder);
 
 /// Why the manager of a run that works, on another host, may be gone; empty where nothing says so. Slurm knows more of
 /// a submitted run. `selector`: how the advised command finds the run. Cost: that of IsManagerLockHeld.

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <chrono>
 #include <nlohmann/json.hpp>
 #include <random>
 #include <tuple>
@@ -30,6 +31,7 @@ namespace {
 
 constexpr int kNameAttempts = 100;
 constexpr auto kPatienceWithLooks = std::chrono::milliseconds(200);
+constexpr auto kPatienceWithLastManager = std::chrono::seconds(30);
 
 std::string NewRunId(const std::string& name, WallTime now) {
   static std::random_device random;
@@ -82,8 +84,6 @@ std::optional<EndCause> WhyLost(const RunState& state, const fs::path& path) {
 }
 
 }  // namespace
-
-std::chrono::milliseconds PatienceWithManager(Phase phase) { return std::chrono::seconds(HasEnded(phase) ? 30 : 0); }
 
 bool ManagerIsGone(const RunState& state) {
   const bool has_one = !HasEnded(state.phase) && state.phase != Phase::kQueued && !IsReady(state);
@@ -187,11 +187,16 @@ int RunFolder::CountEvents(std::string_view event) const {
   return count;
 }
 
-FileLock RunFolder::TakeManagerLock(std::chrono::milliseconds patience, Clock& clock) const {
+FileLock RunFolder::TakeManagerLock(const std::optional<RunState>& before, Clock& clock) const {
   constexpr auto kPause = std::chrono::milliseconds(50);
   const auto path = path_ / kManagerLock;
+  const bool has_ended = before && HasEnded(before->phase);
+  const auto is_over = [&](std::chrono::milliseconds waited) {
+    if (waited < kPatienceWithLooks) return false;
+    return !has_ended || waited >= kPatienceWithLastManager || WasTakenUp(*before, ReadStoredState(path_));
+  };
   auto lock = FileLock::TryAcquire(path, LockMode::kExclusive);
-  for (auto left = std::max(patience, kPatienceWithLooks); !lock && left.count() > 0; left -= kPause) {
+  for (auto waited = std::chrono::milliseconds(0); !lock && !is_over(waited); waited += kPause) {
     clock.Sleep(kPause);
     lock = FileLock::TryAcquire(path, LockMode::kExclusive);
   }

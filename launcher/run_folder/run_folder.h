@@ -5,7 +5,6 @@
 
 #include <sys/types.h>
 
-#include <chrono>
 #include <filesystem>
 #include <functional>
 #include <optional>
@@ -74,10 +73,12 @@ class RunFolder {
   /// The number of these events. Errors and cost: as ForEachEvent.
   int CountEvents(std::string_view event) const;
 
-  /// Takes the lock of the run's only manager; waits up to `patience` for the present one to leave, and 200 ms at
-  /// least: who looks at the lock holds it for a moment. Errors: Error(kBusy) naming the manager, also when this is a
-  /// copy of a folder that its manager still uses.
-  FileLock TakeManagerLock(std::chrono::milliseconds patience = {}, Clock& clock = SystemClock()) const;
+  /// Takes the lock of the run's only manager. Waits 200 ms: who looks at the lock holds it for a moment. To go on with
+  /// a run that has ended, give its state as `before`: then it waits 30 s for the lock of its last manager, or until
+  /// another one takes the run up. The agents of a manager end after the run, and what a killed one was just starting
+  /// holds its lock until its exec. Errors: Error(kBusy) naming the manager, also when this is a copy of a folder that
+  /// its manager still uses.
+  FileLock TakeManagerLock(const std::optional<RunState>& before = {}, Clock& clock = SystemClock()) const;
 
  private:
   friend std::vector<RunFolder> ListRuns(const std::filesystem::path& runs_directory);
@@ -85,10 +86,6 @@ class RunFolder {
   std::filesystem::path path_;
   std::string selector_;
 };
-
-/// How long to wait for the manager of a run in this phase before going on with it. One whose run has ended is not at
-/// once gone: its agents end first. One that was killed is gone a moment before its lock is free.
-std::chrono::milliseconds PatienceWithManager(Phase phase);
 
 /// Whether the run has not ended, but its manager, which was on this host, is gone.
 bool ManagerIsGone(const RunState& state);

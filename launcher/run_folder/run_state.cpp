@@ -86,6 +86,10 @@ void ForgetEnd(RunState& state) {
 
 bool IsReady(const RunState& state) { return state.phase == Phase::kCreated && state.manager.pid == 0; }
 
+bool WasTakenUp(const RunState& before, const RunState& now) {
+  return now.manager != before.manager || now.attempt != before.attempt;
+}
+
 Json ToJson(const RunState& state) {
   return Json{{"schema", kStateSchema},
               {"run", state.run},

@@ -57,6 +57,8 @@ void ForgetEnd(RunState& state);
 
 /// Whether it is prepared for later trials: it has no manager yet.
 bool IsReady(const RunState& state);
+/// Whether another manager, or another submission, has gone on with the run since `before` was read.
+bool WasTakenUp(const RunState& before, const RunState& now);
 
 Json ToJson(const RunState& state);
 /// Errors: Error(kEnvironment) when the document is not a run state, or has another version.

@@ -153,7 +153,7 @@ std::optional<int> SayIfDone(const RunFolder& folder, const RunState& state, con
 
 /// Another `resume` may have had the lock that this one has waited for.
 void RequireNotResumedSince(const RunFolder& folder, const RunState& before, const RunState& now) {
-  if (now.manager == before.manager && now.attempt == before.attempt) return;
+  if (!WasTakenUp(before, now)) return;
   throw Error(ErrorKind::kBusy,
               fmt::format("another process has resumed run {} meanwhile: it is {} after attempt {}", folder.id(),
                           PhaseName(now.phase), now.attempt),
@@ -261,7 +261,7 @@ int Resume(const ResumeOptions& options, Session& session) {
   const auto before = ObserveRun(folder);
   RequireEnd(folder, before);
   if (const auto done = SayIfDone(folder, before, options, session)) return *done;
-  std::optional lock = folder.TakeManagerLock(PatienceWithManager(before.phase));
+  std::optional lock = folder.TakeManagerLock(before);
   const auto state = ObserveRun(folder);
   RequireEnd(folder, state);
   if (const auto done = SayIfDone(folder, state, options, session)) return *done;

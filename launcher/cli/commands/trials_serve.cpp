@@ -138,9 +138,7 @@ struct OpenEnsemble {
 class ServedRun {
  public:
   explicit ServedRun(const RunFolder& folder)
-      : folder_(folder),
-        lock_(folder.TakeManagerLock(PatienceWithManager(folder.ReadState().phase))),
-        state_(folder.ReadState()) {
+      : folder_(folder), lock_(folder.TakeManagerLock(folder.ReadState())), state_(folder.ReadState()) {
     state_.host = HostName();
     state_.manager = IdentityOf(::getpid());
     state_.phase = Phase::kRunning;

@@ -4,13 +4,11 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <chrono>
 #include <iterator>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "core/clock.h"
 #include "core/documents.h"
 #include "core/files.h"
 #include "core/text.h"
@@ -219,16 +217,6 @@ std::string PlanText(const Workflow& workflow, const std::vector<DrawnStep>& dra
                      TotalText(total, running), DrawText(workflow, drawn), OriginsText(workflow));
 }
 
-/// A killed manager is gone before its lock is free: what it was just starting holds the lock until its exec.
-void AwaitLockOfLostManager(const RunFolder& folder) {
-  auto& clock = SystemClock();
-  const auto deadline = clock.Steady() + std::chrono::seconds(30);
-  const auto is_held = [&] {
-    return folder.ReadState().phase == Phase::kLost && !FileLock::TryLook(folder.path() / kManagerLock);
-  };
-  while (is_held() && clock.Steady() < deadline) clock.Sleep(std::chrono::milliseconds(20));
-}
-
 }  // namespace
 
 void RefuseWorkflowOptions(const WorkflowOptions& options, const SpecSelection& selection) {
@@ -321,8 +309,7 @@ int ExplainWorkflow(const RunFolder& folder, Session& session) {
 
 int ResumeWorkflow(const RunFolder& folder, const std::vector<std::string>& overrides, Seconds submit_for,
                    Session& session) {
-  AwaitLockOfLostManager(folder);
-  auto lock = folder.TakeManagerLock();
+  auto lock = folder.TakeManagerLock(folder.ReadState());
   auto order = ReadStoredWorkflow(folder).order;
   order.overrides.insert(order.overrides.end(), overrides.begin(), overrides.end());
   if (const auto submitted = SubmittedWorkflow(folder)) {

@@ -34,7 +34,7 @@ RunFolder PrepareWorkflow(const SpecSelection& selection, const WorkflowOptions&
 int PlanWorkflow(const SpecSelection& selection, const WorkflowOptions& options, Session& session);
 int ValidateWorkflow(const SpecSelection& selection, Session& session);
 
-/// `ended`: the state that its end was waited for with. A new look may say less of a manager on another host.
+/// `ended`: the state that a wait for its end returned. Of a manager on another host it may know more than a new look.
 int ShowWorkflow(const RunFolder& folder, Session& session, const std::optional<RunState>& ended = {});
 int ExplainWorkflow(const RunFolder& folder, Session& session);
 /// Also carries out a run that was prepared.

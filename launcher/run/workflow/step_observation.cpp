@@ -18,6 +18,7 @@
 #include "launcher/run/workflow/step_batch.h"
 #include "launcher/run/workflow/workflow_folder.h"
 #include "launcher/run_folder/cancel_request.h"
+#include "launcher/run_folder/manager_elsewhere.h"
 
 namespace slipway::launcher {
 namespace {
@@ -283,12 +284,9 @@ ObservedSteps StepsInJournals(const RunFolder& folder) {
   return observer.Take();
 }
 
-/// A submission holds the lock of the manager.
-bool IsBeingSubmitted(const RunFolder& folder) { return !FileLock::TryLook(folder.path() / kManagerLock); }
-
 RunState WithSteps(RunState state, const RunFolder& folder, const ObservedSteps& observed) {
   const auto missing = observed.unsubmitted.size();
-  const bool is_cut = missing > 0 && !IsBeingSubmitted(folder);
+  const bool is_cut = missing > 0 && !IsManagerLockHeld(folder.path());  // a submission holds it
   if (is_cut && observed.jobs.empty()) {
     EndAs(state, Phase::kLost, cause::NotSubmitted{fmt::format("{} of {} steps", missing, observed.records.size())});
     return state;

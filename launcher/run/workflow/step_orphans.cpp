@@ -10,6 +10,7 @@
 #include "core/process_identity.h"
 #include "core/process_ids.h"
 #include "launcher/run/workflow/step_runner.h"
+#include "launcher/run_folder/manager_elsewhere.h"
 #include "launcher/run_folder/orphan.h"
 
 namespace slipway::launcher {
@@ -38,9 +39,7 @@ void EndOrphansOf(const std::map<fs::path, StepRecord>& steps) {
   if (!steps.empty()) EndThoseOf([&](const std::string& folder) { return steps.contains(folder); });
 }
 
-bool StillRuns(const RunFolder& run) {
-  return !HasEnded(run.ReadState().phase) && !FileLock::TryLook(run.path() / kManagerLock);
-}
+bool StillRuns(const RunFolder& run) { return !HasEnded(run.ReadState().phase) && IsManagerLockHeld(run.path()); }
 
 std::vector<RunFolder> EndRunsOf(const fs::path& step_folder, const StepRecord& record) {
   std::vector<RunFolder> elsewhere;

@@ -14,6 +14,7 @@
 #include "launcher/run/workflow/step_orphans.h"
 #include "launcher/run/workflow/workflow_status.h"
 #include "launcher/run_folder/final_state_reserve.h"
+#include "launcher/run_folder/manager_elsewhere.h"
 #include "launcher/run_folder/pause_note.h"
 
 namespace slipway::launcher {
@@ -59,7 +60,7 @@ class WorkflowManager {
  private:
   /// Nobody here can end what a killed manager has left on another host, or see whether it is gone.
   void WarnOfProgramsElsewhere() const {
-    if (state_.host.empty() || state_.host == HostName()) return;
+    if (!IsOnOtherHost(state_)) return;
     for (const auto& step : workflow_.steps) {
       const auto record = before_.find(step.name);
       if (step.is_run() || record == before_.end() || record->second.state != kRunning) continue;

@@ -12,6 +12,7 @@
 #include "core/text.h"
 #include "core/text_table.h"
 #include "core/units.h"
+#include "launcher/run_folder/manager_elsewhere.h"
 #include "launcher/run_folder/pause_note.h"
 
 namespace slipway::launcher {
@@ -56,9 +57,11 @@ void AfterEnd(const RunFolder& folder, const RunState& run, const std::string& s
   if (run.phase != Phase::kLost) {
     record.state = StepState::kCancelled;
   } else if (record.state == StepState::kRunning && record.job == 0) {
-    const bool is_elsewhere = !run.host.empty() && run.host != HostName();
-    if (is_elsewhere) record.reason = fmt::format("it may still run on {}", run.host);
-    if (!is_elsewhere) LookAgain(folder, step, record);
+    if (IsOnOtherHost(run)) {
+      record.reason = fmt::format("it may still run on {}", run.host);
+    } else {
+      LookAgain(folder, step, record);
+    }
   }
 }
 

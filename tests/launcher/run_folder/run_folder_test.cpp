@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 
 #include <chrono>
+#include <functional>
 #include <nlohmann/json.hpp>
 #include <thread>
 
@@ -227,6 +228,45 @@ TEST_F(Runs, GetTheirManagerWhileOthersLookAtItsLock) {
   SleepBesideALook clock(run.path() / kManagerLock);
   ASSERT_TRUE(clock.looks());
   EXPECT_NO_THROW(run.TakeManagerLock({}, clock));
+}
+
+/// Its sleeps take no time. In each, `during` is called with what was slept before.
+class CountedSleeps : public Clock {
+ public:
+  explicit CountedSleeps(std::function<void(std::chrono::nanoseconds)> during) : during_(std::move(during)) {}
+  std::chrono::nanoseconds slept() const { return slept_; }
+  WallTime Now() override { return {}; }
+  SteadyTime Steady() override { return {}; }
+  void Sleep(std::chrono::nanoseconds longest) override {
+    during_(slept_);
+    slept_ += longest;
+  }
+
+ private:
+  std::function<void(std::chrono::nanoseconds)> during_;
+  std::chrono::nanoseconds slept_{0};
+};
+
+TEST_F(Runs, AreWaitedForAfterTheirEndUntilAnotherManagerTakesThemUp) {
+  const auto run = Create();
+  const auto lock = run.TakeManagerLock();
+  const auto taken_up = [&](std::chrono::nanoseconds slept) {
+    auto state = run.ReadState();
+    ++state.attempt;
+    if (slept == std::chrono::seconds(1)) run.WriteState(state);
+  };
+  CountedSleeps while_it_runs(taken_up);
+  EXPECT_THROW(run.TakeManagerLock(run.ReadState(), while_it_runs), Error);
+  EXPECT_LT(while_it_runs.slept(), std::chrono::seconds(1));
+  auto ended = run.ReadState();
+  ended.phase = Phase::kFailed;
+  run.WriteState(ended);
+  CountedSleeps until_taken_up(taken_up);
+  EXPECT_THROW(run.TakeManagerLock(ended, until_taken_up), Error);
+  EXPECT_EQ(until_taken_up.slept(), std::chrono::milliseconds(1050));
+  CountedSleeps to_the_end([](std::chrono::nanoseconds) {});
+  EXPECT_THROW(run.TakeManagerLock(run.ReadState(), to_the_end), Error);
+  EXPECT_EQ(to_the_end.slept(), std::chrono::seconds(30));
 }
 
 TEST_F(Runs, RecordEvents) {
