@@ -140,6 +140,10 @@ class Bed:
     def node_states(self):
         return dict(line.split() for line in self.ask("sinfo", "-h", "-N", "-p", "debug", "-o", "%N %t").splitlines())
 
+    def wait_until_idle(self):
+        """All nodes, and slurmctld answers."""
+        wait_for(lambda: set(self.node_states().values()) == {"idle"}, 90, lambda: f"idle nodes: {self.node_states()}")
+
 
 class TestWithBed(unittest.TestCase):
     """The tests of a class share a bed with these options."""

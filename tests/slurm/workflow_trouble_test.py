@@ -208,8 +208,7 @@ class Losses(Flow):
         for file in (self.bed.state / "controller").glob("*job_state*"):
             file.unlink()
         self.bed.order("start", "slurmctld")
-        support.wait_for(lambda: self.bed.client("sinfo").returncode == 0, 60, "slurmctld")
-        support.wait_for(lambda: set(self.bed.node_states().values()) == {"idle"}, 90, "the nodes")
+        self.bed.wait_until_idle()
 
     def begin_again(self, ran):
         self.go()
