@@ -33,15 +33,7 @@ class OnNodes(engine_test.Engine):
 
     def processes(self, word):
         """The processes with this word in their command line, on whatever node."""
-        found = []
-        for entry in os.listdir("/proc"):
-            try:
-                with open(f"/proc/{entry}/cmdline", "rb") as file:
-                    if entry.isdigit() and word.encode() in file.read():
-                        found.append(int(entry))
-            except OSError:
-                continue
-        return found
+        return [process for process, line in support.command_lines().items() if word.encode() in line]
 
     def manager(self):
         """Its process. A child of it looks the same until its own program begins."""

@@ -10,6 +10,7 @@ import tempfile
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+from command_lines import command_lines  # noqa: E402, F401
 from waiting import wait_for  # noqa: E402, F401
 
 PROGRAM = pathlib.Path(__file__).resolve().parent / "testbed"

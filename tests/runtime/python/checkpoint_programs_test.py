@@ -11,6 +11,7 @@ import pytest
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parents[1] / "support"))
+from command_lines import command_lines  # noqa: E402
 from reserved_port import reserved_port  # noqa: E402
 from waiting import wait_for  # noqa: E402
 
@@ -37,14 +38,7 @@ def names_in(folder):
 
 def programs_of(folder):
     """The numbers of the processes that have `folder` in their command line."""
-    found = []
-    for process in pathlib.Path("/proc").glob("[0-9]*"):
-        try:
-            if os.fsencode(folder) in (process / "cmdline").read_bytes().split(b"\0"):
-                found.append(int(process.name))
-        except OSError:
-            pass  # it has ended
-    return found
+    return [process for process, line in command_lines().items() if os.fsencode(folder) in line.split(b"\0")]
 
 
 def test_another_number_of_ranks_continues_with_the_same_bits(tmp_path):
