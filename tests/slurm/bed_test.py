@@ -202,8 +202,7 @@ class NothingIsLeft(unittest.TestCase):
     def test_after_the_supervisor_was_killed_only_the_folder(self):
         bed = support.Bed("--state", self.folder, "--nodes", "2")
         self.assertGreaterEqual(len(self.left()), 4, "slurmctld, munged and two slurmd, else the test is blind")
-        words = {process: line.split(b"\0") for process, line in support.command_lines().items()}
-        supervisor, = (process for process in words if {os.fsencode(self.folder), b"up"} <= set(words[process]))
+        supervisor, = {*support.processes_with(f"\0{self.folder}\0")} & {*support.processes_with("\0up\0")}
         os.kill(supervisor, signal.SIGKILL)
         support.wait_for(lambda: not self.left(), 60, "the end of all that the supervisor started")
         bed.down()

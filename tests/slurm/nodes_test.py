@@ -33,7 +33,7 @@ class OnNodes(engine_test.Engine):
 
     def processes(self, word):
         """The processes with this word in their command line, on whatever node."""
-        return [process for process, line in support.command_lines().items() if word.encode() in line]
+        return support.processes_with(word)
 
     def manager(self):
         """Its process. A child of it looks the same until its own program begins."""

@@ -43,11 +43,6 @@ class Server:
         self.server.server_close()
 
 
-def processes_with(text):
-    """The pids of processes whose command line has the text."""
-    return [process for process, line in support.command_lines().items() if text.encode() in line.replace(b"\0", b" ")]
-
-
 class Flow(workflow_test.Flow):
     def folder(self):
         return self.place / "runs" / self.json("status", "last", status=None)["run"]
@@ -63,7 +58,7 @@ class Flow(workflow_test.Flow):
 
     def kill_the_program_of(self, step):
         """The process in the job of the step, and so without a record of its end."""
-        pids = processes_with(f"workflow step {self.folder()} {step}")
+        pids = support.processes_with(f"workflow\0step\0{self.folder()}\0{step}")
         self.assertTrue(pids)
         for pid in pids:
             with contextlib.suppress(ProcessLookupError):  # a child that was about to become a program of its own
@@ -262,7 +257,7 @@ class Losses(Flow):
         """The daemon of the job is stopped: Slurm takes the job to be running."""
         self.chain()
         job = self.job_of("first")
-        daemons = processes_with(f"slurmstepd: [{job}.batch]")
+        daemons = support.processes_with(f"slurmstepd: [{job}.batch]")
         self.assertTrue(daemons)
         for pid in daemons:
             os.kill(pid, signal.SIGSTOP)
