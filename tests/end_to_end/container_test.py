@@ -1,7 +1,6 @@
 #!/usr/bin/python3
 """Ranks and trials in a container, with the real ch-run and the real podman."""
 
-import contextlib
 import json
 import os
 import pathlib
@@ -15,6 +14,7 @@ import pytest
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 import container_image  # noqa: E402
 import podman_here  # noqa: E402
+from command_lines import command_lines  # noqa: E402
 from waiting import wait_for  # noqa: E402
 
 PROGRAM = pathlib.Path(os.environ["SLIPWAY_PROGRAM"])
@@ -106,12 +106,8 @@ def test_what_the_program_says_and_how_it_ends_is_known(everyone):
 
 def processes_with(words):
     """Command lines that hold these words, alone or in those of a shell or a container."""
-    found = []
-    for entry in pathlib.Path("/proc").glob("[0-9]*"):
-        with contextlib.suppress(OSError):  # it ends meanwhile
-            command = (entry / "cmdline").read_bytes().decode(errors="replace").replace("\0", " ")
-            found += [command] if re.search(rf"\b{words}\b", command) else []
-    return found
+    all_lines = (line.decode(errors="replace").replace("\0", " ") for line in command_lines().values())
+    return [line for line in all_lines if re.search(rf"\b{words}\b", line)]
 
 
 def test_cancel_leaves_nothing_behind(everyone):

@@ -1,14 +1,13 @@
 """Notifications of the real program: a local server that answers, fails, is slow or is not there, and commands."""
 
-import contextlib
 import http.server
 import json
-import socket
 import threading
 import time
 
 import pytest
 
+from reserved_port import reserved_port
 from slipway_here import Place
 
 
@@ -70,14 +69,6 @@ def place(tmp_path):
     return place
 
 
-@contextlib.contextmanager
-def port_without_server():
-    """It refuses connections, and no other program can have it meanwhile."""
-    with socket.socket() as held:
-        held.bind(("127.0.0.1", 0))
-        yield held.getsockname()[1]
-
-
 def notify(*entries):
     return "notify: " + json.dumps(entries)
 
@@ -136,7 +127,7 @@ def test_a_slow_server_delays_the_end_by_seconds_only(place, serve):
 
 
 def test_no_server_is_a_warning(place):
-    with port_without_server() as port:
+    with reserved_port() as port:
         place.spec(notify({"on": "end", "webhook": f"http://127.0.0.1:{port}/s3cret"}))
         place.slipway("run", "spec.yaml")
     assert "notification of 'end'" in place.said and "not affected" in place.said and "s3cret" not in place.said
@@ -248,7 +239,7 @@ def test_a_workflow_tells_of_a_failed_step_and_of_its_end(place, serve):
 
 
 def test_a_workflow_without_a_server_ends_as_before(place):
-    with port_without_server() as port:
+    with reserved_port() as port:
         notify_nobody = f"[{{on: end, webhook: 'http://127.0.0.1:{port}/s3cret'}}]"
         (place.folder / "spec.yaml").write_text(WORKFLOW.format(notify=notify_nobody).replace("false", "true"))
         place.slipway("run", "spec.yaml")

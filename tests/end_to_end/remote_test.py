@@ -14,6 +14,7 @@ import tempfile
 
 import pytest
 
+from reserved_port import reserved_port
 from waiting import wait_for
 
 PROGRAM = os.environ["SLIPWAY_PROGRAM"]
@@ -31,12 +32,6 @@ train: {command: [sh, step.sh], metrics: {from: stdout, pattern: 'loss: (?<loss>
 """
 
 
-def free_port():
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        return one.getsockname()[1]
-
-
 def key(path):
     subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", path], check=True)
 
@@ -45,8 +40,8 @@ class Login:
     """An sshd with a user, whose home is a folder of the test. With root it is a user of its own, in a mount namespace
     with another /etc/passwd, /run and /var/log; else it is the user of the tests, and there are no terminals."""
 
-    def __init__(self, folder):
-        self.folder, self.home, self.port = folder, folder / "home", free_port()
+    def __init__(self, folder, port):
+        self.folder, self.home, self.port = folder, folder / "home", port
         self.user = "far" if IS_ROOT else pwd.getpwuid(os.geteuid()).pw_name
         for each in (self.home, folder / "daemon"):
             each.mkdir()
@@ -103,9 +98,10 @@ def login():
     folder = pathlib.Path(tempfile.mkdtemp(prefix="far-", dir="/var/tmp"))  # short: sockets have paths of 100 bytes
     folder.chmod(0o755)
     try:
-        found = Login(folder)
-        yield found
-        found.end()
+        with reserved_port() as port:
+            found = Login(folder, port)
+            yield found
+            found.end()
     finally:
         shutil.rmtree(folder)
 
@@ -274,9 +270,8 @@ def test_a_login_that_asks_is_an_error_with_the_way_out(here):
 
 
 def test_a_host_that_is_not_there_is_an_error(here):
-    with socket.socket() as held:  # nobody listens, and nobody else can
-        held.bind(("127.0.0.1", 0))
-        here.settings(Port=held.getsockname()[1])
+    with reserved_port() as port:
+        here.settings(Port=port)
         assert json.loads(here.slipway("ls", "--json", status=3))["kind"] == "environment"
     assert "Connection refused" in here.said
 

@@ -2,9 +2,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <limits.h>
 #include <signal.h>
-#include <sys/inotify.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -13,6 +11,7 @@
 
 #include "core/files.h"
 #include "tests/end_to_end/workplace.h"
+#include "tests/support/file_events.h"
 
 namespace slipway::test {
 namespace {
@@ -325,11 +324,9 @@ class ResumeBehindAnother : public Resume {
     const auto lock_file = place_.RunFolder() / ".manager.lock";
     auto lock = FileLock::TryAcquire(lock_file, LockMode::kExclusive);
     EXPECT_TRUE(lock.has_value());
-    const UniqueFd opens(::inotify_init1(IN_CLOEXEC));
-    EXPECT_GE(::inotify_add_watch(opens.get(), lock_file.c_str(), IN_OPEN), 0);
+    const FileEvents opens(lock_file, IN_OPEN);
     auto resume = place_.Start({"resume", "last"});
-    char event[sizeof(inotify_event) + NAME_MAX + 1];
-    EXPECT_GT(::read(opens.get(), event, sizeof event), 0);  // it wants the lock, and so has read the state
+    EXPECT_TRUE(opens.TakeNext());  // it wants the lock, and so has read the state
     const auto file = place_.RunFolder() / "state.json";
     auto state = Json::parse(ReadFile(file));
     state["phase"] = phase;

@@ -9,7 +9,8 @@ import signal
 import pytest
 
 from gpus_test import VARIABLES
-from workflow_test import Flow, wait_for
+from waiting import wait_for
+from workflow_test import Flow
 
 SEARCH = {"objective": {"metric": "objective"}, "trials": 4, "sampler": "random", "space": {"x": {"uniform": [0, 1]}}}
 

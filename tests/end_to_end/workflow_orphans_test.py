@@ -11,7 +11,8 @@ import time
 
 import pytest
 
-from workflow_test import Flow, wait_for
+from waiting import wait_for
+from workflow_test import Flow
 
 pytest_plugins = ["workflow_test"]  # its fixtures
 

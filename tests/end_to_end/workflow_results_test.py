@@ -10,7 +10,7 @@ import signal
 import sys
 import time
 
-from workflow_test import wait_for
+from waiting import wait_for
 
 pytest_plugins = ["workflow_test"]  # its fixtures
 

@@ -14,6 +14,7 @@ import time
 import pytest
 
 from slipway_here import Place
+from waiting import wait_for
 
 COUNT = "import os, pathlib, sys\nopen('ran', 'a').write(os.environ['SLIPWAY_STEP'] + '\\n')\n"
 
@@ -354,15 +355,6 @@ def test_wrong_workflows_name_the_line_and_the_reason(flow, text):
     flow.slipway("validate", "flow.yaml", status=2)
     assert "flow.yaml:" in flow.said and WRONG[text] in flow.said
     assert not flow.runs.exists()
-
-
-def wait_for(condition, seconds=60):
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
-        if condition():
-            return
-        time.sleep(0.01)
-    raise AssertionError("it took too long")
 
 
 def test_ctrl_c_ends_all_and_resume_goes_on(flow):

@@ -202,18 +202,11 @@ class NothingIsLeft(unittest.TestCase):
     def test_after_the_supervisor_was_killed_only_the_folder(self):
         bed = support.Bed("--state", self.folder, "--nodes", "2")
         self.assertGreaterEqual(len(self.left()), 4, "slurmctld, munged and two slurmd, else the test is blind")
-        supervisor, = (int(entry) for entry in filter(str.isdigit, os.listdir("/proc")) if self.is_supervisor(entry))
+        supervisor, = {*support.processes_with(f"\0{self.folder}\0")} & {*support.processes_with("\0up\0")}
         os.kill(supervisor, signal.SIGKILL)
         support.wait_for(lambda: not self.left(), 60, "the end of all that the supervisor started")
         bed.down()
         self.assertFalse(self.folder.exists())
-
-    def is_supervisor(self, entry):
-        try:
-            words = pathlib.Path("/proc", entry, "cmdline").read_bytes().split(b"\0")
-        except OSError:
-            return False
-        return os.fsencode(self.folder) in words and b"up" in words
 
     def test_after_a_start_that_failed(self):
         for command in ("up", "run"):

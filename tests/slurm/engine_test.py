@@ -88,6 +88,9 @@ class Engine(support.TestWithBed):
     def until(self, phase):
         support.wait_for(lambda: self.status()["phase"] == phase, what=lambda: f"{phase} of {self.status()}")
 
+    def in_the_queue(self):
+        return self.bed.ask("squeue", "-h", "-o", "%i %T").splitlines()
+
     def on_node(self, *words):
         self.bed.administrate(*map(str, words))
 

@@ -13,7 +13,7 @@ class WithFaults(support.TestWithBed):
     OPTIONS = ("--nodes", "2")
 
     def setUp(self):
-        support.wait_for(lambda: set(self.bed.node_states().values()) == {"idle"}, 90, "all nodes idle again")
+        self.bed.wait_until_idle()
 
     def do(self, *words):
         done = self.bed.order(*words)

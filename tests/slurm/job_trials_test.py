@@ -60,9 +60,6 @@ class Jobs(engine_test.Engine):
     def nodes(self, state, *more):
         self.on_node("scontrol", "update", "nodename=n[1-3]", f"state={state}", *more)
 
-    def in_the_queue(self):
-        return self.bed.ask("squeue", "-h", "-o", "%i %T").splitlines()
-
     def reason_of(self, trial):
         return self.trials()[trial]["reason"]
 
@@ -327,7 +324,7 @@ class Outcomes(Jobs):
 
     def repair(self):
         self.bed.start_again("n2")
-        support.wait_for(lambda: set(self.bed.node_states().values()) == {"idle"}, 90, "all nodes")
+        self.bed.wait_until_idle()
 
 
 class Limits(Jobs):

@@ -33,15 +33,7 @@ class OnNodes(engine_test.Engine):
 
     def processes(self, word):
         """The processes with this word in their command line, on whatever node."""
-        found = []
-        for entry in os.listdir("/proc"):
-            try:
-                with open(f"/proc/{entry}/cmdline", "rb") as file:
-                    if entry.isdigit() and word.encode() in file.read():
-                        found.append(int(entry))
-            except OSError:
-                continue
-        return found
+        return support.processes_with(word)
 
     def manager(self):
         """Its process. A child of it looks the same until its own program begins."""
@@ -73,7 +65,7 @@ class Ranks(OnNodes):
     def setUp(self):
         """A node that still ends the job of the test before would be passed over."""
         super().setUp()
-        support.wait_for(lambda: set(self.bed.node_states().values()) == {"idle"}, 90, "all nodes")
+        self.bed.wait_until_idle()
 
     def test_each_node_has_its_ranks_in_order(self):
         self.write("echo $WORLD_SIZE $LOCAL_RANK $MASTER_ADDR > rank.$RANK; hostname > host.$RANK",
@@ -135,7 +127,7 @@ class LostNode(OnNodes):
         self.bed.client("scancel", "--full", f"--user={support.ORDINARY_USER}")
         for node in ("n2", "n3"):
             self.bed.start_again(node)
-        support.wait_for(lambda: set(self.bed.node_states().values()) == {"idle"}, 90, "all nodes")
+        self.bed.wait_until_idle()
 
     def test_run_goes_on_with_the_nodes_that_are_left(self):
         self.write("[ $SLIPWAY_ATTEMPT = 1 ] && { touch up.$RANK; sleep 300; }; echo $WORLD_SIZE $(hostname) > after.$RANK",

@@ -29,7 +29,7 @@ class Outages(nodes_test.OnNodes):
             yield
         finally:
             self.order(how[1], target)
-            support.wait_for(lambda: self.bed.client("sinfo").returncode == 0, 60, f"{target} again")
+            self.bed.ask("sinfo")
 
     def start(self, command=UNTIL_TOLD, ranks=2, **more):
         """A run with a rank on each of two nodes, which run; returns its id and its job."""

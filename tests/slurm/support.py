@@ -10,6 +10,7 @@ import tempfile
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+from command_lines import command_lines  # noqa: E402
 from waiting import wait_for  # noqa: E402, F401
 
 PROGRAM = pathlib.Path(__file__).resolve().parent / "testbed"
@@ -34,6 +35,11 @@ def give_to_ordinary_user(path):
     user = ordinary_user()
     if user:
         os.chown(path, user["user"], user["group"])
+
+
+def processes_with(words):
+    """The processes, on whatever node, with this in their command line. Between two words is a zero byte."""
+    return [process for process, line in command_lines().items() if words.encode() in line]
 
 
 def testbed(*words, environment=None, timeout=150, **options):
@@ -139,6 +145,10 @@ class Bed:
 
     def node_states(self):
         return dict(line.split() for line in self.ask("sinfo", "-h", "-N", "-p", "debug", "-o", "%N %t").splitlines())
+
+    def wait_until_idle(self):
+        """All nodes, and slurmctld answers."""
+        wait_for(lambda: set(self.node_states().values()) == {"idle"}, 90, lambda: f"idle nodes: {self.node_states()}")
 
 
 class TestWithBed(unittest.TestCase):

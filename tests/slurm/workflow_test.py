@@ -57,9 +57,6 @@ class Flow(engine_test.Engine):
     def wait(self, status=0):
         return self.json("wait", "last", "--timeout", "100s", status=status)
 
-    def in_the_queue(self):
-        return self.bed.ask("squeue", "-h", "-o", "%i %T").splitlines()
-
     def drain(self):
         for node in self.bed.node_states():
             self.on_node("scontrol", "update", f"nodename={node}", "state=drain", "reason=test")

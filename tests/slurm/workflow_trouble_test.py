@@ -6,7 +6,6 @@ import contextlib
 import http.server
 import json
 import os
-import pathlib
 import re
 import signal
 import subprocess
@@ -44,18 +43,6 @@ class Server:
         self.server.server_close()
 
 
-def processes_with(text):
-    """The pids of processes whose command line has the text."""
-    found = []
-    for entry in pathlib.Path("/proc").iterdir():
-        try:
-            if entry.name.isdigit() and text in (entry / "cmdline").read_bytes().replace(b"\0", b" ").decode():
-                found.append(int(entry.name))
-        except OSError:
-            pass  # it has ended
-    return found
-
-
 class Flow(workflow_test.Flow):
     def folder(self):
         return self.place / "runs" / self.json("status", "last", status=None)["run"]
@@ -71,7 +58,7 @@ class Flow(workflow_test.Flow):
 
     def kill_the_program_of(self, step):
         """The process in the job of the step, and so without a record of its end."""
-        pids = processes_with(f"workflow step {self.folder()} {step}")
+        pids = support.processes_with(f"workflow\0step\0{self.folder()}\0{step}")
         self.assertTrue(pids)
         for pid in pids:
             with contextlib.suppress(ProcessLookupError):  # a child that was about to become a program of its own
@@ -208,8 +195,7 @@ class Losses(Flow):
         for file in (self.bed.state / "controller").glob("*job_state*"):
             file.unlink()
         self.bed.order("start", "slurmctld")
-        support.wait_for(lambda: self.bed.client("sinfo").returncode == 0, 60, "slurmctld")
-        support.wait_for(lambda: set(self.bed.node_states().values()) == {"idle"}, 90, "the nodes")
+        self.bed.wait_until_idle()
 
     def begin_again(self, ran):
         self.go()
@@ -271,7 +257,7 @@ class Losses(Flow):
         """The daemon of the job is stopped: Slurm takes the job to be running."""
         self.chain()
         job = self.job_of("first")
-        daemons = processes_with(f"slurmstepd: [{job}.batch]")
+        daemons = support.processes_with(f"slurmstepd: [{job}.batch]")
         self.assertTrue(daemons)
         for pid in daemons:
             os.kill(pid, signal.SIGSTOP)

@@ -40,6 +40,12 @@ OptunaTrial Complete(std::vector<std::pair<std::string, double>> floats, double 
   return trial;
 }
 
+OptunaTrial Failed(std::vector<std::pair<std::string, double>> floats) {
+  auto trial = Complete(std::move(floats));
+  trial.state = OptunaState::kFail;
+  return trial;
+}
+
 Imported Import(const std::vector<OptunaTrial>& trials, const char* space) {
   return FromOptuna({"s", {Goal::kMinimize}, {}, {}}, trials, Space(space), kOneToMinimize);
 }
@@ -91,13 +97,11 @@ TEST(FromOptuna, TakesNoneForNull) {
 TEST(FromOptuna, KeepsWhatBecameOfTrials) {
   auto pruned = Complete({{"x", 1}}, 0.75);
   pruned.state = OptunaState::kPruned;
-  auto failed = Complete({{"x", 1}});
-  failed.state = OptunaState::kFail;
   auto infinite = Complete({{"x", 1}}, HUGE_VAL);
   auto valueless = Complete({{"x", 1}});
   valueless.values.clear();
-  const auto imported =
-      Import({Complete({{"x", 1}}, 0.25), pruned, failed, infinite, valueless}, R"({"x":{"uniform":[0,4]}})");
+  const auto imported = Import({Complete({{"x", 1}}, 0.25), pruned, Failed({{"x", 1}}), infinite, valueless},
+                               R"({"x":{"uniform":[0,4]}})");
   ASSERT_EQ(imported.trials.size(), 5u);
   EXPECT_EQ(imported.trials[0].state, TrialState::kComplete);
   EXPECT_EQ(imported.trials[0].objective, 0.25);
@@ -267,29 +271,37 @@ TEST_F(OptunaFile, ReadsWhatOptunaWrote) {
   EXPECT_EQ(imported.trials[4].objective, 1.0);
 }
 
-EnsembleOptions OptionsOf(const SearchSpace& space) {
-  EnsembleOptions options;
-  options.objectives = kOneToMinimize;
-  options.trials = 2;
-  options.sampler = "random";
-  options.space = space;
-  return options;
-}
+/// In the book of a study with one parameter.
+class ImportedTrials : public testing::Test {
+ protected:
+  ImportedTrials() {
+    options_.objectives = kOneToMinimize;
+    options_.trials = 2;
+    options_.sampler = "random";
+    options_.space = Space(kSpace);
+  }
 
-TEST(ImportTrials, ComeOnTopOfTheBudgetAndOnlyOnce) {
-  const test::TempDirectory folder;
-  auto book = TrialBook::OpenForWriting(folder.path());
-  auto options = OptionsOf(Space(R"({"x":{"uniform":[0,4]}})"));
-  OpenStudy(book, options, 100);
-  const auto trials = Import({Complete({{"x", 1}}, 0.5), Complete({{"x", 2}}, 0.25), Complete({{"x", 3}}, 0.75)},
-                             R"({"x":{"uniform":[0,4]}})")
-                          .trials;
-  EXPECT_EQ(ImportTrials(book, trials, 200).added, 3);
-  const auto again = ImportTrials(book, trials, 300);
+  void Open() { OpenStudy(book_, options_, 100); }
+  ImportCount Take(const std::vector<OptunaTrial>& trials, double now) {
+    return ImportTrials(book_, Import(trials, kSpace).trials, now);
+  }
+
+  static constexpr auto kSpace = R"({"x":{"uniform":[0,4]}})";
+  const test::TempDirectory folder_;
+  TrialBook book_ = TrialBook::OpenForWriting(folder_.path());
+  EnsembleOptions options_;
+};
+
+TEST_F(ImportedTrials, ComeOnTopOfTheBudgetAndOnlyOnce) {
+  Open();
+  const std::vector<OptunaTrial> trials = {Complete({{"x", 1}}, 0.5), Complete({{"x", 2}}, 0.25),
+                                           Complete({{"x", 3}}, 0.75)};
+  EXPECT_EQ(Take(trials, 200).added, 3);
+  const auto again = Take(trials, 300);
   EXPECT_EQ(again.added, 0);
   EXPECT_EQ(again.known, 3);
 
-  OpenStudy study(book, options, 400);
+  OpenStudy study(book_, options_, 400);
   EXPECT_EQ(study.Best()->objective, 0.25);
   EXPECT_EQ(study.at(1).origin, "import");
   EXPECT_EQ(study.at(1).attempts, 0);
@@ -298,37 +310,28 @@ TEST(ImportTrials, ComeOnTopOfTheBudgetAndOnlyOnce) {
   EXPECT_TRUE(study.Ask(changes));
   EXPECT_FALSE(study.Ask(changes));
   EXPECT_EQ(changes.trials.front().number, 3);
-  book.Write(changes);
+  book_.Write(changes);
 }
 
 /// They failed elsewhere. One that fails again here counts.
-TEST(ImportTrials, AreNoFailuresOfTheStudyIfTheyHadFailed) {
-  const test::TempDirectory folder;
-  auto book = TrialBook::OpenForWriting(folder.path());
-  auto options = OptionsOf(Space(R"({"x":{"uniform":[0,4]}})"));
-  options.max_failures = 0;
-  OpenStudy(book, options, 100);
-  auto failed = Complete({{"x", 1}});
-  failed.state = OptunaState::kFail;
-  ASSERT_EQ(ImportTrials(book, Import({failed}, R"({"x":{"uniform":[0,4]}})").trials, 200).added, 1);
+TEST_F(ImportedTrials, AreNoFailuresOfTheStudyIfTheyHadFailed) {
+  options_.max_failures = 0;
+  Open();
+  ASSERT_EQ(Take({Failed({{"x", 1}})}, 200).added, 1);
   HandClock clock;
-  AskTell session(book, options, {}, clock);
+  AskTell session(book_, options_, {}, clock);
   const auto asked = session.Ask();
   ASSERT_TRUE(std::holds_alternative<AskedTrial>(asked));
   session.Tell(std::get<AskedTrial>(asked).trial, ToldFailed{"no luck"});
   EXPECT_TRUE(std::holds_alternative<NothingToRun>(session.Ask()));
 }
 
-TEST(ImportTrials, AreTheFirstRunOfARepeatedConfiguration) {
-  const test::TempDirectory folder;
-  auto book = TrialBook::OpenForWriting(folder.path());
-  auto options = OptionsOf(Space(R"({"x":{"uniform":[0,4]}})"));
-  options.repeats = 3;
-  OpenStudy(book, options, 100);
-  const auto trials =
-      Import({Complete({{"x", 1}}, 0.5), Complete({{"x", 2}}, 0.25)}, R"({"x":{"uniform":[0,4]}})").trials;
-  EXPECT_EQ(ImportTrials(book, trials, 200).added, 2);
-  OpenStudy study(book, options, 300);
+TEST_F(ImportedTrials, AreTheFirstRunOfARepeatedConfiguration) {
+  options_.repeats = 3;
+  Open();
+  const std::vector<OptunaTrial> trials = {Complete({{"x", 1}}, 0.5), Complete({{"x", 2}}, 0.25)};
+  EXPECT_EQ(Take(trials, 200).added, 2);
+  OpenStudy study(book_, options_, 300);
   EXPECT_EQ(study.trials().size(), 6);
   EXPECT_EQ(study.at(3).objective, 0.25);
   EXPECT_EQ(study.at(4).state, TrialState::kCancelled);
@@ -338,24 +341,17 @@ TEST(ImportTrials, AreTheFirstRunOfARepeatedConfiguration) {
   EXPECT_TRUE(study.HasBudget());
 }
 
-TEST(ImportTrials, OfOneConfigurationBecomeItsRepeats) {
-  const test::TempDirectory folder;
-  auto book = TrialBook::OpenForWriting(folder.path());
-  auto options = OptionsOf(Space(R"({"x":{"uniform":[0,4]}})"));
-  options.repeats = 2;
-  OpenStudy(book, options, 100);
-  auto failed = Complete({{"x", 1}});
-  failed.state = OptunaState::kFail;
-  const auto trials = Import({failed, Complete({{"x", 1}}, 0.5), Complete({{"x", 2}}, 0.25), Complete({{"x", 1}}, 0.75),
-                              Complete({{"x", 2}}, 0.75)},
-                             R"({"x":{"uniform":[0,4]}})")
-                          .trials;
-  const auto count = ImportTrials(book, trials, 200);
+TEST_F(ImportedTrials, OfOneConfigurationBecomeItsRepeats) {
+  options_.repeats = 2;
+  Open();
+  const std::vector<OptunaTrial> trials = {Failed({{"x", 1}}), Complete({{"x", 1}}, 0.5), Complete({{"x", 2}}, 0.25),
+                                           Complete({{"x", 1}}, 0.75), Complete({{"x", 2}}, 0.75)};
+  const auto count = Take(trials, 200);
   EXPECT_EQ(count.added, 4);
   EXPECT_EQ(count.known, 1) << "the failed run of x=1 is one too many";
-  EXPECT_EQ(ImportTrials(book, trials, 300).known, 5);
+  EXPECT_EQ(Take(trials, 300).known, 5);
 
-  OpenStudy study(book, options, 400);
+  OpenStudy study(book_, options_, 400);
   ASSERT_EQ(study.trials().size(), 4);
   EXPECT_EQ(study.NextConfiguration(), 2);
   EXPECT_EQ(study.at(0).objective, 0.5);

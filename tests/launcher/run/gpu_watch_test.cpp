@@ -26,6 +26,7 @@
 #include "launcher/run/context/gpus_of_run.h"
 #include "launcher/spec/spec.h"
 #include "tests/support/few_descriptors.h"
+#include "tests/support/run_until.h"
 #include "tests/support/temp_directory.h"
 
 namespace slipway::launcher {
@@ -62,14 +63,10 @@ class WatchedGpus : public testing::Test {
   void RecordUntilWritten(const std::vector<std::string>& names) {
     const auto before = ReadFileIfPresent(files_.gpus);
     const DeviceRecorder recorder(loop_, files_, {.gpus = {names}}, Reports());
-    const auto end = SystemClock().Steady() + std::chrono::seconds(60);
-    while (ReadFileIfPresent(files_.gpus) == before && SystemClock().Steady() < end) {
-      loop_.RunOnce(std::chrono::milliseconds(10));
-    }
+    test::RunUntil(loop_, [&] { return ReadFileIfPresent(files_.gpus) != before; });
   }
   void AwaitReport() {
-    const auto end = SystemClock().Steady() + std::chrono::seconds(60);
-    while (reports_.empty() && SystemClock().Steady() < end) loop_.RunOnce(std::chrono::milliseconds(50));
+    test::RunUntil(loop_, [&] { return !reports_.empty(); });
   }
 
   test::TempDirectory folder_;
@@ -331,12 +328,6 @@ class GpusOfAgents : public WatchedGpus {
     ::unsetenv("FAKE_NVML_USER");
     return rank;
   }
-  template <class Condition>
-  bool RunUntil(Condition condition) {
-    const auto end = SystemClock().Steady() + std::chrono::seconds(60);
-    while (!condition() && SystemClock().Steady() < end) loop_.RunOnce(std::chrono::milliseconds(20));
-    return condition();
-  }
   /// A process that the agent of the node has started; 0 when there is none.
   pid_t ChildOf(int node) const {
     const auto parent = agents_.at(static_cast<std::size_t>(node)).pid();
@@ -375,7 +366,7 @@ class GpusOfAgents : public WatchedGpus {
 TEST_F(GpusOfAgents, AreMeasuredOnEachNode) {
   StartAgents("full");
   NodesGpuWatch watch(loop_, MeasureGpusOfNodes(run_, *nodes_), Reports(), kLong);
-  ASSERT_TRUE(RunUntil([&] { return watch.sums().uses.size() == 2; }));
+  ASSERT_TRUE(test::RunUntil(loop_, [&] { return watch.sums().uses.size() == 2; }));
   watch.Finish();
   const auto sums = watch.sums();
   EXPECT_EQ(sums.uses[0].host, "n0");
@@ -383,7 +374,7 @@ TEST_F(GpusOfAgents, AreMeasuredOnEachNode) {
   EXPECT_EQ(sums.uses[1].host, "n1");
   EXPECT_EQ(sums.uses[1].memory_used_bytes, 75'000'000'000u);
   EXPECT_EQ(sums.energies.at(1).joules, 2.5) << "the last line has what the counter counted since the first";
-  EXPECT_TRUE(RunUntil([&] { return ChildOf(0) == 0 && ChildOf(1) == 0; }));
+  EXPECT_TRUE(test::RunUntil(loop_, [&] { return ChildOf(0) == 0 && ChildOf(1) == 0; }));
   EXPECT_THAT(reports_, IsEmpty());
 }
 
@@ -397,7 +388,7 @@ TEST_F(GpusOfAgents, AreThoseOfTheRunThatUsesThem) {
     nodes.push_back({id, nodes_->OpenGpuMeter(1, GpuArguments(gpus, std::chrono::seconds(1))), [] { return false; }});
   }
   NodesGpuWatch watch(loop_, std::move(nodes), Reports(), kLong);
-  ASSERT_TRUE(RunUntil([&] { return !watch.sums().uses.empty(); }));
+  ASSERT_TRUE(test::RunUntil(loop_, [&] { return !watch.sums().uses.empty(); }));
   watch.Finish();
   ASSERT_EQ(watch.sums().uses.size(), 1u);
   EXPECT_EQ(watch.sums().uses[0].host, "a-1");
@@ -412,7 +403,7 @@ TEST_F(GpusOfAgents, AreThoseOfARunWithABlankInItsName) {
   std::vector<GpusOfNode> nodes;
   nodes.push_back({"n1", std::move(lines), [] { return false; }});
   NodesGpuWatch watch(loop_, std::move(nodes), Reports(), kLong);
-  ASSERT_TRUE(RunUntil([&] { return !watch.sums().uses.empty(); }));
+  ASSERT_TRUE(test::RunUntil(loop_, [&] { return !watch.sums().uses.empty(); }));
   watch.Finish();
   ASSERT_EQ(watch.sums().uses.size(), 1u) << "'1' is no GPU";
   EXPECT_EQ(watch.sums().uses[0].gpu, kWatchedGpu);
@@ -431,16 +422,16 @@ TEST_F(GpusOfAgents, LeaveTheDescriptorsToTheRun) {
 TEST_F(GpusOfAgents, AreGivenUpWhenTheDriverOfTheirNodeHangs) {
   StartAgents("hangs");
   const NodesGpuWatch watch(loop_, SecondNode(), Reports(), kShortAtFirst);
-  ASSERT_TRUE(RunUntil([&] { return !reports_.empty(); }));
+  ASSERT_TRUE(test::RunUntil(loop_, [&] { return !reports_.empty(); }));
   EXPECT_THAT(reports_, ElementsAre(HasSubstr("GPUs of n1")));
-  EXPECT_TRUE(RunUntil([&] { return ChildOf(1) == 0; })) << "its slipway-gpus is killed";
+  EXPECT_TRUE(test::RunUntil(loop_, [&] { return ChildOf(1) == 0; })) << "its slipway-gpus is killed";
   EXPECT_EQ(nodes_->TroubleOf(1), "");
 }
 
 TEST_F(GpusOfAgents, AreGivenUpWhenTheLibraryCrashes) {
   StartAgents("crashes");
   const NodesGpuWatch watch(loop_, SecondNode(), Reports(), kOftenChecked);
-  ASSERT_TRUE(RunUntil([&] { return !reports_.empty(); }));
+  ASSERT_TRUE(test::RunUntil(loop_, [&] { return !reports_.empty(); }));
   EXPECT_THAT(reports_, ElementsAre(AllOf(HasSubstr("GPUs of n1"), HasSubstr("slipway-gpus ended there"))));
   EXPECT_EQ(nodes_->TroubleOf(1), "");
 }
@@ -448,7 +439,7 @@ TEST_F(GpusOfAgents, AreGivenUpWhenTheLibraryCrashes) {
 TEST_F(GpusOfAgents, AreLeftAloneWithoutADriver) {
   StartAgents("driver_gone");
   const NodesGpuWatch watch(loop_, MeasureGpusOfNodes(run_, *nodes_), Reports(), kLong);
-  ASSERT_TRUE(RunUntil([&] { return watch.sums().uses.size() == 1 && ChildOf(1) == 0; }));
+  ASSERT_TRUE(test::RunUntil(loop_, [&] { return watch.sums().uses.size() == 1 && ChildOf(1) == 0; }));
   EXPECT_EQ(watch.sums().uses[0].host, "n0");
   EXPECT_THAT(reports_, IsEmpty());
 }
@@ -456,7 +447,7 @@ TEST_F(GpusOfAgents, AreLeftAloneWithoutADriver) {
 TEST_F(GpusOfAgents, LeaveNoProcessBehindWhenTheAgentIsKilled) {
   StartAgents("hangs");
   const auto meters = MeasureGpusOfNodes(run_, *nodes_);
-  ASSERT_TRUE(RunUntil([&] { return UsesNvml(ChildOf(1)); }));
+  ASSERT_TRUE(test::RunUntil(loop_, [&] { return UsesNvml(ChildOf(1)); }));
   const UniqueFd child(static_cast<int>(::syscall(SYS_pidfd_open, ChildOf(1), 0)));
   agents_[1].Signal(SIGKILL);
   pollfd watch{child.get(), POLLIN, 0};

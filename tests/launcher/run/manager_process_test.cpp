@@ -3,10 +3,7 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <poll.h>
 #include <signal.h>
-#include <sys/inotify.h>
-#include <unistd.h>
 
 #include <atomic>
 #include <filesystem>
@@ -20,6 +17,7 @@
 #include "core/files.h"
 #include "core/process.h"
 #include "launcher/run_folder/orphan.h"
+#include "tests/support/file_events.h"
 #include "tests/support/kept_output.h"
 #include "tests/support/temp_directory.h"
 
@@ -80,14 +78,10 @@ TEST_F(RunElsewhere, IsLostOnceItsManagerLetsGoOfTheLock) {
   const auto file = run_.path() / kManagerLock;
   std::optional lock = FileLock::TryAcquire(file, LockMode::kExclusive);
   ASSERT_TRUE(lock);
-  const UniqueFd looks(::inotify_init1(IN_CLOEXEC));
-  ASSERT_GE(::inotify_add_watch(looks.get(), file.c_str(), IN_CLOSE_NOWRITE), 0);
+  const test::FileEvents looks(file, IN_CLOSE_NOWRITE);
   std::thread manager([&] {
-    char event[sizeof(inotify_event)];
     for (int look = 0; look < 2; ++look) {  // the first may be that of ReadState, which is forgotten
-      pollfd watch{looks.get(), POLLIN, 0};
-      ASSERT_EQ(::poll(&watch, 1, 40'000), 1) << "nobody has looked whether it is held";
-      ASSERT_EQ(::read(looks.get(), event, sizeof event), static_cast<ssize_t>(sizeof event));
+      ASSERT_TRUE(looks.TakeNext()) << "nobody has looked whether it is held";
     }
     lock.reset();
   });

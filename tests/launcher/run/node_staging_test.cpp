@@ -17,6 +17,7 @@
 #include "tests/launcher/run/nodes_here.h"
 #include "tests/staging/staging_support.h"
 #include "tests/support/kept_output.h"
+#include "tests/support/run_until.h"
 
 namespace slipway::launcher {
 namespace {
@@ -102,22 +103,12 @@ class NodeStagingTest : public testing::Test {
     return last;
   }
 
-  template <class Condition>
-  bool RunUntil(Condition condition) {
-    const auto deadline = SystemClock().Steady() + std::chrono::seconds(60);
-    while (!condition()) {  // asked once more it may miss a process: /proc changes while it is read
-      if (SystemClock().Steady() >= deadline) return false;
-      loop_.RunOnce(std::chrono::milliseconds(20));
-    }
-    return true;
-  }
-
   /// Whether another one comes. Looks once at a time: it may be gone at a second look.
   bool KillMember(int node) {
     const auto first = here_.MemberOn(node);
     EXPECT_NE(first, 0);
     ::kill(first, SIGKILL);
-    return RunUntil([&] {
+    return test::RunUntil(loop_, [&] {
       const auto now = here_.MemberOn(node);
       return now != 0 && now != first;
     });
@@ -256,8 +247,8 @@ TEST_F(NodeStagingTest, LeavesNothingBehindAManagerThatIsGone) {
   EXPECT_TRUE(HoldsAll(0) && HoldsAll(1));
   staging_.reset();
   here_.LeaveAlone();
-  EXPECT_TRUE(RunUntil([this] { return HoldsNothing(0) && HoldsNothing(1); }));
-  EXPECT_TRUE(RunUntil([this] { return here_.MemberOn(0) == 0 && here_.MemberOn(1) == 0; }));
+  EXPECT_TRUE(test::RunUntil(loop_, [this] { return HoldsNothing(0) && HoldsNothing(1); }));
+  EXPECT_TRUE(test::RunUntil(loop_, [this] { return here_.MemberOn(0) == 0 && here_.MemberOn(1) == 0; }));
 }
 
 TEST_F(NodeStagingTest, LeavesNothingBehindAManagerThatGoesWhileItStages) {
@@ -267,8 +258,8 @@ TEST_F(NodeStagingTest, LeavesNothingBehindAManagerThatGoesWhileItStages) {
   EXPECT_EQ(Refusal(), "gone");
   staging_.reset();
   here_.LeaveAlone();
-  EXPECT_TRUE(RunUntil([this] { return HoldsNothing(0) && HoldsNothing(1); }));
-  EXPECT_TRUE(RunUntil([this] { return here_.MemberOn(0) == 0 && here_.MemberOn(1) == 0; }));
+  EXPECT_TRUE(test::RunUntil(loop_, [this] { return HoldsNothing(0) && HoldsNothing(1); }));
+  EXPECT_TRUE(test::RunUntil(loop_, [this] { return here_.MemberOn(0) == 0 && here_.MemberOn(1) == 0; }));
 }
 
 TEST_F(NodeStagingTest, AMemberThatIsKilledWhileTheRanksRunIsStartedAgain) {
@@ -425,7 +416,7 @@ TEST_F(NodeStagingTest, ALostNodeIsNotWaitedForAtTheEnd) {
   if (IsSkipped()) return;
   staging_->Begin();
   here_.Kill(1);
-  ASSERT_TRUE(RunUntil([&] { return !here_.nodes().TroubleOf(1).empty(); }));
+  ASSERT_TRUE(test::RunUntil(loop_, [&] { return !here_.nodes().TroubleOf(1).empty(); }));
   const auto began = SystemClock().Steady();
   staging_->Release();
   EXPECT_LT(SystemClock().Steady() - began, std::chrono::seconds(30));

@@ -4,13 +4,13 @@
 #include <gtest/gtest.h>
 
 #include "core/checkpoint.h"
-#include "core/clock.h"
 #include "core/error.h"
 #include "core/process_identity.h"
 #include "launcher/plan/plan.h"
 #include "launcher/run/results/settle_stage_out.h"
 #include "launcher/run/results/stage_out_record.h"
 #include "tests/support/kept_output.h"
+#include "tests/support/run_until.h"
 #include "tests/support/temp_directory.h"
 
 namespace slipway::launcher {
@@ -207,11 +207,7 @@ class LiveOutboxTest : public StageOutQueueTest {
   }
 
   /// Serves the loop meanwhile.
-  void WaitUntil(const std::function<bool()>& condition) {
-    const auto limit = SystemClock().Steady() + std::chrono::seconds(60);
-    while (!condition() && SystemClock().Steady() < limit) loop_.RunOnce(std::chrono::milliseconds(10));
-    ASSERT_TRUE(condition());
-  }
+  void WaitUntil(const std::function<bool()>& condition) { ASSERT_TRUE(test::RunUntil(loop_, condition)); }
 
   StageOutRecord record_ = Record(StageOutState::kOpen);
   EventLoop loop_;

@@ -4,7 +4,6 @@ import os
 import pathlib
 import re
 import signal
-import socket
 import subprocess
 import sys
 
@@ -12,6 +11,8 @@ import pytest
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parents[1] / "support"))
+from command_lines import command_lines  # noqa: E402
+from reserved_port import reserved_port  # noqa: E402
 from waiting import wait_for  # noqa: E402
 
 PROGRAM = HERE / "programs" / "checkpoints.py"
@@ -37,14 +38,7 @@ def names_in(folder):
 
 def programs_of(folder):
     """The numbers of the processes that have `folder` in their command line."""
-    found = []
-    for process in pathlib.Path("/proc").glob("[0-9]*"):
-        try:
-            if os.fsencode(folder) in (process / "cmdline").read_bytes().split(b"\0"):
-                found.append(int(process.name))
-        except OSError:
-            pass  # it has ended
-    return found
+    return [process for process, line in command_lines().items() if os.fsencode(folder) in line.split(b"\0")]
 
 
 def test_another_number_of_ranks_continues_with_the_same_bits(tmp_path):
@@ -63,10 +57,8 @@ def test_another_number_of_ranks_continues_with_the_same_bits(tmp_path):
 def test_the_ranks_of_torch_distributed_need_no_libslipway(tmp_path):
     inherited = {name: value for name, value in os.environ.items() if not name.startswith(("OMPI_", "PMI"))}
     for begin in ("0: -", "2: "):
-        with socket.socket() as holder:  # nobody else is given its port; the store of torch may listen there
-            holder.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            holder.bind(("127.0.0.1", 0))
-            shared = {"WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(holder.getsockname()[1]),
+        with reserved_port() as port:  # for the store of torch
+            shared = {"WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port),
                       "SLIPWAY_LIBRARY": "/nowhere/libslipway.so"}
             ranks = [subprocess.Popen([sys.executable, PROGRAM, tmp_path, "2" if begin == "0: -" else "3", "gloo"],
                                       text=True, stdout=subprocess.PIPE, env={**inherited, **shared, "RANK": str(rank)})

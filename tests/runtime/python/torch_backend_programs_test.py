@@ -11,7 +11,11 @@ import sys
 
 import pytest
 
-PROGRAMS = pathlib.Path(__file__).resolve().parent / "programs"
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parents[1] / "support"))
+from reserved_port import reserved_port  # noqa: E402
+
+PROGRAMS = HERE / "programs"
 MPI_VARIABLES = ("OMPI_", "PMI", "PMIX_", "HYDI_", "MPIR_")
 
 
@@ -22,20 +26,12 @@ def mpirun(program, *arguments, ranks=2, before=(), **environment):
                           text=True, timeout=80, env={**os.environ, **whole_lines, **environment})
 
 
-def reserved_port():
-    """A bound socket: while it is open, nobody else is given its port, and the store of torch may listen there."""
-    holder = socket.socket()
-    holder.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    holder.bind(("127.0.0.1", 0))
-    return holder
-
-
 def as_torchrun(program, *arguments, ranks=2, **changes):
     """Processes with torchrun's variables and none of MPI: the torchrun of some packages does not start."""
     inherited = {name: value for name, value in os.environ.items() if not name.startswith(MPI_VARIABLES)}
-    with reserved_port() as holder:
+    with reserved_port() as port:
         shared = {"WORLD_SIZE": str(ranks), "LOCAL_WORLD_SIZE": str(ranks), "MASTER_ADDR": "127.0.0.1",
-                  "MASTER_PORT": str(holder.getsockname()[1]), "TORCHELASTIC_RUN_ID": "test", **changes}
+                  "MASTER_PORT": str(port), "TORCHELASTIC_RUN_ID": "test", **changes}
         processes = [subprocess.Popen([sys.executable, PROGRAMS / program, *arguments], stdout=subprocess.PIPE,
                                       stderr=subprocess.PIPE, text=True,
                                       env={**inherited, **shared, "RANK": str(rank), "LOCAL_RANK": str(rank)})

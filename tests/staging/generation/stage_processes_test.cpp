@@ -1,9 +1,7 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <poll.h>
 #include <signal.h>
-#include <sys/inotify.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -12,11 +10,11 @@
 
 #include "core/error.h"
 #include "core/files.h"
-#include "core/unique_handle.h"
 #include "staging/dataset/journal.h"
 #include "staging/generation/reservation.h"
 #include "staging/generation/stage.h"
 #include "tests/staging/staging_support.h"
+#include "tests/support/file_events.h"
 
 namespace slipway::staging {
 namespace {
@@ -172,11 +170,9 @@ TEST_F(StageProcessesTest, ALongLookDoesNotKeepAGeneration) {
   const auto file = Generation(root_, generation).StageLock();
   auto look = FileLock::TryLook(file);
   EXPECT_FALSE(Generation(root_, generation).WhoStages()) << "one look does not see another";
-  const UniqueFd tries(::inotify_init1(IN_CLOEXEC));
-  ASSERT_GE(::inotify_add_watch(tries.get(), file.c_str(), IN_CLOSE), 0);
+  const test::FileEvents tries(file, IN_CLOSE);
   std::thread looker([&] {
-    pollfd watch{tries.get(), POLLIN, 0};
-    EXPECT_EQ(::poll(&watch, 1, 30'000), 1) << "nobody has met the look";
+    EXPECT_TRUE(tries.TakeNext()) << "nobody has met the look";
     std::this_thread::sleep_for(std::chrono::milliseconds(300));
     look.reset();
   });

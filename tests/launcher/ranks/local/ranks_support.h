@@ -9,10 +9,10 @@
 #include <utility>
 #include <vector>
 
-#include "core/clock.h"
 #include "core/files.h"
 #include "launcher/ranks/local/ranks.h"
 #include "launcher/ranks/local/supervisor.h"
+#include "tests/support/run_until.h"
 #include "tests/support/temp_directory.h"
 
 namespace slipway::launcher {
@@ -35,9 +35,7 @@ class RanksTest : public testing::Test {
   /// Runs the loop until `done` holds; fails the test after a minute.
   template <class Condition>
   void Until(Condition done) {
-    const auto deadline = SystemClock().Steady() + std::chrono::seconds(60);
-    while (!done() && SystemClock().Steady() < deadline) loop_.RunOnce(std::chrono::milliseconds(50));
-    ASSERT_TRUE(done());
+    ASSERT_TRUE(test::RunUntil(loop_, done));
   }
 
   GroupOutcome RunToTheEnd(RankLaunch launch) {

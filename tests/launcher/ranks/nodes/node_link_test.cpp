@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/error.h"
+#include "tests/support/run_until.h"
 
 namespace slipway::launcher {
 namespace {
@@ -55,14 +56,6 @@ class NodeLinks : public testing::Test {
 
   void RunFor(int steps) {
     for (int i = 0; i < steps; ++i) loop_.RunOnce(std::chrono::milliseconds(5));
-  }
-
-  template <class Condition>
-  void RunUntil(Condition condition) {
-    const auto began = SystemClock().Steady();
-    while (!condition() && SystemClock().Steady() - began < std::chrono::seconds(60)) {
-      loop_.RunOnce(std::chrono::milliseconds(50));
-    }
   }
 
   EventLoop loop_;
@@ -155,7 +148,7 @@ TEST_F(NodeLinks, RefuseEveryChangedByte) {
 
 TEST_F(NodeLinks, EndAfterSilenceThatIsTooLong) {
   Link(left_, std::move(left_socket_), Key(1), Key(2), {std::chrono::seconds(2), std::chrono::seconds(50)});
-  RunUntil([&] { return !left_.reason.empty(); });
+  test::RunUntil(loop_, [&] { return !left_.reason.empty(); });
   EXPECT_EQ(left_.reason, "no sign of life for 2 s");
   EXPECT_EQ(left_.held, 0);
 }
@@ -179,7 +172,7 @@ std::pair<UniqueFd, UniqueFd> ConnectedByTcp() {
 TEST_F(NodeLinks, EndAfterALongerSilenceWhenTheKernelOfTheOtherSideAnswers) {
   auto [left, right] = ConnectedByTcp();
   Link(left_, std::move(left), Key(1), Key(2), {std::chrono::seconds(2), std::chrono::seconds(4)});
-  RunUntil([&] { return !left_.reason.empty(); });
+  test::RunUntil(loop_, [&] { return !left_.reason.empty(); });
   EXPECT_EQ(left_.reason, "no sign of life of its agent for 4 s, though its kernel answers");
   EXPECT_EQ(left_.held, 1);
 }
@@ -189,7 +182,7 @@ TEST_F(NodeLinks, EndAtOnceWhenAHeldSideIsGivenUp) {
   Link(left_, std::move(left), Key(1), Key(2), {std::chrono::seconds(2), std::chrono::seconds(3600)});
   left_.link->EndIfHeld();
   EXPECT_EQ(left_.reason, "") << "it has not been silent yet";
-  RunUntil([&] { return left_.held == 1; });
+  test::RunUntil(loop_, [&] { return left_.held == 1; });
   left_.link->EndIfHeld();
   EXPECT_EQ(left_.reason, "no sign of life of its agent for 2 s, though its kernel answers");
 }
@@ -197,14 +190,14 @@ TEST_F(NodeLinks, EndAtOnceWhenAHeldSideIsGivenUp) {
 TEST_F(NodeLinks, GoOnWhenASideThatWasHeldSpeaksAgain) {
   auto [left, right] = ConnectedByTcp();
   Link(left_, std::move(left), Key(1), Key(2), {std::chrono::seconds(2), std::chrono::seconds(50)});
-  RunUntil([&] { return left_.held == 1; });
+  test::RunUntil(loop_, [&] { return left_.held == 1; });
   Link(right_, std::move(right), Key(2), Key(1));
   right_.link->Send(NodeFrame::kOpen, 0, "listener-1");
-  RunUntil([&] { return !left_.heard.empty(); });
+  test::RunUntil(loop_, [&] { return !left_.heard.empty(); });
   EXPECT_EQ(left_.heard.size(), 1u);
   EXPECT_EQ(left_.reason, "");
   right_.link.reset();
-  RunUntil([&] { return !left_.reason.empty(); });
+  test::RunUntil(loop_, [&] { return !left_.reason.empty(); });
   EXPECT_EQ(left_.reason, "its connection closed");
 }
 

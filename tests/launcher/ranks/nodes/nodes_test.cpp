@@ -18,6 +18,7 @@
 #include "launcher/ranks/local/lone_rank.h"
 #include "launcher/ranks/nodes/node_frame.h"
 #include "launcher/ranks/nodes/supervisor_on_node.h"
+#include "tests/support/run_until.h"
 #include "tests/support/temp_directory.h"
 
 namespace slipway::launcher {
@@ -79,13 +80,6 @@ class AgentsHere : public testing::Test {
     return agents;
   }
 
-  template <class Condition>
-  bool RunUntil(Condition condition, std::chrono::seconds limit = std::chrono::seconds(60)) {
-    const auto deadline = SystemClock().Steady() + limit;
-    while (!condition() && SystemClock().Steady() < deadline) loop_.RunOnce(std::chrono::milliseconds(20));
-    return condition();
-  }
-
   /// As a shim does.
   UniqueFd ConnectTo(const fs::path& listener) const {
     sockaddr_un address{};
@@ -141,7 +135,7 @@ TEST_F(AgentsHere, LetShimsSpeakToTheManager) {
   auto shim_listener =
       nodes.OpenShimListener(loop_, {0, 1}, [&](UniqueFd fd, int node) { arrived.emplace_back(std::move(fd), node); });
   auto shim = ConnectTo(SocketsOf(1) / shim_listener->path().filename());
-  ASSERT_TRUE(RunUntil([&] { return arrived.size() == 1; }));
+  ASSERT_TRUE(test::RunUntil(loop_, [&] { return arrived.size() == 1; }));
   EXPECT_EQ(arrived.front().second, 1);
   ASSERT_EQ(::send(shim.get(), "hello\n", 6, 0), 6);
   char text[16] = {};
@@ -179,7 +173,7 @@ TEST_F(AgentsHere, RunProgramsThroughASupervisor) {
   Nodes nodes(OptionsFor(1));
   const auto agents = StartAll(nodes);
   const auto program = StartOn(nodes, 0, loop_, folder_.path(), "echo on $SLURMD_NODENAME; exit 5");
-  ASSERT_TRUE(RunUntil([&] { return program->outcome.has_value(); }));
+  ASSERT_TRUE(test::RunUntil(loop_, [&] { return program->outcome.has_value(); }));
   EXPECT_EQ(program->outcome->status, (ExitStatus{5, 0}));
   EXPECT_EQ(program->outcome->detail, "rank 0 on n0 ended with exit status 5");
 }
@@ -208,15 +202,15 @@ TEST_F(AgentsHere, ServeTheirManagerWhileAProgramIsStuckInItsStart) {
   ASSERT_TRUE(nodes.AwaitJoined(std::chrono::seconds(60))) << nodes.Missing();
   std::optional<HeldProgram> held(programs / "slipway-supervisor");
   const auto program = StartOn(nodes, 0, loop_, folder_.path(), "exit 5");
-  ASSERT_TRUE(RunUntil([&] { return held->IsWaitedFor(); }));
+  ASSERT_TRUE(test::RunUntil(loop_, [&] { return held->IsWaitedFor(); }));
   int arrived = 0;
   const auto listener = nodes.OpenShimListener(loop_, {0}, [&](const UniqueFd&, int) { ++arrived; });
   const auto shim = ConnectTo(SocketsOf(0) / listener->path().filename());
-  ASSERT_TRUE(RunUntil([&] { return arrived == 1; }));
+  ASSERT_TRUE(test::RunUntil(loop_, [&] { return arrived == 1; }));
   EXPECT_TRUE(held->IsWaitedFor()) << "the start was over before the shim arrived";
   EXPECT_EQ(nodes.TroubleOf(0), "");
   held.reset();
-  ASSERT_TRUE(RunUntil([&] { return program->outcome.has_value(); }));
+  ASSERT_TRUE(test::RunUntil(loop_, [&] { return program->outcome.has_value(); }));
   EXPECT_EQ(program->outcome->status, (ExitStatus{5, 0}));
 }
 
@@ -239,10 +233,10 @@ TEST_F(AgentsHere, KilledAreNamedAsLostNodesAndTheOthersGoOn) {
   const auto first = StartOn(nodes, 0, loop_, folder_.path(), "sleep 1; exit 3");
   const auto second = StartOn(nodes, 1, loop_, folder_.path(), "sleep 600");
   agents[1].Signal(SIGKILL);
-  ASSERT_TRUE(RunUntil([&] { return second->outcome.has_value(); }));
+  ASSERT_TRUE(test::RunUntil(loop_, [&] { return second->outcome.has_value(); }));
   EXPECT_EQ(second->outcome->detail, "node n1 is lost: its connection closed, and with it rank 0");
   EXPECT_TRUE(second->outcome->lost_node.has_value());
-  ASSERT_TRUE(RunUntil([&] { return first->outcome.has_value(); }));
+  ASSERT_TRUE(test::RunUntil(loop_, [&] { return first->outcome.has_value(); }));
   EXPECT_EQ(first->outcome->status, (ExitStatus{3, 0}));
   EXPECT_EQ(nodes.TroubleOf(0), "");
   EXPECT_THROW(StartOn(nodes, 1, loop_, folder_.path(), "true"), Error);
@@ -254,7 +248,7 @@ TEST_F(AgentsHere, StoppedOnALivingNodeAreLostAfterALongerSilence) {
   Nodes nodes(options);
   auto agents = StartAll(nodes);
   ::kill(agents[0].pid(), SIGSTOP);
-  ASSERT_TRUE(RunUntil([&] { return !nodes.TroubleOf(0).empty(); }));
+  ASSERT_TRUE(test::RunUntil(loop_, [&] { return !nodes.TroubleOf(0).empty(); }));
   EXPECT_EQ(nodes.TroubleOf(0), "node n0 is lost: no sign of life of its agent for 5 s, though its kernel answers");
   ::kill(agents[0].pid(), SIGCONT);
   ASSERT_TRUE(agents[0].WaitFor(std::chrono::seconds(60)));
@@ -283,12 +277,12 @@ TEST_F(AgentsHere, OfALaterManagerWaitUntilTheProgramsOfTheFirstHaveEnded) {
               fmt::format("trap 'sleep 0.6; touch {}; exit' TERM; touch {}; while :; do sleep 0.05; done",
                           mark.string(), up.string()),
               std::chrono::seconds(60));
-  ASSERT_TRUE(RunUntil([&] { return fs::exists(up); }));
+  ASSERT_TRUE(test::RunUntil(loop_, [&] { return fs::exists(up); }));
   agents[0].Signal(SIGTERM);
   Nodes second(OptionsFor(1));
   const auto later = StartAll(second);
   EXPECT_TRUE(fs::exists(mark));
-  ASSERT_TRUE(RunUntil([&] { return program->outcome.has_value(); }));
+  ASSERT_TRUE(test::RunUntil(loop_, [&] { return program->outcome.has_value(); }));
 }
 
 }  // namespace

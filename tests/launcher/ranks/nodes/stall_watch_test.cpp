@@ -16,6 +16,7 @@
 #include "launcher/ranks/local/socket_pair.h"
 #include "launcher/ranks/nodes/node_monitor.h"
 #include "runtime/memory/shared_memory.h"
+#include "tests/support/run_until.h"
 #include "tests/support/temp_directory.h"
 
 namespace slipway::launcher {
@@ -96,19 +97,15 @@ class TwoNodes : public testing::Test {
     return std::string(departures.Read());
   }
 
-  template <class Condition>
-  void RunUntil(Condition condition, std::chrono::milliseconds limit = std::chrono::seconds(30)) {
-    const auto until = SystemClock().Steady() + limit;
-    while (!condition() && SystemClock().Steady() < until) loop_.RunOnce(std::chrono::milliseconds(20));
-  }
   /// Until there is a report, and no longer.
   void RunFor(std::chrono::milliseconds time) {
-    RunUntil([this] { return !report_.is_null(); }, time);
+    test::RunUntil(
+        loop_, [this] { return !report_.is_null(); }, time);
   }
   void RunUntilReport() { RunFor(std::chrono::seconds(30)); }
   /// Until rank 0 is told of departures on other nodes, and somewhat longer: one too many would follow.
   void RunUntilTold() {
-    RunUntil([this] { return !DeparturesOn(1).empty(); });
+    test::RunUntil(loop_, [this] { return !DeparturesOn(1).empty(); });
     RunFor(std::chrono::milliseconds(1500));
   }
 
@@ -144,7 +141,7 @@ TEST_F(TwoNodes, TellTheRankThatAsked) {
   Bring(1, idle.pid());
   BringOneThatAsks();
   RunUntilReport();
-  RunUntil([this] { return AnswerOn(1).length != 0; });
+  test::RunUntil(loop_, [this] { return AnswerOn(1).length != 0; });
   const std::string text(AnswerOn(1).text.data(), AnswerOn(1).length);
   EXPECT_EQ(Json::parse(text), report_);
 }
@@ -285,7 +282,7 @@ TEST_F(TwoNodes, TellOfANodeThatDoesNotAnswerInTime) {
   watched.push_back({std::move(second.ours), "n1", 1, [this] { late_.insert(1); }});
   StallWatch watch(loop_, std::move(watched), [this](const Json& report) { report_ = report; });
   BringOneThatAsks();
-  RunUntil([this] { return !late_.empty(); });
+  test::RunUntil(loop_, [this] { return !late_.empty(); });
   EXPECT_EQ(late_, std::set<int>{1});
   EXPECT_TRUE(report_.is_null());
 }

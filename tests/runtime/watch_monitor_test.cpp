@@ -54,7 +54,7 @@ RankStatusRow& FirstLineOf(std::vector<RankStatusRow>& lines, const ReceivedStat
   return lines.front();
 }
 
-TEST(WatchWithAKeeper, ShowsARankFromTheBeginningOfItsInit) {
+TEST(WatchWithAMonitor, ShowsARankFromTheBeginningOfItsInit) {
   const Monitor monitor;
   Watch watch({});
   watch.Announce(3, monitor.path());
@@ -69,7 +69,7 @@ TEST(WatchWithAKeeper, ShowsARankFromTheBeginningOfItsInit) {
   EXPECT_EQ(lines.front().last, static_cast<std::uint32_t>(Activity::kInit));
 }
 
-TEST(WatchWithAKeeper, HandsTheBoardOfItsNodeInAndLeavesItsOwn) {
+TEST(WatchWithAMonitor, HandsTheBoardOfItsNodeInAndLeavesItsOwn) {
   const Monitor monitor;
   Watch watch({});
   watch.Announce(4, monitor.path());
@@ -83,7 +83,7 @@ TEST(WatchWithAKeeper, HandsTheBoardOfItsNodeInAndLeavesItsOwn) {
 }
 
 /// Rank 0, alone on its node, waits for rank 1 elsewhere.
-TEST(WatchWithAKeeper, AsksAndSaysWhatItIsAnswered) {
+TEST(WatchWithAMonitor, AsksAndSaysWhatItIsAnswered) {
   const Monitor monitor;
   const test::TempDirectory attempt;
   Watch watch({milliseconds(300), attempt.path() / "watch.json"});
@@ -170,7 +170,7 @@ TEST_F(WatchOfADeparture, SaysNothingInFinalizeItself) {
 
 TEST_F(WatchOfADeparture, SaysNothingOfRanksThatNobodyHasSeenDepart) { EXPECT_EQ(Waits(Activity::kAllreduce, {}), ""); }
 
-TEST(WatchWithAKeeper, DoesNotAskAnyMoreWhenTheOthersHaveCome) {
+TEST(WatchWithAMonitor, DoesNotAskAnyMoreWhenTheOthersHaveCome) {
   const Monitor monitor;
   Watch watch({milliseconds(300), {}});
   watch.Announce(0, monitor.path());
