@@ -46,6 +46,7 @@ TEST_F(SupervisedRanks, EndWithTheirSupervisorAndTheNextBeginsAnother) {
   std::optional<GroupOutcome> outcome;
   const auto first = Begin("first", "sleep 60 & echo $! > child; wait", outcome);
   const pid_t child = NumberIn("child");
+  RunToTheEnd(Script(1, "true"));  // before this end, the supervisor says which group the first program has
   started_.End();
   Until([&] { return outcome.has_value(); });
   EXPECT_EQ(outcome->status, (ExitStatus{0, SIGKILL}));
