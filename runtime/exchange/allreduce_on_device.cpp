@@ -7,6 +7,7 @@
 #include "runtime/exchange/allreduce_through_cpu.h"
 #include "runtime/exchange/shares.h"
 #include "runtime/exchange/team_errors.h"
+#include "runtime/exchange/way_candidates.h"
 
 namespace slipway::runtime {
 namespace {
@@ -34,7 +35,8 @@ bool IsReporter(Group& group) {
 /// Whether the GPUs may combine a message that lies in their memory. The same on all ranks.
 bool DeviceAllreduces::IsForGpus(std::int64_t count, const Reduction& reduction, const Group& group) const {
   const auto way = settings_.gpu_exchange;
-  const bool between_nodes = way == GpuExchange::kNccl || way == GpuExchange::kMpi;
+  const bool by_times = way == GpuExchange::kAuto && OtherBitsAreGood(settings_, group);
+  const bool between_nodes = way == GpuExchange::kNccl || way == GpuExchange::kMpi || by_times;
   if (group.alone() || way == GpuExchange::kStaged || !(group.on_one_node() || between_nodes)) return false;
   const auto small = way == GpuExchange::kAuto ? kAlwaysThroughCpu : kSmallWithoutTimes;
   return BytesOfMessage(count, reduction) > small && Nccl::Knows(reduction.dtype, reduction.op);
@@ -137,7 +139,8 @@ CombineWay DeviceAllreduces::Allreduce(const DevicePlace& place, void* data, std
   auto& known = Known(place, call, group, stream);
   const auto* const by_gpus = known.ways.For(BytesOfMessage(count, reduction), reduction);
   if (by_gpus == nullptr) {
-    if (!group.on_one_node()) group.Meet(call);  // see RequireCpuMemoryOnAll()
+    const bool is_named = settings_.gpu_exchange != GpuExchange::kAuto;
+    if (is_named && !group.on_one_node()) group.Meet(call);  // see RequireCpuMemoryOnAll()
     return through_cpu();
   }
   const auto number = NumberOf(place, known.places);
@@ -152,6 +155,10 @@ CombineWay DeviceAllreduces::Allreduce(const DevicePlace& place, void* data, std
 
 void DeviceAllreduces::RequireCpuMemoryOnAll(std::int64_t count, const Reduction& reduction, Group& group) const {
   if (group.on_one_node() || !IsForGpus(count, reduction, group)) return;
+  if (settings_.gpu_exchange == GpuExchange::kAuto) {
+    const auto known = Find(group);
+    if (known == nullptr || known->ways.For(BytesOfMessage(count, reduction), reduction) == nullptr) return;
+  }
   group.Meet({Call::Kind::kAllreduce, reduction, count});
 }
 

@@ -32,11 +32,12 @@ class DeviceAllreduces {
   /// Memory: 32 MiB of the GPU, where the GPUs combine; else four parts (PartsOf), or the whole message.
   /// Errors: as Allreduce(); DeviceError before the ranks meet, and PartedError from then on; MISMATCH on all ranks
   ///         where the GPUs combine and only some ranks have changed their GPU, or brought memory of one. The latter
-  ///         also at the choice, and between nodes with NCCL and MPI.
+  ///         also at the choice, and between nodes with a named way; with kAuto STALLED at the choice there.
   CombineWay Allreduce(const DevicePlace& place, void* data, std::int64_t count, const Reduction& reduction,
                        Group& group, StreamHandle stream);
   /// Before the CPU combines memory of its own. Compares with ranks whose memory may be on GPUs, where nothing after it
-  /// does: between nodes, with kNccl and kMpi. Collective.
+  /// does: between nodes, with kNccl and kMpi, and with kAuto where the GPUs of this group combine such messages.
+  /// Collective.
   /// Cost:   there, for a large message, an allgather of 16 bytes; else none.
   /// Errors: MISMATCH on all ranks; STALLED.
   void RequireCpuMemoryOnAll(std::int64_t count, const Reduction& reduction, Group& group) const;

@@ -31,9 +31,9 @@ std::unique_ptr<GroupAllreduce> MakeByGpus(CombineWay way, const DevicePlace& pl
   switch (way) {
     case CombineWay::kDirect: return DirectBounce::Make(place, group, settings.gpu_waits);
     case CombineWay::kNccl: return NcclAllreduce::Make(place, group, settings.gpu_exchange);
+    case CombineWay::kNcclInNodes: return NodeNcclAllreduce::Make(place, group, settings.gpu_exchange);
     case CombineWay::kMpi: return MpiAllreduce::Make(place, group);
-    case CombineWay::kStaged:
-    case CombineWay::kNcclInNodes: return nullptr;
+    case CombineWay::kStaged: return nullptr;
   }
   return nullptr;
 }
@@ -102,7 +102,7 @@ AllreduceWays AllreduceWays::Choose(const DevicePlace& place, const TeamSettings
   chosen.in_order_of_ranks_ = CpuAddsInOrderOfRanks(group);
   FreeNothingIfParted([&] {
     if (chosen.named_) {
-      chosen.TakeNamed(place, settings, group);
+      chosen.TakeNamed(place, settings, measure, group);
     } else if (chosen.in_order_of_ranks_ || OtherBitsAreGood(settings, group)) {
       chosen.TakeFastest(place, settings, measure, group);
     } else {
@@ -113,27 +113,32 @@ AllreduceWays AllreduceWays::Choose(const DevicePlace& place, const TeamSettings
   return chosen;
 }
 
-void AllreduceWays::TakeNamed(const DevicePlace& place, const TeamSettings& settings, Group& group) {
+void AllreduceWays::TakeNamed(const DevicePlace& place, const TeamSettings& settings, const AllreduceTimer& measure,
+                              Group& group) {
   const auto named = settings.gpu_exchange;
-  std::string why;
-  if (named == GpuExchange::kNccl) why = Make(CombineWay::kNccl, place, settings, group);
-  if (named == GpuExchange::kMpi) why = Make(CombineWay::kMpi, place, settings, group);
-  if (!why.empty() && group.rank() == 0) {
+  if (named == GpuExchange::kNccl) TryNccl(place, settings, group);
+  if (named == GpuExchange::kMpi) TryToMake(CombineWay::kMpi, place, settings, group);
+  if (made_.empty() && !without_.empty() && group.rank() == 0) {
     std::fputs(fmt::format("slipway: warning: {} does not combine memory of GPUs here: {}\n",
-                           named == GpuExchange::kNccl ? "NCCL" : "MPI", why)
+                           named == GpuExchange::kNccl ? "NCCL" : "MPI", without_.front().second)
                    .c_str(),
                stderr);
   }
   if (made_.empty()) Make(CombineWay::kDirect, place, settings, group);
   if (!made_.empty()) of_wide_ = of_narrow_ = {{kAnySize, made_.front().way}};
+  if (made_.size() > 1) Measure(place, measure, group);
 }
 
 void AllreduceWays::TakeFastest(const DevicePlace& place, const TeamSettings& settings, const AllreduceTimer& measure,
                                 Group& group) {
-  TryToMake(CombineWay::kDirect, place, settings, group);  // first: it is preferred
+  if (group.on_one_node()) {
+    TryToMake(CombineWay::kDirect, place, settings, group);  // first: it is preferred
+  } else {
+    without_.emplace_back(CombineWay::kDirect, WordsOf(WithoutDirect(DirectObstacle::kNodes)));
+  }
   if (OtherBitsAreGood(settings, group)) {
     if (const auto only_user = NcclUse::Alone(group.communicator())) {
-      TryToMake(CombineWay::kNccl, place, settings, group);
+      TryNccl(place, settings, group);
     } else {
       without_.emplace_back(CombineWay::kNccl, kNcclIsInUse);
     }
@@ -143,12 +148,28 @@ void AllreduceWays::TakeFastest(const DevicePlace& place, const TeamSettings& se
       without_.emplace_back(CombineWay::kMpi, kMpiIsUntried);
     }
   }
-  if (made_.empty()) return;
+  if (!made_.empty()) Measure(place, measure, group);
+}
+
+/// Those of NCCL for this group.
+void AllreduceWays::TryNccl(const DevicePlace& place, const TeamSettings& settings, Group& group) {
+  if (NcclInNodes::Suits(group)) TryToMake(CombineWay::kNcclInNodes, place, settings, group);
+  TryToMake(CombineWay::kNccl, place, settings, group);
+}
+
+/// Takes the fastest ones of what was made, and of the CPU unless a way is named.
+void AllreduceWays::Measure(const DevicePlace& place, const AllreduceTimer& measure, Group& group) {
   not_measured_ = WhyNot([&] { times_ = measure(place, made_, group); });
-  std::vector<AllreduceTime> of_narrow;
-  std::ranges::copy_if(times_, std::back_inserter(of_narrow), RoundsOnce, &AllreduceTime::way);
-  of_wide_ = TableOf(times_);
-  of_narrow_ = TableOf(of_narrow);
+  std::vector<AllreduceTime> of_wide, of_narrow;
+  for (const auto& time : times_) {
+    if (named_ && time.way == CombineWay::kStaged) continue;
+    of_wide.push_back(time);
+    if (named_ || RoundsOnce(time.way)) of_narrow.push_back(time);
+  }
+  if (!named_ || !of_wide.empty()) {
+    of_wide_ = TableOf(of_wide);
+    of_narrow_ = TableOf(of_narrow);
+  }
   EndUnused(group);
 }
 
@@ -217,7 +238,7 @@ void AllreduceWays::Close() {
 }
 
 Json AllreduceWays::Facts() const {
-  if (named_) return {};
+  if (named_ && times_.empty()) return {};
   Json facts{{"ways", ToJson(of_wide_)}, {"measured_ms", MillisecondsOf(times_)}};
   const auto direct = std::ranges::find(made_, CombineWay::kDirect, &GpuAllreduce::way);
   if (direct != made_.end()) facts["waits"] = WordOf(direct->by->waits());

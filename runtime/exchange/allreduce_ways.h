@@ -47,9 +47,10 @@ using AllreduceTimer =
 
 class AllreduceWays {
  public:
-  /// The way that the settings name, where it can be used. With `auto` the fastest one for each size: the CPU, or the
-  /// GPUs of the node (DirectBounce). Where any bits are good NCCL is a candidate, too, if no rank has another user of
-  /// it (NcclUse::Alone()), and MPI where it has worked before. Where the ways would have other bits
+  /// The way that the settings name, where it can be used; of those of NCCL the fastest one for each size. With `auto`
+  /// the fastest one for each size: the CPU, or the GPUs of the node (DirectBounce). Where any bits are good the ways
+  /// of NCCL are candidates, too, if no rank has another user of it (NcclUse::Alone()), and MPI where it has worked
+  /// before. NCCL combines between all ranks, or as NcclInNodes where that suits. Where the ways would have other bits
   /// (CpuAddsInOrderOfRanks()), the CPU combines, as for teams. What keeps NCCL and MPI from being made, and all from
   /// being timed, is a reason for another way; without times the CPU combines. Collective.
   /// Errors: those of DirectBounce::Make(); PartedError, and then nothing that ranks share is freed.
@@ -73,9 +74,11 @@ class AllreduceWays {
   Json Facts() const;
 
  private:
-  void TakeNamed(const DevicePlace& place, const TeamSettings& settings, Group& group);
+  void TakeNamed(const DevicePlace& place, const TeamSettings& settings, const AllreduceTimer& measure, Group& group);
   void TryToMake(CombineWay way, const DevicePlace& place, const TeamSettings& settings, Group& group);
   void TakeFastest(const DevicePlace& place, const TeamSettings& settings, const AllreduceTimer& measure, Group& group);
+  void TryNccl(const DevicePlace& place, const TeamSettings& settings, Group& group);
+  void Measure(const DevicePlace& place, const AllreduceTimer& measure, Group& group);
   std::string Make(CombineWay way, const DevicePlace& place, const TeamSettings& settings, Group& group);
   bool Uses(CombineWay way) const;
   void EndUnused(Group& group);

@@ -109,7 +109,7 @@ class Sample {
 
 /// Those of NCCL for this group.
 std::vector<Way> NcclWays(const Group& group) {
-  if (NodeNcclTensors::Suits(group)) return {Way::kNcclInNodes, Way::kNccl};
+  if (NcclInNodes::Suits(group)) return {Way::kNcclInNodes, Way::kNccl};
   return {Way::kNccl};
 }
 

@@ -1,5 +1,6 @@
 #include "runtime/exchange/library_allreduce.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "runtime/exchange/shares.h"
@@ -30,6 +31,36 @@ void NcclAllreduce::Allreduce(char* data, std::int64_t count, const Reduction& r
   done_.Record(stream_.handle());
   ranks_->Await(made_, done_);
   done_.HoldBack(stream);
+}
+
+// NCCL within nodes.
+
+std::unique_ptr<NodeNcclAllreduce> NodeNcclAllreduce::Make(const DevicePlace& place, Group& group, GpuExchange asked) {
+  auto nodes = NcclInNodes::Connect(place, group, asked);
+  nodes->Reserve(kPartBytes);
+  std::unique_ptr<NodeNcclAllreduce> made;
+  OnAllRanks(group.communicator(), [&] { made.reset(new NodeNcclAllreduce(place, std::move(nodes))); });
+  return made;
+}
+
+NodeNcclAllreduce::NodeNcclAllreduce(const DevicePlace& place, std::unique_ptr<NcclInNodes> nodes)
+    : place_(place), nodes_(std::move(nodes)), made_(place), done_(place), stream_(place) {}
+
+void NodeNcclAllreduce::Allreduce(char* data, std::int64_t count, const Reduction& reduction, Group& group,
+                                  StreamHandle stream) {
+  const Call whole{Call::Kind::kAllreduce, reduction, count, 0, kFirstGpu};
+  group.Meet(whole);
+  const InContext here(place_);
+  made_.Record(stream);
+  AwaitPoint(made_, group.communicator().waiter());
+  const auto element = SizeOf(reduction.dtype);
+  const auto most = kPartBytes / static_cast<std::int64_t>(element);
+  for (std::int64_t first = 0; first < count; first += most) {
+    const Piece part{data + BytesOf(first, element), std::min(most, count - first)};
+    auto call = whole;
+    call.count = part.count;
+    nodes_->Combine({&part, 1}, call, stream_, done_);
+  }
 }
 
 // MPI.

@@ -6,6 +6,7 @@
 #include "runtime/device/sum_kernel.h"
 #include "runtime/exchange/group_allreduce.h"
 #include "runtime/exchange/mpi_ranks.h"
+#include "runtime/exchange/nccl_in_nodes.h"
 #include "runtime/exchange/nccl_ranks.h"
 
 namespace slipway::runtime {
@@ -31,7 +32,29 @@ class NcclAllreduce : public GroupAllreduce {
   DeviceStream stream_;
 };
 
-/// By MPI, the same.
+/// By NCCL within each node, and by the CPU between nodes, part by part.
+class NodeNcclAllreduce : public GroupAllreduce {
+ public:
+  static constexpr std::int64_t kPartBytes = 32 << 20;
+
+  /// Of a group that NcclInNodes suits; else as NcclAllreduce::Make(). Memory: a part on the GPU.
+  static std::unique_ptr<NodeNcclAllreduce> Make(const DevicePlace& place, Group& group, GpuExchange asked);
+
+  void Close() override { nodes_.reset(); }
+  void Allreduce(char* data, std::int64_t count, const Reduction& reduction, Group& group,
+                 StreamHandle stream) override;
+
+ private:
+  NodeNcclAllreduce(const DevicePlace& place, std::unique_ptr<NcclInNodes> nodes);
+
+  DevicePlace place_;
+  std::unique_ptr<NcclInNodes> nodes_;
+  DeviceEvent made_;  ///< the program's stream
+  DeviceEvent done_;
+  DeviceStream stream_;
+};
+
+/// By MPI, in place, between all ranks of a group.
 class MpiAllreduce : public GroupAllreduce {
  public:
   /// Collective. Errors: those of MpiRanks::Connect(); RuntimeError on all ranks, as of a GPU without memory.

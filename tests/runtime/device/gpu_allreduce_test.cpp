@@ -4,27 +4,18 @@
 #include <atomic>
 #include <memory>
 #include <nlohmann/json.hpp>
-#include <optional>
 #include <string>
 #include <thread>
-#include <utility>
 #include <vector>
 
-#include "core/json.h"
-#include "runtime/collectives/allreduce.h"
-#include "runtime/exchange/allreduce_on_device.h"
-#include "tests/runtime/collectives/groups.h"
 #include "tests/runtime/device/fake_nccl/fake_nccl.h"
-#include "tests/runtime/device/gpu_program.h"
+#include "tests/runtime/device/gpu_allreduces.h"
 
 namespace slipway::test {
 namespace {
 
 using namespace runtime;
 using enum CombineWay;
-
-constexpr std::int64_t kCrossing = 64 << 10;
-constexpr int kUnhandledCudaError = 1;  ///< of NCCL
 
 /// The CPU is faster up to kCrossing, and `larger` above it.
 std::vector<AllreduceTime> TimesWithACrossing(CombineWay larger) {
@@ -34,73 +25,14 @@ std::vector<AllreduceTime> TimesWithACrossing(CombineWay larger) {
           {kCrossing * 4, larger, 1e-6}};
 }
 
-/// One way is the fastest for all sizes.
-std::vector<AllreduceTime> TimesWonBy(CombineWay way) {
-  if (way == kStaged) return {{kCrossing, kStaged, 1e-6}, {kCrossing, kDirect, 2e-6}};
-  return {{kCrossing, kStaged, 2e-6}, {kCrossing, way, 1e-6}};
-}
-
-TeamSettings Named(GpuExchange way) {
-  TeamSettings settings;
-  settings.gpu_exchange = way;
-  return settings;
-}
-
-TeamSettings WithAnyBits() {
-  TeamSettings settings;
-  settings.any_bits = true;
-  return settings;
-}
-
 /// Blocks of the GPU that were allocated and are not freed.
 std::int64_t BlocksOfGpu() {
   return static_cast<std::int64_t>(fake_gpu_calls("cuMemAlloc_v2") - fake_gpu_calls("cuMemFree_v2"));
 }
 
 /// Allreduces of a group of all ranks on one node.
-class GpuAllreduces : public OnDevice {
+class GpuAllreduces : public AllreducesOfGroup {
  protected:
-  GpuAllreduces() : benches_(test_.memory.pool) { Select(test_.group, false); }
-  void TearDown() override {
-    if (all_) all_->Forget(test_.group);
-    OnDevice::TearDown();
-  }
-
-  static void Select(Group& group, bool canonical, const std::string& algorithms = "") {
-    group.SetSelection({AlgorithmTable::Default(group.placement()).With(algorithms), canonical});
-  }
-  void Use(AllreduceTimer measure, const TeamSettings& settings) {
-    if (all_) all_->Forget(test_.group);
-    all_.emplace(benches_, [this, measure = std::move(measure)](const DevicePlace& place,
-                                                                std::span<const GpuAllreduce> ways, Group& group) {
-      ++measurements_;
-      candidates_.clear();
-      for (const auto& each : ways) candidates_.push_back(each.way);
-      return measure(place, ways, group);
-    });
-    all_->Use(settings);
-  }
-  /// Nothing is measured: these are the times.
-  void Give(const std::vector<AllreduceTime>& times, const TeamSettings& settings = {}) {
-    Use([times](const DevicePlace&, std::span<const GpuAllreduce>, Group&) { return times; }, settings);
-  }
-
-  /// Of these values, over the ranks of `group`.
-  std::vector<char> Combined(const std::vector<char>& values, const Reduction& reduction, Group& group) {
-    const auto count = static_cast<std::int64_t>(values.size() / SizeOf(reduction.dtype));
-    GpuBuffer there(values.size());
-    GpuStream stream;
-    there.Fill(values.data(), stream.handle());
-    all_->Allreduce(*PlaceOf(there.data()), there.data(), count, reduction, group, stream.handle());
-    return there.Read(stream.handle());
-  }
-  /// The same; whether the result has the bits that the CPU gives.
-  bool IsRight(std::vector<char> values, const Reduction& reduction, Group& group) {
-    const auto result = Combined(values, reduction, group);
-    const Piece piece{values.data(), static_cast<std::int64_t>(values.size() / SizeOf(reduction.dtype))};
-    Allreduce({.pieces = {&piece, 1}, .reduction = reduction}, group);
-    return result == values;
-  }
   /// A sum of float32 of so many bytes.
   bool SumIsRight(std::int64_t bytes, Group& group) {
     constexpr auto kFloat = static_cast<std::int64_t>(sizeof(float));
@@ -114,15 +46,8 @@ class GpuAllreduces : public OnDevice {
     EXPECT_TRUE(SumIsRight(bytes)) << bytes;
     return fake_gpu_calls("cuLaunchKernel") > kernels;
   }
-  Json Facts() { return all_->FactsOfAll(test_.group.communicator()); }
   /// A lone rank has nothing to choose.
   static int OfSeveralRanks(int measurements) { return Ranks() > 1 ? measurements : 0; }
-
-  TestGroup test_;
-  Workbenches benches_;
-  std::optional<DeviceAllreduces> all_;
-  int measurements_ = 0;
-  std::vector<CombineWay> candidates_;  ///< of the last measurement, besides the CPU
 };
 
 TEST_F(GpuAllreduces, UseEachWayOnItsSideOfACrossing) {
@@ -188,7 +113,7 @@ TEST_F(GpuAllreduces, OfANamedWayAreNotMeasured) {
 
 TEST_F(GpuAllreduces, BetweenNodesAreLeftToTheCpu) {
   if (Ranks() == 1) GTEST_SKIP() << "a lone rank is one node";
-  Give(TimesWonBy(kDirect), WithAnyBits());
+  Give(TimesWonBy(kDirect));
   TestGroup nodes(1);
   Select(nodes.group, false);
   EXPECT_TRUE(SumIsRight(200'000, nodes.group));

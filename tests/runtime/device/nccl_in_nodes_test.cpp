@@ -87,7 +87,7 @@ class NcclInNodes : public OnDevice {
 };
 
 TEST_F(NcclInNodes, GivesSumsAndMeansInEveryOrder) {
-  ASSERT_TRUE(runtime::NodeNcclTensors::Suits(test_.group)) << "for four ranks";
+  ASSERT_TRUE(runtime::NcclInNodes::Suits(test_.group)) << "for four ranks";
   for (const auto op : {SLIPWAY_SUM, SLIPWAY_MEAN}) {
     for (const auto order : {FAKE_GPU_LAZY, FAKE_GPU_EAGER, FAKE_GPU_RANDOM}) {
       fake_gpu_set_order(order, 7);

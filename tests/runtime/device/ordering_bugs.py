@@ -44,6 +44,8 @@ STEP_EVENTS = "runtime/exchange/step_events.cpp"
 SHARED_EVENTS = "runtime/exchange/shared_events.cpp"
 NCCL_RANKS = "runtime/exchange/nccl_ranks.cpp"
 NCCL = "runtime/exchange/nccl_tensors.cpp"
+NCCL_IN_NODES = "runtime/exchange/nccl_in_nodes.cpp"
+LIBRARY_ALLREDUCE = "runtime/exchange/library_allreduce.cpp"
 NCCL_USE = "runtime/exchange/nccl_use.cpp"
 BOUNCE = "runtime/exchange/direct_bounce.cpp"
 PARTS = "runtime/exchange/allreduce_through_cpu.cpp"
@@ -68,6 +70,7 @@ TESTS = {STREAM: WITHOUT_LONG_MESSAGES, KERNEL: WITHOUT_LONG_MESSAGES, BENCH: WI
 
 BY_EVENTS = (("SLIPWAY_GPU_WAIT", "events"),)
 NODES = "NcclInNodes.*"
+SINGLES_BETWEEN_NODES = "GpuAllreducesBetweenNodes.*"
 USERS = "NcclUses.*"
 SINGLE = "*ByEvents.*:-*.ALong*"
 
@@ -215,40 +218,46 @@ BUGS = [
     # The same within nodes, with the CPU between them.
     Bug("nodes_scatter_before_values_arrived", ARRIVALS,
         "    if (!next.made.Reached()) return std::nullopt;\n", "", test=IN_NODES, tests=NODES),
-    Bug("nodes_scatter_before_it_packs", NCCL,
+    Bug("nodes_scatter_before_it_packs", NCCL_IN_NODES,
         "    to += BytesOf(piece.count, element);\n  }\n"
-        "  ranks_->ReduceScatter(travel_->block.data(), share, reduction, sums().handle());\n",
+        "  ranks_->ReduceScatter(travel_->block.data(), share, call.reduction, stream.handle());\n",
         "    if (to == travel_->block.data()) {\n"
-        "      ranks_->ReduceScatter(travel_->block.data(), share, reduction, sums().handle());\n    }\n"
+        "      ranks_->ReduceScatter(travel_->block.data(), share, call.reduction, stream.handle());\n    }\n"
         "    to += BytesOf(piece.count, element);\n  }\n", test=IN_NODES, tests=NODES),
-    Bug("nodes_scatter_on_default_stream", NCCL,
-        "ranks_->ReduceScatter(travel_->block.data(), share, reduction, sums().handle());",
-        "ranks_->ReduceScatter(travel_->block.data(), share, reduction, nullptr);", test=IN_NODES, tests=NODES),
+    Bug("nodes_scatter_on_default_stream", NCCL_IN_NODES,
+        "ranks_->ReduceScatter(travel_->block.data(), share, call.reduction, stream.handle());",
+        "ranks_->ReduceScatter(travel_->block.data(), share, call.reduction, nullptr);", test=IN_NODES, tests=NODES),
     Bug("nodes_scatter_to_the_first_share", NCCL_RANKS,
         "  char* own = data + BytesOf(share * rank(), SizeOf(reduction.dtype));\n", "  char* own = data;\n",
         test=IN_NODES, tests=NODES),
-    Bug("nodes_take_the_first_share", NCCL,
-        "  const char* own = travel_->block.data() + BytesOf(share * ranks_->rank(), element);\n",
-        "  const char* own = travel_->block.data();\n", test=IN_NODES, tests=NODES),
-    Bug("nodes_use_a_share_before_its_copy", NCCL,
-        "  sums().CopyToCpu(travel_->image.data(), own, BytesOf(share, element));\n  AwaitWork();\n",
-        "  sums().CopyToCpu(travel_->image.data(), own, BytesOf(share, element));\n", test=IN_NODES, tests=NODES),
-    Bug("nodes_record_default_stream", NCCL,
-        "void NodeNcclTensors::AwaitWork() {\n  done().Record(sums().handle());\n",
-        "void NodeNcclTensors::AwaitWork() {\n  done().Record(nullptr);\n", test=IN_NODES, tests=NODES),
-    Bug("nodes_gather_before_the_copy_back", NCCL,
-        "  sums().CopyToDevice(own, travel_->image.data(), BytesOf(share, element));\n"
-        "  ranks_->AllGather(travel_->block.data(), share, reduction.dtype, sums().handle());\n",
-        "  ranks_->AllGather(travel_->block.data(), share, reduction.dtype, sums().handle());\n"
-        "  sums().CopyToDevice(own, travel_->image.data(), BytesOf(share, element));\n", test=IN_NODES, tests=NODES),
-    Bug("nodes_gather_on_default_stream", NCCL,
-        "ranks_->AllGather(travel_->block.data(), share, reduction.dtype, sums().handle());",
-        "ranks_->AllGather(travel_->block.data(), share, reduction.dtype, nullptr);", test=IN_NODES, tests=NODES),
-    Bug("nodes_return_before_the_sums_are_there", NCCL,
-        "    from += BytesOf(piece.count, element);\n  }\n  AwaitWork();\n",
-        "    from += BytesOf(piece.count, element);\n  }\n", test=IN_NODES, tests=NODES),
-    Bug("nodes_block_holds_one_share", NCCL,
-        "place(), most * ranks_->size(), most, group_", "place(), most, most, group_", test=IN_NODES, tests=NODES),
+    Bug("nodes_take_the_first_share", NCCL_IN_NODES,
+        "CopyToCpu(travel_->image.data(), OwnShare(call),", "CopyToCpu(travel_->image.data(), travel_->block.data(),",
+        test=IN_NODES, tests=NODES),
+    Bug("nodes_use_a_share_before_its_copy", NCCL_IN_NODES,
+        "  ScatterSums(pieces, call, stream);\n  Await(stream, done);\n", "  ScatterSums(pieces, call, stream);\n",
+        test=IN_NODES, tests=NODES),
+    Bug("nodes_record_default_stream", NCCL_IN_NODES,
+        "  done.Record(stream.handle());\n", "  done.Record(nullptr);\n", test=IN_NODES, tests=NODES),
+    Bug("nodes_gather_before_the_copy_back", NCCL_IN_NODES,
+        "  stream.CopyToDevice(OwnShare(call), travel_->image.data(), BytesOf(share, element));\n"
+        "  ranks_->AllGather(travel_->block.data(), share, call.reduction.dtype, stream.handle());\n",
+        "  ranks_->AllGather(travel_->block.data(), share, call.reduction.dtype, stream.handle());\n"
+        "  stream.CopyToDevice(OwnShare(call), travel_->image.data(), BytesOf(share, element));\n",
+        test=IN_NODES, tests=NODES),
+    Bug("nodes_gather_on_default_stream", NCCL_IN_NODES,
+        "ranks_->AllGather(travel_->block.data(), share, call.reduction.dtype, stream.handle());",
+        "ranks_->AllGather(travel_->block.data(), share, call.reduction.dtype, nullptr);", test=IN_NODES, tests=NODES),
+    Bug("nodes_return_before_the_sums_are_there", NCCL_IN_NODES,
+        "  GatherResult(pieces, call, stream);\n  Await(stream, done);\n", "  GatherResult(pieces, call, stream);\n",
+        test=IN_NODES, tests=NODES),
+    Bug("nodes_block_holds_one_share", NCCL_IN_NODES,
+        "place_, share * ranks_->size(), share, group_", "place_, share, share, group_", test=IN_NODES, tests=NODES),
+    Bug("single_in_nodes_ignores_program_stream", LIBRARY_ALLREDUCE,
+        "  AwaitPoint(made_, group.communicator().waiter());\n  const auto element",
+        "  const auto element", test=IN_NODES, tests=SINGLES_BETWEEN_NODES),
+    Bug("single_in_nodes_takes_the_first_part_twice", LIBRARY_ALLREDUCE,
+        "const Piece part{data + BytesOf(first, element), ", "const Piece part{data, ", test=IN_NODES,
+        tests=SINGLES_BETWEEN_NODES),
 
     # Allreduce by the GPUs.
     Bug("bounce_ignores_program_stream", BOUNCE, "  made_.HoldBack(stream_.handle());\n", ""),
