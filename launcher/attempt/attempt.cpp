@@ -39,7 +39,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// How long a program that understands the stop file or a signal may save before SIGTERM.
+/// Of programs that get time to save, before SIGTERM.
 constexpr auto kRanksStopPatience = std::chrono::seconds(10);
 constexpr std::size_t kDetailLines = 20;
 
@@ -54,10 +54,6 @@ int FreePort() {
   CheckErrno(::bind(fd.get(), generic, size), "cannot bind a socket");
   CheckErrno(::getsockname(fd.get(), generic, &size), "cannot ask for a socket's address");
   return ntohs(address.sin_port);
-}
-
-bool CanBeToldToSave(const Spec& spec) {
-  return spec.checkpoint.signal != StopSignal::kNone || spec.train.metrics.from == MetricsSource::kRuntime;
 }
 
 int NumberOf(StopSignal signal) { return signal == StopSignal::kUsr1 ? SIGUSR1 : SIGTERM; }
@@ -246,7 +242,7 @@ Attempt::Attempt(EventLoop& loop, DirectoryWatcher& files, AttemptRequest reques
     : loop_(loop), observer_(observer), place_(request.place), kills_before_(OutOfMemoryKillsLately()) {
   const auto& spec = request.plan.spec();
   signal_ = spec.checkpoint.signal;
-  can_be_told_ = CanBeToldToSave(spec);
+  gets_time_to_save_ = spec.gets_time_to_save();
   MakeDirectories(place_.directory);
   MakeDirectories(place_.checkpoints);
   MakeDirectories(place_.outputs);
@@ -348,7 +344,7 @@ void Attempt::Release() {
 }
 
 Seconds LongestStop(const Spec& spec) {
-  const Seconds to_save = CanBeToldToSave(spec) ? Seconds(kRanksStopPatience) : Seconds(0);
+  const Seconds to_save = spec.gets_time_to_save() ? Seconds(kRanksStopPatience) : Seconds(0);
   return to_save + Seconds(RankLaunch().grace);
 }
 
@@ -358,7 +354,7 @@ void Attempt::Stop(std::string_view reason, Seconds least) {
   stop_reason_ = reason;
   const auto wanted = std::chrono::duration_cast<std::chrono::nanoseconds>(least);
   const auto patience =
-      can_be_told_ ? std::max<std::chrono::nanoseconds>(kRanksStopPatience, wanted) : std::chrono::nanoseconds(0);
+      gets_time_to_save_ ? std::max<std::chrono::nanoseconds>(kRanksStopPatience, wanted) : std::chrono::nanoseconds(0);
   const auto deadline = SystemClock().Now() + std::chrono::duration_cast<WallTime::duration>(patience);
   const Json order{{"reason", reason}, {"deadline", FormatUtc(deadline)}};
   try {
@@ -368,7 +364,7 @@ void Attempt::Stop(std::string_view reason, Seconds least) {
     observer_.OnWarning(
         fmt::format("the stop file cannot be written, so signals alone end the ranks: {}", error.message()));
   }
-  if (can_be_told_) ranks_->ExpectEnd();
+  if (gets_time_to_save_) ranks_->ExpectEnd();
   if (signal_ != StopSignal::kNone) ranks_->Signal(NumberOf(signal_));
   stop_timer_ = loop_.After(patience, [this] {
     stop_timer_.reset();

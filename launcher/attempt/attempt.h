@@ -84,7 +84,7 @@ struct AttemptRequest {
   NodesOfAttempt where = {};
 };
 
-/// The longest time from Stop until SIGKILL: the time to save, if the program can save, plus the grace time.
+/// The longest time from Stop until SIGKILL: the time to save, if the program gets any, plus the grace time.
 Seconds LongestStop(const Spec& spec);
 
 class Attempt {
@@ -97,9 +97,9 @@ class Attempt {
   const AttemptPlace& place() const { return place_; }
   /// Opens the gate: the program starts.
   void Release();
-  /// Publishes the stop file with `reason` and sends the signal of checkpoint.signal. A program that understands one of
-  /// them gets time to save. Then the ranks are ended by signals. Later calls change nothing. `least`: minimum time to
-  /// save, if above the default.
+  /// Publishes the stop file with `reason` and sends the signal of checkpoint.signal. A program may save first where
+  /// Spec::gets_time_to_save() says so. Then the ranks are ended by signals. Later calls change nothing. `least`:
+  /// minimum time to save, if above the default.
   void Stop(std::string_view reason, Seconds least = {});
   /// Sends SIGKILL to all ranks that still run. After Stop.
   void Kill();
@@ -124,7 +124,7 @@ class Attempt {
   AttemptPlace place_;
   AttemptStage stage_ = AttemptStage::kHeld;
   std::uint64_t kills_before_;  ///< OOM kills of the kernel before this attempt
-  bool can_be_told_;            ///< whether it saves and ends on the stop file or a signal
+  bool gets_time_to_save_;
   StopSignal signal_;
   std::string stop_reason_;
   std::optional<WatchFinding> watch_report_;

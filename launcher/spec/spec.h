@@ -219,6 +219,7 @@ struct CheckpointSpec {
   std::optional<Bytes> bandwidth;  ///< a second, out of the tier
   OnTimeLimit on_time_limit = OnTimeLimit::kStop;
   StopSignal signal = StopSignal::kNone;
+  std::optional<bool> stop_file;  ///< whether the program looks for it; unset: Spec::gets_time_to_save() decides
 };
 
 enum class OnNodeFailure { kFail, kExclude };
@@ -310,6 +311,13 @@ struct Spec {
 
   /// The number of nodes that its job requests.
   int nodes_of_job() const { return launch.nodes + resilience.spare_nodes; }
+
+  /// Whether a program that is to end may save before SIGTERM: a signal asks it to, or it looks for the stop file. A
+  /// look leaves no trace, so it is assumed of programs that report their metrics through the runtime.
+  bool gets_time_to_save() const {
+    return checkpoint.signal != StopSignal::kNone ||
+           checkpoint.stop_file.value_or(train.metrics.from == MetricsSource::kRuntime);
+  }
 };
 
 }  // namespace slipway::launcher

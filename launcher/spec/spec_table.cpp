@@ -289,6 +289,11 @@ void Visit(SpecVisitor& visit, CheckpointSpec& checkpoint) {
          "limit of Slurm launch.slurm.signal_before.",
          "USR1"},
         checkpoint.signal);
+  visit({"stop_file", Of(kBool), "",
+         "Whether the program looks for its stop file; it then has 10 seconds to save and end. false: SIGTERM ends it "
+         "at once, unless checkpoint.signal is set. Left out: true if train.metrics.from is runtime.",
+         "true"},
+        checkpoint.stop_file);
 }
 
 void Visit(SpecVisitor& visit, ResilienceSpec& resilience) {

@@ -256,7 +256,7 @@ def test_a_result_that_cannot_be_written_is_an_error():
 
 
 def test_a_job_can_be_cancelled(place):
-    job = launch.submit(sleep, 60, str(place / "mark"), checkpoint={"signal": "TERM"}, **LOCAL)
+    job = launch.submit(sleep, 60, str(place / "mark"), checkpoint={"stop_file": False}, **LOCAL)
     wait_for((place / "mark").exists)
     with pytest.raises(launch.JobTimeoutError, match="has not ended within 0.2 s: it is running"):
         job.result(timeout=0.2)

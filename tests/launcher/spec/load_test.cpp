@@ -238,6 +238,30 @@ TEST_F(Load, GivesTheSameSpecBackFromItsResolvedForm) {
   EXPECT_EQ(LoadText(document.source).spec_hash, document.spec_hash);
 }
 
+TEST_F(Load, SaysWhoGetsTimeToSave) {
+  struct Case {
+    std::string metrics, checkpoint;
+    bool gets_time;
+  };
+  const std::string printed = "{from: stdout, pattern: '(?<x>[0-9]+)'}";
+  const Case cases[] = {{"{}", "{}", true},
+                        {"{}", "{stop_file: false}", false},
+                        {"{}", "{stop_file: true}", true},
+                        {"{}", "{stop_file: false, signal: USR1}", true},
+                        {printed, "{}", false},
+                        {printed, "{stop_file: true}", true},
+                        {printed, "{stop_file: false}", false},
+                        {printed, "{signal: TERM}", true}};
+  for (const auto& [metrics, checkpoint, gets_time] : cases) {
+    const auto document = LoadText("name: all\ntrain: {command: [/bin/true], metrics: " + metrics +
+                                   "}\ncheckpoint: " + checkpoint + "\n");
+    EXPECT_EQ(document.spec.gets_time_to_save(), gets_time) << metrics << " " << checkpoint;
+    EXPECT_EQ(BuildSpec(*document.resolved).gets_time_to_save(), gets_time) << metrics << " " << checkpoint;
+  }
+  EXPECT_THAT(ErrorOf(kSmall, {"checkpoint.stop_file=maybe"}), HasSubstr("expected true or false, found 'maybe'"));
+  EXPECT_THAT(ErrorOf(kSmall, {"checkpoint.stop_file=[true]"}), HasSubstr("expected true or false, found a list"));
+}
+
 std::string WhyNotBuilt(const Json& resolved) {
   try {
     BuildSpec(resolved);
