@@ -359,7 +359,7 @@ class Manager {
     folder_.AppendEvent("stage_out_incomplete", Json{{"reason", left}});
   } catch (const std::exception& error) {
     output_.Warn(fmt::format("checkpoints or results may be left in the tier: {}; 'slipway stage out {}' finishes",
-                             error.what(), folder_.id()));
+                             error.what(), folder_.selector()));
   }
 
   /// For the ensemble of a trial, which looks at it when the state below says that there is an end.
@@ -402,7 +402,7 @@ class Manager {
       output_.Warn(
           fmt::format("how the run ended is not written down: {}; free space there: it reads as lost until "
                       "then, and 'slipway resume {}' carries it out again",
-                      error.message(), folder_.id()));
+                      error.message(), folder_.selector()));
     }
     Notify();
   }
@@ -430,11 +430,12 @@ class Manager {
     if (result.summary.is_object()) document.update(result.summary);
     const Seconds elapsed = SystemClock().Steady() - started_;
     auto text = fmt::format("{}  {} in {}", folder_.id(), PhaseName(result.phase), FormatDuration(elapsed));
-    if (!state_.reason.empty()) text += "\n  " + state_.reason;
+    const auto reason = trial_ ? state_.reason : ReasonFor(result.cause, folder_.selector());
+    if (!reason.empty()) text += "\n  " + reason;
     if (!result.summary_text.empty()) text += "\n" + result.summary_text;
     text += fmt::format("\n  folder  {}", folder_.path().string());
     text += FilesText();
-    if (result.phase == Phase::kFailed) text += fmt::format("\n  why     slipway explain {}", folder_.id());
+    if (result.phase == Phase::kFailed) text += fmt::format("\n  why     slipway explain {}", folder_.selector());
     if (!result.detail.empty()) text += "\n\n" + result.detail;
     output_.Print({document, text, folder_.id()});
   }
