@@ -188,7 +188,10 @@ class Manager {
     if (plan_.engine == "local") gpus_ = HoldGpusFor(plan_.spec(), state_.run, std::move(given_gpus_));
     stage_out_queue_ =
         StageOutQueue::Open(folder_, plan_, loop_, output_);  // first: what an earlier manager left gets safe meanwhile
-    if (plan_.spec().launch.nodes > 1) allocation_.emplace(folder_, plan_, loop_, interrupt_, output_);
+    if (plan_.spec().launch.nodes > 1) {
+      allocation_.emplace(folder_, plan_, loop_, interrupt_, output_,
+                          [this](const std::string& reason) { WarnOf(reason); });
+    }
     if (plan_.spec().launch.ranks() > 1) TryStart();
     if (log_) log_->StartStaging();
     is_staging_ = true;
