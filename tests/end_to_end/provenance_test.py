@@ -322,6 +322,21 @@ def test_what_differs_here_is_said(place):
     assert any("cannot run it" in remark for remark in reproduction(folder)["remarks"])
 
 
+@pytest.mark.parametrize("workdir", ["own", "spec"])
+def test_files_of_the_command_that_are_missing_at_another_place_are_named(place, tmp_path, workdir):
+    (place / "exp.yaml").write_text(json.dumps(spec(provenance="off", launch={"engine": "local", "workdir": workdir})))
+    folder = run(place)
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    out = ("--out", str(elsewhere / "again.yaml"))
+    (note,) = (remark for remark in reproduction(folder, *out)["remarks"] if "the command names" in remark)
+    assert f"names train.py: not in '{elsewhere}'" in note and f"from '{place}'" in note
+    (elsewhere / "train.py").write_text(TRAIN)
+    found = reproduction(folder, *out)
+    assert not any("the command names" in remark for remark in found["remarks"])
+    assert weights(carry_out(found["command"], elsewhere)) == weights(folder)
+
+
 def test_a_file_in_the_way_stays(place):
     folder = run(place)
     (place / "mine.yaml").write_text("mine\n")
