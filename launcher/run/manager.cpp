@@ -238,6 +238,7 @@ class Manager {
       devices.emplace(loop_, DeviceFiles{folder_.energy_file(), folder_.gpus_file()}, WhatToMeasure(),
                       [this](const std::string& reason) { WarnOf(reason); });
     }
+    has_begun_ = true;
     auto result = is_ensemble ? CarryOutEnsemble(context) : CarryOutSingleRun(context);
     CloseLog(result);
     data_.End();
@@ -305,9 +306,10 @@ class Manager {
   RunResult AtTimeLimit(RunResult result) const {
     if (!IsCutByTimeLimit(result)) return result;
     const bool wanted = plan_.spec().checkpoint.on_time_limit == OnTimeLimit::kRequeue;
-    const bool requeued = wanted && result.progressed;
+    const bool goes_on = result.progressed || (!has_begun_ && MayStageAgain(folder_, state_.batch_job));
+    const bool requeued = wanted && goes_on;
     result.phase = requeued ? Phase::kQueued : Phase::kFailed;
-    result.cause = cause::JobTimeLimit{requeued, wanted && !result.progressed};
+    result.cause = cause::JobTimeLimit{requeued, wanted && !goes_on};
     return result;
   }
 
@@ -467,7 +469,8 @@ class Manager {
   PauseNote pause_{folder_.path()};
   JobEndReason fate_ = JobEndReason::kStays;  ///< as Slurm reported it at the end
   bool is_staging_ = false;
-  bool put_back_ = false;  ///< Slurm has queued the job again by itself
+  bool has_begun_ = false;  ///< ranks or trials may have started
+  bool put_back_ = false;   ///< Slurm has queued the job again by itself
 };
 
 }  // namespace
