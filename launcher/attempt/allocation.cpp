@@ -45,7 +45,15 @@ void RemoveOldKeys(const std::filesystem::path& folder) {
   }
 }
 
-Nodes::Options OptionsFor(const RunFolder& folder, const Plan& plan) {
+using Warned = std::function<void(const std::string&)>;
+
+/// `warned`, to be called from any thread.
+Warned InLoop(CrossThreadCalls& calls, Warned warned) {
+  return
+      [&calls, warned = std::move(warned)](const std::string& what) { calls.Post([warned, what] { warned(what); }); };
+}
+
+Nodes::Options OptionsFor(const RunFolder& folder, const Plan& plan, Warned warned) {
   Nodes::Options options;
   options.count = NodesToUse(plan.spec());
   if (const auto left = DescriptorsLeft()) RequireDescriptors(plan.spec(), options.count, *left);
@@ -54,6 +62,7 @@ Nodes::Options OptionsFor(const RunFolder& folder, const Plan& plan) {
   options.key_folder = folder.path();
   options.host = HostName();
   options.join_patience = kJoinPatience;
+  options.warned = std::move(warned);
   return options;
 }
 
@@ -72,9 +81,11 @@ ChildProcess StartAgents(const Nodes& nodes, const std::filesystem::path& direct
 
 }  // namespace
 
-Allocation::Allocation(const RunFolder& folder, const Plan& plan, EventLoop& loop, Interrupt& interrupt, Output& output)
+Allocation::Allocation(const RunFolder& folder, const Plan& plan, EventLoop& loop, Interrupt& interrupt, Output& output,
+                       std::function<void(const std::string&)> warned)
     : log_(folder.path() / "agents.log"),
-      nodes_(OptionsFor(folder, plan)),
+      warnings_(loop),
+      nodes_(OptionsFor(folder, plan, InLoop(warnings_, std::move(warned)))),
       step_(StartAgents(nodes_, folder.path(), log_)) {
   output.Progress(fmt::format("starting an agent on each of {} nodes", nodes_.count()));
   AwaitAgents(loop, interrupt);

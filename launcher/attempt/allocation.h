@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -12,6 +13,7 @@
 #include "core/process.h"
 #include "launcher/plan/plan.h"
 #include "launcher/ranks/local/ranks.h"
+#include "launcher/ranks/nodes/cross_thread_calls.h"
 #include "launcher/ranks/nodes/nodes.h"
 #include "launcher/run_folder/run_folder.h"
 
@@ -28,7 +30,9 @@ class Allocation {
   /// Starts an agent on each node of this process's job. Serves the loop until all agents have joined.
   /// Errors: Error(kEnvironment) when the job has fewer nodes than the plan needs, or this process may open too few
   ///         files; NodesMissing; Error(kInterrupted) when the user ends it.
-  Allocation(const RunFolder& folder, const Plan& plan, EventLoop& loop, Interrupt& interrupt, Output& output);
+  /// `warned` gets what the run's user should know of a node, in the thread of the loop.
+  Allocation(const RunFolder& folder, const Plan& plan, EventLoop& loop, Interrupt& interrupt, Output& output,
+             std::function<void(const std::string&)> warned);
   Allocation(const Allocation&) = delete;
   Allocation& operator=(const Allocation&) = delete;
   /// Ends the agents and everything that they started.
@@ -44,6 +48,7 @@ class Allocation {
   void AwaitAgents(EventLoop& loop, const Interrupt& interrupt);
 
   std::filesystem::path log_;
+  CrossThreadCalls warnings_;  ///< of the thread that serves the nodes, which must end first
   Nodes nodes_;
   ChildProcess step_;
 };

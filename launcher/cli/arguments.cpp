@@ -21,7 +21,7 @@ namespace {
 
 void AddPrefixOption(CLI::App* command, LinePrefix& prefix) {
   command->add_flag_callback(
-      "--no-prefix", [&prefix] { prefix = LinePrefix::kNone; }, "Leave out the [rank] in front of each line");
+      "--no-prefix", [&prefix] { prefix = LinePrefix::kNone; }, "Leave out the [rank] or [step] in front of each line");
 }
 
 void AddOverrides(CLI::App* command, std::vector<std::string>& overrides) {

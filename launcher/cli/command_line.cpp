@@ -88,7 +88,7 @@ int Perform(const Arguments& arguments, const std::function<int(Output&)>& comma
 
 int PerformHere(const Arguments& arguments) {
   return Perform(arguments, [&](Output& output) {
-    Session session{output, RunsDirectory(arguments)};
+    Session session{output, RunsDirectory(arguments), arguments.runs_directory};
     return arguments.command(session);
   });
 }

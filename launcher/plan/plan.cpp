@@ -51,19 +51,6 @@ CheckpointPlan PlanCheckpoints(const SpecDocument& document) {
               "name another one in checkpoint.tier; none stands for the run folder");
 }
 
-/// On a node from which Slurm jobs are submitted there may be no MPI at all.
-ChosenStart StartOf(const LaunchSpec& launch) {
-  if (launch.ranks() == 1) return {};
-  if (launch.engine != EngineChoice::kSlurm) return {FindMpiLauncher(launch.mpi), ""};
-  try {
-    return FindStart(launch.slurm.start, launch.mpi);
-  } catch (const NoSuchStart&) {
-    throw;
-  } catch (const Error&) {
-    return {{.mpi = launch.mpi.value_or(Mpi::kOpenMpi)}, "nothing that starts ranks is here; the job looks again"};
-  }
-}
-
 /// So that the ranks' programs get the libslipway for the MPI that starts them.
 Variables LibraryVariables(const Plan& plan) {
   const auto libraries = plan.spec().launch.ranks() > 1 ? LibrariesFor(plan.mpi.mpi) : std::filesystem::path();
@@ -79,6 +66,20 @@ bool IsSubmitted(const Spec& spec) {
   return TrialsAreJobs(spec) || LookForEngines(Environment::Inherited()).allocation.empty();
 }
 
+/// On a node from which Slurm jobs are submitted there may be no MPI at all.
+ChosenStart StartOf(const Spec& spec) {
+  const auto& launch = spec.launch;
+  if (launch.ranks() == 1) return {};
+  if (launch.engine != EngineChoice::kSlurm) return {FindMpiLauncher(launch.mpi), ""};
+  try {
+    return FindStart(launch.slurm.start, launch.mpi, IsSubmitted(spec) ? SeenFrom::kOtherHost : SeenFrom::kNodeOfRanks);
+  } catch (const NoSuchStart&) {
+    throw;
+  } catch (const Error&) {
+    return {{.mpi = launch.mpi.value_or(Mpi::kOpenMpi)}, "nothing that starts ranks is here; the job looks again"};
+  }
+}
+
 }  // namespace
 
 bool IsSubmitted(const Plan& plan) { return IsSubmitted(plan.spec()); }
@@ -88,9 +89,10 @@ Plan MakePlan(SpecDocument document, std::filesystem::path runs_directory) {
   Plan plan;
   plan.engine = WordOf(document.spec.launch.engine);
   plan.runs_directory = std::move(runs_directory);
-  auto start = StartOf(document.spec.launch);
+  auto start = StartOf(document.spec);
   plan.mpi = std::move(start.by);
   plan.start_reason = std::move(start.reason);
+  plan.start_doubt = std::move(start.doubt);
   plan.data = PlanDatasets(document);
   plan.checkpoints = PlanCheckpoints(document);
   plan.exchange = PlanExchange(document.spec);

@@ -28,6 +28,7 @@ struct Plan {
   std::filesystem::path runs_directory;  ///< absolute
   MpiLauncher mpi;                       ///< of several ranks
   std::string start_reason;              ///< why this starter; empty where there is no choice
+  std::string start_doubt;               ///< why it may fail on the nodes of the job; empty: nothing speaks against it
   std::vector<staging::StagingPlan> data;
   CheckpointPlan checkpoints;
   ExchangePlan exchange;

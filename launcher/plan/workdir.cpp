@@ -153,9 +153,8 @@ std::vector<std::string> ProgramCommand(const Plan& plan, const StagedDirectorie
   return words;
 }
 
-std::vector<fs::path> NamedBesideSpec(const Plan& plan, const Json& parameters) {
+std::vector<fs::path> FilesOfCommand(const Plan& plan, const Json& parameters) {
   std::vector<fs::path> named;
-  if (WorksInSpecFolder(plan)) return named;
   const BesideSpec beside(plan);
   const auto words = TrainingCommand(plan.spec().train, parameters);
   for (auto at = FirstThatMayBeBeside(words); at < words.size(); ++at) {
@@ -164,6 +163,10 @@ std::vector<fs::path> NamedBesideSpec(const Plan& plan, const Json& parameters) 
     if (!path.empty()) named.push_back(path.lexically_relative(Resolved(plan.document.directory)));
   }
   return named;
+}
+
+std::vector<fs::path> NamedBesideSpec(const Plan& plan, const Json& parameters) {
+  return WorksInSpecFolder(plan) ? std::vector<fs::path>() : FilesOfCommand(plan, parameters);
 }
 
 void MakeWorkdir(const Plan& plan, const AttemptPlace& place, const TrialTerms& terms) {

@@ -38,7 +38,11 @@ std::vector<WorkdirLink> LinksOf(const Plan& plan);
 std::vector<std::string> ProgramCommand(const Plan& plan, const StagedDirectories& data, const AttemptPlace& place,
                                         const Json& parameters, const TrialTerms& terms);
 
-/// The files and folders beside the spec that such words name, relative to it. All trials share them.
+/// The files and folders beside the spec that words of the command name, relative to it, wherever ranks work.
+/// Needs the plan's document only. Cost: looks for each word.
+std::vector<std::filesystem::path> FilesOfCommand(const Plan& plan, const Json& parameters);
+
+/// The same where ranks work outside the spec's folder, else none. All trials share them.
 std::vector<std::filesystem::path> NamedBesideSpec(const Plan& plan, const Json& parameters);
 
 /// Makes the folder and its links; existing files stay. Errors: SystemError.

@@ -188,7 +188,10 @@ class Manager {
     if (plan_.engine == "local") gpus_ = HoldGpusFor(plan_.spec(), state_.run, std::move(given_gpus_));
     stage_out_queue_ =
         StageOutQueue::Open(folder_, plan_, loop_, output_);  // first: what an earlier manager left gets safe meanwhile
-    if (plan_.spec().launch.nodes > 1) allocation_.emplace(folder_, plan_, loop_, interrupt_, output_);
+    if (plan_.spec().launch.nodes > 1) {
+      allocation_.emplace(folder_, plan_, loop_, interrupt_, output_,
+                          [this](const std::string& reason) { WarnOf(reason); });
+    }
     if (plan_.spec().launch.ranks() > 1) TryStart();
     if (log_) log_->StartStaging();
     is_staging_ = true;
@@ -235,6 +238,7 @@ class Manager {
       devices.emplace(loop_, DeviceFiles{folder_.energy_file(), folder_.gpus_file()}, WhatToMeasure(),
                       [this](const std::string& reason) { WarnOf(reason); });
     }
+    has_begun_ = true;
     auto result = is_ensemble ? CarryOutEnsemble(context) : CarryOutSingleRun(context);
     CloseLog(result);
     data_.End();
@@ -302,9 +306,10 @@ class Manager {
   RunResult AtTimeLimit(RunResult result) const {
     if (!IsCutByTimeLimit(result)) return result;
     const bool wanted = plan_.spec().checkpoint.on_time_limit == OnTimeLimit::kRequeue;
-    const bool requeued = wanted && result.progressed;
+    const bool goes_on = result.progressed || (!has_begun_ && MayStageAgain(folder_, state_.batch_job));
+    const bool requeued = wanted && goes_on;
     result.phase = requeued ? Phase::kQueued : Phase::kFailed;
-    result.cause = cause::JobTimeLimit{requeued, wanted && !result.progressed};
+    result.cause = cause::JobTimeLimit{requeued, wanted && !goes_on};
     return result;
   }
 
@@ -359,7 +364,7 @@ class Manager {
     folder_.AppendEvent("stage_out_incomplete", Json{{"reason", left}});
   } catch (const std::exception& error) {
     output_.Warn(fmt::format("checkpoints or results may be left in the tier: {}; 'slipway stage out {}' finishes",
-                             error.what(), folder_.id()));
+                             error.what(), folder_.selector()));
   }
 
   /// For the ensemble of a trial, which looks at it when the state below says that there is an end.
@@ -402,7 +407,7 @@ class Manager {
       output_.Warn(
           fmt::format("how the run ended is not written down: {}; free space there: it reads as lost until "
                       "then, and 'slipway resume {}' carries it out again",
-                      error.message(), folder_.id()));
+                      error.message(), folder_.selector()));
     }
     Notify();
   }
@@ -430,11 +435,12 @@ class Manager {
     if (result.summary.is_object()) document.update(result.summary);
     const Seconds elapsed = SystemClock().Steady() - started_;
     auto text = fmt::format("{}  {} in {}", folder_.id(), PhaseName(result.phase), FormatDuration(elapsed));
-    if (!state_.reason.empty()) text += "\n  " + state_.reason;
+    const auto reason = trial_ ? state_.reason : ReasonFor(result.cause, folder_.selector());
+    if (!reason.empty()) text += "\n  " + reason;
     if (!result.summary_text.empty()) text += "\n" + result.summary_text;
     text += fmt::format("\n  folder  {}", folder_.path().string());
     text += FilesText();
-    if (result.phase == Phase::kFailed) text += fmt::format("\n  why     slipway explain {}", folder_.id());
+    if (result.phase == Phase::kFailed) text += fmt::format("\n  why     slipway explain {}", folder_.selector());
     if (!result.detail.empty()) text += "\n\n" + result.detail;
     output_.Print({document, text, folder_.id()});
   }
@@ -463,7 +469,8 @@ class Manager {
   PauseNote pause_{folder_.path()};
   JobEndReason fate_ = JobEndReason::kStays;  ///< as Slurm reported it at the end
   bool is_staging_ = false;
-  bool put_back_ = false;  ///< Slurm has queued the job again by itself
+  bool has_begun_ = false;  ///< ranks or trials may have started
+  bool put_back_ = false;   ///< Slurm has queued the job again by itself
 };
 
 }  // namespace

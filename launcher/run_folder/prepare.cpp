@@ -109,7 +109,7 @@ RunFolder PrepareForTrials(const Plan& plan) {
   auto folder = PrepareRun(plan);
   auto state = folder.ReadState();
   state.manager = {};
-  state.reason = fmt::format("ready: go on with slipway trials ask {0}, trials serve {0} or resume {0}", folder.id());
+  state.reason = DescribeReady(folder.id());
   folder.WriteState(state);
   return folder;
 }

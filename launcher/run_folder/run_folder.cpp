@@ -153,13 +153,20 @@ RunState RunFolder::ReadState() const {
       why = WhyLost(state, path_);
     }
     if (why) EndAs(state, Phase::kLost, std::move(*why));
-    // Of a copy, the stored id is that of the original.
-    if (Is<cause::ManagerLost>(state.cause) && !selector_.empty()) state.reason = ReasonFor(*state.cause, selector_);
+    NameInReason(state);
     const bool is_at_work = state.phase == Phase::kStaging || state.phase == Phase::kRunning;
     if (const auto pause = is_at_work ? ReadPause(path_) : std::nullopt) state.reason = Describe(*pause);
     if (auto doubt = DoubtManagerElsewhere(state, path_, selector()); !doubt.empty()) state.reason = std::move(doubt);
     return state;
   });
+}
+
+void RunFolder::NameInReason(RunState& state) const {
+  if (selector_.empty() || selector_ == state.run) return;
+  if (IsReady(state) && !state.reason.empty()) state.reason = DescribeReady(selector_);
+  const bool advises = HasEnded(state.phase) && state.cause && !Is<cause::ManagerElsewhere>(state.cause);
+  // A reason that says more than its cause stays as it is.
+  if (advises && state.reason == ReasonFor(*state.cause, state.run)) state.reason = ReasonFor(*state.cause, selector_);
 }
 
 void RunFolder::WriteState(const RunState& state) const { WriteFileDurably(path_ / "state.json", TextOf(state)); }

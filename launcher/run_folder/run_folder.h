@@ -59,9 +59,13 @@ class RunFolder {
   /// The stored state. It reads as `lost` if the run has not ended and its manager, on this host, is gone, or owns
   /// another folder, of which this one is a copy. A submitted run without a manager keeps its state: Slurm says what
   /// follows (ObserveRun). A run that is ready for its trials has no manager yet. While the run stands still, the
-  /// reason says what it waits for; of a manager on another host, that it may be gone. Cost: for an active run also
+  /// reason says what it waits for; of a manager on another host, that it may be gone. Commands that the reason advises
+  /// name the run by its selector. Cost: for an active run also
   /// that of FindManagerElsewhere, or of DoubtManagerElsewhere.
   RunState ReadState() const;
+  /// Names the run by the selector in the commands that the reason advises. A stored reason, and that of a new end, has
+  /// the id: of a copy that of the original, and elsewhere no command finds it.
+  void NameInReason(RunState& state) const;
   /// Atomic and durable. Cost: two syncs.
   void WriteState(const RunState& state) const;
 

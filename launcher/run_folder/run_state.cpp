@@ -86,6 +86,10 @@ void ForgetEnd(RunState& state) {
 
 bool IsReady(const RunState& state) { return state.phase == Phase::kCreated && state.manager.pid == 0; }
 
+std::string DescribeReady(std::string_view run) {
+  return fmt::format("ready: go on with slipway trials ask {0}, trials serve {0} or resume {0}", run);
+}
+
 bool WasTakenUp(const RunState& before, const RunState& now) {
   return now.manager != before.manager || now.attempt != before.attempt;
 }

@@ -57,6 +57,8 @@ void ForgetEnd(RunState& state);
 
 /// Whether it is prepared for later trials: it has no manager yet.
 bool IsReady(const RunState& state);
+/// The reason of such a run. `run`: how the advised commands name it.
+std::string DescribeReady(std::string_view run);
 /// Whether another manager, or another submission, has gone on with the run since `before` was read.
 bool WasTakenUp(const RunState& before, const RunState& now);
 

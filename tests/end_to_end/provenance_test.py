@@ -147,18 +147,35 @@ def test_too_many_untracked_files_are_counted(place):
 
 
 def test_a_huge_diff_is_cut_between_files(place):
-    for name in ("a.txt", "b.txt", "z.txt"):
+    for name in ("a.txt", "b.txt", "m.bin", "z.txt"):
         (place / name).write_text("x\n")
     git(place, "add", ".")
     git(place, "commit", "-q", "-m", "texts")
     (place / "a.txt").write_text("line of text\n" * 300_000)
     (place / "b.txt").write_text("small\n")
-    with open(place / "z.txt", "wb") as large:
-        large.truncate(1 << 30)
+    for name, size in (("m.bin", 5 << 20), ("z.txt", 1 << 30)):
+        with open(place / name, "wb") as large:
+            large.truncate(size)
     found = recorded(run(place))
     assert len(found["diff"]) < 1 << 20 and "b/b.txt" in found["diff"]
     left = {file["path"]: (file["bytes"] > 1 << 20, file["reason"]) for file in found["diff_left_out"]}
-    assert left == {"a.txt": (True, "its diff is large"), "z.txt": (True, "the file is large")}
+    assert left == {"a.txt": (True, "its diff is large"), "m.bin": (True, "the file is large"),
+                    "z.txt": (True, "the file is large")}
+    assert found["not_recorded"] == ""
+
+
+def test_changed_files_that_are_large_together_are_not_all_compared(place):
+    names = [f"{number}.txt" for number in range(5)]
+    for name in names:
+        (place / name).write_text("x\n")
+    git(place, "add", ".")
+    git(place, "commit", "-q", "-m", "texts")
+    for name in names:
+        (place / name).write_text("line of text\n" * 300_000)
+    found = recorded(run(place))
+    assert found["diff"] == "" and found["not_recorded"] == ""
+    left = {file["path"]: file["reason"] for file in found["diff_left_out"]}
+    assert left == {**dict.fromkeys(names[:4], "its diff is large"), "4.txt": "the changed files are large together"}
 
 
 def test_a_folder_without_git_says_so(place, tmp_path):
@@ -320,6 +337,21 @@ def test_what_differs_here_is_said(place):
     assert {each["what"] for each in found["differences"]} >= {"data.train", "environment.PYTHONHASHSEED"}
     (place / "train.raw").unlink()
     assert any("cannot run it" in remark for remark in reproduction(folder)["remarks"])
+
+
+@pytest.mark.parametrize("workdir", ["own", "spec"])
+def test_files_of_the_command_that_are_missing_at_another_place_are_named(place, tmp_path, workdir):
+    (place / "exp.yaml").write_text(json.dumps(spec(provenance="off", launch={"engine": "local", "workdir": workdir})))
+    folder = run(place)
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    out = ("--out", str(elsewhere / "again.yaml"))
+    (note,) = (remark for remark in reproduction(folder, *out)["remarks"] if "the command names" in remark)
+    assert f"names train.py: not in '{elsewhere}'" in note and f"from '{place}'" in note
+    (elsewhere / "train.py").write_text(TRAIN)
+    found = reproduction(folder, *out)
+    assert not any("the command names" in remark for remark in found["remarks"])
+    assert weights(carry_out(found["command"], elsewhere)) == weights(folder)
 
 
 def test_a_file_in_the_way_stays(place):

@@ -135,6 +135,8 @@ class Frozen(Hanging):
         self.slipway("wait", "--timeout", "90s", status=1)
         reason = self.status()["reason"]
         self.assertRegex(reason, r"node n2 is lost: no sign of life of its agent for \d+ s, though its kernel answers")
+        warnings = [event["reason"] for event in self.events(run, "warning")]
+        self.assertIn("the agent of node n2 has been silent for ", "\n".join(warnings))
 
     def node_of(self, process):
         try:

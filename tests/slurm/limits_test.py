@@ -185,6 +185,24 @@ class SlowCheckpoints(Saving):
         self.assertTrue(any("time limit" in reason for reason in self.reasons(run)), self.reasons(run))
 
 
+class StagingAtTheLimit(Saving):
+    def test_run_is_queued_again_once(self):
+        with open(self.place / "large.bin", "wb") as file:
+            file.truncate(256 << 20)
+        self.write("true", {"signal_before": "120s"}, time_limit="1m")
+        spec = json.loads((self.place / "exp.yaml").read_text())
+        spec["checkpoint"] = {"on_time_limit": "requeue"}
+        spec["data"] = {"train": {"source": f"{self.place}/large.bin", "format": "raw", "tier": "node", "verify": "off",
+                                  "bandwidth": "1MB"}}
+        (self.place / "exp.yaml").write_text(json.dumps(spec))
+        run = self.submit()["run"]
+        self.slipway("wait", "--timeout", "110s", status=1)
+        self.assertIn("the time limit of its job was reached", self.status()["reason"])
+        requeued = [event for event in self.events(run, "queued") if event.get("cause") == "job_time_limit"]
+        self.assertEqual([event["progressed"] for event in requeued], [False])
+        self.assertEqual(self.status()["attempt"], 0)
+
+
 class Deaf(Saving):
     """Programs that never end by themselves, in jobs that Slurm ends in earnest."""
     OPTIONS = (*engine_test.Engine.OPTIONS, "--conf", "KillWait=30")  # as it is where nobody has changed it

@@ -25,12 +25,13 @@ ensemble::EnsembleOptions OptionsOfEnsemble(const Plan& plan) {
 }
 
 EnsembleTarget::EnsembleTarget(const std::string& name, Session& session)
-    : folder_(FolderOf(name, session)),
+    : session_(session),
+      folder_(FolderOf(name, session)),
       plan_(folder_ ? ReplanRun(*folder_) : PlanFor({name, {}}, session)),
       options_(OptionsOfEnsemble(plan_)) {}
 
 const RunFolder& EnsembleTarget::Folder() {
-  if (!folder_) folder_ = PrepareForTrials(plan_);
+  if (!folder_) folder_ = NamedForCommands(PrepareForTrials(plan_), session_);
   return *folder_;
 }
 

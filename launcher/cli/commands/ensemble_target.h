@@ -25,6 +25,7 @@ class EnsembleTarget {
   const RunFolder& Folder();
 
  private:
+  const Session& session_;
   std::optional<RunFolder> folder_;
   Plan plan_;
   ensemble::EnsembleOptions options_;

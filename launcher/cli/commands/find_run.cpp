@@ -13,11 +13,12 @@
 namespace slipway::launcher {
 namespace {
 
-RunFolder FindPlainRun(const Session& session, const std::string& selector) {
-  return FindRun(session.runs_directory, selector, [&](const std::string& text) { session.output.Warn(text); });
-}
-
 bool IsPath(const std::string& selector) { return selector[0] == '.' || selector.find('/') != std::string::npos; }
+
+RunFolder FindPlainRun(const Session& session, const std::string& selector) {
+  auto run = FindRun(session.runs_directory, selector, [&](const std::string& text) { session.output.Warn(text); });
+  return IsPath(selector) ? run : NamedForCommands(std::move(run), session);
+}
 
 RunFolder RunAt(const std::string& path) {
   auto run = RunFolder::Open(path);
@@ -63,6 +64,12 @@ std::optional<RunFolder> RunOf(const StepOfRun& step) {
 
 }  // namespace
 
+RunFolder NamedForCommands(RunFolder run, const Session& session) {
+  const auto& below = session.named_runs_directory;
+  if (!below.empty()) run.SetSelector((below / run.id()).string());
+  return run;
+}
+
 std::optional<StepOfRun> FindStep(const Session& session, const std::string& selector) {
   auto step = StepNamed(session, selector);
   return step && !RunOf(*step) ? std::move(step) : std::nullopt;
@@ -95,7 +102,9 @@ RunFolder FindRun(const Session& session, const std::string& selector) {
   const auto step = StepNamed(session, selector);
   if (!step) return FindPlainRun(session, selector);
   if (auto run = RunOf(*step)) {
-    run->SetSelector(selector);
+    const bool is_found_by_id = !IsPath(selector.substr(0, selector.rfind('/')));
+    const auto& below = session.named_runs_directory;
+    run->SetSelector(is_found_by_id && !below.empty() ? (below / step->run.id() / step->step).string() : selector);
     return std::move(*run);
   }
   RequireStep(*step);

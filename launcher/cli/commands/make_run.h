@@ -5,12 +5,14 @@
 #include <optional>
 
 #include "core/interrupt.h"
+#include "launcher/cli/commands/session.h"
 #include "launcher/run_folder/run_folder.h"
 
 namespace slipway::launcher {
 
 /// Calls `make` while requests to end wait in `held`. If one has come meanwhile, the folder is removed, and the request
-/// ends this process. Keep `held` until a manager takes requests. Errors: those of `make`; SystemError.
-RunFolder MakeRun(std::optional<HeldInterrupts>& held, const std::function<RunFolder()>& make);
+/// ends this process. Keep `held` until a manager takes requests. The folder is named as by NamedForCommands.
+/// Errors: those of `make`; SystemError.
+RunFolder MakeRun(std::optional<HeldInterrupts>& held, const Session& session, const std::function<RunFolder()>& make);
 
 }  // namespace slipway::launcher

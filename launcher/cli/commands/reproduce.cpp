@@ -1,6 +1,7 @@
 #include "launcher/cli/commands/reproduce.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -12,6 +13,7 @@
 #include "core/shell.h"
 #include "launcher/cli/commands/find_run.h"
 #include "launcher/plan/plan.h"
+#include "launcher/plan/workdir.h"
 #include "launcher/provenance/collect.h"
 #include "launcher/provenance/differences.h"
 #include "launcher/run_folder/prepare.h"
@@ -162,6 +164,23 @@ void LookHere(const RunFolder& folder, const Json& plan, const SpecDocument& sto
   result.remarks.push_back("this machine cannot run it as it is: " + error.message());
 }
 
+/// Fields that name files are pinned as absolute paths; words of the command stay as they are.
+void NameMissingFiles(const SpecDocument& stored, Reproduction& result) {
+  Plan then;
+  then.document = stored;
+  const auto place = result.spec.parent_path();
+  std::vector<std::string> missing;
+  for (const auto& file : FilesOfCommand(then, Json::object())) {
+    std::error_code error;
+    if (!fs::exists(place / file, error)) missing.push_back(file);
+  }
+  if (missing.empty()) return;
+  result.remarks.push_back(fmt::format(
+      "the command names {}: not in '{}'; copy what the program needs from '{}', or write the spec there: --out {}",
+      fmt::join(missing, ", "), place.string(), stored.directory.string(),
+      QuoteForShell({(stored.directory / result.spec.filename()).string()})));
+}
+
 std::vector<std::string> CommandOf(const Reproduction& result) {
   std::vector<std::string> words;
   if (!result.variables.empty()) {
@@ -211,6 +230,7 @@ int Reproduce(const ReproduceOptions& options, Session& session) {
   PinSpec(stored, now, result);
   PinChoices(plan, now, result);
   LookHere(folder, plan, stored, result);
+  if (result.steps.empty()) NameMissingFiles(stored, result);
   session.output.Print({DocumentOf(folder, result), TextOf(result), QuoteForShell(CommandOf(result))});
   return 0;
 }

@@ -221,7 +221,7 @@ int Run(const RunOptions& options, Session& session) {
   const bool submits = NeedsSubmission(plan);
   WarnBeforeSubmission(plan, submits, session);
   std::optional<HeldInterrupts> held;
-  const auto folder = MakeRun(held, [&] { return PrepareRun(plan); });
+  const auto folder = MakeRun(held, session, [&] { return PrepareRun(plan); });
   session.output.Say("run " + folder.id());
   if (submits) {
     held.reset();
@@ -241,7 +241,7 @@ int Submit(const SpecSelection& selection, const WorkflowOptions& workflow, Sess
   const bool submits = NeedsSubmission(plan);
   WarnBeforeSubmission(plan, submits, session);
   std::optional<HeldInterrupts> held;
-  const auto folder = MakeRun(held, [&] { return PrepareRun(plan); });
+  const auto folder = MakeRun(held, session, [&] { return PrepareRun(plan); });
   std::uint32_t job = 0;
   if (submits) {
     held.reset();

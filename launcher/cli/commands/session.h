@@ -10,6 +10,8 @@ namespace slipway::launcher {
 struct Session {
   Output& output;
   std::filesystem::path runs_directory;
+  /// As `--runs-dir` gives it; empty without the option.
+  std::filesystem::path named_runs_directory = {};
 };
 
 }  // namespace slipway::launcher

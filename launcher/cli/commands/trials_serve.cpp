@@ -20,6 +20,7 @@
 #include "core/unique_handle.h"
 #include "ensemble/manager/ask_tell_lines.h"
 #include "launcher/cli/commands/ensemble_target.h"
+#include "launcher/cli/commands/find_run.h"
 #include "launcher/cli/commands/plan.h"
 #include "launcher/run/trials/open_book.h"
 #include "launcher/run_folder/prepare.h"
@@ -229,9 +230,10 @@ int PrintNothing(const ensemble::NothingToRun& nothing, const Json& document, Ou
 int TrialsNew(const SpecSelection& selection, Session& session) {
   const auto plan = PlanFor(selection, session);
   OptionsOfEnsemble(plan);
-  const auto folder = PrepareForTrials(plan);
+  const auto folder = NamedForCommands(PrepareForTrials(plan), session);
   const Json document{{"schema", "slipway.trials.new/1"}, {"run", folder.id()}, {"folder", folder.path().string()}};
-  const auto text = fmt::format("{0} is ready\n  slipway trials serve {0}\n  slipway trials ask {0}", folder.id());
+  const auto text =
+      fmt::format("{0} is ready\n  slipway trials serve {1}\n  slipway trials ask {1}", folder.id(), folder.selector());
   session.output.Print({document, text, folder.id()});
   return 0;
 }

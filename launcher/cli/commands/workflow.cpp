@@ -234,7 +234,8 @@ int RunWorkflow(const SpecSelection& selection, const WorkflowOptions& options, 
   WarnOfHiddenGpus(workflow, session.output);
   WarnOfLargeSteps(workflow, session.output);
   std::optional<HeldInterrupts> held;
-  const auto folder = MakeRun(held, [&] { return PrepareWorkflowRun(session.runs_directory, workflow, order); });
+  const auto folder =
+      MakeRun(held, session, [&] { return PrepareWorkflowRun(session.runs_directory, workflow, order); });
   session.output.Say("run " + folder.id());
   return CarryOut(folder, folder.TakeManagerLock(), workflow, order, session);
 }
@@ -244,7 +245,7 @@ RunFolder PrepareWorkflow(const SpecSelection& selection, const WorkflowOptions&
   const auto workflow = Load(selection, options, session);
   const auto order = OrderFor(selection, options);
   if (StepsAreJobs(workflow)) return SubmitNewSteps(workflow, order, options.submit_for, session);
-  return MakeRun(held, [&] { return PrepareWorkflowRun(session.runs_directory, workflow, order); });
+  return MakeRun(held, session, [&] { return PrepareWorkflowRun(session.runs_directory, workflow, order); });
 }
 
 int PlanWorkflow(const SpecSelection& selection, const WorkflowOptions& options, Session& session) {

@@ -78,7 +78,9 @@ Findings LookAtEngine(EngineChoice asked) {
 
 /// How runs on Slurm start several ranks, and why.
 Findings LookAtStart(const StartChoice& asked, std::optional<Mpi> mpi) try {
-  const auto chosen = FindStart(asked, mpi);
+  const bool is_in_job = !LookForEngines(Environment::Inherited()).allocation.empty();
+  const auto chosen = FindStart(asked, mpi, is_in_job ? SeenFrom::kNodeOfRanks : SeenFrom::kOtherHost);
+  if (!chosen.doubt.empty()) return {Warn("ranks", chosen.doubt, "salloc -n 1 srun --mpi=list shows what nodes have")};
   const auto text = fmt::format("runs on Slurm start several by {}, for {}: {}", chosen.by.Way(),
                                 FullNameOf(chosen.by.mpi), chosen.reason);
   if (IsUsualPairing(chosen.by)) return {Ok("ranks", text)};

@@ -37,7 +37,9 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::size_t kMostDiff = std::size_t{1} << 20;
-constexpr std::uint64_t kLargestFile = std::uint64_t{32} << 20;  ///< of those that are compared
+// A patch of 4 MiB without any text takes up to a second: it is deflated.
+constexpr std::uint64_t kLargestFile = std::uint64_t{4} << 20;  ///< of those that are compared
+constexpr std::uint64_t kMostCompared = 4 * kLargestFile;       ///< of all files together
 constexpr std::size_t kMostNames = 1'000;
 
 template <auto Free>
@@ -209,6 +211,8 @@ class DiffText {
     const auto& delta = *git_diff_get_delta(diff, index);
     const auto bytes = std::max(BytesOf(repository_, delta.old_file), BytesOf(repository_, delta.new_file));
     if (bytes > kLargestFile) return LeaveOut(delta, bytes, "the file is large");
+    if (compared_ + bytes > kMostCompared) return LeaveOut(delta, bytes, "the changed files are large together");
+    compared_ += bytes;
     auto patch = PatchText(diff, index);
     if (!IsUtf8(patch)) patch = BinaryPatchText(repository_, tree_, std::string(PathOf(delta)));
     if (patch.empty()) return LeaveOut(delta, bytes, "it could not be compared");
@@ -232,6 +236,7 @@ class DiffText {
   git_repository* repository_;
   git_tree* tree_;
   std::string text_;
+  std::uint64_t compared_ = 0;  ///< bytes
   Json left_out_ = Json::array();
   std::size_t left_out_more_ = 0;
 };

@@ -61,17 +61,24 @@ std::optional<ChosenStart> ChooseForAuto(std::optional<Mpi> mpi, const StartMean
 }
 
 ChosenStart ChooseInterface(const std::string& interface, std::optional<Mpi> mpi, const StartMeans& means) {
-  if (!means.srun.empty() && !Offers(means, interface)) {
+  const auto* pairing = PairingOf(interface);
+  const bool is_missing = !means.srun.empty() && !Offers(means, interface);
+  if (is_missing && (pairing == nullptr || means.seen_from == SeenFrom::kNodeOfRanks)) {
     throw NoSuchStart(ErrorKind::kEnvironment, fmt::format("srun has no MPI interface '{}'", interface),
                       fmt::format("set launch.slurm.start to auto, mpirun or one of: {}", fmt::join(means.srun, ", ")));
   }
-  const auto* pairing = PairingOf(interface);
   if (pairing == nullptr && !mpi) {
     throw NoSuchStart(ErrorKind::kEnvironment,
                       fmt::format("Slipway does not know which MPI uses the interface '{}' of srun", interface),
                       "set launch.mpi: openmpi or mpich");
   }
-  return BySrun(interface, mpi ? *mpi : pairing->mpi, kAskedFor);
+  auto chosen = BySrun(interface, mpi ? *mpi : pairing->mpi, kAskedFor);
+  if (is_missing) {
+    chosen.doubt = fmt::format(
+        "srun on this host has no MPI interface '{}' (it has: {}); the job fails if its nodes do not have it either",
+        interface, fmt::join(means.srun, ", "));
+  }
+  return chosen;
 }
 
 std::optional<MpiLauncher> FindMpirun(std::optional<Mpi> mpi) try {
@@ -89,8 +96,9 @@ std::vector<std::string> InterfacesOfSrun() {
   return InterfacesIn(said.output + said.errors);
 }
 
-StartMeans LookForMeans(StartKind asked, std::optional<Mpi> mpi) {
+StartMeans LookForMeans(StartKind asked, std::optional<Mpi> mpi, SeenFrom seen_from) {
   StartMeans means;
+  means.seen_from = seen_from;
   if (asked == StartKind::kAuto) means.mpirun = FindMpirun(mpi);
   if (means.mpirun) return means;
   means.srun = InterfacesOfSrun();
@@ -145,9 +153,9 @@ PreferredInterface PreferredIn(const Environment& environment) {
   return {};
 }
 
-ChosenStart FindStart(const StartChoice& asked, std::optional<Mpi> mpi) {
+ChosenStart FindStart(const StartChoice& asked, std::optional<Mpi> mpi, SeenFrom seen_from) {
   if (asked.kind == StartKind::kMpirun) return {FindMpiLauncher(mpi), kAskedFor};
-  if (auto chosen = ChooseStart(asked, mpi, LookForMeans(asked.kind, mpi))) return *chosen;
+  if (auto chosen = ChooseStart(asked, mpi, LookForMeans(asked.kind, mpi, seen_from))) return *chosen;
   FindMpiLauncher(mpi);  // says what is missing
   throw Error(ErrorKind::kInternal, "an mpirun that was not there has appeared");
 }

@@ -35,20 +35,26 @@ struct PreferredInterface {
   std::string reason = {};  ///< "SLURM_MPI_TYPE names pmix"
 };
 
+/// A host from which a job is submitted may offer less than the nodes of the job.
+enum class SeenFrom { kNodeOfRanks, kOtherHost };
+
 /// The available starters.
 struct StartMeans {
   std::optional<MpiLauncher> mpirun;  ///< of the MPI that was asked for
   std::vector<std::string> srun;      ///< the interfaces that srun offers; empty without srun
   PreferredInterface preferred = {};
+  SeenFrom seen_from = SeenFrom::kNodeOfRanks;
 };
 
 struct ChosenStart {
   MpiLauncher by;
-  std::string reason;  ///< "mpirun is there"
+  std::string reason;      ///< "mpirun is there"
+  std::string doubt = {};  ///< why it may fail on the nodes of the job; empty: nothing speaks against it
 };
 
 /// Pure. Nothing when `auto` finds nothing to take. Errors: NoSuchStart when srun does not offer the interface, or it
-/// is not known which MPI speaks it.
+/// is not known which MPI speaks it. Seen from another host, a well-known interface that srun does not offer there is
+/// a doubt.
 std::optional<ChosenStart> ChooseStart(const StartChoice& asked, std::optional<Mpi> mpi, const StartMeans& means);
 
 /// The names in the output of `srun --mpi=list`, those of versions ("pmix_v4") last.
@@ -59,7 +65,7 @@ PreferredInterface PreferredIn(const Environment& environment);
 
 /// Searches only for what the choice depends on. Cost: some milliseconds for each program that is called.
 /// Errors: Error(kEnvironment) when nothing can start them, with what to install; NoSuchStart.
-ChosenStart FindStart(const StartChoice& asked, std::optional<Mpi> mpi);
+ChosenStart FindStart(const StartChoice& asked, std::optional<Mpi> mpi, SeenFrom seen_from);
 
 /// Whether ranks of this MPI usually find each other when started this way, as the tests have seen. Other pairs may
 /// work, but only a start can tell.

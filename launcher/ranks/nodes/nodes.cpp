@@ -49,9 +49,10 @@ constexpr std::size_t kMostNamedNodes = 16;
 /// Everything that the thread does. Public calls come from the manager's thread.
 class Nodes::Service {
  public:
-  Service(const AgentOptions& agents, NodePatience patience, std::vector<UniqueFd> listeners)
+  Service(const AgentOptions& agents, const Options& options, std::vector<UniqueFd> listeners)
       : agents_(agents),
-        patience_(patience),
+        patience_(options.patience),
+        warned_(options.warned),
         key_(GroupKey::Read(agents.key_file)),
         listeners_(std::move(listeners)),
         nodes_(static_cast<std::size_t>(agents.nodes)) {
@@ -144,6 +145,7 @@ class Nodes::Service {
     std::unique_ptr<NodeLink> link;
     std::unique_ptr<Streams> streams;
     bool lost = false;
+    bool was_held = false;
     NodeFacts facts;      ///< guarded by mutex_
     std::string trouble;  ///< guarded by mutex_
     bool joined = false;  ///< guarded by mutex_
@@ -257,9 +259,14 @@ class Nodes::Service {
     return name.empty() ? std::to_string(number) : name;
   }
 
-  void NoteHeld(int number) const {
-    log::Warn("the agent of node {} has been silent for {} s; its kernel answers, so it is lost after {} s only",
-              NameOf(number), patience_.silent.count(), patience_.held.count());
+  /// Once for each node: one that is held again and again would fill the record of events.
+  void NoteHeld(int number) {
+    if (std::exchange(At(number).was_held, true) || !warned_) return;
+    warned_(
+        fmt::format("the agent of node {} has been silent for {} s, though its kernel answers: it may be stopped, "
+                    "frozen or swapped "
+                    "out; the node is lost after {} s of silence",
+                    NameOf(number), patience_.silent.count(), patience_.held.count()));
   }
 
   /// The reason is there before the streams end.
@@ -276,6 +283,7 @@ class Nodes::Service {
 
   const AgentOptions& agents_;
   const NodePatience patience_;
+  const std::function<void(const std::string&)> warned_;
   const GroupKey key_;
   EventLoop loop_;
   CrossThreadCalls calls_{loop_};
@@ -331,7 +339,7 @@ Nodes::Nodes(Options options) {
   auto listeners = staging::ListenOn({options.host, 0});
   agents_.manager = AddressesOf(listeners);
   GroupKey::Create(agents_.key_file);
-  service_ = std::make_unique<Service>(agents_, options.patience, std::move(listeners));
+  service_ = std::make_unique<Service>(agents_, options, std::move(listeners));
 }
 
 Nodes::~Nodes() { Leave(); }

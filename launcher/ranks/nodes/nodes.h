@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -33,6 +34,8 @@ class Nodes {
     std::filesystem::path sockets_in = "/tmp";
     std::chrono::seconds join_patience{120};
     NodePatience patience{std::chrono::seconds(4), std::chrono::seconds(30)};  ///< a node silent for longer is lost
+    /// What the run's user should know. Called in the thread that serves the connections.
+    std::function<void(const std::string& what)> warned = {};
   };
 
   /// Makes the key and listens. Errors: Error(kEnvironment) when it cannot.

@@ -132,6 +132,7 @@ class Observation {
     auto& run = runs_[i];
     if (meant.id == 0) {
       run.state = Unsubmitted(std::move(run.state), ReadBatchRecord(folders_[i].path()).doubt);
+      folders_[i].NameInReason(run.state);
       return;
     }
     const auto found = std::find_if(jobs.begin(), jobs.end(), [&](const auto& job) { return IsMeant(meant, job); });
@@ -150,6 +151,7 @@ class Observation {
     run.state = WithoutLastWord(folders_[i], WithJob(std::move(run.state), run.job));
     const bool is_final = is_forgotten && run.job && HasEnded(run.state.phase);
     if (is_final && !ReadBatchRecord(folders_[i].path()).stages_out) KeepEnd(folders_[i], run.state);
+    folders_[i].NameInReason(run.state);
   }
 
   /// What it tells is good to know, no more: where it is silent for one run it is not asked for the others.

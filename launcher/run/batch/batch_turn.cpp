@@ -25,7 +25,7 @@ Error IsCancelled(const RunFolder& folder, const JobIdentity& own) {
   return {ErrorKind::kBusy,
           fmt::format("run {} was cancelled after job {} was submitted; job {} leaves it alone", folder.id(), own.id,
                       own.id),
-          fmt::format("to carry it out nevertheless: slipway resume {}", folder.id())};
+          fmt::format("to carry it out nevertheless: slipway resume {}", folder.selector())};
 }
 
 }  // namespace
@@ -54,7 +54,7 @@ void RequireTurn(const RunFolder& folder, const JobIdentity& own) {
   }
   throw Error(ErrorKind::kBusy,
               fmt::format("run {} is carried out by job {}; job {} leaves it alone", folder.id(), other->id, own.id),
-              fmt::format("see what it does: slipway status {}", folder.id()));
+              fmt::format("see what it does: slipway status {}", folder.selector()));
 }
 
 bool CancelledBeforeItsJob(const RunFolder& folder) {

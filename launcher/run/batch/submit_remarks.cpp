@@ -51,6 +51,7 @@ std::vector<std::string> RemarksOnSubmission(const Plan& plan) {
         fmt::format("other nodes do not see '{}': {}; name a place on a shared file system with --runs-dir",
                     plan.runs_directory.string(), why));
   }
+  if (!plan.start_doubt.empty()) remarks.push_back(plan.start_doubt);
   const auto& modules = plan.spec().launch.modules;
   if (modules.empty()) return remarks;
   if (const auto trouble = TroubleWithModules(modules)) {

@@ -14,6 +14,19 @@ bool IsForLostNodes(const Json& kind) {
   return kind == cause::NodeLost::kKind || kind == cause::NodesMissing::kKind || kind == cause::OutOfNodes::kKind;
 }
 
+bool IsForTimeLimit(const Json& kind) { return kind == cause::JobTimeLimit::kKind; }
+
+/// The requeues of this job since the last progress whose cause counts.
+int RequeuesIn(const RunFolder& folder, JobId job, bool (*counts)(const Json& kind)) {
+  int count = 0;
+  folder.ForEachEvent([&](const Json& event) {
+    if (event.value("event", Json()) != PhaseName(Phase::kQueued) || event.value("job", Json()) != job) return;
+    if (event.value("progressed", Json()) == true) count = 0;
+    if (counts(event.value("cause", Json()))) ++count;
+  });
+  return count;
+}
+
 /// For any reason.
 bool WasQueuedAgain() {
   const char* text = std::getenv("SLURM_RESTART_COUNT");
@@ -26,15 +39,7 @@ Json MembersOfRequeue(JobId job, const EndCause& ended, bool progressed) {
   return {{"job", job}, {"cause", KindOf(ended)}, {"progressed", progressed}};
 }
 
-int NodeRequeuesIn(const RunFolder& folder, JobId job) {
-  int count = 0;
-  folder.ForEachEvent([&](const Json& event) {
-    if (event.value("event", Json()) != PhaseName(Phase::kQueued) || event.value("job", Json()) != job) return;
-    if (event.value("progressed", Json()) == true) count = 0;
-    if (IsForLostNodes(event.value("cause", Json()))) ++count;
-  });
-  return count;
-}
+int NodeRequeuesIn(const RunFolder& folder, JobId job) { return RequeuesIn(folder, job, IsForLostNodes); }
 
 NodeRequeue MayGetOtherNodes(const RunFolder& folder, const Plan& plan, const RunState& state, bool progressed) try {
   if (!plan.spec().launch.slurm.requeue || state.batch_job == 0) return {};
@@ -52,6 +57,13 @@ NodeRequeue MayGetMissingNodes(const RunFolder& folder, const Plan& plan, const 
   const bool goes_on = spec.resilience.on_node_failure == OnNodeFailure::kExclude || spec.resilience.spare_nodes > 0 ||
                        spec.ensemble.has_value();
   return goes_on || WasQueuedAgain() ? MayGetOtherNodes(folder, plan, state, false) : NodeRequeue{};
+}
+
+bool MayStageAgain(const RunFolder& folder, JobId job) try {
+  return RequeuesIn(folder, job, IsForTimeLimit) == 0;
+} catch (const Error& error) {
+  log::Warn("the job is not queued again: {}", error.message());
+  return false;
 }
 
 }  // namespace slipway::launcher

@@ -1,7 +1,7 @@
-/// How often a run's job is queued again to replace lost nodes.
+/// How often a run's job is queued again to replace lost nodes, or to go on with staging.
 ///
 /// Slurm may give a dead node again before it notices the loss, so the number is limited. Requeues for other reasons
-/// (preemption, a time limit) do not count, and progress resets the count.
+/// do not count, and progress resets the count.
 #pragma once
 
 #include "core/json.h"
@@ -33,5 +33,10 @@ NodeRequeue MayGetOtherNodes(const RunFolder& folder, const Plan& plan, const Ru
 /// The same for nodes whose agents never started. A job that never had its nodes may never get them. So either the run
 /// must be able to continue without some nodes, or its job must have been requeued before.
 NodeRequeue MayGetMissingNodes(const RunFolder& folder, const Plan& plan, const RunState& state);
+
+/// Whether a run whose time limit came before its ranks began may be queued again: once without progress. What is
+/// staged in a shared tier stays, and a second job may have it all; on nodes it may be too much for any job. Where
+/// events.jsonl cannot be read it may not, and the log says so. Cost: reads events.jsonl.
+bool MayStageAgain(const RunFolder& folder, JobId job);
 
 }  // namespace slipway::launcher

@@ -27,6 +27,7 @@ class RequeueEvents {
   }
 
   int Count() const { return NodeRequeuesIn(folder_, kJob); }
+  bool MayStageAgain() const { return launcher::MayStageAgain(folder_, kJob); }
 
  private:
   test::TempDirectory directory_;
@@ -91,6 +92,17 @@ TEST(NodeRequeues, EndWhereThoseBeforeAreNotKnown) {
   const auto again = MayGetOtherNodes(folder, Plan(), state, false);
   EXPECT_FALSE(again.allowed);
   EXPECT_EQ(again.spent, 0);
+}
+
+TEST(StagingRequeues, ComeOnceWithoutProgress) {
+  RequeueEvents events;
+  EXPECT_TRUE(events.MayStageAgain());
+  events.Add(cause::NodeLost{}, false).Add(cause::JobTimeLimit{true}, false, kJob - 1);
+  EXPECT_TRUE(events.MayStageAgain()) << "for another reason, and of another job";
+  events.Add(cause::JobTimeLimit{true}, false);
+  EXPECT_FALSE(events.MayStageAgain());
+  events.Add(cause::JobPreempted{kJob, true}, true);
+  EXPECT_TRUE(events.MayStageAgain());
 }
 
 TEST(NodeRequeues, CountAnewForANewJob) {

@@ -176,6 +176,19 @@ TEST_F(Runs, ReadAsLostWhenTheirManagerIsGone) {
   EXPECT_THAT(FindRun("elsewhere", copy.string()).ReadState().reason, EndsWith("slipway resume " + copy.string()));
 }
 
+TEST_F(Runs, AreNamedInTheirReasonAsTheyAreFound) {
+  const auto run = Create();
+  auto state = run.ReadState();
+  EndAs(state, Phase::kCancelled, cause::JobRemoved{12});
+  run.WriteState(state);
+  EXPECT_EQ(FindRun(directory_.path(), run.id()).ReadState().reason, state.reason);
+  const auto path = run.path().string();
+  EXPECT_THAT(FindRun("elsewhere", path).ReadState().reason, EndsWith("slipway resume " + path));
+  state.reason += "; the disk was full";
+  run.WriteState(state);
+  EXPECT_EQ(FindRun("elsewhere", path).ReadState().reason, state.reason) << "what else it says is kept";
+}
+
 TEST_F(Runs, OfAJobAreNotLostWithTheirManager) {
   const auto run = Create();
   {

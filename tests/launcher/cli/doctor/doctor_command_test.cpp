@@ -35,6 +35,20 @@ class Doctor : public testing::Test {
     return RunAndCapture(options, std::chrono::seconds(50));
   }
 
+  /// What is found of the ranks' start where `launch.slurm.start` asks for this interface and srun has none and pmi2.
+  Json FoundOfStart(const std::string& interface) {
+    WriteFile(directory_ / "srun", "#!/bin/sh\nprintf '\\tnone\\n\\tpmi2\\n'\n", 0750);
+    environment_.Set("PATH", directory_.path().string() + ":" + environment_.Get("PATH").value_or(""));
+    WriteFile(directory_ / "exp.yaml",
+              "name: x\ntrain: {command: ['true']}\nlaunch: {engine: slurm, ranks_per_node: 2, "
+              "slurm: {start: " +
+                  interface + "}}\n");
+    for (const auto& check : Json::parse(Run({"exp.yaml", "--json"}).output)["checks"]) {
+      if (check["check"] == "ranks") return check["findings"];
+    }
+    return {};
+  }
+
   test::TempDirectory directory_;
   Environment environment_ = Environment::Inherited();
 };
@@ -56,19 +70,19 @@ TEST_F(Doctor, FailsWhereSlurmIsConfiguredAndDoesNotAnswer) {
 }
 
 TEST_F(Doctor, FailsWhereSrunLacksTheInterfaceThatIsAskedFor) {
-  WriteFile(directory_ / "srun", "#!/bin/sh\nprintf '\\tnone\\n\\tpmi2\\n'\n", 0750);
-  environment_.Set("PATH", directory_.path().string() + ":" + environment_.Get("PATH").value_or(""));
-  WriteFile(directory_ / "exp.yaml",
-            "name: x\nlaunch: {engine: slurm, ranks_per_node: 2, slurm: {start: pmix}}\ntrain: {command: ['true']}\n");
-  const auto document = Json::parse(Run({"exp.yaml", "--json"}).output);
-  Json found;
-  for (const auto& check : document["checks"]) {
-    if (check["check"] == "ranks") found = check["findings"];
-  }
-  ASSERT_EQ(found.size(), 1u) << document.dump(2);
+  const auto found = FoundOfStart("pmxi");
+  ASSERT_EQ(found.size(), 1u);
   EXPECT_EQ(found[0]["grade"], "fail");
-  EXPECT_EQ(found[0]["text"], "srun has no MPI interface 'pmix'") << "a job would find no more";
+  EXPECT_EQ(found[0]["text"], "srun has no MPI interface 'pmxi'");
   EXPECT_THAT(found[0]["remedy"].get<std::string>(), HasSubstr("one of: none, pmi2"));
+}
+
+TEST_F(Doctor, WarnsOfAnInterfaceThatOnlyTheNodesMayHave) {
+  const auto found = FoundOfStart("pmix");
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0]["grade"], "warn");
+  EXPECT_THAT(found[0]["text"].get<std::string>(), HasSubstr("srun on this host has no MPI interface 'pmix'"));
+  EXPECT_THAT(found[0]["remedy"].get<std::string>(), HasSubstr("srun --mpi=list"));
 }
 
 TEST_F(Doctor, TellsAllErrorsOfAnExperimentAndLeavesNothingBehind) {

@@ -105,6 +105,15 @@ TEST_F(ExplainCommand, NamesTheRunAsItsUserDid) {
   EXPECT_THAT(text, HasSubstr("slipway resume " + path));
 }
 
+TEST_F(ExplainCommand, NamesTheRunByItsPathWhereTheRunsDirectoryIsAnOption) {
+  WriteFile(directory_ / "exp.yaml", "name: small\nlaunch: {engine: local}\ntrain: {command: [sh, -c, 'exit 3']}\n");
+  EXPECT_THAT(Slipway({"--runs-dir", "other", "run", "exp.yaml"}).output, HasSubstr("slipway explain other/small-"));
+  const auto explained = Json::parse(Slipway({"--runs-dir", "other", "explain", "--json"}).output);
+  const auto path = "other/" + explained["run"].get<std::string>();
+  EXPECT_THAT(explained["next"].dump(), HasSubstr("slipway resume " + path));
+  EXPECT_EQ(Json::parse(Slipway({"explain", path, "--json"}).output), explained) << "the advised name finds it";
+}
+
 TEST_F(ExplainCommand, NamesAnEnsembleAsItsUserDidAsTrialsDoes) {
   Run("train:\n  command: [sh, -c, 'exit 3']\n  metrics: {from: stdout, pattern: 'FoM: (?<objective>\\S+)'}\n"
       "ensemble:\n  objective: {metric: objective, goal: maximize}\n  trials: 2\n  sampler: grid\n"

@@ -96,6 +96,17 @@ TEST(ChooseStart, RefusesAnInterfaceThatSrunDoesNotOffer) {
   EXPECT_THAT(whose.next_step(), HasSubstr("launch.mpi"));
 }
 
+TEST(ChooseStart, DoubtsAnInterfaceThatOnlyTheNodesMayHave) {
+  StartMeans means{{}, {"none", "pmi2"}};
+  EXPECT_THAT(Refused(StartChoiceOf("pmix"), means).message(), HasSubstr("has no MPI interface 'pmix'"));
+  means.seen_from = SeenFrom::kOtherHost;
+  const auto chosen = ChooseStart(StartChoiceOf("pmix"), {}, means);
+  EXPECT_EQ(chosen->by.Way(), "srun --mpi=pmix");
+  EXPECT_THAT(chosen->doubt, HasSubstr("srun on this host has no MPI interface 'pmix' (it has: none, pmi2)"));
+  EXPECT_EQ(ChooseStart(StartChoiceOf("pmi2"), {}, means)->doubt, "");
+  EXPECT_THAT(Refused(StartChoiceOf("pmxi"), means).message(), HasSubstr("has no MPI interface 'pmxi'"));
+}
+
 TEST(ChooseStart, KnowsTheUsualPairings) {
   EXPECT_TRUE(IsUsualPairing(kMpirun));
   EXPECT_TRUE(IsUsualPairing({.mpi = Mpi::kOpenMpi, .program = "srun", .srun_interface = "pmix"}));

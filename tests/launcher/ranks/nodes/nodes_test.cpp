@@ -245,10 +245,16 @@ TEST_F(AgentsHere, KilledAreNamedAsLostNodesAndTheOthersGoOn) {
 TEST_F(AgentsHere, StoppedOnALivingNodeAreLostAfterALongerSilence) {
   auto options = OptionsFor(1);
   options.patience = {std::chrono::seconds(2), std::chrono::seconds(5)};
+  std::vector<std::string> warnings;  // all come before the trouble
+  options.warned = [&](const std::string& what) { warnings.push_back(what); };
   Nodes nodes(options);
   auto agents = StartAll(nodes);
   ::kill(agents[0].pid(), SIGSTOP);
   ASSERT_TRUE(test::RunUntil(loop_, [&] { return !nodes.TroubleOf(0).empty(); }));
+  ASSERT_EQ(warnings.size(), 1u);
+  EXPECT_EQ(warnings.front(),
+            "the agent of node n0 has been silent for 2 s, though its kernel answers: it may be stopped, frozen or "
+            "swapped out; the node is lost after 5 s of silence");
   EXPECT_EQ(nodes.TroubleOf(0), "node n0 is lost: no sign of life of its agent for 5 s, though its kernel answers");
   ::kill(agents[0].pid(), SIGCONT);
   ASSERT_TRUE(agents[0].WaitFor(std::chrono::seconds(60)));
