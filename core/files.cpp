@@ -196,12 +196,12 @@ fs::path Resolve(const fs::path& path) {
 
 }  // namespace
 
-bool LiesWithin(const fs::path& path, const fs::path& tree) {
-  const auto inner = Resolve(path);
-  const auto outer = Resolve(tree);
-  const auto [end, unused] = std::mismatch(outer.begin(), outer.end(), inner.begin(), inner.end());
-  return end == outer.end();
+bool BeginsWith(const fs::path& path, const fs::path& folder) {
+  const auto differs = std::mismatch(folder.begin(), folder.end(), path.begin(), path.end()).first;
+  return differs == folder.end() || (differs->empty() && std::next(differs) == folder.end());  // empty: a slash ends it
 }
+
+bool LiesWithin(const fs::path& path, const fs::path& tree) { return BeginsWith(Resolve(path), Resolve(tree)); }
 
 FileSystemSpace SpaceOf(const fs::path& path) {
   struct statvfs info {};

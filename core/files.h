@@ -69,6 +69,10 @@ void SyncDirectory(const std::filesystem::path& path);
 /// Removes a tree; a missing one is fine. Never follows links.
 void RemoveTree(const std::filesystem::path& path);
 
+/// Whether `path` is `folder` or continues it, name by name; slashes at the end of `folder` do not count. Looks nothing
+/// up: `..` is a name like others, so make paths normal or absolute before where they need it.
+bool BeginsWith(const std::filesystem::path& path, const std::filesystem::path& folder);
+
 /// True when `path` lies in `tree` or is it, after resolving `..` and links. Neither needs to exist. A link to a
 /// missing target counts as its target. Errors: SystemError for a loop of links or a directory that cannot be read.
 bool LiesWithin(const std::filesystem::path& path, const std::filesystem::path& tree);

@@ -131,9 +131,7 @@ std::vector<int> Allocation::Living() const {
 
 /// Without them the last shims get no connection, and the start only seems slow.
 void RequireDescriptors(const Spec& spec, int nodes, std::int64_t descriptors) {
-  const auto streams =
-      spec.launch.nodes_per_job + spec.launch.ranks();  // to the monitor of each node, and to each rank
-  const auto needed = nodes + Nodes::kDescriptorsOfStream * streams;
+  const auto needed = Nodes::DescriptorsFor(nodes, spec.launch.nodes_per_job, spec.launch.ranks());
   if (needed <= descriptors) return;
   throw Error(ErrorKind::kEnvironment,
               fmt::format("the manager may open only {} more files, and {} nodes with {} ranks need {}", descriptors,

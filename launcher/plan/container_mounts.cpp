@@ -7,6 +7,7 @@
 #include <filesystem>
 
 #include "core/error.h"
+#include "core/files.h"
 #include "core/install.h"
 #include "launcher/plan/data_plan.h"
 #include "launcher/plan/plan.h"
@@ -24,12 +25,8 @@ Mount MountFrom(const std::string& bind, const fs::path& spec_directory) {
   return {from, colon == std::string::npos ? from : bind.substr(colon + 1)};
 }
 
-bool IsBelow(const std::string& path, const std::string& folder) {
-  return path == folder || path.starts_with(folder.back() == '/' ? folder : folder + "/");
-}
-
 /// Every runtime shows these as they are.
-bool IsShownAnyway(const std::string& path) { return IsBelow(path, "/tmp") || IsBelow(path, "/dev"); }
+bool IsShownAnyway(const std::string& path) { return BeginsWith(path, "/tmp") || BeginsWith(path, "/dev"); }
 
 /// One that lies in another, at the same place, is seen with it.
 void Add(std::vector<Mount>& mounts, const fs::path& path) {
@@ -38,9 +35,9 @@ void Add(std::vector<Mount>& mounts, const fs::path& path) {
   if (text.empty() || IsShownAnyway(text)) return;
   const auto same_place = [](const Mount& mount) { return mount.from == mount.to; };
   for (const auto& mount : mounts) {
-    if (same_place(mount) && IsBelow(text, mount.from)) return;
+    if (same_place(mount) && BeginsWith(text, mount.from)) return;
   }
-  std::erase_if(mounts, [&](const Mount& mount) { return same_place(mount) && IsBelow(mount.from, text); });
+  std::erase_if(mounts, [&](const Mount& mount) { return same_place(mount) && BeginsWith(mount.from, text); });
   mounts.push_back({text, text});
 }
 

@@ -55,9 +55,7 @@ fs::path NameOfLink(const fs::path& target, const fs::path& spec_directory) {
 
 bool IsLinked(const fs::path& name, const std::vector<WorkdirLink>& links) {
   const auto normal = Resolved(name);
-  return std::ranges::any_of(links, [&](const WorkdirLink& link) {
-    return std::mismatch(link.name.begin(), link.name.end(), normal.begin(), normal.end()).first == link.name.end();
-  });
+  return std::ranges::any_of(links, [&](const WorkdirLink& link) { return BeginsWith(normal, link.name); });
 }
 
 bool HasLetter(std::string_view text) {

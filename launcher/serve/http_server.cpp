@@ -21,6 +21,7 @@
 #include <utility>
 #include <variant>
 
+#include "core/accept.h"
 #include "core/json_text.h"
 #include "core/output.h"
 #include "launcher/serve/route.h"
@@ -332,7 +333,7 @@ void Server::Accept() {
       Adopt(std::move(socket));
       return Accept();
     }
-    const auto timer = std::make_shared<net::steady_timer>(io_, std::chrono::milliseconds(100));  // no descriptor free
+    const auto timer = std::make_shared<net::steady_timer>(io_, kAcceptPause);  // no descriptor is free
     timer->async_wait([this, timer](error_code) { Accept(); });
   });
 }

@@ -5,6 +5,7 @@
 #include <map>
 
 #include "core/documents.h"
+#include "core/files.h"
 #include "core/nearest_word.h"
 #include "launcher/workflow/check_references.h"
 #include "launcher/workflow/fingerprint.h"
@@ -25,11 +26,6 @@ struct Writer {
 bool StaysInside(const fs::path& path) {
   const auto normal = path.lexically_normal();
   return !path.empty() && path.is_relative() && normal != "." && !normal.string().starts_with("..");
-}
-
-bool Holds(const fs::path& outer, const fs::path& inner) {
-  const auto [end, at] = std::mismatch(outer.begin(), outer.end(), inner.begin(), inner.end());
-  return end == outer.end();
 }
 
 bool IsName(std::string_view name) {
@@ -80,7 +76,7 @@ class FileLinker {
       const auto path = fs::path(output->second).lexically_normal();
       for (auto other = outputs.begin(); other != output; ++other) {
         const auto before = fs::path(other->second).lexically_normal();
-        if (!Holds(path, before) && !Holds(before, path)) continue;
+        if (!BeginsWith(before, path) && !BeginsWith(path, before)) continue;
         report_.Error(place(), fmt::format("outputs '{}' and '{}' overlap: {} and {}", other->first, output->first,
                                            Quoted(other->second), Quoted(output->second)));
       }

@@ -12,6 +12,7 @@
 #include <list>
 #include <vector>
 
+#include "core/accept.h"
 #include "staging/network/sockets.h"
 
 namespace slipway::staging {
@@ -274,7 +275,8 @@ class Joining {
 
   void Wait() {
     std::vector<pollfd> waiting;
-    for (const auto& listener : Listeners()) waiting.push_back({listener.get(), POLLIN, 0});
+    const bool welcomes = SystemClock().Steady() >= welcome_again_;
+    for (const auto& listener : Listeners()) waiting.push_back({welcomes ? listener.get() : -1, POLLIN, 0});
     for (const auto* joined : {&result_.previous, &result_.next}) {
       waiting.push_back({*joined ? (*joined)->fd.get() : -1, POLLRDHUP, 0});
     }
@@ -310,7 +312,8 @@ class Joining {
   }
 
   void Welcome(int listener) {
-    auto fd = AcceptFrom(listener);
+    auto fd = AcceptFrom(listener, SOCK_NONBLOCK);
+    if (!fd && NeedsAcceptPause(errno)) welcome_again_ = SystemClock().Steady() + kAcceptPause;
     if (!fd) return;
     if (visitors_.size() == kMostPending) visitors_.pop_front();
     visitors_.emplace_back(std::move(fd), key_, Introduce(group_, Previous(), plan_));
@@ -326,6 +329,7 @@ class Joining {
   std::list<Visitor> visitors_;
   std::optional<Attempt> attempt_;
   SteadyTime retry_{};
+  SteadyTime welcome_again_{};
   std::string next_problem_;
   std::string visitor_problem_;
   JoinResult result_;

@@ -140,8 +140,4 @@ void TuneForRing(int fd) {
   SetOption(fd, IPPROTO_IP, IP_TOS, IPTOS_THROUGHPUT);  // the bulk band of pfifo_fast; no matter where it fails
 }
 
-UniqueFd AcceptFrom(int listener) {
-  return UniqueFd(::accept4(listener, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
-}
-
 }  // namespace slipway::staging

@@ -29,7 +29,5 @@ UniqueFd StartConnect(const SocketAddress& address);
 int ConnectResult(int fd);
 /// No delay for small frames, and behind everything else that this node sends: reads of the sources come first.
 void TuneForRing(int fd);
-/// An accepted connection, or none that is waiting.
-UniqueFd AcceptFrom(int listener);
 
 }  // namespace slipway::staging

@@ -23,6 +23,10 @@ namespace fs = std::filesystem;
 namespace {
 
 /// ".tmp-copy-PID.START.BOOT.HOST": its process can be told from all others.
+///
+/// No lock as in PrivatePlace: any number of processes copy into one directory, on several hosts. Where a file system
+/// counts locks on each host separately (FileLock), a lock would say that a copy of another host is abandoned. The name
+/// never does: such a folder is of another host, and stays.
 constexpr std::string_view kPrepared = ".tmp-copy-";
 
 std::string EndOfOwnNames() { return fmt::format(".{}.{}", BootId(), HostName()); }

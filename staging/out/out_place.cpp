@@ -241,7 +241,7 @@ void RemoveOthers(const fs::path& root, const fs::path& directory, const std::ve
   }
   for (const auto& name : names) {
     if (std::ranges::find(kept, name) != kept.end()) continue;
-    const bool leads_to_one = std::ranges::any_of(kept, [&](const fs::path& each) { return IsWithin(each, name); });
+    const bool leads_to_one = std::ranges::any_of(kept, [&](const fs::path& each) { return BeginsWith(each, name); });
     leads_to_one ? RemoveOthers(root, name, kept) : RemoveTree(root / name);
   }
 }

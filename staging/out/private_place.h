@@ -8,7 +8,8 @@
 
 namespace slipway::staging {
 
-/// Locked while it is worked on, removed at the end.
+/// Locked while it is worked on, removed at the end. The lock also keeps a second process from the same destination,
+/// for which CopyFiles has no need.
 class PrivatePlace {
  public:
   /// `.tmp-out-NAME` beside `destination`; nothing when another process is at work there. What an ended one left in it

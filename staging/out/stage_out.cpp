@@ -37,7 +37,7 @@ bool IsDirectory(const fs::path& path) {
 }
 
 bool IsWithinOne(const fs::path& name, const std::vector<fs::path>& directories) {
-  return std::ranges::any_of(directories, [&](const fs::path& directory) { return IsWithin(name, directory); });
+  return std::ranges::any_of(directories, [&](const fs::path& directory) { return BeginsWith(name, directory); });
 }
 
 /// The outermost directories of the tree in whose place `destination` has something else.

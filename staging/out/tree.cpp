@@ -117,10 +117,6 @@ Error ErrorOf(const std::vector<Refused>& refused) {
   return Error(first.kind(), fmt::format("{}{}", first.message(), others), first.next_step());
 }
 
-bool IsWithin(const fs::path& name, const fs::path& directory) {
-  return std::mismatch(directory.begin(), directory.end(), name.begin(), name.end()).first == directory.end();
-}
-
 bool IsThere(const fs::path& path) {
   std::error_code error;
   return fs::symlink_status(path, error).type() != fs::file_type::not_found;

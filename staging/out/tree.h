@@ -42,9 +42,6 @@ Tree ListTree(const std::filesystem::path& root,
 /// One error for all of them, of the kind of the first; names the first few. `refused` is not empty.
 Error ErrorOf(const std::vector<Refused>& refused);
 
-/// Whether `name` is `directory` or lies below it, by their components: both relative to one tree.
-bool IsWithin(const std::filesystem::path& name, const std::filesystem::path& directory);
-
 /// A link counts, wherever it leads.
 bool IsThere(const std::filesystem::path& path);
 

@@ -174,6 +174,33 @@ TEST(RemoveTree, NeverFollowsALinkOut) {
   EXPECT_TRUE(fs::exists(dir / "precious"));
 }
 
+TEST(BeginsWith, ComparesWholeNames) {
+  EXPECT_TRUE(BeginsWith("/a/b", "/a/b"));
+  EXPECT_TRUE(BeginsWith("/a/b/c", "/a/b"));
+  EXPECT_TRUE(BeginsWith("/a//b/c", "/a/b"));
+  EXPECT_FALSE(BeginsWith("/a/bc", "/a/b"));
+  EXPECT_FALSE(BeginsWith("/a", "/a/b"));
+  EXPECT_FALSE(BeginsWith("a/b", "/a"));
+  EXPECT_TRUE(BeginsWith("/a", "/"));
+  EXPECT_FALSE(BeginsWith("a", "/"));
+  EXPECT_TRUE(BeginsWith("a/b", ""));
+}
+
+TEST(BeginsWith, IgnoresASlashAtTheEndOfTheFolder) {
+  EXPECT_TRUE(BeginsWith("/a/b", "/a/b/"));
+  EXPECT_TRUE(BeginsWith("/a/b/", "/a/b"));
+  EXPECT_TRUE(BeginsWith("/a/b/", "/a/b/"));
+  EXPECT_TRUE(BeginsWith("/a/b/c", "/a/b//"));
+  EXPECT_FALSE(BeginsWith("/a/bc", "/a/b/"));
+}
+
+TEST(BeginsWith, TakesDotsAsNames) {
+  EXPECT_TRUE(BeginsWith("/a/b/../c", "/a/b"));
+  EXPECT_FALSE(BeginsWith("/a/c/../b", "/a/b"));
+  EXPECT_FALSE(BeginsWith("../a", "a"));
+  EXPECT_TRUE(BeginsWith("../a/b", "../a"));
+}
+
 TEST(LiesWithin, ResolvesDotsAndLinks) {
   TempDirectory dir;
   MakeDirectories(dir / "tree/sub");

@@ -2,9 +2,14 @@
 #pragma once
 
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <iterator>
+#include <utility>
+#include <vector>
+
+#include "core/unique_handle.h"
 
 namespace slipway::test {
 
@@ -24,6 +29,18 @@ class FewDescriptors {
 
  private:
   rlimit before_{};
+};
+
+/// As long as it lives, this process can open nothing.
+class NoDescriptors {
+ public:
+  NoDescriptors() {
+    for (UniqueFd each(::dup(STDERR_FILENO)); each; each.Reset(::dup(STDERR_FILENO))) taken_.push_back(std::move(each));
+  }
+
+ private:
+  FewDescriptors few_{0};
+  std::vector<UniqueFd> taken_;
 };
 
 }  // namespace slipway::test

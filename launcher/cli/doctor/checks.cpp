@@ -129,7 +129,7 @@ std::vector<Check> MachineChecks(const DoctorRequest& request) {
                       const bool for_slurm = Chosen(request.asked).engine == EngineChoice::kSlurm;
                       return Judge(ProbeRunRoot(request.runs_directory, for_slurm));
                     }});
-  checks.push_back({"limits", seconds(5), [] { return Judge(ProbeLimits()); }});
+  checks.push_back({"limits", seconds(5), [request] { return Judge(ProbeLimits(), request.experiment); }});
   checks.push_back({"direct copies", seconds(5), [] { return Judge(ProbeDirectCopies()); }});
   constexpr const char* kMemory = "memory bandwidth";
   checks.push_back({kMemory, seconds(10), [] { return Judge(ProbeMemoryBandwidth()); },

@@ -10,6 +10,8 @@
 
 #include "core/files.h"
 #include "core/memory_left.h"
+#include "core/text.h"
+#include "launcher/ranks/nodes/nodes.h"
 
 namespace slipway::launcher {
 namespace {
@@ -18,6 +20,9 @@ constexpr char kSharedMemory[] = "/dev/shm";
 
 /// Covers files in flight while staging and the files of each trial of an ensemble, with a margin.
 constexpr std::uint64_t kEnoughFiles = 1024;
+constexpr std::uint64_t kOtherFiles = Nodes::kOtherDescriptors;
+/// Of a node, where no experiment says it.
+constexpr int kUsualRanks = 8;
 constexpr std::uint64_t kEnoughProcesses = 1024;
 /// Containers often have 64 MB; the exchange of two ranks takes more.
 constexpr Bytes kEnoughShared{512u << 20};
@@ -56,10 +61,33 @@ Finding JudgeCount(const char* about, const std::optional<std::uint64_t>& limit,
   return Warn(about, fmt::format("only {}: runs with many ranks or trials need more", *limit), remedy);
 }
 
+std::string RequestForFiles(std::uint64_t files) {
+  return fmt::format("ask the administrator for a hard limit (ulimit -Hn) of {}", files);
+}
+
+/// For how many nodes of so many ranks the limit is enough.
+std::string ReachOf(std::uint64_t files, int ranks_per_node) {
+  const auto of_node = static_cast<std::uint64_t>(Nodes::DescriptorsFor(1, 1, ranks_per_node));
+  return fmt::format("{}: enough for a run on {} of {}", files, Counted((files - kOtherFiles) / of_node, "node"),
+                     Counted(ranks_per_node, "rank"));
+}
+
 /// RaiseDescriptorLimit() has raised the soft limit.
-Finding JudgeOpenFiles(const LimitFacts& facts) {
-  return JudgeCount("open files", facts.open_files, kEnoughFiles,
-                    fmt::format("ask the administrator for a hard limit (ulimit -Hn) of {}", 4 * kEnoughFiles));
+Finding JudgeOpenFiles(const LimitFacts& facts, const Spec& experiment) {
+  constexpr const char* kAbout = "open files";
+  const auto& launch = experiment.launch;
+  const int nodes = experiment.nodes_of_job();
+  const auto needed =
+      kOtherFiles + static_cast<std::uint64_t>(Nodes::DescriptorsFor(nodes, launch.nodes_per_job, launch.ranks()));
+  if (nodes > 1 && facts.open_files && *facts.open_files < needed) {
+    return Warn(kAbout,
+                fmt::format("only {}: the manager of {} nodes with {} needs {}", *facts.open_files, nodes,
+                            Counted(launch.ranks(), "rank"), needed),
+                RequestForFiles(std::max(needed, kEnoughFiles)));
+  }
+  if (!facts.open_files || *facts.open_files < kEnoughFiles)
+    return JudgeCount(kAbout, facts.open_files, kEnoughFiles, RequestForFiles(4 * kEnoughFiles));
+  return Ok(kAbout, ReachOf(*facts.open_files, nodes > 1 ? launch.ranks_per_node : kUsualRanks));
 }
 
 Finding JudgeProcesses(const LimitFacts& facts) {
@@ -101,9 +129,9 @@ LimitFacts ProbeLimits() {
   return facts;
 }
 
-Findings Judge(const LimitFacts& facts) {
-  return {Ok("cores", std::to_string(facts.cores)), JudgeMemory(facts), JudgeShared(facts), JudgeOpenFiles(facts),
-          JudgeProcesses(facts)};
+Findings Judge(const LimitFacts& facts, const Spec& experiment) {
+  return {Ok("cores", std::to_string(facts.cores)), JudgeMemory(facts), JudgeShared(facts),
+          JudgeOpenFiles(facts, experiment), JudgeProcesses(facts)};
 }
 
 }  // namespace slipway::launcher

@@ -6,6 +6,7 @@
 
 #include "core/units.h"
 #include "launcher/cli/doctor/finding.h"
+#include "launcher/spec/spec.h"
 
 namespace slipway::launcher {
 
@@ -20,7 +21,7 @@ struct LimitFacts {
 };
 
 LimitFacts ProbeLimits();
-/// Pure.
-Findings Judge(const LimitFacts& facts);
+/// The limit of open files is judged by what a manager of the experiment needs, when that is on several nodes. Pure.
+Findings Judge(const LimitFacts& facts, const Spec& experiment = {});
 
 }  // namespace slipway::launcher

@@ -38,10 +38,6 @@ std::string Unescaped(const std::string& text) {
   return plain;
 }
 
-bool LiesBelow(const std::string& path, const std::string& point) {
-  return point == "/" || path == point || path.starts_with(point + "/");
-}
-
 struct MountPoint {
   std::string point, type;
 };
@@ -61,7 +57,7 @@ std::string FileSystemOf(const std::filesystem::path& path, std::string_view mou
   MountPoint best;
   for (const auto& line : LinesOf(mounts)) {
     const auto mount = MountOf(line);
-    if (mount.point.empty() || !LiesBelow(path.string(), mount.point)) continue;
+    if (mount.point.empty() || !BeginsWith(path, mount.point)) continue;
     if (mount.point.size() >= best.point.size()) best = mount;
   }
   return best.type;

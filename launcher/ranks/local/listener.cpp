@@ -33,24 +33,18 @@ bool IsOfThisUser(int socket) {
 }  // namespace
 
 Listener::Listener(EventLoop& loop, std::filesystem::path path, std::function<void(UniqueFd)> arrived)
-    : loop_(loop), path_(std::move(path)), arrived_(std::move(arrived)) {
+    : path_(std::move(path)) {
   const auto address = AddressOf(path_);
   listener_ =
       UniqueFd(CheckErrno(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0), "cannot create a socket"));
   CheckErrno(::bind(listener_.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address),
              "cannot bind a socket");
   CheckErrno(::listen(listener_.get(), kBacklog), "cannot listen on a socket");
-  loop_.OnReadable(listener_.get(), [this] { Accept(); });
+  watch_.emplace(loop, listener_.get(), 0, [arrived = std::move(arrived)](UniqueFd socket) {
+    if (IsOfThisUser(socket.get())) arrived(std::move(socket));
+  });
 }
 
-Listener::~Listener() {
-  loop_.Forget(listener_.get());
-  ::unlink(path_.c_str());
-}
-
-void Listener::Accept() {
-  UniqueFd fd(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC));
-  if (fd && IsOfThisUser(fd.get())) arrived_(std::move(fd));
-}
+Listener::~Listener() { ::unlink(path_.c_str()); }
 
 }  // namespace slipway::launcher

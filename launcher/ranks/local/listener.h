@@ -3,7 +3,9 @@
 
 #include <filesystem>
 #include <functional>
+#include <optional>
 
+#include "core/accept.h"
 #include "core/event_loop.h"
 #include "core/unique_handle.h"
 
@@ -23,12 +25,9 @@ class Listener {
   const std::filesystem::path& path() const { return path_; }
 
  private:
-  void Accept();
-
-  EventLoop& loop_;
   std::filesystem::path path_;
-  std::function<void(UniqueFd)> arrived_;
   UniqueFd listener_;
+  std::optional<AcceptWatch> watch_;
 };
 
 /// The longest path that fits into a socket's address.

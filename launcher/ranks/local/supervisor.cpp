@@ -190,10 +190,13 @@ void Supervisor::Gone() {
   loop_.Forget(socket_.get());
   socket_.Reset();
   unread_.Clear();
+  std::vector<std::uint64_t> unnamed;  // it was killed before it said which process they are
   for (auto& [id, program] : programs_) {
     if (program.pid > 0) host_->KillGroup(program.pid);
+    if (program.pid == 0 && program.order.empty()) unnamed.push_back(id);
     lines_.push_back({supervisor::kExited, id, 0, SIGKILL, host_->Trouble()});
   }
+  if (!unnamed.empty()) host_->KillByTag(unnamed);
   DeliverSoon();
 }
 

@@ -3,8 +3,10 @@
 
 #include <sys/types.h>
 
+#include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "core/process.h"
 #include "core/unique_handle.h"
@@ -23,6 +25,9 @@ class SupervisorHost {
   virtual std::string HostName() const = 0;
   /// Sends SIGKILL to the group of a program whose supervisor was killed.
   virtual void KillGroup(pid_t group) = 0;
+  /// Sends SIGKILL to the processes of programs, by their IDs, whose supervisor was killed before it named their
+  /// groups. They are found by their environment. Cost: looks at every process, twice or more.
+  virtual void KillByTag(const std::vector<std::uint64_t>& programs) = 0;
   /// Sends SIGKILL to a supervisor that is stuck.
   virtual void Kill() = 0;
   /// Waits until the supervisor has ended. Its socket must be closed before.

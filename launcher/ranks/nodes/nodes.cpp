@@ -16,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/accept.h"
 #include "core/clock.h"
 #include "core/error.h"
 #include "core/event_loop.h"
@@ -57,7 +58,8 @@ class Nodes::Service {
         listeners_(std::move(listeners)),
         nodes_(static_cast<std::size_t>(agents.nodes)) {
     for (const auto& listener : listeners_) {
-      loop_.OnReadable(listener.get(), [this, fd = listener.get()] { Welcome(fd); });
+      watches_.emplace_back(loop_, listener.get(), SOCK_NONBLOCK,
+                            [this](UniqueFd socket) { Welcome(std::move(socket)); });
     }
     thread_ = std::thread([this] {
       while (!over_) Step();
@@ -67,7 +69,6 @@ class Nodes::Service {
   ~Service() {
     calls_.Post([this] { over_ = true; });
     thread_.join();
-    for (const auto& listener : listeners_) loop_.Forget(listener.get());
   }
 
   bool AwaitJoined(std::chrono::milliseconds limit) {
@@ -167,9 +168,7 @@ class Nodes::Service {
     return absent;
   }
 
-  void Welcome(int listener) {
-    auto socket = staging::AcceptFrom(listener);
-    if (!socket) return;
+  void Welcome(UniqueFd socket) {
     DropSlowVisitors();
     if (visitors_.size() == kMostVisitors) Drop(visitors_.begin());
     const auto own = IntroductionOf(agents_, static_cast<std::uint32_t>(agents_.nodes), staging::kAnyNode);
@@ -289,6 +288,7 @@ class Nodes::Service {
   CrossThreadCalls calls_{loop_};
   bool over_ = false;
   std::vector<UniqueFd> listeners_;
+  std::list<AcceptWatch> watches_;  ///< of the listeners
   std::list<Visitor> visitors_;
   std::map<std::string, Arrived> arrived_;  ///< by the name of the listener
   std::uint32_t next_stream_ = 2;           ///< even: those of the agents are odd

@@ -24,6 +24,13 @@ class Nodes {
  public:
   /// What each stream to a program of a node costs the manager: both ends are in it.
   static constexpr std::int64_t kDescriptorsOfStream = 2;
+  /// What a manager holds beside its streams: logs, the trial book, watched directories, helpers.
+  static constexpr std::int64_t kOtherDescriptors = 64;
+  /// What connections to so many agents cost the manager, with the streams of one job: to the monitor of each of its
+  /// `nodes`, and to each of its `ranks`.
+  static constexpr std::int64_t DescriptorsFor(int agents, int nodes, int ranks) {
+    return agents + kDescriptorsOfStream * (std::int64_t{nodes} + ranks);
+  }
 
   struct Options {
     int count = 1;

@@ -19,6 +19,8 @@ class OnNode final : public SupervisorHost {
   ProcessIdentity Identity() const override { return {}; }
   std::string HostName() const override { return nodes_.FactsOf(node_).name; }
   void KillGroup(pid_t group) override { nodes_.KillGroup(node_, group); }
+  /// Which supervisor it was is not known here.
+  void KillByTag(const std::vector<std::uint64_t>&) override {}
   /// One that is stuck there ends with its agent.
   void Kill() override {}
   void Leave() override {}

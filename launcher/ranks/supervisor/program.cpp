@@ -127,7 +127,6 @@ int Become(void* argument) {
 
 namespace {
 
-constexpr char kTagName[] = "SLIPWAY_SUPERVISED=";
 constexpr int kMostRereads = 3;
 constexpr int kRereadPauseMs = 1;
 

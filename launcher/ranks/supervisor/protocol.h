@@ -41,6 +41,10 @@ inline constexpr char kStarted[] = "started";
 inline constexpr char kFailed[] = "failed";
 inline constexpr char kExited[] = "exited";
 
+/// Begins the variable that each process of a program inherits, SLIPWAY_SUPERVISED=PID-ID: of its supervisor, and of
+/// the program. It tells which program a process belongs to.
+inline constexpr char kTagName[] = "SLIPWAY_SUPERVISED=";
+
 /// The descriptor of the supervisor's end of the socket.
 inline constexpr int kSocket = 3;
 

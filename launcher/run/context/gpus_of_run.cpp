@@ -69,14 +69,13 @@ GpusToMeasure GpusOfRun(const RunOnGpus& run, const NodeDevices& devices, bool n
 }
 
 bool GpuMetersFit(const Spec& spec, int nodes, int measured, std::int64_t descriptors) {
-  constexpr std::int64_t kForOtherFiles = 64;  // logs, the trial book, watched directories, helpers
-  constexpr int kStreamsOfNode = 2;            // to its supervisor and its monitor
-  std::int64_t groups = nodes;                 // of the ranks of one job on one node
+  constexpr int kStreamsOfNode = 2;  // to its supervisor and its monitor
+  std::int64_t groups = nodes;       // of the ranks of one job on one node
   if (spec.ensemble && spec.ensemble->parallel) {
     groups = std::max<std::int64_t>(groups, std::int64_t{*spec.ensemble->parallel} * spec.launch.nodes_per_job);
   }
   const auto streams = groups * (kStreamsOfNode + spec.launch.ranks_per_node);
-  const auto of_run = Nodes::kDescriptorsOfStream * streams + kForOtherFiles;
+  const auto of_run = Nodes::kDescriptorsOfStream * streams + Nodes::kOtherDescriptors;
   const auto of_meters = Nodes::kDescriptorsOfStream * measured;
   return of_meters <= descriptors / 2 && of_meters + of_run <= descriptors;
 }

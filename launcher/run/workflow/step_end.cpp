@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "core/documents.h"
+#include "core/files.h"
 #include "core/filesystem_errors.h"
 #include "launcher/run/workflow/step_values.h"
 
@@ -34,11 +35,8 @@ std::string EndText(const Step& step, const StepEnd& end, const StepOutcomePlace
 
 /// The rest of a path that begins with the folder.
 std::optional<fs::path> RestBelow(const fs::path& folder, const fs::path& path) {
-  const auto [end, rest] = std::mismatch(folder.begin(), folder.end(), path.begin(), path.end());
-  if (end != folder.end()) return {};
-  fs::path below;
-  for (auto name = rest; name != path.end(); ++name) below /= *name;
-  return below;
+  if (!BeginsWith(path, folder)) return {};
+  return path.lexically_relative(folder);
 }
 
 void ReplaceLink(const fs::path& link, const fs::path& target) {

@@ -47,6 +47,14 @@ TEST(ReadWorkflow, SuggestsForAnInputWhatOtherStepsWrite) {
               AllOf(HasSubstr("no step writes it"), Not(HasSubstr("did you mean"))));
 }
 
+TEST(ReadWorkflow, RefusesAnOutputInsideAnother) {
+  const auto of = [](const std::string& outputs) { return ErrorOf("  a: {command: [x], outputs: " + outputs + "}\n"); };
+  EXPECT_THAT(of("{o: out, p: out/sub}"), HasSubstr("outputs 'o' and 'p' overlap"));
+  EXPECT_THAT(of("{o: out/, p: out/sub}"), HasSubstr("outputs 'o' and 'p' overlap"));
+  EXPECT_THAT(of("{o: x/../out/sub, p: out}"), HasSubstr("outputs 'o' and 'p' overlap"));
+  EXPECT_EQ(of("{o: out/, p: out2}"), "no error");
+}
+
 TEST(ReadWorkflow, ExpandsForeachOverListsRangesAndOtherSteps) {
   const TempDirectory folder;
   const auto workflow = WorkflowOf(folder,

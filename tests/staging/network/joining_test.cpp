@@ -16,6 +16,7 @@
 #include "staging/network/link.h"
 #include "staging/network/sockets.h"
 #include "tests/staging/network/group_support.h"
+#include "tests/support/few_descriptors.h"
 
 namespace slipway::staging {
 namespace {
@@ -73,6 +74,21 @@ TEST(Joining, GoesThroughSocketsThatListenAlreadyAndThroughTheAddressThatWorks) 
     for (const auto& result : StageOnAll(group)) EXPECT_EQ(result.error, "");
   }
   EXPECT_TRUE(group.Published(0) && group.Published(1));
+}
+
+TEST(Joining, RestsWhileNoDescriptorIsFreeForAVisitor) {
+  TestGroup group(2);
+  auto& node = group.groups[0];
+  const auto listeners = ListenOn(node.nodes[0]);
+  node.listeners = &listeners;
+  const auto key = GroupKey::Read(node.key_file);
+  const auto visitor = ConnectTo(node.nodes[0]);
+  const test::NoDescriptors none;
+  int turns = 0;
+  const auto result =
+      JoinRing(node, key, Digest{}, SystemClock().Steady() + std::chrono::seconds(1), [&turns] { ++turns; });
+  EXPECT_TRUE(result.failure);
+  EXPECT_LT(turns, 100) << "it waits 50 ms in most turns";
 }
 
 TEST(Joining, MessagesCallNodesByTheirNames) {

@@ -3,6 +3,7 @@
 #include <poll.h>
 #include <sys/socket.h>
 
+#include "core/accept.h"
 #include "core/error.h"
 #include "staging/network/sockets.h"
 #include "tests/staging/network/group_support.h"
@@ -46,7 +47,7 @@ void Proxy::Run() {
   while (!stop_) {
     pollfd waiting{listener_.get(), POLLIN, 0};
     if (::poll(&waiting, 1, kTickMs) <= 0) continue;
-    if (const auto from = AcceptFrom(listener_.get())) Pass(from.get());
+    if (const auto from = AcceptFrom(listener_.get(), SOCK_NONBLOCK)) Pass(from.get());
   }
 }
 

@@ -74,6 +74,31 @@ TEST(Limits, ThatAreSmallWarn) {
   EXPECT_EQ(About(Judge(facts), "open files").grade, Grade::kOk);
 }
 
+TEST(Limits, OfOpenFilesSayForWhichRunsTheyAreEnough) {
+  auto facts = Roomy();
+  facts.open_files = 64 + 60 * (3 + 2 * 8);
+  EXPECT_EQ(About(Judge(facts), "open files").text, "1204: enough for a run on 60 nodes of 8 ranks");
+  Spec experiment;
+  experiment.launch.nodes = experiment.launch.nodes_per_job = 2;
+  experiment.launch.ranks_per_node = 1;
+  EXPECT_EQ(About(Judge(facts, experiment), "open files").text, "1204: enough for a run on 228 nodes of 1 rank");
+}
+
+TEST(Limits, OfOpenFilesMustDoForTheNodesOfTheExperiment) {
+  auto facts = Roomy();
+  Spec experiment;
+  experiment.launch.nodes = experiment.launch.nodes_per_job = 1000;
+  experiment.resilience.spare_nodes = 10;
+  experiment.launch.ranks_per_node = 8;
+  facts.open_files = 19010 + 64;
+  EXPECT_EQ(About(Judge(facts, experiment), "open files").grade, Grade::kOk);
+  facts.open_files = 19010 + 63;
+  const auto finding = About(Judge(facts, experiment), "open files");
+  EXPECT_EQ(finding.grade, Grade::kWarn);
+  EXPECT_EQ(finding.text, "only 19073: the manager of 1010 nodes with 8000 ranks needs 19074");
+  EXPECT_THAT(finding.remedy, HasSubstr("(ulimit -Hn) of 19074"));
+}
+
 TEST(Limits, WithoutSharedMemoryFail) {
   auto facts = Roomy();
   facts.shared_memory.reset();

@@ -57,6 +57,39 @@ TEST_F(SupervisedRanks, EndWithTheirSupervisorAndTheNextBeginsAnother) {
   EXPECT_EQ(Log(0), "next\n");
 }
 
+/// It names their groups within 20 ms.
+TEST_F(SupervisedRanks, LeaveNothingWhenTheirSupervisorIsKilledAsTheyBegin) {
+  std::optional<GroupOutcome> outcome;
+  const auto ranks = Begin("first", "sleep 60 & echo $! > child; kill -KILL $PPID; wait", outcome);
+  const pid_t child = NumberIn("child");
+  Until([&] { return outcome.has_value(); });
+  EXPECT_EQ(outcome->status, (ExitStatus{0, SIGKILL}));
+  UntilGone(child);
+}
+
+TEST_F(SupervisedRanks, AreFoundByTheTagOfTheirSupervisor) {
+  const auto host = SupervisorHere();
+  const auto socket = host->Begin();
+  const auto begin = [](std::int64_t supervisor, std::string_view id) {
+    SpawnOptions options;
+    options.argv = {"sleep", "60"};
+    options.environment = Environment::Inherited();
+    options.environment->Set("SLIPWAY_SUPERVISED", fmt::format("{}-{}", supervisor, id));
+    return ChildProcess::Spawn(options);
+  };
+  const auto supervisor = host->Identity().pid;
+  auto first = begin(supervisor, "7");
+  auto second = begin(supervisor, "8");
+  auto with_longer_id = begin(supervisor, "77");
+  auto of_another = begin(supervisor + 1, "7");
+  host->KillByTag({7, 8});
+  EXPECT_EQ(first.WaitFor(std::chrono::seconds(30)), (ExitStatus{0, SIGKILL}));
+  EXPECT_EQ(second.WaitFor(std::chrono::seconds(30)), (ExitStatus{0, SIGKILL}));
+  EXPECT_FALSE(with_longer_id.TryWait());
+  EXPECT_FALSE(of_another.TryWait());
+  EXPECT_TRUE(IsAlive(host->Identity()));
+}
+
 TEST_F(SupervisedRanks, BeginAnotherSupervisorWhileOthersHaveNotHeardOfTheirEnd) {
   std::optional<GroupOutcome> first_end, second_end;
   const auto first = Begin("first", "sleep 60", first_end);
