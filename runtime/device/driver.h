@@ -69,8 +69,9 @@ class Driver {
     return code;
   }
   static constexpr unsigned kDeviceMemory = 2;  ///< CU_MEMORYTYPE_DEVICE; HIP has the same since ROCm 6
+  static constexpr unsigned kDeviceMemoryBeforeRocm6 = 1;
   /// What the driver answers for the type of memory that only the device reaches.
-  unsigned device_memory_type() const { return is_before_rocm_6_ ? 1 : kDeviceMemory; }
+  unsigned device_memory_type() const { return is_before_rocm_6_ ? kDeviceMemoryBeforeRocm6 : kDeviceMemory; }
 
   // The functions, with the names of CUDA's. Each returns a CUresult, or a hipError_t.
 
