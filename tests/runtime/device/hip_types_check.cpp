@@ -20,6 +20,7 @@ using test::kIsPointerTo;
 #define SLIPWAY_CHECK(scope, member, name) \
   static_assert(kIsPointerTo<decltype(scope::member), decltype(::name), Addresses::kPointersOrNumbers>, #name)
 
+SLIPWAY_CHECK(Driver, cuDeviceGetCount, hipGetDeviceCount);
 SLIPWAY_CHECK(Driver, cuPointerGetAttribute, hipPointerGetAttribute);
 SLIPWAY_CHECK(Driver, cuMemHostRegister, hipHostRegister);
 SLIPWAY_CHECK(Driver, cuMemHostUnregister, hipHostUnregister);
