@@ -79,7 +79,11 @@ endfunction()
 function(slipway_types_test name header source)
   cmake_parse_arguments(ARG "" "" "FOLDERS;LABELS" ${ARGN})
   set(command ${CMAKE_CXX_COMPILER} -std=c++20 -fsyntax-only -I "${PROJECT_SOURCE_DIR}")
-  foreach(folder IN LISTS ARG_FOLDERS)
+  # With -isystem, a folder that the compiler knows is searched before the standard library's, which then finds no C
+  # header.
+  set(folders ${ARG_FOLDERS})
+  list(REMOVE_ITEM folders "" ${CMAKE_CXX_IMPLICIT_INCLUDE_DIRECTORIES})
+  foreach(folder IN LISTS folders)
     list(APPEND command -isystem "${folder}")
   endforeach()
   list(APPEND command "${CMAKE_CURRENT_SOURCE_DIR}/${source}")

@@ -43,6 +43,7 @@ bool Has(void* library, const char* symbol, Function*& function) {
 
 /// False when nothing can be asked of it at all.
 bool Driver::TakeQuestions(void* library) {
+  Has(library, is_hip_ ? "hipGetDeviceCount" : "cuDeviceGetCount", cuDeviceGetCount);
   if (!is_hip_) return Has(library, "cuPointerGetAttribute", cuPointerGetAttribute);
   is_before_rocm_6_ = ::dlsym(library, kSinceRocm6) == nullptr;
   if (is_before_rocm_6_) missing_ = kSinceRocm6;
@@ -57,8 +58,7 @@ bool Driver::TakeByName(void* library, const char* of_cuda, const char* of_hip, 
   return Has(library, is_hip_ ? of_hip : of_cuda, function);
 }
 
-bool Driver::Take(void* library) {
-  if (!TakeQuestions(library)) return false;
+void Driver::Take(void* library) {
   const auto take = [&](const char* of_cuda, const char* of_hip, auto*& function) {
     if (!TakeByName(library, of_cuda, of_hip, function) && missing_ == nullptr) missing_ = is_hip_ ? of_hip : of_cuda;
   };
@@ -89,7 +89,6 @@ bool Driver::Take(void* library) {
   has_memory_ = TakeMemory(library);
   has_direct_ = !is_hip_ && has_memory_ && TakeDirect(library);
   has_shared_events_ = has_direct_ && TakeSharedEvents(library);
-  return true;
 }
 
 void Driver::RequireComplete() const {
@@ -131,28 +130,45 @@ bool Driver::TakeSharedEvents(void* library) {
          Has(library, "cuIpcOpenEventHandle", to.cuIpcOpenEventHandle);
 }
 
-/// Of CUDA where the program has loaded both.
-const Driver* Driver::Find() {
-  static Driver driver;
-  void* library = OpenLoaded(kCuda);  // kept: it must stay
-  driver.is_hip_ = library == nullptr;
-  if (library == nullptr) library = OpenLoaded(kHip);
-  return library != nullptr && driver.Take(library) ? &driver : nullptr;
+bool Driver::HasGpu() const {
+  int count = 0;
+  return cuDeviceGetCount == nullptr || (Try([&] { return cuDeviceGetCount(&count); }) == kSuccess && count > 0);
 }
 
+bool Driver::TakeLoaded(std::span<const char* const> names) {
+  void* library = OpenLoaded(names);  // kept: it must stay
+  if (library == nullptr || !TakeQuestions(library) || (is_hip_ && !HasGpu())) return false;
+  Take(library);
+  return true;
+}
+
+/// What the program has loaded so far. A driver that was found may be in use by other threads: it is not taken again.
+struct Driver::Known {
+  Driver cuda{false};
+  Driver hip{true};
+  std::atomic<bool> has_cuda{false};
+  std::atomic<bool> has_hip{false};
+  std::atomic<unsigned long long> looked_at{0};
+  std::mutex mutex;
+
+  void Look(unsigned long long loaded) {
+    const std::lock_guard lock(mutex);
+    if (!has_cuda) has_cuda = cuda.TakeLoaded(kCuda);
+    const bool has_started = has_cuda && cuda.HasGpu();
+    if (!has_started && !has_hip) has_hip = hip.TakeLoaded(kHip);
+    looked_at = loaded;
+  }
+};
+
 const Driver* Driver::Loaded() {
-  static std::atomic<const Driver*> found{nullptr};
-  static std::atomic<unsigned long long> looked_at{0};
-  static std::mutex mutex;
-  if (const auto* known = found.load()) return known;
-  const auto loaded = LibrariesLoaded();
-  if (loaded == looked_at.load()) return nullptr;
-  const std::lock_guard lock(mutex);
-  if (const auto* known = found.load()) return known;  // another thread has found it meanwhile, and may use it
-  const auto* driver = Find();
-  found = driver;
-  looked_at = loaded;
-  return driver;
+  static Known known;
+  static std::atomic<const Driver*> in_use{nullptr};
+  if (const auto* driver = in_use.load()) return driver;
+  if (const auto loaded = LibrariesLoaded(); loaded != known.looked_at.load()) known.Look(loaded);
+  if (known.has_cuda && known.cuda.HasGpu()) return in_use = &known.cuda;
+  if (!known.has_hip) return known.has_cuda ? &known.cuda : nullptr;
+  if (!known.has_cuda) in_use = &known.hip;
+  return &known.hip;
 }
 
 std::string Driver::NameOf(int code) const {

@@ -6,6 +6,7 @@
 #include <compare>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -45,9 +46,10 @@ class DeviceError : public RuntimeError {
 /// needed.
 class Driver {
  public:
-  /// Null while the program has loaded no driver. Any thread.
-  /// Cost:   until a driver is there, a look at a counter of the loader, and at the names of the loaded libraries where
-  ///         it has changed; then nothing.
+  /// Null while the program has loaded no driver. HIP's without a GPU counts as none: packages bring it along. Where
+  /// both are loaded, it is CUDA's once the program has started that, and HIP's before. Any thread.
+  /// Cost:   a look at a counter of the loader, and where it has changed at the names of the loaded libraries; a
+  ///         question to CUDA's until the program has started it. Once a driver is in use, nothing.
   static const Driver* Loaded();
   /// Errors: RuntimeError(DEVICE) for a driver that lacks a function, naming it. Before it only cuPointerGetAttribute
   /// may be called.
@@ -69,11 +71,13 @@ class Driver {
     return code;
   }
   static constexpr unsigned kDeviceMemory = 2;  ///< CU_MEMORYTYPE_DEVICE; HIP has the same since ROCm 6
+  static constexpr unsigned kDeviceMemoryBeforeRocm6 = 1;
   /// What the driver answers for the type of memory that only the device reaches.
-  unsigned device_memory_type() const { return is_before_rocm_6_ ? 1 : kDeviceMemory; }
+  unsigned device_memory_type() const { return is_before_rocm_6_ ? kDeviceMemoryBeforeRocm6 : kDeviceMemory; }
 
   // The functions, with the names of CUDA's. Each returns a CUresult, or a hipError_t.
 
+  int (*cuDeviceGetCount)(int* count) = nullptr;  ///< null: a driver that has a GPU
   int (*cuPointerGetAttribute)(void* answer, int attribute, DeviceAddress pointer) = nullptr;
   int (*cuMemHostRegister)(void* memory, std::size_t bytes, unsigned flags) = nullptr;
   int (*cuMemHostUnregister)(void* memory) = nullptr;
@@ -148,9 +152,13 @@ class Driver {
   const SharedEvents* shared_events() const { return has_shared_events_ ? &shared_events_ : nullptr; }
 
  private:
-  Driver() = default;
-  static const Driver* Find();
-  bool Take(void* library);
+  explicit Driver(bool is_hip) : is_hip_(is_hip) {}
+  struct Known;
+  /// False while the library is not loaded, when it lacks the first functions, or when it is HIP's without a GPU.
+  bool TakeLoaded(std::span<const char* const> names);
+  /// CUDA's has none before the program has started it.
+  bool HasGpu() const;
+  void Take(void* library);
   bool TakeQuestions(void* library);
   template <class Function>
   bool TakeByName(void* library, const char* of_cuda, const char* of_hip, Function*& function);
@@ -160,7 +168,7 @@ class Driver {
   bool TakeDirect(void* library);
   bool TakeSharedEvents(void* library);
 
-  bool is_hip_ = false;
+  bool is_hip_;
   bool is_before_rocm_6_ = false;
   Cuda cuda_;
   Hip hip_;

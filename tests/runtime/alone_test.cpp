@@ -310,14 +310,33 @@ TEST_F(Alone, ADriverThatIsTooOldIsNamedWithWhatItLacks) {
 /// A program that uses HIP, in a process where no other test has loaded a driver.
 class AloneOnAmd : public Alone {
  protected:
-  void Load(const char* library) {
-    for (const char* other : {"libcuda.so.1", "libamdhip64.so.5", "libamdhip64.so"}) {
-      if (::dlopen(other, RTLD_LAZY | RTLD_NOLOAD) != nullptr) GTEST_SKIP() << "another test has loaded a driver";
+  void SetUp() override {
+    Alone::SetUp();
+    for (const char* driver : {"libcuda.so.1", "libamdhip64.so.5", "libamdhip64.so"}) {
+      if (::dlopen(driver, RTLD_LAZY | RTLD_NOLOAD) != nullptr) GTEST_SKIP() << "another test has loaded a driver";
     }
+  }
+  void Open(const char* library) {
     driver_ = ::dlopen(library, RTLD_NOW | RTLD_LOCAL);
     ASSERT_NE(driver_, nullptr) << ::dlerror();
+  }
+  void Load(const char* library) {
+    ASSERT_NO_FATAL_FAILURE(Open(library));
     Call("hipInit", 0U);
     Call("hipMalloc", &memory_, sizeof(float[2]));
+  }
+  /// By a team of one rank.
+  void ExpectGradientsAreClipped() {
+    float values[] = {3, 4};
+    Call("hipMemcpyHtoD", memory_, static_cast<const void*>(values), sizeof values);
+    const std::int64_t shape[] = {2};
+    const slipway_tensor weight{"weight", SLIPWAY_FLOAT32, 1, shape, memory_};
+    ASSERT_EQ(slipway_register("amd", &weight, 1, 0), SLIPWAY_OK) << slipway_error_message();
+    ASSERT_EQ(slipway_configure_team("amd", R"({"clip_norm": 1})"), SLIPWAY_OK) << slipway_error_message();
+    ASSERT_EQ(slipway_gradients("amd"), SLIPWAY_OK) << slipway_error_message();
+    Call("hipMemcpyDtoH", static_cast<void*>(values), memory_, sizeof values);
+    EXPECT_FLOAT_EQ(values[0], 0.6F);
+    EXPECT_FLOAT_EQ(values[1], 0.8F);
   }
   template <class... Arguments>
   int Ask(const char* name, Arguments... arguments) {
@@ -337,23 +356,33 @@ class AloneOnAmd : public Alone {
 /// The same exchange by the functions of HIP.
 TEST_F(AloneOnAmd, MemoryOfAGpuIsExchangedThroughTheCpu) {
   ASSERT_NO_FATAL_FAILURE(Load(SLIPWAY_FAKE_HIP));
-  if (IsSkipped()) return;
-  float values[] = {3, 4};
-  Call("hipMemcpyHtoD", memory_, static_cast<const void*>(values), sizeof values);
-  const std::int64_t shape[] = {2};
-  const slipway_tensor weight{"weight", SLIPWAY_FLOAT32, 1, shape, memory_};
-  ASSERT_EQ(slipway_register("amd", &weight, 1, 0), SLIPWAY_OK) << slipway_error_message();
-  ASSERT_EQ(slipway_configure_team("amd", R"({"clip_norm": 1})"), SLIPWAY_OK) << slipway_error_message();
-  ASSERT_EQ(slipway_gradients("amd"), SLIPWAY_OK) << slipway_error_message();
-  Call("hipMemcpyDtoH", static_cast<void*>(values), memory_, sizeof values);
-  EXPECT_FLOAT_EQ(values[0], 0.6F);
-  EXPECT_FLOAT_EQ(values[1], 0.8F);
+  ExpectGradientsAreClipped();
+}
+
+/// MPI or the image of a cluster brings it. No program has started it, so no memory is CUDA's.
+TEST_F(AloneOnAmd, TheLibraryOfTheOtherMakerMayBeLoadedToo) {
+  ASSERT_NE(::dlopen(SLIPWAY_FAKE_OLD_DRIVER, RTLD_NOW | RTLD_LOCAL), nullptr) << ::dlerror();
+  float here[2] = {1, 2};
+  EXPECT_EQ(slipway_allreduce(here, 2, SLIPWAY_FLOAT32, SLIPWAY_SUM, SLIPWAY_ALL), SLIPWAY_OK);  // looks for a driver
+  ASSERT_NO_FATAL_FAILURE(Load(SLIPWAY_FAKE_HIP));
+  ExpectGradientsAreClipped();
+}
+
+/// The library may be there because another one needs it.
+TEST_F(AloneOnAmd, WithoutAGpuTheDriverIsNotAskedAboutTensors) {
+  ASSERT_NO_FATAL_FAILURE(Open(SLIPWAY_FAKE_HIP));
+  reinterpret_cast<void (*)(int, std::size_t)>(::dlsym(driver_, "fake_gpu_set_devices"))(0, 0);
+  float here[2] = {1, 2};
+  EXPECT_EQ(slipway_allreduce(here, 2, SLIPWAY_FLOAT32, SLIPWAY_SUM, SLIPWAY_ALL), SLIPWAY_OK)
+      << slipway_error_message();
+  void* memory = nullptr;
+  ExpectError(slipway_alloc_on_device(8, 0, &memory), SLIPWAY_ERROR_DEVICE, "has loaded no driver of a GPU");
+  EXPECT_EQ(Ask("hipGetLastError"), 0) << "an error is left to the program";
 }
 
 /// HIP keeps an error for the program, which asks for it after a kernel of its own.
 TEST_F(AloneOnAmd, AnExchangeOfCpuMemoryLeavesNoErrorToTheProgram) {
   ASSERT_NO_FATAL_FAILURE(Load(SLIPWAY_FAKE_HIP));
-  if (IsSkipped()) return;
   constexpr int kInvalidDevice = 101;
   float here[2] = {1, 2};
   const std::int64_t shape[] = {2};
@@ -370,7 +399,6 @@ TEST_F(AloneOnAmd, AnExchangeOfCpuMemoryLeavesNoErrorToTheProgram) {
 /// Its numbers for the types of memory are others.
 TEST_F(AloneOnAmd, ARocmBefore6IsRefused) {
   ASSERT_NO_FATAL_FAILURE(Load(SLIPWAY_FAKE_OLD_HIP));
-  if (IsSkipped()) return;
   ExpectError(slipway_allreduce(static_cast<float*>(memory_), 2, SLIPWAY_FLOAT32, SLIPWAY_SUM, SLIPWAY_ALL),
               SLIPWAY_ERROR_DEVICE, "has no function hipGetDevicePropertiesR0600: it is too old; use ROCm 6 or later");
   float here[2] = {1, 2};

@@ -337,26 +337,24 @@ void AddGpuFindings(const GpuFacts& gpu, int number, bool measured, Findings& fi
   if (measured && !gpu.no_context) findings.push_back(JudgeCopies(about + " copies", gpu));
 }
 
+/// Nothing: there are some.
+std::optional<Refusal> WhyNoGpus(const CudaDriver& cuda) {
+  int code = cuda.Init();
+  if (code == 0 && cuda.Count() == 0) code = kCudaNoDevice;
+  return code == 0 ? std::nullopt : std::optional(Refusal{code, cuda.NameOf(code)});
+}
+
 }  // namespace
 
 GpuExchangeFacts ProbeGpuExchange(const Spec& spec, GpuSurroundings surroundings, const std::filesystem::path& root) {
   GpuExchangeFacts facts;
   const auto cuda = CudaDriver::Open();
-  if (!cuda) {
-    surroundings.maker = MakerOfGpus(spec.launch, root);
-    ReadSetting(spec, surroundings, facts);
-    return facts;
-  }
-  facts.has_driver = true;
-  if (const int code = cuda->Init(); code != 0) {
-    facts.no_start = Refusal{code, cuda->NameOf(code)};
-    return facts;
-  }
-  if (cuda->Count() == 0) {
-    facts.no_start = Refusal{kCudaNoDevice, cuda->NameOf(kCudaNoDevice)};
-    return facts;
-  }
+  facts.has_driver = cuda.has_value();
+  if (cuda) facts.no_start = WhyNoGpus(*cuda);
+  const bool has_gpus = cuda && !facts.no_start;
+  if (!has_gpus) surroundings.maker = MakerOfGpus(spec.launch, root);
   ReadSetting(spec, surroundings, facts);
+  if (!has_gpus) return facts;
   facts.version = cuda->Version();
   facts.mps = FolderOfMps();
   LookAtGpus(*cuda, facts);
@@ -364,7 +362,8 @@ GpuExchangeFacts ProbeGpuExchange(const Spec& spec, GpuSurroundings surroundings
 }
 
 Findings Judge(const GpuExchangeFacts& facts) {
-  if (!facts.has_driver && facts.planned.maker == GpuMaker::kAmd) return {JudgeExchange(facts)};
+  const bool has_gpus = facts.has_driver && !facts.no_start;
+  if (!has_gpus && facts.planned.maker == GpuMaker::kAmd) return {JudgeExchange(facts)};
   if (!facts.has_driver) return {Ok(kGpuExchange, "no NVIDIA driver: GPU memory is not used")};
   if (facts.no_start) return {JudgeNoStart(*facts.no_start)};
   if (!facts.too_old.empty()) {

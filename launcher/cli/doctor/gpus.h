@@ -72,8 +72,8 @@ struct GpuExchangeFacts {
 
 /// Cost: without a driver almost nothing. Else a context on each GPU, up to a second each, and copies of 64 MiB, below
 /// 0.2 s; from one GPU to another as much. The contexts end with the process. `spec`: of an experiment, with
-/// `surroundings` of its ranks; their maker and variable are found here. Where there is no NVIDIA driver, AMD's is
-/// looked for below `root`.
+/// `surroundings` of its ranks; their maker and variable are found here. Where NVIDIA's driver is missing or finds no
+/// GPU, AMD's is looked for below `root`.
 GpuExchangeFacts ProbeGpuExchange(const Spec& spec = {}, GpuSurroundings surroundings = {},
                                   const std::filesystem::path& root = "/");
 /// Pure.

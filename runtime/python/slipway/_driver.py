@@ -5,10 +5,10 @@ import os
 
 from slipway.errors import DeviceMemoryError
 
-# CU_POINTER_ATTRIBUTE_...; HIP has the same numbers since ROCm 6
+# CU_POINTER_ATTRIBUTE_...; HIP has the same numbers
 _CONTEXT, _ORDINAL = 1, 9
 _CUDA = "libcuda.so.1"
-_HIP = ("libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so")
+_HIP = ("libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so.5", "libamdhip64.so")
 _contexts = {}  # of CUDA, by the number of the GPU: they are never released
 
 
@@ -19,11 +19,17 @@ def _loaded(name):
         return None
 
 
+def _has_gpu(cuda):
+    """False before the process has started the driver: it has no array of this maker then."""
+    count = ctypes.c_int()
+    return cuda.cuDeviceGetCount(ctypes.byref(count)) == 0 and count.value > 0
+
+
 def _driver():
     """The library, and whether it is that of HIP."""
     for name in (_CUDA, *_HIP):
         library = _loaded(name)
-        if library is not None:
+        if library is not None and (name != _CUDA or _has_gpu(library)):
             return library, name != _CUDA
     raise DeviceMemoryError("the array is in the memory of a GPU, and this process has loaded no driver of one")
 

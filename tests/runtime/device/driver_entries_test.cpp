@@ -21,21 +21,30 @@ namespace {
 /// Without an answer to where memory lies, all of it is the CPU's.
 constexpr const char* kIsDeviceMemory = "cuPointerGetAttribute";
 
-/// The names of CUDA's functions in the source that takes them.
-std::set<std::string> NamesInTheSource() {
-  std::ifstream file(SLIPWAY_SOURCE_DIR "/runtime/device/driver.cpp");
+constexpr const char* kAll = "copies, captures, memory, direct, shared events";
+constexpr const char* kSource = "runtime/device/driver.cpp";  // takes the functions
+
+/// What `write` makes of each match of the expression in a file of the source tree.
+template <class Write>
+auto MatchesIn(const std::string& path, const char* expression, Write write) {
+  std::ifstream file(SLIPWAY_SOURCE_DIR "/" + path);
   const std::string text{std::istreambuf_iterator<char>(file), {}};
-  const std::regex name("\"(cu[A-Z]\\w+)\"");
-  std::set<std::string> names;
-  for (std::sregex_iterator found(text.begin(), text.end(), name), end; found != end; ++found) {
-    names.insert((*found)[1]);
+  const std::regex wanted(expression);
+  std::set<std::string> matches;
+  for (std::sregex_iterator found(text.begin(), text.end(), wanted), end; found != end; ++found) {
+    matches.insert(write(*found));
   }
-  return names;
+  return matches;
 }
+
+std::string FirstGroup(const std::smatch& match) { return match[1]; }
+
+/// The names of CUDA's functions.
+std::set<std::string> NamesInTheSource() { return MatchesIn(kSource, "\"(cu[A-Z]\\w+)\"", FirstGroup); }
 
 /// What is left without each, as SayWhatIsLeftWithout() says it. All others are required.
 std::map<std::string, std::string> LeftWithoutOptional() {
-  std::map<std::string, std::string> left{{kIsDeviceMemory, "nothing"}};
+  std::map<std::string, std::string> left{{kIsDeviceMemory, "nothing"}, {"cuDeviceGetCount", kAll}};
   for (const char* name : {SLIPWAY_ENTRIES_OF_MEMORY}) left[name] = "copies, captures";
   for (const char* name : {SLIPWAY_ENTRIES_OF_DIRECT}) left[name] = "copies, captures, memory";
   for (const char* name : {SLIPWAY_ENTRIES_OF_SHARED_EVENTS}) left[name] = "copies, captures, memory, direct";
@@ -70,8 +79,7 @@ void ExpectLeftWithout(const std::string& name, const testing::Matcher<const std
 }
 
 TEST(DriverEntries, AreAllOfADriverThatIsWhole) {
-  EXPECT_EXIT(SayWhatIsLeftWithout(nullptr), testing::ExitedWithCode(0),
-              testing::StrEq("copies, captures, memory, direct, shared events"));
+  EXPECT_EXIT(SayWhatIsLeftWithout(nullptr), testing::ExitedWithCode(0), testing::StrEq(kAll));
 }
 
 TEST(DriverEntries, ThatAreOptionalTakeWithThemWhatNeedsThem) {
@@ -91,6 +99,19 @@ TEST(DriverEntries, ThatAreRequiredAreNamed) {
     ExpectLeftWithout(name, testing::HasSubstr("the driver of the GPU has no function " + name + ": it is too old"));
   }
   EXPECT_GT(required, 10);
+}
+
+/// The check itself is compiled where the machine has the header.
+TEST(DriverEntries, OfHipAreComparedWithTheRealHeader) {
+  const auto taken = MatchesIn(kSource, "\"(hip[A-Z]\\w+)\"( : \"cu\\w+\")?,\\s+(\\w+\\.)?(\\w+)\\)",
+                               [](const auto& match) { return match.format("$4 is $1"); });
+  const auto compared =
+      MatchesIn("tests/runtime/device/hip_types_check.cpp", "SLIPWAY_CHECK\\([\\w:]+, (\\w+), (hip\\w+)\\);",
+                [](const auto& match) { return match.format("$1 is $2"); });
+  auto names = MatchesIn(kSource, "\"(hip[A-Z]\\w+)\"", FirstGroup);
+  EXPECT_EQ(names.erase("hipGetDevicePropertiesR0600"), 1u) << "only looked for";
+  EXPECT_EQ(taken.size(), names.size());
+  EXPECT_EQ(taken, compared);
 }
 
 TEST(DriverEntries, ThatTheLibraryDoesNotHaveCannotBeHidden) {

@@ -11,8 +11,13 @@
 #include <thread>
 
 #include "runtime/reduction/reduction.h"
+#include "tests/runtime/device/fake_driver/hip_api.h"
 
-extern "C" [[gnu::weak]] int hipSetDevice(int device);  // null: the fake driver has CUDA's names alone
+namespace slipway::fake_gpu {
+
+extern "C" [[gnu::weak]] Code hipSetDevice(int device);  // null: the fake driver has CUDA's names alone
+
+}  // namespace slipway::fake_gpu
 
 namespace slipway::test {
 namespace {

@@ -15,6 +15,7 @@ using test::kIsPointerTo;
 
 #define SLIPWAY_CHECK(scope, name) static_assert(kIsPointerTo<decltype(scope::name), decltype(::name)>, #name)
 
+SLIPWAY_CHECK(Driver, cuDeviceGetCount);
 SLIPWAY_CHECK(Driver, cuPointerGetAttribute);
 SLIPWAY_CHECK(Driver, cuMemHostRegister);
 SLIPWAY_CHECK(Driver, cuMemHostUnregister);
@@ -60,6 +61,7 @@ static_assert(kStreamByItself == CU_STREAM_NON_BLOCKING);
 static_assert(kPinnedForAllContexts == CU_MEMHOSTREGISTER_PORTABLE && kNotReady == CUDA_ERROR_NOT_READY);
 static_assert(kCapturedForOthers == CUDA_ERROR_STREAM_CAPTURE_IMPLICIT);
 static_assert(kOwnCapturesOnly == CU_STREAM_CAPTURE_MODE_THREAD_LOCAL);
+static_assert(kNotInitialized == CUDA_ERROR_NOT_INITIALIZED && kInvalidDevice == CUDA_ERROR_INVALID_DEVICE);
 
 }  // namespace
 }  // namespace slipway::runtime

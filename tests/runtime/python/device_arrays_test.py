@@ -8,7 +8,7 @@ import types
 import numpy as np
 import pytest
 
-from slipway import _arrays
+from slipway import _arrays, _driver
 from slipway.errors import DeviceMemoryError, MismatchError, NotSupportedError
 
 DRIVER = ctypes.CDLL(os.environ["SLIPWAY_FAKE_DRIVER"], mode=ctypes.RTLD_GLOBAL)
@@ -269,3 +269,10 @@ def test_memory_that_the_driver_does_not_know_is_named(job):
 
     with pytest.raises(DeviceMemoryError, match="does not know"):
         job.alloc_like(Elsewhere())
+
+
+def test_an_array_belongs_to_the_maker_whose_driver_was_started(monkeypatch):
+    hip = types.SimpleNamespace()
+    cuda = types.SimpleNamespace(cuDeviceGetCount=lambda count: 3)  # CUDA_ERROR_NOT_INITIALIZED
+    monkeypatch.setattr(_driver, "_loaded", {"libcuda.so.1": cuda, "libamdhip64.so.5": hip}.get)
+    assert _driver._driver() == (hip, True)

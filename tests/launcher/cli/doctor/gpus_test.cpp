@@ -56,14 +56,15 @@ class Library {
   void* handle_;
 };
 
-/// With one GPU unless `prepare` sets more. It changes what the driver answers.
-Findings FindingsWith(const char* driver, const std::function<void(const Library&)>& prepare) {
+/// With one GPU unless `prepare` sets more. It changes what the driver answers. Those of AMD are looked for in `root`.
+Findings FindingsWith(const char* driver, const std::function<void(const Library&)>& prepare,
+                      const std::filesystem::path& root = "/no-such-folder") {
   return Perform({"gpu exchange", std::chrono::seconds(60),
                   [=] {
                     const Library library(driver);
                     library.SetDevices(1);
                     prepare(library);
-                    return Judge(ProbeGpuExchange());
+                    return Judge(ProbeGpuExchange({}, {}, root));
                   }})
       .findings;
 }
@@ -325,6 +326,17 @@ TEST(DoctorGpus, OfAmdAreKnownByTheirDriver) {
   ::setenv("SLIPWAY_GPU_EXCHANGE", "fast", 1);
   EXPECT_EQ(ExchangeOf(ProbeGpuExchange({}, {}, root.path())).grade, Grade::kFail);
   ::unsetenv("SLIPWAY_GPU_EXCHANGE");
+}
+
+TEST(DoctorGpus, OfAmdCountWhereNvidiasDriverFindsNone) {
+  const test::TempDirectory root;
+  MakeDirectories(root / "dev");
+  WriteFile(root / "dev/kfd", "");
+  const auto findings = FindingsWith(
+      SLIPWAY_FAKE_DRIVER, [](const Library& driver) { driver.SetDevices(0); }, root.path());
+  ASSERT_EQ(findings.size(), 1u);
+  EXPECT_EQ(findings[0].grade, Grade::kOk);
+  EXPECT_THAT(findings[0].text, HasSubstr("(staged), because the kernel of the sums is PTX"));
 }
 
 GpuExchangeFacts OneGpu() {
