@@ -49,6 +49,7 @@ packages_tests=(
   charliecloud            # ranks in containers: ch-run needs neither root nor a daemon
   podman runc             # the same by podman, where the machine lets it
   libpmix-dev             # by name: srun --mpi=pmix loads a link that only this package has
+  libamdhip64-dev         # declarations of HIP are compared with its header; its library is one without a GPU
 )
 
 # missing_packages NAME...: prints those that are not installed, one a line.
