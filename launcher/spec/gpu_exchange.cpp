@@ -40,7 +40,8 @@ std::string WhyStaged(const Spec& spec, const GpuSurroundings& surroundings) {
     return fmt::format("because of {}", fmt::join(fields, ", "));
   }
   if (spec.gradients.deterministic == Determinism::kOff) return "";
-  if (surroundings.nodes > 1) return "because the ranks are on several nodes";
+  if (surroundings.nodes > 1)
+    return "because the ranks are on several nodes; with deterministic: false the fastest way is measured";
   if (surroundings.maker == GpuMaker::kAmd) return fmt::format("because {}", kNotForAmd);
   return surroundings.cpu_adds_otherwise ? "because the CPU does not add up in rank order, by the table of algorithms"
                                          : "";
