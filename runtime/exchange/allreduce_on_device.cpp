@@ -5,6 +5,7 @@
 
 #include "runtime/device/nccl.h"
 #include "runtime/exchange/allreduce_through_cpu.h"
+#include "runtime/exchange/nccl_in_nodes.h"
 #include "runtime/exchange/shares.h"
 #include "runtime/exchange/team_errors.h"
 #include "runtime/exchange/way_candidates.h"
@@ -21,6 +22,11 @@ std::uint8_t NumberOf(const DevicePlace& place, std::vector<DevicePlace>& places
 
 std::int64_t BytesOfMessage(std::int64_t count, const Reduction& reduction) {
   return count * static_cast<std::int64_t>(SizeOf(reduction.dtype));
+}
+
+/// Whether the choice may time ways.
+bool MayTime(GpuExchange way, const Group& group) {
+  return way == GpuExchange::kAuto || (way == GpuExchange::kNccl && NcclInNodes::Suits(group));
 }
 
 /// Whether this rank reports the group: rank 0 of the job does it, else the first one of the group.
@@ -56,7 +62,7 @@ DeviceAllreduces::OfGroup& DeviceAllreduces::Known(const DevicePlace& place, con
   // Ranks that bring memory of the CPU are met here, not in the middle of what ranks with GPUs make together.
   group.Meet(call);
   // What the program's GPU still does would count.
-  if (settings_.gpu_exchange == GpuExchange::kAuto) {
+  if (MayTime(settings_.gpu_exchange, group)) {
     Parting([&] { AwaitWork(place, stream, group.communicator().waiter()); });
   }
   auto ways = AllreduceWays::Choose(place, settings_, measure_, group);

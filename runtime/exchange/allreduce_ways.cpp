@@ -38,10 +38,12 @@ std::unique_ptr<GroupAllreduce> MakeByGpus(CombineWay way, const DevicePlace& pl
   return nullptr;
 }
 
-AllreduceTable TableOf(const std::vector<AllreduceTime>& times) {
+/// The CPU combines messages of up to `small` bytes.
+AllreduceTable TableOf(const std::vector<AllreduceTime>& times, std::int64_t small) {
   auto table = FastestBySize(std::span<const AllreduceTime>(times));
+  std::erase_if(table, [small](const auto& entry) { return entry.last <= small; });
   if (!table.empty() && table.front().way != CombineWay::kStaged) {
-    table.insert(table.begin(), {kAlwaysThroughCpu, CombineWay::kStaged});
+    table.insert(table.begin(), {small, CombineWay::kStaged});
   }
   return table;
 }
@@ -167,8 +169,9 @@ void AllreduceWays::Measure(const DevicePlace& place, const AllreduceTimer& meas
     if (named_ || RoundsOnce(time.way)) of_narrow.push_back(time);
   }
   if (!named_ || !of_wide.empty()) {
-    of_wide_ = TableOf(of_wide);
-    of_narrow_ = TableOf(of_narrow);
+    const auto small = named_ ? kSmallWithoutTimes : kAlwaysThroughCpu;
+    of_wide_ = TableOf(of_wide, small);
+    of_narrow_ = TableOf(of_narrow, small);
   }
   EndUnused(group);
 }

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <exception>
-#include <map>
 #include <utility>
 #include <vector>
 
@@ -31,20 +30,16 @@ std::unique_ptr<NcclInNodes> NcclInNodes::Connect(const DevicePlace& place, Grou
 /// Into the ranks of each node, and those with the same place on each.
 void NcclInNodes::Divide() {
   auto& all = group_.communicator();
-  std::map<int, std::vector<int>> nodes;  // by leader
-  const auto leaders = AllgatherValues(all, group_.topology().leader());
-  for (std::size_t rank = 0; rank < leaders.size(); ++rank) nodes[leaders[rank]].push_back(static_cast<int>(rank));
-  for (const auto& [leader, ranks] : nodes) {
-    if (auto own = all.Subgroup(ranks, all.waiter())) node_ = std::move(own);
+  const auto& topology = group_.topology();
+  node_ = all.Subgroup(topology.local, all.waiter());
+  const auto places = AllgatherValues(all, topology.local_rank);
+  std::vector<int> peers;
+  for (int rank = 0; rank < all.size(); ++rank) {
+    if (places[static_cast<std::size_t>(rank)] == topology.local_rank) peers.push_back(rank);
   }
-  std::unique_ptr<Communicator> own_peers;
-  for (int place = 0; place < group_.topology().local_size(); ++place) {
-    std::vector<int> peers;
-    for (const auto& [leader, ranks] : nodes) peers.push_back(ranks[static_cast<std::size_t>(place)]);
-    if (auto own = all.Subgroup(peers, all.waiter())) own_peers = std::move(own);
-  }
-  auto topology = FindTopology(*own_peers, Nodes::kAsAsked);
-  peers_ = std::make_unique<Group>(std::move(own_peers), std::move(topology), group_.memory());
+  auto own_peers = all.Subgroup(peers, all.waiter());
+  auto topology_of_peers = FindTopology(*own_peers, Nodes::kAsAsked);
+  peers_ = std::make_unique<Group>(std::move(own_peers), std::move(topology_of_peers), group_.memory());
 }
 
 /// An error of one node reaches the others.

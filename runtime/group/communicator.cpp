@@ -83,7 +83,7 @@ std::unique_ptr<Communicator> Communicator::Subgroup(std::span<const int> ranks,
   Barrier();  // as in Duplicate
   const auto place = std::find(ranks.begin(), ranks.end(), rank_);
   MPI_Comm part = MPI_COMM_NULL;
-  CheckMpi(MPI_Comm_split(communicator_, place == ranks.end() ? MPI_UNDEFINED : 0,
+  CheckMpi(MPI_Comm_split(communicator_, place == ranks.end() ? MPI_UNDEFINED : ranks.front(),
                           static_cast<int>(place - ranks.begin()), &part),
            "MPI_Comm_split");
   if (part == MPI_COMM_NULL) return nullptr;

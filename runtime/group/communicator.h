@@ -30,7 +30,8 @@ class Communicator {
   static std::unique_ptr<Communicator> OfJob(MPI_Comm parent, Waiter waiter);
   /// The same ranks once more: messages of one never meet those of the other.
   std::unique_ptr<Communicator> Duplicate(Waiter waiter);
-  /// Those of `ranks`, in this order; null for all others. Collective over this communicator.
+  /// Those of `ranks`, in this order; null for all others. Disjoint subgroups are made by one call, to which their
+  /// members pass their own `ranks`. Collective over this communicator.
   std::unique_ptr<Communicator> Subgroup(std::span<const int> ranks, Waiter waiter);
   /// The same, collective over `ranks` alone, of which this rank is one. MPI waits for a missing one for ever.
   std::unique_ptr<Communicator> SubgroupByMembers(std::span<const int> ranks, int tag, Waiter waiter);

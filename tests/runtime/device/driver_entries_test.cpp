@@ -13,6 +13,7 @@
 #include <string>
 
 #include "runtime/device/driver.h"
+#include "tests/runtime/device/fake_driver/driver_api.h"
 #include "tests/runtime/device/fake_driver/fake_gpu.h"
 
 namespace slipway::runtime {
@@ -74,6 +75,16 @@ std::string WhatIsLeft(const Driver* driver) try {
   ::_exit(0);
 }
 
+/// The questions for GPUs of three looks for the driver. In a process of its own, as above.
+[[noreturn]] void SayHowOftenGpusAreCounted(bool is_started) {
+  if (is_started) fake_gpu::cuInit(0);
+  Driver::Loaded();  // the first look asks in any case
+  const auto before = fake_gpu_calls("cuDeviceGetCount");
+  for (int look = 0; look < 3; ++look) Driver::Loaded();
+  std::fputs(std::to_string(fake_gpu_calls("cuDeviceGetCount") - before).c_str(), stderr);
+  ::_exit(0);
+}
+
 void ExpectLeftWithout(const std::string& name, const testing::Matcher<const std::string&>& left) {
   EXPECT_EXIT(SayWhatIsLeftWithout(name.c_str()), testing::ExitedWithCode(0), left) << name;
 }
@@ -112,6 +123,11 @@ TEST(DriverEntries, OfHipAreComparedWithTheRealHeader) {
   EXPECT_EQ(names.erase("hipGetDevicePropertiesR0600"), 1u) << "only looked for";
   EXPECT_EQ(taken.size(), names.size());
   EXPECT_EQ(taken, compared);
+}
+
+TEST(DriverEntries, CountGpusOnlyUntilTheProgramHasStartedTheDriver) {
+  EXPECT_EXIT(SayHowOftenGpusAreCounted(false), testing::ExitedWithCode(0), testing::StrEq("3"));
+  EXPECT_EXIT(SayHowOftenGpusAreCounted(true), testing::ExitedWithCode(0), testing::StrEq("0"));
 }
 
 TEST(DriverEntries, ThatTheLibraryDoesNotHaveCannotBeHidden) {

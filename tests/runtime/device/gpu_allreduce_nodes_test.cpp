@@ -105,6 +105,18 @@ TEST_F(GpuAllreducesBetweenNodes, OfNamedNcclGoByItsFastestWay) {
   }
 }
 
+/// Such messages go through the CPU.
+TEST_F(GpuAllreducesBetweenNodes, OfNamedNcclKeepNoWayForSmallMessagesAlone) {
+  constexpr std::int64_t kLittle = 4 << 10;
+  constexpr std::int64_t kMuch = 1 << 20;  // the ways cross at 64 KiB
+  Give({{kLittle, kNcclInNodes, 2e-6}, {kLittle, kNccl, 1e-6}, {kMuch, kNcclInNodes, 1e-6}, {kMuch, kNccl, 2e-6}},
+       Named(GpuExchange::kNccl));
+  EXPECT_EQ(CallsOf("ncclReduceScatter", kLarge), 1u);
+  EXPECT_EQ(fake_nccl_communicators(), 1u) << "that of all ranks is ended";
+  EXPECT_EQ(Facts().at(0)["ways"], Json::parse(R"([{"up_to_bytes": 65536, "way": "staged"},
+                                                   {"up_to_bytes": null, "way": "nccl_in_nodes"}])"));
+}
+
 TEST_F(GpuAllreducesBetweenNodes, OfNamedNcclGoByItAlsoWithoutTimes) {
   Give({}, Named(GpuExchange::kNccl));
   EXPECT_EQ(CallsOf("ncclReduceScatter", kLarge), 1u);
