@@ -309,7 +309,7 @@ class Manager {
     const bool goes_on = result.progressed || (!has_begun_ && MayStageAgain(folder_, state_.batch_job));
     const bool requeued = wanted && goes_on;
     result.phase = requeued ? Phase::kQueued : Phase::kFailed;
-    result.cause = cause::JobTimeLimit{requeued, wanted && !goes_on};
+    result.cause = cause::JobTimeLimit{requeued, wanted && !goes_on, !has_begun_};
     return result;
   }
 
