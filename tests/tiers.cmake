@@ -72,7 +72,8 @@ slow("^end_to_end\\.docs_pages\\.Readme$" 60 "trains with libtorch on two ranks"
 full("^end_to_end\\.docs_pages\\.(FirstRun|Tutorials|HowTo|Others)$" "runs every command of the other pages; their options are checked in the default tier")
 
 # Kills, faults and searches at a length that shows something.
-slow("^end_to_end\\.provenance_test$" 80 "twenty repeats of a run, and some forty runs more; one waits for a driver that hangs")
+slow("^end_to_end\\.provenance_test$" 80 "twenty repeats of a run, and some forty runs more")
+slow("^end_to_end\\.usage_test$" 40 "some runs; two wait for a driver that hangs")
 slow("^end_to_end\\.sums_test$" 60 "starts two ranks of Python seven times")
 slow("^end_to_end\\.hdf5_test$" 120 "reads hundreds of damaged files; some keep HDF5 busy until a limit ends it")
 full("^fuzz\\.[a-z-]+$" "libFuzzer runs each target for seven seconds; seeds are in the default tier")

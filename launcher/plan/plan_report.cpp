@@ -151,6 +151,7 @@ std::string DescribeWay(const Plan& plan) {
   if (!plan.start_reason.empty()) {
     text += fmt::format("  by  {}, for {}: {}\n", plan.mpi.Way(), FullNameOf(plan.mpi.mpi), plan.start_reason);
   }
+  if (!plan.start_doubt.empty()) text += fmt::format("  but  {}\n", plan.start_doubt);
   const auto bind = plan.spec().launch.bind;
   const bool by_auto = bind == Bind::kAuto && plan.engine == "slurm";
   if (plan.spec().launch.ranks() > 1 && (bind == Bind::kCores || by_auto)) {

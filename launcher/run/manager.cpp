@@ -306,10 +306,9 @@ class Manager {
   RunResult AtTimeLimit(RunResult result) const {
     if (!IsCutByTimeLimit(result)) return result;
     const bool wanted = plan_.spec().checkpoint.on_time_limit == OnTimeLimit::kRequeue;
-    const bool goes_on = result.progressed || (!has_begun_ && MayStageAgain(folder_, state_.batch_job));
-    const bool requeued = wanted && goes_on;
+    const bool requeued = wanted && (result.progressed || (!has_begun_ && MayStageAgain(folder_, state_.batch_job)));
     result.phase = requeued ? Phase::kQueued : Phase::kFailed;
-    result.cause = cause::JobTimeLimit{requeued, wanted && !goes_on};
+    result.cause = cause::JobTimeLimit{requeued, wanted && !requeued, !has_begun_};
     return result;
   }
 

@@ -88,6 +88,7 @@ void Visit(Visitor& visit, Cause& cause) {
   if constexpr (requires { cause.requeued; }) visit("requeued", cause.requeued);
   if constexpr (requires { cause.requeues; }) visit("requeues", cause.requeues);
   if constexpr (requires { cause.without_checkpoint; }) visit("without_checkpoint", cause.without_checkpoint);
+  if constexpr (requires { cause.before_start; }) visit("before_start", cause.before_start);
   if constexpr (requires { cause.interrupted; }) visit("interrupted", cause.interrupted);
   if constexpr (requires { cause.step; }) visit("step", cause.step);
 }

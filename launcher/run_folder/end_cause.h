@@ -136,6 +136,7 @@ struct JobTimeLimit {
   static constexpr std::string_view kKind = "job_time_limit";
   bool requeued = false;
   bool without_checkpoint = false;  ///< it was to continue, but there was no checkpoint
+  bool before_start = false;        ///< no rank had begun: agents were awaited or data staged
   bool operator==(const JobTimeLimit&) const = default;
 };
 

@@ -94,6 +94,8 @@ struct ReasonWriter {
 
   std::string operator()(const cause::JobTimeLimit& limit) const {
     std::string text = "the time limit of its job was reached";
+    if (limit.before_start)
+      return text + " before its ranks began" + (limit.requeued ? "; the job is queued again" : "");
     if (limit.without_checkpoint) text += " before it had written a checkpoint to go on from";
     if (limit.requeued) text += "; the job is queued again and goes on from there";
     return text;

@@ -1,6 +1,7 @@
 """Tags, descriptions, and the filters of `slipway ls`."""
 
 import json
+import shlex
 import shutil
 
 import pytest
@@ -45,6 +46,19 @@ def test_filters_combine(four):
     assert listed(four, "--since", "2200-01-01") == []
     assert listed(four, "--limit", "2") == ["gamma", "delta"]
     assert listed(four, "--limit", "2", "--reverse") == ["delta", "gamma"]
+
+
+def test_advice_names_runs_of_a_folder_that_is_given_by_their_path(place):
+    place.spec("ensemble:\n  objective: {metric: loss, goal: minimize}\n  trials: 2\n  sampler: grid\n"
+               "  space: {x: {choice: [1, 2]}}\n")
+    for folder in ("other", "with space"):
+        name = place.json("--runs-dir", folder, "trials", "new", "spec.yaml")["run"]
+        path = shlex.quote(f"{folder}/{name}")
+        assert f"slipway trials ask {path}" in place.slipway("--runs-dir", folder, "ls")
+        assert f"slipway trials ask {path}" in place.json("--runs-dir", folder, "status")["reason"]
+        assert place.json("status", f"{folder}/{name}")["run"] == name, "the advised name finds it"
+    place.json("trials", "new", "spec.yaml")
+    assert "slipway trials ask small-" in place.slipway("ls"), "elsewhere the id is enough"
 
 
 def test_orders(four):

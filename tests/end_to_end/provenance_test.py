@@ -1,85 +1,19 @@
 #!/usr/bin/python3
-"""What runs record of their code and machine, and what is made of it: reproduce, compare, usage.
-
-The program is a deterministic one in plain Python: it trains nothing, but writes weights that depend on each step. The
-counters of energy are files made by hand, since few machines let a user read real ones."""
+"""What runs record of their code, and what is made of it: reproduce and compare."""
 
 import json
 import os
 import pathlib
 import re
 import shutil
-import signal
 import subprocess
-import time
 
 import pytest
 
-PROGRAM = pathlib.Path(os.environ["SLIPWAY_PROGRAM"])
+from recorded_runs import PROGRAM, TRAIN, git, recorded, run, slipway, spec, weights
+
+pytest_plugins = ["recorded_runs"]  # its fixture
 REPEATS = 20
-
-TRAIN = """
-import json, os, pathlib, random, struct, sys
-arguments = dict(zip(sys.argv[1::2], sys.argv[2::2]))
-generator = random.Random(int(arguments["--seed"]))
-weights = [generator.random() for _ in range(100)]
-with open(os.environ["SLIPWAY_METRICS"], "a") as metrics:
-    for step in range(int(arguments["--steps"])):
-        weights = [w - float(arguments["--lr"]) * generator.gauss(w, 1) for w in weights]
-        values = {"loss": sum(weights), "images_per_second": 1}
-        metrics.write(json.dumps({"time": 1.0, "step": step, "metrics": values}) + "\\n")
-pathlib.Path(os.environ["SLIPWAY_OUTPUT_DIR"], "weights").write_bytes(struct.pack("100d", *weights))
-"""
-
-
-def spec(**more):
-    return {"name": "small", "launch": {"engine": "local"},
-            "train": {"command": ["python3", "train.py"], "args": {"seed": 1, "steps": 20, "lr": 0.1}}, **more}
-
-
-def slipway(*words, status=0, cwd=None, env=None):
-    done = subprocess.run([PROGRAM, *words], capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=100,
-                          cwd=cwd, env={**os.environ, **(env or {})})
-    assert status in (None, done.returncode), done.stdout + done.stderr
-    return done
-
-
-def git(place, *words):
-    return subprocess.run(["git", "-C", place, *words], check=True, capture_output=True, text=True).stdout.strip()
-
-
-@pytest.fixture
-def place(tmp_path, monkeypatch):
-    """A folder in a git repository with one commit; nothing of the user's settings counts."""
-    home = tmp_path / "home"
-    home.mkdir()
-    for name in ("GIT_DIR", "GIT_WORK_TREE", "OMP_NUM_THREADS", "XDG_CONFIG_HOME"):
-        monkeypatch.delenv(name, raising=False)
-    for name, value in {"HOME": str(home), "GIT_CONFIG_NOSYSTEM": "1", "GIT_AUTHOR_NAME": "a",
-                        "GIT_AUTHOR_EMAIL": "a@b", "GIT_COMMITTER_NAME": "a", "GIT_COMMITTER_EMAIL": "a@b"}.items():
-        monkeypatch.setenv(name, value)
-    repository = tmp_path / "project"
-    repository.mkdir()
-    (repository / "train.py").write_text(TRAIN)
-    (repository / "exp.yaml").write_text(json.dumps(spec()))
-    git(repository, "init", "-q", "-b", "main")
-    git(repository, "add", ".")
-    git(repository, "commit", "-q", "-m", "first")
-    monkeypatch.chdir(repository)
-    return repository
-
-
-def run(place, **options):
-    """Runs exp.yaml; its folder."""
-    return pathlib.Path(json.loads(slipway("run", "exp.yaml", "--json", cwd=place, **options).stdout)["folder"])
-
-
-def recorded(folder):
-    return json.loads((folder / "provenance.json").read_text())
-
-
-def weights(folder):
-    return (folder / "outputs" / "weights").read_bytes()
 
 
 # ---- what is recorded
@@ -420,94 +354,3 @@ def test_differences_of_spec_and_code_are_shown(place):
 def test_a_comparison_needs_two_runs(place):
     folder = run(place)
     assert "two different runs" in slipway("compare", folder, folder, status=2).stderr
-
-
-# ---- usage
-
-
-def test_usage_sums_all_runs(place):
-    folders = [run(place), run(place)]
-    found = json.loads(slipway("usage", "--by", "name,engine", "--json").stdout)
-    assert found["schema"] == "slipway.usage/1"
-    (row,) = found["rows"]
-    assert (row["name"], row["engine"], row["runs"]) == ("small", "local", 2)
-    parts = [json.loads(slipway("report", folder, "--json").stdout)["runs"][0]["accounting"] for folder in folders]
-    assert row["node_hours"] == pytest.approx(sum(part["node_hours"] for part in parts), rel=1e-6)
-    assert sum(row["parts_hours"].values()) == pytest.approx(row["node_hours"], rel=1e-3)
-    assert json.loads(slipway("usage", "--since", "1s", "--json", cwd=place).stdout)["total"]["runs"] in (0, 1, 2)
-    assert json.loads(slipway("usage", "--since", "30d", "--json").stdout)["total"]["runs"] == 2
-
-
-def test_usage_leaves_out_what_it_cannot_read(place):
-    folder = run(place)
-    (folder / "state.json").write_text("{")
-    done = slipway("usage", "--json")
-    assert json.loads(done.stdout)["total"]["runs"] == 0 and "is left out" in done.stderr
-
-
-def test_usage_warns_of_trials_that_it_cannot_read(place):
-    ensemble = {"objective": {"metric": "loss", "goal": "minimize"}, "sampler": "grid",
-                "space": {"lr": {"choice": [0.1, 0.2]}}}
-    (place / "exp.yaml").write_text(json.dumps(spec(ensemble=ensemble)))
-    folder = run(place)
-    assert slipway("usage").stderr == ""
-    (folder / "trials.db").write_text("no book of trials" * 1000)
-    assert folder.name in slipway("usage").stderr
-
-
-def test_wrong_words_of_usage_are_errors(place):
-    assert "user, name, engine" in slipway("usage", "--by", "colour", status=2).stderr
-    assert "30d" in slipway("usage", "--since", "ever", status=2).stderr
-
-
-def test_energy_is_measured_where_counters_can_be_read(place, tmp_path):
-    zone = tmp_path / "powercap" / "intel-rapl:0"
-    zone.mkdir(parents=True)
-    for name, text in {"name": "package-0", "max_energy_range_uj": "1000000000", "energy_uj": "1000000"}.items():
-        (zone / name).write_text(text + "\n")
-    (place / "train.py").write_text(TRAIN + f"pathlib.Path({str(zone / 'energy_uj')!r}).write_text('8500000\\n')\n")
-    folder = run(place, env={"SLIPWAY_POWERCAP": str(tmp_path / "powercap")})
-    assert json.loads((folder / "energy.json").read_text())["joules"] == pytest.approx(7.5)
-    assert json.loads(slipway("usage", "--json").stdout)["total"]["energy_j"] == pytest.approx(7.5)
-
-
-# It ends when the record of its GPUs has been begun: what measures them takes its time to start.
-RECORDED = """
-import time
-while not pathlib.Path(os.environ["SLIPWAY_RUN_DIR"], "gpus.json").exists():
-    time.sleep(0.02)
-"""
-
-
-def test_energy_of_gpus_is_that_of_the_own_ones(place):
-    """The library is a stand-in: tests/support/fake_nvml.cpp."""
-    counted = {"LD_LIBRARY_PATH": os.environ["SLIPWAY_FAKE_NVML"], "SLIPWAY_POWERCAP": "/nonexistent",
-               "FAKE_NVML": "counts_once"}
-    (place / "train.py").write_text(TRAIN + RECORDED)
-    folder = run(place, env={**counted, "CUDA_VISIBLE_DEVICES": "GPU-bbbb"})
-    record = json.loads((folder / "energy.json").read_text())
-    assert [device["device"][:8] for device in record["devices"]] == ["GPU-bbbb"]
-    assert record["gpu_joules"] == pytest.approx(4) and record["cpu_joules"] is None
-    assert recorded(folder)["hosts"][0]["gpus"], "the type of GPUs is recorded"
-    accounting = json.loads(slipway("report", "last", "--json").stdout)["runs"][0]["accounting"]
-    assert (accounting["gpu_energy_j"], accounting["cpu_energy_j"]) == (pytest.approx(4), None)
-    assert (accounting["gpu_memory_peak_bytes"], accounting["gpu_utilisation"]) == (10_000_000_000, pytest.approx(0.6))
-    gpu, = json.loads(slipway("status", "--json").stdout)["gpus"]
-    assert gpu["gpu"].startswith("GPU-bbbb") and gpu["memory_bytes"] == 80_000_000_000
-    (place / "train.py").write_text(TRAIN)
-    assert not (run(place, env={**counted, "CUDA_VISIBLE_DEVICES": ""}) / "energy.json").exists()
-    assert "gpus" not in json.loads(slipway("status", "--json").stdout)
-
-
-@pytest.mark.parametrize("interrupted", [False, True])
-def test_a_driver_that_hangs_holds_up_no_run(place, interrupted):
-    (place / "train.py").write_text(TRAIN + f"\nimport time\ntime.sleep({600 if interrupted else 1})\n")
-    environment = {**os.environ, "LD_LIBRARY_PATH": os.environ["SLIPWAY_FAKE_NVML"], "FAKE_NVML": "hangs",
-                   "CUDA_VISIBLE_DEVICES": "0"}
-    began = time.monotonic()
-    process = subprocess.Popen([PROGRAM, "run", "exp.yaml"], cwd=place, env=environment, start_new_session=True)
-    if interrupted:
-        time.sleep(2)
-        process.send_signal(signal.SIGINT)
-    assert (process.wait(timeout=100) == 0) != interrupted
-    assert time.monotonic() - began < 50, "the call takes 60 s"

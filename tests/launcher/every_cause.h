@@ -27,7 +27,7 @@ inline std::vector<launcher::EndCause> EveryCause() {
           cause::NodeLost{"node n2 is lost", 7, true, 5},
           cause::NodesMissing{"node n3 did not come", true, 5},
           cause::TimeLimit{90.5},
-          cause::JobTimeLimit{true, true},
+          cause::JobTimeLimit{true, true, true},
           cause::JobEnded{12, JobState::kOutOfMemory, {1, 0}},
           cause::JobWithoutOutput{13, "n7", "/runs/a/manager.log"},
           cause::JobRemoved{14},

@@ -196,8 +196,8 @@ class StagingAtTheLimit(Saving):
                                   "bandwidth": "1MB"}}
         (self.place / "exp.yaml").write_text(json.dumps(spec))
         run = self.submit()["run"]
-        self.slipway("wait", "--timeout", "110s", status=1)
-        self.assertIn("the time limit of its job was reached", self.status()["reason"])
+        support.wait_for(lambda: self.status()["phase"] == "failed", 300, "the second limit")
+        self.assertEqual(self.status()["reason"], "the time limit of its job was reached before its ranks began")
         requeued = [event for event in self.events(run, "queued") if event.get("cause") == "job_time_limit"]
         self.assertEqual([event["progressed"] for event in requeued], [False])
         self.assertEqual(self.status()["attempt"], 0)

@@ -165,7 +165,8 @@ int Ls(const LsOptions& options, Session& session) {
   for (const auto& remark : selection.remarks) session.output.Say(remark);
   Json list = Json::array();
   std::string brief;
-  for (const auto& run : selection.runs) {
+  for (auto& run : selection.runs) {
+    if (run.state) NamedForCommands(run.folder, session).NameInReason(*run.state);
     if (mode == OutputMode::kJson) list.push_back(DocumentOf(run));
     brief += run.folder.id() + "\n";
   }

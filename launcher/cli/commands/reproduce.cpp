@@ -165,7 +165,7 @@ void LookHere(const RunFolder& folder, const Json& plan, const SpecDocument& sto
 }
 
 /// Fields that name files are pinned as absolute paths; words of the command stay as they are.
-void NameMissingFiles(const SpecDocument& stored, Reproduction& result) {
+void NameMissingFiles(const SpecDocument& stored, Reproduction& result) try {
   Plan then;
   then.document = stored;
   const auto place = result.spec.parent_path();
@@ -179,6 +179,8 @@ void NameMissingFiles(const SpecDocument& stored, Reproduction& result) {
       "the command names {}: not in '{}'; copy what the program needs from '{}', or write the spec there: --out {}",
       fmt::join(missing, ", "), place.string(), stored.directory.string(),
       QuoteForShell({(stored.directory / result.spec.filename()).string()})));
+} catch (const Error& error) {
+  result.remarks.push_back("which files the command names is not known: " + error.message());
 }
 
 std::vector<std::string> CommandOf(const Reproduction& result) {

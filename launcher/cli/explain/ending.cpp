@@ -160,7 +160,10 @@ struct WhatToMend {
   std::string operator()(const cause::NodeLost&) const { return kNodeAtFault; }
   std::string operator()(const cause::NodesMissing&) const { return kNodeAtFault; }
   std::string operator()(const cause::TimeLimit&) const { return OnTimeLimit(facts); }
-  std::string operator()(const cause::JobTimeLimit&) const { return OnTimeLimit(facts); }
+  std::string operator()(const cause::JobTimeLimit& limit) const {
+    return limit.before_start && facts.goes_on_at_limit ? "raise launch.time_limit, or stage less data"
+                                                        : OnTimeLimit(facts);
+  }
   std::string operator()(const cause::JobEnded& ended) const {
     return StartsNoManager(ended)
                ? fmt::format("the nodes do not see slipway at {}: install it on a shared file system",

@@ -148,7 +148,7 @@ class Observation {
     }
     const bool is_forgotten = !run.job;
     if (is_forgotten) run.job = AskAccounting(meant, slurm);
-    run.state = WithoutLastWord(folders_[i], WithJob(std::move(run.state), run.job));
+    run.state = WithoutLastWord(folders_[i], WithJob(std::move(run.state), run.job, folders_[i].selector()));
     const bool is_final = is_forgotten && run.job && HasEnded(run.state.phase);
     if (is_final && !ReadBatchRecord(folders_[i].path()).stages_out) KeepEnd(folders_[i], run.state);
     folders_[i].NameInReason(run.state);

@@ -29,9 +29,9 @@ ReasonInWords WhyItWaits(const SlurmJob& job, const std::string& run) {
   return said;
 }
 
-RunState Waiting(RunState state, const SlurmJob& job) {
+RunState Waiting(RunState state, const SlurmJob& job, const std::string& selector) {
   state.phase = Phase::kQueued;
-  state.reason = DescribeWait(job, std::to_string(job.id), WhyItWaits(job, state.run));
+  state.reason = DescribeWait(job, std::to_string(job.id), WhyItWaits(job, selector.empty() ? state.run : selector));
   return state;
 }
 
@@ -69,11 +69,11 @@ RunState WithLostResults(RunState ended, JobId job, const std::string& reason) {
   return ended;
 }
 
-RunState WithJob(RunState stored, const std::optional<SlurmJob>& job) {
+RunState WithJob(RunState stored, const std::optional<SlurmJob>& job, const std::string& selector) {
   if (HasEnded(stored.phase)) return stored;
   if (!job) return Forgotten(std::move(stored));
   switch (job->phase()) {
-    case JobPhase::kWaiting: return Waiting(std::move(stored), *job);
+    case JobPhase::kWaiting: return Waiting(std::move(stored), *job, selector);
     case JobPhase::kOver: return Ended(std::move(stored), *job);
     case JobPhase::kRunning:
     case JobPhase::kEnding: break;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <string>
 
 #include "launcher/cluster/slurm_types.h"
 #include "launcher/run_folder/run_state.h"
@@ -10,8 +11,9 @@ namespace slipway::launcher {
 
 /// Corrects a stored state; that of an ended run stays. A run whose job waits is `queued`, with the reason in words. If
 /// the job ended and its manager recorded no end, the run is cancelled, failed or lost, with Slurm's reason. `job`:
-/// nothing when the controller no longer knows it.
-RunState WithJob(RunState stored, const std::optional<SlurmJob>& job);
+/// nothing when the controller no longer knows it. `selector`: how advised commands name a run that waits; empty: by
+/// its id.
+RunState WithJob(RunState stored, const std::optional<SlurmJob>& job, const std::string& selector = {});
 
 /// The state of an ended run whose job still copies results out of the burst buffer.
 RunState WhileStagingOut(RunState ended, const SlurmJob& job);

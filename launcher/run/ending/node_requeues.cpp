@@ -10,19 +10,24 @@
 namespace slipway::launcher {
 namespace {
 
-bool IsForLostNodes(const Json& kind) {
+bool IsForLostNodes(const Json& requeue) {
+  const auto kind = requeue.value("cause", Json());
   return kind == cause::NodeLost::kKind || kind == cause::NodesMissing::kKind || kind == cause::OutOfNodes::kKind;
 }
 
-bool IsForTimeLimit(const Json& kind) { return kind == cause::JobTimeLimit::kKind; }
+bool HasProgressed(const Json& requeue) { return requeue.value("progressed", Json()) == true; }
 
-/// The requeues of this job since the last progress whose cause counts.
-int RequeuesIn(const RunFolder& folder, JobId job, bool (*counts)(const Json& kind)) {
+bool IsForTimeLimitWithoutProgress(const Json& requeue) {
+  return requeue.value("cause", Json()) == cause::JobTimeLimit::kKind && !HasProgressed(requeue);
+}
+
+/// The requeues of this job that count, from the last one with progress on.
+int RequeuesIn(const RunFolder& folder, JobId job, bool (*counts)(const Json& requeue)) {
   int count = 0;
   folder.ForEachEvent([&](const Json& event) {
     if (event.value("event", Json()) != PhaseName(Phase::kQueued) || event.value("job", Json()) != job) return;
-    if (event.value("progressed", Json()) == true) count = 0;
-    if (counts(event.value("cause", Json()))) ++count;
+    if (HasProgressed(event)) count = 0;
+    if (counts(event)) ++count;
   });
   return count;
 }
@@ -60,7 +65,7 @@ NodeRequeue MayGetMissingNodes(const RunFolder& folder, const Plan& plan, const 
 }
 
 bool MayStageAgain(const RunFolder& folder, JobId job) try {
-  return RequeuesIn(folder, job, IsForTimeLimit) == 0;
+  return RequeuesIn(folder, job, IsForTimeLimitWithoutProgress) == 0;
 } catch (const Error& error) {
   log::Warn("the job is not queued again: {}", error.message());
   return false;

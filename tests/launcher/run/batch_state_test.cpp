@@ -47,6 +47,8 @@ TEST(WithJob, SaysWhatToDoAboutAStageInThatFailed) {
   const auto reason = WithJob(Stored(Phase::kQueued), job).reason;
   EXPECT_THAT(reason, HasSubstr("dws_data_in: /data/train: no such file (BurstBufferOperation)"));
   EXPECT_THAT(reason, HasSubstr("slipway cancel small-1, then slipway resume small-1"));
+  EXPECT_THAT(WithJob(Stored(Phase::kQueued), job, "'my runs/small-1'").reason,
+              HasSubstr("slipway cancel 'my runs/small-1', then slipway resume 'my runs/small-1'"));
   EXPECT_EQ(reason.find("expected to start"), std::string::npos) << "it is held";
 }
 

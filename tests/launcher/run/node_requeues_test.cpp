@@ -103,6 +103,8 @@ TEST(StagingRequeues, ComeOnceWithoutProgress) {
   EXPECT_FALSE(events.MayStageAgain());
   events.Add(cause::JobPreempted{kJob, true}, true);
   EXPECT_TRUE(events.MayStageAgain());
+  events.Add(cause::JobTimeLimit{true}, false).Add(cause::JobTimeLimit{true}, true);
+  EXPECT_TRUE(events.MayStageAgain()) << "the last limit came after a checkpoint";
 }
 
 TEST(NodeRequeues, CountAnewForANewJob) {

@@ -90,6 +90,10 @@ TEST(EndCause, IsToldInWords) {
             "job 12 has failed (exit status 3); continue with: slipway resume small-1");
   EXPECT_EQ(in_words(cause::JobTimeLimit{false, true}),
             "the time limit of its job was reached before it had written a checkpoint to go on from");
+  EXPECT_EQ(in_words(cause::JobTimeLimit{true, false, true}),
+            "the time limit of its job was reached before its ranks began; the job is queued again");
+  EXPECT_EQ(in_words(cause::JobTimeLimit{false, true, true}),
+            "the time limit of its job was reached before its ranks began");
   EXPECT_EQ(in_words(cause::OutOfTime{true, true}),
             "its time is used up; with more of it: slipway resume --set ensemble.budget.time=... --set "
             "ensemble.budget.node_hours=...");

@@ -188,6 +188,8 @@ TEST(ExplainEnd, SaysWhatCanBeDoneAboutATimeLimit) {
   EXPECT_THAT(Explain(facts).next, Contains(HasSubstr("checkpoint.on_time_limit: requeue")));
   facts.goes_on_at_limit = true;
   EXPECT_THAT(Explain(facts).next, Contains(HasSubstr("checkpoint.every")));
+  facts.state.cause = cause::JobTimeLimit{.without_checkpoint = true, .before_start = true};
+  EXPECT_THAT(Explain(facts).next, Contains(HasSubstr("raise launch.time_limit, or stage less data")));
 }
 
 TEST(ExplainEnd, SaysWhatSlurmSaysOfTheJob) {

@@ -277,6 +277,12 @@ TEST_F(BatchPlan, DoesNotPromiseThatOtherJobsStayAway) {
               HasSubstr("\n  on  cores of its own for each rank\n"));
 }
 
+TEST_F(BatchPlan, ShowsWhyTheRanksMayNotStartOnItsNodes) {
+  auto plan = PlanOf("launch: {ranks_per_node: 2}\n");
+  plan.start_doubt = "srun on this host has no MPI interface 'pmix'";
+  EXPECT_THAT(DescribePlan(plan), HasSubstr("\n  but  srun on this host has no MPI interface 'pmix'\n"));
+}
+
 TEST_F(BatchPlan, UsesAPersistentBuffer) {
   Data("a.tfrecord");
   EXPECT_THAT(DirectivesOf("data: {train: {source: a.tfrecord, tier: burst}}\n"
