@@ -261,11 +261,10 @@ class Nodes::Service {
   /// Once for each node: one that is held again and again would fill the record of events.
   void NoteHeld(int number) {
     if (std::exchange(At(number).was_held, true) || !warned_) return;
-    warned_(
-        fmt::format("the agent of node {} has been silent for {} s, though its kernel answers: it may be stopped, "
-                    "frozen or swapped "
-                    "out; the node is lost after {} s of silence",
-                    NameOf(number), patience_.silent.count(), patience_.held.count()));
+    warned_(fmt::format(
+        "the agent of node {} has been silent for {} s, though its kernel answers: it may be stopped, frozen or "
+        "swapped out; the node is lost after {} s of silence",
+        NameOf(number), patience_.silent.count(), patience_.held.count()));
   }
 
   /// The reason is there before the streams end.

@@ -1,5 +1,7 @@
 #include "launcher/ranks/nodes/supervisor_on_node.h"
 
+#include <fmt/format.h>
+
 #include "core/error.h"
 
 namespace slipway::launcher {
