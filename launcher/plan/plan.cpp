@@ -14,7 +14,6 @@
 #include "launcher/plan/container_mounts.h"
 #include "launcher/plan/data_plan.h"
 #include "launcher/plan/promised_buffer.h"
-#include "launcher/plan/trial_document.h"
 #include "launcher/plan/workdir.h"
 #include "launcher/ranks/local/rank_group.h"
 #include "launcher/spec/choose_engine.h"
@@ -25,9 +24,6 @@ namespace slipway::launcher {
 namespace fs = std::filesystem;
 
 namespace {
-
-/// The nodes whose ranks write checkpoints of one manager.
-int NodesOfManager(const Spec& spec) { return TrialsAreJobs(spec) ? spec.launch.nodes_per_job : spec.launch.nodes; }
 
 /// Empty: it can. Only the manager's node copies checkpoints out.
 std::string WhyNotForCheckpoints(const staging::TierState& tier, int nodes) {

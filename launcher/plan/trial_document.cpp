@@ -6,10 +6,6 @@
 
 namespace slipway::launcher {
 
-bool TrialsAreJobs(const Spec& spec) {
-  return spec.ensemble && spec.ensemble->placement == Placement::kJob && spec.launch.engine == EngineChoice::kSlurm;
-}
-
 SpecDocument DocumentOfTrial(const SpecDocument& ensemble, ensemble::TrialNumber trial, const Json& parameters) {
   auto document = ensemble;
   auto resolved = *ensemble.resolved;

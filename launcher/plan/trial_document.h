@@ -6,9 +6,6 @@
 
 namespace slipway::launcher {
 
-/// Whether each trial of the run is its own job (`ensemble.placement: job`). The manager of such a run is in no job.
-bool TrialsAreJobs(const Spec& spec);
-
 /// The spec of one trial: a run on the trial's nodes, with the ensemble's arguments overridden by `parameters`. It
 /// keeps the hash, so it can continue from checkpoints of other trials.
 SpecDocument DocumentOfTrial(const SpecDocument& ensemble, ensemble::TrialNumber trial, const Json& parameters);

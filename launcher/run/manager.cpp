@@ -19,7 +19,6 @@
 #include "launcher/cluster/slurm_trouble.h"
 #include "launcher/exports/live_tensorboard.h"
 #include "launcher/notify/notifier.h"
-#include "launcher/plan/trial_document.h"
 #include "launcher/plan/workdir.h"
 #include "launcher/run/batch/batch_run.h"
 #include "launcher/run/batch/job_of_run.h"
@@ -38,6 +37,7 @@
 #include "launcher/run_folder/orphan.h"
 #include "launcher/run_folder/pause_note.h"
 #include "launcher/run_folder/record_provenance.h"
+#include "launcher/spec/spec.h"
 
 namespace slipway::launcher {
 namespace {

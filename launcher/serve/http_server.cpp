@@ -67,7 +67,8 @@ class Connection;
 
 /// Clients that follow one run.
 struct Topic {
-  Topic(net::io_context& io, std::string run) : id(std::move(run)), timer(io) {}
+  Topic(net::io_context& io, std::string run, ViewEvent first)
+      : id(std::move(run)), timer(io), latest(std::move(first)) {}
   std::string id;
   net::steady_timer timer;
   std::vector<std::weak_ptr<Connection>> followers;
@@ -379,10 +380,7 @@ bool Server::MayFollow() const {
 void Server::Follow(const std::string& id, const std::shared_ptr<Connection>& connection, ViewEvent latest) {
   auto& topic = topics_[id];
   const bool is_new = !topic;
-  if (is_new) {
-    topic = std::make_shared<Topic>(io_, id);
-    topic->latest = std::move(latest);
-  }
+  if (is_new) topic = std::make_shared<Topic>(io_, id, std::move(latest));
   topic->followers.push_back(connection);
   connection->Send(topic->latest.event);
   if (is_new) WaitForChange(topic, kChangesEvery);

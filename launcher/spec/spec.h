@@ -320,4 +320,14 @@ struct Spec {
   }
 };
 
+/// Whether each trial of the run is its own job (`ensemble.placement: job`). The manager of such a run is in no job.
+inline bool TrialsAreJobs(const Spec& spec) {
+  return spec.ensemble && spec.ensemble->placement == Placement::kJob && spec.launch.engine == EngineChoice::kSlurm;
+}
+
+/// The nodes whose ranks one manager starts, without spare ones.
+inline int NodesOfManager(const Spec& spec) {
+  return TrialsAreJobs(spec) ? spec.launch.nodes_per_job : spec.launch.nodes;
+}
+
 }  // namespace slipway::launcher

@@ -19,7 +19,6 @@
 #include "launcher/cli/commands/plan.h"
 #include "launcher/cli/commands/workflow.h"
 #include "launcher/cli/commands/workflow_jobs.h"
-#include "launcher/plan/trial_document.h"
 #include "launcher/run/batch/batch_observation.h"
 #include "launcher/run/batch/batch_run.h"
 #include "launcher/run/batch/batch_submission.h"
@@ -32,6 +31,7 @@
 #include "launcher/run/workflow/workflow_folder.h"
 #include "launcher/run_folder/edited_spec.h"
 #include "launcher/run_folder/prepare.h"
+#include "launcher/spec/spec.h"
 #include "launcher/view/report_page.h"
 #include "launcher/workflow/is_workflow_file.h"
 

@@ -77,9 +77,11 @@ Findings LookAtEngine(EngineChoice asked) {
 }
 
 /// How runs on Slurm start several ranks, and why.
-Findings LookAtStart(const StartChoice& asked, std::optional<Mpi> mpi) try {
-  const bool is_in_job = !LookForEngines(Environment::Inherited()).allocation.empty();
-  const auto chosen = FindStart(asked, mpi, is_in_job ? SeenFrom::kNodeOfRanks : SeenFrom::kOtherHost);
+Findings LookAtStart(const DoctorRequest& request) try {
+  const bool is_submitted =
+      TrialsAreJobs(request.experiment) || LookForEngines(Environment::Inherited()).allocation.empty();
+  const auto chosen =
+      FindStart(request.start, request.mpi, is_submitted ? SeenFrom::kOtherHost : SeenFrom::kNodeOfRanks);
   if (!chosen.doubt.empty()) return {Warn("ranks", chosen.doubt, "salloc -n 1 srun --mpi=list shows what nodes have")};
   const auto text = fmt::format("runs on Slurm start several by {}, for {}: {}", chosen.by.Way(),
                                 FullNameOf(chosen.by.mpi), chosen.reason);
@@ -114,7 +116,7 @@ std::vector<Check> MachineChecks(const DoctorRequest& request) {
       {"mpirun", kMpirunDeadline, [] { return JudgeMpirun(TryMpirun()); }},
   };
   if (Chosen(request.asked).engine == EngineChoice::kSlurm) {
-    checks.push_back({"ranks", seconds(40), [request] { return LookAtStart(request.start, request.mpi); }});
+    checks.push_back({"ranks", seconds(40), [request] { return LookAtStart(request); }});
   }
   if (request.try_srun) checks.push_back({"srun", 2 * (kStartLimit + seconds(10)), LookAtSrun});
   checks.push_back({"slurm", seconds(40), [] { return Judge(ProbeSlurm()); }});

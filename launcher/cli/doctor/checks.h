@@ -20,7 +20,7 @@ struct DoctorRequest {
   EngineChoice asked = EngineChoice::kAuto;
   StartChoice start;
   std::optional<Mpi> mpi = {};
-  Spec experiment = {};               ///< for tensors in GPU memory; the default one where none is named
+  Spec experiment = {};               ///< the default one where none is named
   GpuSurroundings surroundings = {};  ///< of its ranks
 };
 

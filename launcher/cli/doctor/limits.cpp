@@ -76,7 +76,7 @@ std::string ReachOf(std::uint64_t files, int ranks_per_node) {
 Finding JudgeOpenFiles(const LimitFacts& facts, const Spec& experiment) {
   constexpr const char* kAbout = "open files";
   const auto& launch = experiment.launch;
-  const int nodes = experiment.nodes_of_job();
+  const int nodes = NodesOfManager(experiment) + experiment.resilience.spare_nodes;
   const auto needed =
       kOtherFiles + static_cast<std::uint64_t>(Nodes::DescriptorsFor(nodes, launch.nodes_per_job, launch.ranks()));
   if (nodes > 1 && facts.open_files && *facts.open_files < needed) {

@@ -4,9 +4,9 @@
 #include <numeric>
 
 #include "launcher/plan/grid_trials.h"
-#include "launcher/plan/trial_document.h"
 #include "launcher/plan/trials_at_a_time.h"
 #include "launcher/ranks/monitor/pattern.h"
+#include "launcher/spec/spec.h"
 
 namespace slipway::launcher {
 namespace {

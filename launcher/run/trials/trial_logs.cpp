@@ -1,7 +1,7 @@
 #include "launcher/run/trials/trial_logs.h"
 
 #include "core/clock.h"
-#include "launcher/plan/trial_document.h"
+#include "launcher/spec/spec.h"
 
 namespace slipway::launcher {
 

@@ -36,13 +36,14 @@ class Doctor : public testing::Test {
   }
 
   /// What is found of the ranks' start where `launch.slurm.start` asks for this interface and srun has none and pmi2.
-  Json FoundOfStart(const std::string& interface) {
+  /// `more`: lines of the experiment.
+  Json FoundOfStart(const std::string& interface, const std::string& more = "") {
     WriteFile(directory_ / "srun", "#!/bin/sh\nprintf '\\tnone\\n\\tpmi2\\n'\n", 0750);
     environment_.Set("PATH", directory_.path().string() + ":" + environment_.Get("PATH").value_or(""));
     WriteFile(directory_ / "exp.yaml",
               "name: x\ntrain: {command: ['true']}\nlaunch: {engine: slurm, ranks_per_node: 2, "
               "slurm: {start: " +
-                  interface + "}}\n");
+                  interface + "}}\n" + more);
     for (const auto& check : Json::parse(Run({"exp.yaml", "--json"}).output)["checks"]) {
       if (check["check"] == "ranks") return check["findings"];
     }
@@ -83,6 +84,14 @@ TEST_F(Doctor, WarnsOfAnInterfaceThatOnlyTheNodesMayHave) {
   EXPECT_EQ(found[0]["grade"], "warn");
   EXPECT_THAT(found[0]["text"].get<std::string>(), HasSubstr("srun on this host has no MPI interface 'pmix'"));
   EXPECT_THAT(found[0]["remedy"].get<std::string>(), HasSubstr("srun --mpi=list"));
+}
+
+TEST_F(Doctor, FailsInAJobWhichIsWhereRanksStartUnlessTrialsAreJobs) {
+  environment_.Set("SLURM_JOB_ID", "7");
+  EXPECT_EQ(FoundOfStart("pmix")[0]["grade"], "fail");
+  const std::string trials_are_jobs =
+      "ensemble: {placement: job, parallel: 1, trials: 1, space: {x: {uniform: [0, 1]}}, objective: {metric: y}}\n";
+  EXPECT_EQ(FoundOfStart("pmix", trials_are_jobs)[0]["grade"], "warn");
 }
 
 TEST_F(Doctor, TellsAllErrorsOfAnExperimentAndLeavesNothingBehind) {

@@ -99,6 +99,18 @@ TEST(Limits, OfOpenFilesMustDoForTheNodesOfTheExperiment) {
   EXPECT_THAT(finding.remedy, HasSubstr("(ulimit -Hn) of 19074"));
 }
 
+TEST(Limits, OfOpenFilesMustDoForTheNodesOfATrialThatIsAJob) {
+  auto facts = Roomy();
+  facts.open_files = 1204;
+  Spec experiment;
+  experiment.launch.engine = EngineChoice::kSlurm;
+  experiment.launch.nodes_per_job = 100;
+  experiment.launch.ranks_per_node = 8;
+  experiment.ensemble.emplace().placement = Placement::kJob;
+  EXPECT_EQ(About(Judge(facts, experiment), "open files").text,
+            "only 1204: the manager of 100 nodes with 800 ranks needs 1964");
+}
+
 TEST(Limits, WithoutSharedMemoryFail) {
   auto facts = Roomy();
   facts.shared_memory.reset();

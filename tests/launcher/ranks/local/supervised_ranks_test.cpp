@@ -70,12 +70,15 @@ TEST_F(SupervisedRanks, LeaveNothingWhenTheirSupervisorIsKilledAsTheyBegin) {
 TEST_F(SupervisedRanks, AreFoundByTheTagOfTheirSupervisor) {
   const auto host = SupervisorHere();
   const auto socket = host->Begin();
-  const auto begin = [](std::int64_t supervisor, std::string_view id) {
+  const auto begin = [this](std::int64_t supervisor, std::string_view id) {
     SpawnOptions options;
     options.argv = {"sleep", "60"};
     options.environment = Environment::Inherited();
     options.environment->Set("SLIPWAY_SUPERVISED", fmt::format("{}-{}", supervisor, id));
-    return ChildProcess::Spawn(options);
+    auto child = ChildProcess::Spawn(options);
+    const auto variables = fmt::format("/proc/{}/environ", child.pid());
+    Until([&] { return !ReadFile(variables).empty(); });  // there is a moment without any while it becomes `sleep`
+    return child;
   };
   const auto supervisor = host->Identity().pid;
   auto first = begin(supervisor, "7");
