@@ -380,6 +380,20 @@ TEST_F(AloneOnAmd, WithoutAGpuTheDriverIsNotAskedAboutTensors) {
   EXPECT_EQ(Ask("hipGetLastError"), 0) << "an error is left to the program";
 }
 
+/// Debian's package, on a machine without a GPU of AMD's.
+TEST_F(AloneOnAmd, TheRealLibraryWithoutAGpuIsNoDriver) {
+  constexpr const char* kOfDebian = "libamdhip64.so.5";
+  driver_ = ::dlopen(kOfDebian, RTLD_NOW | RTLD_LOCAL);
+  if (driver_ == nullptr) GTEST_SKIP() << "this machine has no " << kOfDebian;
+  int gpus = 0;
+  if (Ask("hipGetDeviceCount", &gpus) == 0) GTEST_SKIP() << "this machine has a GPU of AMD's";
+  float here[2] = {1, 2};
+  EXPECT_EQ(slipway_allreduce(here, 2, SLIPWAY_FLOAT32, SLIPWAY_SUM, SLIPWAY_ALL), SLIPWAY_OK)
+      << slipway_error_message();
+  void* memory = nullptr;
+  ExpectError(slipway_alloc_on_device(8, 0, &memory), SLIPWAY_ERROR_DEVICE, "has loaded no driver of a GPU");
+}
+
 /// HIP keeps an error for the program, which asks for it after a kernel of its own.
 TEST_F(AloneOnAmd, AnExchangeOfCpuMemoryLeavesNoErrorToTheProgram) {
   ASSERT_NO_FATAL_FAILURE(Load(SLIPWAY_FAKE_HIP));
