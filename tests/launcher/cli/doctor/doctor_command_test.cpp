@@ -44,7 +44,8 @@ class Doctor : public testing::Test {
               "name: x\ntrain: {command: ['true']}\nlaunch: {engine: slurm, ranks_per_node: 2, "
               "slurm: {start: " +
                   interface + "}}\n" + more);
-    for (const auto& check : Json::parse(Run({"exp.yaml", "--json"}).output)["checks"]) {
+    const auto document = Json::parse(Run({"exp.yaml", "--json"}).output);
+    for (const auto& check : document["checks"]) {
       if (check["check"] == "ranks") return check["findings"];
     }
     return {};
