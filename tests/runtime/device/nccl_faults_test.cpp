@@ -431,27 +431,65 @@ std::atomic<int>& CounterOfAllRanks() {
   return *static_cast<std::atomic<int>*>(memory);
 }
 
+class NcclJobOnNodes : public NcclJob {
+ protected:
+  /// By NCCL within nodes: between all ranks it is slower, also where four ranks share two cores.
+  void BeginWithin() {
+    together_ = false;
+    stall_after_s_ = 8;
+    fake_gpu_use_bandwidth(0);
+    fake_nccl_delay(4, 300);
+    Begin({{"gpu_exchange", "nccl"}});
+  }
+  int Sum() { return slipway_allreduce(there_.data(), kCount, SLIPWAY_FLOAT32, SLIPWAY_SUM, SLIPWAY_ALL); }
+  /// Rank 1 ends when all ranks are in `exchange`, whose sums within its node never come.
+  template <class Exchange>
+  void ExpectRank1IsNamed(Exchange exchange) {
+    if (rank_ == 1) fake_nccl_hang();
+    const auto scattered = fake_nccl_calls("ncclReduceScatter");
+    std::thread([scattered, &all = CounterOfAllRanks(), dies = rank_ == 1, ranks = slipway_size()] {
+      const auto nap = [] { std::this_thread::sleep_for(std::chrono::milliseconds(1)); };
+      while (fake_nccl_calls("ncclReduceScatter") == scattered) nap();
+      for (++all; dies && all < ranks;) nap();
+      if (dies) ::_exit(0);
+    }).detach();
+    EXPECT_EQ(exchange(), SLIPWAY_ERROR_STALLED);
+    const std::string message = slipway_error_message();
+    EXPECT_GT(fake_nccl_calls("ncclReduceScatter"), scattered) << "not within nodes";
+    EXPECT_NE(message.find("rank 1"), std::string::npos) << message;
+    EXPECT_EQ(exchange(), SLIPWAY_ERROR_STATE);
+  }
+
+  GpuBuffer there_{kCount * sizeof(float)};
+};
+
 /// The same on two nodes of two ranks, which NCCL connects within each: also the other node is told.
-TEST_F(NcclJob, ARankThatDiesIsNamedOnAllNodes) {
-  together_ = false;
-  stall_after_s_ = 8;
-  fake_gpu_use_bandwidth(0);
-  fake_nccl_delay(4, 300);  // between all ranks it is slower, also where four ranks share two cores
-  Begin({{"gpu_exchange", "nccl"}});
+TEST_F(NcclJobOnNodes, ARankThatDiesIsNamed) {
+  BeginWithin();
   ASSERT_EQ(Register(), SLIPWAY_OK) << slipway_error_message();
-  if (rank_ == 1) fake_nccl_hang();
-  const auto scattered = fake_nccl_calls("ncclReduceScatter");
-  std::thread([scattered, &all = CounterOfAllRanks(), dies = rank_ == 1, ranks = slipway_size()] {
-    const auto nap = [] { std::this_thread::sleep_for(std::chrono::milliseconds(1)); };
-    while (fake_nccl_calls("ncclReduceScatter") == scattered) nap();
-    for (++all; dies && all < ranks;) nap();
-    if (dies) ::_exit(0);
-  }).detach();
-  EXPECT_EQ(slipway_gradients("net"), SLIPWAY_ERROR_STALLED);
-  const std::string message = slipway_error_message();
-  EXPECT_GT(fake_nccl_calls("ncclReduceScatter"), scattered) << "not within nodes";
-  EXPECT_NE(message.find("rank 1"), std::string::npos) << message;
-  EXPECT_EQ(slipway_gradients("net"), SLIPWAY_ERROR_STATE);
+  ExpectRank1IsNamed([] { return slipway_gradients("net"); });
+}
+
+TEST_F(NcclJobOnNodes, ARankThatDiesInAnAllreduceIsNamed) {
+  BeginWithin();
+  ASSERT_EQ(Sum(), SLIPWAY_OK) << slipway_error_message();  // chooses
+  ExpectRank1IsNamed([this] { return Sum(); });
+}
+
+TEST_F(NcclJobOnNodes, AutoMeasuresAllreducesWhereAnyBitsAreGood) {
+  BeginWithAnyBits();
+  const std::vector<float> ones(kCount, 1);
+  there_.Fill(ones.data(), nullptr);
+  ASSERT_EQ(Sum(), SLIPWAY_OK) << slipway_error_message();
+  const std::vector<float> sums(kCount, 4);  // of four ranks
+  EXPECT_EQ(std::memcmp(there_.Read(nullptr).data(), sums.data(), kCount * sizeof(float)), 0);
+  const auto comm = CommAfterEnd();
+  EXPECT_EQ(fake_nccl_communicators(), 0u);
+  if (rank_ != 0) return;
+  const auto& group = comm["gpu_allreduce"][0];
+  for (const char* way : {"staged", "nccl_in_nodes", "nccl"}) {
+    EXPECT_TRUE(group["measured_ms"].back().contains(way)) << group.dump();
+  }
 }
 
 }  // namespace
