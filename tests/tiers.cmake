@@ -83,7 +83,7 @@ full("^RandomPrograms\\.500\\." "500 programs on each disk; 40 of them are in th
 slow("^end_to_end\\.(notify|export|find_runs)_test$" 60 "dozens of runs; some notifications wait for servers that never answer")
 slow("^end_to_end\\.launch(_checkpoint|_map|_experiment)?_test$" 80 "dozens of jobs, each a new Python; some reach time limits")
 slow("^end_to_end\\.remote_test$" 60 "dozens of commands over ssh")
-slow("^end_to_end\\.workflow_(orphans|results)_test$" 60 "dozens of workflows each; some wait for limits and kills")
+slow("^end_to_end\\.workflow_orphans_test$" 60 "dozens of workflows; some wait for limits and kills")
 slow("^OnADisk/RandomPrograms\\." 60 "40 programs on a slow and on a full disk")
 slow("^(Days/SteppedClock|FullDisk)\\." 60 "waits for others as long as they take")
 full("^StageOutRun\\.FinishesAfterTheManagerWasKilled$" "kills a manager ten times")
