@@ -428,14 +428,15 @@ class Manager {
   }
 
   void Announce(const RunResult& result) {
-    auto document = ToJson(state_);
+    auto state = state_;
+    folder_.NameInReason(state);
+    auto document = ToJson(state);
     document["schema"] = "slipway.run/1";
     document["folder"] = folder_.path().string();
     if (result.summary.is_object()) document.update(result.summary);
     const Seconds elapsed = SystemClock().Steady() - started_;
     auto text = fmt::format("{}  {} in {}", folder_.id(), PhaseName(result.phase), FormatDuration(elapsed));
-    const auto reason = trial_ ? state_.reason : ReasonFor(result.cause, folder_.selector());
-    if (!reason.empty()) text += "\n  " + reason;
+    if (!state.reason.empty()) text += "\n  " + state.reason;
     if (!result.summary_text.empty()) text += "\n" + result.summary_text;
     text += fmt::format("\n  folder  {}", folder_.path().string());
     text += FilesText();
