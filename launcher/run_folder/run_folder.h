@@ -60,8 +60,8 @@ class RunFolder {
   /// another folder, of which this one is a copy. A submitted run without a manager keeps its state: Slurm says what
   /// follows (ObserveRun). A run that is ready for its trials has no manager yet. While the run stands still, the
   /// reason says what it waits for; of a manager on another host, that it may be gone. Commands that the reason advises
-  /// name the run by its selector. Cost: for an active run also
-  /// that of FindManagerElsewhere, or of DoubtManagerElsewhere.
+  /// name the run by its selector. Cost: for an active run also that of FindManagerElsewhere, or of
+  /// DoubtManagerElsewhere.
   RunState ReadState() const;
   /// Names the run by the selector in the commands that the reason advises. A stored reason, and that of a new end, has
   /// the id: of a copy that of the original, and elsewhere no command finds it.

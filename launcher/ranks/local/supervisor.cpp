@@ -190,7 +190,7 @@ void Supervisor::Gone() {
   loop_.Forget(socket_.get());
   socket_.Reset();
   unread_.Clear();
-  std::vector<std::uint64_t> unnamed;  // it was killed before it said which process they are
+  std::vector<std::uint64_t> unnamed;  // the supervisor was killed before it named their processes
   for (auto& [id, program] : programs_) {
     if (program.pid > 0) host_->KillGroup(program.pid);
     if (program.pid == 0 && program.order.empty()) unnamed.push_back(id);
