@@ -241,7 +241,7 @@ void AllreduceWays::Close() {
 }
 
 Json AllreduceWays::Facts() const {
-  if (named_ && times_.empty()) return {};
+  if (named_ && times_.empty() && not_measured_.empty()) return {};
   Json facts{{"ways", ToJson(of_wide_)}, {"measured_ms", MillisecondsOf(times_)}};
   const auto direct = std::ranges::find(made_, CombineWay::kDirect, &GpuAllreduce::way);
   if (direct != made_.end()) facts["waits"] = WordOf(direct->by->waits());

@@ -70,7 +70,7 @@ class AllreduceWays {
   /// Ends what ranks share. Collective. Only the facts may be asked for after it. Errors: those of
   /// GroupAllreduce::Close().
   void Close();
-  /// For comm.json: the table, and what it comes from. Null of a way that is named.
+  /// For comm.json: the table, and what it comes from. Null of a named way without a choice.
   Json Facts() const;
 
  private:

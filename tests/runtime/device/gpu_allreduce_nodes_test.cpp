@@ -120,8 +120,10 @@ TEST_F(GpuAllreducesBetweenNodes, OfNamedNcclKeepNoWayForSmallMessagesAlone) {
 }
 
 TEST_F(GpuAllreducesBetweenNodes, OfNamedNcclGoByItAlsoWithoutTimes) {
-  Give({}, Named(GpuExchange::kNccl));
+  Use([](const auto&...) -> std::vector<AllreduceTime> { throw RuntimeError(SLIPWAY_ERROR_DEVICE, "no sample"); },
+      Named(GpuExchange::kNccl));
   EXPECT_EQ(CallsOf("ncclReduceScatter", kLarge), 1u);
+  EXPECT_EQ(Facts().at(0)["not_measured"], "no sample");
 }
 
 /// With the times of this machine.
