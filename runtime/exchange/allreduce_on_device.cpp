@@ -5,7 +5,6 @@
 
 #include "runtime/device/nccl.h"
 #include "runtime/exchange/allreduce_through_cpu.h"
-#include "runtime/exchange/nccl_in_nodes.h"
 #include "runtime/exchange/shares.h"
 #include "runtime/exchange/team_errors.h"
 #include "runtime/exchange/way_candidates.h"
@@ -22,11 +21,6 @@ std::uint8_t NumberOf(const DevicePlace& place, std::vector<DevicePlace>& places
 
 std::int64_t BytesOfMessage(std::int64_t count, const Reduction& reduction) {
   return count * static_cast<std::int64_t>(SizeOf(reduction.dtype));
-}
-
-/// Whether the choice may time ways.
-bool MayTime(GpuExchange way, const Group& group) {
-  return way == GpuExchange::kAuto || (way == GpuExchange::kNccl && NcclInNodes::Suits(group));
 }
 
 /// Whether this rank reports the group: rank 0 of the job does it, else the first one of the group.
@@ -61,8 +55,7 @@ DeviceAllreduces::OfGroup& DeviceAllreduces::Known(const DevicePlace& place, con
   if (const auto known = Find(group)) return *known;
   // Ranks that bring memory of the CPU are met here, not in the middle of what ranks with GPUs make together.
   group.Meet(call);
-  // What the program's GPU still does would count.
-  if (MayTime(settings_.gpu_exchange, group)) {
+  if (AllreduceWays::MayTime(settings_, group)) {
     Parting([&] { AwaitWork(place, stream, group.communicator().waiter()); });
   }
   auto ways = AllreduceWays::Choose(place, settings_, measure_, group);

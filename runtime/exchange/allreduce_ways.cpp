@@ -97,6 +97,11 @@ std::vector<AllreduceTime> MeasureAllreduces(const DevicePlace& place, std::span
   return times;
 }
 
+bool AllreduceWays::MayTime(const TeamSettings& settings, const Group& group) {
+  const auto asked = settings.gpu_exchange;
+  return asked == GpuExchange::kAuto || (asked == GpuExchange::kNccl && NcclWays(group).size() > 1);
+}
+
 AllreduceWays AllreduceWays::Choose(const DevicePlace& place, const TeamSettings& settings,
                                     const AllreduceTimer& measure, Group& group) {
   AllreduceWays chosen;
@@ -153,10 +158,8 @@ void AllreduceWays::TakeFastest(const DevicePlace& place, const TeamSettings& se
   if (!made_.empty()) Measure(place, measure, group);
 }
 
-/// Those of NCCL for this group.
 void AllreduceWays::TryNccl(const DevicePlace& place, const TeamSettings& settings, Group& group) {
-  if (NcclInNodes::Suits(group)) TryToMake(CombineWay::kNcclInNodes, place, settings, group);
-  TryToMake(CombineWay::kNccl, place, settings, group);
+  for (const auto way : NcclWays(group)) TryToMake(way, place, settings, group);
 }
 
 /// Takes the fastest ones of what was made, and of the CPU unless a way is named.

@@ -57,6 +57,9 @@ class AllreduceWays {
   static AllreduceWays Choose(const DevicePlace& place, const TeamSettings& settings, const AllreduceTimer& measure,
                               Group& group);
 
+  /// Whether Choose() may time ways: what the program's GPU still does would count. The same on all ranks.
+  static bool MayTime(const TeamSettings& settings, const Group& group);
+
   /// Null: the CPU combines. For sums and means of floats. The same on all ranks.
   const GpuAllreduce* For(std::int64_t bytes, const Reduction& reduction) const;
   /// Whether GPUs combine some messages.

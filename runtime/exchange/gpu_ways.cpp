@@ -107,12 +107,6 @@ class Sample {
   SampleMessage message_;
 };
 
-/// Those of NCCL for this group.
-std::vector<Way> NcclWays(const Group& group) {
-  if (NcclInNodes::Suits(group)) return {Way::kNcclInNodes, Way::kNccl};
-  return {Way::kNccl};
-}
-
 struct Candidates {
   std::vector<MeasuredWay> times;
 

@@ -8,6 +8,12 @@
 
 namespace slipway::runtime {
 
+void AllreduceOnStream::AwaitValues(StreamHandle stream, const Waiter& waiter) {
+  const InContext here(place_);
+  made_.Record(stream);
+  AwaitPoint(made_, waiter);
+}
+
 // NCCL.
 
 std::unique_ptr<NcclAllreduce> NcclAllreduce::Make(const DevicePlace& place, Group& group, GpuExchange asked) {
@@ -18,7 +24,7 @@ std::unique_ptr<NcclAllreduce> NcclAllreduce::Make(const DevicePlace& place, Gro
 }
 
 NcclAllreduce::NcclAllreduce(const DevicePlace& place, std::unique_ptr<NcclRanks> ranks)
-    : place_(place), ranks_(std::move(ranks)), made_(place), done_(place), stream_(place) {}
+    : AllreduceOnStream(place), ranks_(std::move(ranks)) {}
 
 void NcclAllreduce::Allreduce(char* data, std::int64_t count, const Reduction& reduction, Group& group,
                               StreamHandle stream) {
@@ -44,15 +50,13 @@ std::unique_ptr<NodeNcclAllreduce> NodeNcclAllreduce::Make(const DevicePlace& pl
 }
 
 NodeNcclAllreduce::NodeNcclAllreduce(const DevicePlace& place, std::unique_ptr<NcclInNodes> nodes)
-    : place_(place), nodes_(std::move(nodes)), made_(place), done_(place), stream_(place) {}
+    : AllreduceOnStream(place), nodes_(std::move(nodes)) {}
 
 void NodeNcclAllreduce::Allreduce(char* data, std::int64_t count, const Reduction& reduction, Group& group,
                                   StreamHandle stream) {
   const Call whole{Call::Kind::kAllreduce, reduction, count, 0, kFirstGpu};
   group.Meet(whole);
-  const InContext here(place_);
-  made_.Record(stream);
-  AwaitPoint(made_, group.communicator().waiter());
+  AwaitValues(stream, group.communicator().waiter());
   const auto element = SizeOf(reduction.dtype);
   const auto most = kPartBytes / static_cast<std::int64_t>(element);
   for (std::int64_t first = 0; first < count; first += most) {
@@ -75,13 +79,7 @@ std::unique_ptr<MpiAllreduce> MpiAllreduce::Make(const DevicePlace& place, Group
 }
 
 MpiAllreduce::MpiAllreduce(const DevicePlace& place, std::unique_ptr<MpiRanks> ranks, const SumKernel* kernel)
-    : place_(place),
-      ranks_(std::move(ranks)),
-      kernel_(kernel),
-      made_(place),
-      done_(place),
-      stream_(place),
-      tables_(place, stream_) {}
+    : AllreduceOnStream(place), ranks_(std::move(ranks)), kernel_(kernel), tables_(place, stream_) {}
 
 bool MpiAllreduce::Takes(const Reduction& reduction) const {
   return MpiRanks::Knows(reduction.dtype) && (reduction.op == SLIPWAY_SUM || kernel_ != nullptr);
@@ -91,8 +89,7 @@ void MpiAllreduce::Allreduce(char* data, std::int64_t count, const Reduction& re
                              StreamHandle stream) {
   group.Meet({Call::Kind::kAllreduce, reduction, count, 0, kFirstGpu});
   const InContext here(place_);
-  made_.Record(stream);
-  AwaitPoint(made_, group.communicator().waiter());
+  AwaitValues(stream, group.communicator().waiter());
   ranks_->AddUp(data, count, reduction.dtype);
   has_worked_ = true;
   if (reduction.op != SLIPWAY_MEAN) return;

@@ -11,8 +11,22 @@
 
 namespace slipway::runtime {
 
+/// What waits for the program's stream, and works on one of its own.
+class AllreduceOnStream : public GroupAllreduce {
+ protected:
+  explicit AllreduceOnStream(const DevicePlace& place) : place_(place), made_(place), done_(place), stream_(place) {}
+
+  /// Returns when the GPU has done what `stream` was given so far. Errors: those of AwaitPoint().
+  void AwaitValues(StreamHandle stream, const Waiter& waiter);
+
+  const DevicePlace place_;
+  DeviceEvent made_;  ///< the program's stream
+  DeviceEvent done_;
+  DeviceStream stream_;
+};
+
 /// By NCCL, in place, between all ranks of a group.
-class NcclAllreduce : public GroupAllreduce {
+class NcclAllreduce : public AllreduceOnStream {
  public:
   /// `asked`: as for NcclRanks::Connect(). Collective. Errors: those of it; RuntimeError on all ranks, as of a GPU
   /// without memory.
@@ -25,15 +39,11 @@ class NcclAllreduce : public GroupAllreduce {
  private:
   NcclAllreduce(const DevicePlace& place, std::unique_ptr<NcclRanks> ranks);
 
-  DevicePlace place_;
   std::unique_ptr<NcclRanks> ranks_;
-  DeviceEvent made_;  ///< the program's stream
-  DeviceEvent done_;
-  DeviceStream stream_;
 };
 
 /// By NCCL within each node, and by the CPU between nodes, part by part.
-class NodeNcclAllreduce : public GroupAllreduce {
+class NodeNcclAllreduce : public AllreduceOnStream {
  public:
   static constexpr std::int64_t kPartBytes = 32 << 20;
 
@@ -47,15 +57,11 @@ class NodeNcclAllreduce : public GroupAllreduce {
  private:
   NodeNcclAllreduce(const DevicePlace& place, std::unique_ptr<NcclInNodes> nodes);
 
-  DevicePlace place_;
   std::unique_ptr<NcclInNodes> nodes_;
-  DeviceEvent made_;  ///< the program's stream
-  DeviceEvent done_;
-  DeviceStream stream_;
 };
 
 /// By MPI, in place, between all ranks of a group.
-class MpiAllreduce : public GroupAllreduce {
+class MpiAllreduce : public AllreduceOnStream {
  public:
   /// Collective. Errors: those of MpiRanks::Connect(); RuntimeError on all ranks, as of a GPU without memory.
   static std::unique_ptr<MpiAllreduce> Make(const DevicePlace& place, Group& group);
@@ -69,12 +75,8 @@ class MpiAllreduce : public GroupAllreduce {
  private:
   MpiAllreduce(const DevicePlace& place, std::unique_ptr<MpiRanks> ranks, const SumKernel* kernel);
 
-  DevicePlace place_;
   std::unique_ptr<MpiRanks> ranks_;
   const SumKernel* kernel_;  ///< null: a rank's GPU has none, so means are not for MPI
-  DeviceEvent made_;         ///< the program's stream
-  DeviceEvent done_;
-  DeviceStream stream_;
   SumTables tables_;
   bool has_worked_ = false;
 };

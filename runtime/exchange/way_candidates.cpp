@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "runtime/exchange/allreduce_through_cpu.h"
+#include "runtime/exchange/nccl_in_nodes.h"
 #include "runtime/exchange/team_errors.h"
 #include "runtime/group/agreement.h"
 #include "runtime/selection/bits.h"
@@ -18,6 +19,11 @@ bool OtherBitsAreGood(const TeamSettings& settings, const Group& group) {
 bool CpuAddsInOrderOfRanks(const Group& group) {
   const auto& [table, canonical] = group.selection();
   return group.on_one_node() && AddsInOrderOfRanks(table, canonical);
+}
+
+std::vector<CombineWay> NcclWays(const Group& group) {
+  if (NcclInNodes::Suits(group)) return {CombineWay::kNcclInNodes, CombineWay::kNccl};
+  return {CombineWay::kNccl};
 }
 
 bool IsWideFloat(slipway_dtype dtype) { return dtype == SLIPWAY_FLOAT32 || dtype == SLIPWAY_FLOAT64; }

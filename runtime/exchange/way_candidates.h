@@ -4,8 +4,10 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <vector>
 
 #include "runtime/device/workbench.h"
+#include "runtime/exchange/combined_tensors.h"
 #include "runtime/exchange/settings.h"
 #include "runtime/group/group.h"
 #include "runtime/reduction/reduction.h"
@@ -18,6 +20,8 @@ bool OtherBitsAreGood(const TeamSettings& settings, const Group& group);
 inline constexpr const char* kMpiIsUntried = "no job with gpu_exchange mpi has ended here yet";
 /// Whether the CPU adds up messages of every size in the order of the ranks, as the GPUs of a node do.
 bool CpuAddsInOrderOfRanks(const Group& group);
+/// Those by which NCCL can combine for this group, the preferred one first.
+std::vector<CombineWay> NcclWays(const Group& group);
 /// False of 16-bit floats: NCCL and MPI round them after each addition, where the exchange promises once.
 bool IsWideFloat(slipway_dtype dtype);
 

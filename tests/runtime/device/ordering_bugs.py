@@ -253,7 +253,7 @@ BUGS = [
     Bug("nodes_block_holds_one_share", NCCL_IN_NODES,
         "place_, share * ranks_->size(), share, group_", "place_, share, share, group_", test=IN_NODES, tests=NODES),
     Bug("single_in_nodes_ignores_program_stream", LIBRARY_ALLREDUCE,
-        "  AwaitPoint(made_, group.communicator().waiter());\n  const auto element",
+        "  AwaitValues(stream, group.communicator().waiter());\n  const auto element",
         "  const auto element", test=IN_NODES, tests=SINGLES_BETWEEN_NODES),
     Bug("single_in_nodes_takes_the_first_part_twice", LIBRARY_ALLREDUCE,
         "const Piece part{data + BytesOf(first, element), ", "const Piece part{data, ", test=IN_NODES,
