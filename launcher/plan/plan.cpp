@@ -55,12 +55,8 @@ Variables LibraryVariables(const Plan& plan) {
   return {{"LD_LIBRARY_PATH", libraries.string() + (inherited.empty() ? "" : ":" + inherited)}};
 }
 
-/// To a job, which plans again on its own nodes. Inside an allocation `run` and `submit` use that, unless trials are
-/// jobs of their own.
-bool IsSubmitted(const Spec& spec) {
-  if (spec.launch.engine != EngineChoice::kSlurm) return false;
-  return TrialsAreJobs(spec) || LookForEngines(Environment::Inherited()).allocation.empty();
-}
+/// The job plans again on its own nodes.
+bool IsSubmitted(const Spec& spec) { return spec.launch.engine == EngineChoice::kSlurm && NeedsJob(spec); }
 
 /// On a node from which Slurm jobs are submitted there may be no MPI at all.
 ChosenStart StartOf(const Spec& spec) {
@@ -68,7 +64,7 @@ ChosenStart StartOf(const Spec& spec) {
   if (launch.ranks() == 1) return {};
   if (launch.engine != EngineChoice::kSlurm) return {FindMpiLauncher(launch.mpi), ""};
   try {
-    return FindStart(launch.slurm.start, launch.mpi, IsSubmitted(spec) ? SeenFrom::kOtherHost : SeenFrom::kNodeOfRanks);
+    return FindStart(launch.slurm.start, launch.mpi, NeedsJob(spec) ? SeenFrom::kOtherHost : SeenFrom::kNodeOfRanks);
   } catch (const NoSuchStart&) {
     throw;
   } catch (const Error&) {

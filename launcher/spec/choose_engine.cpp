@@ -37,4 +37,8 @@ ChosenEngine ChooseEngine(EngineChoice asked, const EngineFacts& facts) {
   return {EngineChoice::kLocal, "no allocation and no slurm.conf here"};
 }
 
+bool NeedsJob(const Spec& spec) {
+  return TrialsAreJobs(spec) || LookForEngines(Environment::Inherited()).allocation.empty();
+}
+
 }  // namespace slipway::launcher

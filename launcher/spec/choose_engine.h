@@ -30,4 +30,8 @@ struct ChosenEngine {
 /// Errors: Error(kUsage) for a `wanted` that is neither auto, local nor slurm.
 ChosenEngine ChooseEngine(EngineChoice asked, const EngineFacts& facts);
 
+/// Whether a job that is still to be submitted carries out such a run on Slurm. Inside an allocation `run` and `submit`
+/// use that, unless trials are jobs of their own. Cost: that of LookForEngines.
+bool NeedsJob(const Spec& spec);
+
 }  // namespace slipway::launcher

@@ -78,10 +78,8 @@ Findings LookAtEngine(EngineChoice asked) {
 
 /// How runs on Slurm start several ranks, and why.
 Findings LookAtStart(const DoctorRequest& request) try {
-  const bool is_submitted =
-      TrialsAreJobs(request.experiment) || LookForEngines(Environment::Inherited()).allocation.empty();
-  const auto chosen =
-      FindStart(request.start, request.mpi, is_submitted ? SeenFrom::kOtherHost : SeenFrom::kNodeOfRanks);
+  const auto seen_from = NeedsJob(request.experiment) ? SeenFrom::kOtherHost : SeenFrom::kNodeOfRanks;
+  const auto chosen = FindStart(request.start, request.mpi, seen_from);
   if (!chosen.doubt.empty()) return {Warn("ranks", chosen.doubt, "salloc -n 1 srun --mpi=list shows what nodes have")};
   const auto text = fmt::format("runs on Slurm start several by {}, for {}: {}", chosen.by.Way(),
                                 FullNameOf(chosen.by.mpi), chosen.reason);
