@@ -37,7 +37,8 @@ void ResolveFormat(const std::string& path, Json& dataset, Report& report, const
     dataset["format"] = WordOf(*one);
   } else {
     report.Error(draft.PlaceOf(path + ".source"),
-                 fmt::format("{}; add format: tfrecord, hdf5, webdataset, numpy, images or raw", formats.WhyNotOne()));
+                 fmt::format("{}; {}add format: tfrecord, hdf5, webdataset, numpy, images or raw", formats.WhyNotOne(),
+                             formats.is_missing ? "correct the path, or " : ""));
   }
 }
 

@@ -162,6 +162,7 @@ ListedSources ListSources(const DatasetRequest& request);
 struct SourceFormats {
   std::vector<HeldFormat> held;  ///< each format once
   bool is_complete = true;       ///< every source is there and has data
+  bool is_missing = false;       ///< nothing is at some source, whose name tells no format
 
   /// The one format that all sources have.
   std::optional<DataFormat> One() const;

@@ -302,6 +302,7 @@ void AddFormatsOf(const fs::path& source, SourceFormats& formats) {
   }
   const auto held = is_there ? FormatsHeldBy(source) : std::vector<HeldFormat>();
   if (held.empty()) formats.is_complete = false;
+  if (!is_there) formats.is_missing = true;
   for (const auto& each : held) AddFormat(formats.held, each);
 }
 
@@ -312,6 +313,7 @@ std::optional<DataFormat> SourceFormats::One() const {
 }
 
 std::string SourceFormats::WhyNotOne() const {
+  if (held.size() < 2 && is_missing) return "a source has no file here, and its name tells no format";
   if (held.size() < 2) return "neither names nor content tell one format for all files";
   std::vector<std::string> texts;
   for (const auto& each : held) texts.push_back(fmt::format("{} ('{}')", WordOf(each.format), each.example.string()));

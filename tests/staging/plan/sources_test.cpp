@@ -100,7 +100,10 @@ TEST_F(ListSourcesTest, SaysWhatAllSourcesHold) {
   EXPECT_EQ(FormatsOfSources({At("data-*.h5")}).One(), DataFormat::kHdf5);
   EXPECT_EQ(FormatsOfSources({At("d"), At("data.h5")}).One(), std::nullopt);
   EXPECT_EQ(FormatsOfSources({At("d/README")}).One(), std::nullopt);
+  EXPECT_THAT(FormatsOfSources({At("d/README")}).WhyNotOne(), HasSubstr("neither names nor content"));
   EXPECT_EQ(FormatsOfSources({At("none")}).One(), std::nullopt);
+  EXPECT_THAT(FormatsOfSources({At("none")}).WhyNotOne(), HasSubstr("a source has no file here"));
+  EXPECT_THAT(FormatsOfSources({At("none-*")}).WhyNotOne(), HasSubstr("a source has no file here"));
   EXPECT_EQ(FormatsOfSources({At("d"), At("d/README")}).One(), std::nullopt) << "one source has no data";
 }
 
