@@ -49,7 +49,7 @@ std::uint64_t FirstRecordOf(const std::optional<NodeShares>& shares);
 
 struct BatchOptions {
   std::vector<BatchField> fields;
-  /// TFRecord: also the whole records, as they are stored.
+  /// TFRecord, WebDataset, images: also the whole records, as they are stored.
   bool payloads = false;
 
   std::uint64_t batch = 1;  ///< records on this rank
