@@ -160,7 +160,10 @@ std::string FieldRow(const Field& field) {
 /// What the words of a type or of its alternatives mean, where that is said.
 std::string WordRows(const Field& field, const Type& type) {
   std::string rows;
-  for (const auto& alternative : type.of) rows += WordRows(field, alternative);
+  for (const auto& alternative : type.of) {
+    const auto more = WordRows(field, alternative);
+    if (rows.find(more) == std::string::npos) rows += more;  // "a word, or a list of these" has the same words twice
+  }
   for (const auto& [word, meaning] : type.words) {
     if (!meaning.empty()) rows += fmt::format("| `{}` | `{}` | {} |\n", field.path, word, meaning);
   }
@@ -175,6 +178,12 @@ std::string NoteLine(const Field& field) {
   return fmt::format("- `{}`: {}\n", field.path, rest);
 }
 
+/// `text`: what stands above the table of its fields.
+std::string HeadingOf(const std::string& section, const std::string& text) {
+  return fmt::format("\n## {}\n\n{}| field | value | default | meaning | example |\n|---|---|---|---|---|\n", section,
+                     text);
+}
+
 /// Below the fields of a section.
 std::string NotesOf(const std::string& lines) { return lines.empty() ? "" : "\n" + lines; }
 
@@ -183,7 +192,7 @@ std::string WordTableOf(const std::string& rows) {
 }
 
 std::string_view TopLevelKey(const Field& field) {
-  return std::string_view(field.path).substr(0, field.path.find('.'));
+  return std::string_view(field.path).substr(0, field.path.find_first_of(".["));
 }
 
 }  // namespace
@@ -215,13 +224,11 @@ std::string ReferencePage() {
       "- A tier is `burst`, `node`, `ram`, `none`, `dir:PATH`, or an alias from `tiers`.\n";
   std::string section, notes, words;
   for (const auto& field : Fields()) {
-    if (section != TopLevelKey(field) || section.empty()) {
-      section = TopLevelKey(field);
-      page += NotesOf(std::exchange(notes, {})) + WordTableOf(std::exchange(words, {}));
-      page += fmt::format("\n## {}\n\n{}\n\n| field | value | default | meaning | example |\n|---|---|---|---|---|\n",
-                          section, field.description);
-    }
+    const bool begins = section != TopLevelKey(field);
+    if (begins) page += NotesOf(std::exchange(notes, {})) + WordTableOf(std::exchange(words, {}));
+    if (begins) section = TopLevelKey(field);
     const bool has_heading = field.path == section && field.type.kind == TypeKind::kSection;
+    if (begins) page += HeadingOf(section, has_heading ? field.description + "\n\n" : "");
     if (!has_heading) page += FieldRow(field);
     if (!has_heading) notes += NoteLine(field);
     words += WordRows(field, field.type);

@@ -64,7 +64,7 @@ void Visit(SpecVisitor& visit, DatasetSpec& dataset) {
          "Format of the files.", "tfrecord"},
         dataset.format);
   visit({"tier", TierOrTiers(), "[\"ram\", \"node\", \"none\"]",
-         "Where to stage it, in order of preference; none reads it where it lies.", "[burst, node, ram, none]"},
+         "Where to stage it, in order of preference; `none` reads it where it lies.", "[burst, node, ram, none]"},
         dataset.tiers);
   visit({"distribute", WordsFor<staging::Distribution>(), "replicate", "Which records a rank reads.", "shard"},
         dataset.distribute);
@@ -114,7 +114,7 @@ void Visit(SpecVisitor& visit, BurstBufferSpec& buffer) {
   visit({"action", WordsFor<PersistentAction>(), "use", "What the job does with a persistent one.", "create"},
         buffer.action);
   visit({"stage_in", Of(kBool), "true",
-         "Directives bring datasets of the tier `burst` before the job starts; false: the job does.", "false"},
+         "Directives bring datasets of the tier `burst` before the job starts; `false`: the job does.", "false"},
         buffer.stage_in);
   visit({"stage_out", MapOf(Of(kPath)), "{}", "Folders of the buffer to copy out after the job: name -> destination.",
          "{plots: /project/me/plots}"},
@@ -171,7 +171,7 @@ void Visit(SpecVisitor& visit, LaunchSpec& launch) {
         launch.modules);
   visit({"env", MapOf(Of(kText)), "{}", "Environment variables of the ranks.", "{OMP_NUM_THREADS: \"1\"}"}, launch.env);
   visit({"workdir", OneOf({Words({"own", "spec"}), Of(kPath)}), "own",
-         "Folder that the ranks work in: own, one for each run and trial; spec, that of the spec; or a path.",
+         "Folder that the ranks work in; `own`: one for each run and trial, `spec`: that of the spec, or a path.",
          "\"/scratch/me/{slipway.trial}\""},
         launch.workdir);
   visit({"files", ListOf(Of(kPath)), "[]",
@@ -243,7 +243,7 @@ void Visit(SpecVisitor& visit, GradientsSpec& gradients) {
          "End the run when a gradient is NaN or infinite; the message names tensor and rank.", "true"},
         gradients.check_finite);
   visit({"deterministic", OneOf({Of(kBool), Words({"canonical"})}), "true",
-         "The same bits in every run; canonical: whatever the placement.", "true"},
+         "The same bits in every run; `canonical`: whatever the placement.", "true"},
         gradients.deterministic);
   visit({"bucket", Of(kBytes), "4MiB", "Small tensors travel together until they fill so much.", "1MiB"},
         gradients.bucket);

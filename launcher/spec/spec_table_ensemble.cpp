@@ -101,10 +101,11 @@ void Visit(SpecVisitor& visit, BudgetSpec& budget) {
 void Visit(SpecVisitor& visit, SelectSpec& select) {
   visit({"top", Integer(1), "", "Most different members; left out: 25 of greedy, 3 of best.", "3"}, select.top);
   visit({"method", Words(ensemble::SelectionMethodNames()), "greedy",
-         "greedy: the trial that improves the average most; best: by the objective.", "greedy"},
+         "How members are chosen; `greedy`: the trial that improves the average most, `best`: by the objective.",
+         "greedy"},
         select.method);
   visit({"by", Words({"trial", "configuration"}), "trial",
-         "What a member is: a trial; or a configuration, with the average of what its `repeats` predict.",
+         "What a member is; `trial`, or `configuration` with the average of what its `repeats` predict.",
          "configuration"},
         select.by);
   visit({"metric", Words(ensemble::SelectionMetricNames()), "",
@@ -120,7 +121,7 @@ void Visit(SpecVisitor& visit, EnsembleSpec& ensemble) {
              ensemble.more_objectives, VisitFurtherObjective);
   visit({"trials", Integer(1), "", "Number of configurations to try; may be left out with sampler: grid.", "16"},
         ensemble.trials);
-  visit({"parallel", OneOf({Integer(1), Words({"auto"})}), "1", "Trials at a time; auto: as many as fit.", "2"},
+  visit({"parallel", OneOf({Integer(1), Words({"auto"})}), "1", "Trials at a time; `auto`: as many as fit.", "2"},
         OrAuto{ensemble.parallel});
   visit({"placement", WordsFor<Placement>(), "allocation", "Where trials run.", "job", UsedBy::kSlurm},
         ensemble.placement);
