@@ -257,7 +257,8 @@ TEST_F(StageCommand, IsCompletedAndHelpsWithExamples) {
     EXPECT_THAT(Slipway({"stage", command, "--help"}).output, HasSubstr("Examples:"));
   }
   EXPECT_THAT(Slipway({"stage", "in", "data"}, 2).errors, HasSubstr("neither names nor content tell one format"));
-  EXPECT_THAT(Slipway({"stage", "in", "data/a"}, 2).errors, HasSubstr("a source has no file here"));
+  EXPECT_THAT(Slipway({"stage", "in", "data/a"}, 2).errors,
+              AllOf(HasSubstr("a source has no file here"), HasSubstr("correct the path")));
   EXPECT_THAT(Slipway({"stage", "in", "data", "--format", "raw", "--bandwidth", "fast"}, 2).errors,
               HasSubstr("write it like 500MB"));
 }

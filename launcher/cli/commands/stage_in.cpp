@@ -82,9 +82,11 @@ staging::DataFormat FormatOf(const StageInOptions& options, const std::vector<st
   if (!options.format.empty()) return FromWord<staging::DataFormat>(options.format).value();
   const auto formats = staging::FormatsOfSources(sources);
   if (const auto one = formats.One()) return *one;
-  throw Error(ErrorKind::kUsage, fmt::format("cannot choose a format: {}", formats.WhyNotOne()),
-              "add --format: one of tfrecord, hdf5, webdataset, numpy and images takes the files of this format from a "
-              "folder, raw takes and sums all without a look at their content");
+  throw Error(
+      ErrorKind::kUsage, fmt::format("cannot choose a format: {}", formats.WhyNotOne()),
+      std::string(formats.is_missing ? "correct the path, or " : "") +
+          "add --format: one of tfrecord, hdf5, webdataset, numpy and images takes the files of this format from a "
+          "folder, raw takes and sums all without a look at their content");
 }
 
 Work WorkOfPaths(const StageInOptions& options) {
