@@ -22,15 +22,15 @@ DevicePlace PlaceFor(int device) {
   return PlaceOn(*driver, device);
 }
 
-/// That uses memory which was freed. CUDA tells no stream that is captured from one that works.
+/// What is queued may still use memory that was freed. CUDA refuses the wait while a stream of the GPU is captured.
 void AwaitAllWork(const DevicePlace& place) {
   const InContext here(place);
   const int code = place.driver->memory()->cuCtxSynchronize();
   if (code == kCaptured) {
     throw RuntimeError(
         SLIPWAY_ERROR_STATE,
-        "memory of a GPU that was freed cannot be used again while a stream of that GPU is captured into "
-        "a graph: allocate before the capture begins, or after it has ended");
+        "memory of a GPU that was freed cannot be used again while a stream of that GPU is being captured into a graph: "
+        "allocate before the capture begins, or after it has ended");
   }
   place.driver->Check(code, "cuCtxSynchronize");
 }
