@@ -27,10 +27,10 @@ void AwaitAllWork(const DevicePlace& place) {
   const InContext here(place);
   const int code = place.driver->memory()->cuCtxSynchronize();
   if (code == kCaptured) {
-    throw RuntimeError(
-        SLIPWAY_ERROR_STATE,
-        "memory of a GPU that was freed cannot be used again while a stream of that GPU is being captured into a graph: "
-        "allocate before the capture begins, or after it has ended");
+    throw RuntimeError(SLIPWAY_ERROR_STATE,
+                       "memory of a GPU that was freed cannot be used again while a stream of that GPU is being "
+                       "captured into a graph: "
+                       "allocate before the capture begins, or after it has ended");
   }
   place.driver->Check(code, "cuCtxSynchronize");
 }
