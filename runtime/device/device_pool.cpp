@@ -29,8 +29,7 @@ void AwaitAllWork(const DevicePlace& place) {
   if (code == kCaptured) {
     throw RuntimeError(SLIPWAY_ERROR_STATE,
                        "memory of a GPU that was freed cannot be used again while a stream of that GPU is being "
-                       "captured into a graph: "
-                       "allocate before the capture begins, or after it has ended");
+                       "captured into a graph: allocate before the capture begins, or after it has ended");
   }
   place.driver->Check(code, "cuCtxSynchronize");
 }
