@@ -92,6 +92,12 @@ class RunAll(unittest.TestCase):
         _, table = self.run_all("checks", FAIL_IN="data_on_gpu.py train")
         self.assertEqual(table["train"], "failed 1", self.output)
 
+    def test_without_the_names_of_the_gpus_all_steps_run(self):
+        self.fake("bin/nvidia-smi", "exit 9")
+        status, table = self.run_all("ways")
+        self.assertEqual((status, table["ways-2"]), (0, "passed"), self.output)
+        self.assertIn("nvidia-smi: failed 9", self.output)
+
     def test_a_step_that_is_skipped_is_not_passed(self):
         status, table = self.run_all("checks", SKIP_IN="exchange_on_gpu")
         self.assertEqual((status, table["exchange-2-events"], table["in all"]), (0, "skipped: no peers", "passed"),
