@@ -157,7 +157,8 @@ SLIPWAY_API int slipway_alloc(int64_t bytes, void** memory);
  * size, and is given back to the driver at the end of the process. That call waits for all work of the GPU. Errors:
  * SLIPWAY_ERROR_DEVICE where the program has loaded no driver of a GPU, or one that cannot share memory between
  * processes (HIP); SLIPWAY_ERROR_ARGUMENT where the process sees no such GPU; SLIPWAY_ERROR_STATE before the program
- * has used CUDA. Since 0.1.0. Local.
+ * has used CUDA, and where it would take what was freed while any thread captures a stream of the GPU: CUDA forbids the
+ * wait, and ends the capture. Since 0.1.0. Local.
  */
 SLIPWAY_API int slipway_alloc_on_device(int64_t bytes, int device, void** memory);
 /**

@@ -27,9 +27,21 @@ std::optional<Answer> Ask(const Driver& driver, int attribute, const void* data)
   return code == 0 ? std::optional(answer) : std::nullopt;
 }
 
+bool IsManaged(const Driver& driver, const void* data) {
+  return Ask<unsigned>(driver, kIsManaged, data).value_or(0) != 0;
+}
+
 bool IsDeviceMemory(const Driver& driver, const void* data) {
-  return Ask<unsigned>(driver, kMemoryType, data) == driver.device_memory_type() &&
-         Ask<unsigned>(driver, kIsManaged, data).value_or(0) == 0;
+  return Ask<unsigned>(driver, kMemoryType, data) == driver.device_memory_type() && !IsManaged(driver, data);
+}
+
+/// The driver of which that is true; null: none.
+const Driver* DriverOf(const void* data, bool (*is_its_memory)(const Driver&, const void*)) {
+  if (data == nullptr) return nullptr;
+  const auto* driver = Driver::Loaded();
+  if (driver == nullptr || is_its_memory(*driver, data)) return driver;
+  const auto* other = Driver::HipBesideCuda();
+  return other != nullptr && is_its_memory(*other, data) ? other : nullptr;
 }
 
 /// What the program can mend.
@@ -47,9 +59,8 @@ void RequireDevice(int code, int ordinal) {
 }  // namespace
 
 std::optional<DevicePlace> PlaceOf(const void* data) {
-  if (data == nullptr) return std::nullopt;
-  const auto* driver = Driver::Loaded();
-  if (driver == nullptr || !IsDeviceMemory(*driver, data)) return std::nullopt;
+  const auto* driver = DriverOf(data, IsDeviceMemory);
+  if (driver == nullptr) return std::nullopt;
   driver->RequireComplete();
   const int ordinal = Ask<int>(*driver, kDeviceOrdinal, data).value_or(0);
   void* context = driver->hip() == nullptr ? Ask<void*>(*driver, kContext, data).value_or(nullptr) : nullptr;
@@ -57,9 +68,8 @@ std::optional<DevicePlace> PlaceOf(const void* data) {
 }
 
 std::optional<DevicePlace> ManagedPlaceOf(const void* data) {
-  if (data == nullptr) return std::nullopt;
-  const auto* driver = Driver::Loaded();
-  if (driver == nullptr || Ask<unsigned>(*driver, kIsManaged, data).value_or(0) == 0) return std::nullopt;
+  const auto* driver = DriverOf(data, IsManaged);
+  if (driver == nullptr) return std::nullopt;
   driver->RequireComplete();
   return PlaceOn(*driver, Ask<int>(*driver, kDeviceOrdinal, data).value_or(0));
 }

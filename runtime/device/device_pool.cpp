@@ -7,6 +7,7 @@ namespace {
 
 /// What a driver gives out at once.
 constexpr std::int64_t kGranule = 2 << 20;
+constexpr int kCaptured = 900;  // CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED
 
 [[noreturn]] void Refuse(const char* message) { throw RuntimeError(SLIPWAY_ERROR_DEVICE, message); }
 
@@ -19,6 +20,18 @@ DevicePlace PlaceFor(int device) {
   if (driver->direct() == nullptr)
     Refuse("the driver cannot share memory of GPUs: use the allocator of your framework");
   return PlaceOn(*driver, device);
+}
+
+/// What is queued may still use memory that was freed. CUDA refuses the wait while a stream of the GPU is captured.
+void AwaitAllWork(const DevicePlace& place) {
+  const InContext here(place);
+  const int code = place.driver->memory()->cuCtxSynchronize();
+  if (code == kCaptured) {
+    throw RuntimeError(SLIPWAY_ERROR_STATE,
+                       "memory of a GPU that was freed cannot be used again while a stream of that GPU is being "
+                       "captured into a graph: allocate before the capture begins, or after it has ended");
+  }
+  place.driver->Check(code, "cuCtxSynchronize");
 }
 
 void Zero(const DevicePlace& place, char* data, std::int64_t bytes) {
@@ -34,9 +47,7 @@ void Zero(const DevicePlace& place, char* data, std::int64_t bytes) {
 DevicePool::Owned& DevicePool::Take(const DevicePlace& place, std::int64_t bytes) {
   for (auto& block : blocks_) {
     if (block->in_use || block->place != place || block->bytes != bytes) continue;
-    const InContext here(place);
-    // Work that uses it may still be queued.
-    place.driver->Check(place.driver->memory()->cuCtxSynchronize(), "cuCtxSynchronize");
+    AwaitAllWork(place);
     block->in_use = true;
     return *block;
   }

@@ -144,8 +144,14 @@ bool Driver::TakeLoaded(std::span<const char* const> names) {
 
 /// What the program has loaded so far. A driver that was found may be in use by other threads: it is not taken again.
 struct Driver::Known {
+  static Known& The() {
+    static Known known;
+    return known;
+  }
+
   Driver cuda{false};
   Driver hip{true};
+  std::atomic<bool> has_started{false};  ///< the program, CUDA's
   std::atomic<bool> has_cuda{false};
   std::atomic<bool> has_hip{false};
   std::atomic<unsigned long long> looked_at{0};
@@ -161,14 +167,20 @@ struct Driver::Known {
 };
 
 const Driver* Driver::Loaded() {
-  static Known known;
-  static std::atomic<const Driver*> in_use{nullptr};
-  if (const auto* driver = in_use.load()) return driver;
+  auto& known = Known::The();
+  if (known.has_started) return &known.cuda;
   if (const auto loaded = LibrariesLoaded(); loaded != known.looked_at.load()) known.Look(loaded);
-  if (known.has_cuda && known.cuda.HasGpu()) return in_use = &known.cuda;
-  if (!known.has_hip) return known.has_cuda ? &known.cuda : nullptr;
-  if (!known.has_cuda) in_use = &known.hip;
-  return &known.hip;
+  if (known.has_cuda && known.cuda.HasGpu()) {
+    known.has_started = true;
+    return &known.cuda;
+  }
+  if (known.has_hip) return &known.hip;
+  return known.has_cuda ? &known.cuda : nullptr;
+}
+
+const Driver* Driver::HipBesideCuda() {
+  auto& known = Known::The();
+  return known.has_started && known.has_hip ? &known.hip : nullptr;
 }
 
 std::string Driver::NameOf(int code) const {

@@ -49,8 +49,10 @@ class Driver {
   /// Null while the program has loaded no driver. HIP's without a GPU counts as none: packages bring it along. Where
   /// both are loaded, it is CUDA's once the program has started that, and HIP's before. Any thread.
   /// Cost:   a look at a counter of the loader, and where it has changed at the names of the loaded libraries; a
-  ///         question to CUDA's until the program has started it. Once a driver is in use, nothing.
+  ///         question to CUDA's until the program has started it. Once it has, nothing.
   static const Driver* Loaded();
+  /// HIP's, where it was loaded before the program started CUDA: memory may be of either. Else null.
+  static const Driver* HipBesideCuda();
   /// Errors: RuntimeError(DEVICE) for a driver that lacks a function, naming it. Before it only cuPointerGetAttribute
   /// may be called.
   void RequireComplete() const;

@@ -31,8 +31,12 @@ class InContext {
 /// Cost: three calls to the driver, none of which waits.
 void RequireNotCaptured(const DevicePlace& place, StreamHandle stream);
 
-/// While it lives, this thread may ask the driver for events and for memory also where another thread captures a
-/// stream, which forbids that to all threads in CUDA's default mode.
+/// While it lives, this thread may ask the driver for events, and for memory and its end, also where another thread
+/// captures a stream. In CUDA's default mode that forbids it to all threads, and such a call ends the capture.
+///
+/// Limits: HIP of ROCm 7.0 to 7.2.0 forbids questions about events all the same.
+///
+/// Source: CUDA Driver API, cuThreadExchangeStreamCaptureMode; HIP's changelog of 7.2.1.
 class BesideCaptures {
  public:
   /// `driver`: null: there is none.
@@ -60,7 +64,9 @@ void WithoutErrors(const DevicePlace& place, Action action) {
 /// For destructors that free what a GPU may still use, or wait for it. Does nothing after HasGivenUp().
 template <class Action>
 void FreeOnDevice(const DevicePlace& place, Action action) {
-  if (!HasGivenUp()) WithoutErrors(place, action);
+  if (HasGivenUp()) return;
+  const BesideCaptures beside(place.driver);
+  WithoutErrors(place, action);
 }
 
 /// Whose streams wait for an event.

@@ -22,6 +22,8 @@ constexpr Reduction kMeasuredSum{SLIPWAY_FLOAT32, SLIPWAY_SUM};
 constexpr std::int64_t kLargestMeasured = 16 << 20;  ///< bytes
 constexpr std::int64_t kSizeFactor = 4;              ///< from one measured size to the next
 constexpr double kSecondsOfTimes = 0.3;
+constexpr const char* kIsNotCanonical =
+    "deterministic: canonical wants its own order of sums; set gpu_exchange to auto";
 
 /// 16-bit floats may go by it.
 bool RoundsOnce(CombineWay way) { return way == CombineWay::kStaged || way == CombineWay::kDirect; }
@@ -99,7 +101,8 @@ std::vector<AllreduceTime> MeasureAllreduces(const DevicePlace& place, std::span
 
 bool AllreduceWays::MayTime(const TeamSettings& settings, const Group& group) {
   const auto asked = settings.gpu_exchange;
-  return asked == GpuExchange::kAuto || (asked == GpuExchange::kNccl && NcclWays(group).size() > 1);
+  if (asked == GpuExchange::kAuto) return true;
+  return asked == GpuExchange::kNccl && !group.selection().canonical && NcclWays(group).size() > 1;
 }
 
 AllreduceWays AllreduceWays::Choose(const DevicePlace& place, const TeamSettings& settings,
@@ -123,8 +126,14 @@ AllreduceWays AllreduceWays::Choose(const DevicePlace& place, const TeamSettings
 void AllreduceWays::TakeNamed(const DevicePlace& place, const TeamSettings& settings, const AllreduceTimer& measure,
                               Group& group) {
   const auto named = settings.gpu_exchange;
-  if (named == GpuExchange::kNccl) TryNccl(place, settings, group);
-  if (named == GpuExchange::kMpi) TryToMake(CombineWay::kMpi, place, settings, group);
+  const bool by_library = named == GpuExchange::kNccl || named == GpuExchange::kMpi;
+  if (by_library && group.selection().canonical) {
+    without_.emplace_back(named == GpuExchange::kNccl ? CombineWay::kNccl : CombineWay::kMpi, kIsNotCanonical);
+  } else if (named == GpuExchange::kNccl) {
+    TryNccl(place, settings, group);
+  } else if (named == GpuExchange::kMpi) {
+    TryToMake(CombineWay::kMpi, place, settings, group);
+  }
   if (made_.empty() && !without_.empty() && group.rank() == 0) {
     std::fputs(fmt::format("slipway: warning: {} does not combine memory of GPUs here: {}\n",
                            named == GpuExchange::kNccl ? "NCCL" : "MPI", without_.front().second)

@@ -51,9 +51,10 @@ class AllreduceWays {
   /// the fastest one for each size: the CPU, or the GPUs of the node (DirectBounce). Where any bits are good the ways
   /// of NCCL are candidates, too, if no rank has another user of it (NcclUse::Alone()), and MPI where it has worked
   /// before. NCCL combines between all ranks, or as NcclInNodes where that suits. Where the ways would have other bits
-  /// (CpuAddsInOrderOfRanks()), the CPU combines, as for teams. What keeps NCCL and MPI from being made, and all from
-  /// being timed, is a reason for another way; without times the CPU combines. Collective.
-  /// Errors: those of DirectBounce::Make(); PartedError, and then nothing that ranks share is freed.
+  /// (CpuAddsInOrderOfRanks()), the CPU combines, as for teams. NCCL and MPI that are named are not used where the
+  /// order of sums is to be the canonical one, and a warning says so. What keeps NCCL and MPI from being made, and all
+  /// from being timed, is a reason for another way; without times the CPU combines. Collective. Errors: those of
+  /// DirectBounce::Make(); PartedError, and then nothing that ranks share is freed.
   static AllreduceWays Choose(const DevicePlace& place, const TeamSettings& settings, const AllreduceTimer& measure,
                               Group& group);
 

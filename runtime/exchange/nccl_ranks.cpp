@@ -5,6 +5,9 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <future>
+#include <memory>
+#include <system_error>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -35,6 +38,23 @@ constexpr double kShareOfWatch = 0.5;
 std::optional<Seconds> TimeToConnect(GpuExchange asked, const Waiter& waiter) {
   if (asked == GpuExchange::kNccl) return std::nullopt;
   return std::min(kMostToConnect, kShareOfWatch * waiter.time_limit());
+}
+
+/// The end of a communicator may wait for a rank that has died, for ever: NVIDIA/nccl, issues 863 and 1777. It goes on
+/// in a thread of its own then. False: it has not returned in time.
+bool ReturnsInTime(int (*end)(Nccl::Communicator), Nccl::Communicator communicator, const DevicePlace& place) {
+  const auto returned = std::make_shared<std::promise<void>>();
+  const auto in_time = returned->get_future();
+  const auto call = [=] {
+    WithoutErrors(place, [=](const Driver&) { end(communicator); });
+    returned->set_value();
+  };
+  try {
+    std::thread(call).detach();
+  } catch (const std::system_error&) {  // no thread is to be had
+    call();
+  }
+  return in_time.wait_for(kTimeToEnd) == std::future_status::ready;
 }
 
 RuntimeError NotConnected(Seconds after) {
@@ -128,6 +148,7 @@ bool NcclRanks::Settle(const char* call, Clock::time_point end) {
 /// The other ranks have queued their part: an error ends it.
 template <class Launch>
 void NcclRanks::Queue(const char* call, Launch launch) {
+  has_queued_ = true;
   try {
     const int code = launch();
     nccl_.Check(code, call, communicator_);
@@ -214,24 +235,21 @@ void NcclRanks::GiveUp(int code, const char* call) {
 void NcclRanks::Abort() {
   if (communicator_ == nullptr) return;
   const auto communicator = std::exchange(communicator_, nullptr);
-  WithoutErrors(place_, [&](const Driver&) { nccl_.ncclCommAbort(communicator); });
+  if (!ReturnsInTime(nccl_.ncclCommAbort, communicator, place_) && has_queued_) NoteGivingUp();
 }
 
 NcclRanks::~NcclRanks() {
   if (communicator_ == nullptr) return;
-  WithoutErrors(place_, [this](const Driver&) {
-    int code = nccl_.ncclCommFinalize(communicator_);
+  int code = kInternalError;
+  WithoutErrors(place_, [&](const Driver&) {
+    code = nccl_.ncclCommFinalize(communicator_);
     const auto end = Clock::now() + kTimeToEnd;
     while (code == Nccl::kInProgress && Clock::now() < end) {
       std::this_thread::sleep_for(kSleepAtTheEnd);
       code = State();
     }
-    if (code == Nccl::kSuccess) {
-      nccl_.ncclCommDestroy(communicator_);
-    } else {
-      nccl_.ncclCommAbort(communicator_);
-    }
   });
+  ReturnsInTime(code == Nccl::kSuccess ? nccl_.ncclCommDestroy : nccl_.ncclCommAbort, communicator_, place_);
 }
 
 }  // namespace slipway::runtime

@@ -28,7 +28,8 @@ class NcclRanks {
   static std::unique_ptr<NcclRanks> Connect(const DevicePlace& place, Communicator& ranks, GpuExchange asked);
   NcclRanks(const NcclRanks&) = delete;
   NcclRanks& operator=(const NcclRanks&) = delete;
-  /// Waits for the other ranks' ends, but not long: then it ends the communicator by force.
+  /// Waits for the other ranks' ends, but not long: then it ends the communicator by force, and waits not long for
+  /// that.
   ~NcclRanks();
 
   int size() const { return ranks_.size(); }
@@ -45,7 +46,8 @@ class NcclRanks {
 
   /// Returns when the device has got to the point, behind work of this communicator.
   /// Errors: PartedError: DEVICE; STALLED naming a rank that has died, or all ranks when nothing moves. The
-  /// communicator has been ended by force then, so that the device can go on.
+  /// communicator has been ended by force then, so that the device can go on. Where NCCL does not return from that
+  /// within 5 s, NoteGivingUp() holds.
   void Await(const DeviceEvent& point);
   /// The same, and the time in which others have to move begins when this rank's GPU has its `values`: what the program
   /// gave it before may take long.
@@ -68,6 +70,7 @@ class NcclRanks {
   Communicator& ranks_;
   NcclUse use_;
   Nccl::Communicator communicator_ = nullptr;
+  bool has_queued_ = false;  ///< work of a GPU
 };
 
 }  // namespace slipway::runtime

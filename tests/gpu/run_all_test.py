@@ -43,7 +43,7 @@ class RunAll(unittest.TestCase):
     def fake_mps(self, ending=""):
         self.fake("bin/nvidia-cuda-mps-control", '[[ $* == -d ]] || read -r word\n'
                   'echo "mps-control ${word:-$*} $CUDA_MPS_PIPE_DIRECTORY" >>"$LOG"\n'
-                  '[[ ${word:-} != get_server_list ]] || echo 17\n' + ending)
+                  '[[ ${word:-} != get_server_list ]] || echo ${SERVER-17}\n' + ending)
 
     def run_all(self, *groups, **variables):
         """Exit status, and name -> result of the table."""
@@ -92,6 +92,12 @@ class RunAll(unittest.TestCase):
         _, table = self.run_all("checks", FAIL_IN="data_on_gpu.py train")
         self.assertEqual(table["train"], "failed 1", self.output)
 
+    def test_without_the_names_of_the_gpus_all_steps_run(self):
+        self.fake("bin/nvidia-smi", "exit 9")
+        status, table = self.run_all("ways")
+        self.assertEqual((status, table["ways-2"]), (0, "passed"), self.output)
+        self.assertIn("nvidia-smi: failed 9", self.output)
+
     def test_a_step_that_is_skipped_is_not_passed(self):
         status, table = self.run_all("checks", SKIP_IN="exchange_on_gpu")
         self.assertEqual((status, table["exchange-2-events"], table["in all"]), (0, "skipped: no peers", "passed"),
@@ -123,6 +129,12 @@ class RunAll(unittest.TestCase):
                 self.assertEqual(sum("mps=set" in line for line in ranks), 3, ranks)
                 self.assertTrue(all(("gpus=0 " in line) == ("mps=set" in line) for line in ranks), ranks)
                 self.assertEqual(table["mps-bench-2-events"], "passed")
+
+    def test_nothing_is_measured_where_ranks_do_without_mps(self):
+        self.fake_mps()
+        status, table = self.run_all("mps", SERVER="")
+        self.assertEqual((status, table["mps-exchange-2"], table["mps-server"]), (1, "passed", "failed 1"), self.output)
+        self.assertEqual({table[name] for name in MPS[3:]}, {"not run: mps-server failed 1"})
 
     def test_without_the_program_of_mps_nothing_fails(self):
         status, table = self.run_all("mps")

@@ -19,18 +19,25 @@ def _loaded(name):
         return None
 
 
-def _has_gpu(cuda):
-    """False before the process has started the driver: it has no array of this maker then."""
+def _has_gpu(library, is_hip):
+    """False of CUDA before the process has started it, and of HIP that a package has brought along: the process has no
+    array of this maker then."""
     count = ctypes.c_int()
-    return cuda.cuDeviceGetCount(ctypes.byref(count)) == 0 and count.value > 0
+    if not is_hip:
+        return library.cuDeviceGetCount(ctypes.byref(count)) == 0 and count.value > 0
+    without_error = library.hipPeekAtLastError() == 0
+    code = library.hipGetDeviceCount(ctypes.byref(count))
+    if code != 0 and without_error:
+        library.hipGetLastError()  # the program may ask for one of its own
+    return code == 0 and count.value > 0
 
 
 def _driver():
     """The library, and whether it is that of HIP."""
     for name in (_CUDA, *_HIP):
-        library = _loaded(name)
-        if library is not None and (name != _CUDA or _has_gpu(library)):
-            return library, name != _CUDA
+        library, is_hip = _loaded(name), name != _CUDA
+        if library is not None and _has_gpu(library, is_hip):
+            return library, is_hip
     raise DeviceMemoryError("the array is in the memory of a GPU, and this process has loaded no driver of one")
 
 

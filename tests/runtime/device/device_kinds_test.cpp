@@ -269,6 +269,9 @@ TEST_F(GpusOfANode, ThatGiveWrongSumsOfEachOthersMemoryLeaveThemToTheCpu) {
 
 using Captures = OnDevice;
 
+/// What no other test has freed: memory of the library is kept for the life of the process.
+constexpr std::int64_t kBytesOfNoOther = 26 << 20;
+
 /// A graph is made of the stream: nothing may be exchanged, and all goes on afterwards.
 TEST_F(Captures, OfTheStreamRefuseAnExchange) {
   GpuBuffer buffer(kKindsCount * sizeof(float));
@@ -343,9 +346,24 @@ TEST_F(Captures, ByAnotherThreadDoNotDisturbATeamOrAnAllocation) {
   }
   EXPECT_EQ(slipway_unregister("sums"), SLIPWAY_OK) << slipway_error_message();
   void* memory = nullptr;
-  EXPECT_EQ(slipway_alloc_on_device(1 << 20, 0, &memory), SLIPWAY_OK) << slipway_error_message();
+  EXPECT_EQ(slipway_alloc_on_device(kBytesOfNoOther, 0, &memory), SLIPWAY_OK) << slipway_error_message();
   EXPECT_EQ(slipway_free(memory), SLIPWAY_OK) << slipway_error_message();
   fake_gpu_capture_elsewhere(0);
+}
+
+/// CUDA forbids the wait for all work of the GPU then.
+TEST_F(Captures, ByAnotherThreadLeaveFreedMemoryAlone) {
+  constexpr auto kBytes = kBytesOfNoOther + (2 << 20);
+  void* memory = nullptr;
+  ASSERT_EQ(slipway_alloc_on_device(kBytes, 0, &memory), SLIPWAY_OK) << slipway_error_message();
+  void* const first = memory;
+  ASSERT_EQ(slipway_free(memory), SLIPWAY_OK) << slipway_error_message();
+  fake_gpu_capture_elsewhere(1);
+  ExpectRefused(slipway_alloc_on_device(kBytes, 0, &memory), SLIPWAY_ERROR_STATE, "before the capture begins");
+  fake_gpu_capture_elsewhere(0);
+  ASSERT_EQ(slipway_alloc_on_device(kBytes, 0, &memory), SLIPWAY_OK) << slipway_error_message();
+  EXPECT_EQ(memory, first);
+  EXPECT_EQ(slipway_free(memory), SLIPWAY_OK) << slipway_error_message();
 }
 
 }  // namespace

@@ -1,9 +1,11 @@
 // What is left of a driver that lacks one function: each that the runtime looks for.
 
+#include <dlfcn.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <cstddef>
 #include <cstdio>
 #include <fstream>
 #include <iterator>
@@ -12,6 +14,7 @@
 #include <set>
 #include <string>
 
+#include "runtime/device/device_memory.h"
 #include "runtime/device/driver.h"
 #include "tests/runtime/device/fake_driver/driver_api.h"
 #include "tests/runtime/device/fake_driver/fake_gpu.h"
@@ -85,6 +88,28 @@ std::string WhatIsLeft(const Driver* driver) try {
   ::_exit(0);
 }
 
+/// Before and after the program has started CUDA. In a process of its own, as above.
+[[noreturn]] void SayWhoseMemoryIsKnown() {
+  void* const library = ::dlopen(SLIPWAY_FAKE_HIP, RTLD_NOW | RTLD_LOCAL);
+  void* of_hip = nullptr;
+  reinterpret_cast<int (*)(void**, std::size_t)>(::dlsym(library, "hipMalloc"))(&of_hip, sizeof(int));
+  const auto maker_of = [](const void* memory) -> std::string {
+    const auto place = PlaceOf(memory);
+    if (!place) return "the CPU";
+    return place->driver->hip() != nullptr ? "HIP" : "CUDA";
+  };
+  auto said = maker_of(of_hip);
+  fake_gpu::ContextHandle context = nullptr;
+  fake_gpu::DevicePointer of_cuda = 0;
+  fake_gpu::cuInit(0);
+  fake_gpu::cuDevicePrimaryCtxRetain(&context, 0);
+  fake_gpu::cuCtxSetCurrent(context);
+  fake_gpu::cuMemAlloc_v2(&of_cuda, sizeof(int));
+  said += ", " + maker_of(reinterpret_cast<const void*>(of_cuda)) + ", " + maker_of(of_hip) + ", " + maker_of(&said);
+  std::fputs(said.c_str(), stderr);
+  ::_exit(0);
+}
+
 void ExpectLeftWithout(const std::string& name, const testing::Matcher<const std::string&>& left) {
   EXPECT_EXIT(SayWhatIsLeftWithout(name.c_str()), testing::ExitedWithCode(0), left) << name;
 }
@@ -128,6 +153,10 @@ TEST(DriverEntries, OfHipAreComparedWithTheRealHeader) {
 TEST(DriverEntries, CountGpusOnlyUntilTheProgramHasStartedTheDriver) {
   EXPECT_EXIT(SayHowOftenGpusAreCounted(false), testing::ExitedWithCode(0), testing::StrEq("3"));
   EXPECT_EXIT(SayHowOftenGpusAreCounted(true), testing::ExitedWithCode(0), testing::StrEq("0"));
+}
+
+TEST(DriverEntries, OfBothMakersKnowTheMemoryOfEach) {
+  EXPECT_EXIT(SayWhoseMemoryIsKnown(), testing::ExitedWithCode(0), testing::StrEq("HIP, CUDA, HIP, the CPU"));
 }
 
 TEST(DriverEntries, ThatTheLibraryDoesNotHaveCannotBeHidden) {

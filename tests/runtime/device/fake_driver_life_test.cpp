@@ -254,6 +254,20 @@ TEST_F(FakeDriver, ACapturingStreamTakesNoWork) {
   EXPECT_EQ(status, 1);
   EXPECT_EQ(cuStreamSynchronize(stream), kStreamCaptureUnsupported);
   EXPECT_EQ(cuMemsetD32Async(Holding({0}), 1, 1, stream), kStreamCaptureUnsupported);
+  EXPECT_EQ(cuCtxSynchronize(), kStreamCaptureUnsupported);
+  EXPECT_EQ(cuStreamSynchronize(nullptr), kSuccess);
+}
+
+TEST_F(FakeDriver, ABlockingStreamThatCapturesHoldsTheLegacyOne) {
+  const auto stream = NewStream(0);
+  const auto memory = Holding({0});
+  int status = 0;
+  fake_gpu_set_capturing(stream, 1);
+  EXPECT_EQ(cuStreamIsCapturing(nullptr, &status), kStreamCaptureImplicit);
+  EXPECT_EQ(cuStreamSynchronize(nullptr), kStreamCaptureImplicit);
+  EXPECT_EQ(cuMemsetD32Async(memory, 1, 1, nullptr), kStreamCaptureImplicit);
+  fake_gpu_set_capturing(stream, 0);
+  EXPECT_EQ(cuMemsetD32Async(memory, 1, 1, nullptr), kSuccess);
 }
 
 TEST_F(FakeDriver, ErrorsHaveNames) {

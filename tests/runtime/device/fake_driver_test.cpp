@@ -325,14 +325,18 @@ TEST_F(FakeDriver, MemoryOfAPoolHasNoContext) {
 
 TEST_F(FakeDriver, ACaptureByAnotherThreadForbidsWhatTheModeOfThisOneForbids) {
   const auto event = NewEvent();
+  const auto known = OnDevice(kInt);
   DevicePointer memory = 0;
   fake_gpu_capture_elsewhere(1);
   EXPECT_EQ(cuEventQuery(event), kStreamCaptureUnsupported);
   EXPECT_EQ(cuMemAlloc_v2(&memory, kInt), kStreamCaptureUnsupported);
+  EXPECT_EQ(cuMemFree_v2(known), kStreamCaptureUnsupported);
   int mode = kCaptureModeThreadLocal;
   EXPECT_EQ(cuThreadExchangeStreamCaptureMode(&mode), kSuccess);
   EXPECT_EQ(mode, kCaptureModeGlobal);
   EXPECT_EQ(cuEventQuery(event), kSuccess);
+  EXPECT_EQ(cuMemFree_v2(known), kSuccess);
+  EXPECT_EQ(cuCtxSynchronize(), kStreamCaptureUnsupported) << "in any mode";
   EXPECT_EQ(cuThreadExchangeStreamCaptureMode(&mode), kSuccess);
   EXPECT_EQ(mode, kCaptureModeThreadLocal);
   EXPECT_EQ(cuEventQuery(event), kStreamCaptureUnsupported);

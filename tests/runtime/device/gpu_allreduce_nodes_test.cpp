@@ -3,6 +3,7 @@
 
 #include <nlohmann/json.hpp>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "runtime/exchange/library_allreduce.h"
@@ -124,6 +125,22 @@ TEST_F(GpuAllreducesBetweenNodes, OfNamedNcclGoByItAlsoWithoutTimes) {
       Named(GpuExchange::kNccl));
   EXPECT_EQ(CallsOf("ncclReduceScatter", kLarge), 1u);
   EXPECT_EQ(Facts().at(0)["not_measured"], "no sample");
+}
+
+/// Their orders of sums are others.
+TEST_F(GpuAllreducesBetweenNodes, OfNamedNcclOrMpiKeepCanonicalBits) {
+  Select(test_.group, true);
+  for (const auto& [way, name] : {std::pair{GpuExchange::kNccl, "NCCL"}, std::pair{GpuExchange::kMpi, "MPI"}}) {
+    Give(TimesWonBy(kNccl), Named(way));
+    testing::internal::CaptureStderr();
+    EXPECT_TRUE(IsRight(kLarge)) << name;
+    const auto said = testing::internal::GetCapturedStderr();
+    const auto warning = name + std::string(" does not combine memory of GPUs here: deterministic: canonical");
+    EXPECT_EQ(said.find(warning) != std::string::npos, Rank() == 0) << said;
+    EXPECT_EQ(fake_nccl_communicators(), 0u);
+    EXPECT_TRUE(all_->HaveBitsOfCpu()) << name;
+  }
+  EXPECT_EQ(measurements_, 0);
 }
 
 /// With the times of this machine.

@@ -363,6 +363,16 @@ TEST_F(GpuAllreduces, KeepTheirBitsUnlessOthersAreGood) {
   EXPECT_EQ(measurements_, 2);
 }
 
+TEST_F(GpuAllreduces, OfNamedNcclGoByTheGpusOfTheNodeWhereBitsAreCanonical) {
+  if (Ranks() == 1) GTEST_SKIP() << "a lone rank exchanges nothing";
+  Select(test_.group, true);
+  Give(TimesWonBy(kNccl), Named(GpuExchange::kNccl));
+  EXPECT_TRUE(SumIsRight(200'000));
+  EXPECT_TRUE(GoesByGpus(200'000));
+  EXPECT_EQ(fake_nccl_communicators(), 0u);
+  EXPECT_TRUE(all_->HaveBitsOfCpu());
+}
+
 TEST_F(GpuAllreduces, DoWithoutNcclBesideAnotherUser) {
   if (Ranks() == 1) GTEST_SKIP() << "a lone rank exchanges nothing";
   Give(TimesWonBy(kNccl), WithAnyBits());

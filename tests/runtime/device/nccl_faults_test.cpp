@@ -396,8 +396,9 @@ TEST_F(NcclJob, AHangIsEndedByForce) {
   EXPECT_EQ(fake_nccl_calls("ncclCommAbort"), 1u);
 }
 
-/// In the middle of an exchange: the other rank's GPU waits for ever.
+/// In the middle of an exchange: the other rank's GPU waits for ever, and NCCL, too, when it is to end.
 TEST_F(NcclJob, ARankThatDiesIsNamed) {
+  fake_nccl_never_end_aborts();
   together_ = false;
   stall_after_s_ = 30;
   fake_gpu_use_bandwidth(0);

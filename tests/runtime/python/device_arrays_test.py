@@ -272,7 +272,27 @@ def test_memory_that_the_driver_does_not_know_is_named(job):
 
 
 def test_an_array_belongs_to_the_maker_whose_driver_was_started(monkeypatch):
-    hip = types.SimpleNamespace()
+    hip = hip_with(1)
     cuda = types.SimpleNamespace(cuDeviceGetCount=lambda count: 3)  # CUDA_ERROR_NOT_INITIALIZED
     monkeypatch.setattr(_driver, "_loaded", {"libcuda.so.1": cuda, "libamdhip64.so.5": hip}.get)
     assert _driver._driver() == (hip, True)
+
+
+def hip_with(gpus):
+    """HIP's library on a machine with so many of its GPUs. It keeps the last error for the program."""
+    errors = []
+
+    def count_gpus(count):
+        count._obj.value = gpus
+        errors.extend([] if gpus else [100])  # hipErrorNoDevice
+        return errors[-1] if errors else 0
+    return types.SimpleNamespace(errors=errors, hipGetDeviceCount=count_gpus, hipGetLastError=errors.clear,
+                                 hipPeekAtLastError=lambda: errors[-1] if errors else 0)
+
+
+def test_hip_without_a_gpu_is_no_driver(monkeypatch):
+    hip = hip_with(0)
+    monkeypatch.setattr(_driver, "_loaded", {"libamdhip64.so.6": hip}.get)
+    with pytest.raises(DeviceMemoryError, match="has loaded no driver"):
+        _driver._driver()
+    assert hip.errors == [], "an error is left to the program"

@@ -24,8 +24,9 @@ BYTES = 6
 _PART_BYTES = 4 << 20
 _COPIED_FROM_BYTES = 64 << 10
 
-# The library chooses how it adds up memory of GPUs at the first allreduce of more than 4 KiB.
-_SAMPLE_ELEMENTS = 2048
+# The library chooses how it adds up memory of GPUs at the first allreduce of more than 4 KiB, or of more than 64 KiB
+# where the way is named.
+_SAMPLE_ELEMENTS = 32 << 10
 # Large broadcasts of a group at which its ranks vote on that choice. A program may broadcast memory of the CPU first.
 _MOST_VOTES = 4
 _SUM, _MIN = 0, 2

@@ -14,8 +14,9 @@ constexpr std::size_t kDefaultBytes = std::size_t{1} << 30;
 constexpr int kDefaultDevices = 2;
 constexpr auto kDefaultPatience = std::chrono::milliseconds(2);
 constexpr int kDefaultVersion = 12040;
-constexpr std::array<std::string_view, 5> kUnsafeInCaptures = {"cuEventQuery", "cuStreamQuery", "cuMemAlloc_v2",
-                                                               "cuMemAllocHost_v2", "cuMemHostRegister_v2"};
+constexpr std::array<std::string_view, 7> kUnsafeInCaptures = {
+    "cuEventQuery",      "cuStreamQuery",        "cuMemAlloc_v2",      "cuMemFree_v2",
+    "cuMemAllocHost_v2", "cuMemHostRegister_v2", "cuMemHostUnregister"};
 
 const char* Setting(const char* name) {
   const char* value = std::getenv(name);
@@ -116,6 +117,7 @@ StreamPtr Driver::WorkStream(StreamHandle handle, Context& current) {
 
 void Driver::RefuseCapturing(const Stream& stream) {
   if (stream.capturing != 0) throw Refusal{kStreamCaptureUnsupported};
+  if (JoinsACapture(stream)) throw Refusal{kStreamCaptureImplicit};
 }
 
 OperationPtr Driver::Queue(Lock& lock, Stream& stream, OperationPtr operation, const OperationPtr& also) {

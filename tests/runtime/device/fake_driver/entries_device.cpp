@@ -233,8 +233,13 @@ Code cuCtxGetDevice(Device* device) {
   });
 }
 
+/// In whatever mode: the wait would be one for the captured stream, too.
 Code cuCtxSynchronize() {
   return Enter("cuCtxSynchronize", Needs::kContext, [&](const Call& call) {
+    const auto is_captured = [](const auto& stream) { return stream->capturing != 0; };
+    if (call.driver.captured_elsewhere || std::ranges::any_of(call.context().streams, is_captured)) {
+      throw Refusal{kStreamCaptureUnsupported};
+    }
     if (!call.driver.HasWork(call.context())) call.driver.ledger.Count(FAKE_GPU_DEVICE_SYNCHRONISATIONS);
     call.driver.WaitForContext(call.lock, call.context());
   });

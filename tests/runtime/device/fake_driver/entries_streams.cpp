@@ -116,12 +116,7 @@ Code cuStreamIsCapturing(StreamHandle handle, int* status) {
   return Enter("cuStreamIsCapturing", Needs::kContext, [&](const Call& call) {
     if (status == nullptr) throw Refusal{kInvalidValue};
     const auto stream = call.driver.StreamOf(handle, call.context());
-    const auto& others = call.context().streams;
-    const bool implicit =
-        stream->kind == Stream::Kind::kLegacy && std::any_of(others.begin(), others.end(), [](const auto& other) {
-          return other->kind == Stream::Kind::kBlocking && other->capturing != 0;
-        });
-    if (implicit) throw Refusal{kStreamCaptureImplicit};
+    if (JoinsACapture(*stream)) throw Refusal{kStreamCaptureImplicit};
     *status = stream->capturing;
   });
 }

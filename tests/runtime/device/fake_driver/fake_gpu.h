@@ -144,10 +144,12 @@ void fake_gpu_hide(const char* entry);
 /// Processes that have called this have the same devices, by their place on the PCI bus; all others have their own.
 void fake_gpu_share_devices(void);
 /// What cuStreamIsCapturing answers for this stream: 0 none, 1 active, 2 invalidated. While it is active, work and
-/// waits on the stream are refused with 900.
+/// waits on the stream are refused with 900, and so is a wait for its context; those on the legacy default stream with
+/// 906 where the stream is a blocking one.
 void fake_gpu_set_capturing(void* stream, int status);
 /// While `on`, another thread captures a stream in global mode: calls that the driver holds for unsafe then (questions
-/// for events and streams, allocations, registrations) are refused with 900 in threads whose own mode is global.
+/// for events and streams, allocations, registrations, and the ends of both) are refused with 900 in threads whose own
+/// mode is global, and a wait for the context in all threads.
 void fake_gpu_capture_elsewhere(int on);
 /// While `on`, cuMemAlloc_v2 gives memory of no context, as cuMemAllocAsync and cuMemMap do: the driver answers null to
 /// the question for its context, and cuIpcGetMemHandle refuses it.

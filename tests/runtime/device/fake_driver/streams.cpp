@@ -1,5 +1,6 @@
 #include "tests/runtime/device/fake_driver/streams.h"
 
+#include <algorithm>
 #include <atomic>
 
 namespace slipway::fake_gpu {
@@ -56,6 +57,13 @@ Operations LastOf(const Stream& stream) {
     if (other->kind == Stream::Kind::kBlocking && other->last) last.push_back(other->last);
   }
   return last;
+}
+
+bool JoinsACapture(const Stream& stream) {
+  if (stream.kind != Stream::Kind::kLegacy) return false;
+  return std::ranges::any_of(stream.context.streams, [](const auto& other) {
+    return other->kind == Stream::Kind::kBlocking && other->capturing != 0;
+  });
 }
 
 Operations LastOfAll(const Context& context) {

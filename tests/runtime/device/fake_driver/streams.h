@@ -60,6 +60,8 @@ void Append(Operation& operation, Stream& stream, const Clock& known, const Oper
 
 /// The last operation of a stream and, for the legacy default stream, of all blocking streams.
 Operations LastOf(const Stream& stream);
+/// Whether work of it would be that of a capture: of the legacy default stream, while a blocking stream is captured.
+bool JoinsACapture(const Stream& stream);
 /// The last operations of all streams of the context.
 Operations LastOfAll(const Context& context);
 

@@ -26,6 +26,8 @@ void fake_nccl_fail_call(const char* entry, std::uint64_t nth, int code);
 void fake_nccl_fail_silently(void);
 /// From now on operations never end, until the communicator is aborted.
 void fake_nccl_hang(void);
+/// From now on ncclCommAbort ends operations, and never returns (https://github.com/NVIDIA/nccl/issues/863).
+void fake_nccl_never_end_aborts(void);
 /// Operations of communicators of so many ranks take so long in addition.
 void fake_nccl_delay(int ranks, unsigned milliseconds);
 /// What communicators answer from now on when they are asked for their state.

@@ -58,6 +58,7 @@ std::map<std::string, PlannedError> planned;
 std::map<std::string, std::uint64_t> calls;
 std::atomic<bool> hangs = false;
 std::atomic<bool> fails_silently = false;
+std::atomic<bool> aborts_never_end = false;
 std::atomic<int> delayed_ranks = 0;
 std::atomic<unsigned> delay_ms = 0;
 std::atomic<int> state_of_all = kSuccess;
@@ -236,6 +237,7 @@ int End(const char* entry, void* handle, bool by_force) {
   auto* communicator = static_cast<Communicator*>(handle);
   if (!IsAlive(communicator)) return kInvalidArgument;
   if (by_force) *communicator->aborted = true;
+  while (by_force && aborts_never_end) std::this_thread::sleep_for(std::chrono::seconds(1));
   const std::lock_guard lock(mutex);
   alive.erase(communicator);
   delete communicator;
@@ -256,6 +258,7 @@ void fake_nccl_fail_call(const char* entry, std::uint64_t nth, int code) {
 }
 void fake_nccl_fail_silently() { fails_silently = true; }
 void fake_nccl_hang() { hangs = true; }
+void fake_nccl_never_end_aborts() { aborts_never_end = true; }
 void fake_nccl_delay(int ranks, unsigned milliseconds) {
   delay_ms = milliseconds;
   delayed_ranks = ranks;
