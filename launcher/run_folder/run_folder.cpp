@@ -165,8 +165,7 @@ void RunFolder::NameInReason(RunState& state) const {
   if (selector_.empty() || selector_ == state.run) return;
   if (IsReady(state) && !state.reason.empty()) state.reason = DescribeReady(selector_);
   const bool advises = HasEnded(state.phase) && state.cause && !Is<cause::ManagerElsewhere>(state.cause);
-  // A reason that says more than its cause stays as it is.
-  if (advises && state.reason == ReasonFor(*state.cause, state.run)) state.reason = ReasonFor(*state.cause, selector_);
+  if (advises) state.reason = ReasonFor(*state.cause, selector_);
 }
 
 void RunFolder::WriteState(const RunState& state) const { WriteFileDurably(path_ / "state.json", TextOf(state)); }

@@ -58,14 +58,12 @@ std::string LastWordsOfScript(const RunFolder& folder) {
   return lines.empty() ? lines : fmt::format("last lines of {}:\n{}", log.string(), lines);
 }
 
-/// A manager that could not write its last word down has said it nowhere.
-RunState WithoutLastWord(const RunFolder& folder, RunState state) {
-  if (!HasEnded(state.phase)) return state;
-  if (const auto trouble = TroubleOf(folder.path()); !trouble.empty()) state.reason += "; " + trouble;
+/// `ended`: its manager recorded no end.
+RunState WithLastWordsOfScript(const RunFolder& folder, RunState ended) {
   if (const auto words = LastWordsOfScript(folder); !words.empty()) {
-    state.detail += (state.detail.empty() ? "" : "\n\n") + words;
+    ended.detail += (ended.detail.empty() ? "" : "\n\n") + words;
   }
-  return state;
+  return ended;
 }
 
 /// The accounting has told of a job that the controller has forgotten, so this end does not change any more. Once it is
@@ -148,10 +146,17 @@ class Observation {
     }
     const bool is_forgotten = !run.job;
     if (is_forgotten) run.job = AskAccounting(meant, slurm);
-    run.state = WithoutLastWord(folders_[i], WithJob(std::move(run.state), run.job, folders_[i].selector()));
-    const bool is_final = is_forgotten && run.job && HasEnded(run.state.phase);
-    if (is_final && !ReadBatchRecord(folders_[i].path()).stages_out) KeepEnd(folders_[i], run.state);
-    folders_[i].NameInReason(run.state);
+    run.state = WithJob(std::move(run.state), run.job, folders_[i].selector());
+    if (HasEnded(run.state.phase)) TakeEnd(folders_[i], run.state, is_forgotten && run.job);
+  }
+
+  /// The manager recorded no end, perhaps because it could not. `is_final`: the end will not change any more.
+  static void TakeEnd(const RunFolder& folder, RunState& ended, bool is_final) {
+    ended = WithLastWordsOfScript(folder, std::move(ended));
+    const auto trouble = TroubleOf(folder.path());
+    if (is_final && trouble.empty() && !ReadBatchRecord(folder.path()).stages_out) KeepEnd(folder, ended);
+    folder.NameInReason(ended);
+    if (!trouble.empty()) ended.reason += "; " + trouble;
   }
 
   /// What it tells is good to know, no more: where it is silent for one run it is not asked for the others.

@@ -199,9 +199,9 @@ TEST_F(Runs, AreNamedInTheirReasonAsTheyAreFound) {
   EXPECT_EQ(FindRun(directory_.path(), run.id()).ReadState().reason, state.reason);
   const auto path = run.path().string();
   EXPECT_THAT(FindRun(fs::path("elsewhere"), path).ReadState().reason, EndsWith("slipway resume " + path));
-  state.reason += "; the disk was full";
+  state.reason = "words of an earlier version";
   run.WriteState(state);
-  EXPECT_EQ(FindRun(fs::path("elsewhere"), path).ReadState().reason, state.reason) << "what else it says is kept";
+  EXPECT_THAT(FindRun(fs::path("elsewhere"), path).ReadState().reason, EndsWith("slipway resume " + path));
 }
 
 TEST_F(Runs, OfAJobAreNotLostWithTheirManager) {
