@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <span>
 
 #include "core/error.h"
 #include "core/log.h"
@@ -76,6 +77,17 @@ void KeepEnd(const RunFolder& folder, const RunState& ended) try {
   log::Info("{}", error.message());  // a reader who may not write, or a run that goes on: the next one asks again
 }
 
+std::optional<SlurmJob> MeantAmong(const std::vector<SlurmJob>& jobs, const JobIdentity& meant) {
+  const auto found = std::ranges::find_if(jobs, [&](const auto& job) { return IsMeant(meant, job); });
+  return found == jobs.end() ? std::nullopt : std::optional(*found);
+}
+
+std::vector<JobId> NumbersOf(const std::vector<JobIdentity>& jobs) {
+  std::vector<JobId> numbers;
+  for (const auto& job : jobs) numbers.push_back(job.id);
+  return numbers;
+}
+
 /// Runs whose jobs the controller is asked about together.
 class Observation {
  public:
@@ -107,11 +119,14 @@ class Observation {
   /// Why there is no answer, or empty.
   std::string Ask(std::uint32_t owner, const std::vector<std::size_t>& indices) try {
     const SlurmClient slurm;
-    std::vector<JobId> numbers;
+    std::vector<JobIdentity> meant;
     for (const auto i : indices) {
-      if (const auto job = JobOf(folders_[i], runs_[i].state); job.id != 0) numbers.push_back(job.id);
+      if (auto job = JobOf(folders_[i], runs_[i].state); job.id != 0) meant.push_back(std::move(job));
     }
-    const auto jobs = slurm.Jobs(numbers, owner);
+    const auto jobs = slurm.Jobs(NumbersOf(meant), owner, OwnerIs::kInDoubt);
+    std::erase_if(meant, [&](const auto& job) { return MeantAmong(jobs, job).has_value(); });
+    forgotten_ = NumbersOf(meant);
+    past_.reset();
     for (const auto i : indices) CorrectIfHere(i, jobs, slurm);
     return {};
   } catch (const SlurmError& error) {
@@ -122,8 +137,9 @@ class Observation {
   void CorrectIfHere(std::size_t i, const std::vector<SlurmJob>& jobs, const SlurmClient& slurm) {
     auto meant = JobOf(folders_[i], runs_[i].state);
     if (const auto why = WhyElsewhere(meant, slurm.ClusterName()); !why.empty()) return NoteTrouble({i}, why);
-    if (meant.id == 0) meant = FindSubmitted(slurm, folders_[i]).value_or(meant);
-    Correct(i, meant, jobs, slurm);
+    if (meant.id != 0) return Correct(i, meant, jobs, slurm);
+    meant = FindSubmitted(slurm, folders_[i]).value_or(meant);
+    Correct(i, meant, meant.id == 0 ? jobs : slurm.Jobs(std::span(&meant.id, 1)), slurm);
   }
 
   void Correct(std::size_t i, const JobIdentity& meant, const std::vector<SlurmJob>& jobs, const SlurmClient& slurm) {
@@ -133,9 +149,7 @@ class Observation {
       folders_[i].NameInReason(run.state);
       return;
     }
-    const auto found = std::find_if(jobs.begin(), jobs.end(), [&](const auto& job) { return IsMeant(meant, job); });
-    // A file server may show another owner than the job has: who is not among his jobs is asked about alone.
-    run.job = found != jobs.end() ? std::optional(*found) : slurm.Job(meant);
+    run.job = MeantAmong(jobs, meant);
     // A manager that has just written its last word is over, too: its word counts.
     run.state = folders_[i].ReadState();
     run.state.batch_job = meant.id;
@@ -159,12 +173,16 @@ class Observation {
     if (!trouble.empty()) ended.reason += "; " + trouble;
   }
 
-  /// What it tells is good to know, no more: where it is silent for one run it is not asked for the others.
+  /// Asked once about all forgotten jobs of an owner. What it tells is good to know, no more: where it is silent for
+  /// one owner it is not asked for the others. Without a record nothing shows that the job has ended: the controller
+  /// may have lost its state, and a job that it learns of again still carries the run out. So such an end is not kept.
   std::optional<SlurmJob> AskAccounting(const JobIdentity& meant, const SlurmClient& slurm) try {
-    return accounting_is_silent_ ? std::nullopt : slurm.PastJob(meant);
+    if (!past_) past_ = accounting_is_silent_ ? std::vector<SlurmJob>() : slurm.PastJobs(forgotten_);
+    return MeantAmong(*past_, meant);
   } catch (const SlurmError& error) {
     log::Info("{}", error.message());
     accounting_is_silent_ = true;
+    past_.emplace();
     return {};
   }
 
@@ -178,6 +196,8 @@ class Observation {
   const std::vector<RunFolder>& folders_;
   std::vector<ObservedRun> runs_;
   std::map<std::uint32_t, std::vector<std::size_t>> by_owner_;  ///< of those in the batch system
+  std::vector<JobId> forgotten_;               ///< of the owner in hand: the controller has no such job
+  std::optional<std::vector<SlurmJob>> past_;  ///< what the accounting has of these; nothing: not asked
   bool accounting_is_silent_ = false;
 };
 
