@@ -44,12 +44,11 @@ void VisitTier(SpecVisitor& visit, staging::TierDefinition& tier) {
 }
 
 void VisitPatience(SpecVisitor& visit, PatienceSpec& patience) {
-  visit({"join", Of(kDuration), "120s", "Longest time until the agents of all nodes of a job are connected.", "10m"},
-        patience.join);
+  visit({"join", Of(kDuration), "120s", "Longest time until all agents of a job are connected.", "10m"}, patience.join);
   visit({"start", Of(kDuration), "90s", "Longest time until all ranks of a start run.", "5m"}, patience.start);
-  visit({"silent_node", Of(kDuration), "30s",
-         "Longest silence of a node whose kernel still answers, such as one that swaps; at least 4s.", "2m"},
-        patience.silent_node);
+  visit(
+      {"silent_node", Of(kDuration), "30s", "Longest silence of a node whose kernel still answers; at least 4s.", "2m"},
+      patience.silent_node);
 }
 
 }  // namespace
