@@ -9,13 +9,11 @@
 #include "core/descriptor_limit.h"
 #include "core/error.h"
 #include "launcher/cluster/agent_step.h"
-#include "launcher/ranks/local/start_patience.h"
 #include "launcher/ranks/monitor/log_tail.h"
 
 namespace slipway::launcher {
 namespace {
 
-constexpr auto kJoinPatience = std::chrono::seconds(120);
 constexpr auto kJoinLook = std::chrono::milliseconds(50);
 /// Agents leave when the programs of their nodes have ended, which they have at the end of a run.
 constexpr auto kAgentLeavePatience = std::chrono::seconds(15);
@@ -53,6 +51,8 @@ Warned InLoop(CrossThreadCalls& calls, Warned warned) {
       [&calls, warned = std::move(warned)](const std::string& what) { calls.Post([warned, what] { warned(what); }); };
 }
 
+std::chrono::seconds WholeSeconds(Seconds time) { return std::chrono::ceil<std::chrono::seconds>(time); }
+
 Nodes::Options OptionsFor(const RunFolder& folder, const Plan& plan, Warned warned) {
   Nodes::Options options;
   options.count = NodesToUse(plan.spec());
@@ -61,7 +61,8 @@ Nodes::Options OptionsFor(const RunFolder& folder, const Plan& plan, Warned warn
   options.run = folder.path();
   options.key_folder = folder.path();
   options.host = HostName();
-  options.join_patience = kJoinPatience;
+  options.join_patience = WholeSeconds(plan.spec().site.patience.join);
+  options.patience = {kShortestSilence, WholeSeconds(plan.spec().site.patience.silent_node)};
   options.warned = std::move(warned);
   return options;
 }
@@ -88,7 +89,7 @@ Allocation::Allocation(const RunFolder& folder, const Plan& plan, EventLoop& loo
       nodes_(OptionsFor(folder, plan, InLoop(warnings_, std::move(warned)))),
       step_(StartAgents(nodes_, folder.path(), log_)) {
   output.Progress(fmt::format("starting an agent on each of {} nodes", nodes_.count()));
-  AwaitAgents(loop, interrupt);
+  AwaitAgents(loop, interrupt, WholeSeconds(plan.spec().site.patience.join));
 }
 
 Allocation::~Allocation() {
@@ -97,8 +98,8 @@ Allocation::~Allocation() {
   if (!step_.WaitFor(whole ? kAgentLeavePatience : kLossPatience)) step_.End(std::chrono::seconds(2));
 }
 
-void Allocation::AwaitAgents(EventLoop& loop, const Interrupt& interrupt) {
-  const auto deadline = SystemClock().Steady() + kJoinPatience;
+void Allocation::AwaitAgents(EventLoop& loop, const Interrupt& interrupt, std::chrono::seconds patience) {
+  const auto deadline = SystemClock().Steady() + patience;
   while (!nodes_.AwaitJoined(kJoinLook)) {
     loop.RunOnce(std::chrono::nanoseconds(0));
     if (interrupt.asked()) throw Error(ErrorKind::kInterrupted, "cancelled while the agents of the nodes started");
@@ -139,12 +140,13 @@ void RequireDescriptors(const Spec& spec, int nodes, std::int64_t descriptors) {
               "ask the administrator for a higher hard limit of open files on the nodes (ulimit -Hn)");
 }
 
-void PlaceOnNodes(Nodes& nodes, const std::vector<int>& on, int ranks_per_node, RankLaunch& launch) {
+void PlaceOnNodes(Nodes& nodes, const std::vector<int>& on, const Spec& spec, RankLaunch& launch) {
+  const int ranks_per_node = spec.launch.ranks_per_node;
   for (const int node : on) launch.hosts.push_back({node, nodes.FactsOf(node).name, ranks_per_node});
   launch.shim_listener = [&nodes, on](EventLoop& loop, ShimListener::Arrived arrived) {
     return nodes.OpenShimListener(loop, on, std::move(arrived));
   };
-  launch.start_patience = kStartPatience;
+  launch.start_patience = WholeSeconds(spec.site.patience.start);
   launch.environment.Set("MASTER_ADDR", launch.hosts.front().name);
   if (launch.mpi.BySrun()) return;
   launch.environment.Set("OMPI_MCA_plm_slurm_args", DaemonStepOptions());
@@ -158,14 +160,14 @@ void LeaveThisNode(const MpiLauncher& launcher, Environment& environment) {
   for (const char* name : kDeviceVariables) environment.Unset(name);
 }
 
-void PlaceOnThisNode(RankLaunch& launch) {
+void PlaceOnThisNode(const Spec& spec, RankLaunch& launch) {
   const char* name = std::getenv("SLURMD_NODENAME");
   if (name == nullptr) {
     throw Error(ErrorKind::kEnvironment, "srun starts ranks on the nodes of a job only, and this process is on none",
                 "submit the run, or set launch.slurm.start: mpirun");
   }
   launch.hosts = {{0, name, launch.ranks}};
-  launch.start_patience = kStartPatience;
+  launch.start_patience = WholeSeconds(spec.site.patience.start);
   launch.environment.Set("MASTER_ADDR", name);
 }
 

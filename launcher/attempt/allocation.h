@@ -1,6 +1,7 @@
 /// The nodes that the batch system has given to a run, with an agent on each.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -45,7 +46,7 @@ class Allocation {
   std::vector<int> Living() const;
 
  private:
-  void AwaitAgents(EventLoop& loop, const Interrupt& interrupt);
+  void AwaitAgents(EventLoop& loop, const Interrupt& interrupt, std::chrono::seconds patience);
 
   std::filesystem::path log_;
   CrossThreadCalls warnings_;  ///< of the thread that serves the nodes, which must end first
@@ -63,9 +64,9 @@ void LeaveThisNode(const MpiLauncher& launcher, Environment& environment);
 
 /// Makes `launch` start its ranks on this process's node, by name.
 /// Errors: Error(kEnvironment) when this process is on no node of a job.
-void PlaceOnThisNode(RankLaunch& launch);
+void PlaceOnThisNode(const Spec& spec, RankLaunch& launch);
 
-/// Makes `launch` start `ranks_per_node` ranks on each of these nodes.
-void PlaceOnNodes(Nodes& nodes, const std::vector<int>& on, int ranks_per_node, RankLaunch& launch);
+/// Makes `launch` start launch.ranks_per_node ranks on each of these nodes.
+void PlaceOnNodes(Nodes& nodes, const std::vector<int>& on, const Spec& spec, RankLaunch& launch);
 
 }  // namespace slipway::launcher

@@ -283,10 +283,10 @@ RankLaunch Attempt::MakeLaunch(const AttemptRequest& request) {
   launch.cores = request.share.cores;
   launch.supervisor = request.share.supervisor;
   if (IsOnNodes(request)) {
-    PlaceOnNodes(*request.where.nodes, request.where.on, spec.launch.ranks_per_node, launch);
+    PlaceOnNodes(*request.where.nodes, request.where.on, spec, launch);
     for (const auto& host : launch.hosts) launch.variables_on[host.node] = VariablesOfNode(request.data, host.node);
   }
-  if (request.where.nodes == nullptr && launch.ranks > 1 && launch.mpi.BySrun()) PlaceOnThisNode(launch);
+  if (request.where.nodes == nullptr && launch.ranks > 1 && launch.mpi.BySrun()) PlaceOnThisNode(spec, launch);
   if (launch.ranks > 1) Bind(request, launch);
   // A container has another linker, and need not see where Slipway lies.
   if (launch.ranks > 1 && !request.plan.container) launch.variables_of_ranks = VariablesOfMpiCheck(launch.environment);

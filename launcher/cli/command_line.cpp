@@ -17,7 +17,7 @@
 namespace slipway::launcher {
 namespace {
 
-std::filesystem::path RunsDirectory(const Arguments& arguments) {
+std::filesystem::path WhereRunsAre(const Arguments& arguments) {
   if (!arguments.runs_directory.empty()) return std::filesystem::absolute(arguments.runs_directory);
   const char* variable = std::getenv("SLIPWAY_RUNS");
   return std::filesystem::absolute(variable != nullptr && *variable != '\0' ? variable : "runs");
@@ -88,7 +88,7 @@ int Perform(const Arguments& arguments, const std::function<int(Output&)>& comma
 
 int PerformHere(const Arguments& arguments) {
   return Perform(arguments, [&](Output& output) {
-    Session session{output, RunsDirectory(arguments), arguments.runs_directory};
+    Session session{output, WhereRunsAre(arguments), arguments.runs_directory};
     return arguments.command(session);
   });
 }

@@ -155,11 +155,13 @@ StartEstimate SlurmClient::EstimateStart(const SubmitRequest& job) const {
   return ItemFrom<StartEstimate>(Ask(request));
 }
 
-std::vector<SlurmJob> SlurmClient::Jobs(std::span<const JobId> ids, std::optional<std::uint32_t> owner) const {
+std::vector<SlurmJob> SlurmClient::Jobs(std::span<const JobId> ids, std::optional<std::uint32_t> owner,
+                                        OwnerIs known) const {
   if (ids.empty()) return {};
   auto request = RequestFor(SlurmAsk::kJobs);
   request["ids"] = std::vector<JobId>(ids.begin(), ids.end());
   if (owner) request["owner"] = *owner;
+  if (known == OwnerIs::kInDoubt) request["owner_in_doubt"] = true;
   return ItemsFrom<SlurmJob>(Ask(request));
 }
 
@@ -169,10 +171,15 @@ std::optional<SlurmJob> SlurmClient::Job(const JobIdentity& job) const {
   return Meant(job, std::move(found));
 }
 
-std::optional<SlurmJob> SlurmClient::PastJob(const JobIdentity& job) const {
+std::vector<SlurmJob> SlurmClient::PastJobs(std::span<const JobId> ids) const {
+  if (ids.empty()) return {};
   auto request = RequestFor(SlurmAsk::kPast);
-  request["id"] = job.id;
-  return Meant(job, ItemsFrom<SlurmJob>(Ask(request, std::min(options_.deadline, kDatabasePatience))));
+  request["ids"] = std::vector<JobId>(ids.begin(), ids.end());
+  return ItemsFrom<SlurmJob>(Ask(request, std::min(options_.deadline, kDatabasePatience)));
+}
+
+std::optional<SlurmJob> SlurmClient::PastJob(const JobIdentity& job) const {
+  return Meant(job, PastJobs(std::span(&job.id, 1)));
 }
 
 std::vector<SlurmJob> SlurmClient::FindJobs(std::string_view comment, std::optional<std::uint32_t> owner) const {

@@ -17,6 +17,8 @@
 namespace slipway::launcher {
 
 enum class StageOut { kAsAsked, kSkip };
+/// A file server may show another owner of a run folder than its job has.
+enum class OwnerIs { kSure, kInDoubt };
 
 struct SlurmClientOptions {
   std::filesystem::path helper;  ///< default: that of this installation
@@ -54,13 +56,17 @@ class SlurmClient {
   StartEstimate EstimateStart(const SubmitRequest& job) const;
 
   /// The jobs of these numbers that the controller remembers; for an array all its records. Several jobs must have one
-  /// owner. No owner given: the calling user.
-  std::vector<SlurmJob> Jobs(std::span<const JobId> ids, std::optional<std::uint32_t> owner = {}) const;
+  /// owner. No owner given: the calling user. Cost with kInDoubt: a further RPC for each number that is none of the
+  /// owner's.
+  std::vector<SlurmJob> Jobs(std::span<const JobId> ids, std::optional<std::uint32_t> owner = {},
+                             OwnerIs known = OwnerIs::kSure) const;
   /// Nothing when the controller does not remember the job: some minutes after its end, or after a crash before it had
   /// saved the job. Nothing also when the number now belongs to another job. Errors: kOtherCluster.
   std::optional<SlurmJob> Job(const JobIdentity& job) const;
-  /// An ended job that the controller has forgotten, from the site's accounting; nothing when that has no record. Waits
-  /// for slurmdbd for five seconds at most.
+  /// Ended jobs that the controller has forgotten, from the site's accounting; without those that it has no record of.
+  /// The last job of each number, which may be another than the one that is meant. Waits for slurmdbd for five seconds
+  /// at most.
+  std::vector<SlurmJob> PastJobs(std::span<const JobId> ids) const;
   std::optional<SlurmJob> PastJob(const JobIdentity& job) const;
   /// The jobs of the owner with exactly this comment.
   std::vector<SlurmJob> FindJobs(std::string_view comment, std::optional<std::uint32_t> owner = {}) const;

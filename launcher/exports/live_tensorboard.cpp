@@ -12,6 +12,7 @@
 #include "core/error.h"
 #include "core/files.h"
 #include "core/metrics_line.h"
+#include "core/shell.h"
 #include "launcher/exports/run_metrics.h"
 #include "launcher/exports/tensorboard_files.h"
 #include "launcher/ranks/monitor/line_follower.h"
@@ -104,7 +105,7 @@ void LiveTensorboard::Guard(const Action& action) {
     output_.Warn(
         fmt::format("no more TensorBoard files are written: {}; write them later: slipway export {} "
                     "--tensorboard DIR",
-                    error.what(), run_.filename().string()));
+                    error.what(), QuoteForShell({run_.string()})));
   }
 }
 

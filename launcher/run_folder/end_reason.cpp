@@ -176,15 +176,16 @@ struct ReasonWriter {
 
   /// What failed alike once will again. Resume goes on with the run's own copy of the spec.
   std::string operator()(const cause::SameFailure& same) const {
-    return same.message +
-           "; no further trial began ('ensemble.stop_on_same_failure'); if the program is at fault, correct it, then: "
-           "slipway trials retry --failed && slipway resume; if the spec is: slipway run SPEC";
+    return fmt::format(
+        "{0}; no further trial began ('ensemble.stop_on_same_failure'); if the program is at fault, correct it, then: "
+        "slipway trials retry --failed {1} && slipway resume {1}; if the spec is: slipway run SPEC",
+        same.message, run);
   }
 
   std::string operator()(const cause::OutOfTime& out) const {
     const auto more = SetMoreTime(out);
-    return "its time is used up" +
-           (more.empty() ? std::string("; 'slipway resume' goes on") : "; with more of it: slipway resume " + more);
+    if (more.empty()) return "its time is used up" + Resume();
+    return fmt::format("its time is used up; with more of it: slipway resume {} {}", run, more);
   }
 
   /// "a trial needs 2 nodes with 8 cores and 1 GPU each, and too few such nodes are left (3 waiting); ..."
@@ -198,7 +199,8 @@ struct ReasonWriter {
     text += out.nodes == 1 ? ", and no such node is left" : " each, and too few such nodes are left";
     text += fmt::format(" ({})",
                         ListCounts({{out.waiting, "waiting"}, {out.paused, "paused"}, {out.not_begun, "not begun"}}));
-    return text + (out.requeues > 0 ? NoMoreRequeues(out.requeues) : "; 'slipway resume' goes on with other nodes");
+    if (out.requeues > 0) return text + NoMoreRequeues(out.requeues);
+    return text + fmt::format("; continue with other nodes: slipway resume {}", run);
   }
 
   std::string operator()(const cause::ServingEnded& ended) const {

@@ -165,8 +165,7 @@ void RunFolder::NameInReason(RunState& state) const {
   if (selector_.empty() || selector_ == state.run) return;
   if (IsReady(state) && !state.reason.empty()) state.reason = DescribeReady(selector_);
   const bool advises = HasEnded(state.phase) && state.cause && !Is<cause::ManagerElsewhere>(state.cause);
-  // A reason that says more than its cause stays as it is.
-  if (advises && state.reason == ReasonFor(*state.cause, state.run)) state.reason = ReasonFor(*state.cause, selector_);
+  if (advises) state.reason = ReasonFor(*state.cause, selector_);
 }
 
 void RunFolder::WriteState(const RunState& state) const { WriteFileDurably(path_ / "state.json", TextOf(state)); }
@@ -302,24 +301,38 @@ fs::path CanonicalIfPossible(const fs::path& path) {
 
 }  // namespace
 
-std::vector<RunFolder> ListRuns(const fs::path& runs_directory) {
-  auto found = LookIntoFolder(runs_directory);
+RunFolder RunsDirectory::Name(RunFolder run) const {
+  std::error_code error;
+  const bool is_here = fs::equivalent(path / run.id(), run.path(), error);
+  if (!is_here) {
+    run.SetSelector(run.path().string());
+  } else {
+    run.SetSelector(given.empty() ? run.id() : (given / run.id()).string());
+  }
+  return run;
+}
+
+std::vector<RunFolder> ListRuns(const RunsDirectory& directory) {
+  auto found = LookIntoFolder(directory.path);
   SortByTime(found);
-  const auto directory = CanonicalIfPossible(runs_directory);
+  const auto canonical = CanonicalIfPossible(directory.path);
   std::vector<RunFolder> runs;
   for (const auto& run : found) {
     std::error_code error;
+    const auto name = run.path.filename();
     const bool is_link = fs::is_symlink(run.path, error);  // canonical() looks at each part of a path
-    runs.push_back(RunFolder(is_link ? CanonicalIfPossible(run.path) : directory / run.path.filename()));
+    auto& listed = runs.emplace_back(RunFolder(is_link ? CanonicalIfPossible(run.path) : canonical / name));
+    listed.SetSelector(directory.given.empty() ? listed.id() : (directory.given / name).string());
   }
   return runs;
 }
 
 namespace {
 
-RunFolder FoundById(RunFolder run) {
-  run.SetSelector(run.id());
-  return run;
+/// Errors: those of RunFolder::Open.
+RunFolder Opened(const RunFolder& listed) {
+  RunFolder::Open(listed.path());
+  return listed;
 }
 
 /// The newest that can be read. `warn` hears of those that may be newer.
@@ -343,7 +356,7 @@ RunFolder LastRun(const std::vector<RunFolder>& runs, const WarningSink& warn) {
     throw Error(ErrorKind::kEnvironment, passed_over.back(), "see what is wrong with each run: slipway ls");
   }
   if (warn) std::for_each(passed_over.begin(), passed_over.end(), warn);
-  return FoundById(*last);
+  return *last;
 }
 
 Error NoSuchRun(const fs::path& runs_directory, const std::string& selector, const std::vector<RunFolder>& matches) {
@@ -366,7 +379,7 @@ Error NoSuchRun(const fs::path& runs_directory, const std::string& selector, con
 
 }  // namespace
 
-RunFolder FindRun(const fs::path& runs_directory, const std::string& selector, const WarningSink& warn) {
+RunFolder FindRun(const RunsDirectory& directory, const std::string& selector, const WarningSink& warn) {
   // As a shell writes a variable that is not set: it would fit any run.
   if (selector.empty()) {
     throw Error(ErrorKind::kUsage, "the name of the run is empty", "list the runs with: slipway ls");
@@ -376,15 +389,15 @@ RunFolder FindRun(const fs::path& runs_directory, const std::string& selector, c
     named.SetSelector(selector);
     return named;
   }
-  const auto runs = ListRuns(runs_directory);
+  const auto runs = ListRuns(directory);
   if (selector == "last") return LastRun(runs, warn);
   std::vector<RunFolder> matches;
   for (const auto& run : runs) {
-    if (run.id() == selector) return FoundById(RunFolder::Open(run.path()));
+    if (run.id() == selector) return Opened(run);
     if (run.id().starts_with(selector)) matches.push_back(run);
   }
-  if (matches.size() == 1) return FoundById(RunFolder::Open(matches.front().path()));
-  throw NoSuchRun(runs_directory, selector, matches);
+  if (matches.size() == 1) return Opened(matches.front());
+  throw NoSuchRun(directory.path, selector, matches);
 }
 
 }  // namespace slipway::launcher

@@ -25,6 +25,8 @@ inline constexpr mode_t kPlanMode = 0600;
 /// Held by the run's manager; its text names the process.
 inline constexpr const char* kManagerLock = ".manager.lock";
 
+struct RunsDirectory;
+
 class RunFolder {
  public:
   /// Makes runs/<name>-<yyyymmdd-hhmmss>-<4 hex> with state `created`. The folder becomes durable with the next durable
@@ -85,10 +87,24 @@ class RunFolder {
   FileLock TakeManagerLock(const std::optional<RunState>& before = {}, Clock& clock = SystemClock()) const;
 
  private:
-  friend std::vector<RunFolder> ListRuns(const std::filesystem::path& runs_directory);
+  friend std::vector<RunFolder> ListRuns(const RunsDirectory& directory);
   explicit RunFolder(std::filesystem::path path) : path_(std::move(path)) {}
   std::filesystem::path path_;
   std::string selector_;
+};
+
+/// Where runs are, and how the commands that a message advises find them.
+struct RunsDirectory {
+  // NOLINTNEXTLINE(google-explicit-constructor): most callers advise no command
+  RunsDirectory(std::filesystem::path where, std::filesystem::path as_given = {})
+      : path(std::move(where)), given(std::move(as_given)) {}
+
+  std::filesystem::path path;
+  /// As `--runs-dir` gives it; empty without the option: then commands find its runs by their ids.
+  std::filesystem::path given;
+
+  /// Sets the selector: the id, or a path where the id is not found. Cost: two stats.
+  RunFolder Name(RunFolder run) const;
 };
 
 /// Whether the run has not ended, but its manager, which was on this host, is gone.
@@ -96,15 +112,14 @@ bool ManagerIsGone(const RunState& state);
 /// "its manager (process 12 on n1) is gone"; empty when it is not.
 std::string AboutGoneManager(const RunState& state);
 
-/// The folders of all runs, oldest first, including renamed folders and those with an unreadable state. Empty when
-/// there is no such directory. Errors: SystemError when it cannot be read.
-std::vector<RunFolder> ListRuns(const std::filesystem::path& runs_directory);
+/// The folders of all runs, oldest first, including renamed folders and those with an unreadable state. Their selectors
+/// are those of RunsDirectory::Name. Empty when there is no such directory. Errors: SystemError when it cannot be read.
+std::vector<RunFolder> ListRuns(const RunsDirectory& directory);
 
 using WarningSink = std::function<void(const std::string&)>;
 
 /// Finds a run by full id, unique prefix, `last`, or path of its folder. `last` is the newest readable run; `warn` gets
 /// a message for newer ones. Errors: Error(kUsage) with the existing runs; those of RunFolder::Open.
-RunFolder FindRun(const std::filesystem::path& runs_directory, const std::string& selector,
-                  const WarningSink& warn = {});
+RunFolder FindRun(const RunsDirectory& directory, const std::string& selector, const WarningSink& warn = {});
 
 }  // namespace slipway::launcher

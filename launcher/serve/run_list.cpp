@@ -114,8 +114,7 @@ struct RunList::Entry {
   SteadyTime row_read{};
 };
 
-RunList::RunList(std::filesystem::path runs_directory, Clock& clock)
-    : runs_directory_(std::move(runs_directory)), clock_(clock) {}
+RunList::RunList(RunsDirectory directory, Clock& clock) : directory_(std::move(directory)), clock_(clock) {}
 RunList::~RunList() = default;
 
 void RunList::Adopt(const std::vector<RunFolder>& folders) {
@@ -182,14 +181,14 @@ bool RunList::ReadMore() {
 }
 
 Json RunList::Read() {
-  Adopt(ListRuns(runs_directory_));
+  Adopt(ListRuns(directory_));
   ReadStates();
   const bool complete = ReadMore();
   Json runs = Json::array();
   for (const auto& entry : entries_) runs.push_back(entry->row);
   return Json{{"schema", "slipway.run-list/1"},
               {"made", UnixSeconds(clock_.Now())},
-              {"runs_directory", runs_directory_.string()},
+              {"runs_directory", directory_.path.string()},
               {"complete", complete},
               {"runs", std::move(runs)}};
 }

@@ -25,7 +25,7 @@ class RunList {
  public:
   static constexpr auto kPatience = std::chrono::milliseconds(50);
 
-  explicit RunList(std::filesystem::path runs_directory, Clock& clock = SystemClock());
+  explicit RunList(RunsDirectory directory, Clock& clock = SystemClock());
   ~RunList();
 
   /// `slipway.run-list/1`, oldest run first. "complete": false: something is not read yet, ask again.
@@ -42,7 +42,7 @@ class RunList {
   static void Take(RunRow run, SteadyTime now, Entry& entry);
   bool ReadMore();
 
-  std::filesystem::path runs_directory_;
+  RunsDirectory directory_;
   Clock& clock_;
   std::vector<std::unique_ptr<Entry>> entries_;  ///< in the order of ListRuns
   std::uint64_t states_read_ = 0;

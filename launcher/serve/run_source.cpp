@@ -77,8 +77,7 @@ class RunSource::Remembered {
   SteadyTime used_{};
 };
 
-RunSource::RunSource(std::filesystem::path runs_directory)
-    : runs_directory_(std::move(runs_directory)), list_(runs_directory_) {}
+RunSource::RunSource(RunsDirectory directory) : directory_(std::move(directory)), list_(directory_) {}
 RunSource::~RunSource() = default;
 
 void RunSource::ReadList() {
@@ -106,7 +105,7 @@ RunFolder RunSource::FindStep(const RunFolder& run, const std::string& step) con
       IsWorkflowRun(run) &&
       std::ranges::any_of(ReadStoredWorkflow(run).steps, [&](const auto& stored) { return stored.name == step; });
   const auto runs = is_step ? ListRuns(StepFolder(run, step)) : std::vector<RunFolder>();
-  if (!runs.empty()) return runs.back();
+  if (!runs.empty()) return directory_.Name(runs.back());
   throw Error(ErrorKind::kUsage, fmt::format("run {} has no step with a run of this name", run.id()),
               "go back to the list of runs");
 }
@@ -115,10 +114,10 @@ RunFolder RunSource::Find(const std::string& id) const {
   if (const auto slash = id.find('/'); slash != std::string::npos) {
     return FindStep(Find(id.substr(0, slash)), id.substr(slash + 1));
   }
-  for (const auto& run : ListRuns(runs_directory_)) {
+  for (const auto& run : ListRuns(directory_)) {
     if (run.id() == id) return run;
   }
-  throw Error(ErrorKind::kUsage, fmt::format("there is no run of this id in '{}'", runs_directory_.string()),
+  throw Error(ErrorKind::kUsage, fmt::format("there is no run of this id in '{}'", directory_.path.string()),
               "go back to the list of runs");
 }
 

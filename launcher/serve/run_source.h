@@ -28,7 +28,7 @@ class RunSource {
   /// Views of as many runs are remembered.
   static constexpr std::size_t kMostRemembered = 32;
 
-  explicit RunSource(std::filesystem::path runs_directory);
+  explicit RunSource(RunsDirectory directory);
   ~RunSource();
 
   /// `slipway.run-list/1` as text. Lists that are asked for within half a second are the same.
@@ -62,7 +62,7 @@ class RunSource {
   std::shared_ptr<Remembered> Remember(const RunFolder& run);
   std::optional<std::string> KeptPageOf(const RunFolder& run, const std::vector<FileStamp>& stamps);
 
-  std::filesystem::path runs_directory_;
+  RunsDirectory directory_;
   std::mutex list_mutex_;
   RunList list_;
   std::string list_text_;

@@ -4,6 +4,7 @@
 
 #include "core/nearest_word.h"
 #include "launcher/spec/checks.h"
+#include "launcher/spec/spec.h"
 #include "launcher/spec/tier_words.h"
 
 namespace slipway::launcher {
@@ -47,6 +48,12 @@ void CheckSiteTiers(Report& report, const Draft& draft) {
   }
 }
 
+void CheckPatience(Report& report, const Draft& draft) {
+  const auto& silence = draft.At("site.patience.silent_node");
+  if (!silence.is_number() || Seconds(silence.get<double>()) >= kShortestSilence) return;
+  report.Error(draft.PlaceOf("site.patience.silent_node"), "must be at least 4s: a shorter silence of a node is usual");
+}
+
 }  // namespace
 
 void MakeList(Json& value) {
@@ -72,6 +79,7 @@ void ResolveTiers(const std::string& path, Json& tiers, Report& report, Draft& d
 void ResolveSite(Report& report, Draft& draft) {
   CheckAliases(report, draft);
   CheckSiteTiers(report, draft);
+  CheckPatience(report, draft);
   Json& site = draft.values()["site"];
   if (!site.is_object() || !site.contains("tier_order")) return;
   MakeList(site["tier_order"]);

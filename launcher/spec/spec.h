@@ -4,6 +4,7 @@
 /// spec_table_ensemble.cpp. They also name its member here.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <filesystem>
 #include <optional>
@@ -19,6 +20,7 @@
 #include "launcher/cluster/burst_buffer.h"
 #include "launcher/ranks/local/choose_start.h"
 #include "launcher/ranks/local/container_command.h"
+#include "launcher/ranks/local/start_patience.h"
 #include "launcher/spec/command_line.h"
 #include "runtime/selection/gpu_exchange.h"
 #include "staging/formats/stream_check.h"
@@ -51,12 +53,22 @@ struct DatasetSpec {
   staging::OnCorrupt on_corrupt = staging::OnCorrupt::kFail;
 };
 
-/// The storage of a site.
+/// How long the nodes of a machine may take.
+struct PatienceSpec {
+  Seconds join{120};              ///< until the agents of all nodes of a job are connected
+  Seconds start{kStartPatience};  ///< until all ranks of a start run
+  Seconds silent_node{30};        ///< while the kernel of a silent node still answers; at least kShortestSilence
+};
+/// A node whose kernel answers nothing either is lost after this time.
+inline constexpr std::chrono::seconds kShortestSilence{4};
+
+/// The storage of a site, and its patience with nodes.
 struct SiteSpec {
   std::vector<staging::TierDefinition> tiers;
   std::vector<std::string> tier_order;  ///< empty: not given
   Bytes bandwidth = {};                 ///< bytes a second for each dataset that has no limit of its own; 0: none
   NamedStrings aliases;                 ///< short names -> tiers
+  PatienceSpec patience;
 };
 
 enum class EngineChoice { kAuto, kLocal, kSlurm };

@@ -43,6 +43,14 @@ void VisitTier(SpecVisitor& visit, staging::TierDefinition& tier) {
   visit({"bandwidth", Of(kBytes), "", "Most bytes a second that a node writes to it.", "1GB"}, tier.bandwidth);
 }
 
+void VisitPatience(SpecVisitor& visit, PatienceSpec& patience) {
+  visit({"join", Of(kDuration), "120s", "Longest time until all agents of a job are connected.", "10m"}, patience.join);
+  visit({"start", Of(kDuration), "90s", "Longest time until all ranks of a start run.", "5m"}, patience.start);
+  visit(
+      {"silent_node", Of(kDuration), "30s", "Longest silence of a node whose kernel still answers; at least 4s.", "2m"},
+      patience.silent_node);
+}
+
 }  // namespace
 
 void Visit(SpecVisitor& visit, SiteSpec& site) {
@@ -54,6 +62,8 @@ void Visit(SpecVisitor& visit, SiteSpec& site) {
   visit.Named({"tiers", Section(), "", "The tiers by name: new ones, or burst, node and ram as they are here.", ""},
               {"*", Section(), "", "One tier; its name is made of small letters, digits and '_'.", ""}, site.tiers,
               VisitTier);
+  visit.Section({"patience", Section(), "", "How long nodes may take; large machines need more.", ""}, site.patience,
+                VisitPatience);
 }
 
 void Visit(SpecVisitor& visit, DatasetSpec& dataset) {
@@ -368,7 +378,8 @@ void VisitSite(SpecVisitor& visit, SiteSpec& site) {
   visit({"tiers", MapOf(Of(kTier)), "{}", "Short names for storage tiers; mostly set once for a site.",
          "{scratch: \"dir:/scratch/me\"}"},
         site.aliases);
-  visit.Section({"site", Section(), "", "The storage tiers of a machine; mostly set once, in its settings file.", ""},
+  visit.Section({"site", Section(), "",
+                 "The storage tiers and time limits of a machine; mostly set once, in its settings file.", ""},
                 site);
 }
 

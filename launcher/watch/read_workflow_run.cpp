@@ -55,7 +55,7 @@ std::optional<double> EndOf(const WorkflowLook& look) {
 }  // namespace
 
 bool WorkflowReader::ReadSteps(const fs::path& path, WatchData& data) {
-  const auto folder = RunFolder::Open(path);
+  const auto folder = directory_.Name(RunFolder::Open(path));
   const auto stored = folder.ReadState();
   auto stamps = StampsOf(FilesOfWorkflowRun(folder));
   const bool is_known = data.workflow && data.workflow->folder == path;
@@ -66,6 +66,7 @@ bool WorkflowReader::ReadSteps(const fs::path& path, WatchData& data) {
   const auto rows = StepRowsOf(folder, look);
   glance->id = folder.id();
   glance->folder = path;
+  glance->selector = folder.selector();
   glance->phase = state.phase;
   glance->reason = state.reason;
   glance->started = UnixSecondsIn(state.started);

@@ -12,7 +12,8 @@ namespace slipway::launcher::watch {
 
 class WorkflowReader {
  public:
-  explicit WorkflowReader(Clock& clock = SystemClock()) : clock_(clock) {}
+  explicit WorkflowReader(RunsDirectory directory, Clock& clock = SystemClock())
+      : directory_(std::move(directory)), clock_(clock) {}
 
   /// Reads what `interest` wants of a workflow into `data`: its steps, and the log of one. True when that has changed.
   /// Errors: those of RunFolder and of the documents of a workflow. Cost without changes: state.json, and
@@ -23,6 +24,7 @@ class WorkflowReader {
   bool ReadSteps(const std::filesystem::path& folder, WatchData& data);
   bool ReadStepLog(const Interest& interest, WatchData& data);
 
+  RunsDirectory directory_;
   Clock& clock_;
   std::vector<FileStamp> stamps_;
   Phase phase_ = Phase::kCreated;  ///< as stored

@@ -1,5 +1,7 @@
 #include "launcher/watch/run_list.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "core/error.h"
@@ -24,7 +26,8 @@ RunLine LineOf(const RunFolder& folder) try {
           state.attempt,
           UnixSecondsIn(state.started.empty() ? state.created : state.started),
           UnixSecondsIn(state.ended),
-          gone.empty() ? state.reason : gone + "; slipway status asks Slurm about its job",
+          gone.empty() ? state.reason
+                       : fmt::format("{}; slipway status {} asks Slurm about its job", gone, folder.selector()),
           IsWorkflowRun(folder)};
 } catch (const Error& error) {
   RunLine row;
@@ -45,7 +48,7 @@ bool IsSame(const RunLine& left, const RunLine& right) {
 
 /// Without a readable folder there are no runs.
 bool RunList::ListFolders() try {
-  const auto stamp = StampOf(directory_);
+  const auto stamp = StampOf(directory_.path);
   if (listed_ && stamp == stamp_) return false;
   listed_ = true;
   stamp_ = stamp;

@@ -13,7 +13,7 @@ namespace slipway::launcher::watch {
 
 class RunList {
  public:
-  explicit RunList(std::filesystem::path runs_directory) : directory_(std::move(runs_directory)) {}
+  explicit RunList(RunsDirectory directory) : directory_(std::move(directory)) {}
 
   /// True when something has changed. Reads at most 300 new states, the newest first; the others follow in the next
   /// call. Cost without changes: the state of each run that has not ended, and every tenth time a stat of the others.
@@ -28,7 +28,7 @@ class RunList {
   };
   bool ListFolders();
 
-  std::filesystem::path directory_;
+  RunsDirectory directory_;
   bool listed_ = false;
   FileStamp stamp_;
   std::vector<RunFolder> folders_;  ///< the newest first

@@ -217,12 +217,12 @@ std::optional<std::string> StateOfTrial(const Model& model, ensemble::TrialNumbe
 
 void AskToRetry(Model& model) {
   if (model.page == Page::kSteps && model.data->workflow) {
-    model.notice = fmt::format("a workflow goes on with: slipway resume {}", model.data->workflow->id);
+    model.notice = fmt::format("a workflow goes on with: slipway resume {}", model.data->workflow->selector);
     return;
   }
   if (model.page == Page::kRuns || !model.data->run) return;
   if (!IsEnsemble(model)) {
-    model.notice = fmt::format("a single run goes on with: slipway resume {}", model.data->run->run);
+    model.notice = fmt::format("a single run goes on with: slipway resume {}", model.data->selector);
     return;
   }
   const auto trial = TrialInHand(model);

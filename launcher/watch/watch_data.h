@@ -44,6 +44,7 @@ struct StepLine {
 struct WorkflowGlance {
   std::string id;
   std::filesystem::path folder;
+  std::string selector;  ///< names it in advised commands
   Phase phase = Phase::kCreated;
   std::string reason;
   std::optional<double> started;
@@ -92,6 +93,7 @@ struct WatchData {
   std::shared_ptr<const WorkflowGlance> workflow;  ///< null: none is open, or it cannot be read
 
   std::shared_ptr<const RunView> run;  ///< the open one; null: none, or it cannot be read
+  std::string selector;                ///< names it in advised commands
   std::string trouble;                 ///< why it cannot be read
   bool is_whole = true;                ///< false: parameters and places of ended trials follow
   PlanGlance plan;

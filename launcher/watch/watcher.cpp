@@ -22,7 +22,7 @@ constexpr int kRestFactor = 20;
 
 /// A run that is open, with what is known of its files.
 struct OpenedRun {
-  explicit OpenedRun(const fs::path& path) : folder(RunFolder::Open(path)), reader(folder) {}
+  explicit OpenedRun(RunFolder run) : folder(std::move(run)), reader(folder) {}
   RunFolder folder;
   ViewReader reader;
   Phase phase = Phase::kCreated;
@@ -49,8 +49,9 @@ std::vector<fs::path> FilesOf(const RunFolder& folder, const RunState& state) {
 }  // namespace
 
 struct Watcher::Memory {
-  explicit Memory(fs::path runs_directory) : list(std::move(runs_directory)) {}
+  explicit Memory(const RunsDirectory& where) : directory(where), list(where), workflow(where) {}
 
+  RunsDirectory directory;
   RunList list;
   WorkflowReader workflow;
   std::optional<OpenedRun> open;
@@ -75,7 +76,7 @@ struct Watcher::Memory {
     fresh.all_runs_read = next.all_runs_read;
     fresh.workflow = std::move(next.workflow);
     next = std::move(fresh);
-    if (!run.empty()) open.emplace(run);
+    if (!run.empty()) open.emplace(directory.Name(RunFolder::Open(run)));
     next_read = {};
   }
 
@@ -111,6 +112,7 @@ struct Watcher::Memory {
     next.is_whole = !is_first;
     next.trouble.clear();
     next.run = std::move(view);
+    next.selector = open->folder.selector();
   }
 
   bool ReadLogs(const Interest& wanted, WatchData& next) {
@@ -147,7 +149,7 @@ struct Watcher::Memory {
   }
 };
 
-Watcher::Watcher(fs::path runs_directory) : memory_(std::make_unique<Memory>(std::move(runs_directory))) {}
+Watcher::Watcher(const RunsDirectory& directory) : memory_(std::make_unique<Memory>(directory)) {}
 Watcher::Watcher(Watcher&&) noexcept = default;
 Watcher::~Watcher() = default;
 

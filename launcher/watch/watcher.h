@@ -1,9 +1,9 @@
 /// Reads what the screen shows, and only what has changed.
 #pragma once
 
-#include <filesystem>
 #include <memory>
 
+#include "launcher/run_folder/run_folder.h"
 #include "launcher/watch/watch_data.h"
 
 namespace slipway::launcher::watch {
@@ -11,7 +11,7 @@ namespace slipway::launcher::watch {
 /// Reads only; no errors: what cannot be read is said in the data.
 class Watcher {
  public:
-  explicit Watcher(std::filesystem::path runs_directory);
+  explicit Watcher(const RunsDirectory& directory);
   Watcher(Watcher&&) noexcept;
   ~Watcher();
 

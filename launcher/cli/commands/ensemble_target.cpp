@@ -31,7 +31,7 @@ EnsembleTarget::EnsembleTarget(const std::string& name, Session& session)
       options_(OptionsOfEnsemble(plan_)) {}
 
 const RunFolder& EnsembleTarget::Folder() {
-  if (!folder_) folder_ = NamedForCommands(PrepareForTrials(plan_), session_);
+  if (!folder_) folder_ = session_.runs().Name(PrepareForTrials(plan_));
   return *folder_;
 }
 

@@ -16,8 +16,7 @@ namespace {
 bool IsPath(const std::string& selector) { return selector[0] == '.' || selector.find('/') != std::string::npos; }
 
 RunFolder FindPlainRun(const Session& session, const std::string& selector) {
-  auto run = FindRun(session.runs_directory, selector, [&](const std::string& text) { session.output.Warn(text); });
-  return IsPath(selector) ? run : NamedForCommands(std::move(run), session);
+  return FindRun(session.runs(), selector, [&](const std::string& text) { session.output.Warn(text); });
 }
 
 RunFolder RunAt(const std::string& path) {
@@ -63,12 +62,6 @@ std::optional<RunFolder> RunOf(const StepOfRun& step) {
 }
 
 }  // namespace
-
-RunFolder NamedForCommands(RunFolder run, const Session& session) {
-  const auto& below = session.named_runs_directory;
-  if (!below.empty()) run.SetSelector((below / run.id()).string());
-  return run;
-}
 
 std::optional<StepOfRun> FindStep(const Session& session, const std::string& selector) {
   auto step = StepNamed(session, selector);

@@ -11,10 +11,6 @@
 
 namespace slipway::launcher {
 
-/// `run` as advised commands name it: by its id, and where `--runs-dir` was given by its path, since a command without
-/// the option would look for the id elsewhere.
-RunFolder NamedForCommands(RunFolder run, const Session& session);
-
 /// A step of the run of a workflow: "RUN/step", where RUN may be a path.
 struct StepOfRun {
   RunFolder run;

@@ -161,12 +161,11 @@ RunTags TagsAfter(const TagOptions& options, const RunFolder& run) {
 
 int Ls(const LsOptions& options, Session& session) {
   const auto mode = session.output.mode();
-  auto selection = SelectRuns(options, session.runs_directory, UnixSeconds(SystemClock().Now()));
+  auto selection = SelectRuns(options, session.runs(), UnixSeconds(SystemClock().Now()));
   for (const auto& remark : selection.remarks) session.output.Say(remark);
   Json list = Json::array();
   std::string brief;
   for (auto& run : selection.runs) {
-    if (run.state) NamedForCommands(run.folder, session).NameInReason(*run.state);
     if (mode == OutputMode::kJson) list.push_back(DocumentOf(run));
     brief += run.folder.id() + "\n";
   }

@@ -11,7 +11,7 @@
 namespace slipway::launcher {
 
 /// Calls `make` while requests to end wait in `held`. If one has come meanwhile, the folder is removed, and the request
-/// ends this process. Keep `held` until a manager takes requests. The folder is named as by NamedForCommands.
+/// ends this process. Keep `held` until a manager takes requests. The folder is named as by RunsDirectory::Name.
 /// Errors: those of `make`; SystemError.
 RunFolder MakeRun(std::optional<HeldInterrupts>& held, const Session& session, const std::function<RunFolder()>& make);
 

@@ -87,8 +87,8 @@ class Selector {
     if (!options.since.empty()) since_ = TimeSince(options.since, now);
   }
 
-  Selection Select(const std::filesystem::path& runs_directory) {
-    auto folders = ListRuns(runs_directory);
+  Selection Select(const RunsDirectory& directory) {
+    auto folders = ListRuns(directory);
     Selection selection;
     selection.total = folders.size();
     const bool takes_all = states_.empty() && options_.tags.empty() && options_.name.empty() && !since_;
@@ -201,8 +201,8 @@ class Selector {
 
 }  // namespace
 
-Selection SelectRuns(const LsOptions& options, const std::filesystem::path& runs_directory, double now) {
-  return Selector(options, now).Select(runs_directory);
+Selection SelectRuns(const LsOptions& options, const RunsDirectory& directory, double now) {
+  return Selector(options, now).Select(directory);
 }
 
 }  // namespace slipway::launcher

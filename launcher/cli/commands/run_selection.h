@@ -1,7 +1,6 @@
 /// The runs of a folder that fit the filters of `slipway ls`, in the order that it asks for.
 #pragma once
 
-#include <filesystem>
 #include <optional>
 #include <string>
 #include <vector>
@@ -29,6 +28,6 @@ struct Selection {
 /// Cost: that of ObserveAllRows, without filters for the runs shown only, else for all; with `sort` best also the trial
 /// book of each ensemble that fits.
 /// Errors: as Ls.
-Selection SelectRuns(const LsOptions& options, const std::filesystem::path& runs_directory, double now);
+Selection SelectRuns(const LsOptions& options, const RunsDirectory& directory, double now);
 
 }  // namespace slipway::launcher

@@ -50,7 +50,7 @@ void WarnOfNetwork(const HttpServer& server, Output& output) {
 int Serve(const ServeOptions& options, Session& session) {
   HttpServer server(options.host, static_cast<std::uint16_t>(options.port));
   const auto access = MakeAccess(NewToken(), server.address(), server.port(), HostName());
-  RunSource runs(session.runs_directory);
+  RunSource runs(session.runs());
   runs.Runs();  // an unreadable directory is said here
 
   const auto name = IsWildcard(server.address()) ? HostName() : InUrl(server.address());

@@ -4,6 +4,7 @@
 #include <filesystem>
 
 #include "core/output.h"
+#include "launcher/run_folder/run_folder.h"
 
 namespace slipway::launcher {
 
@@ -12,6 +13,8 @@ struct Session {
   std::filesystem::path runs_directory;
   /// As `--runs-dir` gives it; empty without the option.
   std::filesystem::path named_runs_directory = {};
+
+  RunsDirectory runs() const { return {runs_directory, named_runs_directory}; }
 };
 
 }  // namespace slipway::launcher

@@ -190,7 +190,7 @@ int Print(const StageOutCommand& options, const std::vector<SettledRun>& rows, O
 /// One run that cannot be brought out does not keep the others from it.
 int SettleAll(const StageOutCommand& options, Session& session) {
   std::vector<SettledRun> rows;
-  for (const auto& run : ListRuns(session.runs_directory)) {
+  for (const auto& run : ListRuns(session.runs())) {
     try {
       if (ReadOutboxRecord(run)) rows.push_back(LookOrSettle(run, options, session.output));
     } catch (const Error& error) {

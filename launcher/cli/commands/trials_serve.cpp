@@ -20,7 +20,6 @@
 #include "core/unique_handle.h"
 #include "ensemble/manager/ask_tell_lines.h"
 #include "launcher/cli/commands/ensemble_target.h"
-#include "launcher/cli/commands/find_run.h"
 #include "launcher/cli/commands/plan.h"
 #include "launcher/run/trials/open_book.h"
 #include "launcher/run_folder/prepare.h"
@@ -230,7 +229,7 @@ int PrintNothing(const ensemble::NothingToRun& nothing, const Json& document, Ou
 int TrialsNew(const SpecSelection& selection, Session& session) {
   const auto plan = PlanFor(selection, session);
   OptionsOfEnsemble(plan);
-  const auto folder = NamedForCommands(PrepareForTrials(plan), session);
+  const auto folder = session.runs().Name(PrepareForTrials(plan));
   const Json document{{"schema", "slipway.trials.new/1"}, {"run", folder.id()}, {"folder", folder.path().string()}};
   const auto text =
       fmt::format("{0} is ready\n  slipway trials serve {1}\n  slipway trials ask {1}", folder.id(), folder.selector());

@@ -47,8 +47,8 @@ class BottomLine : public Output {
 };
 
 /// Does it by the function of the command of this name; returns what came of it.
-std::string CarryOutAction(const Action& action) try {
-  const auto run = RunFolder::Open(action.run);
+std::string CarryOutAction(const Action& action, const RunsDirectory& directory) try {
+  const auto run = directory.Name(RunFolder::Open(action.run));
   if (action.kind == Action::Kind::kCancel) {
     return AskToCancel(run) ? fmt::format("{} was asked to end", run.id())
                             : fmt::format("{} has ended already", run.id());
@@ -69,13 +69,13 @@ std::string CarryOutAction(const Action& action) try {
 class WatchProgram {
  public:
   /// The loop blocks the signals, and the terminal sets the locale, before the reader's thread begins.
-  WatchProgram(Model model, const std::filesystem::path& runs_directory) : model_(std::move(model)) {
+  WatchProgram(Model model, const RunsDirectory& directory) : model_(std::move(model)), directory_(directory) {
     loop_.OnSignals({SIGINT, SIGTERM, SIGHUP, SIGQUIT}, [this](int signal) { End(signal); });
     loop_.OnSignals({SIGWINCH}, [this](int) { model_.screen = terminal_->Size(); });
     loop_.OnSignals({SIGTSTP}, [this](int) { Suspend(); });
     terminal_.emplace();
     loop_.OnReadable(STDIN_FILENO, [this] { TakeKeys(); });
-    reader_.emplace(watch::Watcher(runs_directory), kLook);
+    reader_.emplace(watch::Watcher(directory), kLook);
     reader_->Want(InterestOf(model_));
     loop_.OnReadable(reader_->fd(), [this] { model_ = watch::WithData(std::move(model_), reader_->Take()); });
   }
@@ -123,7 +123,7 @@ class WatchProgram {
   /// One at a time; it may take seconds, and the screen goes on.
   void StartAction() {
     if (!model_.action || answer_) return;
-    answer_ = std::async(std::launch::async, CarryOutAction, *model_.action);
+    answer_ = std::async(std::launch::async, CarryOutAction, *model_.action, directory_);
     model_.action.reset();
     model_.is_busy = true;
   }
@@ -138,6 +138,7 @@ class WatchProgram {
   // The terminal is the first to end.
   EventLoop loop_;
   Model model_;
+  RunsDirectory directory_;
   std::optional<std::future<std::string>> answer_;
   std::optional<watch::BackgroundReader> reader_;
   std::optional<watch::Terminal> terminal_;
@@ -181,7 +182,7 @@ int Watch(const WatchOptions& options, Session& session) {
     throw Error(ErrorKind::kUsage, "slipway watch has no JSON form",
                 "use slipway status --json or slipway report --json");
   }
-  return WatchProgram(FirstModel(options, session), session.runs_directory).Run();
+  return WatchProgram(FirstModel(options, session), session.runs()).Run();
 }
 
 }  // namespace slipway::launcher

@@ -17,7 +17,6 @@
 #include "core/text.h"
 #include "core/text_table.h"
 #include "core/units.h"
-#include "launcher/cli/commands/find_run.h"
 #include "launcher/cli/commands/workflow.h"
 #include "launcher/run/batch/batch_submission.h"
 #include "launcher/run/batch/batch_wait.h"
@@ -225,7 +224,7 @@ RunFolder SubmitNewSteps(const Workflow& workflow, const WorkflowOrder& order, s
   RequireBatchSystem();
   const auto doubt = RequireStepJobs(workflow, std::filesystem::absolute(session.runs_directory));
   if (!doubt.empty()) session.output.Warn(doubt);
-  const auto folder = NamedForCommands(PrepareWorkflowRun(session.runs_directory, workflow, order), session);
+  const auto folder = session.runs().Name(PrepareWorkflowRun(session.runs_directory, workflow, order));
   if (const auto why = WhyNodesCannotSee(folder.path()); !why.empty()) session.output.Warn(why);
   const auto lock = folder.TakeManagerLock();
   SubmitFirst(folder, lock, workflow, order, longest, session);

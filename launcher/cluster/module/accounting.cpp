@@ -27,23 +27,29 @@ Connection ConnectToDatabase() {
   return connection;
 }
 
-OwnedList Ask(JobId id) {
-  const auto connection = ConnectToDatabase();
+slurm_selected_step_t WholeJob(JobId id) {
   slurm_selected_step_t wanted{};
   wanted.array_task_id = NO_VAL;
   wanted.het_job_offset = NO_VAL;
   wanted.step_id.job_id = id;
   wanted.step_id.step_id = NO_VAL;
   wanted.step_id.step_het_comp = NO_VAL;
+  return wanted;
+}
+
+OwnedList Ask(const std::vector<JobId>& ids) {
+  const auto connection = ConnectToDatabase();
+  std::vector<slurm_selected_step_t> wanted;
+  for (const auto id : ids) wanted.push_back(WholeJob(id));
   const OwnedList steps(slurm_list_create(nullptr));
-  slurm_list_append(steps.get(), &wanted);
+  for (auto& job : wanted) slurm_list_append(steps.get(), &job);
   slurmdb_job_cond_t condition{};
   condition.flags = JOBCOND_FLAG_NO_STEP | JOBCOND_FLAG_NO_TRUNC | JOBCOND_FLAG_NO_DEFAULT_USAGE;
   condition.db_flags = SLURMDB_JOB_FLAG_NOTSET;
   condition.step_list = steps.get();
   errno = 0;
   OwnedList found(slurmdb_jobs_get(connection.get(), &condition));
-  if (found == nullptr) CheckSlurm(-1, "asking slurmdbd for a job");
+  if (found == nullptr) CheckSlurm(-1, "asking slurmdbd for jobs");
   return found;
 }
 
@@ -74,9 +80,9 @@ SlurmJob PastJobFrom(const slurmdb_job_rec_t& record) {
 
 }  // namespace
 
-std::vector<SlurmJob> PastJobsOfNumber(JobId id) {
+std::vector<SlurmJob> PastJobsOf(const std::vector<JobId>& ids) {
   if (!KeepsAccounting()) return {};
-  const auto records = Ask(id);
+  const auto records = Ask(ids);
   std::vector<SlurmJob> jobs;
   ForEachIn<slurmdb_job_rec_t>(records.get(), [&](const auto& record) {
     if (auto job = PastJobFrom(record); IsFinal(job.state)) jobs.push_back(std::move(job));

@@ -26,11 +26,11 @@ std::vector<SlurmJob> JobsOfUser(std::uint32_t user, const std::function<bool(co
 /// The job of this number, or all jobs of the array of this number; one RPC. Empty: the controller does not know it.
 std::vector<SlurmJob> JobsOfNumber(JobId id);
 
-/// The last job of this number, if it has ended, from the accounting. Empty also where the site keeps no such
-/// accounting. Its reasons, flags and comment are unknown. Cost: a connection and a request to slurmdbd, without a time
-/// limit.
+/// The last job of each number, if it has ended, from the accounting. Empty also where the site keeps no such
+/// accounting. Their reasons, flags and comments are unknown. Cost: a connection and a request to slurmdbd, without a
+/// time limit.
 /// Errors: SlurmError when slurmdbd does not answer.
-std::vector<SlurmJob> PastJobsOfNumber(JobId id);
+std::vector<SlurmJob> PastJobsOf(const std::vector<JobId>& ids);
 
 /// Submits the job; one RPC. The job gets the same variables as from sbatch (SLURM_SUBMIT_DIR, SLURM_NTASKS, ...). Its
 /// resource limits are those of the nodes' slurmd, not of this process.

@@ -1,4 +1,4 @@
-/// How long a start may take before it counts as failed.
+/// How long a start may take before it counts as failed, unless site.patience.start says otherwise.
 #pragma once
 
 #include <chrono>

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <span>
 
 #include "core/error.h"
 #include "core/log.h"
@@ -58,14 +59,12 @@ std::string LastWordsOfScript(const RunFolder& folder) {
   return lines.empty() ? lines : fmt::format("last lines of {}:\n{}", log.string(), lines);
 }
 
-/// A manager that could not write its last word down has said it nowhere.
-RunState WithoutLastWord(const RunFolder& folder, RunState state) {
-  if (!HasEnded(state.phase)) return state;
-  if (const auto trouble = TroubleOf(folder.path()); !trouble.empty()) state.reason += "; " + trouble;
+/// `ended`: its manager recorded no end.
+RunState WithLastWordsOfScript(const RunFolder& folder, RunState ended) {
   if (const auto words = LastWordsOfScript(folder); !words.empty()) {
-    state.detail += (state.detail.empty() ? "" : "\n\n") + words;
+    ended.detail += (ended.detail.empty() ? "" : "\n\n") + words;
   }
-  return state;
+  return ended;
 }
 
 /// The accounting has told of a job that the controller has forgotten, so this end does not change any more. Once it is
@@ -76,6 +75,17 @@ void KeepEnd(const RunFolder& folder, const RunState& ended) try {
   if (!HasEnded(stored.phase) && stored.attempt == ended.attempt) folder.WriteState(ended);
 } catch (const Error& error) {
   log::Info("{}", error.message());  // a reader who may not write, or a run that goes on: the next one asks again
+}
+
+std::optional<SlurmJob> MeantAmong(const std::vector<SlurmJob>& jobs, const JobIdentity& meant) {
+  const auto found = std::ranges::find_if(jobs, [&](const auto& job) { return IsMeant(meant, job); });
+  return found == jobs.end() ? std::nullopt : std::optional(*found);
+}
+
+std::vector<JobId> NumbersOf(const std::vector<JobIdentity>& jobs) {
+  std::vector<JobId> numbers;
+  for (const auto& job : jobs) numbers.push_back(job.id);
+  return numbers;
 }
 
 /// Runs whose jobs the controller is asked about together.
@@ -109,11 +119,14 @@ class Observation {
   /// Why there is no answer, or empty.
   std::string Ask(std::uint32_t owner, const std::vector<std::size_t>& indices) try {
     const SlurmClient slurm;
-    std::vector<JobId> numbers;
+    std::vector<JobIdentity> meant;
     for (const auto i : indices) {
-      if (const auto job = JobOf(folders_[i], runs_[i].state); job.id != 0) numbers.push_back(job.id);
+      if (auto job = JobOf(folders_[i], runs_[i].state); job.id != 0) meant.push_back(std::move(job));
     }
-    const auto jobs = slurm.Jobs(numbers, owner);
+    const auto jobs = slurm.Jobs(NumbersOf(meant), owner, OwnerIs::kInDoubt);
+    std::erase_if(meant, [&](const auto& job) { return MeantAmong(jobs, job).has_value(); });
+    forgotten_ = NumbersOf(meant);
+    past_.reset();
     for (const auto i : indices) CorrectIfHere(i, jobs, slurm);
     return {};
   } catch (const SlurmError& error) {
@@ -124,8 +137,9 @@ class Observation {
   void CorrectIfHere(std::size_t i, const std::vector<SlurmJob>& jobs, const SlurmClient& slurm) {
     auto meant = JobOf(folders_[i], runs_[i].state);
     if (const auto why = WhyElsewhere(meant, slurm.ClusterName()); !why.empty()) return NoteTrouble({i}, why);
-    if (meant.id == 0) meant = FindSubmitted(slurm, folders_[i]).value_or(meant);
-    Correct(i, meant, jobs, slurm);
+    if (meant.id != 0) return Correct(i, meant, jobs, slurm);
+    meant = FindSubmitted(slurm, folders_[i]).value_or(meant);
+    Correct(i, meant, meant.id == 0 ? jobs : slurm.Jobs(std::span(&meant.id, 1)), slurm);
   }
 
   void Correct(std::size_t i, const JobIdentity& meant, const std::vector<SlurmJob>& jobs, const SlurmClient& slurm) {
@@ -135,9 +149,7 @@ class Observation {
       folders_[i].NameInReason(run.state);
       return;
     }
-    const auto found = std::find_if(jobs.begin(), jobs.end(), [&](const auto& job) { return IsMeant(meant, job); });
-    // A file server may show another owner than the job has: who is not among his jobs is asked about alone.
-    run.job = found != jobs.end() ? std::optional(*found) : slurm.Job(meant);
+    run.job = MeantAmong(jobs, meant);
     // A manager that has just written its last word is over, too: its word counts.
     run.state = folders_[i].ReadState();
     run.state.batch_job = meant.id;
@@ -148,18 +160,29 @@ class Observation {
     }
     const bool is_forgotten = !run.job;
     if (is_forgotten) run.job = AskAccounting(meant, slurm);
-    run.state = WithoutLastWord(folders_[i], WithJob(std::move(run.state), run.job, folders_[i].selector()));
-    const bool is_final = is_forgotten && run.job && HasEnded(run.state.phase);
-    if (is_final && !ReadBatchRecord(folders_[i].path()).stages_out) KeepEnd(folders_[i], run.state);
-    folders_[i].NameInReason(run.state);
+    run.state = WithJob(std::move(run.state), run.job, folders_[i].selector());
+    if (HasEnded(run.state.phase)) TakeEnd(folders_[i], run.state, is_forgotten && run.job);
   }
 
-  /// What it tells is good to know, no more: where it is silent for one run it is not asked for the others.
+  /// The manager recorded no end, perhaps because it could not. `is_final`: the end will not change any more.
+  static void TakeEnd(const RunFolder& folder, RunState& ended, bool is_final) {
+    ended = WithLastWordsOfScript(folder, std::move(ended));
+    const auto trouble = TroubleOf(folder.path());
+    if (is_final && trouble.empty() && !ReadBatchRecord(folder.path()).stages_out) KeepEnd(folder, ended);
+    folder.NameInReason(ended);
+    if (!trouble.empty()) ended.reason += "; " + trouble;
+  }
+
+  /// Asked once about all forgotten jobs of an owner. What it tells is good to know, no more: where it is silent for
+  /// one owner it is not asked for the others. Without a record nothing shows that the job has ended: the controller
+  /// may have lost its state, and a job that it learns of again still carries the run out. So such an end is not kept.
   std::optional<SlurmJob> AskAccounting(const JobIdentity& meant, const SlurmClient& slurm) try {
-    return accounting_is_silent_ ? std::nullopt : slurm.PastJob(meant);
+    if (!past_) past_ = accounting_is_silent_ ? std::vector<SlurmJob>() : slurm.PastJobs(forgotten_);
+    return MeantAmong(*past_, meant);
   } catch (const SlurmError& error) {
     log::Info("{}", error.message());
     accounting_is_silent_ = true;
+    past_.emplace();
     return {};
   }
 
@@ -173,6 +196,8 @@ class Observation {
   const std::vector<RunFolder>& folders_;
   std::vector<ObservedRun> runs_;
   std::map<std::uint32_t, std::vector<std::size_t>> by_owner_;  ///< of those in the batch system
+  std::vector<JobId> forgotten_;               ///< of the owner in hand: the controller has no such job
+  std::optional<std::vector<SlurmJob>> past_;  ///< what the accounting has of these; nothing: not asked
   bool accounting_is_silent_ = false;
 };
 

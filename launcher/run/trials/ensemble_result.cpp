@@ -50,13 +50,14 @@ cause::OutOfTime OutOfTimeOf(const ensemble::Budget& budget) {
 }
 
 /// No more trials than have begun: those that wait come to their end.
-std::string PausedLeaderText(const ensemble::EnsembleSummary& summary, const ensemble::EnsembleOptions& options) {
+std::string PausedLeaderText(const ensemble::EnsembleSummary& summary, const ensemble::EnsembleOptions& options,
+                             std::string_view run) {
   const auto& leader = *summary.leader;
   const auto& budget = options.budget;
   return fmt::format(
       "\n  trial {} leads and is paused at {} {:.6g} of {:.6g}; to bring the trials that have begun to their end: "
-      "slipway resume --set ensemble.trials={}{}{}",
-      leader.trial, options.resource, leader.reached, leader.end, summary.begun,
+      "slipway resume {} --set ensemble.trials={}{}{}",
+      leader.trial, options.resource, leader.reached, leader.end, run, summary.begun,
       budget.wall_seconds ? " --set ensemble.budget.time=..." : "",
       budget.node_seconds ? " --set ensemble.budget.node_hours=..." : "");
 }
@@ -96,7 +97,8 @@ std::string UnbegunText(const ensemble::EnsembleSummary& summary, const ensemble
 
 }  // namespace
 
-RunResult ResultOf(const ensemble::EnsembleSummary& summary, const ensemble::EnsembleOptions& options) {
+RunResult ResultOf(const ensemble::EnsembleSummary& summary, const ensemble::EnsembleOptions& options,
+                   std::string_view run) {
   RunResult result;
   result.summary = SummaryDocument(summary);
   result.summary_text = "  trials  " + CountsText(summary);
@@ -108,7 +110,7 @@ RunResult ResultOf(const ensemble::EnsembleSummary& summary, const ensemble::Ens
   result.cause = CauseOf(summary, options);
   result.phase = PhaseAfter(result.cause, summary);
   if (std::holds_alternative<cause::OutOfTime>(result.cause) && summary.leader) {
-    result.summary_text += PausedLeaderText(summary, options);
+    result.summary_text += PausedLeaderText(summary, options, run);
   }
   const bool is_complete = std::holds_alternative<cause::Completed>(result.cause);
   if (is_complete && options.scheduler.type == "pbt" && summary.not_begun > 0) {

@@ -295,7 +295,7 @@ RunResult CarryOutEnsemble(RunContext& context) {
   auto options = EnsembleOptionsFor(context.plan, NodesOf(context));
   options.requests_in = context.folder.path();
   const auto trials = RunTrials(options, context);
-  auto result = ResultOf(trials.summary, options);
+  auto result = ResultOf(trials.summary, options, context.folder.selector());
   if (auto* out = std::get_if<cause::OutOfNodes>(&result.cause)) {
     const auto again = MayGetOtherNodes(context.folder, context.plan, context.state, trials.progressed);
     if (again.allowed) result.phase = Phase::kQueued;

@@ -82,6 +82,10 @@ class LocalTrialRunner::Running final : public AttemptObserver {
 
 namespace {
 
+std::chrono::milliseconds StartPatienceOf(const Plan& plan) {
+  return std::chrono::ceil<std::chrono::milliseconds>(plan.spec().site.patience.start);
+}
+
 TrialTerms TermsOf(const TrialStart& start) { return {start.trial, start.repeat, start.limit}; }
 
 /// Why an attempt failed whose end no manager observed.
@@ -95,7 +99,7 @@ std::string DetailOf(const ExitStatus& end, const std::filesystem::path& attempt
 LocalTrialRunner::LocalTrialRunner(RunContext& context, bool cores_are_shared, TrialLogs& logs)
     : context_(context), cores_are_shared_(cores_are_shared), logs_(logs) {
   if (context_.allocation == nullptr) {
-    nodes_[""] = {std::make_unique<Supervisor>(context_.loop)};
+    nodes_[""] = {std::make_unique<Supervisor>(context_.loop, SupervisorHere(), StartPatienceOf(context_.plan))};
     if (context_.plan.spec().launch.gpus_per_rank > 0) nodes_[""].devices = DevicesOfThisNode();
   } else {
     AddNodes(context_.allocation->nodes());
@@ -122,8 +126,9 @@ void LocalTrialRunner::OnInterrupt() {
 void LocalTrialRunner::AddNodes(Nodes& nodes) {
   for (int node = 0; node < nodes.count(); ++node) {
     const auto facts = nodes.FactsOf(node);
-    nodes_[facts.name] = {std::make_unique<Supervisor>(context_.loop, SupervisorOn(nodes, node)), node, facts.own_cores,
-                          /*lost=*/false, facts.devices};
+    auto supervisor =
+        std::make_unique<Supervisor>(context_.loop, SupervisorOn(nodes, node), StartPatienceOf(context_.plan));
+    nodes_[facts.name] = {std::move(supervisor), node, facts.own_cores, /*lost=*/false, facts.devices};
   }
 }
 

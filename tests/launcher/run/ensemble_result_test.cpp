@@ -20,7 +20,7 @@ TEST(EnsembleResult, IsASuccessWhenATrialIsCompleteAndNothingIsLeft) {
   summary.complete = 3;
   summary.failed = 1;
   summary.cancelled = 2;
-  const auto result = ResultOf(summary, Options());
+  const auto result = ResultOf(summary, Options(), "r");
   EXPECT_EQ(result.phase, Phase::kSucceeded);
   EXPECT_EQ(result.summary_text, "  trials  3 complete, 1 failed, 2 cancelled");
   EXPECT_EQ(result.summary["trials"]["cancelled"], 2);
@@ -34,14 +34,14 @@ TEST(EnsembleResult, IsNoneWhenTrialsWaitForNodesThatAreGone) {
   summary.out_of_nodes = true;
   auto options = Options();
   options.need = {2, 8, 1};
-  const auto result = ResultOf(summary, options);
+  const auto result = ResultOf(summary, options, "r");
   EXPECT_EQ(result.phase, Phase::kFailed);
   EXPECT_EQ(
       ReasonFor(result.cause, "r"),
       "a trial needs 2 nodes with 8 cores and 1 GPU each, and too few such nodes are left (2 waiting, 4 not begun); "
-      "'slipway resume' goes on with other nodes");
+      "continue with other nodes: slipway resume r");
   options.need = {1, 1, 0};
-  EXPECT_THAT(ReasonFor(ResultOf(summary, options).cause, "r"),
+  EXPECT_THAT(ReasonFor(ResultOf(summary, options, "r").cause, "r"),
               HasSubstr("a trial needs a node with 1 core, and no such node is left"));
 }
 
@@ -50,11 +50,11 @@ TEST(EnsembleResult, IsAFailureWhenTheTrialsFailedAlike) {
   summary.failed = 3;
   summary.not_begun = 237;
   summary.same_failure = "3 trials in a row failed alike: exit status 1: no licence";
-  const auto result = ResultOf(summary, Options());
+  const auto result = ResultOf(summary, Options(), "r");
   EXPECT_EQ(result.phase, Phase::kFailed);
   const auto reason = ReasonFor(result.cause, "r");
   EXPECT_THAT(reason, HasSubstr("failed alike: exit status 1: no licence; no further trial began"));
-  EXPECT_THAT(reason, HasSubstr("slipway trials retry --failed && slipway resume"));
+  EXPECT_THAT(reason, HasSubstr("slipway trials retry --failed r && slipway resume r;"));
 }
 
 TEST(EnsembleResult, NamesTheLeaderThatTheTimeWasTooShortFor) {
@@ -67,9 +67,9 @@ TEST(EnsembleResult, NamesTheLeaderThatTheTimeWasTooShortFor) {
   auto options = Options();
   options.budget.wall_seconds = 3600;
   EXPECT_THAT(
-      ResultOf(summary, options).summary_text,
+      ResultOf(summary, options, "r").summary_text,
       HasSubstr("trial 4 leads and is paused at epoch 3 of 27; to bring the trials that have begun to their end: "
-                "slipway resume --set ensemble.trials=9 --set ensemble.budget.time=..."));
+                "slipway resume r --set ensemble.trials=9 --set ensemble.budget.time=..."));
 }
 
 TEST(EnsembleResult, IsAFailureWhenNoTrialIsComplete) {
@@ -78,8 +78,8 @@ TEST(EnsembleResult, IsAFailureWhenNoTrialIsComplete) {
   summary.cancelled = 1;
   summary.pruned = 3;
   summary.paused = 4;
-  EXPECT_EQ(ResultOf(summary, Options()).phase, Phase::kFailed);
-  EXPECT_EQ(ResultOf(summary, Options()).cause, EndCause(cause::NoTrialCompleted{2, 1, 3, 4}));
+  EXPECT_EQ(ResultOf(summary, Options(), "r").phase, Phase::kFailed);
+  EXPECT_EQ(ResultOf(summary, Options(), "r").cause, EndCause(cause::NoTrialCompleted{2, 1, 3, 4}));
 }
 
 TEST(EnsembleResult, TellsWhyItEndedBeforeItsTime) {
@@ -89,15 +89,15 @@ TEST(EnsembleResult, TellsWhyItEndedBeforeItsTime) {
   summary.out_of_time = true;
   auto options = Options();
   options.budget.node_seconds = 3600;
-  EXPECT_EQ(ResultOf(summary, options).cause, EndCause(cause::OutOfTime{false, true}));
-  EXPECT_EQ(ResultOf(summary, options).phase, Phase::kSucceeded) << "with what it has";
+  EXPECT_EQ(ResultOf(summary, options, "r").cause, EndCause(cause::OutOfTime{false, true}));
+  EXPECT_EQ(ResultOf(summary, options, "r").phase, Phase::kSucceeded) << "with what it has";
   summary.complete = 0;
-  EXPECT_EQ(ResultOf(summary, options).phase, Phase::kFailed);
+  EXPECT_EQ(ResultOf(summary, options, "r").phase, Phase::kFailed);
   summary.too_many_failures = true;
-  EXPECT_EQ(ResultOf(summary, options).cause, EndCause(cause::TooManyFailures{4}));
+  EXPECT_EQ(ResultOf(summary, options, "r").cause, EndCause(cause::TooManyFailures{4}));
   summary.interrupted = true;
-  EXPECT_EQ(ResultOf(summary, options).cause, EndCause(cause::Cancelled{}));
-  EXPECT_EQ(ResultOf(summary, options).phase, Phase::kCancelled);
+  EXPECT_EQ(ResultOf(summary, options, "r").cause, EndCause(cause::Cancelled{}));
+  EXPECT_EQ(ResultOf(summary, options, "r").phase, Phase::kCancelled);
 }
 
 }  // namespace

@@ -95,8 +95,9 @@ TEST(EndCause, IsToldInWords) {
   EXPECT_EQ(in_words(cause::JobTimeLimit{false, true, true}),
             "the time limit of its job was reached before its ranks began");
   EXPECT_EQ(in_words(cause::OutOfTime{true, true}),
-            "its time is used up; with more of it: slipway resume --set ensemble.budget.time=... --set "
+            "its time is used up; with more of it: slipway resume small-1 --set ensemble.budget.time=... --set "
             "ensemble.budget.node_hours=...");
+  EXPECT_EQ(in_words(cause::OutOfTime{}), "its time is used up; continue with: slipway resume small-1");
 }
 
 TEST(EndCause, SaysWhatEndedATrialFromOutside) {

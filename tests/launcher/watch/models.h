@@ -76,6 +76,7 @@ inline RunView SmallSingle() {
 inline std::shared_ptr<WatchData> DataOf(RunView run) {
   auto data = std::make_shared<WatchData>();
   data->read_at = kNow;
+  data->selector = "other/" + run.run;
   data->run = std::make_shared<RunView>(std::move(run));
   if (data->run->ensemble) Summarize(*data);
   if (!data->run->ensemble) data->ranks.resize(2);
@@ -115,6 +116,7 @@ inline Model WorkflowModel() {
   auto glance = std::make_shared<WorkflowGlance>();
   glance->id = "flow-1";
   glance->folder = model.workflow;
+  glance->selector = "other/flow-1";
   glance->phase = Phase::kRunning;
   glance->started = kNow - 300;
   glance->counts = "1 done, 1 failed, 1 running, 1 waiting of 4 steps";

@@ -90,7 +90,7 @@ TEST(WatchKeys, AskBeforeAWorkflowIsCancelled) {
   const auto asked = Press(WorkflowModel(), "c");
   ASSERT_TRUE(asked.question);
   EXPECT_EQ(Question(*asked.question), "cancel flow-1?");
-  EXPECT_THAT(Press(WorkflowModel(), "t").notice, HasSubstr("slipway resume flow-1"));
+  EXPECT_THAT(Press(WorkflowModel(), "t").notice, HasSubstr("slipway resume other/flow-1"));
 }
 
 TEST(WatchKeys, OpenAWorkflowFromTheListOfRuns) {
@@ -125,7 +125,7 @@ TEST(WatchKeys, RetryOnlyTrialsThatMayRunAgain) {
   ASSERT_TRUE(model.action);
   EXPECT_EQ(model.action->kind, Action::Kind::kRetry);
   EXPECT_EQ(model.action->trial, 1);
-  EXPECT_THAT(Press(ModelOf(SmallSingle()), "t").notice, HasSubstr("slipway resume train-1"));
+  EXPECT_THAT(Press(ModelOf(SmallSingle()), "t").notice, HasSubstr("slipway resume other/train-1"));
   EXPECT_THAT(Press(ModelOf(SmallEnsemble()), "t").notice, HasSubstr("choose a trial first"));
 }
 

@@ -146,7 +146,23 @@ TEST_F(Watching, ListsThatTheManagerOfASubmittedRunIsGone) {
   RunList list(directory_.path());
   ASSERT_TRUE(list.Refresh());
   EXPECT_EQ(list.rows().at(0).state, "running") << "Slurm may start it again";
-  EXPECT_THAT(list.rows().at(0).reason, HasSubstr("is gone; slipway status asks Slurm"));
+  EXPECT_THAT(list.rows().at(0).reason, HasSubstr("is gone; slipway status " + folder.id() + " asks Slurm"));
+}
+
+TEST_F(Watching, NamesRunsAsCommandsFindThem) {
+  const auto folder = Make("small", Phase::kFailed);
+  auto state = folder.ReadState();
+  EndAs(state, Phase::kLost, cause::ManagerLost{1, "n1"});
+  folder.WriteState(state);
+  EXPECT_EQ(LookTwice(Of(folder))->selector, folder.id());
+  Watcher watcher(RunsDirectory(directory_.path(), "two words"));
+  const auto named = "'two words/" + folder.id() + "'";
+  auto interest = Of(folder);
+  interest.list = true;
+  const auto data = watcher.Look(interest);
+  EXPECT_EQ(data->selector, named);
+  EXPECT_THAT(data->run->reason, HasSubstr("slipway resume " + named));
+  EXPECT_THAT(data->runs.at(0).reason, HasSubstr("slipway resume " + named));
 }
 
 TEST_F(Watching, ListsRunsAndReadsEndedOnesOnce) {
@@ -201,7 +217,7 @@ TEST_F(Watching, AsksSlurmAboutStepsFromTimeToTime) {
   Interest interest;
   interest.workflow = run.path();
   ensemble::HandClock clock;
-  WorkflowReader reader(clock);
+  WorkflowReader reader(directory_.path(), clock);
   WatchData data;
   EXPECT_TRUE(reader.Refresh(interest, data));
   EXPECT_THAT(data.workflow->reason, HasSubstr("/first.conf"));

@@ -150,8 +150,13 @@ TEST_F(RealSlurm, ShowsManyJobsInOneAnswer) {
   ids.push_back(9999);
   std::vector<JobId> found;
   for (const auto& job : Client().Jobs(ids)) found.push_back(job.id);
+  // All belong to another user than the one that is named.
+  std::vector<JobId> of_another;
+  for (const auto& job : Client().Jobs(ids, ::geteuid() + 1, OwnerIs::kInDoubt)) of_another.push_back(job.id);
+  EXPECT_TRUE(Client().Jobs(ids, ::geteuid() + 1).empty());
   ids.pop_back();
   EXPECT_THAT(found, testing::UnorderedElementsAreArray(ids));
+  EXPECT_THAT(of_another, testing::UnorderedElementsAreArray(ids));
   EXPECT_EQ(Client().Job({9999}), std::nullopt);
 }
 

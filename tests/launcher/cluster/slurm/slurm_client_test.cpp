@@ -76,7 +76,23 @@ TEST_F(SlurmClients, AskInJsonAndReadTheAnswer) {
   EXPECT_EQ(Request(), Json({{"schema", kSlurmRequestSchema}, {"ask", "jobs"}, {"ids", {7, 8}}, {"owner", 1000}}));
 }
 
-TEST_F(SlurmClients, AskNothingAboutNoJobs) { EXPECT_TRUE(ClientWith("exit 9").Jobs({}).empty()); }
+TEST_F(SlurmClients, AskNothingAboutNoJobs) {
+  EXPECT_TRUE(ClientWith("exit 9").Jobs({}).empty());
+  EXPECT_TRUE(ClientWith("exit 9").PastJobs({}).empty());
+}
+
+TEST_F(SlurmClients, AskOnceAboutSeveralForgottenJobs) {
+  const auto client = ClientThatIsTold(AnswerLine(Json::array()));
+  const std::vector<JobId> ids{7, 8};
+  EXPECT_TRUE(client.Jobs(ids, 1000, OwnerIs::kInDoubt).empty());
+  EXPECT_EQ(Request(), Json({{"schema", kSlurmRequestSchema},
+                             {"ask", "jobs"},
+                             {"ids", {7, 8}},
+                             {"owner", 1000},
+                             {"owner_in_doubt", true}}));
+  EXPECT_TRUE(client.PastJobs(ids).empty());
+  EXPECT_EQ(Request(), Json({{"schema", kSlurmRequestSchema}, {"ask", "past"}, {"ids", {7, 8}}}));
+}
 
 TEST_F(SlurmClients, SayThatAJobIsForgotten) {
   EXPECT_EQ(ClientThatIsTold(AnswerLine(Json::array())).Job({3}), std::nullopt);
@@ -89,7 +105,7 @@ TEST_F(SlurmClients, TakeOnlyOurOwnJobFromTheAccounting) {
   job.work_dir = "/runs/a";
   const auto client = ClientThatIsTold(AnswerLine(Json::array({ToJson(job)})));
   EXPECT_EQ(client.PastJob({.id = 7, .work_dir = "/runs/a"}), job);
-  EXPECT_EQ(Request(), Json({{"schema", kSlurmRequestSchema}, {"ask", "past"}, {"id", 7}}));
+  EXPECT_EQ(Request(), Json({{"schema", kSlurmRequestSchema}, {"ask", "past"}, {"ids", Json::array({7})}}));
   EXPECT_EQ(client.PastJob({.id = 7, .work_dir = "/runs/b"}), std::nullopt) << "numbers are given again";
 }
 
