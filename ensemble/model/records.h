@@ -121,7 +121,7 @@ struct TrialRecord {
   std::optional<double> objective;
   std::vector<double> further = {};  ///< values of the further objectives, in their order; finite; of complete trials
   int repeat = 0;                    ///< which run of its configuration, from 0
-  std::optional<TrialNumber> parent = {};  ///< it began with the checkpoint of this trial
+  std::optional<TrialNumber> parent = {};  ///< it is a varied copy of this trial
   std::string origin = {};                 ///< who chose the parameters: Sampler::Origin, "enqueued", "pbt", "import"
   int attempts = 0;                        ///< begun so far
   int failures = 0;                        ///< failed attempts; `slipway trials retry` sets it to 0

@@ -219,6 +219,8 @@ std::string ReferencePage() {
       "- Any value may be or contain `${NAME}` or `${NAME:-default}`, an environment variable. `$${` is a plain `${`.\n"
       "- Relative paths start at the folder of the file they stand in; those of `--set` at the working directory. "
       "`~/` is the home directory.\n"
+      "- A map or section of `--set` is merged by key into that of the file: `--set 'train.args={lr: 0.1}'` keeps the "
+      "other arguments. `{}` empties a map. All else is replaced.\n"
       "- Sizes have a unit: B, KiB, MiB, GiB, TiB, KB, MB, GB, TB. So have durations: ms, s, m, h, d.\n"
       "- A name has at most 64 letters, digits, `.`, `_` and `-`. It begins with a letter or a digit.\n"
       "- A tier is `burst`, `node`, `ram`, `none`, `dir:PATH`, or an alias from `tiers`.\n";

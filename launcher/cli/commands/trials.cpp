@@ -182,7 +182,7 @@ std::string RepeatText(const TrialsView& view, const TrialRecord& trial) {
 std::string TiesText(const TrialsView& view, const TrialRecord& trial, const std::optional<ModelEnsemble>& models) {
   std::string text;
   if (view.study.repeats > 1) text += RepeatText(view, trial);
-  if (trial.parent) text += fmt::format("begun with the weights of trial {}\n", *trial.parent);
+  if (trial.parent) text += fmt::format("a varied copy of trial {}\n", *trial.parent);
   const auto weight = models ? WeightOf(*models, trial.number) : std::nullopt;
   if (weight) text += fmt::format("member of the model ensemble with weight {:.3f}\n", *weight);
   return text;

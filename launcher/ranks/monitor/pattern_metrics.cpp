@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/terminal_text.h"
+
 namespace slipway::launcher {
 namespace {
 
@@ -15,12 +17,17 @@ std::optional<double> TakeOut(std::map<std::string, double>& values, const std::
   return node.mapped();
 }
 
+/// As a terminal shows it. Most lines have nothing to be removed.
+std::string WithoutEscapes(std::string_view part) {
+  return part.find('\x1b') == std::string_view::npos ? std::string(part) : WithoutControls(part);
+}
+
 }  // namespace
 
 std::vector<MetricsLine> PatternMetrics::Take(std::string_view line) {
   auto found = TakeUnfinished(line);
   line.remove_prefix(std::min(std::exchange(taken_, 0), line.size()));
-  if (auto metrics = TakePart(line)) found.push_back(std::move(*metrics));
+  if (auto metrics = TakePart(WithoutEscapes(line))) found.push_back(std::move(*metrics));
   return found;
 }
 
@@ -29,7 +36,8 @@ std::vector<MetricsLine> PatternMetrics::TakeUnfinished(std::string_view line) {
   while (true) {
     const auto end = line.find('\r', taken_);
     if (end == std::string_view::npos) return found;
-    if (auto metrics = TakePart(line.substr(taken_, end - taken_))) found.push_back(std::move(*metrics));
+    if (auto metrics = TakePart(WithoutEscapes(line.substr(taken_, end - taken_))))
+      found.push_back(std::move(*metrics));
     taken_ = end + 1;
   }
 }

@@ -32,7 +32,8 @@ class PatternMetrics {
       : pattern_(pattern), next_step_(first_step) {}
 
   /// The metrics in a line. Each part that ends with a carriage return is matched by itself, because progress bars
-  /// overwrite their line. A group named `step` or `epoch` gives the position; without one, steps are counted.
+  /// overwrite their line. Colours and other escape sequences are removed first. A group named `step` or `epoch` gives
+  /// the position; without one, steps are counted.
   std::vector<MetricsLine> Take(std::string_view line);
   /// The same for the start of a line that has no end yet: the parts that have ended. A bar may draw for hours before
   /// its line ends. The next call gets the same line, longer or whole.

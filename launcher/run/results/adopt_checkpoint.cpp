@@ -51,4 +51,11 @@ fs::path AdoptNewestCheckpoint(const AttemptPlace& parent, const fs::path& check
       "keep more of them: checkpoint.keep");
 }
 
+std::string NothingAdopted(std::int64_t trial, std::int64_t parent) {
+  return fmt::format(
+      "trial {} begins without the weights of trial {}: 'pbt' copies checkpoints that were written with "
+      "slipway.checkpoint or slipway_checkpoint_commit, and there is none yet",
+      trial, parent);
+}
+
 }  // namespace slipway::launcher

@@ -1,7 +1,9 @@
 /// Gives a trial that starts with another trial's weights its own checkpoint.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
+#include <string>
 
 #include "launcher/run/results/stage_out_queue.h"
 
@@ -15,5 +17,8 @@ namespace slipway::launcher {
 /// Errors: SystemError; Error(kEnvironment) when the parent's checkpoints repeatedly vanish before they can be
 ///         shared.
 std::filesystem::path AdoptNewestCheckpoint(const AttemptPlace& parent, const std::filesystem::path& checkpoints);
+
+/// What to tell the user of `trial` when the trial `parent` had none.
+std::string NothingAdopted(std::int64_t trial, std::int64_t parent);
 
 }  // namespace slipway::launcher

@@ -42,11 +42,12 @@ TrialOrder OrderFor(const RunFolder& folder, const TrialStart& start) {
   return {start.attempt, folder.ReadState().attempt, {start.trial, start.repeat, start.limit}};
 }
 
-void AdoptFromParent(const RunFolder& run, const TrialStart& start) {
-  if (!start.parent) return;
+/// False when it was to begin with a checkpoint of its parent, and there is none.
+bool AdoptFromParent(const RunFolder& run, const TrialStart& start) {
+  if (!start.parent) return true;
   const auto place_of = [&](TrialNumber trial) { return PlaceOfAttempt(FolderOf(run, trial), 1, nullptr); };
   const auto own = place_of(start.trial);
-  if (!NewestCheckpointOf(own)) AdoptNewestCheckpoint(place_of(*start.parent), own.checkpoints);
+  return NewestCheckpointOf(own) || !AdoptNewestCheckpoint(place_of(*start.parent), own.checkpoints).empty();
 }
 
 void NoteJob(const RunFolder& folder, const JobIdentity& job) {
@@ -98,7 +99,7 @@ BatchTrial::BatchTrial(RunFolder folder, TrialNumber trial, TrialOrder order)
 BatchTrial::BatchTrial(const RunFolder& run, const Plan& plan, const TrialStart& start)
     : BatchTrial(BeginAttempt(run, start.trial), start.trial, {}) {
   order_ = OrderFor(folder_, start);
-  AdoptFromParent(run, start);
+  lacks_weights_ = !AdoptFromParent(run, start);
   plan_ = MakePlan(DocumentOfTrial(plan.document, start.trial, start.parameters), run.trials());
   auto document = ToJson(*plan_);
   document["trial"] = start.trial;

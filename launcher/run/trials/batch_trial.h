@@ -33,6 +33,8 @@ class BatchTrial {
   static std::unique_ptr<BatchTrial> Find(const RunFolder& run, ensemble::TrialNumber trial, int attempt);
 
   const RunFolder& folder() const { return folder_; }
+  /// Whether it was to begin with a checkpoint of its parent, and there was none.
+  bool lacks_weights() const { return lacks_weights_; }
   bool is_submitted() const { return !plan_; }
   /// Returns doubts of SubmittedRun. Errors: SlurmError, Error(kUsage).
   std::vector<std::string> Submit();
@@ -59,6 +61,7 @@ class BatchTrial {
   ensemble::TrialNumber trial_;
   TrialOrder order_;
   std::optional<Plan> plan_;  ///< until it is submitted
+  bool lacks_weights_ = false;
   bool has_begun_ = false;
   bool has_ended_ = false;
   Events metrics_;                       ///< of the current call

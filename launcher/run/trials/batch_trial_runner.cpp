@@ -4,9 +4,11 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "core/text.h"
 #include "launcher/cluster/poll_interval.h"
+#include "launcher/run/results/adopt_checkpoint.h"
 
 namespace slipway::launcher {
 
@@ -70,6 +72,9 @@ BatchTrialRunner::~BatchTrialRunner() { context_.interrupt.OnAsk(nullptr); }
 ProcessIdentity BatchTrialRunner::Prepare(const ensemble::TrialStart& start) {
   return WithContext(fmt::format("while preparing the job of trial {}", start.trial), [&] {
     auto trial = std::make_unique<BatchTrial>(context_.folder, context_.plan, start);
+    if (trial->lacks_weights() && !std::exchange(has_warned_of_no_weights_, true)) {
+      context_.output.Warn(NothingAdopted(start.trial, *start.parent));
+    }
     jobs_[start.trial] = {std::move(trial), start.attempt};
     return ProcessIdentity{};
   });

@@ -70,6 +70,7 @@ class BatchTrialRunner final : public ensemble::TrialRunner {
   SteadyTime next_submission_{};
   int submissions_refused_ = 0;    ///< in a row
   std::vector<std::string> said_;  ///< doubts about the last job
+  bool has_warned_of_no_weights_ = false;
 };
 
 }  // namespace slipway::launcher

@@ -214,6 +214,7 @@ ProcessIdentity LocalTrialRunner::Prepare(const TrialStart& start) {
     } else if (start.parent) {
       const auto parent = PlaceOfAttempt(FolderOf(*start.parent), 1, context_.stage_out_queue);
       place.resume_from = AdoptNewestCheckpoint(parent, place.checkpoints);
+      if (place.resume_from.empty()) WarnOfNoWeights(start.trial, *start.parent);
     }
     const Json plan{{"schema", "slipway.trial_plan/1"},
                     {"trial", start.trial},
@@ -272,6 +273,11 @@ std::vector<TrialEvent> LocalTrialRunner::Recover(TrialNumber trial, int attempt
 /// Trials differ in their parameters, seldom in what they print: one of them stands for all.
 void LocalTrialRunner::WarnOfPattern(TrialNumber trial, std::string_view what) {
   if (!std::exchange(has_warned_of_pattern_, true)) context_.output.Warn(fmt::format("trial {}: {}", trial, what));
+}
+
+/// All trials run the same program: it writes checkpoints in each, or in none.
+void LocalTrialRunner::WarnOfNoWeights(TrialNumber trial, TrialNumber parent) {
+  if (!std::exchange(has_warned_of_no_weights_, true)) context_.output.Warn(NothingAdopted(trial, parent));
 }
 
 std::string LocalTrialRunner::WhyNoDiskSpace(ensemble::DiskSpaceCheck check) { return context_.WhyNoDiskSpace(check); }

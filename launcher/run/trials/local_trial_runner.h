@@ -47,6 +47,7 @@ class LocalTrialRunner final : public ensemble::TrialRunner {
   std::filesystem::path FolderOf(ensemble::TrialNumber trial) const;
 
   void WarnOfPattern(ensemble::TrialNumber trial, std::string_view what);
+  void WarnOfNoWeights(ensemble::TrialNumber trial, ensemble::TrialNumber parent);
   void AddNodes(Nodes& nodes);
   const Node& NodeOf(const ensemble::AllocatedNode& share) const;
   std::vector<int> CoresOf(const ensemble::AllocatedNode& share) const;
@@ -63,6 +64,7 @@ class LocalTrialRunner final : public ensemble::TrialRunner {
   bool cores_are_shared_;
   TrialLogs& logs_;
   bool has_warned_of_pattern_ = false;
+  bool has_warned_of_no_weights_ = false;
   std::map<ensemble::TrialNumber, std::unique_ptr<Running>> running_;
   std::vector<ensemble::TrialEvent> events_;
   SlowestOfTrials slowest_;

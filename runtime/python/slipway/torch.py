@@ -303,7 +303,8 @@ class DistributedOptimizer(torch.optim.Optimizer):
         """
         self._end_lending()  # an error may have ended backward
         if any(slot.submitted for slot in self._slots):
-            raise StateError("zero_grad() between backward and step(): gradients are being exchanged")
+            raise StateError("zero_grad() between backward and step(), while gradients are exchanged: to drop them, "
+                             "call synchronize() before it, on all ranks")
         for slot in self._slots:
             slot.passes = 0
         self._exchanged = False

@@ -393,6 +393,26 @@ def test_gradients_of_a_frozen_layer_that_are_left_from_before_are_cleared_as_in
     optimizer.close()
 
 
+def test_a_step_is_dropped_after_its_backward_pass(job):
+    model, dropping = model_of(), model_of()
+    optimizer, dropper = wrapped(model), wrapped(dropping)
+    for step in range(STEPS):
+        for trained, its in ((model, optimizer), (dropping, dropper)):
+            its.zero_grad()
+            if trained is dropping:
+                loss_of(trained, STEPS + step, job.rank()).backward()
+                with pytest.raises(job.StateError, match=r"to drop them, call synchronize\(\) before it, on all ranks"):
+                    its.zero_grad()
+                its.synchronize()
+                its.zero_grad()
+            loss_of(trained, step, job.rank()).backward()
+            its.step()
+    for one, other in zip(model.parameters(), dropping.parameters()):
+        assert torch.equal(one, other)
+    optimizer.close()
+    dropper.close()
+
+
 @pytest.mark.parametrize("given, said", [
     (torch.nn.Linear(2, 2), "Linear is no pair"), (lambda: torch.nn.Linear(2, 2).parameters(), "Parameter is no pair"),
     (3, "int is no pair")])

@@ -103,6 +103,15 @@ TEST(PatternMetrics, AreTakenFromEachDrawingOfAProgressBar) {
   EXPECT_THAT(losses, testing::ElementsAre(1, 0.5, 0.25));
 }
 
+TEST(PatternMetrics, AreTakenFromColouredWords) {
+  PatternMetrics metrics("^epoch (?<epoch>\\d+) loss: (?<loss>\\S+)$");
+  const auto found = metrics.Take("\x1b[2K\r\x1b[34mepoch 3\x1b[0m \x1b[1mloss: 0.5\x1b[0m");
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].epoch, 3);
+  EXPECT_THAT(found[0].values, ElementsAre(Pair("loss", 0.5)));
+  EXPECT_EQ(metrics.tally().lines, 1) << "what only clears the line is none";
+}
+
 TEST(PatternMetrics, AreTakenFromABarBeforeItsLineEnds) {
   PatternMetrics pattern("loss: (?<loss>\\S+)");
   std::vector<double> losses;
