@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "core/terminal_columns.h"
 #include "core/units.h"
 #include "launcher/view/accounting.h"
 #include "launcher/watch/draw_parts.h"

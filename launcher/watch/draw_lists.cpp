@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/terminal_columns.h"
 #include "launcher/watch/draw_parts.h"
 #include "launcher/watch/plot.h"
 #include "launcher/watch/rows.h"

@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "core/terminal_columns.h"
 #include "tests/launcher/watch/models.h"
 
 namespace slipway::launcher::watch {
