@@ -118,6 +118,7 @@ class Page(Browsing):
         lost = {**run, "phase": "lost", "ended": None}
         lost["phases"] = [*run["phases"][:-1], {**run["phases"][-1], "to": run["ended"]}]
         self.assertGreater(self.last_bar_of_trials(lost, a_month_later), .6)
+        self.assertIn("last sign", self.text(".first-line"))
 
     def test_a_failure_shows_the_end_of_its_log(self):
         run = synthetic.single("failed")

@@ -174,6 +174,17 @@ TEST(WatchScreen, EndsTheTimeOfALostRunWithItsLastSign) {
   EXPECT_THAT(TextOf(model), HasSubstr("train-1  lost  1m00s"));
 }
 
+TEST(WatchScreen, EndsTheTimesOfTrialsWithALostRun) {
+  auto run = SmallEnsemble();
+  run.phase = Phase::kLost;
+  run.phases = {{"running", kNow - 120, kNow - 30, 1}};
+  auto model = ModelOf(run);
+  const auto before = TextOf(Press(model, "2"));
+  EXPECT_THAT(before, HasSubstr("running"));
+  model.now = kNow + 3600;
+  EXPECT_EQ(TextOf(Press(model, "2")), before);
+}
+
 TEST(WatchScreen, SaysThatARunIsLost) {
   auto run = SmallSingle();
   run.phase = Phase::kLost;
