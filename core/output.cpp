@@ -31,7 +31,7 @@ std::string Dump(const Json& document, int indent) {
 bool IsTerminal(int fd) { return ::isatty(fd) == 1; }
 
 /// A line of this many columns does not wrap; none where the width is not known.
-std::optional<int> RoomInLine(int fd) {
+std::optional<int> ColumnsWithoutWrap(int fd) {
   struct winsize size {};
   return ::ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_col > 1 ? std::optional(size.ws_col - 1) : std::nullopt;
 }
@@ -91,8 +91,8 @@ class ConsoleOutput final : public Output {
   void Progress(std::string_view line) override {
     if (mode_ != OutputMode::kHuman) return;
     if (terminal_) {
-      const auto room = RoomInLine(STDERR_FILENO);  // a wrapped line could not be replaced
-      DrawProgress(room ? CutToColumns(line, *room) : WithoutControls(line));
+      const auto columns = ColumnsWithoutWrap(STDERR_FILENO);  // a wrapped line could not be replaced
+      DrawProgress(columns ? CutToColumns(line, *columns) : WithoutControls(line));
     } else if (!line.empty() && clock_.Steady() - said_progress_ >= kQuietInterval) {
       said_progress_ = clock_.Steady();
       WriteLine(stderr, WithoutControls(line));

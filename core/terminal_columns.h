@@ -1,4 +1,4 @@
-/// How much room text takes on a terminal.
+/// How many columns text takes on a terminal.
 #pragma once
 
 #include <string>
