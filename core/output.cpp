@@ -1,12 +1,15 @@
 #include "core/output.h"
 
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <nlohmann/json.hpp>
+#include <optional>
 
+#include "core/terminal_columns.h"
 #include "core/terminal_text.h"
 
 namespace slipway {
@@ -26,6 +29,12 @@ std::string Dump(const Json& document, int indent) {
 }
 
 bool IsTerminal(int fd) { return ::isatty(fd) == 1; }
+
+/// A line of this many columns does not wrap; none where the width is not known.
+std::optional<int> ColumnsWithoutWrap(int fd) {
+  struct winsize size {};
+  return ::ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_col > 1 ? std::optional(size.ws_col - 1) : std::nullopt;
+}
 
 bool WantsColour(int fd) {
   const char* no_colour = std::getenv("NO_COLOR");
@@ -82,7 +91,8 @@ class ConsoleOutput final : public Output {
   void Progress(std::string_view line) override {
     if (mode_ != OutputMode::kHuman) return;
     if (terminal_) {
-      DrawProgress(WithoutControls(line));
+      const auto columns = ColumnsWithoutWrap(STDERR_FILENO);  // a wrapped line could not be replaced
+      DrawProgress(columns ? CutToColumns(line, *columns) : WithoutControls(line));
     } else if (!line.empty() && clock_.Steady() - said_progress_ >= kQuietInterval) {
       said_progress_ = clock_.Steady();
       WriteLine(stderr, WithoutControls(line));

@@ -3,14 +3,12 @@
 #include <algorithm>
 #include <cctype>
 
+#include "core/terminal_columns.h"
+
 namespace slipway {
 namespace {
 
-/// Terminal columns of UTF-8 text: one for each code point.
-std::size_t Columns(const std::string& text) {
-  return static_cast<std::size_t>(
-      std::count_if(text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }));
-}
+std::size_t Columns(const std::string& text) { return static_cast<std::size_t>(WidthOf(text)); }
 
 bool LooksNumeric(const std::string& text) {
   return text.empty() || text == "-" || std::isdigit(static_cast<unsigned char>(text.front())) ||

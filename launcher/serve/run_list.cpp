@@ -72,14 +72,16 @@ Json RowOfSingle(const RunFolder& run, const RunState& state, RunView view) {
   return row;
 }
 
-/// How many of its steps have ended, by their journals. Nothing runs or waits in a run that has ended.
+/// How many of its steps need nothing more, by their journals. Those that failed or were cancelled do.
 Json RowOfWorkflow(const RunFolder& run, const RunState& state) {
   auto row = FirstRowOf(run, state);
   auto records = ReadStepJournal(run.path());
   const auto steps = ReadStoredWorkflow(run).steps;
-  const auto ended = std::ranges::count_if(
-      steps, [&](const auto& step) { return HasEnded(state.phase) || IsFinal(records[step.name].state); });
-  row["progress"] = Json{{"done", ended}, {"total", steps.size()}, {"unit", "steps"}, {"left_s", nullptr}};
+  const auto done = std::ranges::count_if(steps, [&](const auto& step) {
+    const auto now = records[step.name].state;
+    return HasResult(now) || now == StepState::kSkipped;
+  });
+  row["progress"] = Json{{"done", done}, {"total", steps.size()}, {"unit", "steps"}, {"left_s", nullptr}};
   return row;
 }
 

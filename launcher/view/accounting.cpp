@@ -46,11 +46,6 @@ class Ledger {
   std::vector<AccountingPart> parts_;
 };
 
-double EndOf(const RunView& run, double now) {
-  if (run.ended) return *run.ended;
-  return HasEnded(run.phase) ? LastSign(run) : now;
-}
-
 double SecondsIn(const RunView& run, std::string_view phase, double now) {
   double seconds = 0;
   for (const auto& span : run.phases) {
@@ -246,6 +241,11 @@ double LastSign(const RunView& run) {
   for (const auto& curve : run.curves) take(curve.time.empty() ? 0 : curve.time.back());
   for (const auto& trial : run.trial_spans) take(trial.ended.value_or(trial.started));
   return last;
+}
+
+double EndOf(const RunView& run, double now) {
+  if (run.ended) return *run.ended;
+  return HasEnded(run.phase) ? LastSign(run) : now;
 }
 
 Accounting AccountFor(const RunView& run, const NodeShare& share, double now) {

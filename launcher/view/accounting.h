@@ -43,6 +43,8 @@ struct NodeShare {
 
 /// The last time at which something is known to have happened in the run.
 double LastSign(const RunView& run);
+/// When the run ended: its last sign for one that was lost, `now` for one that goes on.
+double EndOf(const RunView& run, double now);
 
 /// Pure. `now`: for what still runs. Of a lost run, time counts up to its last sign of life.
 ///

@@ -24,8 +24,10 @@ constexpr int kSecondsBetweenLooks = 3;
 constexpr std::string_view kStyle =
     "body{font:15px system-ui,sans-serif;margin:2rem auto;max-width:75rem;padding:0 1rem;color:#222;background:#fff}"
     "table{border-collapse:collapse;width:100%}th,td{text-align:left;padding:.3rem .6rem;border-bottom:1px solid #ddd;"
-    "vertical-align:top}.graph{overflow:auto;margin:1rem 0}.failed,.blocked{color:#a4261d}.running{color:#1a56a8}"
-    ".skipped,.cancelled{color:#666}a{color:#1a56a8}";
+    "vertical-align:top}.wide{overflow:auto;margin:1rem 0}.took{white-space:nowrap}.failed,.blocked{color:#a4261d}"
+    ".running{color:#1a56a8}.skipped,.cancelled{color:#666}a{color:#1a56a8}"
+    "@media(prefers-color-scheme:dark){body{color:#e3e8ee;background:#0e1217}th,td{border-color:#2b333d}"
+    ".failed,.blocked{color:#ff8f85}.running,a{color:#7db1ff}.skipped,.cancelled{color:#9aa6b3}}";
 
 StepLook LookOf(StepState state) {
   switch (state) {
@@ -125,7 +127,7 @@ std::string RowHtml(const StepRow& row, const std::string& values, const std::ve
   const auto took = record.seconds > 0 ? FormatDuration(Seconds(record.seconds)) : std::string();
   return fmt::format(
       "<tr><td title=\"{}\">{}</td><td>{}</td><td "
-      "class=\"{}\">{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td></tr>\n",
+      "class=\"{}\">{}</td><td class=\"took\">{}</td><td>{}</td><td>{}</td><td>{}</td></tr>\n",
       EscapeHtml(row.step.description), EscapeHtml(row.step.name), EscapeHtml(row.step.kind), state, state, took,
       EscapeHtml(row.removed ? "its result was removed" : record.reason), EscapeHtml(values), LinksHtml(links));
 }
@@ -166,7 +168,8 @@ std::string WorkflowPage(const RunFolder& folder, const WorkflowLook& look, cons
       "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; img-src "
       "data:\">\n"
       "<link rel=\"icon\" href=\"data:,\">\n{}"
-      "<title>{}</title>\n<style>{}</style>\n</head>\n<body>\n{}{}<div class=\"graph\">\n{}</div>\n<table>\n<thead><tr>"
+      "<title>{}</title>\n<style>{}</style>\n</head>\n<body>\n{}{}<div class=\"wide\">\n{}</div>\n<div "
+      "class=\"wide\">\n<table>\n<thead><tr>"
       "<th>step</th><th>kind</th><th>state</th><th>took</th><th>why</th><th>values</th><th>more</th></tr></thead>\n"
       "<tbody>\n",
       is_live ? fmt::format("<meta http-equiv=\"refresh\" content=\"{}\">\n", kSecondsBetweenLooks) : "",
@@ -177,7 +180,7 @@ std::string WorkflowPage(const RunFolder& folder, const WorkflowLook& look, cons
     page += RowHtml(row, result == nullptr ? "" : ValuesText(result->values),
                     options.links(row, RunOfStep(folder, row, result)));
   }
-  return page + "</tbody>\n</table>\n</body>\n</html>\n";
+  return page + "</tbody>\n</table>\n</div>\n</body>\n</html>\n";
 }
 
 }  // namespace slipway::launcher

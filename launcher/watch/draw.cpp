@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "core/terminal_columns.h"
 #include "core/units.h"
 #include "launcher/view/accounting.h"
 #include "launcher/watch/draw_parts.h"
@@ -19,8 +20,7 @@ constexpr double kDaySeconds = 86'400;
 
 std::optional<double> TimeOfRun(const RunView& run, double now) {
   if (!run.started) return {};
-  const double end = HasEnded(run.phase) ? LastSign(run) : now;  // when a run was lost is not recorded
-  return std::max(0.0, run.ended.value_or(end) - *run.started);
+  return std::max(0.0, EndOf(run, now) - *run.started);
 }
 
 /// Shows the steps of a workflow, or the log of one.

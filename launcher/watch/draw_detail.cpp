@@ -84,7 +84,7 @@ void DrawTrial(Frame& frame, const Rectangle& place, const Model& model) {
                    run.objectives.empty() ? "value" : run.objectives.front().name,
                    trials.value.empty() ? "-" : NumberText(trials.value[0][row]),
                    trials.rank[row] ? std::to_string(*trials.rank[row]) : "-",
-                   DurationText(DurationOfTrial(trials, row, model.now)), trials.attempts[row]),
+                   DurationText(DurationOfTrial(run, row, model.now)), trials.attempts[row]),
        StyleOfState(trials.state[row]));
   line(trials.place[row].empty() ? "" : "place " + trials.place[row]);
   line(ParametersOf(trials, row));

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/terminal_columns.h"
 #include "launcher/watch/draw_parts.h"
 #include "launcher/watch/plot.h"
 #include "launcher/watch/rows.h"
@@ -36,7 +37,7 @@ std::vector<TableCell> TrialCells(const Model& model, std::size_t row) {
           {std::to_string(trials.number[row])},
           {state, StyleOfState(state)},
           {ValueOf(trials, row)},
-          {DurationText(DurationOfTrial(trials, row, model.now))},
+          {DurationText(DurationOfTrial(*model.data->run, row, model.now))},
           {trials.place[row]},
           {trials.reason[row].empty() ? ParametersOf(trials, row) : trials.reason[row]}};
 }
@@ -47,7 +48,7 @@ std::vector<TableCell> PlaceCells(const Model& model, std::size_t row) {
   return {{trials.place[row].empty() ? "-" : trials.place[row]},
           {std::to_string(number)},
           {trials.state[row], StyleOfState(trials.state[row])},
-          {DurationText(DurationOfTrial(trials, row, model.now))},
+          {DurationText(DurationOfTrial(*model.data->run, row, model.now))},
           {LastOf(*model.data, number)},
           {SparkOf(*model.data, number), Style::kAccent},
           {ParametersOf(trials, row)}};

@@ -17,16 +17,6 @@ struct Cell {
   Style style = Style::kPlain;
 };
 
-/// The columns that a character takes: 0, 1 or 2, as wcwidth(3) says for UTF-8. 0 for what is no character.
-int WidthOf(char32_t character);
-/// The columns that `text` takes once it is harmless: one line, without control characters.
-int WidthOf(std::string_view text);
-/// Any bytes as characters that a terminal can show: control characters, and invisible ones that change the direction
-/// of text, are left out. Tabs and ends of lines become blanks, what is no character U+FFFD.
-std::u32string Harmless(std::string_view text);
-
-void AppendUtf8(std::string& text, char32_t character);
-
 struct Rectangle {
   int row = 0;
   int column = 0;

@@ -10,6 +10,7 @@
 
 #include "core/json_text.h"
 #include "core/text.h"
+#include "launcher/view/accounting.h"
 #include "launcher/watch/plot.h"
 
 namespace slipway::launcher::watch {
@@ -114,7 +115,8 @@ void SortTrials(const WatchData& data, const ListState& list, Order& rows) {
   if (list.sort == 1) SortBy(rows, list.reverse, [&](std::size_t row) { return Number(trials.number[row]); });
   if (list.sort == 2) SortBy(rows, list.reverse, [&](std::size_t row) { return Text(trials.state[row]); });
   if (list.sort == 3) SortBy(rows, list.reverse, value);
-  if (list.sort == 4) SortBy(rows, list.reverse, [&](auto row) { return DurationOfTrial(trials, row, data.read_at); });
+  if (list.sort == 4)
+    SortBy(rows, list.reverse, [&](auto row) { return DurationOfTrial(*data.run, row, data.read_at); });
   if (list.sort == 5) SortBy(rows, list.reverse, [&](std::size_t row) { return Text(trials.place[row]); });
 }
 
@@ -192,11 +194,12 @@ std::vector<std::size_t> OrderOf(const WatchData& data, Page page, const ListSta
   return rows;
 }
 
-std::optional<double> DurationOfTrial(const TrialColumns& trials, std::size_t row, double now) {
+std::optional<double> DurationOfTrial(const RunView& run, std::size_t row, double now) {
+  const auto& trials = *run.trials;
   const auto& started = trials.started[row];
   if (!started) return {};
   if (trials.ended[row]) return std::max(0.0, *trials.ended[row] - *started);
-  return IsUnderWay(trials.state[row]) ? std::optional(std::max(0.0, now - *started)) : std::nullopt;
+  return IsUnderWay(trials.state[row]) ? std::optional(std::max(0.0, EndOf(run, now) - *started)) : std::nullopt;
 }
 
 std::string ParametersOf(const TrialColumns& trials, std::size_t row) {

@@ -16,8 +16,9 @@ std::string KeyOf(const WatchData& data, Page page, std::size_t row);
 /// The rows to show. A filter's words must all be found in a row, without regard to case: in its state, number, place
 /// or reason, or as `name=value` at the begin of a parameter.
 std::vector<std::size_t> OrderOf(const WatchData& data, Page page, const ListState& list);
-/// In seconds; of a trial under way until `now`. Nothing: it has not begun, or its end is not known.
-std::optional<double> DurationOfTrial(const TrialColumns& trials, std::size_t row, double now);
+/// In seconds; of a trial under way until `now`, or until the run ended. Nothing: it has not begun, or its end is not
+/// known. The run has trials.
+std::optional<double> DurationOfTrial(const RunView& run, std::size_t row, double now);
 /// "lr=0.001 opt=adam"
 std::string ParametersOf(const TrialColumns& trials, std::size_t row);
 /// Begun, and not ended.

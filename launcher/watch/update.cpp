@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <iterator>
 
+#include "core/terminal_columns.h"
 #include "launcher/run_folder/run_state.h"
-#include "launcher/watch/frame.h"
 #include "launcher/watch/model.h"
 #include "launcher/watch/rows.h"
 

@@ -12,7 +12,8 @@ namespace {
 
 constexpr int kBoxWidth = 190, kBoxHeight = 44, kGapX = 24, kGapY = 48, kMargin = 16;
 constexpr int kBowOfHeight = 5;           ///< a bow is so many times as high as it is wide
-constexpr std::size_t kLongestLine = 34;  ///< characters that fit into a box
+constexpr std::size_t kLongestNote = 34;  ///< characters that fit into a box
+constexpr std::size_t kLongestName = 20;  ///< in the larger letters of names
 constexpr std::size_t kMostNeedsShown = 4;
 
 std::string NeedsText(const Workflow& workflow, StepIndex step) {
@@ -119,24 +120,25 @@ std::string BowedEdge(const Spot& from, const Spot& to, int right, int& picture_
                      to.x + kBoxWidth, end_y);
 }
 
-/// As much as fits into a box.
-std::string Shortened(const std::string& line) {
+std::string Shortened(const std::string& line, std::size_t most) {
   std::size_t end = 0, shown = 0;
   for (std::size_t characters = 0; end < line.size(); ++characters) {
-    if (characters == kLongestLine) return line.substr(0, shown) + "...";
+    if (characters == most) return line.substr(0, shown) + "...";
     end += std::max<std::size_t>(1, Utf8CharacterLength(std::string_view(line).substr(end)));
-    if (characters + 3 < kLongestLine) shown = end;
+    if (characters + 3 < most) shown = end;
   }
   return line;
 }
 
 std::string Box(const Step& step, const DrawnStep& drawn, const Spot& spot) {
-  const auto note = Shortened(fmt::format("{}{}{}", WordOf(step.kind()), drawn.note.empty() ? "" : ": ", drawn.note));
+  const auto note =
+      Shortened(fmt::format("{}{}{}", WordOf(step.kind()), drawn.note.empty() ? "" : ": ", drawn.note), kLongestNote);
   return fmt::format(
       "<g><title>{0}: {1}</title><rect x=\"{2}\" y=\"{3}\" width=\"{4}\" height=\"{5}\" rx=\"6\" fill=\"{6}\"/>"
-      "<text x=\"{7}\" y=\"{8}\" class=\"name\">{0}</text><text x=\"{7}\" y=\"{9}\">{10}</text></g>\n",
+      "<text x=\"{7}\" y=\"{8}\" class=\"name\">{11}</text><text x=\"{7}\" y=\"{9}\">{10}</text></g>\n",
       EscapedXml(step.name), EscapedXml(drawn.note), spot.x, spot.y, kBoxWidth, kBoxHeight, Fill(drawn.look),
-      spot.x + kBoxWidth / 2, spot.y + 18, spot.y + 34, EscapedXml(note));
+      spot.x + kBoxWidth / 2, spot.y + 18, spot.y + 34, EscapedXml(note),
+      EscapedXml(Shortened(step.name, kLongestName)));
 }
 
 }  // namespace

@@ -1,6 +1,8 @@
 #include "core/output.h"
 
 #include <gmock/gmock.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
 
 #include <cstdlib>
 #include <nlohmann/json.hpp>
@@ -109,6 +111,18 @@ TEST(Output, ProgressIsOneLineOnATerminalAndRareElsewhere) {
   EXPECT_EQ(Printed(OutputMode::kJson, progress, ErrorsTo::kTerminal).errors, "done\r\n");
 }
 
+TEST(Output, ProgressIsCutToTheTerminal) {
+  const auto progress = [](Output& output) {
+    const struct winsize narrow { .ws_row = 5, .ws_col = 10, .ws_xpixel = 0, .ws_ypixel = 0 };
+    ::ioctl(STDERR_FILENO, TIOCSWINSZ, &narrow);
+    output.Progress("123456789");
+    output.Progress("1234567890");
+    output.Progress("漢字漢字漢字");
+  };
+  EXPECT_EQ(Printed(OutputMode::kHuman, progress, ErrorsTo::kTerminal).errors,
+            "\r\033[K123456789\r\033[K12345678…\r\033[K漢字漢字…");
+}
+
 TEST(ProgressText, SaysHowFarHowFastAndHowLongStill) {
   EXPECT_EQ(ProgressText("staging train", Bytes{10'000'000}, Bytes{40'000'000}, 2s, "train-0"),
             "staging train   25%  10.0 MB of 40.0 MB  5.00 MB/s  6.0 s left  train-0");
@@ -125,6 +139,16 @@ TEST(TextTable, AlignsNumbersRightAndWordsLeft) {
             "trial  status   accuracy\n"
             "    7  running         -\n"
             "   12  done         0.91\n");
+}
+
+TEST(TextTable, CountsTheColumnsOfWideCharacters) {
+  TextTable table({"name", "state"});
+  table.AddRow({"漢字", "done"});
+  table.AddRow({"größe", "done"});
+  EXPECT_EQ(table.Render(),
+            "name   state\n"
+            "漢字   done\n"
+            "größe  done\n");
 }
 
 TEST(TextTable, CountsCharactersNotBytes) {

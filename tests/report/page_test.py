@@ -101,6 +101,56 @@ class Page(Browsing):
         space = dict(zip(self.texts("[aria-label='Search space'] tbody td:first-child"), self.texts("[aria-label='Search space'] tbody td:last-child")))
         self.assertEqual((space["momentum"], space["optimizer"]), ("0.5 to 0.99", "adam, sgd, lamb"))
 
+    def last_bar_of_trials(self, run, made):
+        """How far to the right the last bar of the timeline stands: 0 to 1."""
+        from selenium.webdriver.common.keys import Keys
+        self.open({**synthetic.view(run), "made": made})
+        left, _, width, _ = self.show("#s-timeline .surface")
+        self.run_script("document.querySelector('#s-timeline .surface').focus()")
+        self.keys(Keys.ARROW_LEFT)
+        right = self.run_script("return document.querySelector('.tip').getBoundingClientRect().right")
+        return (right - left) / width
+
+    def test_the_timeline_of_trials_ends_with_the_run_however_late_it_is_read(self):
+        run = synthetic.ensemble(60, phase="succeeded")
+        a_month_later = run["ended"] + 30 * 86400
+        self.assertGreater(self.last_bar_of_trials(run, a_month_later), .6)
+        lost = {**run, "phase": "lost", "ended": None}
+        lost["phases"] = [*run["phases"][:-1], {**run["phases"][-1], "to": run["ended"]}]
+        self.assertGreater(self.last_bar_of_trials(lost, a_month_later), .6)
+        self.assertIn("last sign", self.text(".first-line"))
+
+    def test_a_failure_shows_the_end_of_its_log(self):
+        run = synthetic.single("failed")
+        run["failures"][0]["lines"] = [f"line {i}" for i in range(200)] + ["the last words"]
+        self.open(synthetic.view(run))
+        self.show(".log")
+        self.assertTrue(self.run_script(
+            "const log = document.querySelector('.log'), text = document.createRange();"
+            "text.setStart(log.firstChild, log.textContent.length - 5);"
+            "text.setEnd(log.firstChild, log.textContent.length);"
+            "const box = log.getBoundingClientRect(), end = text.getBoundingClientRect();"
+            "return log.scrollHeight > log.clientHeight && end.top >= box.top && end.bottom <= box.bottom"))
+
+    def test_the_provenance_is_written_for_people(self):
+        run = synthetic.single()
+        run["provenance"] = {"time": synthetic.START, "python": {"version": "3.11.2", "packages": {"numpy": "1.24.2"}},
+                             "files": [{"path": "/a/train.py", "bytes": 2048, "crc32c": "46e923dc"}]}
+        self.open(synthetic.view(run))
+        facts = dict(zip(self.texts("#s-provenance dt"), self.texts("#s-provenance dd")))
+        self.assertRegex(facts["Recorded"], r"^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d$")
+        self.assertEqual(facts["Files"], "/a/train.py (2 KiB, CRC32C 46e923dc)")
+        self.find("#s-provenance dd summary").click()
+        self.assertIn("packages (1)\nnumpy 1.24.2", self.text("#s-provenance dl"))
+
+    def test_events_of_more_than_one_day_have_dates(self):
+        run = synthetic.single()
+        self.open(synthetic.view(run))
+        self.assertRegex(self.text(".events tbody td"), r"^\d\d:\d\d:\d\d$")
+        run["events"][-1]["time"] += 3 * 86400
+        self.open(synthetic.view(run))
+        self.assertRegex(self.text(".events tbody td"), r"^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d$")
+
     def test_hostile_texts_stay_texts(self):
         for make in (lambda: synthetic.ensemble(40, 2), lambda: synthetic.single("failed")):
             self.open(synthetic.view(hostile(make())))

@@ -152,6 +152,8 @@ TEST_F(RunLists, ShowHowFarAWorkflowOfSlurmJobsIs) {
   test::EnterStep(run, "a", StepState::kDone);
   EXPECT_EQ(RowOf(run).at("progress").at("done"), 1);
   EXPECT_EQ(RowOf(run).at("progress").at("total"), 2);
+  test::EnterStep(run, "b", StepState::kFailed);
+  EXPECT_EQ(RowOf(run).at("progress").at("done"), 1) << "also when the run has ended";
 }
 
 TEST_F(RunLists, SeeTheEndOfAWorkflowThatNoJobHasRecorded) {

@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "core/terminal_columns.h"
 #include "tests/launcher/watch/models.h"
 
 namespace slipway::launcher::watch {
@@ -171,6 +172,17 @@ TEST(WatchScreen, EndsTheTimeOfALostRunWithItsLastSign) {
   auto model = ModelOf(run);
   model.now = kNow + 3600;
   EXPECT_THAT(TextOf(model), HasSubstr("train-1  lost  1m00s"));
+}
+
+TEST(WatchScreen, EndsTheTimesOfTrialsWithALostRun) {
+  auto run = SmallEnsemble();
+  run.phase = Phase::kLost;
+  run.phases = {{"running", kNow - 120, kNow - 30, 1}};
+  auto model = ModelOf(run);
+  const auto before = TextOf(Press(model, "2"));
+  EXPECT_THAT(before, HasSubstr("running"));
+  model.now = kNow + 3600;
+  EXPECT_EQ(TextOf(Press(model, "2")), before);
 }
 
 TEST(WatchScreen, SaysThatARunIsLost) {

@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include "core/terminal_columns.h"
+
 namespace slipway::launcher::watch {
 namespace {
 

@@ -6,6 +6,8 @@
 #include <cmath>
 #include <limits>
 
+#include "core/terminal_columns.h"
+
 namespace slipway::launcher::watch {
 namespace {
 

@@ -41,6 +41,15 @@ TEST(Pictures, ShortenNotesThatDoNotFit) {
   EXPECT_THAT(picture(umlauts), HasSubstr(">command: " + umlauts.substr(0, 44) + "...<")) << "whole characters only";
 }
 
+TEST(Pictures, ShortenNamesThatDoNotFit) {
+  auto graph = GraphOf({{}});
+  graph.steps[0].name = "evaluate_the_models_";
+  EXPECT_THAT(DrawSvg(graph, {{}}), HasSubstr("class=\"name\">evaluate_the_models_<"));
+  graph.steps[0].name += "2";
+  EXPECT_THAT(DrawSvg(graph, {{}}), HasSubstr("class=\"name\">evaluate_the_mode...<"));
+  EXPECT_THAT(DrawSvg(graph, {{}}), HasSubstr("<title>evaluate_the_models_2:")) << "the whole name is in its title";
+}
+
 TEST(Pictures, OfNothingAreEmpty) { EXPECT_THAT(PictureOf({}), Not(HasSubstr("<rect x"))); }
 
 }  // namespace

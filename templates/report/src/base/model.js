@@ -153,6 +153,11 @@ export function parameterAxis(parameter) {
     : {label: parameter.name, kind: 'category', categories: parameter.categories.map(String)};
 }
 
+/** Until when something of a run lasts whose end is not known: its end, its last sign of life, else `made`. @param {Run} run */
+export function lastTime(run, made) {
+  return run.ended ?? run.phases.at(-1)?.to ?? made;
+}
+
 /** Smallest and largest finite number; null when there is none. @returns {[number, number]|null} */
 export function extent(...lists) {
   let low = Infinity, high = -Infinity;

@@ -60,7 +60,8 @@ function timeTicks(scale, most) {
 function timeText(date, span) {
   const day = `${date.getMonth() + 1}-${String(date.getDate()).padStart(2, '0')}`;
   const time = clock(date / 1000);
-  return span > 3 * 86400 ? day : span > 600 ? time.slice(0, 5) : time;
+  const isMidnight = span > 600 && time === '00:00:00';
+  return span > 3 * 86400 || isMidnight ? day : span > 600 ? time.slice(0, 5) : time;
 }
 
 const SPANS = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10800, 21600, 43200, 86400, 172800, 432000, 864000];

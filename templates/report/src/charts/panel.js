@@ -55,7 +55,8 @@ export function plainTable(head, rows, caption) {
   const isNumber = (value) => /^[−-]?[\d,.]+(e-?\d+)?( ?(%|s|ms|µs|B|[KMGTP]iB|min|h).*)?$/.test(value);
   const fits = (value) => !(value instanceof Node) && (isNumber(String(value)) || value === '–');
   const right = head.map((_, i) => rows.every((row) => fits(row[i])) && rows.some((row) => row[i] !== '–'));
-  const cell = (value, i) => h('td', {class: right[i] ? 'num' : null}, value);
+  const isMoment = (value) => /^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d$/.test(value);
+  const cell = (value, i) => h('td', {class: right[i] ? 'num' : isMoment(value) ? 'moment' : null}, value);
   return h('table', {class: 'plain'}, caption && h('caption', null, caption),
     h('thead', null, h('tr', null, head.map((name, i) => h('th', {scope: 'col', class: right[i] ? 'num' : null}, name)))),
     h('tbody', null, rows.map((row) => h('tr', null, row.map(cell)))));

@@ -1,5 +1,6 @@
 import {brief, copyButton, fill, h, icon} from '../base/dom.js';
 import {duration, number, percent, plural, when} from '../base/format.js';
+import {lastTime} from '../base/model.js';
 import {stateStyle} from '../base/theme.js';
 import {firstMetrics} from './curves.js';
 
@@ -53,7 +54,8 @@ function progressFact({progress, phase}) {
 
 function timeFact(run, made) {
   const start = run.started ?? run.created;
-  if (hasEnded(run.phase)) return fact('Took', duration((run.ended ?? NaN) - start), run.ended ? `ended ${when(run.ended)}` : '');
+  const end = lastTime(run, null);
+  if (hasEnded(run.phase)) return fact('Took', duration((end ?? NaN) - start), end && `${run.ended ? 'ended' : 'last sign'} ${when(end)}`);
   const left = run.progress.left_s;
   return fact('Time left', left == null ? 'unknown' : duration(left), start == null || made == null ? '' : `running for ${duration(made - start)}`);
 }

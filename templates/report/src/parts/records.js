@@ -66,6 +66,10 @@ export function datasetsPanel() {
   }};
 }
 
+function areOfOneDay(events) {
+  return new Set(events.filter((each) => each.time != null).map((each) => new Date(each.time * 1000).toDateString())).size <= 1;
+}
+
 /** Events, newest first, filtered by words and kind. */
 export function eventsPanel() {
   let run = null, words = '', kind = '';
@@ -78,7 +82,8 @@ export function eventsPanel() {
 
   function draw() {
     const found = run.events.filter((each) => (!kind || String(each.event) === kind) && `${each.event} ${each.text}`.toLowerCase().includes(words)).reverse();
-    const rows = found.map((each) => h('tr', null, h('td', {class: 'time', title: when(each.time)}, each.time == null ? '' : clock(each.time)), h('td', {class: 'event'}, each.event ?? ''), h('td', null, each.text ?? '')));
+    const timeText = areOfOneDay(run.events) ? clock : when;
+    const rows = found.map((each) => h('tr', null, h('td', {class: 'time', title: when(each.time)}, each.time == null ? '' : timeText(each.time)), h('td', {class: 'event'}, each.event ?? ''), h('td', null, each.text ?? '')));
     fill(body, h('table', {class: 'plain events'}, h('thead', null, h('tr', null, ['Time', 'Event', 'What happened'].map((head) => h('th', {scope: 'col'}, head)))), h('tbody', null, rows)));
     fill(count, `${number(found.length)} of ${number(run.events.length)}`);
   }
@@ -125,7 +130,11 @@ export function specPanel() {
   }};
 }
 
-const LABELS = {command: 'Command', commit: 'Commit', is_dirty: 'Uncommitted changes', versions: 'Versions', modules: 'Modules', hosts: 'Hosts', untracked: 'Untracked files', diff: 'Diff'};
+const LABELS = {time: 'Recorded', is_dirty: 'Uncommitted changes', untracked: 'Untracked files'};
+const labelOf = (key) => LABELS[key] ?? (key.charAt(0).toUpperCase() + key.slice(1)).replaceAll('_', ' ');
+/** How known members are written; others by `member`. */
+const TEXTS = {time: when, files: (files) => (Array.isArray(files) ? member(files.map(fileText)) : member(files))};
+const fileText = (file) => `${file?.path ?? '?'} (${[bytes(file?.bytes), file?.crc32c && `CRC32C ${file.crc32c}`].filter(Boolean).join(', ')})`;
 
 /** Code, versions, hosts: what is needed to repeat the run. Members that are not known yet are listed as they are. */
 export function provenancePanel() {
@@ -136,7 +145,7 @@ export function provenancePanel() {
     if (!provenance || !Object.keys(provenance).length) return false;
     const {diff, hosts, command, ...others} = provenance;
     fill(body, command && h('div', {class: 'command'}, h('code', null, commandText(command)), copyButton(commandText(command))),
-      h('dl', {class: 'pairs'}, Object.entries(others).filter(([, value]) => value != null && value !== '').map(([key, value]) => [h('dt', null, LABELS[key] ?? key.replaceAll('_', ' ')), h('dd', null, member(value))])),
+      h('dl', {class: 'pairs'}, Object.entries(others).filter(([, value]) => value != null && value !== '').map(([key, value]) => [h('dt', null, labelOf(key)), h('dd', null, (TEXTS[key] ?? member)(value))])),
       Array.isArray(hosts) && hosts.length > 0 && hostsTable(hosts),
       diff && h('details', {class: 'data'}, h('summary', null, 'Diff of the program\'s repository'), diffText(String(diff))));
     return true;
@@ -145,11 +154,22 @@ export function provenancePanel() {
 
 const commandText = (command) => (Array.isArray(command) ? command.join(' ') : String(command));
 
+const isObject = (value) => value !== null && typeof value === 'object';
+
 /** A member of a document in words. @returns {string|Node} */
 export function member(value) {
-  if (Array.isArray(value)) return value.length ? value.map((each) => (typeof each === 'object' ? JSON.stringify(each) : String(each))).join(', ') : 'none';
-  if (value && typeof value === 'object') return h('span', {class: 'tags'}, Object.entries(value).map(([name, each]) => h('span', {class: 'tag'}, `${name} ${typeof each === 'object' ? JSON.stringify(each) : each}`)));
-  return typeof value === 'boolean' ? (value ? 'yes' : 'no') : anything(value);
+  if (Array.isArray(value)) return value.map(words).join(', ') || 'none';
+  if (!isObject(value)) return typeof value === 'boolean' ? (value ? 'yes' : 'no') : anything(value);
+  const entries = Object.entries(value), tags = entries.filter(([, each]) => !isObject(each));
+  return h('div', null, h('span', {class: 'tags'}, tags.map(([name, each]) => h('span', {class: 'tag', title: String(each)}, `${name} ${each}`))),
+    entries.filter(([, each]) => isObject(each)).map(([name, each]) =>
+      h('details', {class: 'data'}, h('summary', null, `${name} (${number(Object.keys(each).length)})`), words(each))));
+}
+
+/** Of a member inside a member: "path a.txt bytes 12". */
+function words(value) {
+  if (Array.isArray(value)) return value.map(words).join(', ');
+  return isObject(value) ? Object.entries(value).map(([name, each]) => `${name} ${words(each)}`).join(', ') : String(value);
 }
 
 function hostsTable(hosts) {

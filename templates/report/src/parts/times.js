@@ -1,5 +1,5 @@
 import {bytes, duration, number, when} from '../base/format.js';
-import {extent} from '../base/model.js';
+import {extent, lastTime} from '../base/model.js';
 import {seriesColour, stateColour, stateStyle, theme} from '../base/theme.js';
 import {legend} from './bars.js';
 import {h} from '../base/dom.js';
@@ -28,7 +28,7 @@ export function trialTimelinePanel({selection}) {
 
   return {element, update: (next, view) => {
     run = next;
-    now = view.made ?? extent(run.trials.ended, run.trials.started)?.[1];
+    now = lastTime(run, view.made) ?? extent(run.trials.ended, run.trials.started)?.[1];
     chart.surface.prepare(draw);
     return run.trials.started.some((time) => time != null);
   }};
@@ -74,7 +74,7 @@ export function phasesPanel() {
   const element = panel({title: 'Phases and staging', wide: true, surface: chart.surface, body: chart.element, actions: [resetButton(chart)],
     data: () => ({head: ['What', 'Name', 'From', 'To', 'Time'], rows: shown.map((bar) => [bar.what, bar.title, when(bar.from), when(bar.isMark ? null : bar.to), bar.isMark ? '–' : duration(bar.to - bar.from)])})});
   return {element, update: (run, view) => {
-    const now = run.ended ?? view.made;
+    const now = lastTime(run, view.made);
     const groups = [phaseBars(run, now), attemptBars(run, now), datasetBars(run, now), checkpointBars(run)].filter((bars) => bars.length);
     const lanes = [], bars = [];
     for (const group of groups) {
