@@ -346,6 +346,14 @@ RunFolder LastRun(const std::vector<RunFolder>& runs, const WarningSink& warn) {
   return FoundById(*last);
 }
 
+/// What ListRuns would have under this id. Without a look at all the others, of which there may be thousands.
+std::optional<RunFolder> RunOfId(const fs::path& runs_directory, const std::string& id) {
+  const auto path = runs_directory / id;
+  std::error_code error;
+  if (fs::is_symlink(path, error) || !LookAtFolder(path)) return {};  // a link has the id of its target
+  return FoundById(RunFolder::Open(path));
+}
+
 Error NoSuchRun(const fs::path& runs_directory, const std::string& selector, const std::vector<RunFolder>& matches) {
   if (matches.empty()) {
     return {ErrorKind::kUsage,
@@ -376,6 +384,7 @@ RunFolder FindRun(const fs::path& runs_directory, const std::string& selector, c
     named.SetSelector(selector);
     return named;
   }
+  if (auto run = selector == "last" ? std::nullopt : RunOfId(runs_directory, selector)) return *std::move(run);
   const auto runs = ListRuns(runs_directory);
   if (selector == "last") return LastRun(runs, warn);
   std::vector<RunFolder> matches;
