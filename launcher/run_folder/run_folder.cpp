@@ -359,6 +359,14 @@ RunFolder LastRun(const std::vector<RunFolder>& runs, const WarningSink& warn) {
   return *last;
 }
 
+/// What ListRuns would have under this id. Without a look at all the others, of which there may be thousands.
+std::optional<RunFolder> RunOfId(const RunsDirectory& directory, const std::string& id) {
+  const auto path = directory.path / id;
+  std::error_code error;
+  if (fs::is_symlink(path, error) || !LookAtFolder(path)) return {};  // a link has the id of its target
+  return directory.Name(RunFolder::Open(path));
+}
+
 Error NoSuchRun(const fs::path& runs_directory, const std::string& selector, const std::vector<RunFolder>& matches) {
   if (matches.empty()) {
     return {ErrorKind::kUsage,
@@ -389,6 +397,7 @@ RunFolder FindRun(const RunsDirectory& directory, const std::string& selector, c
     named.SetSelector(selector);
     return named;
   }
+  if (auto run = selector == "last" ? std::nullopt : RunOfId(directory, selector)) return *std::move(run);
   const auto runs = ListRuns(directory);
   if (selector == "last") return LastRun(runs, warn);
   std::vector<RunFolder> matches;

@@ -1,5 +1,7 @@
 #include "launcher/watch/read_workflow_run.h"
 
+#include <algorithm>
+
 #include "core/parse_utc.h"
 #include "launcher/run/workflow/run_looks.h"
 #include "launcher/run/workflow/step_observation.h"
@@ -27,6 +29,11 @@ int RankOf(StepState state) {
   return 8;
 }
 
+/// Whether it has a run of its own.
+bool IsRun(const StoredStep& step) {
+  return step.kind == WordOf(StepKind::kExperiment) || step.kind == WordOf(StepKind::kEnsemble);
+}
+
 StepLine LineOf(const StepRow& row, const RunFolder& folder) {
   const auto& record = row.record;
   StepLine line;
@@ -37,8 +44,7 @@ StepLine LineOf(const StepRow& row, const RunFolder& folder) {
   if (record.state == StepState::kRunning) line.since = UnixSecondsIn(record.time);
   if (record.seconds > 0) line.seconds = record.seconds;
   line.reason = row.removed ? "its result was removed" : record.reason;
-  const bool is_run = row.step.kind == WordOf(StepKind::kExperiment) || row.step.kind == WordOf(StepKind::kEnsemble);
-  const auto runs = is_run ? ListRuns(StepFolder(folder, row.step.name)) : std::vector<RunFolder>();
+  const auto runs = IsRun(row.step) ? ListRuns(StepFolder(folder, row.step.name)) : std::vector<RunFolder>();
   if (!runs.empty()) line.run = runs.back().path();
   return line;
 }
@@ -76,8 +82,11 @@ bool WorkflowReader::ReadSteps(const fs::path& path, WatchData& data) {
   data.workflow = std::move(glance);
   stamps_ = std::move(stamps);
   phase_ = stored.phase;
-  // Slurm's jobs, and what goes on without its manager, change nothing in the files of this run.
-  const bool may_change = IsCarriedOutBySlurm(folder, state) || state.phase == Phase::kLost;
+  // Slurm's jobs, what goes on without its manager, and steps whose runs pause change nothing in the files of this run.
+  const bool may_change = IsCarriedOutBySlurm(folder, state) || state.phase == Phase::kLost ||
+                          std::ranges::any_of(rows, [](const StepRow& row) {
+                            return row.record.state == StepState::kRunning && IsRun(row.step);
+                          });
   look_again_ = may_change ? clock_.Steady() + kAskSlurmEvery : SteadyTime::max();
   return true;
 }

@@ -193,7 +193,22 @@ TEST_F(Resume, RefusesALostTrialBook) {
   EXPECT_FALSE(std::filesystem::exists(book));
   WriteFile(book, "");
   expect_refused({"trials", "ask", "last"});
-  expect_refused({"resume", "last"});
+  expect_refused({"resume", "last", "--set", "ensemble.trials=3"});
+  EXPECT_EQ(place_.Status()["phase"], "succeeded") << "a success stays one";
+}
+
+TEST_F(Resume, LeavesASuccessWithABookOfAnotherVersionAlone) {
+  WriteEnsemble();
+  ASSERT_EQ(place_.Slipway({"run", "exp.yaml"}).status.code, 0);
+  const auto plan = Plan();
+  auto book = ReadFile(place_.RunFolder() / "trials.db");
+  book.at(63) = 99;  // the last byte of PRAGMA user_version
+  WriteFile(place_.RunFolder() / "trials.db", book);
+  const auto resumed = place_.Slipway({"resume", "last", "--set", "ensemble.trials=3"});
+  EXPECT_EQ(resumed.status.code, 3);
+  EXPECT_THAT(resumed.errors, HasSubstr("newer Slipway (schema 99"));
+  EXPECT_EQ(place_.Status()["phase"], "succeeded");
+  EXPECT_EQ(Plan(), plan);
 }
 
 /// A kill finds the old spec or the new one, and `resume` goes on with what it finds.

@@ -55,7 +55,9 @@ TEST(TrialsExchange, AnotherEnsembleGoesOnFromAnExportedStudy) {
   EXPECT_EQ(Json::parse(place.Slipway({"trials", "import", run, "study.db", "--json"}).output)["known"], 2);
   EXPECT_THAT(place.Slipway({"logs", run, "--trial", "0"}).errors,
               HasSubstr("trial 0 of run " + run + " was imported: it ran elsewhere, and its output stayed there"));
-  ASSERT_TRUE(place.Slipway({"resume", run}).status.Success());
+  const auto resumed = place.Slipway({"resume", run});
+  ASSERT_TRUE(resumed.status.Success()) << resumed.errors;
+  EXPECT_THAT(resumed.errors, HasSubstr("2 of 4 trials ended, 1 running"));
   const auto trials = Json::parse(place.Slipway({"trials", "ls", run, "--json"}).output);
   EXPECT_EQ(trials["counts"]["complete"], 4);
 }

@@ -14,10 +14,11 @@
 
 namespace slipway::test {
 
-inline void WriteStepsOf(const launcher::RunFolder& run, const std::vector<std::string>& steps) {
+inline void WriteStepsOf(const launcher::RunFolder& run, const std::vector<std::string>& steps,
+                         const std::string& kind = "command") {
   Json rows = Json::array();
   for (const auto& step : steps) {
-    rows.push_back({{"name", step}, {"kind", "command"}, {"needs", Json::array()}, {"description", ""}});
+    rows.push_back({{"name", step}, {"kind", kind}, {"needs", Json::array()}, {"description", ""}});
   }
   const Json order{{"file", "/flow.yaml"}, {"overrides", Json::array()}, {"forced", Json::array()}};
   const Json document{{"schema", "slipway.workflow.plan/1"}, {"order", order}, {"steps", rows}};

@@ -26,6 +26,7 @@
 #include "launcher/run/batch/job_of_run.h"
 #include "launcher/run/batch/submit_remarks.h"
 #include "launcher/run/manager.h"
+#include "launcher/run/trials/open_book.h"
 #include "launcher/run/trials/trial_order.h"
 #include "launcher/run/workflow/step_observation.h"
 #include "launcher/run/workflow/workflow_folder.h"
@@ -268,6 +269,7 @@ int Resume(const ResumeOptions& options, Session& session) {
   RequireNotResumedSince(folder, before, state);
   const auto plan = ReplanRun(folder, options.overrides);
   if (IsDone(folder, state) && plan.document.changes.empty()) return SayNothingToResume(folder, state, session);
+  if (state.ensemble && state.phase == Phase::kSucceeded) RequireReadableBook(folder);
   SayHowItGoesOn(folder, plan, session);
   const bool submits = NeedsSubmission(plan);
   KeepChanges(folder, plan);

@@ -294,12 +294,13 @@ int ExplainWorkflow(const RunFolder& folder, Session& session) {
   std::string text = fmt::format("{}  {}", folder.id(), PhaseName(state.phase));
   if (!state.reason.empty()) text += "\n  " + state.reason;
   for (const auto& step : document["steps"]) {
-    const auto word = FromWord<StepState>(step["state"].get<std::string>());
-    if (word != StepState::kFailed) continue;
+    const bool has_failed = FromWord<StepState>(step["state"].get<std::string>()) == StepState::kFailed;
+    if (!has_failed && step["paused"].is_null()) continue;
     const auto name = step["name"].get<std::string>();
     text += fmt::format("\n\n{}: {}", name, step["reason"].get<std::string>());
     const bool has_started = step["attempt"].get<int>() > 0;
-    if (has_started) text += fmt::format("\n  what it printed: slipway logs {}/{}", folder.selector(), name);
+    if (has_failed && has_started)
+      text += fmt::format("\n  what it printed: slipway logs {}/{}", folder.selector(), name);
   }
   if (state.phase != Phase::kSucceeded && HasEnded(state.phase)) {
     text += fmt::format("\n\nwhen it is corrected: slipway resume {}; steps that are done stay", folder.selector());

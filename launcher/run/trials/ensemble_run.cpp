@@ -47,7 +47,8 @@ class Reporter final : public ensemble::EnsembleObserver {
     }
     has_earlier_ = !over_.empty();
     if (has_earlier_) KnowBestOf(trials);
-    if (trials.size() > trials_ && ensemble::CountImported(trials.trials()) == 0) SayThatNoneBegin(trials.size());
+    trials_ += ensemble::CountImported(trials.trials()) * context_.plan.spec().ensemble->repeats;
+    if (trials.size() > trials_) SayThatNoneBegin(trials.size());
     trials_ = std::max(trials_, trials.size());
   }
 

@@ -53,6 +53,11 @@ void RequireBook(const RunFolder& folder) {
   if (!traces.empty() && lack) throw LostBook(folder, *lack, traces);
 }
 
+void RequireReadableBook(const RunFolder& folder) {
+  RequireBook(folder);
+  if (!WhatItLacks(folder.trial_book())) ensemble::TrialBook::OpenForReading(folder.path());
+}
+
 ensemble::TrialBook OpenBook(const RunFolder& folder, ensemble::Hold hold) {
   RequireBook(folder);
   const auto traces = TracesOfStudy(folder);

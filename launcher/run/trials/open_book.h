@@ -14,6 +14,10 @@ ensemble::TrialBook OpenBook(const RunFolder& folder, ensemble::Hold hold = ense
 /// For readers. Errors: Error(kEnvironment) when the study has begun, and the book is missing or an empty file.
 void RequireBook(const RunFolder& folder);
 
+/// The same, and the book can be opened by this version. For a run that has succeeded: resumed without this look, it
+/// would count as failed. Errors: those of RequireBook and of the book.
+void RequireReadableBook(const RunFolder& folder);
+
 /// Records that the book holds a study, even if its trials leave no folders. From now on a lost book is an error.
 void NoteStudy(const RunFolder& folder);
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "core/error.h"
 #include "core/process_identity.h"
@@ -13,7 +14,6 @@
 #include "core/text_table.h"
 #include "core/units.h"
 #include "launcher/run_folder/manager_elsewhere.h"
-#include "launcher/run_folder/pause_note.h"
 
 namespace slipway::launcher {
 namespace {
@@ -52,6 +52,16 @@ void LookAgain(const RunFolder& folder, const std::string& step, StepRecord& rec
   record.reason = error.message();
 }
 
+/// What the run of an experiment waits for while it stands still.
+std::optional<RunPause> PauseOfStep(const RunFolder& folder, const std::string& step) try {
+  const auto runs = ListRuns(StepFolder(folder, step));
+  auto pause = runs.empty() ? std::nullopt : ReadPause(runs.back().path());
+  if (pause && HasEnded(runs.back().ReadState().phase)) pause.reset();
+  return pause;
+} catch (const Error&) {  // its state is damaged, which the end of the step tells
+  return std::nullopt;
+}
+
 void AfterEnd(const RunFolder& folder, const RunState& run, const std::string& step, StepRecord& record) {
   if (IsFinal(record.state)) return;
   if (run.phase != Phase::kLost) {
@@ -74,8 +84,10 @@ std::vector<StepRow> StepRowsOf(const RunFolder& folder, const WorkflowLook& loo
   for (auto& step : ReadStoredWorkflow(folder).steps) {
     auto record = records[step.name];
     if (HasEnded(look.state.phase)) AfterEnd(folder, look.state, step.name, record);
+    auto pause = record.state == StepState::kRunning ? PauseOfStep(folder, step.name) : std::nullopt;
+    if (pause) record.reason = Describe(*pause);
     const bool removed = IsRemoved(record, results);
-    rows.push_back({std::move(step), std::move(record), removed});
+    rows.push_back({std::move(step), std::move(record), removed, std::move(pause)});
   }
   return rows;
 }
@@ -128,6 +140,7 @@ Json StepDocument(const StepRow& row, const RunFolder& folder) {
           {"state", WordOf(row.record.state)},
           {"attempt", row.record.attempt},
           {"reason", row.record.reason},
+          {"paused", row.pause ? ToJson(*row.pause) : Json()},
           {"seconds", row.record.seconds},
           {"result", row.record.result},
           {"removed", row.removed},

@@ -1,6 +1,7 @@
 /// What commands show of the run of a workflow.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -8,6 +9,7 @@
 #include "core/output.h"
 #include "launcher/run/workflow/step_observation.h"
 #include "launcher/run/workflow/workflow_folder.h"
+#include "launcher/run_folder/pause_note.h"
 
 namespace slipway::launcher {
 
@@ -15,10 +17,12 @@ namespace slipway::launcher {
 struct StepRow {
   StoredStep step;
   StepRecord record;
-  bool removed = false;  ///< it has had a result, which is no longer in the store
+  bool removed = false;           ///< it has had a result, which is no longer in the store
+  std::optional<RunPause> pause;  ///< of its own run, while that stands still
 };
 /// In the order of the workflow. Nothing runs or waits in a run that has ended, but in one that has lost its manager:
-/// of what ran then, this looks whether it still runs. Cost: for each such step, a look into its folder.
+/// of what ran then, this looks whether it still runs. The reason of a step whose own run is paused says why.
+/// Cost: for each step that runs, a look into its folder.
 std::vector<StepRow> StepRowsOf(const RunFolder& folder, const WorkflowLook& look);
 /// "3 done, 1 running of 4 steps"
 std::string CountsText(const std::vector<StepRow>& rows);

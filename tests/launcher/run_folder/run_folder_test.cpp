@@ -71,6 +71,14 @@ TEST_F(Runs, AreFoundByIdPrefixLastAndPath) {
   EXPECT_EQ(ListRuns(directory_.path()).size(), 2u);
 }
 
+TEST_F(Runs, BehindLinksHaveTheIdsOfTheirTargets) {
+  const test::TempDirectory elsewhere;
+  const auto run = RunFolder::Create(elsewhere.path(), "far", false);
+  std::filesystem::create_directory_symlink(run.path(), directory_.path() / "near");
+  EXPECT_EQ(FindRun(directory_.path(), run.id()).path(), run.path());
+  EXPECT_THAT(ErrorOf("near"), HasSubstr("no run 'near'"));
+}
+
 TEST_F(Runs, ThatCannotBeFoundAreExplained) {
   EXPECT_THAT(ErrorOf("last"), HasSubstr("there is no run yet"));
   Create("same");

@@ -9,6 +9,8 @@
 #include <thread>
 
 #include "core/files.h"
+#include "launcher/run/workflow/run_looks.h"
+#include "launcher/run_folder/pause_note.h"
 #include "launcher/run_folder/run_folder.h"
 #include "launcher/watch/background_reader.h"
 #include "launcher/watch/read_single.h"
@@ -227,6 +229,26 @@ TEST_F(Watching, AsksSlurmAboutStepsFromTimeToTime) {
   clock.Sleep(std::chrono::seconds(1));
   EXPECT_TRUE(reader.Refresh(interest, data));
   EXPECT_THAT(data.workflow->reason, HasSubstr("/second.conf"));
+}
+
+TEST_F(Watching, SeesThatTheRunOfAStepIsPaused) {
+  const auto run = Make("flow", Phase::kRunning);
+  test::WriteStepsOf(run, {"a"}, "ensemble");
+  StepJournal(JournalOfRun(run.path())).Write("a", {.state = StepState::kRunning, .attempt = 1});
+  const auto own = RunFolder::Create(StepFolder(run, "a"), "a", true);
+  Enter(own, Phase::kRunning);
+  PauseNote note(own.path());
+  Interest interest;
+  interest.workflow = run.path();
+  ensemble::HandClock clock;
+  WorkflowReader reader(clock);
+  WatchData data;
+  EXPECT_TRUE(reader.Refresh(interest, data));
+  EXPECT_EQ(data.workflow->steps.at(0).reason, "");
+  note.Set({ensemble::PauseCause::kDiskFull, "'/scratch' is full"});
+  clock.Sleep(kAskSlurmEvery);
+  EXPECT_TRUE(reader.Refresh(interest, data));
+  EXPECT_THAT(data.workflow->steps.at(0).reason, HasSubstr("'/scratch' is full"));
 }
 
 TEST_F(Watching, ReadsInTheBackground) {

@@ -139,5 +139,27 @@ TEST_F(StepsInSlurm, AreBlockedAtOnceByAnEndThatIsRecorded) {
   EXPECT_EQ(States(), (StatesOf{{"make", kFailed}, {"use", kBlocked}}));
 }
 
+/// Nothing in the workflow's own folder says so.
+TEST(StepsHere, SayThatTheirOwnRunIsPaused) {
+  const test::TempDirectory place;
+  const auto folder = PrepareWorkflowRun(place / "runs", test::WorkflowOf(place, "  make: {command: [x]}\n"), {});
+  const auto run = RunFolder::Create(StepFolder(folder, "make"), "make", false);
+  PauseNote note(run.path());
+  note.Set({ensemble::PauseCause::kDiskFull, "No space left on device in '/scratch'"});
+  auto state = run.ReadState();
+  state.phase = Phase::kRunning;
+  run.WriteState(state);
+  WorkflowLook look{folder.ReadState(), {{"make", {.state = kRunning}}}};
+  look.state.phase = Phase::kRunning;
+  const auto row = StepRowsOf(folder, look).at(0);
+  ASSERT_TRUE(row.pause.has_value());
+  EXPECT_THAT(row.record.reason, HasSubstr("No space left on device in '/scratch'"));
+  EXPECT_EQ(WorkflowDocument(folder, look)["steps"][0]["paused"]["cause"], "disk_full");
+
+  EndAs(state, Phase::kFailed, cause::DiskFull{"full"});
+  run.WriteState(state);
+  EXPECT_FALSE(StepRowsOf(folder, look).at(0).pause.has_value()) << "the note of a run that has ended means nothing";
+}
+
 }  // namespace
 }  // namespace slipway::launcher
