@@ -8,7 +8,6 @@
 #include "core/byte_text.h"
 #include "core/files.h"
 #include "core/numpy_header.h"
-#include "core/sync_file.h"
 #include "staging/formats/zip_writer.h"
 
 namespace slipway::staging {

@@ -9,7 +9,6 @@
 #include "core/crc32c.h"
 #include "core/error.h"
 #include "core/files.h"
-#include "core/sync_file.h"
 #include "core/units.h"
 #include "staging/formats/tfrecord_check.h"
 #include "staging/formats/tfrecord_frame.h"
