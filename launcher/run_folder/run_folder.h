@@ -107,4 +107,7 @@ using WarningSink = std::function<void(const std::string&)>;
 RunFolder FindRun(const std::filesystem::path& runs_directory, const std::string& selector,
                   const WarningSink& warn = {});
 
+/// Ends a run while no manager holds its folder: writes its state and the event. Errors: SystemError.
+void EndRun(const RunFolder& folder, Phase phase, EndCause ended);
+
 }  // namespace slipway::launcher
