@@ -9,7 +9,6 @@
 #include <string_view>
 #include <utility>
 
-#include "core/byte_text.h"
 #include "core/error.h"
 #include "core/files.h"
 #include "core/numpy_header.h"
