@@ -261,7 +261,7 @@ bool IsInBatchSystem(const RunFolder& folder, const RunState& state) {
 
 namespace {
 
-std::vector<ObservedRun> Observe(const std::vector<RunFolder>& folders, std::vector<RunState> stored) {
+std::vector<ObservedRun> ObserveEach(const std::vector<RunFolder>& folders, std::vector<RunState> stored) {
   Observation observation(folders, std::move(stored));
   observation.AskSlurm();
   return observation.TakeRuns();
@@ -272,7 +272,7 @@ std::vector<ObservedRun> Observe(const std::vector<RunFolder>& folders, std::vec
 std::vector<ObservedRun> ObserveRuns(const std::vector<RunFolder>& folders) {
   std::vector<RunState> stored;
   for (const auto& folder : folders) stored.push_back(folder.ReadState());
-  return Observe(folders, std::move(stored));
+  return ObserveEach(folders, std::move(stored));
 }
 
 RunState Shown(ObservedRun observed) {
@@ -302,7 +302,7 @@ std::vector<RunRow> ObserveRows(const std::vector<RunFolder>& folders) {
       rows.back().trouble = error;
     }
   }
-  auto observed = Observe(readable, std::move(stored));
+  auto observed = ObserveEach(readable, std::move(stored));
   auto next = observed.begin();
   for (auto& row : rows) {
     if (!row.trouble) row.state = Shown(std::move(*next++));
