@@ -22,8 +22,8 @@ double FastestCopy(const std::function<void()>& copy) {
   for (int round = 0; round < kRounds; ++round) {
     const auto began = SystemClock().Steady();
     copy();
-    const double seconds = Seconds(SystemClock().Steady() - began).count();
-    fastest = std::max(fastest, kCopiedBytes / std::max(seconds, 1e-9));
+    const double took = Seconds(SystemClock().Steady() - began).count();
+    fastest = std::max(fastest, kCopiedBytes / std::max(took, 1e-9));
   }
   return fastest;
 }
