@@ -17,7 +17,6 @@
 #include "core/files.h"
 #include "core/json_fields.h"
 #include "core/json_text.h"
-#include "core/sync_file.h"
 #include "core/utf8_character.h"
 
 namespace slipway {

@@ -12,7 +12,6 @@
 #include <cerrno>
 
 #include "core/error.h"
-#include "core/sync_file.h"
 
 namespace slipway {
 namespace fs = std::filesystem;
@@ -261,6 +260,12 @@ std::optional<FileLock> FileLock::TryLook(const fs::path& path) {
 void FileLock::Describe(std::string_view holder) {
   if (::ftruncate(fd_.get(), 0) != 0 || ::lseek(fd_.get(), 0, SEEK_SET) != 0) ThrowErrno("cannot rewrite a lock file");
   WriteAll(fd_.get(), holder, "lock file");
+}
+
+void SyncFile(const std::filesystem::path& path) { SyncFile(OpenFile(path, O_RDONLY).get(), path); }
+
+void SyncFile(int fd, const std::filesystem::path& name) {
+  CheckErrno(::fsync(fd), fmt::format("cannot sync '{}'", name.string()));
 }
 
 }  // namespace slipway

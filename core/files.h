@@ -108,4 +108,8 @@ class FileLock {
   UniqueFd fd_;
 };
 
+/// Errors: SystemError naming the file.
+void SyncFile(const std::filesystem::path& path);
+void SyncFile(int fd, const std::filesystem::path& name);
+
 }  // namespace slipway

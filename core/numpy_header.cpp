@@ -9,8 +9,8 @@
 #include <optional>
 #include <string>
 
-#include "core/byte_text.h"
 #include "core/error.h"
+#include "core/text.h"
 
 namespace slipway {
 namespace {

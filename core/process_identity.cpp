@@ -7,13 +7,14 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <optional>
 
 #include "core/boot_id.h"
 #include "core/files.h"
 #include "core/json_fields.h"
-#include "core/process_ids.h"
+#include "core/lines.h"
 
 namespace slipway {
 
@@ -103,6 +104,16 @@ bool GroupLives(pid_t group) {
     const auto fields = ReadStat(pid);
     return fields && fields->group == group && !fields->Ended();
   });
+}
+
+std::vector<pid_t> ProcessIds() {
+  std::vector<pid_t> found;
+  std::error_code error;
+  for (std::filesystem::directory_iterator entry("/proc", error), end; entry != end; entry.increment(error)) {
+    pid_t pid = 0;
+    if (ParseNumber(entry->path().filename().native(), pid)) found.push_back(pid);
+  }
+  return found;
 }
 
 }  // namespace slipway

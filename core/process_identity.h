@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "core/json.h"
 
@@ -38,5 +39,8 @@ Json ToJson(const ProcessIdentity& identity);
 /// Errors: DocumentError.
 ProcessIdentity ProcessIdentityFromJson(const Json& json);
 std::string HostName();
+
+/// The numbers of all, from /proc. Some may have ended since. Empty where /proc cannot be read.
+std::vector<pid_t> ProcessIds();
 
 }  // namespace slipway

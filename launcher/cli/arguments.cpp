@@ -60,10 +60,10 @@ void DescribeSpecCommands(CLI::App& app, Arguments& arguments) {
   AddSpecOptions(run, arguments);
   AddForce(run, arguments.workflow);
   AddPrefixOption(run, arguments.run.prefix);
-  run->callback([&] {
+  SetAction(run, arguments, [&](Session& session) {
     arguments.run.selection = SelectionOf(arguments);
     arguments.run.workflow = arguments.workflow;
-    arguments.command = [&](Session& session) { return Run(arguments.run, session); };
+    return Run(arguments.run, session);
   });
 
   auto* submit = AddCommand(app, "submit", "Start an experiment that outlives this terminal; prints the run's id",
@@ -71,24 +71,21 @@ void DescribeSpecCommands(CLI::App& app, Arguments& arguments) {
   AddSpecOptions(submit, arguments);
   AddForce(submit, arguments.workflow);
   AddSubmitFor(submit, arguments.workflow.submit_for);
-  submit->callback([&] {
-    arguments.command = [&](Session& session) { return Submit(SelectionOf(arguments), arguments.workflow, session); };
-  });
+  SetAction(submit, arguments,
+            [&](Session& session) { return Submit(SelectionOf(arguments), arguments.workflow, session); });
 
   auto* plan = AddCommand(app, "plan", "Show what a run would stage, start and store; starts nothing",
                           "  slipway plan exp.yaml\n  slipway plan exp.yaml --json");
   AddSpecOptions(plan, arguments);
   AddForce(plan, arguments.workflow);
   plan->add_option("--svg", arguments.workflow.svg, "Of a workflow: also write its picture into this file");
-  plan->callback([&] {
-    arguments.command = [&](Session& session) { return ShowPlan(SelectionOf(arguments), arguments.workflow, session); };
-  });
+  SetAction(plan, arguments,
+            [&](Session& session) { return ShowPlan(SelectionOf(arguments), arguments.workflow, session); });
 
   auto* validate = AddCommand(app, "validate", "Check an experiment: every error of the file in one go",
                               "  slipway validate exp.yaml\n  slipway validate exp.yaml --json");
   AddSpecOptions(validate, arguments);
-  validate->callback(
-      [&] { arguments.command = [&](Session& session) { return Validate(SelectionOf(arguments), session); }; });
+  SetAction(validate, arguments, [&](Session& session) { return Validate(SelectionOf(arguments), session); });
 }
 
 void DescribeFinding(CLI::App& app, Arguments& arguments) {
@@ -107,7 +104,7 @@ void DescribeFinding(CLI::App& app, Arguments& arguments) {
       ->capture_default_str();
   ls->add_option("--metric", options.metric, "With --sort best: what single runs are ordered by (default: loss)");
   ls->add_flag("--reverse", options.reverse, "Print the list from its end");
-  ls->callback([&] { arguments.command = [&](Session& session) { return Ls(arguments.ls, session); }; });
+  SetAction(ls, arguments, [&](Session& session) { return Ls(arguments.ls, session); });
 
   auto* tag = AddCommand(app, "tag", "Show or change the tags and the description of a run",
                          "  slipway tag last +paper -draft\n  slipway tag fash --description 'Baseline of the paper'");
@@ -118,24 +115,22 @@ void DescribeFinding(CLI::App& app, Arguments& arguments) {
       ->allow_extra_args(false)
       ->take_all();
   tag->add_option("--description", arguments.tag.description, "What the run is for; '' removes it");
-  tag->callback([&] { arguments.command = [&](Session& session) { return Tag(arguments.tag, session); }; });
+  SetAction(tag, arguments, [&](Session& session) { return Tag(arguments.tag, session); });
 }
 
 void DescribeRunStatus(CLI::App& app, Arguments& arguments) {
   auto* status =
       AddCommand(app, "status", "Show a run; exits with its outcome", "  slipway status\n  slipway status fash");
   AddRunSelector(status, arguments.status.run);
-  status->callback([&] { arguments.command = [&](Session& session) { return Status(arguments.status, session); }; });
+  SetAction(status, arguments, [&](Session& session) { return Status(arguments.status, session); });
 
   auto* wait = AddCommand(app, "wait", "Wait for the end of a run; exits with its outcome",
                           "  slipway wait last --timeout 2h   # exit status 75 when it takes longer");
   AddRunSelector(wait, arguments.wait.run);
   wait->add_option("--timeout", arguments.wait_timeout, "Give up after this time, e.g. 30s, 2h")->check(kNotEmpty);
-  wait->callback([&] {
-    arguments.command = [&](Session& session) {
-      if (!arguments.wait_timeout.empty()) arguments.wait.timeout = DurationIn("--timeout", arguments.wait_timeout);
-      return Wait(arguments.wait, session);
-    };
+  SetAction(wait, arguments, [&](Session& session) {
+    if (!arguments.wait_timeout.empty()) arguments.wait.timeout = DurationIn("--timeout", arguments.wait_timeout);
+    return Wait(arguments.wait, session);
   });
 
   auto* logs = AddCommand(app, "logs", "Print what the ranks of a run wrote, or the steps of a workflow",
@@ -148,13 +143,13 @@ void DescribeRunStatus(CLI::App& app, Arguments& arguments) {
   logs->add_option("--trial", arguments.logs.trial, "Of this trial of an ensemble")->check(kNotNegative);
   logs->add_option("--attempt", arguments.logs.attempt, "Of this attempt (default: the last)")->check(kPositive);
   AddPrefixOption(logs, arguments.logs.prefix);
-  logs->callback([&] { arguments.command = [&](Session& session) { return Logs(arguments.logs, session); }; });
+  SetAction(logs, arguments, [&](Session& session) { return Logs(arguments.logs, session); });
 }
 
 void DescribeRunChanges(CLI::App& app, Arguments& arguments) {
   auto* cancel = AddCommand(app, "cancel", "End a run", "  slipway cancel last");
   AddRunSelector(cancel, arguments.cancel.run);
-  cancel->callback([&] { arguments.command = [&](Session& session) { return Cancel(arguments.cancel, session); }; });
+  SetAction(cancel, arguments, [&](Session& session) { return Cancel(arguments.cancel, session); });
 
   auto* resume =
       AddCommand(app, "resume", "Continue a run that was cancelled, failed or lost, or whose spec changes",
@@ -164,7 +159,7 @@ void DescribeRunChanges(CLI::App& app, Arguments& arguments) {
   AddPrefixOption(resume, arguments.resume.prefix);
   AddSubmitFor(resume, arguments.resume.submit_for);
   resume->add_flag("--trust", arguments.resume.trust, "Also run the command of a run folder that others can write to");
-  resume->callback([&] { arguments.command = [&](Session& session) { return Resume(arguments.resume, session); }; });
+  SetAction(resume, arguments, [&](Session& session) { return Resume(arguments.resume, session); });
 }
 
 /// What other processes of Slipway start.
@@ -172,7 +167,7 @@ void DescribeInnerCommands(CLI::App& app, Arguments& arguments) {
   auto* manage = app.add_subcommand("manage", "Carry out a prepared run (started by submit)")->group("");
   manage->fallthrough();
   manage->add_option("folder", arguments.manage.folder)->required();
-  manage->callback([&] { arguments.command = [&](Session& session) { return Manage(arguments.manage, session); }; });
+  SetAction(manage, arguments, [&](Session& session) { return Manage(arguments.manage, session); });
 
   auto* member =
       app.add_subcommand("stage-member", "Stage on this node for a run on several (started by its manager)")->group("");
@@ -181,7 +176,7 @@ void DescribeInnerCommands(CLI::App& app, Arguments& arguments) {
   member->add_option("--node", arguments.stage_member.node)->required();
   member->add_option("--key", arguments.stage_member.key)->required();
   member->add_option("--channel-path", arguments.stage_member.channel_path)->required();
-  member->callback([&] { arguments.command = [&](Session&) { return RunStagingMember(arguments.stage_member); }; });
+  SetAction(member, arguments, [&](Session&) { return RunStagingMember(arguments.stage_member); });
 }
 
 void DescribeDataMake(CLI::App& data, Arguments& arguments) {
@@ -205,7 +200,7 @@ void DescribeDataMake(CLI::App& data, Arguments& arguments) {
   make->add_option("--seed", options.seed, "Other data of the same kind")->check(kNotNegative)->capture_default_str();
   make->add_option("--format", options.format, "tfrecord or hdf5 (hepcnn hdf5, others tfrecord)")
       ->check(OneOf({"tfrecord", "hdf5"}));
-  make->callback([&] { arguments.command = [&](Session& session) { return DataMake(options, session.output); }; });
+  SetAction(make, arguments, [&](Session& session) { return DataMake(options, session.output); });
 }
 
 /// The commands that make new files of old ones.
@@ -235,9 +230,7 @@ void DescribeDataMakers(CLI::App& data, Arguments& arguments) {
       ->capture_default_str();
   convert->add_option("destination", arguments.data_convert.destination, "Prefix of the shards, or the HDF5 file")
       ->required();
-  convert->callback([&] {
-    arguments.command = [&](Session& session) { return DataConvert(arguments.data_convert, session.output); };
-  });
+  SetAction(convert, arguments, [&](Session& session) { return DataConvert(arguments.data_convert, session.output); });
 
   auto* reshard = AddCommand(data, "reshard", "Cut TFRecord, WebDataset or NumPy files into another number of files",
                              "  slipway data reshard data/fashion --shards 16 data/fashion16/train");
@@ -249,9 +242,7 @@ void DescribeDataMakers(CLI::App& data, Arguments& arguments) {
       ->required();
   reshard->add_option("--shards", arguments.data_reshard.shards, "Number of files")->required()->check(kPositive);
   reshard->add_option("destination", arguments.data_reshard.destination, "Prefix of the new files")->required();
-  reshard->callback([&] {
-    arguments.command = [&](Session& session) { return DataReshard(arguments.data_reshard, session.output); };
-  });
+  SetAction(reshard, arguments, [&](Session& session) { return DataReshard(arguments.data_reshard, session.output); });
 }
 
 void DescribeDataCommands(CLI::App& app, Arguments& arguments) {
@@ -261,29 +252,25 @@ void DescribeDataCommands(CLI::App& app, Arguments& arguments) {
 
   auto* info = AddCommand(*data, "info", "Format, size, records and features", "  slipway data info data/fashion");
   info->add_option("path", arguments.data_info.paths, "Files or folders")->required();
-  info->callback(
-      [&] { arguments.command = [&](Session& session) { return DataInfo(arguments.data_info, session.output); }; });
+  SetAction(info, arguments, [&](Session& session) { return DataInfo(arguments.data_info, session.output); });
 
   auto* verify = AddCommand(*data, "verify", "Check every record; exit status 1 when one is damaged",
                             "  slipway data verify data/fashion");
   verify->add_option("path", arguments.data_verify.paths, "Files or folders")->required();
-  verify->callback(
-      [&] { arguments.command = [&](Session& session) { return DataVerify(arguments.data_verify, session.output); }; });
+  SetAction(verify, arguments, [&](Session& session) { return DataVerify(arguments.data_verify, session.output); });
 
   auto* stats =
       AddCommand(*data, "stats", "Smallest, largest, mean and spread of every field, and how often each class",
                  "  slipway data stats data/fashion");
   stats->add_option("path", arguments.data_stats.path, "A file, or the folder of a dataset")->required();
-  stats->callback(
-      [&] { arguments.command = [&](Session& session) { return DataStats(arguments.data_stats, session.output); }; });
+  SetAction(stats, arguments, [&](Session& session) { return DataStats(arguments.data_stats, session.output); });
 
   auto* index = AddCommand(*data, "index", "Where the records of TFRecord files and WebDataset shards begin",
                            "  slipway data index data/fashion\n  slipway data index --write data/fashion");
   index->add_option("path", arguments.data_index.path, "A TFRecord file or tar shard, or the folder of a dataset")
       ->required();
   index->add_flag("--write", arguments.data_index.write, "Write records.index into the folder");
-  index->callback(
-      [&] { arguments.command = [&](Session& session) { return DataIndex(arguments.data_index, session.output); }; });
+  SetAction(index, arguments, [&](Session& session) { return DataIndex(arguments.data_index, session.output); });
 
   DescribeDataMakers(*data, arguments);
   DescribeDataMake(*data, arguments);
@@ -381,7 +368,7 @@ void DescribeOtherCommands(CLI::App& app, Arguments& arguments) {
                             "  slipway schema --workflow > slipway-workflow.schema.json");
   auto* markdown = schema->add_flag("--markdown", arguments.schema.markdown, "Print the reference page instead");
   schema->add_flag("--workflow", arguments.schema.workflow, "Of workflow files")->excludes(markdown);
-  schema->callback([&] { arguments.command = [&](Session& session) { return Schema(arguments.schema, session); }; });
+  SetAction(schema, arguments, [&](Session& session) { return Schema(arguments.schema, session); });
 
   auto* completion = AddCommand(app, "completion", "Print a completion script for a shell",
                                 "  source <(slipway completion bash)\n  slipway completion zsh > _slipway");
@@ -412,6 +399,10 @@ CLI::App* AddCommand(CLI::App& parent, const std::string& name, const std::strin
   command->fallthrough();
   command->footer("Examples:\n" + examples);
   return command;
+}
+
+void SetAction(CLI::App* command, Arguments& arguments, std::function<int(Session&)> action) {
+  command->callback([&arguments, action = std::move(action)] { arguments.command = action; });
 }
 
 void AddSpecOptions(CLI::App* command, Arguments& arguments) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 
 #include "launcher/cli/commands/plan.h"
@@ -16,6 +17,9 @@ struct Arguments;
 
 /// A command of `parent` with its one-line purpose and its examples.
 CLI::App* AddCommand(CLI::App& parent, const std::string& name, const std::string& what, const std::string& examples);
+
+/// What the command does, once the whole command line is read; returns the exit status.
+void SetAction(CLI::App* command, Arguments& arguments, std::function<int(Session&)> action);
 
 /// Adds the spec and its overrides.
 void AddSpecOptions(CLI::App* command, Arguments& arguments);

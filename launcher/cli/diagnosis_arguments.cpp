@@ -17,15 +17,15 @@ void DescribeReasons(CLI::App& app, Arguments& arguments) {
   doctor->get_option("spec")->required(false);
   doctor->add_flag("--srun", arguments.doctor.try_srun,
                    "In an allocation: start two ranks by srun --mpi=pmix and --mpi=pmi2, too");
-  doctor->callback([&] {
+  SetAction(doctor, arguments, [&](Session& session) {
     arguments.doctor.selection = SelectionOf(arguments);
-    arguments.command = [&](Session& session) { return Doctor(arguments.doctor, session); };
+    return Doctor(arguments.doctor, session);
   });
 
   auto* explain = AddCommand(app, "explain", "Say why a run waits, or why it ended, and what can be done",
                              "  slipway explain\n  slipway explain fash --json | jq -r '.next[]'");
   AddRunSelector(explain, arguments.explain.run);
-  explain->callback([&] { arguments.command = [&](Session& session) { return Explain(arguments.explain, session); }; });
+  SetAction(explain, arguments, [&](Session& session) { return Explain(arguments.explain, session); });
 }
 
 void DescribeViews(CLI::App& app, Arguments& arguments) {
@@ -34,14 +34,14 @@ void DescribeViews(CLI::App& app, Arguments& arguments) {
                  "  slipway watch\n  slipway watch fash\n  slipway watch all");
   watch->add_option("run", arguments.watch.run,
                     "Run: id, unique prefix, folder, last (the default), or all for a list");
-  watch->callback([&] { arguments.command = [&](Session& session) { return Watch(arguments.watch, session); }; });
+  SetAction(watch, arguments, [&](Session& session) { return Watch(arguments.watch, session); });
 
   auto* report = AddCommand(app, "report", "Write one HTML page with the curves, trials, times and failures of runs",
                             "  slipway report\n  slipway report fash-a fash-b --out compared.html\n"
                             "  slipway report --json | jq '.runs[0].accounting'");
   report->add_option("run", arguments.report.runs, "Runs: ids, unique prefixes, folders, or last (the default)");
   report->add_option("-o,--out", arguments.report.out, "Write this file (default: report.html in the run folder)");
-  report->callback([&] { arguments.command = [&](Session& session) { return Report(arguments.report, session); }; });
+  SetAction(report, arguments, [&](Session& session) { return Report(arguments.report, session); });
 
   auto* serve = AddCommand(app, "serve", "Show all runs in a browser, live; only who has the URL can read them",
                            "  slipway serve\n  slipway serve --port 8080\n  slipway serve --json | jq -r .url");
@@ -50,7 +50,7 @@ void DescribeViews(CLI::App& app, Arguments& arguments) {
       ->capture_default_str();
   serve->add_option("--host", arguments.serve.host, "Listen on this address; others than loopback are not encrypted")
       ->capture_default_str();
-  serve->callback([&] { arguments.command = [&](Session& session) { return Serve(arguments.serve, session); }; });
+  SetAction(serve, arguments, [&](Session& session) { return Serve(arguments.serve, session); });
 }
 
 void DescribeMetricExport(CLI::App& app, Arguments& arguments) {
@@ -65,7 +65,7 @@ void DescribeMetricExport(CLI::App& app, Arguments& arguments) {
   exported->add_option("--csv", options.csv, "All values, as comma-separated values");
   exported->add_option("--jsonl", options.jsonl, "All values, as JSON lines");
   exported->add_flag("--force", options.force, "Also write where something else is");
-  exported->callback([&] { arguments.command = [&](Session& session) { return Export(options, session); }; });
+  SetAction(exported, arguments, [&](Session& session) { return Export(options, session); });
 }
 
 }  // namespace

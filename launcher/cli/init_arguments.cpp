@@ -18,7 +18,7 @@ void DescribeInit(CLI::App& app, Arguments& arguments) {
   init->add_option("--template", arguments.init.chosen, "command, cpp, ddp or pytorch")
       ->required()
       ->check(OneOf(ProjectTemplates()));
-  init->callback([&] { arguments.command = [&](Session& session) { return Init(arguments.init, session); }; });
+  SetAction(init, arguments, [&](Session& session) { return Init(arguments.init, session); });
 }
 
 }  // namespace slipway::launcher

@@ -15,8 +15,7 @@ void DescribeRecords(CLI::App& app, Arguments& arguments) {
   compare->add_option("run", arguments.compare.runs, "Two runs or more: ids, unique prefixes, folders, or last")
       ->required();
   compare->add_option("--html", arguments.compare.html, "Also write the report page of all these runs there");
-  compare->callback(
-      [&] { arguments.command = [&](Session& session) { return CompareRuns(arguments.compare, session); }; });
+  SetAction(compare, arguments, [&](Session& session) { return CompareRuns(arguments.compare, session); });
 
   auto* usage = AddCommand(app, "usage", "Show what all runs have used: node-hours, energy, lost and idle shares",
                            "  slipway usage --since 30d\n  slipway usage --by user,engine\n"
@@ -27,7 +26,7 @@ void DescribeRecords(CLI::App& app, Arguments& arguments) {
   usage->add_option("--by", arguments.usage.by, "Rows for each: user, name, engine, separated by commas")
       ->delimiter(',')
       ->capture_default_str();
-  usage->callback([&] { arguments.command = [&](Session& session) { return ShowUsage(arguments.usage, session); }; });
+  SetAction(usage, arguments, [&](Session& session) { return ShowUsage(arguments.usage, session); });
 
   auto* reproduce = AddCommand(app, "reproduce", "Write the spec and say the command that repeat a run",
                                "  slipway reproduce\n  slipway reproduce fash --out again.yaml\n"
@@ -35,8 +34,7 @@ void DescribeRecords(CLI::App& app, Arguments& arguments) {
   AddRunSelector(reproduce, arguments.reproduce.run);
   reproduce->add_option("-o,--out", arguments.reproduce.out,
                         "Write the spec there (default: RUN.yaml beside the spec)");
-  reproduce->callback(
-      [&] { arguments.command = [&](Session& session) { return Reproduce(arguments.reproduce, session); }; });
+  SetAction(reproduce, arguments, [&](Session& session) { return Reproduce(arguments.reproduce, session); });
 }
 
 }  // namespace slipway::launcher

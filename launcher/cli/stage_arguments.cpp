@@ -54,21 +54,21 @@ void DescribeIn(CLI::App& stage, Arguments& arguments) {
   in->add_option("--node", options.node, "This node's place in that list, from 0")->check(kNotNegative);
   in->add_option("--key", options.key_file, "The nodes' common key, made by 'slipway stage key'");
   AddDryRun(in, options.dry_run);
-  in->callback([&] { arguments.command = [&](Session& session) { return StageIn(arguments.stage_in, session); }; });
+  SetAction(in, arguments, [&](Session& session) { return StageIn(arguments.stage_in, session); });
 }
 
 void DescribeKey(CLI::App& stage, Arguments& arguments) {
   auto* key = AddCommand(stage, "key", "Make the key by which nodes that stage together know each other",
                          "  slipway stage key group.key");
   key->add_option("file", arguments.stage_key.file, "The new file, mode 0600")->required();
-  key->callback([&] { arguments.command = [&](Session& session) { return StageKey(arguments.stage_key, session); }; });
+  SetAction(key, arguments, [&](Session& session) { return StageKey(arguments.stage_key, session); });
 }
 
 void DescribeLs(CLI::App& stage, Arguments& arguments) {
   auto* ls = AddCommand(stage, "ls", "List what is staged, who uses it and what is free",
                         "  slipway stage ls\n  slipway stage ls --tier ram --json");
   AddTiersOption(ls, arguments.stage_ls.tiers);
-  ls->callback([&] { arguments.command = [&](Session& session) { return StageLs(arguments.stage_ls, session); }; });
+  SetAction(ls, arguments, [&](Session& session) { return StageLs(arguments.stage_ls, session); });
 }
 
 void DescribeVerify(CLI::App& stage, Arguments& arguments) {
@@ -77,8 +77,7 @@ void DescribeVerify(CLI::App& stage, Arguments& arguments) {
                             "  slipway stage verify train-0123456789abcdef");
   verify->add_option("generation", arguments.stage_verify.generations, "Names or directories (default: all)");
   AddTiersOption(verify, arguments.stage_verify.tiers);
-  verify->callback(
-      [&] { arguments.command = [&](Session& session) { return StageVerify(arguments.stage_verify, session); }; });
+  SetAction(verify, arguments, [&](Session& session) { return StageVerify(arguments.stage_verify, session); });
 }
 
 void DescribeEvict(CLI::App& stage, Arguments& arguments) {
@@ -91,8 +90,7 @@ void DescribeEvict(CLI::App& stage, Arguments& arguments) {
   evict->add_option("--older-than", options.older_than, "Data unused for this long, e.g. 12h, 7d")->check(kNotEmpty);
   AddTiersOption(evict, options.tiers);
   AddDryRun(evict, options.dry_run);
-  evict->callback(
-      [&] { arguments.command = [&](Session& session) { return StageEvict(arguments.stage_evict, session); }; });
+  SetAction(evict, arguments, [&](Session& session) { return StageEvict(arguments.stage_evict, session); });
 }
 
 void DescribeGc(CLI::App& stage, Arguments& arguments) {
@@ -104,7 +102,7 @@ void DescribeGc(CLI::App& stage, Arguments& arguments) {
       ->check(kNotEmpty);
   AddTiersOption(gc, options.tiers);
   AddDryRun(gc, options.dry_run);
-  gc->callback([&] { arguments.command = [&](Session& session) { return StageGc(arguments.stage_gc, session); }; });
+  SetAction(gc, arguments, [&](Session& session) { return StageGc(arguments.stage_gc, session); });
 }
 
 }  // namespace

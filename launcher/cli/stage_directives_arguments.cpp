@@ -20,9 +20,7 @@ void DescribeStageDirectives(CLI::App& stage, Arguments& arguments) {
   command->add_option("--buffer", options.buffer, "The directory that $BB_JOB_STRIPED stands for");
   command->add_option("--capacity", options.capacity, "What may be staged into it, e.g. 64GiB")->check(kNotEmpty);
   command->add_option("--bandwidth", options.bandwidth, "Most bytes a second, e.g. 500MB")->check(kNotEmpty);
-  command->callback([&] {
-    arguments.command = [&](Session& session) { return StageDirectives(arguments.stage_directives, session); };
-  });
+  SetAction(command, arguments, [&](Session& session) { return StageDirectives(arguments.stage_directives, session); });
 }
 
 }  // namespace slipway::launcher

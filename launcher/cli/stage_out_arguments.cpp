@@ -20,7 +20,7 @@ void DescribeStageOut(CLI::App& stage, Arguments& arguments) {
   out->add_flag("--all", options.all, "All runs that have left something");
   out->add_flag("--dry-run", options.dry_run, "Say what would be copied; copy nothing");
   out->add_option("--bandwidth", options.bandwidth, "Most bytes a second, e.g. 200MB")->check(kNotEmpty);
-  out->callback([&] { arguments.command = [&](Session& session) { return StageOut(arguments.stage_out, session); }; });
+  SetAction(out, arguments, [&](Session& session) { return StageOut(arguments.stage_out, session); });
 }
 
 }  // namespace slipway::launcher

@@ -39,13 +39,11 @@ RunFolder RunWithBook(const std::string& selector, Session& session) {
 template <class Options, class Function>
 void AddTrialsCommand(CLI::App* command, Arguments& arguments, Options& options, Function function) {
   AddRunSelector(command, arguments.trials_run);
-  command->callback([&arguments, &options, function] {
-    arguments.command = [&arguments, &options, function](Session& session) {
-      const auto run = RunWithBook(arguments.trials_run, session);
-      options.run_folder = run.path();
-      if constexpr (requires { options.selector; }) options.selector = run.selector();
-      return function(options, session.output);
-    };
+  SetAction(command, arguments, [&arguments, &options, function](Session& session) {
+    const auto run = RunWithBook(arguments.trials_run, session);
+    options.run_folder = run.path();
+    if constexpr (requires { options.selector; }) options.selector = run.selector();
+    return function(options, session.output);
   });
 }
 
@@ -54,12 +52,10 @@ template <class Options, class Function>
 void AddTrialCommand(CLI::App* command, Arguments& arguments, Options& options, Function function) {
   command->add_option("trial", arguments.trial_of_run.trial, "Number of the trial; may also come last")->required();
   AddRunSelector(command, arguments.trial_of_run.run);
-  command->callback([&arguments, &options, function] {
-    arguments.command = [&arguments, &options, function](Session& session) {
-      options.trial = TakeTrial(arguments.trial_of_run);
-      options.run_folder = RunWithBook(arguments.trial_of_run.run, session).path();
-      return function(options, session.output);
-    };
+  SetAction(command, arguments, [&arguments, &options, function](Session& session) {
+    options.trial = TakeTrial(arguments.trial_of_run);
+    options.run_folder = RunWithBook(arguments.trial_of_run.run, session).path();
+    return function(options, session.output);
   });
 }
 
@@ -162,14 +158,12 @@ void DescribeRetry(CLI::App& trials, Arguments& arguments) {
   std::vector<std::string> outcomes(ensemble::OutcomeNames().begin() + 1, ensemble::OutcomeNames().end());
   retry->add_option("--outcome", options.outcome, "All trials whose latest attempt ended like this")
       ->check(OneOf(outcomes));
-  retry->callback([&arguments] {
-    arguments.command = [&arguments](Session& session) {
-      TakeWords(arguments.trials_retry_words, arguments);
-      const auto run = RunWithBook(arguments.trials_run, session);
-      arguments.trials_retry.run_folder = run.path();
-      arguments.trials_retry.selector = run.selector();
-      return TrialsRetry(arguments.trials_retry, session.output);
-    };
+  SetAction(retry, arguments, [&arguments](Session& session) {
+    TakeWords(arguments.trials_retry_words, arguments);
+    const auto run = RunWithBook(arguments.trials_run, session);
+    arguments.trials_retry.run_folder = run.path();
+    arguments.trials_retry.selector = run.selector();
+    return TrialsRetry(arguments.trials_retry, session.output);
   });
 }
 
@@ -182,15 +176,13 @@ void DescribeRequests(CLI::App& trials, Arguments& arguments) {
       ->required()
       ->allow_extra_args(false);
   AddRunSelector(enqueue, arguments.trials_run);
-  enqueue->callback([&arguments] {
-    arguments.command = [&arguments](Session& session) {
-      const auto run = RunWithBook(arguments.trials_run, session);
-      auto& options = arguments.trials_enqueue;
-      options.run_folder = run.path();
-      options.selector = run.selector();
-      options.planned_space = [&run] { return OptionsOfEnsemble(ReplanRun(run)).space; };
-      return TrialsEnqueue(options, session.output);
-    };
+  SetAction(enqueue, arguments, [&arguments](Session& session) {
+    const auto run = RunWithBook(arguments.trials_run, session);
+    auto& options = arguments.trials_enqueue;
+    options.run_folder = run.path();
+    options.selector = run.selector();
+    options.planned_space = [&run] { return OptionsOfEnsemble(ReplanRun(run)).space; };
+    return TrialsEnqueue(options, session.output);
   });
 
   DescribeRetry(trials, arguments);

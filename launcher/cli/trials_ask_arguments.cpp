@@ -28,9 +28,8 @@ void DescribeServe(CLI::App& trials, Arguments& arguments) {
   serve->add_option("target", arguments.trials_serve.target, "An experiment, which gets a run folder, or a run")
       ->capture_default_str();
   AddLostAfter(serve, arguments.trials_serve.lost_after);
-  serve->callback([&] {
-    arguments.command = [&](Session& session) { return TrialsServe(arguments.trials_serve, STDIN_FILENO, session); };
-  });
+  SetAction(serve, arguments,
+            [&](Session& session) { return TrialsServe(arguments.trials_serve, STDIN_FILENO, session); });
 }
 
 void DescribeAsk(CLI::App& trials, Arguments& arguments) {
@@ -38,8 +37,7 @@ void DescribeAsk(CLI::App& trials, Arguments& arguments) {
                          "  slipway trials ask last --json   # exit status 75: none now, 1: the ensemble is over");
   AddRunSelector(ask, arguments.trials_ask.run);
   AddLostAfter(ask, arguments.trials_ask.lost_after);
-  ask->callback(
-      [&] { arguments.command = [&](Session& session) { return TrialsAsk(arguments.trials_ask, session); }; });
+  SetAction(ask, arguments, [&](Session& session) { return TrialsAsk(arguments.trials_ask, session); });
 }
 
 void DescribeTell(CLI::App& trials, Arguments& arguments) {
@@ -58,12 +56,10 @@ void DescribeTell(CLI::App& trials, Arguments& arguments) {
   value->excludes(failed)->excludes(pruned);
   failed->excludes(pruned);
   tell->add_option("--attempt", options.attempt, "Refuse unless it is at this attempt")->check(kPositive);
-  tell->callback([&] {
-    arguments.command = [&](Session& session) {
-      options.trial = TakeTrial(named);
-      options.run = named.run;
-      return TrialsTell(options, session);
-    };
+  SetAction(tell, arguments, [&](Session& session) {
+    options.trial = TakeTrial(named);
+    options.run = named.run;
+    return TrialsTell(options, session);
   });
 }
 
@@ -73,8 +69,7 @@ void DescribeAskTell(CLI::App& trials, Arguments& arguments) {
   auto* make = AddCommand(trials, "new", "Make the run folder of an ensemble; starts nothing",
                           "  run=$(slipway -q trials new exp.yaml)\n  slipway trials ask \"$run\"");
   AddSpecOptions(make, arguments);
-  make->callback(
-      [&] { arguments.command = [&](Session& session) { return TrialsNew(SelectionOf(arguments), session); }; });
+  SetAction(make, arguments, [&](Session& session) { return TrialsNew(SelectionOf(arguments), session); });
   DescribeServe(trials, arguments);
   DescribeAsk(trials, arguments);
   DescribeTell(trials, arguments);

@@ -28,13 +28,11 @@ void DescribeExport(CLI::App& trials, Arguments& arguments) {
   out->add_flag("--force", options.force, "Replace the file when it exists");
   out->add_option("--best", options.best, "Only so many, best first (csv, jsonl)")->check(kPositive);
   out->add_flag("--metrics", options.metrics, "jsonl: every reported value too");
-  out->callback([&] {
-    arguments.command = [&](Session& session) {
-      const auto run = FindExperiment(session, arguments.trials_run);
-      RequireBook(run);
-      options.run_folder = run.path();
-      return TrialsExport(options, session.output);
-    };
+  SetAction(out, arguments, [&](Session& session) {
+    const auto run = FindExperiment(session, arguments.trials_run);
+    RequireBook(run);
+    options.run_folder = run.path();
+    return TrialsExport(options, session.output);
   });
 }
 
@@ -46,7 +44,7 @@ void DescribeImport(CLI::App& trials, Arguments& arguments) {
   in->add_option("target", options.target, "An experiment, which gets a run folder, or a run")->required();
   in->add_option("file", options.file, "An SQLite file that Optuna 3 has written")->required();
   in->add_option("--study", options.study, "Name of the study (default: the only one)");
-  in->callback([&] { arguments.command = [&](Session& session) { return TrialsImport(options, session); }; });
+  SetAction(in, arguments, [&](Session& session) { return TrialsImport(options, session); });
 }
 
 }  // namespace

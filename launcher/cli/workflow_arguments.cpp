@@ -18,8 +18,7 @@ void DescribeWorkflowCommands(CLI::App& app, Arguments& arguments) {
   why->add_option("run", arguments.workflow_why.run, "Run of the workflow: id, unique prefix, folder, or last")
       ->required();
   why->add_option("step", arguments.workflow_why.step, "Name of the step")->required();
-  why->callback(
-      [&] { arguments.command = [&](Session& session) { return ShowWhy(arguments.workflow_why, session); }; });
+  SetAction(why, arguments, [&](Session& session) { return ShowWhy(arguments.workflow_why, session); });
 
   auto& options = arguments.workflow_gc;
   auto* gc = AddCommand(*workflow, "gc", "Remove results of steps that nothing uses",
@@ -29,16 +28,14 @@ void DescribeWorkflowCommands(CLI::App& app, Arguments& arguments) {
       ->check(kNotEmpty);
   gc->add_flag("--ended-runs", options.ended_runs, "Also results of runs that have ended; resume makes them again");
   gc->add_flag("--dry-run", options.dry_run, "Say what would be removed; remove nothing");
-  gc->callback(
-      [&] { arguments.command = [&](Session& session) { return WorkflowGc(arguments.workflow_gc, session); }; });
+  SetAction(gc, arguments, [&](Session& session) { return WorkflowGc(arguments.workflow_gc, session); });
 
   auto* step = workflow->add_subcommand("step", "Carry out steps in their Slurm job (started by submit)")->group("");
   step->add_option("run", arguments.workflow_step.run)->required();
   step->add_option("step", arguments.workflow_step.steps)->required();
   step->add_flag("--array-task", arguments.workflow_step.array_task);
   step->add_option("--first-index", arguments.workflow_step.first_index);
-  step->callback(
-      [&] { arguments.command = [&](Session& session) { return CarryOutStep(arguments.workflow_step, session); }; });
+  SetAction(step, arguments, [&](Session& session) { return CarryOutStep(arguments.workflow_step, session); });
 }
 
 }  // namespace slipway::launcher

@@ -3,7 +3,7 @@
 
 #include "core/output.h"
 #include "launcher/plan/plan.h"
-#include "launcher/ranks/monitor/rank_line.h"
+#include "launcher/ranks/monitor/rank_log.h"
 #include "launcher/run/context/gpu_hold.h"
 #include "launcher/run_folder/run_folder.h"
 

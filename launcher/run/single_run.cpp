@@ -19,7 +19,7 @@
 #include "launcher/run/context/instance_log.h"
 #include "launcher/run/ending/node_requeues.h"
 #include "launcher/run/ending/save_time.h"
-#include "launcher/run/ending/watch_end_of_job.h"
+#include "launcher/run/ending/time_limit_watch.h"
 #include "launcher/run/results/stage_out_queue.h"
 #include "launcher/run/trials/trial_order.h"
 #include "launcher/run_folder/end_reason.h"

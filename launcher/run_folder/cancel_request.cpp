@@ -1,7 +1,5 @@
 #include "launcher/run_folder/cancel_request.h"
 
-#include "launcher/run_folder/enter_phase.h"
-
 namespace slipway::launcher {
 namespace {
 

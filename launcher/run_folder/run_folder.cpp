@@ -409,4 +409,13 @@ RunFolder FindRun(const RunsDirectory& directory, const std::string& selector, c
   throw NoSuchRun(directory.path, selector, matches);
 }
 
+void EndRun(const RunFolder& folder, Phase phase, EndCause ended) {
+  auto state = folder.ReadState();
+  EndAs(state, phase, std::move(ended));
+  state.detail.clear();
+  state.ended = FormatUtc(SystemClock().Now());
+  folder.WriteState(state);
+  folder.AppendEvent(PhaseName(phase), Json{{"reason", state.reason}});
+}
+
 }  // namespace slipway::launcher

@@ -122,4 +122,7 @@ using WarningSink = std::function<void(const std::string&)>;
 /// a message for newer ones. Errors: Error(kUsage) with the existing runs; those of RunFolder::Open.
 RunFolder FindRun(const RunsDirectory& directory, const std::string& selector, const WarningSink& warn = {});
 
+/// Ends a run while no manager holds its folder: writes its state and the event. Errors: SystemError.
+void EndRun(const RunFolder& folder, Phase phase, EndCause ended);
+
 }  // namespace slipway::launcher

@@ -1,10 +1,17 @@
 /// Checks across fields: combinations, names that refer to each other, and words that this version refuses.
 #pragma once
 
+#include <string>
+
 #include "launcher/spec/read_fields.h"
 
 namespace slipway::launcher {
 
+/// A single value becomes a list of one.
+void MakeList(Json& value);
+/// Replaces aliases in the list of tiers at `path` and reports unknown words. An alias stands for a tier, not for
+/// another alias.
+void ResolveTiers(const std::string& path, Json& tiers, Report& report, Draft& draft);
 /// Makes `site.tier_order` a list, replaces aliases in it, and checks aliases and the site's tiers.
 void ResolveSite(Report& report, Draft& draft);
 

@@ -18,7 +18,6 @@
 #include "launcher/spec/override.h"
 #include "launcher/spec/project_settings.h"
 #include "launcher/spec/read_fields.h"
-#include "launcher/spec/written_spec.h"
 #include "launcher/spec/yaml_tree.h"
 
 namespace slipway::launcher {

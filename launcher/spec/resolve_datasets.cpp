@@ -9,7 +9,6 @@
 #include "core/error.h"
 #include "launcher/spec/checks.h"
 #include "launcher/spec/origin.h"
-#include "launcher/spec/tier_words.h"
 #include "staging/plan/plan.h"
 
 namespace slipway::launcher {

@@ -5,7 +5,6 @@
 #include "core/nearest_word.h"
 #include "launcher/spec/checks.h"
 #include "launcher/spec/spec.h"
-#include "launcher/spec/tier_words.h"
 
 namespace slipway::launcher {
 namespace {

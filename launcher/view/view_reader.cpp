@@ -17,10 +17,10 @@
 #include "launcher/run_folder/run_tags.h"
 #include "launcher/spec/secrets.h"
 #include "launcher/view/file_stamp.h"
-#include "launcher/view/gather_facts.h"
 #include "launcher/view/read_curves.h"
 #include "launcher/view/read_events.h"
 #include "launcher/view/read_trials.h"
+#include "launcher/view/run_facts.h"
 
 namespace slipway::launcher {
 namespace fs = std::filesystem;

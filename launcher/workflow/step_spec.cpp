@@ -8,9 +8,9 @@
 #include "core/error.h"
 #include "launcher/spec/convert.h"
 #include "launcher/spec/environment_references.h"
+#include "launcher/spec/load.h"
 #include "launcher/spec/override.h"
 #include "launcher/spec/read_fields.h"
-#include "launcher/spec/written_spec.h"
 #include "launcher/workflow/reference.h"
 
 namespace slipway::launcher {

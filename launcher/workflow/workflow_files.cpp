@@ -8,7 +8,7 @@
 #include "core/text.h"
 #include "launcher/spec/convert.h"
 #include "launcher/spec/environment_references.h"
-#include "launcher/spec/written_spec.h"
+#include "launcher/spec/load.h"
 #include "launcher/workflow/is_workflow_file.h"
 #include "launcher/workflow/reference.h"
 

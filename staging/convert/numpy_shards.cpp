@@ -5,10 +5,9 @@
 #include <algorithm>
 #include <span>
 
-#include "core/byte_text.h"
 #include "core/files.h"
 #include "core/numpy_header.h"
-#include "core/sync_file.h"
+#include "core/text.h"
 #include "staging/formats/zip_writer.h"
 
 namespace slipway::staging {

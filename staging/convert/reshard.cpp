@@ -14,7 +14,6 @@
 #include "core/error.h"
 #include "core/files.h"
 #include "core/filesystem_errors.h"
-#include "core/sync_file.h"
 #include "staging/convert/files_in_turn.h"
 #include "staging/convert/numpy_shards.h"
 #include "staging/convert/pending_files.h"

@@ -9,11 +9,9 @@
 #include <string_view>
 #include <utility>
 
-#include "core/byte_text.h"
 #include "core/error.h"
 #include "core/files.h"
 #include "core/numpy_header.h"
-#include "core/sync_file.h"
 #include "core/text.h"
 #include "staging/dataset/utf8_name.h"
 #include "staging/formats/convert_numbers.h"

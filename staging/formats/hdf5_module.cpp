@@ -11,7 +11,6 @@
 #include "core/error.h"
 #include "core/files.h"
 #include "core/memory_left.h"
-#include "core/sync_file.h"
 #include "staging/formats/hdf5_library.h"
 
 namespace slipway::staging {

@@ -17,7 +17,6 @@
 #include "core/clock.h"
 #include "core/error.h"
 #include "core/files.h"
-#include "core/sync_file.h"
 #include "staging/copy/bandwidth.h"
 #include "staging/copy/copy.h"
 #include "staging/copy/medium.h"

@@ -11,7 +11,6 @@
 #include <thread>
 
 #include "core/error.h"
-#include "core/sync_file.h"
 #include "tests/support/forked_child.h"
 #include "tests/support/temp_directory.h"
 

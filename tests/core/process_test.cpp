@@ -19,7 +19,7 @@
 #include "core/error.h"
 #include "core/files.h"
 #include "core/memory_file.h"
-#include "core/process_ids.h"
+#include "core/process_identity.h"
 #include "tests/support/forked_child.h"
 #include "tests/support/temp_directory.h"
 

@@ -6,7 +6,7 @@
 #include "launcher/cli/commands/workflow.h"
 #include "launcher/cli/explain/explanation.h"
 #include "launcher/run/workflow/workflow_folder.h"
-#include "launcher/view/gather_facts.h"
+#include "launcher/view/run_facts.h"
 
 namespace slipway::launcher {
 

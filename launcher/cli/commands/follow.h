@@ -4,7 +4,7 @@
 #include <string_view>
 
 #include "launcher/cli/commands/session.h"
-#include "launcher/ranks/monitor/rank_line.h"
+#include "launcher/ranks/monitor/rank_log.h"
 #include "launcher/run_folder/run_folder.h"
 
 namespace slipway::launcher {

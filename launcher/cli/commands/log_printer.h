@@ -10,7 +10,7 @@
 
 #include "core/output.h"
 #include "launcher/ranks/monitor/line_follower.h"
-#include "launcher/ranks/monitor/rank_line.h"
+#include "launcher/ranks/monitor/rank_log.h"
 #include "launcher/run_folder/run_folder.h"
 
 namespace slipway::launcher {

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "launcher/cli/commands/session.h"
-#include "launcher/ranks/monitor/rank_line.h"
+#include "launcher/ranks/monitor/rank_log.h"
 
 namespace slipway::launcher {
 

@@ -5,7 +5,7 @@
 
 #include "launcher/cli/commands/plan.h"
 #include "launcher/cli/commands/workflow.h"
-#include "launcher/ranks/monitor/rank_line.h"
+#include "launcher/ranks/monitor/rank_log.h"
 
 namespace slipway::launcher {
 

@@ -8,7 +8,7 @@
 #include "core/error.h"
 #include "core/files.h"
 #include "core/install.h"
-#include "core/process_ids.h"
+#include "core/process_identity.h"
 #include "launcher/ranks/local/socket_pair.h"
 #include "launcher/ranks/local/supervisor_host.h"
 #include "launcher/ranks/supervisor/protocol.h"

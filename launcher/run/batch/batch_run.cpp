@@ -11,7 +11,7 @@
 #include "launcher/run/batch/batch_record.h"
 #include "launcher/run/batch/job_of_run.h"
 #include "launcher/run_folder/cancel_request.h"
-#include "launcher/run_folder/enter_phase.h"
+#include "launcher/run_folder/run_folder.h"
 
 namespace slipway::launcher {
 namespace {

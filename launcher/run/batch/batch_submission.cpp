@@ -15,7 +15,7 @@
 #include "launcher/run/batch/submit_job.h"
 #include "launcher/run/data/staged_in.h"
 #include "launcher/run_folder/cancel_request.h"
-#include "launcher/run_folder/enter_phase.h"
+#include "launcher/run_folder/run_folder.h"
 
 namespace slipway::launcher {
 namespace {

@@ -15,7 +15,7 @@
 #include "launcher/cluster/job_identity.h"
 #include "launcher/plan/plan.h"
 #include "launcher/ranks/monitor/directory_watch.h"
-#include "launcher/ranks/monitor/rank_line.h"
+#include "launcher/ranks/monitor/rank_log.h"
 #include "launcher/ranks/monitor/watch_report.h"
 #include "launcher/run_folder/run_folder.h"
 

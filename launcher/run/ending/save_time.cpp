@@ -27,4 +27,16 @@ Seconds TimeAtLimit(const Plan& plan, const AttemptPlace& place, std::optional<S
   return left ? std::min(wanted, std::max(*left - ForTheManager(*left), Seconds(0))) : wanted;
 }
 
+std::optional<Seconds> SlowestOfTrials::Look(const std::vector<ensemble::TrialNumber>& running,
+                                             const PlaceOf& place_of) {
+  constexpr std::size_t kTrialsOfALook = 32;  // each has as many manifests as checkpoints are kept
+  auto at = std::ranges::lower_bound(running, next_);
+  for (std::size_t left = std::min(running.size(), kTrialsOfALook); left > 0; --left) {
+    if (at == running.end()) at = running.begin();
+    slowest_ = std::max(slowest_, SlowestCheckpoint(place_of(*at)));  // nothing is less than anything
+    next_ = *at++ + 1;
+  }
+  return slowest_;
+}
+
 }  // namespace slipway::launcher

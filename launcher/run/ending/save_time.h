@@ -1,9 +1,12 @@
 /// How long the ranks of a run take to save, from the times of their checkpoints.
 #pragma once
 
+#include <functional>
 #include <optional>
+#include <vector>
 
 #include "core/units.h"
+#include "ensemble/model/trial_runner.h"
 #include "launcher/plan/plan.h"
 
 namespace slipway::launcher {
@@ -26,5 +29,19 @@ Seconds TimeAtLimit(const Plan& plan, const AttemptPlace& place, std::optional<S
 /// The part of the time left in a job that the manager needs at its end. The ranks end, results are copied out, and the
 /// job is requeued in it. At most half of it. Pure.
 Seconds ForTheManager(Seconds left);
+
+/// The longest time of any checkpoint that was seen among an ensemble's trials.
+class SlowestOfTrials {
+ public:
+  using PlaceOf = std::function<AttemptPlace(ensemble::TrialNumber)>;
+
+  /// Examines some of the running trials, in rising order, and the others in later calls. Thousands of trials must not
+  /// keep a file system busy.
+  std::optional<Seconds> Look(const std::vector<ensemble::TrialNumber>& running, const PlaceOf& place_of);
+
+ private:
+  std::optional<Seconds> slowest_;
+  ensemble::TrialNumber next_ = 0;  ///< the next to examine, or the first after it
+};
 
 }  // namespace slipway::launcher

@@ -4,11 +4,13 @@
 
 #include <chrono>
 #include <functional>
+#include <memory>
 #include <optional>
 
 #include "core/clock.h"
 #include "core/event_loop.h"
 #include "core/units.h"
+#include "launcher/run/context/run_context.h"
 
 namespace slipway::launcher {
 
@@ -45,5 +47,14 @@ class TimeLimitWatch {
 
 /// How long before the end of the job the ranks are asked to save: TimeToSave, and the time for the manager. Pure.
 Seconds LeadFor(Seconds slowest_checkpoint);
+
+/// Interrupts the run when only the time for saving is left in its job, according to `slowest_checkpoint`. The event
+/// `time_limit_near` has the figures. Null when the run is in no job. `context` must outlive it.
+std::unique_ptr<TimeLimitWatch> WatchEndOfJob(RunContext& context,
+                                              std::function<std::optional<Seconds>()> slowest_checkpoint);
+
+/// The time left in the run's job, from Slurm; nothing: the run is in no job, or the time is unknown. Cost: that of
+/// EndOfJob.
+std::optional<Seconds> TimeLeftInJob(const RunContext& context);
 
 }  // namespace slipway::launcher

@@ -13,7 +13,7 @@
 #include "launcher/plan/workdir.h"
 #include "launcher/ranks/nodes/supervisor_on_node.h"
 #include "launcher/run/ending/save_time.h"
-#include "launcher/run/ending/watch_end_of_job.h"
+#include "launcher/run/ending/time_limit_watch.h"
 #include "launcher/run/results/adopt_checkpoint.h"
 #include "launcher/run/results/stage_out_queue.h"
 #include "launcher/run_folder/attempt_files.h"

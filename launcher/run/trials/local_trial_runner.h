@@ -12,7 +12,7 @@
 #include "launcher/attempt/attempt.h"
 #include "launcher/ranks/local/supervisor.h"
 #include "launcher/run/context/run_context.h"
-#include "launcher/run/ending/slowest_of_trials.h"
+#include "launcher/run/ending/save_time.h"
 #include "launcher/run/ending/time_limit_watch.h"
 #include "launcher/run/trials/trial_logs.h"
 

@@ -10,7 +10,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
-#include "core/process_ids.h"
+#include "core/process_identity.h"
 #include "core/text.h"
 #include "launcher/plan/workdir.h"
 

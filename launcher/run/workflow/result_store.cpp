@@ -13,7 +13,6 @@
 #include "core/json_fields.h"
 #include "core/lines.h"
 #include "core/log.h"
-#include "core/sync_file.h"
 
 namespace slipway::launcher {
 namespace {

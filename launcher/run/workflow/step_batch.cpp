@@ -7,8 +7,8 @@
 #include "core/install.h"
 #include "launcher/plan/batch_plan.h"
 #include "launcher/spec/choose_engine.h"
+#include "launcher/spec/load.h"
 #include "launcher/spec/spec.h"
-#include "launcher/spec/written_spec.h"
 #include "launcher/workflow/job_spec.h"
 #include "launcher/workflow/step_key.h"
 

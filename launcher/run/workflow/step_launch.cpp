@@ -15,7 +15,7 @@
 #include "launcher/run/batch/batch_record.h"
 #include "launcher/run/workflow/step_orphans.h"
 #include "launcher/run_folder/prepare.h"
-#include "launcher/spec/written_spec.h"
+#include "launcher/spec/load.h"
 #include "runtime/watch/status_table_transfer.h"
 
 namespace slipway::launcher {

@@ -8,7 +8,6 @@
 
 #include "core/environment.h"
 #include "core/process_identity.h"
-#include "core/process_ids.h"
 #include "launcher/run/workflow/step_runner.h"
 #include "launcher/run_folder/manager_elsewhere.h"
 #include "launcher/run_folder/orphan.h"

@@ -6,7 +6,6 @@
 
 #include "core/files.h"
 #include "launcher/run/ending/save_time.h"
-#include "launcher/run/ending/slowest_of_trials.h"
 #include "tests/ensemble/hand_clock.h"
 #include "tests/support/temp_directory.h"
 

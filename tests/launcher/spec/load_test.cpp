@@ -13,7 +13,6 @@
 
 #include "core/files.h"
 #include "launcher/spec/fields.h"
-#include "launcher/spec/written_spec.h"
 #include "tests/support/temp_directory.h"
 
 namespace slipway::launcher {

@@ -18,7 +18,7 @@
 #include "core/files.h"
 #include "core/unique_handle.h"
 #include "launcher/cli/doctor/check.h"
-#include "launcher/cli/doctor/peer_copies.h"
+#include "launcher/cli/doctor/gpu_copies.h"
 #include "tests/launcher/cli/doctor/about.h"
 #include "tests/runtime/device/fake_driver/fake_gpu.h"
 #include "tests/support/temp_directory.h"

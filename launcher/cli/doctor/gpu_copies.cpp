@@ -1,13 +1,70 @@
-#include "launcher/cli/doctor/peer_copies.h"
+#include "launcher/cli/doctor/gpu_copies.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
+#include <functional>
 
-#include "launcher/cli/doctor/copy_speed.h"
+#include "core/clock.h"
+#include "core/units.h"
 #include "runtime/device/stream.h"
 
 namespace slipway::launcher {
 namespace {
+
+constexpr std::size_t kCopiedBytes = 64u << 20;
+
+/// Bytes a second, of the fastest of four rounds: the first one wakes the link. `copy` copies kCopiedBytes bytes and
+/// waits for them.
+double FastestCopy(const std::function<void()>& copy) {
+  constexpr int kRounds = 4;
+  double fastest = 0;
+  for (int round = 0; round < kRounds; ++round) {
+    const auto began = SystemClock().Steady();
+    copy();
+    const double took = Seconds(SystemClock().Steady() - began).count();
+    fastest = std::max(fastest, kCopiedBytes / std::max(took, 1e-9));
+  }
+  return fastest;
+}
+
+/// Copies between the same memory of the CPU and of the GPU, on a stream for each way.
+class CopyBench {
+ public:
+  CopyBench(const runtime::DevicePlace& place, char* on_cpu)
+      : on_cpu_(on_cpu), on_gpu_(place, kCopiedBytes), to_gpu_(place), from_gpu_(place) {}
+
+  CopySpeeds Measure() {
+    constexpr auto kHalf = kCopiedBytes / 2;
+    const auto write = [this](std::size_t bytes) { to_gpu_.CopyToDevice(on_gpu_.data(), on_cpu_, bytes); };
+    const auto read = [this](std::size_t first) {
+      from_gpu_.CopyToCpu(on_cpu_ + first, on_gpu_.data() + first, kCopiedBytes - first);
+    };
+    CopySpeeds speeds;
+    speeds.to_gpu = FastestOf([&] { write(kCopiedBytes); });
+    speeds.from_gpu = FastestOf([&] { read(0); });
+    speeds.both_ways = FastestOf([&] {
+      write(kHalf);
+      read(kHalf);
+    });
+    return speeds;
+  }
+
+ private:
+  /// `copy` queues copies of kCopiedBytes bytes.
+  double FastestOf(const std::function<void()>& copy) {
+    return FastestCopy([&] {
+      copy();
+      to_gpu_.Synchronize();
+      from_gpu_.Synchronize();
+    });
+  }
+
+  char* on_cpu_;
+  runtime::DeviceBlock on_gpu_;
+  runtime::DeviceStream to_gpu_;
+  runtime::DeviceStream from_gpu_;
+};
 
 constexpr int kMostGpus = 8;
 
@@ -59,6 +116,22 @@ void CopyBetween(const CudaDriver& cuda, const runtime::DevicePlace& from, const
 }
 
 }  // namespace
+
+void MeasureCopies(const runtime::DevicePlace& place, GpuFacts& gpu) {
+  const runtime::InContext here(place);
+  std::vector<char> memory(kCopiedBytes);
+  const auto& driver = *place.driver;
+  if (const int code = driver.cuMemHostRegister(memory.data(), memory.size(), 0); code != 0) {
+    gpu.no_pinning = Refusal{code, driver.NameOf(code)};
+    return;
+  }
+  try {
+    gpu.copies = CopyBench(place, memory.data()).Measure();
+  } catch (const runtime::DeviceError& error) {
+    gpu.no_copies = Refusal{error.code(), driver.NameOf(error.code())};
+  }
+  driver.cuMemHostUnregister(memory.data());
+}
 
 std::vector<std::pair<int, int>> PairsToMeasure(const GpuExchangeFacts& facts) {
   const int count = std::min(static_cast<int>(facts.gpus.size()), kMostGpus);
