@@ -8,7 +8,6 @@
 
 #include <algorithm>
 #include <map>
-#include <vector>
 
 #include "bench/ensemble/disk_limits.h"
 #include "bench/ensemble/stopwatch.h"

@@ -5,7 +5,6 @@
 // the others have not yet, so that its thread waits all the while. Medians over the rounds, of rank 0.
 
 #include <fmt/format.h>
-#include <mpi.h>
 
 #include <CLI/CLI.hpp>
 #include <array>

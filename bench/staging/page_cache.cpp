@@ -1,9 +1,7 @@
 #include "bench/staging/page_cache.h"
 
 #include <fcntl.h>
-#include <fmt/format.h>
 #include <sys/sendfile.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <atomic>

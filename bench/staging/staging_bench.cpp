@@ -12,7 +12,6 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <string>
-#include <vector>
 
 #include "bench/measure.h"
 #include "bench/run_main.h"

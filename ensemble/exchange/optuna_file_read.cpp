@@ -7,7 +7,6 @@
 #include <sqlite3.h>
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
 #include <unordered_map>
 

@@ -1,6 +1,5 @@
 #include "ensemble/space/suggest_value.h"
 
-#include <algorithm>
 #include <cmath>
 #include <optional>
 #include <vector>

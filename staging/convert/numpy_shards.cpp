@@ -3,7 +3,6 @@
 #include <fcntl.h>
 
 #include <algorithm>
-#include <span>
 
 #include "core/byte_text.h"
 #include "core/files.h"

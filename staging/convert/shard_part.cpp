@@ -3,8 +3,6 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 
-#include <utility>
-
 #include "core/error.h"
 #include "core/files.h"
 #include "staging/formats/positioned_read.h"

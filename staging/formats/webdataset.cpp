@@ -1,6 +1,5 @@
 #include "staging/formats/webdataset.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 

@@ -7,7 +7,6 @@
 #include <charconv>
 #include <cstring>
 #include <mutex>
-#include <utility>
 
 #include "core/error.h"
 #include "core/files.h"

@@ -16,7 +16,6 @@
 #include "staging/plan/shares.h"
 
 namespace slipway::staging {
-namespace fs = std::filesystem;
 
 WordTable<Distribution> WordsOf(Distribution) {
   static constexpr Word<Distribution> kWords[] = {

@@ -1,7 +1,6 @@
 #include "staging/reader/hdf5_rows.h"
 
 #include <fcntl.h>
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <string>
