@@ -12,7 +12,7 @@
 
 #include "core/error.h"
 #include "core/json_text.h"
-#include "ensemble/space/number.h"
+#include "ensemble/model/scalar.h"
 
 namespace slipway::ensemble {
 namespace {

@@ -11,7 +11,7 @@
 #include "core/error.h"
 #include "core/nearest_word.h"
 #include "core/number_words.h"
-#include "ensemble/space/number.h"
+#include "ensemble/model/scalar.h"
 
 namespace slipway::ensemble {
 namespace {

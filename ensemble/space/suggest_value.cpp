@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "core/nearest_word.h"
-#include "ensemble/space/number.h"
+#include "ensemble/model/scalar.h"
 
 namespace slipway::ensemble {
 namespace {
