@@ -1,5 +1,7 @@
 #include <fmt/format.h>
 
+#include <nlohmann/json.hpp>
+
 #include "bench/ensemble/disk_limits.h"
 #include "bench/ensemble/noop_runner.h"
 #include "bench/ensemble/optuna_store.h"

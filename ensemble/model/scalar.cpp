@@ -117,9 +117,8 @@ bool IsNumber(const Scalar& value) {
 
 std::optional<std::int64_t> IntegerOf(const Scalar& value) {
   if (const auto* integer = std::get_if<std::int64_t>(&value)) return *integer;
-  constexpr double kEnd = 0x1p63;
   const double number = NumberOf(value);
-  if (number != std::floor(number) || number < -kEnd || number >= kEnd) return std::nullopt;
+  if (number != std::floor(number) || number < -kTwoTo63 || number >= kTwoTo63) return std::nullopt;
   return static_cast<std::int64_t>(number);
 }
 

@@ -1,4 +1,4 @@
-/// Pictures with one figure in front of a background, for classification.
+/// Pictures with one figure in front of a background, for classification, and their encoding.
 #pragma once
 
 #include <cstddef>

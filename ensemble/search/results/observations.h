@@ -63,7 +63,7 @@ class ObservationLog {
   std::vector<Seen> seen_;            // one for each trial
 };
 
-/// Of the numbers and values of these trials; never 0. Cost: O(n).
+/// Caches compare fingerprints to detect changes. Of the numbers and values of these trials; never 0. Cost: O(n).
 std::uint64_t Fingerprint(std::span<const Observation> results);
 /// The same, and of the pending and failed places. Cost: O(n + places * axes).
 std::uint64_t Fingerprint(const Observations& known);
