@@ -108,12 +108,12 @@ void DescribeSelect(CLI::App& trials, Arguments& arguments) {
   select
       ->add_option("--method", options.method,
                    "greedy: the trial that improves the average most; best: by the objective")
-      ->check(OneOf(ensemble::SelectionMethodNames()))
+      ->check(OneOf(AllWords<ensemble::SelectionMethod>()))
       ->capture_default_str();
   select->add_option("--top", options.top, "Most different members (default: 25 of greedy, 3 of best)")
       ->check(kPositive);
   select->add_option("--metric", options.metric, "What to score by (default: log_loss of classes, rmse of numbers)")
-      ->check(OneOf(ensemble::SelectionMetricNames()));
+      ->check(OneOf(AllWords<ensemble::SelectionMetric>()));
   select->add_option("--candidates", options.candidates, "Choose among the best so many")
       ->check(kPositive)
       ->capture_default_str();
