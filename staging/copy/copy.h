@@ -21,6 +21,9 @@
 
 namespace slipway::staging {
 
+/// What MemoryError names where copies lie in RAM.
+inline constexpr const char* kCopiesInMemory = "the staged files in RAM";
+
 inline constexpr std::size_t kCopyBlock = 256 << 10;  ///< fits the second-level cache: larger ones are slower
 
 /// Begins in the middle of a page. Files lie in whole pages, so source and copy never share the low bits of the

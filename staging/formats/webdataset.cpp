@@ -12,7 +12,7 @@
 
 #include "core/crc32c.h"
 #include "core/error.h"
-#include "staging/formats/positioned_read.h"
+#include "staging/formats/positioned_io.h"
 #include "staging/formats/table_file.h"
 
 namespace slipway::staging {
