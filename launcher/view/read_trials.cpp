@@ -8,7 +8,7 @@
 #include "core/error.h"
 #include "ensemble/analysis/importance.h"
 #include "ensemble/analysis/ranking.h"
-#include "ensemble/exchange/stored_space.h"
+#include "ensemble/space/space.h"
 #include "launcher/trials/model_ensemble.h"
 #include "launcher/trials/trials_documents.h"
 #include "launcher/view/read_curves.h"

@@ -17,9 +17,9 @@
 #include "core/output.h"
 #include "core/units.h"
 #include "ensemble/exchange/import_trials.h"
-#include "ensemble/exchange/stored_space.h"
 #include "ensemble/manager/requests.h"
 #include "ensemble/model/records.h"
+#include "ensemble/space/space.h"
 #include "ensemble/store/holder.h"
 #include "ensemble/store/trial_book.h"
 
