@@ -16,7 +16,7 @@
 #include "core/memory_left.h"
 #include "core/units.h"
 #include "staging/copy/bandwidth.h"
-#include "staging/dataset/crc_blocks.h"
+#include "staging/dataset/manifest.h"
 #include "staging/plan/plan.h"
 
 namespace slipway::staging {

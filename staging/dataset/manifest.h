@@ -24,6 +24,11 @@
 
 namespace slipway::staging {
 
+inline constexpr std::size_t kCrcBlock = 4 << 20;
+
+/// How many blocks a file has; the last one may be shorter.
+constexpr std::uint64_t CrcBlocksOf(Bytes size) { return size.count / kCrcBlock + (size.count % kCrcBlock != 0); }
+
 inline constexpr std::string_view kManifestName = "manifest.json";
 
 struct ManifestFile {

@@ -10,8 +10,8 @@
 #include <unordered_set>
 
 #include "core/error.h"
-#include "staging/dataset/crc_blocks.h"
 #include "staging/dataset/listing.h"
+#include "staging/dataset/manifest.h"
 #include "staging/dataset/utf8_name.h"
 #include "staging/plan/shares.h"
 
