@@ -12,7 +12,6 @@
 
 #include "bench/ensemble/disk_limits.h"
 #include "bench/ensemble/parts.h"
-#include "bench/ensemble/stopwatch.h"
 #include "bench/measure.h"
 #include "core/error.h"
 #include "core/files.h"
