@@ -17,6 +17,7 @@ double Median(std::vector<double> values);
 /// {"host", "cores", "processor"}: what figures are worth nothing without.
 Json DescribeMachine();
 
+/// A folder for a benchmark, removed at its end.
 class BenchFolder {
  public:
   /// In TMPDIR, else in /var/tmp: /tmp may live in memory, where being durable costs nothing.
@@ -34,6 +35,7 @@ class BenchFolder {
 /// What `body` returns; with a message on stderr 2 for options that are wrong, and 3 for what went wrong else.
 int RunMain(int (*body)(int, char**), int argc, char** argv);
 
+/// How long it takes.
 template <class Action>
 double SecondsOf(Action&& action) {
   const auto begun = SystemClock().Steady();

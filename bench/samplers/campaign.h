@@ -43,7 +43,7 @@ class PeerCache {
 
 struct CampaignPlan {
   std::vector<std::string> functions;
-  std::vector<std::string> samplers;  ///< sides (side.h): Slipway's and, by their names, those of the peer
+  std::vector<std::string> samplers;  ///< sides (Side): Slipway's and, by their names, those of the peer
   int seeds = 21;
   int first_seed = 1;  ///< first seed of Slipway's samplers; peers use 1, 2, ..., as in their cache
   int evaluations = 200;

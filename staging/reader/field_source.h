@@ -20,6 +20,7 @@
 
 namespace slipway::staging {
 
+/// Which file a record lies in, when records are counted over all files of a dataset.
 class RecordBorders {
  public:
   struct Place {
