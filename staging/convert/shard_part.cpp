@@ -6,7 +6,7 @@
 #include "core/error.h"
 #include "core/files.h"
 #include "staging/formats/positioned_io.h"
-#include "staging/formats/tar.h"
+#include "staging/formats/tar_header.h"
 #include "staging/formats/tfrecord.h"
 #include "staging/formats/webdataset.h"
 

@@ -18,7 +18,7 @@
 #include "staging/dataset/utf8_name.h"
 #include "staging/formats/convert_numbers.h"
 #include "staging/formats/image_header.h"
-#include "staging/formats/tar.h"
+#include "staging/formats/tar_header.h"
 #include "staging/formats/webdataset.h"
 
 namespace slipway::staging {

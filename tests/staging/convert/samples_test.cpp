@@ -8,7 +8,7 @@
 #include "staging/convert/write_samples.h"
 #include "staging/formats/example.h"
 #include "staging/formats/table_file.h"
-#include "staging/formats/tar.h"
+#include "staging/formats/tar_header.h"
 #include "tests/staging/formats_support.h"
 #include "tests/staging/numpy_support.h"
 #include "tests/staging/tar_support.h"
