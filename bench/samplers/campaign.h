@@ -12,6 +12,7 @@
 
 namespace slipway::bench {
 
+/// One side of a comparison.
 struct Side {
   std::string sampler;
   int parallel = 1;  ///< open trials: asked, without a result yet
@@ -21,6 +22,7 @@ struct Side {
 /// Errors: Error(kUsage) where a number from 1 to 10,000 should follow the @.
 Side SideOf(const std::string& name, int otherwise);
 
+/// What searches of peers gave: they cost minutes and do not change.
 class PeerCache {
  public:
   /// An empty path keeps nothing. Results of another version of the peer than `version` are dropped; an empty version

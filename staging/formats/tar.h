@@ -1,4 +1,4 @@
-/// The members of a tar archive while its bytes stream past, and what stands around those that Slipway writes.
+/// The members of a tar archive while its bytes stream past.
 #pragma once
 
 #include <cstddef>
