@@ -207,7 +207,7 @@ Json ToJson(const TrialRecord& told, const EnsembleOptions& options) {
     objectives[options.objectives.at(i + 1).metric] = JsonOf(told.further[i]);
   }
   Json document{{"trial", told.number},
-                {"state", TrialStateName(told.state)},
+                {"state", WordOf(told.state)},
                 {"objectives", std::move(objectives)},
                 {"parameters", ToJson(told.parameters)}};
   if (!told.reason.empty()) document["reason"] = told.reason;

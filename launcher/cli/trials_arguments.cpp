@@ -159,7 +159,8 @@ void DescribeRetry(CLI::App& trials, Arguments& arguments) {
                            "  slipway trials retry --outcome no_objective");
   retry->add_option("trial", arguments.trials_retry_words, "Number of the trial; then the run (default: last)");
   retry->add_flag("--failed", options.failed, "All failed trials of the run");
-  std::vector<std::string> outcomes(ensemble::OutcomeNames().begin() + 1, ensemble::OutcomeNames().end());
+  auto outcomes = AllWords<ensemble::Outcome>();
+  std::erase(outcomes, "");
   retry->add_option("--outcome", options.outcome, "All trials whose latest attempt ended like this")
       ->check(OneOf(outcomes));
   retry->callback([&arguments] {

@@ -81,7 +81,7 @@ Json ParameterOf(const TrialRecord& trial, const std::string& name) {
 
 void AddRow(const TrialRecord& trial, TrialColumns& columns) {
   columns.number.push_back(trial.number);
-  columns.state.emplace_back(ensemble::TrialStateName(trial.state));
+  columns.state.emplace_back(WordOf(trial.state));
   for (std::size_t i = 0; i < columns.value.size(); ++i) columns.value[i].push_back(ValueOf(trial, i));
   columns.started.push_back(trial.started);
   columns.ended.push_back(trial.ended);

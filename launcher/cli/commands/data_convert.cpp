@@ -54,7 +54,7 @@ class RecordProgress {
 };
 
 staging::MadeData KindToMake(const std::string& word) {
-  if (const auto kind = staging::ParseMadeData(word)) return *kind;
+  if (const auto kind = FromWord<staging::MadeData>(word)) return *kind;
   throw Error(ErrorKind::kUsage, fmt::format("'{}' is not a kind of made data", word),
               "use hepcnn, cosmoflow or imagenet-like");
 }
