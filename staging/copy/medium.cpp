@@ -16,6 +16,7 @@
 #include "staging/copy/copy.h"
 
 namespace slipway::staging {
+namespace fs = std::filesystem;
 namespace {
 
 constexpr std::size_t kPiece = 1 << 20;
@@ -90,7 +91,6 @@ std::vector<std::uint64_t> WrongBlocks(const std::filesystem::path& path, const 
   return wrong;
 }
 
-namespace fs = std::filesystem;
 namespace {
 
 [[noreturn]] void Differs(const fs::path& path, std::uint64_t offset) {
