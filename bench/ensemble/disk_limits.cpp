@@ -8,7 +8,7 @@
 #include <optional>
 #include <string>
 
-#include "bench/ensemble/stopwatch.h"
+#include "bench/measure.h"
 #include "core/error.h"
 #include "core/files.h"
 

@@ -7,10 +7,8 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "bench/bench_folder.h"
 #include "bench/ensemble/parts.h"
 #include "bench/measure.h"
-#include "bench/run_main.h"
 #include "core/files.h"
 
 namespace slipway::bench {
@@ -71,6 +69,36 @@ std::vector<Figure> Measure(const Part& part, const Options& options, const Benc
   PartOptions own{folder.path() / part.name, options.rounds > 0 ? options.rounds : part.rounds, options.seed};
   MakeDirectories(own.folder);
   return part.measure(own);
+}
+
+Json ToJson(const Figure& figure) {
+  Json beside = Json::array();
+  for (const auto& [what, value, is_opponent] : figure.beside) {
+    beside.push_back({{"what", what}, {"value", value}});
+    if (is_opponent) beside.back()["ratio"] = figure.value / value;
+  }
+  Json document{{"part", figure.part},
+                {"what", figure.what},
+                {"value", figure.value},
+                {"unit", figure.unit},
+                {"beside", std::move(beside)}};
+  if (!figure.goal.empty()) {
+    document["goal"] = figure.goal;
+    document["reached"] = figure.reached;
+  }
+  return document;
+}
+
+/// One line of the figure, one for each of what stands beside it, with the ratio to limits and peers.
+void Print(const Figure& figure) {
+  fmt::print("{:<50}{:>10.4g} {:<9}", figure.what, figure.value, figure.unit);
+  if (!figure.goal.empty()) fmt::print(" goal {}: {}", figure.goal, figure.reached ? "reached" : "missed");
+  fmt::print("\n");
+  for (const auto& [what, value, is_opponent] : figure.beside) {
+    fmt::print("  {:<48}{:>10.4g} {:<9}", what, value, figure.unit);
+    if (is_opponent) fmt::print(" ratio {:.3g}", figure.value / value);
+    fmt::print("\n");
+  }
 }
 
 int Main(int argc, char** argv) {

@@ -44,7 +44,7 @@ std::map<TrialNumber, int> Completions(const fs::path& folder) {
 }
 
 std::string Describe(const TrialRecord& trial) {
-  return fmt::format("trial {} is {} with {}, chosen by {}: {}", trial.number, TrialStateName(trial.state),
+  return fmt::format("trial {} is {} with {}, chosen by {}: {}", trial.number, WordOf(trial.state),
                      trial.objective ? fmt::format("{}", *trial.objective) : "no value", trial.origin,
                      ToJson(trial.parameters).dump());
 }
@@ -67,7 +67,7 @@ void CompareRows(const std::vector<Row>& left, const std::vector<Row>& right, Vi
 void CheckAcknowledged(const fs::path& folder, const std::vector<TrialRecord>& rows, Violations& found) {
   for (const auto& line : LinesOf(folder / "acknowledged")) {
     const auto number = std::stoul(line.at(0));
-    const bool is_there = number < rows.size() && TrialStateName(rows[number].state) == line.at(1) &&
+    const bool is_there = number < rows.size() && WordOf(rows[number].state) == line.at(1) &&
                           rows[number].objective.value_or(-1) == std::stod(line.at(2));
     if (!is_there) found.push_back(fmt::format("lost: trial {} was acknowledged as {}", number, line.at(1)));
   }
@@ -95,10 +95,10 @@ void CheckDatabase(const fs::path& book, Violations& found) {
 void CheckResult(const TrialRecord& row, int completions, int steps, Violations& found) {
   const bool complete = row.state == TrialState::kComplete;
   const bool settled = complete || row.state == TrialState::kPaused || row.state == TrialState::kPruned;
-  if (!settled) found.push_back(fmt::format("trial {} is {} ({})", row.number, TrialStateName(row.state), row.reason));
+  if (!settled) found.push_back(fmt::format("trial {} is {} ({})", row.number, WordOf(row.state), row.reason));
   if (completions != (complete ? 1 : 0)) {
     found.push_back(
-        fmt::format("trial {} is {} but came to its end {} times", row.number, TrialStateName(row.state), completions));
+        fmt::format("trial {} is {} but came to its end {} times", row.number, WordOf(row.state), completions));
   }
   if (complete && row.objective != AccuracyOf(ToJson(row.parameters), steps)) {
     found.push_back(fmt::format("trial {} has the wrong result {}", row.number, *row.objective));

@@ -4,7 +4,6 @@
 
 #include <chrono>
 #include <filesystem>
-#include <random>
 #include <set>
 #include <string>
 #include <vector>

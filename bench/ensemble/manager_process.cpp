@@ -26,8 +26,7 @@ class Acknowledger : public EnsembleObserver {
   void Warned(const std::string&) override {}
   void AttemptEnded(const TrialRecord& trial, TrialState, const TrialRecord*) override {
     if (!IsFinal(trial.state)) return;
-    WriteAll(file_.get(),
-             fmt::format("{} {} {}\n", trial.number, TrialStateName(trial.state), trial.objective.value_or(-1)),
+    WriteAll(file_.get(), fmt::format("{} {} {}\n", trial.number, WordOf(trial.state), trial.objective.value_or(-1)),
              "acknowledged");
   }
 

@@ -4,11 +4,28 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <string>
 #include <vector>
 
-#include "bench/ensemble/figure.h"
-
 namespace slipway::bench {
+
+/// What stands beside a figure in the same run.
+struct Beside {
+  std::string what;
+  double value = 0;         ///< in the unit of its figure
+  bool is_opponent = true;  ///< a limit or a peer, which has a ratio; false: more about the same side
+};
+
+/// What a benchmark found, and its goal.
+struct Figure {
+  std::string part;
+  std::string what;
+  double value = 0;
+  std::string unit;
+  std::vector<Beside> beside = {};
+  std::string goal = {};  ///< for people; empty: none
+  bool reached = true;
+};
 
 struct PartOptions {
   std::filesystem::path folder;  ///< an empty one of its own, on a disk

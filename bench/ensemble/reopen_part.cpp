@@ -5,7 +5,6 @@
 #include "bench/ensemble/noop_runner.h"
 #include "bench/ensemble/optuna_store.h"
 #include "bench/ensemble/parts.h"
-#include "bench/ensemble/stopwatch.h"
 #include "bench/measure.h"
 #include "core/error.h"
 #include "core/files.h"

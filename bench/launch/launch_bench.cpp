@@ -2,7 +2,6 @@
 //
 // Sides are interleaved round by round. Every figure is the wall time of whole processes.
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -12,10 +11,8 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <functional>
 #include <nlohmann/json.hpp>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "bench/launch/parts.h"

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "bench/bench_folder.h"
+#include "bench/measure.h"
 
 namespace slipway::bench {
 

@@ -5,7 +5,6 @@
 // the others have not yet, so that its thread waits all the while. Medians over the rounds, of rank 0.
 
 #include <fmt/format.h>
-#include <mpi.h>
 
 #include <CLI/CLI.hpp>
 #include <array>
@@ -15,7 +14,6 @@
 #include <vector>
 
 #include "bench/measure.h"
-#include "bench/run_main.h"
 #include "bench/start_ranks.h"
 #include "core/json.h"
 #include "runtime/slipway.h"

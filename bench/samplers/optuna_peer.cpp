@@ -1,6 +1,5 @@
 #include "bench/samplers/optuna_peer.h"
 
-#include <fmt/format.h>
 #include <unistd.h>
 
 #include <nlohmann/json.hpp>

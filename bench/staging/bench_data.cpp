@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include <bit>
-#include <cstring>
 
 #include "core/crc32c.h"
 #include "core/error.h"

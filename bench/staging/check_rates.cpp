@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <chrono>
 #include <cstring>
-#include <functional>
 #include <nlohmann/json.hpp>
 #include <span>
 #include <vector>

@@ -1,15 +1,13 @@
 #include "bench/staging/page_cache.h"
 
 #include <fcntl.h>
-#include <fmt/format.h>
 #include <sys/sendfile.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <atomic>
 #include <vector>
 
-#include "core/clock.h"
+#include "bench/measure.h"
 #include "core/error.h"
 #include "core/files.h"
 #include "core/share_out.h"
@@ -45,9 +43,7 @@ void SendToEnd(const fs::path& file, const fs::path& copy) {
 
 double TimeOf(const std::vector<fs::path>& files, std::size_t threads, const std::function<Worker()>& make_worker) {
   std::atomic<bool> stopped{false};
-  const auto started = SystemClock().Steady();
-  ShareOut(files.size(), threads, stopped, make_worker);
-  return Seconds(SystemClock().Steady() - started).count();
+  return SecondsOf([&] { ShareOut(files.size(), threads, stopped, make_worker); });
 }
 
 }  // namespace

@@ -3,12 +3,11 @@
 #include <fmt/format.h>
 #include <sys/resource.h>
 
-#include <cstdlib>
-
 #include "bench/time_program.h"
 #include "core/error.h"
 #include "core/files.h"
 #include "core/install.h"
+#include "core/shell.h"
 
 namespace slipway::bench {
 namespace fs = std::filesystem;
@@ -39,16 +38,6 @@ Command Rclone(const fs::path& source, const fs::path& target, staging::DataForm
   return {"rclone", "--config", "/dev/null", "copy", source, target};
 }
 
-bool LiesOnPath(const std::string& program) {
-  std::string path = std::getenv("PATH") != nullptr ? std::getenv("PATH") : "";
-  for (std::size_t begin = 0; begin <= path.size();) {
-    const auto end = std::min(path.find(':', begin), path.size());
-    if (::access((fs::path(path.substr(begin, end - begin)) / program).c_str(), X_OK) == 0) return true;
-    begin = end + 1;
-  }
-  return false;
-}
-
 double SecondsOf(const timeval& time) { return static_cast<double>(time.tv_sec) + 1e-6 * time.tv_usec; }
 
 /// Of the children that have ended.
@@ -68,7 +57,7 @@ const std::vector<Side>& Sides() {
 
 bool IsInstalled(const Side& side) {
   const auto program = side.command({}, {}, staging::DataFormat::kRaw).front();
-  return program.front() == '/' || LiesOnPath(program);
+  return program.front() == '/' || FindProgram(program);
 }
 
 RunTime TimeOf(const Side& side, const fs::path& source, const fs::path& target, staging::DataFormat format) {

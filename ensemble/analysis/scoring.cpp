@@ -6,7 +6,6 @@
 #include <cmath>
 
 #include "core/error.h"
-#include "ensemble/analysis/words.h"
 
 namespace slipway::ensemble {
 namespace {
@@ -51,23 +50,18 @@ void SpreadToTwo(Predictions& predictions) {
 }
 
 [[noreturn]] void RefuseMetric(SelectionMetric metric, const Targets& targets, std::string_view what) {
-  throw Error(ErrorKind::kUsage, fmt::format("{} {}", SelectionMetricName(metric), what),
+  throw Error(ErrorKind::kUsage, fmt::format("{} {}", WordOf(metric), what),
               fmt::format("choose another --metric for '{}'", targets.path.string()));
 }
 
 }  // namespace
 
-const std::vector<std::string>& SelectionMetricNames() {
-  static const std::vector<std::string> names = {"accuracy", "log_loss", "rmse", "mae"};
-  return names;
-}
-
-std::string_view SelectionMetricName(SelectionMetric metric) {
-  return SelectionMetricNames()[static_cast<std::size_t>(metric)];
-}
-
-SelectionMetric ParseSelectionMetric(std::string_view word) {
-  return static_cast<SelectionMetric>(IndexOfWord("metric", word, SelectionMetricNames()));
+WordTable<SelectionMetric> WordsOf(SelectionMetric) {
+  static constexpr Word<SelectionMetric> kWords[] = {{SelectionMetric::kAccuracy, "accuracy"},
+                                                     {SelectionMetric::kLogLoss, "log_loss"},
+                                                     {SelectionMetric::kRmse, "rmse"},
+                                                     {SelectionMetric::kMae, "mae"}};
+  return kWords;
 }
 
 Goal GoalOf(SelectionMetric metric) { return metric == SelectionMetric::kAccuracy ? Goal::kMaximize : Goal::kMinimize; }

@@ -3,23 +3,17 @@
 
 #include <cstdint>
 #include <span>
-#include <string>
-#include <string_view>
 #include <vector>
 
+#include "core/words.h"
 #include "ensemble/analysis/predictions.h"
 #include "ensemble/model/records.h"
 
 namespace slipway::ensemble {
 
-/// Stored in documents as words: "accuracy", "log_loss", "rmse", "mae".
+/// Stored in documents as words.
 enum class SelectionMetric { kAccuracy, kLogLoss, kRmse, kMae };
-
-std::string_view SelectionMetricName(SelectionMetric metric);
-/// Errors: Error(kUsage) naming the nearest word.
-SelectionMetric ParseSelectionMetric(std::string_view word);
-/// In the order of the enum.
-const std::vector<std::string>& SelectionMetricNames();
+WordTable<SelectionMetric> WordsOf(SelectionMetric);
 
 Goal GoalOf(SelectionMetric metric);
 /// The metrics that fit the same prepared outputs, with `metric` itself.

@@ -5,7 +5,6 @@
 #include <map>
 #include <tuple>
 
-#include "ensemble/analysis/words.h"
 #include "ensemble/search/numbers/draws.h"
 
 namespace slipway::ensemble {
@@ -193,17 +192,10 @@ Selection SelectFromBags(const Candidates& sorted, const Scoring& scoring, const
 
 }  // namespace
 
-const std::vector<std::string>& SelectionMethodNames() {
-  static const std::vector<std::string> names = {"best", "greedy"};
-  return names;
-}
-
-std::string_view SelectionMethodName(SelectionMethod method) {
-  return SelectionMethodNames()[static_cast<std::size_t>(method)];
-}
-
-SelectionMethod ParseSelectionMethod(std::string_view word) {
-  return static_cast<SelectionMethod>(IndexOfWord("method", word, SelectionMethodNames()));
+WordTable<SelectionMethod> WordsOf(SelectionMethod) {
+  static constexpr Word<SelectionMethod> kWords[] = {{SelectionMethod::kBest, "best"},
+                                                     {SelectionMethod::kGreedy, "greedy"}};
+  return kWords;
 }
 
 Single BestSingle(std::span<const Candidate> candidates, const Scoring& scoring) {

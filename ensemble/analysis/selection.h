@@ -3,24 +3,18 @@
 
 #include <cstdint>
 #include <span>
-#include <string>
-#include <string_view>
 #include <vector>
 
 #include "ensemble/analysis/scoring.h"
 
 namespace slipway::ensemble {
 
-/// Stored in documents as words: "best", "greedy".
+/// Stored in documents as words.
 enum class SelectionMethod {
   kBest,   ///< the best trials by the study's objective, with equal weights
   kGreedy  ///< SelectGreedily
 };
-std::string_view SelectionMethodName(SelectionMethod method);
-/// Errors: Error(kUsage) naming the nearest word.
-SelectionMethod ParseSelectionMethod(std::string_view word);
-/// In the order of the enum.
-const std::vector<std::string>& SelectionMethodNames();
+WordTable<SelectionMethod> WordsOf(SelectionMethod);
 
 /// A trial that may become a member, with its prepared outputs (Scoring::Prepare). They must outlive the selection.
 struct Candidate {

@@ -76,7 +76,7 @@ TrialsCsv::TrialsCsv(const StudyRecord& study, const SearchSpace& space) : objec
 
 std::string TrialsCsv::Row(const TrialRecord& trial, std::optional<int> rank) const {
   std::vector<std::string> fields = {std::to_string(trial.number), rank ? std::to_string(*rank) : std::string(),
-                                     std::string(TrialStateName(trial.state)), Field(trial.objective)};
+                                     std::string(WordOf(trial.state)), Field(trial.objective)};
   for (std::size_t i = 1; i < objectives_; ++i) {
     fields.push_back(i <= trial.further.size() ? Field(Scalar{trial.further[i - 1]}) : std::string());
   }

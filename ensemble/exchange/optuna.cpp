@@ -12,22 +12,17 @@
 
 #include "core/error.h"
 #include "core/json_text.h"
-#include "ensemble/space/number.h"
+#include "ensemble/model/scalar.h"
 
 namespace slipway::ensemble {
-namespace {
 
-// In the order of the enum.
-constexpr std::array<std::string_view, 5> kStateNames = {"RUNNING", "COMPLETE", "PRUNED", "FAIL", "WAITING"};
-
-}  // namespace
-
-std::string_view OptunaStateName(OptunaState state) { return kStateNames[static_cast<std::size_t>(state)]; }
-
-std::optional<OptunaState> ParseOptunaState(std::string_view word) {
-  const auto* const found = std::ranges::find(kStateNames, word);
-  if (found == kStateNames.end()) return std::nullopt;
-  return static_cast<OptunaState>(found - kStateNames.begin());
+WordTable<OptunaState> WordsOf(OptunaState) {
+  static constexpr Word<OptunaState> kWords[] = {{OptunaState::kRunning, "RUNNING"},
+                                                 {OptunaState::kComplete, "COMPLETE"},
+                                                 {OptunaState::kPruned, "PRUNED"},
+                                                 {OptunaState::kFail, "FAIL"},
+                                                 {OptunaState::kWaiting, "WAITING"}};
+  return kWords;
 }
 
 namespace {
@@ -152,7 +147,7 @@ std::vector<double> ValuesOf(const TrialRecord& trial, OptunaState state, std::s
 OptunaAttributes AttributesOf(const TrialRecord& trial) {
   OptunaAttributes attributes = {{"slipway_trial", std::to_string(trial.number)},
                                  {"slipway_attempt", std::to_string(trial.attempts)},
-                                 {"slipway_state", JsonText(TrialStateName(trial.state))}};
+                                 {"slipway_state", JsonText(WordOf(trial.state))}};
   if (!trial.reason.empty()) attributes.emplace_back("slipway_reason", JsonText(trial.reason));
   return attributes;
 }

@@ -15,10 +15,9 @@
 
 namespace slipway::ensemble {
 
-/// Optuna's states, stored in its file as RUNNING, COMPLETE, PRUNED, FAIL and WAITING.
+/// Optuna's states. Its file has their words.
 enum class OptunaState { kRunning, kComplete, kPruned, kFail, kWaiting };
-std::string_view OptunaStateName(OptunaState state);
-std::optional<OptunaState> ParseOptunaState(std::string_view word);
+WordTable<OptunaState> WordsOf(OptunaState);
 
 /// `value`: Optuna's internal number: a float, an integer, or the index in the choices of a categorical.
 struct OptunaParameter {

@@ -153,7 +153,7 @@ struct OptunaFileWriter::State {
         "INSERT INTO trials(trial_id, number, study_id, state, datetime_start, datetime_complete) VALUES (?, ?, ?, ?, "
         "strftime('%Y-%m-%d %H:%M:%f', ?, 'unixepoch', 'localtime') || '000', "
         "strftime('%Y-%m-%d %H:%M:%f', ?, 'unixepoch', 'localtime') || '000')")
-        .Bind(id, trial.number, kStudyId, OptunaStateName(trial.state), trial.started, trial.ended)
+        .Bind(id, trial.number, kStudyId, WordOf(trial.state), trial.started, trial.ended)
         .Run();
     WriteParameters(id, trial);
     WriteValues(id, trial);

@@ -7,7 +7,6 @@
 #include <sqlite3.h>
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
 #include <unordered_map>
 
@@ -157,7 +156,7 @@ class Reader {
 
   OptunaState StateIn(const Query& query, int column) {
     const auto word = Text(query, column);
-    const auto state = ParseOptunaState(word);
+    const auto state = FromWord<OptunaState>(word);
     if (!state) Refuse(file_, fmt::format("holds a trial in the unknown state {}", ShownText(word)), kTryOptuna);
     return *state;
   }

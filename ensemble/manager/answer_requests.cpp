@@ -48,7 +48,7 @@ class Answerer {
   std::string WhyNotAgain(TrialNumber trial) const {
     if (!study_.trials().Has(trial)) return fmt::format("there is no trial {}", trial);
     const auto state = study_.at(trial).state;
-    return MayBeRetried(state) ? "" : fmt::format("trial {} is {}", trial, TrialStateName(state));
+    return MayBeRetried(state) ? "" : fmt::format("trial {} is {}", trial, WordOf(state));
   }
 
   void QueueAgain(TrialNumber number) {

@@ -38,7 +38,7 @@ Verdict JudgeSilent(const LiveAttempt& attempt) {
 }
 
 std::string WhyNotRunning(const TrialRecord& trial) {
-  const auto state = fmt::format("trial {} does not run: it is {}", trial.number, TrialStateName(trial.state));
+  const auto state = fmt::format("trial {} does not run: it is {}", trial.number, WordOf(trial.state));
   return trial.reason.empty() ? state : fmt::format("{} ({})", state, trial.reason);
 }
 

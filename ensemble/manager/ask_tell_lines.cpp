@@ -11,7 +11,7 @@
 #include "core/error.h"
 #include "core/nearest_word.h"
 #include "core/number_words.h"
-#include "ensemble/space/number.h"
+#include "ensemble/model/scalar.h"
 
 namespace slipway::ensemble {
 namespace {
@@ -207,7 +207,7 @@ Json ToJson(const TrialRecord& told, const EnsembleOptions& options) {
     objectives[options.objectives.at(i + 1).metric] = JsonOf(told.further[i]);
   }
   Json document{{"trial", told.number},
-                {"state", TrialStateName(told.state)},
+                {"state", WordOf(told.state)},
                 {"objectives", std::move(objectives)},
                 {"parameters", ToJson(told.parameters)}};
   if (!told.reason.empty()) document["reason"] = told.reason;

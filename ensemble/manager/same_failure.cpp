@@ -60,7 +60,7 @@ std::string Words(const AttemptFacts& facts, const Verdict& verdict) {
 std::string KeyOf(const AttemptFacts& facts, const Verdict& verdict) {
   const auto status = facts.status ? facts.status->Describe() : std::string();
   const auto& what = verdict.outcome == Outcome::kNoObjective ? verdict.missing : LastWords(facts);
-  return fmt::format("{}/{}/{}", OutcomeName(verdict.outcome), status, WithoutPathsAndNumbers(what));
+  return fmt::format("{}/{}/{}", WordOf(verdict.outcome), status, WithoutPathsAndNumbers(what));
 }
 
 /// The kind of a failure; nothing for a failure that is like no other.

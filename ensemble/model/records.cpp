@@ -2,51 +2,34 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <array>
-
 namespace slipway::ensemble {
-namespace {
 
-constexpr std::array<std::pair<StopReason, std::string_view>, 5> kStopReasons = {{
-    {StopReason::kPruned, "pruned"},
-    {StopReason::kPaused, "paused"},
-    {StopReason::kTimeLimit, "time_limit"},
-    {StopReason::kCancelled, "cancelled"},
-    {StopReason::kTrialTimeLimit, "trial_time_limit"},
-}};
-
-/// The enum value of `word`: its index in `names`.
-template <class Enum>
-std::optional<Enum> Parse(const std::vector<std::string>& names, std::string_view word) {
-  const auto found = std::ranges::find(names, word);
-  if (found == names.end()) return std::nullopt;
-  return static_cast<Enum>(found - names.begin());
+WordTable<TrialState> WordsOf(TrialState) {
+  static constexpr Word<TrialState> kWords[] = {
+      {TrialState::kQueued, "queued"},      {TrialState::kClaimed, "claimed"}, {TrialState::kWaiting, "waiting"},
+      {TrialState::kRunning, "running"},    {TrialState::kPaused, "paused"},   {TrialState::kComplete, "complete"},
+      {TrialState::kPruned, "pruned"},      {TrialState::kFailed, "failed"},   {TrialState::kLost, "lost"},
+      {TrialState::kCancelled, "cancelled"}};
+  return kWords;
 }
 
-}  // namespace
-
-const std::vector<std::string>& TrialStateNames() {
-  static const std::vector<std::string> names = {"queued",   "claimed", "waiting", "running", "paused",
-                                                 "complete", "pruned",  "failed",  "lost",    "cancelled"};
-  return names;
+WordTable<Outcome> WordsOf(Outcome) {
+  static constexpr Word<Outcome> kWords[] = {{Outcome::kNone, ""},
+                                             {Outcome::kComplete, "complete"},
+                                             {Outcome::kFailed, "failed"},
+                                             {Outcome::kKilled, "killed"},
+                                             {Outcome::kOutOfMemory, "out_of_memory"},
+                                             {Outcome::kTimedOut, "timed_out"},
+                                             {Outcome::kNodeLost, "node_lost"},
+                                             {Outcome::kManagerLost, "manager_lost"},
+                                             {Outcome::kNotStarted, "not_started"},
+                                             {Outcome::kNoObjective, "no_objective"},
+                                             {Outcome::kCancelled, "cancelled"},
+                                             {Outcome::kPruned, "pruned"},
+                                             {Outcome::kPaused, "paused"},
+                                             {Outcome::kDiskFull, "disk_full"}};
+  return kWords;
 }
-
-std::string_view TrialStateName(TrialState state) { return TrialStateNames()[static_cast<std::size_t>(state)]; }
-
-std::optional<TrialState> ParseTrialState(std::string_view word) { return Parse<TrialState>(TrialStateNames(), word); }
-
-const std::vector<std::string>& OutcomeNames() {
-  static const std::vector<std::string> names = {
-      "",          "complete",  "failed",       "killed",      "out_of_memory",
-      "timed_out", "node_lost", "manager_lost", "not_started", "no_objective",
-      "cancelled", "pruned",    "paused",       "disk_full"};
-  return names;
-}
-
-std::string_view OutcomeName(Outcome outcome) { return OutcomeNames()[static_cast<std::size_t>(outcome)]; }
-
-std::optional<Outcome> ParseOutcome(std::string_view word) { return Parse<Outcome>(OutcomeNames(), word); }
 
 std::string Objective::ValueName() const {
   return reach ? fmt::format("seconds to {} {:.6g}", metric, *reach) : metric;
@@ -94,18 +77,13 @@ WordTable<OutsideCause> WordsOf(OutsideCause) {
   return kWords;
 }
 
-std::string_view StopReasonName(StopReason reason) {
-  for (const auto& [known, word] : kStopReasons) {
-    if (known == reason) return word;
-  }
-  return "cancelled";
-}
-
-std::optional<StopReason> ParseStopReason(std::string_view word) {
-  for (const auto& [reason, known] : kStopReasons) {
-    if (known == word) return reason;
-  }
-  return std::nullopt;
+WordTable<StopReason> WordsOf(StopReason) {
+  static constexpr Word<StopReason> kWords[] = {{StopReason::kPruned, "pruned"},
+                                                {StopReason::kPaused, "paused"},
+                                                {StopReason::kTimeLimit, "time_limit"},
+                                                {StopReason::kCancelled, "cancelled"},
+                                                {StopReason::kTrialTimeLimit, "trial_time_limit"}};
+  return kWords;
 }
 
 WordTable<Goal> WordsOf(Goal) {

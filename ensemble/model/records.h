@@ -40,18 +40,13 @@ enum class TrialState {
   kLost,
   kCancelled
 };
+WordTable<TrialState> WordsOf(TrialState);
 
-std::string_view TrialStateName(TrialState state);
-std::optional<TrialState> ParseTrialState(std::string_view word);
-/// Every state's word, in the order of the enum.
-const std::vector<std::string>& TrialStateNames();
 /// No further attempt follows unless a user requests it.
 bool IsFinal(TrialState state);
 
 /// The trial is over without a result: a user may request another attempt.
 bool MayBeRetried(TrialState state);
-
-std::optional<StopReason> ParseStopReason(std::string_view word);
 
 /// Where the steps of reports come from.
 enum class StepSource {
@@ -101,10 +96,7 @@ enum class Outcome {
   kPaused,
   kDiskFull,  ///< the disk of the run was full while it ran or when it was started
 };
-std::string_view OutcomeName(Outcome outcome);
-std::optional<Outcome> ParseOutcome(std::string_view word);
-/// Every outcome's word, in the order of the enum; that of kNone is empty.
-const std::vector<std::string>& OutcomeNames();
+WordTable<Outcome> WordsOf(Outcome);  ///< that of kNone is empty
 
 /// Origins of trials that no sampler has chosen.
 inline constexpr std::string_view kEnqueuedOrigin = "enqueued";

@@ -111,4 +111,21 @@ std::string ConfigurationHash(const Point& point) {
   return Fnv1a128(text);
 }
 
+bool IsNumber(const Scalar& value) {
+  return std::holds_alternative<std::int64_t>(value) || std::holds_alternative<double>(value);
+}
+
+std::optional<std::int64_t> IntegerOf(const Scalar& value) {
+  if (const auto* integer = std::get_if<std::int64_t>(&value)) return *integer;
+  const double number = NumberOf(value);
+  if (number != std::floor(number) || number < -kTwoTo63 || number >= kTwoTo63) return std::nullopt;
+  return static_cast<std::int64_t>(number);
+}
+
+double NumberOf(const Scalar& value) {
+  if (const auto* integer = std::get_if<std::int64_t>(&value)) return static_cast<double>(*integer);
+  const auto* real = std::get_if<double>(&value);
+  return real != nullptr ? *real : std::numeric_limits<double>::quiet_NaN();
+}
+
 }  // namespace slipway::ensemble

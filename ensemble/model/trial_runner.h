@@ -41,8 +41,7 @@ struct TrialStart {
 /// Why the manager ended a trial. Stored in the book as words.
 /// kTimeLimit: the time of the ensemble is over; the trial goes on later. kTrialTimeLimit: its own time is over.
 enum class StopReason { kPruned, kPaused, kTimeLimit, kCancelled, kTrialTimeLimit };
-
-std::string_view StopReasonName(StopReason reason);
+WordTable<StopReason> WordsOf(StopReason);
 
 /// What ended a trial from outside, as far as the runner knows.
 /// kTimedOut, kCancelled: the batch system ended it, by itself or for a user. kNotStarted: its program has not run, and

@@ -3,9 +3,12 @@
 
 #include <cstddef>
 #include <limits>
+#include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
+#include "ensemble/model/records.h"
 #include "ensemble/model/trial_runner.h"
 
 namespace slipway::ensemble {
@@ -46,6 +49,25 @@ class Curves {
 
  private:
   std::vector<Curve> curves_;
+};
+
+/// The value as the user reported it, with six digits. Schedulers negate values of a study that maximizes.
+std::string DescribeValue(double value, Goal goal);
+
+/// Checks lie at min, min + interval, min + 2 interval, ...; without an interval every report from `min` on is one.
+class Checks {
+ public:
+  Checks(double min, double interval) : min_(min), interval_(interval) {}
+
+  /// The check that mark `i` of a curve is the first to pass; nothing when there is none. The number of a check rises
+  /// along the curve and is the same for all trials.
+  std::optional<double> PassedAt(const Curve& curve, std::size_t i) const;
+
+ private:
+  std::optional<double> Before(double resource) const;
+
+  double min_;
+  double interval_;
 };
 
 }  // namespace slipway::ensemble

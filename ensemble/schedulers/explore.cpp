@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "ensemble/model/scalar.h"
 #include "ensemble/search/cube/free_points.h"
 #include "ensemble/search/numbers/draws.h"
-#include "ensemble/space/number.h"
 
 namespace slipway::ensemble {
 namespace {

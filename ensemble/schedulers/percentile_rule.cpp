@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "ensemble/schedulers/checks.h"
+#include "ensemble/schedulers/curve.h"
 
 namespace slipway::ensemble {
 

@@ -4,7 +4,7 @@
 #include <map>
 #include <vector>
 
-#include "ensemble/schedulers/checks.h"
+#include "ensemble/schedulers/curve.h"
 #include "ensemble/schedulers/scheduler.h"
 
 namespace slipway::ensemble {

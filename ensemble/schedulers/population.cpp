@@ -7,7 +7,7 @@
 #include <span>
 
 #include "ensemble/model/random.h"
-#include "ensemble/schedulers/checks.h"
+#include "ensemble/schedulers/curve.h"
 
 namespace slipway::ensemble {
 namespace {

@@ -11,7 +11,6 @@
 #include "core/error.h"
 #include "core/nearest_word.h"
 #include "ensemble/schedulers/asha.h"
-#include "ensemble/schedulers/checks.h"
 #include "ensemble/schedulers/curve.h"
 #include "ensemble/schedulers/hyperband.h"
 #include "ensemble/schedulers/percentile_rule.h"

@@ -10,7 +10,7 @@
 
 #include "core/error.h"
 #include "core/nearest_word.h"
-#include "ensemble/space/number.h"
+#include "ensemble/model/scalar.h"
 #include "ensemble/space/rounding.h"
 #include "ensemble/space/suggest_value.h"
 #include "ensemble/space/tokens.h"

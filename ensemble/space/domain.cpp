@@ -8,7 +8,7 @@
 #include <cstdlib>
 #include <limits>
 
-#include "ensemble/space/number.h"
+#include "ensemble/model/scalar.h"
 
 namespace slipway::ensemble {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "ensemble/space/number.h"
+#include "ensemble/model/scalar.h"
 #include "ensemble/space/rounding.h"
 
 namespace slipway::ensemble {

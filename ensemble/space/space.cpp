@@ -173,4 +173,11 @@ Point CheckedPoint(const SearchSpace& space, const Point& written) {
   return point;
 }
 
+SearchSpace StoredSpace(const StudyRecord& study) try {
+  return ParseSpace(Json::parse(study.space, nullptr, false));
+} catch (const Error& error) {
+  throw Error(ErrorKind::kEnvironment, "the trial book holds a search space that cannot be: " + error.message(),
+              "it was changed by another program; restore it from a copy");
+}
+
 }  // namespace slipway::ensemble

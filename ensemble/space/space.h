@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "core/json.h"
+#include "ensemble/model/records.h"
 #include "ensemble/space/constraint.h"
 #include "ensemble/space/parameter.h"
 
@@ -48,5 +49,9 @@ Point CanonicalValues(const SearchSpace& space, Point point);
 /// Errors: as CanonicalValues; Error(kUsage) for parameters that the other values make inactive, and for broken
 ///         constraints.
 Point CheckedPoint(const SearchSpace& space, const Point& written);
+
+/// Parses the space of a study.
+/// Errors: Error(kEnvironment) when the book's text is no space.
+SearchSpace StoredSpace(const StudyRecord& study);
 
 }  // namespace slipway::ensemble

@@ -1,12 +1,11 @@
 #include "ensemble/space/suggest_value.h"
 
-#include <algorithm>
 #include <cmath>
 #include <optional>
 #include <vector>
 
 #include "core/nearest_word.h"
-#include "ensemble/space/number.h"
+#include "ensemble/model/scalar.h"
 
 namespace slipway::ensemble {
 namespace {

@@ -1,7 +1,6 @@
 /// The inside of a TrialBook, shared by its reading and its writing half.
 #pragma once
 
-#include <map>
 #include <optional>
 #include <string>
 

@@ -28,7 +28,7 @@ Enum WordIn(const Query& query, int column, std::optional<Enum> (*parse)(std::st
   return *value;
 }
 
-TrialState StateIn(const Query& query, int column) { return WordIn(query, column, ParseTrialState); }
+TrialState StateIn(const Query& query, int column) { return WordIn(query, column, FromWord<TrialState>); }
 
 Scalar ScalarIn(const Query& query, int kind_column, int value_column) {
   const std::string kind = query.Text(kind_column);
@@ -98,9 +98,9 @@ AttemptRecord AttemptIn(const Query& query) {
   if (!query.IsNull(10)) {
     attempt.status = ExitStatus{static_cast<int>(query.Integer(10)), static_cast<int>(query.Integer(11))};
   }
-  if (!query.IsNull(12)) attempt.stop = ParseStopReason(query.Text(12));
+  if (!query.IsNull(12)) attempt.stop = FromWord<StopReason>(query.Text(12));
   attempt.reason = query.Text(13);
-  attempt.outcome = WordIn<Outcome>(query, 14, ParseOutcome);
+  attempt.outcome = WordIn(query, 14, FromWord<Outcome>);
   attempt.place = query.Text(15);
   attempt.nodes = static_cast<int>(query.Integer(16));
   if (!query.IsNull(17)) attempt.rank = static_cast<int>(query.Integer(17));

@@ -122,7 +122,7 @@ class Writer {
   }
 
   void Settle(const TrialRecord& trial) {
-    const auto state = TrialStateName(trial.state);
+    const auto state = WordOf(trial.state);
     Prepare("UPDATE trial SET state = ?, reason = ? WHERE number = ?").Bind(state, trial.reason, trial.number).Run();
     Note(state, trial.number, std::nullopt, trial.reason);
   }
@@ -136,7 +136,7 @@ class Writer {
   }
 
   void Write(const Changes::Stop& stop) {
-    const auto reason = StopReasonName(stop.reason);
+    const auto reason = WordOf(stop.reason);
     Prepare("UPDATE attempt SET stop = ?, reason = ? WHERE trial = ? AND n = ?")
         .Bind(reason, stop.why, stop.trial, stop.attempt)
         .Run();
@@ -153,14 +153,14 @@ class Writer {
     Prepare(
         "UPDATE attempt SET state = ?, outcome = ?, ended = ?, exit_code = ?, signal = ?, rank = ?, reason = ?, "
         "missing = ? WHERE trial = ? AND n = ?")
-        .Bind(TrialStateName(end.attempt_state), OutcomeName(end.outcome), trial.ended, code, signal, end.rank,
-              end.reason, end.missing, trial.number, end.attempt)
+        .Bind(WordOf(end.attempt_state), WordOf(end.outcome), trial.ended, code, signal, end.rank, end.reason,
+              end.missing, trial.number, end.attempt)
         .Run();
     Prepare("UPDATE trial SET state = ?, objective = ?, failures = ?, reason = ?, ended = ? WHERE number = ?")
-        .Bind(TrialStateName(trial.state), trial.objective, trial.failures, trial.reason, trial.ended, trial.number)
+        .Bind(WordOf(trial.state), trial.objective, trial.failures, trial.reason, trial.ended, trial.number)
         .Run();
     WriteFurther(trial);
-    Note(TrialStateName(end.attempt_state), trial.number, end.attempt, end.reason);
+    Note(WordOf(end.attempt_state), trial.number, end.attempt, end.reason);
   }
 
   void WriteNew(const TrialRecord& trial) {
@@ -176,7 +176,7 @@ class Writer {
   void WriteFinished(const TrialRecord& trial) {
     WriteNew(trial);
     Prepare("UPDATE trial SET state = ?, objective = ?, reason = ?, started = ?, ended = ? WHERE number = ?")
-        .Bind(TrialStateName(trial.state), trial.objective, trial.reason, trial.started, trial.ended, trial.number)
+        .Bind(WordOf(trial.state), trial.objective, trial.reason, trial.started, trial.ended, trial.number)
         .Run();
     WriteFurther(trial);
   }

@@ -8,10 +8,10 @@
 
 #include "core/error.h"
 #include "ensemble/exchange/import_trials.h"
-#include "ensemble/exchange/stored_space.h"
 #include "ensemble/samplers/first_points.h"
 #include "ensemble/samplers/sampler.h"
 #include "ensemble/search/cube/free_points.h"
+#include "ensemble/space/space.h"
 #include "ensemble/study/options.h"
 
 namespace slipway::ensemble {

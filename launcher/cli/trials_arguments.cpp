@@ -104,12 +104,12 @@ void DescribeSelect(CLI::App& trials, Arguments& arguments) {
   select
       ->add_option("--method", options.method,
                    "greedy: the trial that improves the average most; best: by the objective")
-      ->check(OneOf(ensemble::SelectionMethodNames()))
+      ->check(OneOf(AllWords<ensemble::SelectionMethod>()))
       ->capture_default_str();
   select->add_option("--top", options.top, "Most different members (default: 25 of greedy, 3 of best)")
       ->check(kPositive);
   select->add_option("--metric", options.metric, "What to score by (default: log_loss of classes, rmse of numbers)")
-      ->check(OneOf(ensemble::SelectionMetricNames()));
+      ->check(OneOf(AllWords<ensemble::SelectionMetric>()));
   select->add_option("--candidates", options.candidates, "Choose among the best so many")
       ->check(kPositive)
       ->capture_default_str();
@@ -155,7 +155,8 @@ void DescribeRetry(CLI::App& trials, Arguments& arguments) {
                            "  slipway trials retry --outcome no_objective");
   retry->add_option("trial", arguments.trials_retry_words, "Number of the trial; then the run (default: last)");
   retry->add_flag("--failed", options.failed, "All failed trials of the run");
-  std::vector<std::string> outcomes(ensemble::OutcomeNames().begin() + 1, ensemble::OutcomeNames().end());
+  auto outcomes = AllWords<ensemble::Outcome>();
+  std::erase(outcomes, "");
   retry->add_option("--outcome", options.outcome, "All trials whose latest attempt ended like this")
       ->check(OneOf(outcomes));
   SetAction(retry, arguments, [&arguments](Session& session) {

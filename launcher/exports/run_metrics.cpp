@@ -48,7 +48,7 @@ RunSession SessionOf(const ensemble::TrialRecord& trial, const Json& arguments) 
           .attempt = trial.attempts,
           .parameters = std::move(parameters),
           .group = trial.configuration,
-          .state = std::string(ensemble::TrialStateName(trial.state)),
+          .state = std::string(WordOf(trial.state)),
           .started = trial.started,
           .ended = trial.ended};
 }

@@ -257,8 +257,8 @@ struct BudgetSpec {
 
 struct SelectSpec {
   std::optional<int> top;             ///< unset: as many as the method usually takes
-  std::string method;                 ///< one of ensemble::SelectionMethodNames()
-  std::optional<std::string> metric;  ///< one of ensemble::SelectionMetricNames(); unset: what suits the targets
+  std::string method;                 ///< a word of ensemble::SelectionMethod
+  std::optional<std::string> metric;  ///< a word of ensemble::SelectionMetric; unset: what suits the targets
   std::string by = "trial";           ///< what a member is: "trial", "configuration"
 };
 

@@ -100,7 +100,7 @@ void Visit(SpecVisitor& visit, BudgetSpec& budget) {
 
 void Visit(SpecVisitor& visit, SelectSpec& select) {
   visit({"top", Integer(1), "", "Most different members; left out: 25 of greedy, 3 of best.", "3"}, select.top);
-  visit({"method", Words(ensemble::SelectionMethodNames()), "greedy",
+  visit({"method", Words(AllWords<ensemble::SelectionMethod>()), "greedy",
          "How members are chosen; `greedy`: the trial that improves the average most, `best`: by the objective.",
          "greedy"},
         select.method);
@@ -108,7 +108,7 @@ void Visit(SpecVisitor& visit, SelectSpec& select) {
          "What a member is; `trial`, or `configuration` with the average of what its `repeats` predict.",
          "configuration"},
         select.by);
-  visit({"metric", Words(ensemble::SelectionMetricNames()), "",
+  visit({"metric", Words(AllWords<ensemble::SelectionMetric>()), "",
          "What the averaged predictions are scored by; left out: log_loss of classes, rmse of numbers.", "log_loss"},
         select.metric);
 }

@@ -14,6 +14,7 @@
 #include "core/error.h"
 #include "core/files.h"
 #include "core/fnv1a.h"
+#include "core/nearest_word.h"
 #include "core/output.h"
 #include "ensemble/analysis/predictions.h"
 #include "ensemble/analysis/selection.h"
@@ -129,10 +130,16 @@ struct Choice {
   ensemble::GreedyOptions greedy;  ///< `members` also of best
 };
 
+template <HasWords Enum>
+Enum ParseWord(std::string_view noun, std::string_view word) {
+  if (const auto value = FromWord<Enum>(word)) return *value;
+  throw Error(ErrorKind::kUsage, fmt::format("unknown {} '{}'{}", noun, word, SuggestWord(word, AllWords<Enum>())));
+}
+
 Choice ChoiceOf(const SelectModelsOptions& options, std::uint64_t seed) {
   Choice choice;
   choice.by = options.by;
-  choice.method = ensemble::ParseSelectionMethod(options.method);
+  choice.method = ParseWord<SelectionMethod>("method", options.method);
   if (choice.method == SelectionMethod::kBest) choice.greedy.members = kUsualTopOfBest;
   if (options.top) choice.greedy.members = static_cast<std::size_t>(*options.top);
   choice.greedy.steps = std::max(choice.greedy.steps, choice.greedy.members);
@@ -153,8 +160,7 @@ Json OtherScores(const Selection& selection, const std::vector<Candidate>& candi
   Json scores = Json::object();
   for (const auto metric : ensemble::KindredMetrics(scoring.metric())) {
     if (metric == scoring.metric()) continue;
-    scores[std::string(ensemble::SelectionMetricName(metric))] =
-        ScoreOf(selection.members, candidates, Scoring(scoring.targets(), metric));
+    scores[std::string(WordOf(metric))] = ScoreOf(selection.members, candidates, Scoring(scoring.targets(), metric));
   }
   return scores;
 }
@@ -245,8 +251,8 @@ Json DocumentOf(const TrialsLibrary& library, const std::vector<Unit>& units, co
   for (const auto& [trial, reason] : library.left_out) left_out.push_back(Json{{"trial", trial}, {"reason", reason}});
   return Json{{"schema", "slipway.ensemble/1"},
               {"by", choice.by},
-              {"method", ensemble::SelectionMethodName(choice.method)},
-              {"metric", ensemble::SelectionMetricName(scoring.metric())},
+              {"method", WordOf(choice.method)},
+              {"metric", WordOf(scoring.metric())},
               {"goal", WordOf(scoring.goal())},
               {"score", answer.selection.score},
               {"other_scores", answer.other_scores},
@@ -290,8 +296,9 @@ Json SelectModels(const SelectModelsOptions& options, Output& output) {
   const int repeats = choice.by == kConfiguration ? view.study.repeats : 1;
   auto library = ReadLibrary(options.run_folder, BestTrials(view, options.candidates * repeats));
   WarnOfLeftOut(library, output);
-  const Scoring scoring(library.targets, options.metric ? ensemble::ParseSelectionMetric(*options.metric)
-                                                        : ensemble::UsualMetric(library.targets, library.predictions));
+  const Scoring scoring(library.targets, options.metric
+                                             ? ParseWord<ensemble::SelectionMetric>("metric", *options.metric)
+                                             : ensemble::UsualMetric(library.targets, library.predictions));
   const auto units = UnitsOf(library, repeats);
   const auto candidates = Prepare(library, units, scoring);
   const auto answer = Select(candidates, scoring, choice);

@@ -16,9 +16,9 @@ namespace slipway::launcher {
 struct SelectModelsOptions {
   std::filesystem::path run_folder;
   std::string by = "trial";           ///< what a member is; or "configuration": the average of its repeats
-  std::string method = "greedy";      ///< one of SelectionMethodNames()
+  std::string method = "greedy";      ///< a word of ensemble::SelectionMethod
   std::optional<int> top;             ///< most different members; none: 3 of best, 25 of greedy
-  std::optional<std::string> metric;  ///< one of SelectionMetricNames(); none: UsualMetric
+  std::optional<std::string> metric;  ///< a word of ensemble::SelectionMetric; none: UsualMetric
   int candidates = 200;               ///< only so many of the best trials or configurations are considered
   int bags = 0;                       ///< of greedy
   std::filesystem::path out;          ///< empty: ensemble.json in the run folder

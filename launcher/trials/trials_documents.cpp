@@ -30,9 +30,8 @@ std::vector<std::optional<double>> ValuesOfConfigurations(const std::vector<Tria
 
 Json AttemptDocument(const ensemble::AttemptRecord& attempt) {
   return Json{{"attempt", attempt.number},
-              {"state", ensemble::TrialStateName(attempt.state)},
-              {"outcome", attempt.outcome == ensemble::Outcome::kNone ? Json(nullptr)
-                                                                      : Json(ensemble::OutcomeName(attempt.outcome))},
+              {"state", WordOf(attempt.state)},
+              {"outcome", attempt.outcome == ensemble::Outcome::kNone ? Json(nullptr) : Json(WordOf(attempt.outcome))},
               {"host", attempt.host},
               {"place", attempt.place},
               {"pid", attempt.process ? Json(attempt.process->pid) : Json(nullptr)},
@@ -96,7 +95,7 @@ Json ObjectivesDocument(const TrialRecord& trial, const ensemble::StudyRecord& s
 
 std::string OutcomeWords(const ensemble::AttemptRecord& attempt) {
   const bool open = attempt.outcome == ensemble::Outcome::kNone;
-  std::string words(open ? ensemble::TrialStateName(attempt.state) : ensemble::OutcomeName(attempt.outcome));
+  std::string words(open ? WordOf(attempt.state) : WordOf(attempt.outcome));
   std::ranges::replace(words, '_', ' ');
   return words;
 }
@@ -124,7 +123,7 @@ Json CountsDocument(const std::vector<RankedTrial>& trials) {
   std::map<TrialState, int> counts;
   for (const auto& ranked : trials) ++counts[ranked.trial.state];
   Json document = Json::object();
-  for (const auto& [state, count] : counts) document[std::string(ensemble::TrialStateName(state))] = count;
+  for (const auto& [state, count] : counts) document[std::string(WordOf(state))] = count;
   return document;
 }
 
@@ -132,7 +131,7 @@ Json TrialDocument(const RankedTrial& ranked, const ensemble::StudyRecord& study
   const TrialRecord& trial = ranked.trial;
   return Json{{"rank", OrNull(ranked.rank)},
               {"trial", trial.number},
-              {"state", ensemble::TrialStateName(trial.state)},
+              {"state", WordOf(trial.state)},
               {"objective", OrNull(trial.objective)},
               {"further", trial.further},
               {"objectives", ObjectivesDocument(trial, study)},

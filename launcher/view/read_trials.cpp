@@ -8,7 +8,7 @@
 #include "core/error.h"
 #include "ensemble/analysis/importance.h"
 #include "ensemble/analysis/ranking.h"
-#include "ensemble/exchange/stored_space.h"
+#include "ensemble/space/space.h"
 #include "launcher/trials/model_ensemble.h"
 #include "launcher/trials/trials_documents.h"
 #include "launcher/view/read_curves.h"
@@ -81,7 +81,7 @@ Json ParameterOf(const TrialRecord& trial, const std::string& name) {
 
 void AddRow(const TrialRecord& trial, TrialColumns& columns) {
   columns.number.push_back(trial.number);
-  columns.state.emplace_back(ensemble::TrialStateName(trial.state));
+  columns.state.emplace_back(WordOf(trial.state));
   for (std::size_t i = 0; i < columns.value.size(); ++i) columns.value[i].push_back(ValueOf(trial, i));
   columns.started.push_back(trial.started);
   columns.ended.push_back(trial.ended);

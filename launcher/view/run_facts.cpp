@@ -243,7 +243,7 @@ void AddTrials(const RunFolder& folder, RunFacts& facts) try {
     failures.push_back(HowItFailed(attempts.back()));
     last[trial.number] = std::move(attempts.back());
   }
-  for (const auto& [state, count] : counts) facts.trials.emplace_back(ensemble::TrialStateName(state), count);
+  for (const auto& [state, count] : counts) facts.trials.emplace_back(WordOf(state), count);
   facts.failures = GroupFailures(failures);
   for (auto& group : facts.failures) {
     TellOfOne(folder, last.at(group.trials.front()), facts.metrics_pattern, group);

@@ -19,7 +19,7 @@ constexpr std::size_t kPointsOfTrial = 1'000;
 void Count(const TrialColumns& trials, WatchData& data) {
   std::map<std::string, int> counts;
   for (const auto& state : trials.state) ++counts[state];
-  for (const auto& state : ensemble::TrialStateNames()) {
+  for (const auto& state : AllWords<ensemble::TrialState>()) {
     if (counts.contains(state)) data.states.emplace_back(state, counts[state]);
   }
 }

@@ -227,7 +227,7 @@ void AskToRetry(Model& model) {
   }
   const auto trial = TrialInHand(model);
   const auto word = trial ? StateOfTrial(model, *trial) : std::nullopt;
-  const auto state = word ? ensemble::ParseTrialState(*word) : std::nullopt;
+  const auto state = word ? FromWord<ensemble::TrialState>(*word) : std::nullopt;
   if (!state) {
     model.notice = "choose a trial first: 2, then t";
   } else if (!ensemble::MayBeRetried(*state)) {

@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <vector>
-
 #include "runtime/api/calls.h"
 #include "runtime/exchange/shares.h"
 #include "runtime/group/agreement.h"

@@ -1,7 +1,6 @@
 /// sums-RANK.jsonl: check sums of gradients, one line a step (core/sums_line.h).
 #pragma once
 
-#include <cstdint>
 #include <filesystem>
 #include <string>
 

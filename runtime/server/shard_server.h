@@ -5,7 +5,6 @@
 #include <chrono>
 #include <exception>
 #include <mutex>
-#include <string>
 #include <thread>
 #include <vector>
 

@@ -1,6 +1,5 @@
 #include "runtime/watch/watch.h"
 
-#include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>

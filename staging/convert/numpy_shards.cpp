@@ -3,7 +3,6 @@
 #include <fcntl.h>
 
 #include <algorithm>
-#include <span>
 
 #include "core/files.h"
 #include "core/numpy_header.h"

@@ -8,7 +8,6 @@
 #include <cerrno>
 #include <functional>
 #include <memory>
-#include <span>
 #include <string_view>
 
 #include "core/error.h"

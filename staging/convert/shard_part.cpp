@@ -3,11 +3,9 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 
-#include <utility>
-
 #include "core/error.h"
 #include "core/files.h"
-#include "staging/formats/positioned_read.h"
+#include "staging/formats/positioned_io.h"
 #include "staging/formats/tar_header.h"
 #include "staging/formats/tfrecord.h"
 #include "staging/formats/webdataset.h"

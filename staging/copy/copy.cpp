@@ -16,7 +16,7 @@
 #include "core/crc32c.h"
 #include "core/error.h"
 #include "core/files.h"
-#include "staging/copy/positioned_write.h"
+#include "staging/formats/positioned_io.h"
 #include "staging/plan/source_stat.h"
 #include "staging/plan/tiers.h"
 

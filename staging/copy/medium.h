@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/unique_handle.h"
+#include "core/units.h"
 
 namespace slipway::staging {
 
@@ -40,5 +41,12 @@ class MediumReader {
 /// `on_piece` gets the bytes as they are read, and may throw.
 std::vector<std::uint64_t> WrongBlocks(const std::filesystem::path& path, const std::vector<std::uint32_t>& crcs,
                                        const std::function<void(std::span<const std::byte>)>& on_piece);
+
+/// Compares the size and the CRC32C of each kCrcBlock bytes with what was written, and returns the CRC32C of the whole.
+///
+/// Cost:   one read; direct I/O past the page cache where the file system has it, else cached pages may answer.
+/// Errors: Error(kEnvironment) naming the file and the byte offset of the first block that differs; SystemError.
+std::uint32_t ReadBack(const std::filesystem::path& path, Bytes size, const std::vector<std::uint32_t>& block_crcs,
+                       const std::function<void(std::uint64_t done)>& on_block);
 
 }  // namespace slipway::staging

@@ -11,6 +11,7 @@
 
 #include "core/error.h"
 #include "core/files.h"
+#include "core/text.h"
 #include "staging/dataset/folder_walk.h"
 #include "staging/formats/detect.h"
 #include "staging/formats/image_header.h"
@@ -25,8 +26,7 @@ bool IsWanted(DataFormat format, std::optional<DataFormat> wanted) {
 }
 
 bool IsNamedAsImage(const fs::path& path) {
-  auto extension = path.extension().string();
-  std::ranges::transform(extension, extension.begin(), [](char c) { return c >= 'A' && c <= 'Z' ? c + ' ' : c; });
+  const auto extension = LowerCase(path.extension().native());
   constexpr std::array<std::string_view, 6> kExtensions = {".jpg", ".jpeg", ".png", ".gif", ".bmp", ".webp"};
   return std::ranges::find(kExtensions, extension) != kExtensions.end();
 }

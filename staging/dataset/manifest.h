@@ -24,6 +24,12 @@
 
 namespace slipway::staging {
 
+/// The blocks in which files are checked: a manifest and a journal hold one CRC32C for each.
+inline constexpr std::size_t kCrcBlock = 4 << 20;
+
+/// How many blocks a file has; the last one may be shorter.
+constexpr std::uint64_t CrcBlocksOf(Bytes size) { return size.count / kCrcBlock + (size.count % kCrcBlock != 0); }
+
 inline constexpr std::string_view kManifestName = "manifest.json";
 
 struct ManifestFile {

@@ -2,7 +2,6 @@
 #include <poll.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <memory>
 #include <new>
 #include <nlohmann/json.hpp>

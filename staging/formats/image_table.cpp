@@ -12,7 +12,7 @@
 #include "core/error.h"
 #include "core/files.h"
 #include "staging/formats/image_header.h"
-#include "staging/formats/positioned_read.h"
+#include "staging/formats/positioned_io.h"
 #include "staging/formats/table_file.h"
 
 namespace slipway::staging {

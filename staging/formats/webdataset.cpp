@@ -1,6 +1,5 @@
 #include "staging/formats/webdataset.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -13,7 +12,8 @@
 
 #include "core/crc32c.h"
 #include "core/error.h"
-#include "staging/formats/positioned_read.h"
+#include "core/text.h"
+#include "staging/formats/positioned_io.h"
 #include "staging/formats/table_file.h"
 
 namespace slipway::staging {
@@ -38,12 +38,6 @@ std::optional<MemberName> Divided(std::string_view path) {
   const auto dot = name.find('.');
   if (dot == std::string_view::npos || dot == 0 || dot + 1 == name.size()) return {};
   return MemberName{path.substr(0, path.size() - name.size() + dot), name.substr(dot + 1)};
-}
-
-std::string Lower(std::string text) {
-  std::ranges::transform(text, text.begin(),
-                         [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
-  return text;
 }
 
 std::vector<std::string> FieldsOf(const WebdatasetSample& sample) {
@@ -111,7 +105,7 @@ void WebdatasetSamples::Add(TarMember member) {
     }
     sample_ = {std::move(key), {member.header_at, 0}, {}};
   }
-  AddPart(member, Lower(std::string(divided->field)));
+  AddPart(member, LowerCase(divided->field));
 }
 
 void WebdatasetSamples::AddPart(const TarMember& member, std::string field) {

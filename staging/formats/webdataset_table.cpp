@@ -7,13 +7,12 @@
 #include <charconv>
 #include <cstring>
 #include <mutex>
-#include <utility>
 
 #include "core/error.h"
 #include "core/files.h"
 #include "core/numpy_header.h"
 #include "staging/formats/npy.h"
-#include "staging/formats/positioned_read.h"
+#include "staging/formats/positioned_io.h"
 #include "staging/formats/table_file.h"
 #include "staging/formats/webdataset.h"
 

@@ -9,7 +9,7 @@
 #include <system_error>
 
 #include "core/files.h"
-#include "staging/dataset/crc_blocks.h"
+#include "staging/dataset/manifest.h"
 #include "staging/plan/source_manifests.h"
 #include "staging/plan/source_stat.h"
 

@@ -11,7 +11,6 @@
 
 #include "core/files.h"
 #include "core/share_out.h"
-#include "staging/dataset/crc_blocks.h"
 #include "staging/dataset/manifest.h"
 #include "staging/dataset/record_index.h"
 #include "staging/plan/tier_places.h"

@@ -20,7 +20,6 @@
 #include "staging/convert/write_records.h"
 #include "staging/make/calorimeter.h"
 #include "staging/make/density_field.h"
-#include "staging/make/encode_jpeg.h"
 #include "staging/make/labelled_picture.h"
 
 namespace slipway::staging {
@@ -192,9 +191,6 @@ constexpr std::size_t kLargestMadeImage = 4096;
 constexpr std::size_t kLargestCube = 512;  // 5 GB of memory while it is made
 constexpr std::uint64_t kMostRecords = std::uint64_t{1} << 32;
 
-constexpr std::array<std::pair<std::string_view, MadeData>, 3> kWords = {
-    {{"hepcnn", MadeData::kHepcnn}, {"cosmoflow", MadeData::kCosmoflow}, {"imagenet-like", MadeData::kImagenetLike}}};
-
 template <class Number>
 void RequireBetween(std::string_view what, Number value, Number least, Number most) {
   if (value >= least && value <= most) return;
@@ -298,14 +294,10 @@ ConvertResult MakeFiles(const MakeOptions& options) {
 
 }  // namespace
 
-std::optional<MadeData> ParseMadeData(std::string_view word) {
-  const auto found = std::ranges::find(kWords, word, &std::pair<std::string_view, MadeData>::first);
-  if (found == kWords.end()) return {};
-  return found->second;
-}
-
-std::string_view NameOf(MadeData kind) {
-  return std::ranges::find(kWords, kind, &std::pair<std::string_view, MadeData>::second)->first;
+WordTable<MadeData> WordsOf(MadeData) {
+  static constexpr Word<MadeData> kWords[] = {
+      {MadeData::kHepcnn, "hepcnn"}, {MadeData::kCosmoflow, "cosmoflow"}, {MadeData::kImagenetLike, "imagenet-like"}};
+  return kWords;
 }
 
 ConvertResult MakeData(const MakeOptions& options) {

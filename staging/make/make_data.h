@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 
+#include "core/words.h"
 #include "staging/convert/convert.h"
 
 namespace slipway::staging {
@@ -17,10 +18,7 @@ enum class MadeData {
   kCosmoflow,     ///< cubes of the density of matter and what they were made from: density_field.h
   kImagenetLike,  ///< JPEG pictures of labelled figures in records like those of ImageNet: labelled_picture.h
 };
-
-/// "hepcnn", "cosmoflow", "imagenet-like".
-std::optional<MadeData> ParseMadeData(std::string_view word);
-std::string_view NameOf(MadeData kind);
+WordTable<MadeData> WordsOf(MadeData);
 
 struct MakeOptions {
   MadeData kind = MadeData::kHepcnn;

@@ -11,7 +11,7 @@
 #include "core/error.h"
 #include "core/files.h"
 #include "core/memory_left.h"
-#include "staging/copy/positioned_write.h"
+#include "staging/formats/positioned_io.h"
 #include "staging/plan/tiers.h"
 
 namespace slipway::staging {

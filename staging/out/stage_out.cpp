@@ -21,7 +21,6 @@
 #include "staging/copy/copy.h"
 #include "staging/copy/medium.h"
 #include "staging/out/private_place.h"
-#include "staging/out/read_back.h"
 #include "staging/out/tree.h"
 #include "staging/plan/source_stat.h"
 

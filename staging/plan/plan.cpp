@@ -10,13 +10,12 @@
 #include <unordered_set>
 
 #include "core/error.h"
-#include "staging/dataset/crc_blocks.h"
 #include "staging/dataset/listing.h"
+#include "staging/dataset/manifest.h"
 #include "staging/dataset/utf8_name.h"
 #include "staging/plan/shares.h"
 
 namespace slipway::staging {
-namespace fs = std::filesystem;
 
 WordTable<Distribution> WordsOf(Distribution) {
   static constexpr Word<Distribution> kWords[] = {

@@ -7,7 +7,6 @@
 #include <numeric>
 #include <queue>
 #include <tuple>
-#include <utility>
 
 namespace slipway::staging {
 namespace {

@@ -124,11 +124,6 @@ class StreamedFiles final : public FileSupply {
   std::map<std::size_t, RecordIndex> indices_;
 };
 
-}  // namespace
-
-namespace fs = std::filesystem;
-namespace {
-
 /// What lies there, all of it.
 class PublishedFiles final : public FileSupply {
  public:

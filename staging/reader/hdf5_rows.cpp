@@ -1,7 +1,6 @@
 #include "staging/reader/hdf5_rows.h"
 
 #include <fcntl.h>
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <string>
@@ -9,7 +8,7 @@
 
 #include "core/error.h"
 #include "core/files.h"
-#include "staging/formats/positioned_read.h"
+#include "staging/formats/positioned_io.h"
 #include "staging/reader/hdf5_filters.h"
 
 namespace slipway::staging {

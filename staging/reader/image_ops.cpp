@@ -1,7 +1,6 @@
 #include "staging/reader/image_ops.h"
 
 #include <algorithm>
-#include <cmath>
 #include <cstring>
 #include <vector>
 

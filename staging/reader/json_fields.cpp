@@ -16,8 +16,13 @@ bool IsCount(const Json& value) {
   return value.is_number_unsigned() || (value.is_number_integer() && value.get<std::int64_t>() >= 0);
 }
 
-bool AreAll(const Json& value, bool (*fits)(const Json&)) {
-  return value.is_array() && std::all_of(value.begin(), value.end(), fits);
+bool IsText(const Json& value) { return value.is_string(); }
+bool IsNumber(const Json& value) { return value.is_number(); }
+bool IsFlag(const Json& value) { return value.is_boolean(); }
+
+template <bool (*kFits)(const Json&)>
+bool AreAll(const Json& value) {
+  return value.is_array() && std::all_of(value.begin(), value.end(), kFits);
 }
 
 }  // namespace
@@ -52,40 +57,29 @@ void JsonFields::Refuse(std::string_view key, std::string_view expected) const {
               fmt::format("correct '{}'", key));
 }
 
-std::string JsonFields::Text(std::string_view key) {
-  const auto& value = Required(key, "a text");
-  if (!value.is_string()) Refuse(key, "a text");
-  return value.get<std::string>();
+template <class Type>
+Type JsonFields::Take(std::string_view key, std::string_view expected, bool (*fits)(const Json&)) {
+  const auto& value = Required(key, expected);
+  if (!fits(value)) Refuse(key, expected);
+  return value.get<Type>();
 }
+
+std::string JsonFields::Text(std::string_view key) { return Take<std::string>(key, "a text", IsText); }
 
 std::uint64_t JsonFields::Count(std::string_view key) {
-  const auto& value = Required(key, "a whole number, 0 or more");
-  if (!IsCount(value)) Refuse(key, "a whole number, 0 or more");
-  return value.get<std::uint64_t>();
+  return Take<std::uint64_t>(key, "a whole number, 0 or more", IsCount);
 }
 
-double JsonFields::Number(std::string_view key) {
-  const auto& value = Required(key, "a number");
-  if (!value.is_number()) Refuse(key, "a number");
-  return value.get<double>();
-}
+double JsonFields::Number(std::string_view key) { return Take<double>(key, "a number", IsNumber); }
 
-bool JsonFields::Flag(std::string_view key) {
-  const auto& value = Required(key, "true or false");
-  if (!value.is_boolean()) Refuse(key, "true or false");
-  return value.get<bool>();
-}
+bool JsonFields::Flag(std::string_view key) { return Take<bool>(key, "true or false", IsFlag); }
 
 std::vector<std::uint64_t> JsonFields::Counts(std::string_view key) {
-  const auto& value = Required(key, "a list of whole numbers");
-  if (!AreAll(value, IsCount)) Refuse(key, "a list of whole numbers");
-  return value.get<std::vector<std::uint64_t>>();
+  return Take<std::vector<std::uint64_t>>(key, "a list of whole numbers", AreAll<IsCount>);
 }
 
 std::vector<double> JsonFields::Numbers(std::string_view key) {
-  const auto& value = Required(key, "a list of numbers");
-  if (!AreAll(value, [](const Json& number) { return number.is_number(); })) Refuse(key, "a list of numbers");
-  return value.get<std::vector<double>>();
+  return Take<std::vector<double>>(key, "a list of numbers", AreAll<IsNumber>);
 }
 
 std::size_t JsonFields::Word(std::string_view key, const std::vector<std::string>& words) {

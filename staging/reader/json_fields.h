@@ -41,6 +41,8 @@ class JsonFields {
   [[noreturn]] void Refuse(std::string_view key, std::string_view expected) const;
 
  private:
+  template <class Type>
+  Type Take(std::string_view key, std::string_view expected, bool (*fits)(const Json&));
   const Json& Required(std::string_view key, std::string_view expected);
 
   const Json& object_;

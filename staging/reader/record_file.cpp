@@ -12,7 +12,7 @@
 #include "core/error.h"
 #include "core/files.h"
 #include "staging/formats/little_endian.h"
-#include "staging/formats/positioned_read.h"
+#include "staging/formats/positioned_io.h"
 #include "staging/formats/tfrecord_check.h"
 #include "staging/formats/tfrecord_frame.h"
 

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <optional>
 
 #include "core/error.h"
 #include "staging/reader/supplied_fields.h"

@@ -6,7 +6,7 @@
 #include <cstdlib>
 #include <utility>
 
-#include "ensemble/space/number.h"
+#include "ensemble/model/scalar.h"
 
 namespace slipway::ensemble {
 namespace {

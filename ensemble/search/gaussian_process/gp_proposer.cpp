@@ -7,7 +7,7 @@
 
 #include "ensemble/search/gaussian_process/nearby_model.h"
 #include "ensemble/search/gaussian_process/subset.h"
-#include "ensemble/search/results/fingerprint.h"
+#include "ensemble/search/results/observations.h"
 
 namespace slipway::ensemble {
 namespace {

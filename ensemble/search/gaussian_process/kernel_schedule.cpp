@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "ensemble/search/gaussian_process/subset.h"
-#include "ensemble/search/results/fingerprint.h"
+#include "ensemble/search/results/observations.h"
 
 namespace slipway::ensemble {
 namespace {

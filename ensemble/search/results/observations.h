@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -61,5 +62,10 @@ class ObservationLog {
   std::vector<TrialNumber> failed_;   // the trials of known_.failed
   std::vector<Seen> seen_;            // one for each trial
 };
+
+/// Caches compare fingerprints to detect changes. Of the numbers and values of these trials; never 0. Cost: O(n).
+std::uint64_t Fingerprint(std::span<const Observation> results);
+/// The same, and of the pending and failed places. Cost: O(n + places * axes).
+std::uint64_t Fingerprint(const Observations& known);
 
 }  // namespace slipway::ensemble

@@ -54,7 +54,7 @@ class RecordProgress {
 };
 
 staging::MadeData KindToMake(const std::string& word) {
-  if (const auto kind = staging::ParseMadeData(word)) return *kind;
+  if (const auto kind = FromWord<staging::MadeData>(word)) return *kind;
   throw Error(ErrorKind::kUsage, fmt::format("'{}' is not a kind of made data", word),
               "use hepcnn, cosmoflow or imagenet-like");
 }
@@ -62,7 +62,7 @@ staging::MadeData KindToMake(const std::string& word) {
 /// An option that only one kind has.
 void RequireKind(std::string_view option, staging::MadeData wanted, staging::MadeData kind) {
   if (kind == wanted) return;
-  throw Error(ErrorKind::kUsage, fmt::format("{} is an option of {} alone", option, NameOf(wanted)),
+  throw Error(ErrorKind::kUsage, fmt::format("{} is an option of {} alone", option, WordOf(wanted)),
               "leave it out: slipway data make --help says what each kind has");
 }
 

@@ -179,7 +179,7 @@ std::string WhyNoLog(const TrialRecord& trial, const std::vector<AttemptRecord>&
   if (std::ranges::any_of(attempts, RanOutside)) {
     return "was given out by 'trials ask' or 'serve': what it wrote is where its program ran";
   }
-  return fmt::format("has left no log: it is {}{}", TrialStateName(trial.state),
+  return fmt::format("has left no log: it is {}{}", WordOf(trial.state),
                      trial.reason.empty() ? "" : " (" + trial.reason + ")");
 }
 

@@ -89,10 +89,10 @@ void Print(Output& output, const TrialsView& view, const List& list) {
 }
 
 ensemble::TrialState StateFrom(const std::string& word) {
-  const auto state = ensemble::ParseTrialState(word);
+  const auto state = FromWord<ensemble::TrialState>(word);
   if (state) return *state;
   throw Error(ErrorKind::kUsage,
-              fmt::format("unknown state '{}'{}", word, SuggestWord(word, ensemble::TrialStateNames())));
+              fmt::format("unknown state '{}'{}", word, SuggestWord(word, AllWords<ensemble::TrialState>())));
 }
 
 /// Trials in a state, one by one: of a configuration some may be in it and others not.
@@ -153,7 +153,7 @@ std::string MetricsTable(const std::vector<ensemble::MetricRecord>& metrics) {
 /// "trial 7: complete, rank 2, accuracy 0.91, seconds 31".
 std::string StandingText(const TrialsView& view, const RankedTrial& ranked) {
   const TrialRecord& trial = ranked.trial;
-  const auto state = ensemble::TrialStateName(trial.state);
+  const auto state = WordOf(trial.state);
   auto text = fmt::format("trial {}: {}", trial.number, state);
   if (ranked.rank && view.study.repeats == 1) text += fmt::format(", rank {}", *ranked.rank);
   if (trial.objective) text += fmt::format(", {} {:.6g}", view.study.objectives.front().ValueName(), *trial.objective);

@@ -13,7 +13,7 @@
 #include "ensemble/exchange/csv.h"
 #include "ensemble/exchange/optuna.h"
 #include "ensemble/exchange/optuna_file.h"
-#include "ensemble/exchange/stored_space.h"
+#include "ensemble/space/space.h"
 #include "launcher/cli/commands/trials_leaderboard.h"
 #include "launcher/trials/trials_view.h"
 

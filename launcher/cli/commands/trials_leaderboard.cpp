@@ -154,7 +154,7 @@ std::vector<std::string> CellsOf(const LeaderboardRow& row, const StudyRecord& s
   std::vector<std::string> cells = {PlaceCell(row.rank)};
   if (HasFronts(study)) cells.push_back(PlaceCell(row.front));
   cells.push_back(row.repeats ? TrialsCell(row, study.repeats) : std::to_string(trial.number));
-  cells.emplace_back(ensemble::TrialStateName(trial.state));
+  cells.emplace_back(WordOf(trial.state));
   cells.push_back(NumberCell(trial.objective));
   if (row.repeats) {
     cells.push_back(NumberCell(row.repeats->deviation));
@@ -177,7 +177,7 @@ Json ConfigurationDocument(const LeaderboardRow& row, const StudyRecord& study) 
   Json document{{"rank", OrNull(row.rank)},
                 {"configuration", configuration},
                 {"trials", std::move(trials)},
-                {"state", ensemble::TrialStateName(row.trial.state)},
+                {"state", WordOf(row.trial.state)},
                 {"objectives", ObjectivesDocument(row.trial, study)},
                 {"deviation", OrNull(row.repeats->deviation)},
                 {"least", any ? Json(row.repeats->least) : Json(nullptr)},

@@ -17,9 +17,9 @@
 #include "core/output.h"
 #include "core/units.h"
 #include "ensemble/exchange/import_trials.h"
-#include "ensemble/exchange/stored_space.h"
 #include "ensemble/manager/requests.h"
 #include "ensemble/model/records.h"
+#include "ensemble/space/space.h"
 #include "ensemble/store/holder.h"
 #include "ensemble/store/trial_book.h"
 
@@ -197,7 +197,7 @@ std::int64_t NamedTrial(std::int64_t trial, const std::vector<ensemble::TrialRec
   }
   const auto state = trials[static_cast<std::size_t>(trial)].state;
   if (!ensemble::MayBeRetried(state)) {
-    throw Error(ErrorKind::kUsage, fmt::format("trial {} is {}", trial, ensemble::TrialStateName(state)),
+    throw Error(ErrorKind::kUsage, fmt::format("trial {} is {}", trial, WordOf(state)),
                 "only failed, pruned and cancelled trials can run again");
   }
   return trial;
@@ -208,7 +208,7 @@ bool Fits(const ensemble::TrialRecord& trial, const TrialsRetryOptions& options,
   if (options.failed && trial.state != ensemble::TrialState::kFailed) return false;
   if (options.outcome.empty()) return true;
   const auto attempts = book.Attempts(trial.number);
-  return !attempts.empty() && ensemble::OutcomeName(attempts.back().outcome) == options.outcome;
+  return !attempts.empty() && WordOf(attempts.back().outcome) == options.outcome;
 }
 
 std::vector<std::int64_t> FittingTrials(const TrialsRetryOptions& options, TrialBook& book) {

@@ -30,7 +30,7 @@ struct TrialsRetryOptions {
   std::string selector;  ///< RunFolder::selector()
   std::optional<std::int64_t> trial;
   bool failed = false;
-  std::string outcome;  ///< one of ensemble::OutcomeNames(); empty: any
+  std::string outcome;  ///< a word of ensemble::Outcome; empty: any
 };
 
 /// Both check what they can before they send the request. While a manager runs, they wait some seconds for its answer.

@@ -214,7 +214,7 @@ void CheckResult(const TrialsTellOptions& options, OpenEnsemble& opened) {
 }
 
 std::string Describe(const ensemble::TrialRecord& trial) {
-  auto text = fmt::format("trial {}: {}", trial.number, TrialStateName(trial.state));
+  auto text = fmt::format("trial {}: {}", trial.number, WordOf(trial.state));
   if (trial.objective) text += fmt::format(", {:.6g}", *trial.objective);
   return trial.reason.empty() ? text : text + " (" + trial.reason + ")";
 }
@@ -279,7 +279,7 @@ int TrialsTell(const TrialsTellOptions& options, Session& session) {
   const auto told = opened.session.Tell(options.trial, ToldBy(options), options.attempt);
   opened.session.Settle();
   const Json document = WithSchema("slipway.trials.tell/1", ToJson(told, opened.session.options()));
-  session.output.Print({document, Describe(told), TrialStateName(told.state)});
+  session.output.Print({document, Describe(told), WordOf(told.state)});
   return 0;
 }
 

@@ -224,7 +224,7 @@ struct NextStep {
   /// Of trials of which none is left to run.
   std::string Again(ensemble::Outcome outcome) const {
     return fmt::format("run them again: slipway trials retry --outcome {1} {0} && slipway resume {0}", Run(),
-                       ensemble::OutcomeName(outcome));
+                       WordOf(outcome));
   }
 
   std::string operator()(const cause::Completed&) const { return {}; }

@@ -62,7 +62,7 @@ void BatchTrialRunner::OnInterrupt() {
   if (!interrupt.forced()) return;
   context_.output.Say("killing the trials' jobs");
   for (auto& [number, job] : jobs_) {
-    if (job.trial->is_submitted()) job.stop = ensemble::StopReasonName(StopReason::kCancelled);
+    if (job.trial->is_submitted()) job.stop = WordOf(StopReason::kCancelled);
   }
   next_look_ = {};
 }
@@ -119,7 +119,7 @@ void BatchTrialRunner::Stop(TrialNumber trial, StopReason reason) {
     return;
   }
   const bool timed_out = reason == StopReason::kTrialTimeLimit;
-  job.stop = ensemble::StopReasonName(timed_out ? StopReason::kTimeLimit : reason);
+  job.stop = WordOf(timed_out ? StopReason::kTimeLimit : reason);
   StopWhatIsAsked();
 }
 

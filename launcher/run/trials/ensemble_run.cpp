@@ -114,7 +114,7 @@ class Reporter final : public ensemble::EnsembleObserver {
   static constexpr int kMostOfLastLine = 200;  // columns
 
   static std::string Describe(const ensemble::TrialRecord& trial, ensemble::TrialState attempt) {
-    auto text = fmt::format("trial {:>3}  {:<9}", trial.number, ensemble::TrialStateName(attempt));
+    auto text = fmt::format("trial {:>3}  {:<9}", trial.number, WordOf(attempt));
     if (trial.objective) text += fmt::format("  {:.6g}", *trial.objective);
     for (const double value : trial.further) text += fmt::format("  {:.6g}", value);
     text += "  " + ensemble::Describe(trial.parameters);
@@ -147,7 +147,7 @@ class Reporter final : public ensemble::EnsembleObserver {
 
   void LeaveMetrics(const ensemble::TrialRecord& trial) const {
     if (!FollowsMetrics()) return;
-    const auto state = ensemble::IsFinal(trial.state) ? ensemble::TrialStateName(trial.state) : std::string_view();
+    const auto state = ensemble::IsFinal(trial.state) ? WordOf(trial.state) : std::string_view();
     context_.tensorboard->End(trial.number, trial.attempts, std::string(state));
   }
 

@@ -242,9 +242,9 @@ void LocalTrialRunner::Stop(TrialNumber trial, ensemble::StopReason reason) {
                               context_.interrupt.cause() == InterruptCause::kTimeLimit;
     if (reason == StopReason::kTimeLimit || reason == StopReason::kTrialTimeLimit || of_batch_job) {
       const auto left = of_batch_job ? left_in_job_ : std::nullopt;
-      running.Stop(ensemble::StopReasonName(StopReason::kTimeLimit), TimeAtLimit(context_.plan, running.place(), left));
+      running.Stop(WordOf(StopReason::kTimeLimit), TimeAtLimit(context_.plan, running.place(), left));
     } else {
-      running.Stop(ensemble::StopReasonName(reason));
+      running.Stop(WordOf(reason));
     }
     if (context_.interrupt.forced()) running.Kill();
   }

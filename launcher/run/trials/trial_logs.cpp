@@ -36,7 +36,7 @@ void TrialLogs::AttemptEnded(const ensemble::TrialRecord& trial) {
   if (found == open_.end()) return;
   auto& open = found->second;
   open.left = SystemClock().Now();
-  open.reason = trial.reason.empty() ? ensemble::TrialStateName(trial.state) : trial.reason;
+  open.reason = trial.reason.empty() ? WordOf(trial.state) : trial.reason;
   if (!ensemble::IsFinal(trial.state)) return;
   const bool complete = trial.state == ensemble::TrialState::kComplete;
   open.log.StopRun(complete, complete ? "" : open.reason, open.left);

@@ -164,6 +164,9 @@ TEST_F(TrialsAnalysis, SelectCombinesTrialsThatKnowDifferentThings) {
   EXPECT_THAT(output_.warnings, HasSubstr("trial 0 is left out: it has no predictions.npy"));
   EXPECT_THAT(output_.text, HasSubstr("accuracy 1 by 2 of 2 trials on 3 validation records"));
   EXPECT_EQ(output_.brief, "9\n10\n");
+  options.metric = "logloss";
+  EXPECT_THAT(ErrorOf(ErrorKind::kUsage, [&] { TrialsSelect(options, output_); }),
+              HasSubstr("unknown metric 'logloss'; did you mean 'log_loss'?"));
 }
 
 /// Configurations 0, 1, 2 of two repeats each, the first one (trials 0 and 1) the best; each of its repeats is wrong

@@ -92,11 +92,11 @@ TEST(TrialState, IsClaimedWaitsRunsAndIsClaimedAgain) {
 }
 
 TEST(TrialState, HasAWordThatIsRead) {
-  for (const auto& word : TrialStateNames()) {
-    ASSERT_TRUE(ParseTrialState(word)) << word;
-    EXPECT_EQ(TrialStateName(*ParseTrialState(word)), word);
+  for (const auto& word : AllWords<TrialState>()) {
+    ASSERT_TRUE(FromWord<TrialState>(word)) << word;
+    EXPECT_EQ(WordOf(*FromWord<TrialState>(word)), word);
   }
-  EXPECT_EQ(TrialStateName(TrialState::kWaiting), "waiting");
+  EXPECT_EQ(WordOf(TrialState::kWaiting), "waiting");
   EXPECT_FALSE(IsFinal(TrialState::kWaiting));
 }
 

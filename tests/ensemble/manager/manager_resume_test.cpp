@@ -105,8 +105,8 @@ EnsembleOptions OptionsFor(const std::string& scheduler) {
 std::vector<std::string> OutcomeOfRun(TrialBook& book) {
   std::vector<std::string> lines;
   for (const auto& trial : book.Trials()) {
-    lines.push_back(fmt::format("{} {} {} from {}: {}", trial.number, TrialStateName(trial.state),
-                                trial.objective.value_or(-1), trial.parent.value_or(-1), trial.reason));
+    lines.push_back(fmt::format("{} {} {} from {}: {}", trial.number, WordOf(trial.state), trial.objective.value_or(-1),
+                                trial.parent.value_or(-1), trial.reason));
   }
   for (const auto& rung : book.Rungs()) lines.push_back(fmt::format("{} {} {}", rung.trial, rung.rung, rung.decision));
   return lines;

@@ -2,7 +2,6 @@
 
 #include <gmock/gmock.h>
 
-#include "ensemble/schedulers/checks.h"
 #include "tests/ensemble/schedulers/scheduler_fixture.h"
 
 namespace slipway::ensemble {

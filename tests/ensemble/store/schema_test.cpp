@@ -34,7 +34,7 @@ TEST(Schema, TakesEveryWordOfAState) {
       "INSERT INTO study(id, trials, sampler, seed, grid_points, spec_hash, space, created) "
       "VALUES (1, 99, 'random', 1, 3, '', '{}', 0)");
   int number = 0;
-  for (const auto& word : TrialStateNames()) {
+  for (const auto& word : AllWords<TrialState>()) {
     EXPECT_NO_THROW(book.exec("INSERT INTO trial(number, state, configuration, objective, created) VALUES (" +
                               std::to_string(number++) + ", '" + word + "', 'c', 1, 0)"))
         << word;

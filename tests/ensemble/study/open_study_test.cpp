@@ -30,7 +30,7 @@ EnsembleOptions StudyOptions(const std::string& sampler, const std::string& sche
 /// All that others see of a row.
 std::string Described(const TrialRecord& row) {
   Json json{{"number", row.number},
-            {"state", TrialStateName(row.state)},
+            {"state", WordOf(row.state)},
             {"further", row.further},
             {"origin", row.origin},
             {"configuration", row.configuration},

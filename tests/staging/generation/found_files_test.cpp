@@ -9,7 +9,6 @@
 
 #include "core/error.h"
 #include "core/files.h"
-#include "staging/dataset/crc_blocks.h"
 #include "staging/dataset/manifest.h"
 #include "staging/generation/stage.h"
 #include "staging/generation/verify.h"

@@ -4,7 +4,6 @@
 
 #include <set>
 
-#include "staging/make/encode_jpeg.h"
 #include "staging/reader/jpeg.h"
 
 namespace slipway::staging {

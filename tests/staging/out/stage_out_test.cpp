@@ -11,7 +11,7 @@
 #include "core/crc32c.h"
 #include "core/error.h"
 #include "core/files.h"
-#include "staging/out/read_back.h"
+#include "staging/copy/medium.h"
 #include "staging/out/tree.h"
 #include "tests/staging/staging_support.h"
 

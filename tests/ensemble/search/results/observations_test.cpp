@@ -5,7 +5,6 @@
 #include <nlohmann/json.hpp>
 
 #include "ensemble/model/random.h"
-#include "ensemble/search/results/fingerprint.h"
 
 namespace slipway::ensemble {
 namespace {

@@ -1,8 +1,9 @@
-/// Writing at a place in a file, whole.
+/// Reading and writing at a place of an open file.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <filesystem>
 #include <span>
 #include <string_view>
 
@@ -10,8 +11,9 @@
 
 namespace slipway::staging {
 
-/// What MemoryError names where copies lie in RAM.
-inline constexpr const char* kCopiesInMemory = "the staged files in RAM";
+/// Fills `out` from byte `offset` on. May be used by several threads on one file.
+/// Errors: SystemError; Error(kEnvironment) when the file ends before: it has become shorter.
+void ReadAt(int fd, std::uint64_t offset, std::span<std::byte> out, const std::filesystem::path& name);
 
 /// All of `bytes`, whatever signals come. Errors: SystemError naming `path`, ENOSPC among them.
 void WriteAt(int fd, std::span<const std::byte> bytes, std::uint64_t offset, std::string_view path);

@@ -1,4 +1,4 @@
-#include "staging/copy/positioned_write.h"
+#include "staging/formats/positioned_io.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -9,6 +9,22 @@
 #include "core/error.h"
 
 namespace slipway::staging {
+
+void ReadAt(int fd, std::uint64_t offset, std::span<std::byte> out, const std::filesystem::path& name) {
+  while (!out.empty()) {
+    const auto count = ::pread(fd, out.data(), out.size(), static_cast<off_t>(offset));
+    if (count < 0 && errno == EINTR) continue;
+    CheckErrno(count, fmt::format("cannot read '{}'", name.string()));
+    if (count == 0) {
+      throw Error(ErrorKind::kEnvironment,
+                  fmt::format("'{}' has become shorter while it was read: it ends before byte {}", name.string(),
+                              offset + out.size()),
+                  "stage the dataset, or leave its files alone while they are read");
+    }
+    offset += static_cast<std::uint64_t>(count);
+    out = out.subspan(static_cast<std::size_t>(count));
+  }
+}
 
 void WriteAt(int fd, std::span<const std::byte> bytes, std::uint64_t offset, std::string_view path) {
   while (!bytes.empty()) {
