@@ -65,7 +65,10 @@ int ColumnsOf(std::u32string_view text) {
 
 int WidthOf(char32_t character) { return std::max(0, RawWidthOf(character)); }
 
-int WidthOf(std::string_view text) { return ColumnsOf(Harmless(text)); }
+int WidthOf(std::string_view text) {
+  const bool is_ascii = std::ranges::all_of(text, [](char c) { return c >= 0x20 && c < 0x7f; });
+  return is_ascii ? static_cast<int>(text.size()) : ColumnsOf(Harmless(text));  // large tables ask for each cell
+}
 
 std::u32string Harmless(std::string_view text) {
   const auto clean = WithoutControls(text);
