@@ -105,10 +105,11 @@ void Allocation::AwaitAgents(EventLoop& loop, const Interrupt& interrupt, std::c
     if (interrupt.asked()) throw Error(ErrorKind::kInterrupted, "cancelled while the agents of the nodes started");
     const auto ended = step_.TryWait();
     if (!ended && SystemClock().Steady() < deadline) continue;
+    const auto why = ended ? fmt::format("srun ended with {}", ended->Describe())
+                           : fmt::format("the limit is {} s (site.patience.join)", patience.count());
     throw NodesMissing(
         ErrorKind::kEnvironment,
-        fmt::format("{}{}\nlast lines of {}:\n{}", nodes_.Missing(),
-                    ended ? "; srun ended with " + ended->Describe() : "", log_.string(), ShownLastLines(log_, 12)),
+        fmt::format("{}; {}\nlast lines of {}:\n{}", nodes_.Missing(), why, log_.string(), ShownLastLines(log_, 12)),
         "`srun hostname` in such a job must work, and its nodes must reach the first one over the network");
   }
 }

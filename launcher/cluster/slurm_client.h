@@ -56,8 +56,8 @@ class SlurmClient {
   StartEstimate EstimateStart(const SubmitRequest& job) const;
 
   /// The jobs of these numbers that the controller remembers; for an array all its records. Several jobs must have one
-  /// owner. No owner given: the calling user. Cost with kInDoubt: a further RPC for each number that is none of the
-  /// owner's.
+  /// owner. No owner given: the calling user. Cost with kInDoubt: further RPCs, at most 4, for numbers that are none
+  /// of the owner's.
   std::vector<SlurmJob> Jobs(std::span<const JobId> ids, std::optional<std::uint32_t> owner = {},
                              OwnerIs known = OwnerIs::kSure) const;
   /// Nothing when the controller does not remember the job: some minutes after its end, or after a crash before it had

@@ -17,7 +17,8 @@ class WorkflowReader {
 
   /// Reads what `interest` wants of a workflow into `data`: its steps, and the log of one. True when that has changed.
   /// Errors: those of RunFolder and of the documents of a workflow. Cost without changes: state.json, and
-  /// a stat of each journal. Slurm is asked about its jobs at each change, else every kAskSlurmEvery.
+  /// a stat of each journal. Slurm's jobs and the runs of steps are looked at with each change, else every
+  /// kAskSlurmEvery.
   bool Refresh(const Interest& interest, WatchData& data);
 
  private:

@@ -42,20 +42,35 @@ std::uint32_t OwnerIn(const Json& request) { return request.value("owner", stati
 
 std::vector<JobId> IdsIn(const Json& request) { return request.at("ids").get<std::vector<JobId>>(); }
 
+/// Whether a job, or the array it belongs to, has one of these numbers.
+auto HasOneOf(const std::set<JobId>& ids) {
+  return [&ids](const slurm_job_info_t& info) {
+    return ids.contains(info.job_id) || (info.array_job_id != 0 && ids.contains(info.array_job_id));
+  };
+}
+
+/// A controller may let a user ask only a few times a second, and the whole answer has one deadline.
+constexpr std::size_t kMostAskedOneByOne = 4;
+
+std::vector<SlurmJob> JobsOfAnyone(const std::set<JobId>& ids) {
+  if (ids.size() > kMostAskedOneByOne) return AllJobs(HasOneOf(ids));
+  std::vector<SlurmJob> jobs;
+  for (const auto id : ids) std::ranges::move(JobsOfNumber(id), std::back_inserter(jobs));
+  return jobs;
+}
+
 /// Several are looked for among all of their owner's, which is one RPC as well.
 Json AnswerJobs(const Json& request) {
-  const auto ids = IdsIn(request);
-  if (ids.size() == 1) return List(JobsOfNumber(ids.front()));
-  const auto is_meant = [&](JobId id) { return std::find(ids.begin(), ids.end(), id) != ids.end(); };
-  auto jobs = JobsOfUser(OwnerIn(request), [&](const auto& info) {
-    return is_meant(info.job_id) || (info.array_job_id != 0 && is_meant(info.array_job_id));
-  });
+  const auto asked = IdsIn(request);
+  std::set<JobId> ids(asked.begin(), asked.end());
+  if (ids.size() == 1) return List(JobsOfNumber(*ids.begin()));
+  auto jobs = JobsOfUser(OwnerIn(request), HasOneOf(ids));
   if (!request.value("owner_in_doubt", false)) return List(jobs);
-  std::set<JobId> known;
-  for (const auto& job : jobs) known.insert({job.id, job.array_job});
-  for (const auto id : ids) {
-    if (known.insert(id).second) std::ranges::move(JobsOfNumber(id), std::back_inserter(jobs));
+  for (const auto& job : jobs) {
+    ids.erase(job.id);
+    ids.erase(job.array_job);
   }
+  std::ranges::move(JobsOfAnyone(ids), std::back_inserter(jobs));
   return List(jobs);
 }
 

@@ -144,6 +144,11 @@ std::vector<SlurmJob> JobsOfUser(std::uint32_t user, const std::function<bool(co
   return Selected(*message, wanted);
 }
 
+std::vector<SlurmJob> AllJobs(const std::function<bool(const slurm_job_info_t&)>& wanted) {
+  const auto message = LoadJobs([](job_info_msg_t** out) { return slurm_load_jobs(0, out, SHOW_ALL); });
+  return Selected(*message, wanted);
+}
+
 std::vector<SlurmJob> JobsOfNumber(JobId id) {
   try {
     const auto message = LoadJobs([&](job_info_msg_t** out) { return slurm_load_job(out, id, SHOW_ALL); });

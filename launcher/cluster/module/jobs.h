@@ -23,6 +23,9 @@ std::optional<SlurmTime> TimeOf(std::time_t time);
 /// The jobs of `user` that the controller remembers and that `wanted` accepts; one RPC.
 std::vector<SlurmJob> JobsOfUser(std::uint32_t user, const std::function<bool(const slurm_job_info_t&)>& wanted);
 
+/// The same of all users; one RPC, whose answer grows with the cluster.
+std::vector<SlurmJob> AllJobs(const std::function<bool(const slurm_job_info_t&)>& wanted);
+
 /// The job of this number, or all jobs of the array of this number; one RPC. Empty: the controller does not know it.
 std::vector<SlurmJob> JobsOfNumber(JobId id);
 

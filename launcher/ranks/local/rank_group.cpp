@@ -215,8 +215,9 @@ void RankGroup::AwaitStart() {
   started_for_ += kStartBeat;
   if (auto trouble = TroubleOfHosts(); !trouble.empty()) return GiveUpStart(std::move(trouble));
   if (launch_.start_patience.count() > 0 && started_for_ >= launch_.start_patience) {
-    return GiveUpStart(fmt::format("only {} of {} ranks came within {} s of the start by {}", registration_.present(),
-                                   launch_.ranks, launch_.start_patience.count() / 1000, launch_.mpi.Way()));
+    return GiveUpStart(fmt::format("only {} of {} ranks came within {} s (site.patience.start) of the start by {}",
+                                   registration_.present(), launch_.ranks, launch_.start_patience.count() / 1000,
+                                   launch_.mpi.Way()));
   }
   start_timer_ = loop_.After(kStartBeat, [this] { AwaitStart(); });
 }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <span>
 #include <sstream>
 
@@ -127,10 +128,11 @@ std::optional<SlurmJob> MeantAmong(const std::vector<SlurmJob>& jobs, const JobI
   return found == jobs.end() ? std::nullopt : std::optional(*found);
 }
 
+/// Each once: the tasks of an array share theirs.
 std::vector<JobId> NumbersOf(const std::vector<JobIdentity>& jobs) {
-  std::vector<JobId> numbers;
-  for (const auto& job : jobs) numbers.push_back(job.id);
-  return numbers;
+  std::set<JobId> numbers;
+  for (const auto& job : jobs) numbers.insert(job.id);
+  return {numbers.begin(), numbers.end()};
 }
 
 /// Runs whose jobs the controller is asked about together.
@@ -169,7 +171,9 @@ class Observation {
       if (auto job = JobOf(folders_[i], runs_[i].state); job.id != 0) meant.push_back(std::move(job));
     }
     const auto jobs = slurm.Jobs(NumbersOf(meant), owner, OwnerIs::kInDoubt);
-    std::erase_if(meant, [&](const auto& job) { return MeantAmong(jobs, job).has_value(); });
+    std::erase_if(meant, [&](const auto& job) {
+      return MeantAmong(jobs, job).has_value() || !WhyElsewhere(job, slurm.ClusterName()).empty();
+    });
     forgotten_ = NumbersOf(meant);
     past_.reset();
     for (const auto i : indices) CorrectIfHere(i, jobs, slurm);

@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
+#include <cstdlib>
+
 #include "core/error.h"
 #include "launcher/attempt/allocation.h"
 
@@ -22,6 +25,19 @@ TEST(DescriptorsOfARun, MustDoForItsAgentsAndRanks) {
   }
   spec.launch.nodes_per_job = 2;  // the trials of an ensemble end, and make room
   EXPECT_NO_THROW(RequireDescriptors(spec, 1010, 4000));
+}
+
+TEST(RanksOnThisNode, HaveTheTimeOfTheSiteToStart) {
+  Spec spec;
+  spec.site.patience.start = Seconds(300.5);
+  RankLaunch launch;
+  launch.ranks = 2;
+  ::setenv("SLURMD_NODENAME", "n1", 1);
+  PlaceOnThisNode(spec, launch);
+  ::unsetenv("SLURMD_NODENAME");
+  EXPECT_EQ(launch.start_patience, std::chrono::seconds(301)) << "never less than is asked for";
+  ASSERT_EQ(launch.hosts.size(), 1u);
+  EXPECT_EQ(launch.hosts.front().name, "n1");
 }
 
 TEST(NodesToGoOnWith, AreAllThatLiveWithoutAGlobalBatch) {

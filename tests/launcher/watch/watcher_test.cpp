@@ -241,7 +241,7 @@ TEST_F(Watching, SeesThatTheRunOfAStepIsPaused) {
   Interest interest;
   interest.workflow = run.path();
   ensemble::HandClock clock;
-  WorkflowReader reader(clock);
+  WorkflowReader reader(directory_.path(), clock);
   WatchData data;
   EXPECT_TRUE(reader.Refresh(interest, data));
   EXPECT_EQ(data.workflow->steps.at(0).reason, "");
