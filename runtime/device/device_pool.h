@@ -25,8 +25,7 @@ class DevicePool {
 
   /// Zeroed. `device`: as the driver counts those that the process sees.
   /// Errors: RuntimeError: DEVICE when the program has loaded no driver of a GPU, or one that cannot share memory;
-  /// STATE
-  ///         for memory that was freed, while a stream of the GPU is captured; DeviceError.
+  ///         STATE for memory that was freed, while a stream of the GPU is captured; DeviceError.
   void* Allocate(int device, std::int64_t bytes);
   /// False for what Allocate() did not give, or was freed already.
   bool Free(const void* memory);

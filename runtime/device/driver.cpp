@@ -160,8 +160,8 @@ struct Driver::Known {
   void Look(unsigned long long loaded) {
     const std::lock_guard lock(mutex);
     if (!has_cuda) has_cuda = cuda.TakeLoaded(kCuda);
-    const bool has_started = has_cuda && cuda.HasGpu();
-    if (!has_started && !has_hip) has_hip = hip.TakeLoaded(kHip);
+    const bool is_started = has_cuda && cuda.HasGpu();
+    if (!is_started && !has_hip) has_hip = hip.TakeLoaded(kHip);
     looked_at = loaded;
   }
 };

@@ -53,8 +53,8 @@ class AllreduceWays {
   /// before. NCCL combines between all ranks, or as NcclInNodes where that suits. Where the ways would have other bits
   /// (CpuAddsInOrderOfRanks()), the CPU combines, as for teams. NCCL and MPI that are named are not used where the
   /// order of sums is to be the canonical one, and a warning says so. What keeps NCCL and MPI from being made, and all
-  /// from being timed, is a reason for another way; without times the CPU combines. Collective. Errors: those of
-  /// DirectBounce::Make(); PartedError, and then nothing that ranks share is freed.
+  /// from being timed, is a reason for another way; without times the CPU combines. Collective.
+  /// Errors: those of DirectBounce::Make(); PartedError, and then nothing that ranks share is freed.
   static AllreduceWays Choose(const DevicePlace& place, const TeamSettings& settings, const AllreduceTimer& measure,
                               Group& group);
 

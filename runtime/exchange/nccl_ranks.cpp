@@ -46,6 +46,7 @@ bool ReturnsInTime(int (*end)(Nccl::Communicator), Nccl::Communicator communicat
   const auto returned = std::make_shared<std::promise<void>>();
   const auto in_time = returned->get_future();
   const auto call = [=] {
+    const BesideCaptures beside(place.driver);
     WithoutErrors(place, [=](const Driver&) { end(communicator); });
     returned->set_value();
   };

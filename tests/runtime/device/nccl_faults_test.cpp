@@ -394,6 +394,7 @@ TEST_F(NcclJob, AHangIsEndedByForce) {
   EXPECT_EQ(slipway_gradients("net"), SLIPWAY_ERROR_STALLED);
   EXPECT_NE(std::string(slipway_error_message()).find("rank "), std::string::npos) << slipway_error_message();
   EXPECT_EQ(fake_nccl_calls("ncclCommAbort"), 1u);
+  EXPECT_EQ(fake_nccl_ends_in_global_mode(), 0u);
 }
 
 /// In the middle of an exchange: the other rank's GPU waits for ever, and NCCL, too, when it is to end.

@@ -210,6 +210,7 @@ BUGS = [
         "    Abort();\n    const auto end = Clock::now() + kTimeToName;\n",
         "    const auto end = Clock::now() + kTimeToName;\n", test=NCCL_ERROR),
     Bug("nccl_end_has_no_limit", NCCL_RANKS, "    std::thread(call).detach();\n", "    call();\n", test=NCCL_DEATH),
+    Bug("nccl_end_disturbs_captures", NCCL_RANKS, "    const BesideCaptures beside(place.driver);\n", "", test=HANG),
     Bug("nccl_connects_without_a_limit", NCCL_RANKS, " || Clock::now() > end; }", "; }", test=NO_CONNECTION),
     Bug("nccl_has_two_users", NCCL_USE, "users == 1", "users > 0", test=USERS_OF_NCCL, tests=USERS),
     Bug("nccl_users_do_not_agree", NCCL_USE, "!OnEveryRank(ranks, users == 1)", "users != 1", test=USERS_OF_NCCL,

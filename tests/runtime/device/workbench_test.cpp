@@ -3,7 +3,10 @@
 
 #include "runtime/device/workbench.h"
 
+#include <cstddef>
 #include <cstring>
+#include <optional>
+#include <utility>
 #include <vector>
 
 #include "runtime/exchange/allreduce_through_cpu.h"
@@ -58,6 +61,21 @@ TEST_F(Benches, StreamsEndWhenTheirCopiesHaveEnded) {
     ASSERT_EQ(fake_gpu_pending(), 1u);
   }
   EXPECT_EQ(fake_gpu_pending(), 0u);
+}
+
+/// In CUDA's default mode, in which a call of this thread would end the capture.
+TEST_F(Benches, BlocksAreFreedBesideACaptureByAnotherThread) {
+  const auto bytes_left = [] {
+    std::size_t left = 0, all = 0;
+    EXPECT_EQ(fake_gpu::cuMemGetInfo_v2(&left, &all), fake_gpu::kSuccess);
+    return left;
+  };
+  std::optional<DeviceBlock> block(std::in_place, place_, kCount);
+  const auto before = bytes_left();
+  fake_gpu_capture_elsewhere(1);
+  block.reset();
+  fake_gpu_capture_elsewhere(0);
+  EXPECT_GT(bytes_left(), before);
 }
 
 TEST_F(Benches, OfManySizesAFewAreKept) {

@@ -14,9 +14,9 @@ constexpr std::size_t kDefaultBytes = std::size_t{1} << 30;
 constexpr int kDefaultDevices = 2;
 constexpr auto kDefaultPatience = std::chrono::milliseconds(2);
 constexpr int kDefaultVersion = 12040;
-constexpr std::array<std::string_view, 7> kUnsafeInCaptures = {
-    "cuEventQuery",      "cuStreamQuery",        "cuMemAlloc_v2",      "cuMemFree_v2",
-    "cuMemAllocHost_v2", "cuMemHostRegister_v2", "cuMemHostUnregister"};
+constexpr std::array<std::string_view, 8> kUnsafeInCaptures = {
+    "cuEventQuery",      "cuStreamQuery", "cuMemAlloc_v2",        "cuMemFree_v2",
+    "cuMemAllocHost_v2", "cuMemFreeHost", "cuMemHostRegister_v2", "cuMemHostUnregister"};
 
 const char* Setting(const char* name) {
   const char* value = std::getenv(name);

@@ -33,6 +33,9 @@ void fake_nccl_delay(int ranks, unsigned milliseconds);
 /// What communicators answer from now on when they are asked for their state.
 void fake_nccl_set_state(int code);
 std::uint64_t fake_nccl_calls(const char* entry);
+/// Communicators that were ended in the global mode of captures: NCCL gives memory back then, which would end a capture
+/// by another thread.
+std::uint64_t fake_nccl_ends_in_global_mode(void);
 /// Communicators that were neither destroyed nor aborted.
 std::uint64_t fake_nccl_communicators(void);
 

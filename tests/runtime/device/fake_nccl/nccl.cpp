@@ -59,6 +59,7 @@ std::map<std::string, std::uint64_t> calls;
 std::atomic<bool> hangs = false;
 std::atomic<bool> fails_silently = false;
 std::atomic<bool> aborts_never_end = false;
+std::atomic<std::uint64_t> ends_in_global_mode = 0;
 std::atomic<int> delayed_ranks = 0;
 std::atomic<unsigned> delay_ms = 0;
 std::atomic<int> state_of_all = kSuccess;
@@ -232,8 +233,18 @@ int StateOf(Communicator& communicator) {
   return ++communicator.looks < kLooksUntilLaunched ? int{kInProgress} : Launch(communicator);
 }
 
+/// Of this thread.
+int CaptureMode() {
+  int mode = fake_gpu::kCaptureModeGlobal;
+  fake_gpu::cuThreadExchangeStreamCaptureMode(&mode);
+  const int found = mode;
+  fake_gpu::cuThreadExchangeStreamCaptureMode(&mode);
+  return found;
+}
+
 int End(const char* entry, void* handle, bool by_force) {
   if (const int code = Enter(entry); code != kSuccess) return code;
+  if (CaptureMode() == fake_gpu::kCaptureModeGlobal) ++ends_in_global_mode;
   auto* communicator = static_cast<Communicator*>(handle);
   if (!IsAlive(communicator)) return kInvalidArgument;
   if (by_force) *communicator->aborted = true;
@@ -264,6 +275,7 @@ void fake_nccl_delay(int ranks, unsigned milliseconds) {
   delayed_ranks = ranks;
 }
 void fake_nccl_set_state(int code) { state_of_all = code; }
+std::uint64_t fake_nccl_ends_in_global_mode() { return ends_in_global_mode; }
 std::uint64_t fake_nccl_calls(const char* entry) {
   const std::lock_guard lock(mutex);
   return calls[entry];
