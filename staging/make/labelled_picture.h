@@ -27,8 +27,4 @@ struct Picture {
 /// 1.4 times `size`.
 Picture DrawLabelledPicture(std::uint64_t figure, std::size_t size, Draw& draw);
 
-/// The bytes of a JPEG file with halved colour resolution (4:2:0), the same on every machine with the same library.
-/// `quality`: 1 to 100. Errors: Error(kInternal) with what the library says.
-std::vector<std::byte> EncodeJpeg(const Picture& picture, int quality);
-
 }  // namespace slipway::staging
