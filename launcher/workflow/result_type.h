@@ -34,7 +34,7 @@ struct NoSuchResult {
 /// path of `reference` begins behind the element.
 std::variant<ResultType, NoSuchResult> TypeOfResult(const Step& step, const std::vector<PathPart>& path, bool many);
 
-/// "a path", "a number", "several paths".
+/// "a path", "a number", "a list, each a path".
 std::string Describe(const ResultType& type);
 
 }  // namespace slipway::launcher

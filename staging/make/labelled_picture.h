@@ -1,4 +1,4 @@
-/// Pictures with one figure in front of a background, for classification, and their encoding.
+/// Pictures with one figure in front of a background, for classification.
 #pragma once
 
 #include <cstddef>
