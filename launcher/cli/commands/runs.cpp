@@ -20,7 +20,7 @@
 #include "launcher/run/workflow/step_observation.h"
 #include "launcher/run/workflow/step_submission.h"
 #include "launcher/run/workflow/workflow_folder.h"
-#include "launcher/run_folder/device_record.h"
+#include "launcher/run_folder/gpu_record.h"
 #include "launcher/run_folder/manager_elsewhere.h"
 #include "launcher/run_folder/pause_note.h"
 #include "launcher/run_folder/prepare.h"

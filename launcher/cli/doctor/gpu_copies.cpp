@@ -12,7 +12,7 @@
 namespace slipway::launcher {
 namespace {
 
-inline constexpr std::size_t kCopiedBytes = 64u << 20;
+constexpr std::size_t kCopiedBytes = 64u << 20;
 
 /// Bytes a second, of the fastest of four rounds: the first one wakes the link. `copy` copies kCopiedBytes bytes and
 /// waits for them.
