@@ -20,6 +20,9 @@
 
 namespace slipway::staging {
 
+/// What MemoryError names where copies lie in RAM.
+inline constexpr const char* kCopiesInMemory = "the staged files in RAM";
+
 struct CopiedFile {
   std::vector<std::uint32_t> crc32c;  ///< one for each kCrcBlock bytes
   std::optional<std::uint64_t> records;
