@@ -152,6 +152,12 @@ void MakeDirectories(const fs::path& path) {
   throw SystemError(code == EEXIST ? ENOTDIR : code, fmt::format("cannot create directory '{}'", path.string()));
 }
 
+void SyncFile(const std::filesystem::path& path) { SyncFile(OpenFile(path, O_RDONLY).get(), path); }
+
+void SyncFile(int fd, const std::filesystem::path& name) {
+  CheckErrno(::fsync(fd), fmt::format("cannot sync '{}'", name.string()));
+}
+
 void SyncDirectory(const fs::path& path) { SyncFile(OpenFile(path, O_RDONLY | O_DIRECTORY).get(), path); }
 
 void RemoveTree(const fs::path& path) {
@@ -260,12 +266,6 @@ std::optional<FileLock> FileLock::TryLook(const fs::path& path) {
 void FileLock::Describe(std::string_view holder) {
   if (::ftruncate(fd_.get(), 0) != 0 || ::lseek(fd_.get(), 0, SEEK_SET) != 0) ThrowErrno("cannot rewrite a lock file");
   WriteAll(fd_.get(), holder, "lock file");
-}
-
-void SyncFile(const std::filesystem::path& path) { SyncFile(OpenFile(path, O_RDONLY).get(), path); }
-
-void SyncFile(int fd, const std::filesystem::path& name) {
-  CheckErrno(::fsync(fd), fmt::format("cannot sync '{}'", name.string()));
 }
 
 }  // namespace slipway

@@ -64,6 +64,9 @@ void WriteFileAtomically(const std::filesystem::path& path, std::string_view con
 
 /// Creates `path` and its parents with mode 0750; an existing directory is fine.
 void MakeDirectories(const std::filesystem::path& path);
+/// fsync of a file: makes its content durable. Errors: SystemError naming the file.
+void SyncFile(const std::filesystem::path& path);
+void SyncFile(int fd, const std::filesystem::path& name);
 /// fsync of a directory: makes the names in it durable.
 void SyncDirectory(const std::filesystem::path& path);
 /// Removes a tree; a missing one is fine. Never follows links.
@@ -107,9 +110,5 @@ class FileLock {
   explicit FileLock(UniqueFd fd) : fd_(std::move(fd)) {}
   UniqueFd fd_;
 };
-
-/// Errors: SystemError naming the file.
-void SyncFile(const std::filesystem::path& path);
-void SyncFile(int fd, const std::filesystem::path& name);
 
 }  // namespace slipway

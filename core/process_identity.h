@@ -1,4 +1,4 @@
-/// Which process it is, beyond its number; and which host this is.
+/// Which process it is, beyond its number; which processes there are, and which host this is.
 #pragma once
 
 #include <sys/types.h>

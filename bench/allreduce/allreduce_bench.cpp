@@ -21,6 +21,7 @@
 
 #include "bench/measure.h"
 #include "bench/message_size.h"
+#include "bench/run_main.h"
 #include "bench/start_ranks.h"
 #include "core/error.h"
 #include "core/files.h"

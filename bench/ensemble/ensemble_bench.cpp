@@ -7,8 +7,10 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "bench/bench_folder.h"
 #include "bench/ensemble/parts.h"
 #include "bench/measure.h"
+#include "bench/run_main.h"
 #include "core/files.h"
 
 namespace slipway::bench {

@@ -173,7 +173,7 @@ def training(batch):
 
 def folder_of_mps():
     """Where a control daemon of NVIDIA's MPS listens, under which ranks that share a GPU compute at once; or None.
-    `slipway doctor` looks in the same way (launcher/cli/doctor/gpus.cpp)."""
+    `slipway doctor` looks in the same way (launcher/cli/doctor/mps.h)."""
     folder = os.environ.get("CUDA_MPS_PIPE_DIRECTORY", "/tmp/nvidia-mps")
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as probe:
         try:

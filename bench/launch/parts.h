@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "bench/measure.h"
+#include "bench/bench_folder.h"
 
 namespace slipway::bench {
 

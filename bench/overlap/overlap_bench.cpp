@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "bench/measure.h"
+#include "bench/run_main.h"
 #include "bench/start_ranks.h"
 #include "core/json.h"
 #include "runtime/slipway.h"

@@ -5,8 +5,8 @@
 #include <nlohmann/json.hpp>
 
 #include "bench/measure.h"
-#include "bench/samplers/campaign.h"
 #include "bench/samplers/optuna_peer.h"
+#include "bench/samplers/side.h"
 #include "bench/samplers/statistics.h"
 
 namespace slipway::bench {

@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "bench/measure.h"
+#include "bench/run_main.h"
 #include "bench/samplers/comparison.h"
 #include "bench/samplers/optuna_peer.h"
 #include "core/error.h"

@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "bench/measure.h"
+#include "bench/run_main.h"
 #include "bench/schedulers/comparison.h"
 #include "ensemble/schedulers/scheduler.h"
 

@@ -9,6 +9,7 @@
 
 #include "bench/measure.h"
 #include "bench/message_size.h"
+#include "bench/run_main.h"
 #include "bench/simulate/costs.h"
 #include "bench/simulate/simulation.h"
 #include "core/error.h"

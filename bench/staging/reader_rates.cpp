@@ -3,7 +3,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <chrono>
 #include <functional>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -36,12 +35,6 @@ constexpr int kEpochs = 2;
 constexpr std::uint64_t kPictures = 32'768;
 constexpr std::size_t kFiles = 4;
 constexpr int kReaderRounds = 5;
-
-double SecondsOf(const std::function<void()>& work) {
-  const auto start = std::chrono::steady_clock::now();
-  work();
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-}
 
 /// Removed at its end.
 class Generation {

@@ -38,13 +38,13 @@ Command Rclone(const fs::path& source, const fs::path& target, staging::DataForm
   return {"rclone", "--config", "/dev/null", "copy", source, target};
 }
 
-double SecondsOf(const timeval& time) { return static_cast<double>(time.tv_sec) + 1e-6 * time.tv_usec; }
+double SecondsIn(const timeval& time) { return static_cast<double>(time.tv_sec) + 1e-6 * time.tv_usec; }
 
 /// Of the children that have ended.
 double ProcessorSeconds() {
   rusage used{};
   CheckErrno(::getrusage(RUSAGE_CHILDREN, &used), "cannot read the processor time of the sides");
-  return SecondsOf(used.ru_utime) + SecondsOf(used.ru_stime);
+  return SecondsIn(used.ru_utime) + SecondsIn(used.ru_stime);
 }
 
 }  // namespace

@@ -14,6 +14,7 @@
 #include <string>
 
 #include "bench/measure.h"
+#include "bench/run_main.h"
 #include "bench/staging/check_rates.h"
 #include "bench/staging/copy_part.h"
 #include "bench/staging/page_cache.h"

@@ -1,4 +1,4 @@
-/// The reports of one trial, in the order of its resource.
+/// The reports of one trial, in the order of its resource, and the checks that lie along them.
 #pragma once
 
 #include <cstddef>

@@ -6,101 +6,18 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cmath>
 #include <cstdlib>
-#include <map>
 #include <nlohmann/json.hpp>
-#include <optional>
-#include <utility>
 
 #include "core/clock.h"
 #include "core/error.h"
 #include "core/install.h"
-#include "core/json_text.h"
 #include "core/memory_file.h"
 #include "core/process.h"
 #include "core/text.h"
-#include "launcher/spec/notice_template.h"
-#include "launcher/spec/secrets.h"
 
 namespace slipway::launcher {
-
-/// What a notification says.
-struct Notice {
-  NotifyOn event = NotifyOn::kEnd;
-  std::string run;
-  std::string name;
-  std::string state;   ///< of the run: "running", "failed"
-  std::string reason;  ///< one line; may be empty
-  std::string best;    ///< "loss 0.12": of an ensemble that has one, else empty
-  std::string trial;   ///< number of the best trial; may be empty
-  std::string folder;
-  std::string host;
-  double time = 0;                        ///< seconds since 1970
-  std::map<std::string, double> metrics;  ///< of a single run that has ended
-};
-
 namespace {
-
-std::map<std::string, std::string> NoticeFieldsOf(const Notice& notice) {
-  return {{"run", notice.run},     {"name", notice.name},     {"event", std::string(WordOf(notice.event))},
-          {"state", notice.state}, {"reason", notice.reason}, {"best", notice.best},
-          {"trial", notice.trial}, {"folder", notice.folder}, {"host", notice.host}};
-}
-
-/// JSON has no word for NaN and the infinities.
-Json NoticeMetric(double value) { return std::isfinite(value) ? Json(value) : Json(std::to_string(value)); }
-
-/// "fashion-...: failed: rank 1 ended with exit status 3".
-std::string TextOf(const Notice& notice) {
-  if (notice.event == NotifyOn::kBest)
-    return fmt::format("{}: best {} (trial {})", notice.run, notice.best, notice.trial);
-  auto text = fmt::format("{}: {}", notice.run, notice.event == NotifyOn::kHang ? "ranks hang" : notice.state);
-  if (!notice.reason.empty()) text += ": " + notice.reason;
-  if (!notice.best.empty()) text += "; best " + notice.best;
-  return text;
-}
-
-/// `slipway.notification/1`. With a member `text`, which many chat services show.
-Json ToJson(const Notice& notice) {
-  Json document{{"schema", "slipway.notification/1"}, {"text", TextOf(notice)}, {"time", notice.time}};
-  for (const auto& [name, value] : NoticeFieldsOf(notice)) document[name] = value;
-  document["metrics"] = Json::object();
-  for (const auto& [name, value] : notice.metrics) document["metrics"][name] = NoticeMetric(value);
-  return document;
-}
-
-/// The body for a webhook: the template, filled, or the document.
-std::string BodyFor(const NotifySpec& entry, const Notice& notice) {
-  if (!entry.body.empty()) return FillTemplate(entry.body, NoticeFieldsOf(notice));
-  return JsonText(ToJson(notice));
-}
-
-/// SLIPWAY_EVENT, SLIPWAY_RUN, ... for a command.
-std::vector<std::pair<std::string, std::string>> VariablesFor(const Notice& notice) {
-  return {{"SLIPWAY_EVENT", std::string(WordOf(notice.event))},
-          {"SLIPWAY_RUN", notice.run},
-          {"SLIPWAY_RUN_NAME", notice.name},
-          {"SLIPWAY_RUN_DIR", notice.folder},
-          {"SLIPWAY_STATE", notice.state},
-          {"SLIPWAY_REASON", notice.reason},
-          {"SLIPWAY_BEST", notice.best},
-          {"SLIPWAY_BEST_TRIAL", notice.trial}};
-}
-
-/// The first of `events` that the entry is about; nothing: none of them.
-std::optional<NotifyOn> EventFor(const NotifySpec& entry, const std::vector<NotifyOn>& events) {
-  const auto found = std::ranges::find_if(
-      events, [&](NotifyOn event) { return std::ranges::find(entry.on, event) != entry.on.end(); });
-  return found == events.end() ? std::nullopt : std::optional(*found);
-}
-
-/// "command 'mail'", "webhook https://hooks.slack.com/***", "webhook $SLACK_WEBHOOK".
-std::string Describe(const NotifySpec& entry) {
-  if (!entry.webhook) return fmt::format("command '{}'", entry.command.front());
-  if (entry.webhook->url.empty()) return "webhook $" + entry.webhook->variable;
-  return "webhook " + MaskedUrl(entry.webhook->url);
-}
 
 constexpr auto kLongestDelivery = std::chrono::seconds(60);  ///< four tries of a webhook take 45 s at most
 constexpr auto kLongestFarewell = std::chrono::seconds(5);

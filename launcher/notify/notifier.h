@@ -14,12 +14,10 @@
 #include "core/event_loop.h"
 #include "core/interrupt.h"
 #include "core/output.h"
+#include "launcher/notify/notice.h"
 #include "launcher/run_folder/run_folder.h"
-#include "launcher/spec/spec.h"
 
 namespace slipway::launcher {
-
-struct Notice;
 
 /// The value of the best trial.
 struct BestTrial {

@@ -1,13 +1,4 @@
 /// Checks the references of a workflow, and finds which steps need which.
-///
-/// The result of a step is a JSON document (run/workflow/result_store.h); a reference is a path into it:
-///
-///   every step   folder                        its published folder
-///   command      outputs.NAME, metrics.NAME
-///   data         outputs.NAME
-///   experiment   run, checkpoint, metrics.NAME
-///   ensemble     run, best, top[I], top[A..B]; of a trial: trial, value, params, params.NAME, checkpoint
-///   report       outputs.page
 #pragma once
 
 #include <functional>

@@ -14,7 +14,7 @@ namespace slipway::launcher {
 /// Where values come from, for one step.
 struct Scope {
   const Workflow& workflow;
-  /// The result of a step that is done; see check_references.h.
+  /// The result of a step that is done; see result_type.h.
   std::function<const Json&(StepIndex step)> result_of;
   NamedStrings inputs;   ///< paths of the step's own inputs
   NamedStrings outputs;  ///< and outputs

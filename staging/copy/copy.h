@@ -6,9 +6,7 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
-#include <new>
 #include <optional>
-#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -16,6 +14,7 @@
 #include "core/memory_left.h"
 #include "core/units.h"
 #include "staging/copy/bandwidth.h"
+#include "staging/copy/piece_buffer.h"
 #include "staging/dataset/manifest.h"
 #include "staging/plan/plan.h"
 
@@ -23,24 +22,6 @@ namespace slipway::staging {
 
 /// What MemoryError names where copies lie in RAM.
 inline constexpr const char* kCopiesInMemory = "the staged files in RAM";
-
-inline constexpr std::size_t kCopyBlock = 256 << 10;  ///< fits the second-level cache: larger ones are slower
-
-/// Begins in the middle of a page. Files lie in whole pages, so source and copy never share the low bits of the
-/// buffer's addresses. Processors that tell loads from stores by these bits copy more slowly otherwise.
-class PieceBuffer {
- public:
-  PieceBuffer() : pages_(static_cast<std::byte*>(::operator new(kHalf + kCopyBlock, std::align_val_t(2 * kHalf)))) {}
-  ~PieceBuffer() { ::operator delete(pages_, std::align_val_t(2 * kHalf)); }
-  PieceBuffer(const PieceBuffer&) = delete;
-  PieceBuffer& operator=(const PieceBuffer&) = delete;
-
-  std::span<std::byte> bytes() const { return {pages_ + kHalf, kCopyBlock}; }
-
- private:
-  static constexpr std::size_t kHalf = 2048;
-  std::byte* pages_;
-};
 
 struct CopiedFile {
   std::vector<std::uint32_t> crc32c;  ///< one for each kCrcBlock bytes

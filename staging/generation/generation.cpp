@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <chrono>
 #include <cstdio>
 
 #include "core/clock.h"
@@ -14,6 +13,7 @@
 #include "core/lock_holders.h"
 #include "staging/dataset/journal.h"
 #include "staging/dataset/manifest.h"
+#include "staging/generation/await_lock.h"
 #include "staging/generation/owner.h"
 #include "staging/plan/tiers.h"
 
@@ -236,30 +236,6 @@ SpaceNeed LeftoversIn(const fs::path& root) {
     sum.inodes += taken.inodes;
   }
   return sum;
-}
-
-namespace {
-
-using std::chrono::milliseconds;
-
-constexpr milliseconds kStep(50);
-
-/// A quarter of the wait so far: no wait is much longer than needed.
-milliseconds PauseAfter(milliseconds waited) { return std::clamp(waited / 4, milliseconds(20), milliseconds(1000)); }
-
-}  // namespace
-
-FileLock AwaitLock(const std::filesystem::path& path, const std::function<void()>& on_wait) {
-  milliseconds waited(0);
-  while (true) {
-    if (auto lock = FileLock::TryAcquire(path, LockMode::kExclusive)) return std::move(*lock);
-    for (auto left = PauseAfter(waited); left.count() > 0; left -= kStep) {
-      on_wait();
-      const auto step = std::min(left, kStep);
-      SystemClock().Sleep(step);
-      waited += step;
-    }
-  }
 }
 
 }  // namespace slipway::staging

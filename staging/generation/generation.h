@@ -112,8 +112,4 @@ void RemoveLeftover(const std::filesystem::path& root, const std::string& genera
 /// The space that RemoveLeftovers would free. Cost: one stat for each file left over.
 SpaceNeed LeftoversIn(const std::filesystem::path& root);
 
-/// Takes the exclusive lock at `path`. While waiting, `on_wait` is called about twenty times a second and may throw.
-/// The lock may lie on a network file system, so it is tried less and less often, down to once a second.
-FileLock AwaitLock(const std::filesystem::path& path, const std::function<void()>& on_wait);
-
 }  // namespace slipway::staging

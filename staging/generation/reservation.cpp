@@ -8,6 +8,7 @@
 
 #include "core/documents.h"
 #include "core/files.h"
+#include "staging/generation/await_lock.h"
 #include "staging/generation/generation.h"
 
 namespace slipway::staging {

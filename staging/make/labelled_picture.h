@@ -1,4 +1,4 @@
-/// Pictures with one figure in front of a background, for classification, and their encoding.
+/// Pictures with one figure in front of a background, for classification.
 #pragma once
 
 #include <cstddef>
@@ -26,9 +26,5 @@ struct Picture {
 /// rotation and light are random. The figure takes a quarter to nine tenths of the shorter side. The sides are 0.8 to
 /// 1.4 times `size`.
 Picture DrawLabelledPicture(std::uint64_t figure, std::size_t size, Draw& draw);
-
-/// The bytes of a JPEG file with halved colour resolution (4:2:0), the same on every machine with the same library.
-/// `quality`: 1 to 100. Errors: Error(kInternal) with what the library says.
-std::vector<std::byte> EncodeJpeg(const Picture& picture, int quality);
 
 }  // namespace slipway::staging

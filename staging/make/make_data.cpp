@@ -20,6 +20,7 @@
 #include "staging/convert/write_records.h"
 #include "staging/make/calorimeter.h"
 #include "staging/make/density_field.h"
+#include "staging/make/encode_jpeg.h"
 #include "staging/make/labelled_picture.h"
 
 namespace slipway::staging {

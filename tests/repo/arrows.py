@@ -74,7 +74,7 @@ HOMES = {
     r"minizip/.*": {"staging/formats/npy.cpp", "staging/formats/zip_writer.cpp"},
     r"archive(_entry)?\.h": {"staging/formats/tar.cpp"},
     r"zlib\.h": {"staging", "tests/staging"},
-    r"sodium\.h": {"staging/network", "launcher/view/report_page.cpp", "launcher/workflow/sha256.cpp"},
+    r"sodium\.h": {"staging/network", "launcher/view/packed_text.cpp", "launcher/workflow/sha256.cpp"},
     r"turbojpeg\.h": {"staging/reader", "staging/make", "tests/staging"},
     r"protozero/.*": {"staging/formats", "staging/dataset", "tests/staging"},
     r"yaml-cpp/.*": {"launcher/spec", "tests/launcher"},

@@ -2,20 +2,16 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <sys/socket.h>
-#include <sys/un.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
 #include <map>
 #include <nlohmann/json.hpp>
 
 #include "core/environment.h"
 #include "core/text.h"
-#include "core/unique_handle.h"
 #include "core/units.h"
 #include "launcher/cli/doctor/gpu_copies.h"
+#include "launcher/cli/doctor/mps.h"
 #include "launcher/ranks/local/nvml.h"
 #include "runtime/device/nccl.h"
 #include "runtime/device/sum_kernel.h"
@@ -23,29 +19,6 @@
 
 namespace slipway::launcher {
 namespace {
-
-/// A socket of another type than datagrams refuses with EPROTOTYPE, and one whose process has ended with ECONNREFUSED.
-bool IsListenedTo(const std::filesystem::path& path) {
-  sockaddr_un address{};
-  address.sun_family = AF_UNIX;
-  if (path.native().size() >= sizeof address.sun_path) return false;
-  std::memcpy(address.sun_path, path.c_str(), path.native().size());
-  const UniqueFd socket(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
-  const int code = ::connect(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address);
-  return code == 0 || errno == EPROTOTYPE;
-}
-
-/// The folder where a control daemon of MPS listens to the programs of this environment; nothing: none does.
-///
-/// It is CUDA_MPS_PIPE_DIRECTORY, else /tmp/nvidia-mps, and has a socket `control`. The daemon does not notice: no
-/// connection is made.
-/// Source: NVIDIA, Multi-Process Service, "Environment Variables". bench/gpu/gpu_bench.py does the same.
-std::optional<std::filesystem::path> FolderOfMps() {
-  const std::filesystem::path folder =
-      Environment::Inherited().Get("CUDA_MPS_PIPE_DIRECTORY").value_or("/tmp/nvidia-mps");
-  if (!IsListenedTo(folder / "control")) return {};
-  return folder;
-}
 
 constexpr double kSlowCopies = 3e9;                     ///< PCIe 3 with 4 lanes; 16 lanes have four times as much
 constexpr std::uint64_t kLittleGpuMemory = 1ULL << 30;  ///< a context alone takes half of it

@@ -1,8 +1,6 @@
 /// What the GPUs of a run on this node take and do, from NVML. Calls may block: see launcher/ranks/local/gpu_helper.h.
 #pragma once
 
-#include <sys/types.h>
-
 #include <cstdint>
 #include <filesystem>
 #include <memory>
@@ -19,15 +17,6 @@
 #include "launcher/run_folder/gpu_record.h"
 
 namespace slipway::launcher {
-
-/// Whether this run, or one of its trials, has started the process: its SLIPWAY_RUN_DIR, or that of an ancestor, says
-/// so. `run`: an id, or "ID/trials/3". False for processes that are gone or of another user.
-/// Cost: two small files for each ancestor.
-bool BelongsToRun(pid_t process, const std::string& run);
-
-/// Whether processes have here the numbers by which the driver knows them. A container that numbers its processes by
-/// itself gives them others.
-bool SeesNumbersOfDriver();
 
 enum class GpuMeasures { kEnergyAndUse, kUse };
 WordTable<GpuMeasures> WordsOf(GpuMeasures);

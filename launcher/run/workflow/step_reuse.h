@@ -8,30 +8,12 @@
 #include <vector>
 
 #include "core/clock.h"
+#include "launcher/run/workflow/code_states.h"
 #include "launcher/run/workflow/result_store.h"
 #include "launcher/workflow/step_key.h"
 #include "launcher/workflow/workflow.h"
 
 namespace slipway::launcher {
-
-/// The state of the git work trees that hold the programs of steps with `code: git`. Looks at each work tree once until
-/// Forget, when the first of its steps is asked for.
-class CodeStates {
- public:
-  /// `workflow` must outlive it.
-  explicit CodeStates(const Workflow& workflow) : workflow_(workflow) {}
-
-  /// The work tree of the step's program, else of the folder where its command starts.
-  /// Errors: Error(kUsage) when there is none; kEnvironment when it cannot be read.
-  const CodeState& Of(StepIndex step);
-  void Forget() { states_.clear(); }
-
- private:
-  std::vector<std::string> ProgramsIn(const std::filesystem::path& root) const;
-
-  const Workflow& workflow_;
-  std::map<std::filesystem::path, CodeState> states_;
-};
 
 /// What is known of a step once all that it needs have their ids.
 struct StepDecision {

@@ -1,4 +1,4 @@
-/// The values that references read from a step that has ended: see launcher/workflow/check_references.h.
+/// The values that references read from a step that has ended: see launcher/workflow/result_type.h.
 #pragma once
 
 #include <filesystem>

@@ -5,7 +5,7 @@ set(workflow_run_sources
   "${PROJECT_SOURCE_DIR}/launcher/cli/commands/workflow_gc.cpp"
   "${PROJECT_SOURCE_DIR}/launcher/cli/commands/workflow_jobs.cpp"
   "${PROJECT_SOURCE_DIR}/launcher/cli/workflow_arguments.cpp")
-foreach(source ended_steps.cpp job_facts.cpp job_room.cpp live_step_jobs.cpp local_step_runner.cpp
+foreach(source code_states.cpp ended_steps.cpp job_facts.cpp job_room.cpp live_step_jobs.cpp local_step_runner.cpp
                result_gc.cpp result_lease.cpp result_store.cpp run_looks.cpp step_batch.cpp step_end.cpp
                step_estimate.cpp step_execution.cpp step_execution_end.cpp step_job.cpp step_journal.cpp step_launch.cpp
                step_news.cpp step_observation.cpp step_orphans.cpp step_reuse.cpp step_submission.cpp step_values.cpp

@@ -4,9 +4,9 @@
 
 #include <nlohmann/json.hpp>
 
-#include "bench/samplers/campaign.h"
 #include "bench/samplers/comparison.h"
 #include "bench/samplers/optuna_peer.h"
+#include "bench/samplers/side.h"
 #include "bench/samplers/statistics.h"
 #include "core/error.h"
 #include "core/files.h"

@@ -1,9 +1,9 @@
 // What a run in the batch system is said to do, from its own state and from Slurm's.
 
+#include "launcher/run/batch/batch_state.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-
-#include "launcher/run/batch/batch_observation.h"
 
 namespace slipway::launcher {
 namespace {

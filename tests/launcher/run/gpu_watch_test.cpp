@@ -22,7 +22,7 @@
 #include "launcher/ranks/local/socket_pair.h"
 #include "launcher/ranks/nodes/nodes.h"
 #include "launcher/run/context/device_recorder.h"
-#include "launcher/run/context/gpu_meter.h"
+#include "launcher/run/context/gpu_users.h"
 #include "launcher/run/context/gpus_of_run.h"
 #include "launcher/spec/spec.h"
 #include "tests/support/few_descriptors.h"

@@ -4,6 +4,7 @@
 
 #include <set>
 
+#include "staging/make/encode_jpeg.h"
 #include "staging/reader/jpeg.h"
 
 namespace slipway::staging {

@@ -21,6 +21,7 @@
 #include "core/lines.h"
 #include "launcher/ranks/local/nvml.h"
 #include "launcher/run/context/gpu_meter.h"
+#include "launcher/run/context/gpu_users.h"
 
 namespace slipway::launcher {
 namespace {
