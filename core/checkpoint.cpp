@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <cmath>
 #include <cstdio>
 #include <nlohmann/json.hpp>
@@ -17,6 +16,7 @@
 #include "core/files.h"
 #include "core/json_fields.h"
 #include "core/json_text.h"
+#include "core/lines.h"
 #include "core/utf8_character.h"
 
 namespace slipway {
@@ -48,11 +48,7 @@ constexpr std::string_view kUnfinished = ".tmp-";
 /// The step of "step-000000001234"; nothing for other names.
 std::optional<std::uint64_t> StepOf(std::string_view name) {
   if (!name.starts_with("step-")) return {};
-  name.remove_prefix(5);
-  std::uint64_t step = 0;
-  const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), step);
-  if (error != std::errc() || end != name.data() + name.size() || name.empty()) return {};
-  return step;
+  return ParseNumber<std::uint64_t>(name.substr(5));
 }
 
 struct Contents {

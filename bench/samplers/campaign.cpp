@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <charconv>
 #include <exception>
 #include <mutex>
 #include <nlohmann/json.hpp>
@@ -16,6 +15,7 @@
 #include "core/error.h"
 #include "core/files.h"
 #include "core/fnv1a.h"
+#include "core/lines.h"
 #include "core/units.h"
 #include "ensemble/samplers/sampler.h"
 #include "ensemble/search/cube/free_points.h"
@@ -200,9 +200,8 @@ Side SideOf(const std::string& name, int otherwise) {
   const auto at = name.find('@');
   if (at == std::string::npos) return {name, otherwise};
   Side side{name.substr(0, at), 0};
-  const char* const end = name.data() + name.size();
-  const auto read = std::from_chars(name.data() + at + 1, end, side.parallel);
-  if (read.ec != std::errc() || read.ptr != end || side.parallel < 1 || side.parallel > kMostParallel) {
+  const bool is_number = ParseNumber(std::string_view(name).substr(at + 1), side.parallel);
+  if (!is_number || side.parallel < 1 || side.parallel > kMostParallel) {
     throw Error(ErrorKind::kUsage,
                 fmt::format("'{}': behind the @ stands how many trials are open, 1 to {}", name, kMostParallel),
                 fmt::format("write {}@8, for example", side.sampler));

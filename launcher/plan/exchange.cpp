@@ -3,13 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cstdlib>
 #include <nlohmann/json.hpp>
 
 #include "core/error.h"
 #include "core/files.h"
 #include "core/install.h"
+#include "core/lines.h"
 #include "core/nearest_word.h"
 #include "core/text.h"
 #include "launcher/plan/training_command.h"
@@ -33,9 +33,7 @@ int RanksPerNode(const LaunchSpec& launch) {
   const auto word = Variable("SLIPWAY_RANKS_PER_NODE");
   if (word.empty()) return launch.ranks_per_node;
   int asked = 0;
-  const char* end = word.data() + word.size();
-  const auto [parsed, error] = std::from_chars(word.data(), end, asked);
-  if (error == std::errc() && parsed == end && asked >= 1) return std::min(asked, launch.ranks_per_node);
+  if (ParseNumber(word, asked) && asked >= 1) return std::min(asked, launch.ranks_per_node);
   throw Error(
       ErrorKind::kUsage,
       fmt::format("the environment variable SLIPWAY_RANKS_PER_NODE is '{}', not a number of ranks from 1", word),

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
 #include <cstdlib>
 #include <filesystem>
 #include <limits>
@@ -11,6 +10,7 @@
 #include <vector>
 
 #include "core/json.h"
+#include "core/lines.h"
 #include "core/units.h"
 #include "runtime/status.h"
 
@@ -126,9 +126,7 @@ void RequireKnownValues() {
   const auto is_switch = [](const std::string& value) { return value == "0" || value == "1"; };
   const auto is_number = [](const std::string& value) {
     int number = 0;
-    const char* end = value.data() + value.size();
-    const auto [parsed, error] = std::from_chars(value.data(), end, number);
-    return error == std::errc() && parsed == end && number >= 1;
+    return ParseNumber(value, number) && number >= 1;
   };
   require("SLIPWAY_RANKS_PER_NODE", is_number, "a number of ranks from 1");
   require("SLIPWAY_TORCH_MEMORY", is_switch, "0 or 1");

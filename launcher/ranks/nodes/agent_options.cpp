@@ -4,10 +4,10 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <charconv>
 
 #include "core/error.h"
 #include "core/install.h"
+#include "core/lines.h"
 #include "launcher/ranks/nodes/protocol.h"
 
 namespace slipway::launcher {
@@ -20,8 +20,7 @@ constexpr const char* kUsage =
 
 int NumberOf(const std::string& word, const std::string& value) {
   int number = 0;
-  const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), number);
-  if (error == std::errc() && end == value.data() + value.size() && number > 0) return number;
+  if (ParseNumber(value, number) && number > 0) return number;
   throw Error(ErrorKind::kUsage, fmt::format("{} needs a number above 0, not '{}'", word, value), kUsage);
 }
 

@@ -35,8 +35,7 @@ bool EndsWell(StepState state) { return HasResult(state) || state == kSkipped; }
 std::optional<int> CpusOfJob() {
   const char* text = std::getenv("SLURM_CPUS_PER_TASK");
   int cpus = 0;
-  if (text == nullptr || !ParseNumber(text, cpus) || cpus < 1) return {};
-  return cpus;
+  return text != nullptr && ParseNumber(text, cpus) && cpus > 0 ? std::optional(cpus) : std::nullopt;
 }
 
 /// A step of the job.
