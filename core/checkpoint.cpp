@@ -59,17 +59,14 @@ struct Contents {
 /// Size and CRC32C of a file, read in pieces: weights may be larger than memory.
 Contents Measure(const fs::path& path, const std::function<void()>& on_piece = {}) {
   const auto fd = OpenFile(path, O_RDONLY);
-  std::vector<char> buffer(std::size_t{1} << 20);
+  std::vector<std::byte> buffer(std::size_t{1} << 20);
   Contents contents;
-  while (true) {
-    const ssize_t count = ::read(fd.get(), buffer.data(), buffer.size());
-    if (count < 0 && errno == EINTR) continue;
-    if (count < 0) ThrowErrno(fmt::format("cannot read '{}'", path.string()));
-    if (count == 0) return contents;
-    contents.crc = Crc32c(std::string_view(buffer.data(), static_cast<std::size_t>(count)), contents.crc);
-    contents.bytes += static_cast<std::uint64_t>(count);
+  ReadPieces(fd.get(), buffer, path, [&](std::span<const std::byte> piece) {
+    contents.crc = Crc32c(piece, contents.crc);
+    contents.bytes += piece.size();
     if (on_piece) on_piece();
-  }
+  });
+  return contents;
 }
 
 struct Tree {

@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -34,9 +33,7 @@ bool IsNamedAsImage(const fs::path& path) {
 bool HoldsImage(const fs::path& path) {
   const auto fd = OpenFile(path, O_RDONLY | O_NONBLOCK);
   std::array<std::byte, kImageStartBytes> start;
-  const auto count =
-      CheckErrno(::pread(fd.get(), start.data(), start.size(), 0), fmt::format("cannot read '{}'", path.string()));
-  return BeginsAsImage(std::span(start).first(static_cast<std::size_t>(count)));
+  return BeginsAsImage(std::span(start).first(ReadUpTo(fd.get(), 0, start, path)));
 }
 
 /// What cannot be read may be wanted: who reads it says what is wrong.
