@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <nlohmann/json.hpp>
 
+#include "core/environment.h"
 #include "core/error.h"
 #include "core/files.h"
 #include "core/install.h"
@@ -23,11 +23,6 @@ namespace fs = std::filesystem;
 using runtime::AlgorithmTable;
 using runtime::BitsBasis;
 using runtime::Placement;
-
-std::string Variable(const char* name) {
-  const char* value = std::getenv(name);
-  return value == nullptr ? "" : value;
-}
 
 int RanksPerNode(const LaunchSpec& launch) {
   const auto word = Variable("SLIPWAY_RANKS_PER_NODE");

@@ -2,13 +2,13 @@
 
 #include <fmt/format.h>
 
-#include <cstdlib>
 #include <filesystem>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <string_view>
 #include <vector>
 
+#include "core/environment.h"
 #include "core/json.h"
 #include "core/lines.h"
 #include "core/units.h"
@@ -111,11 +111,6 @@ void TakeGradients(JobSettings& settings, const Json& gradients) {
 }
 
 }  // namespace
-
-std::string Variable(const char* name) {
-  const char* value = std::getenv(name);
-  return value != nullptr ? value : "";
-}
 
 void RequireKnownValues() {
   const auto require = [](const char* name, bool (*is_known)(const std::string&), const char* known) {

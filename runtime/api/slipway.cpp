@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "core/crc32c.h"
+#include "core/environment.h"
 #include "core/install.h"
 #include "core/text.h"
 #include "runtime/api/calls.h"

@@ -26,8 +26,7 @@ bool IsWanted(DataFormat format, std::optional<DataFormat> wanted) {
 
 bool IsNamedAsImage(const fs::path& path) {
   const auto extension = LowerCase(path.extension().native());
-  constexpr std::array<std::string_view, 6> kExtensions = {".jpg", ".jpeg", ".png", ".gif", ".bmp", ".webp"};
-  return std::ranges::find(kExtensions, extension) != kExtensions.end();
+  return !extension.empty() && IsImageExtension(std::string_view(extension).substr(1));
 }
 
 bool HoldsImage(const fs::path& path) {

@@ -5,19 +5,14 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <string_view>
 
+#include "core/environment.h"
 #include "core/error.h"
 #include "core/lines.h"
 
 namespace slipway::staging {
 namespace {
-
-std::string_view Variable(const char* name) {
-  const char* value = std::getenv(name);
-  return value == nullptr ? std::string_view() : std::string_view(value);
-}
 
 std::uint64_t SecondsFrom(std::string_view text) {
   std::uint64_t seconds = 0;

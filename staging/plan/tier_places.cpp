@@ -8,8 +8,8 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
-#include <cstdlib>
 
+#include "core/environment.h"
 #include "core/error.h"
 #include "staging/plan/burst_buffers.h"
 
@@ -18,9 +18,8 @@ namespace fs = std::filesystem;
 namespace {
 
 std::optional<fs::path> FromEnvironment(const char* name) {
-  const char* value = std::getenv(name);
-  if (value == nullptr || *value == '\0') return {};
-  return fs::path(value);
+  const auto value = Variable(name);
+  return value.empty() ? std::nullopt : std::optional<fs::path>(value);
 }
 
 std::string OwnName() { return fmt::format("slipway-{}", ::geteuid()); }

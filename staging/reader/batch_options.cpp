@@ -4,10 +4,10 @@
 
 #include <algorithm>
 #include <cctype>
-#include <cstdlib>
 #include <limits>
 #include <nlohmann/json.hpp>
 
+#include "core/environment.h"
 #include "core/error.h"
 #include "core/lines.h"
 #include "staging/dataset/share_list.h"
@@ -132,11 +132,6 @@ void TakeCounts(JsonFields& fields, BatchOptions& options) {
   options.threads = static_cast<int>(threads);
   TakeInt(fields, "world", options.world, 1);
   TakeInt(fields, "rank", options.rank, 0);
-}
-
-std::string Variable(const std::string& name) {
-  const char* value = std::getenv(name.c_str());
-  return value == nullptr ? "" : value;
 }
 
 /// "SLIPWAY_DATA_", "my-train" -> "SLIPWAY_DATA_MY_TRAIN".

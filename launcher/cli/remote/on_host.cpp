@@ -7,10 +7,10 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
-#include <cstdlib>
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "core/environment.h"
 #include "core/error.h"
 #include "core/files.h"
 #include "core/memory_file.h"
@@ -39,11 +39,8 @@ std::string LastWordsOf(const std::string& text) {
 
 /// A place for the socket of a shared connection that only this user can use; empty when there is none.
 std::string OwnControlPath() {
-  const char* runtime = std::getenv("XDG_RUNTIME_DIR");
-  const char* home = std::getenv("HOME");
   std::error_code code;
-  for (const auto& folder :
-       {fs::path(runtime != nullptr ? runtime : ""), fs::path(home != nullptr ? home : "") / ".ssh"}) {
+  for (const auto& folder : {fs::path(Variable("XDG_RUNTIME_DIR")), fs::path(Variable("HOME")) / ".ssh"}) {
     const bool is_plain = folder.string().find_first_of(" '\"%") == std::string::npos;
     if (folder.is_absolute() && is_plain && fs::is_directory(folder, code)) return folder / "slipway-%C";
   }
