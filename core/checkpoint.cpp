@@ -115,8 +115,7 @@ Json MakeManifest(const fs::path& directory, const CheckpointInfo& info, std::op
 }
 
 bool FileMatches(const fs::path& directory, const CheckpointFile& file, const std::function<void()>& on_piece) {
-  std::error_code error;  // a pipe would be waited for
-  if (!fs::is_regular_file(directory / file.name, error)) return false;
+  if (!IsRegularFile(directory / file.name)) return false;  // a pipe would be waited for
   const auto contents = Measure(directory / file.name, on_piece);
   return contents.bytes == file.bytes && contents.crc == file.crc32c;
 }

@@ -103,7 +103,7 @@ int StopAtError(const char* path, int code) {
   return 1;
 }
 
-bool Exists(const std::string& path) {
+bool HasThisName(const std::string& path) {
   std::error_code error;
   return fs::exists(fs::symlink_status(path, error));
 }
@@ -113,7 +113,7 @@ bool Exists(const std::string& path) {
 bool HasWildcard(std::string_view text) { return text.find_first_of("*?[") != std::string_view::npos; }
 
 std::vector<fs::path> MatchingPaths(const std::string& pattern) {
-  if (Exists(pattern)) return {pattern};
+  if (HasThisName(pattern)) return {pattern};
   GlobResult result;
   glob_failure.reset();
   const int code = ::glob(pattern.c_str(), GLOB_NOSORT, StopAtError, &result.matches);

@@ -59,6 +59,21 @@ fs::path DirectoryOf(const fs::path& path) { return path.has_parent_path() ? pat
 
 }  // namespace
 
+bool Exists(const fs::path& path) {
+  std::error_code ignored;
+  return fs::exists(path, ignored);
+}
+
+bool IsDirectory(const fs::path& path) {
+  std::error_code ignored;
+  return fs::is_directory(path, ignored);
+}
+
+bool IsRegularFile(const fs::path& path) {
+  std::error_code ignored;
+  return fs::is_regular_file(path, ignored);
+}
+
 std::uint64_t FileBytes(const fs::path& path) {
   struct stat info {};
   CheckErrno(::stat(path.c_str(), &info), fmt::format("cannot look at '{}'", path.string()));

@@ -26,6 +26,11 @@ inline constexpr mode_t kDirectoryMode = 0750;
 /// open(2) with O_CLOEXEC; throws SystemError naming the path.
 UniqueFd OpenFile(const std::filesystem::path& path, int flags, mode_t mode = kFileMode);
 
+/// Links are followed. What cannot be looked at is not there.
+bool Exists(const std::filesystem::path& path);
+bool IsDirectory(const std::filesystem::path& path);
+bool IsRegularFile(const std::filesystem::path& path);
+
 /// How long it is, links followed. Errors: SystemError.
 std::uint64_t FileBytes(const std::filesystem::path& path);
 /// The whole file. Errors: SystemError.

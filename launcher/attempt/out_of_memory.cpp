@@ -30,8 +30,7 @@ fs::path FindCounter() {
   const auto group = ParseControlGroup(groups);
   if (group) {
     const auto events = fs::path("/sys/fs/cgroup" + std::string(*group)) / "memory.events";
-    std::error_code error;
-    if (fs::exists(events, error)) return events;
+    if (Exists(events)) return events;
   }
   return "/proc/vmstat";
 }

@@ -45,8 +45,7 @@ fs::path TunedFile() {
   const auto named = Variable("SLIPWAY_ALGORITHM_TABLE");
   if (!named.empty()) return fs::absolute(named).lexically_normal();
   const auto directory = UserSettingsDirectory();
-  std::error_code code;
-  const bool there = !directory.empty() && fs::is_regular_file(directory / "algorithms.json", code);
+  const bool there = !directory.empty() && IsRegularFile(directory / "algorithms.json");
   return there ? directory / "algorithms.json" : fs::path();
 }
 

@@ -295,7 +295,6 @@ fs::path UserSettingsDirectory() {
 
 std::vector<fs::path> SettingsFiles() {
   std::vector<fs::path> result;
-  std::error_code code;
   const auto user = UserSettingsDirectory();
   const auto own = user.empty() ? user : user / "config.yaml";
   const auto site = Variable("SLIPWAY_SITE");
@@ -303,7 +302,7 @@ std::vector<fs::path> SettingsFiles() {
   if (named) result.emplace_back(site);
   for (const fs::path& file :
        {named ? fs::path() : fs::path("/etc/slipway/site.yaml"), own, fs::path(kProjectSettings)}) {
-    if (fs::is_regular_file(file, code)) result.push_back(file);
+    if (IsRegularFile(file)) result.push_back(file);
   }
   return result;
 }

@@ -92,8 +92,7 @@ void AddFormat(std::vector<HeldFormat>& held, HeldFormat added) {
 
 std::vector<HeldFormat> FormatsHeldBy(const fs::path& path) {
   std::vector<HeldFormat> held;
-  std::error_code error;
-  if (!fs::is_directory(path, error)) {
+  if (!IsDirectory(path)) {
     if (const auto format = DetectFormat(path); format != DataFormat::kRaw) AddFormat(held, {format, path});
     return held;
   }

@@ -11,6 +11,7 @@
 
 #include "core/environment.h"
 #include "core/error.h"
+#include "core/files.h"
 #include "staging/plan/burst_buffers.h"
 
 namespace slipway::staging {
@@ -173,8 +174,7 @@ bool LivesOnNetwork(const fs::path& path) {
 }
 
 fs::path NearestExisting(fs::path path) {
-  std::error_code error;
-  while (!fs::exists(path, error) && path.has_relative_path()) path = path.parent_path();
+  while (!Exists(path) && path.has_relative_path()) path = path.parent_path();
   return path;
 }
 

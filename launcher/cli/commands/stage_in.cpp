@@ -8,6 +8,7 @@
 #include "core/clock.h"
 #include "core/error.h"
 #include "core/event_loop.h"
+#include "core/files.h"
 #include "core/interrupt.h"
 #include "core/progress.h"
 #include "core/text.h"
@@ -33,8 +34,7 @@ struct Work {
 
 bool IsSpec(const std::string& name) {
   const auto extension = fs::path(name).extension();
-  std::error_code error;
-  return (extension == ".yaml" || extension == ".yml") && !fs::is_directory(name, error);
+  return (extension == ".yaml" || extension == ".yml") && !IsDirectory(name);
 }
 
 Bytes BandwidthOf(const std::string& text) {

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/error.h"
+#include "core/files.h"
 #include "core/nearest_word.h"
 #include "staging/dataset/manifest.h"
 #include "staging/generation/discover_tiers.h"
@@ -34,8 +35,7 @@ std::vector<std::string> AllTiers(const SiteSpec& site) {
 
 /// A directory with a manifest, wherever it lies: its parent is the tier.
 std::optional<Found> GenerationAt(const std::string& name) {
-  std::error_code error;
-  if (name.find('/') == std::string::npos || !fs::exists(fs::path(name) / staging::kManifestName, error)) return {};
+  if (name.find('/') == std::string::npos || !Exists(fs::path(name) / staging::kManifestName)) return {};
   const auto directory = fs::canonical(name);
   for (const auto& generation : staging::TakeInventory(directory.parent_path()).generations) {
     if (generation.directory == directory)

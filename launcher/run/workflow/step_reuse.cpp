@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "core/error.h"
+#include "core/files.h"
 #include "launcher/provenance/git_helper.h"
 
 namespace slipway::launcher {
@@ -16,9 +17,8 @@ namespace {
 
 /// Empty: there is none.
 fs::path WorkTreeOf(fs::path folder) {
-  std::error_code error;
   for (; folder.has_relative_path(); folder = folder.parent_path()) {
-    if (fs::exists(folder / ".git", error)) return folder;
+    if (Exists(folder / ".git")) return folder;
   }
   return {};
 }
