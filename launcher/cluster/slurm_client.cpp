@@ -14,7 +14,6 @@
 #include "launcher/cluster/slurm_messages.h"
 
 namespace slipway::launcher {
-namespace fs = std::filesystem;
 
 namespace {
 

@@ -7,7 +7,6 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
-#include <system_error>
 
 #include "core/clock.h"
 #include "core/files.h"

@@ -24,7 +24,6 @@
 #include "launcher/view/run_facts.h"
 
 namespace slipway::launcher {
-namespace fs = std::filesystem;
 namespace {
 
 constexpr std::size_t kLogLines = 20;

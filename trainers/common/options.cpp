@@ -4,9 +4,9 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <charconv>
 #include <concepts>
 
-#include "core/lines.h"
 #include "trainers/common/usage_error.h"
 
 namespace trainers {
@@ -15,7 +15,8 @@ namespace {
 template <class Number>
 Number Parsed(const std::string& name, const std::string& text, Number least, Number most) {
   Number value{};
-  if (!slipway::ParseNumber(text, value) || !(value >= least && value <= most)) {
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size() || !(value >= least && value <= most)) {
     throw UsageError(fmt::format("--{} {}: must be a {}number from {} to {}", name, text,
                                  std::integral<Number> ? "whole " : "", least, most));
   }

@@ -5,14 +5,17 @@
 #include <cstdlib>
 #include <nlohmann/json.hpp>
 
-#include "core/environment.h"
 #include "trainers/common/usage_error.h"
 
 namespace trainers {
 namespace {
 
 using nlohmann::json;
-using slipway::Variable;
+
+std::string Variable(const char* name) {
+  const char* value = std::getenv(name);
+  return value != nullptr ? value : "";
+}
 
 /// Nothing when it is not set, or empty.
 std::optional<double> ReadNumber(const char* name) {

@@ -55,8 +55,7 @@ const DatasetSpec& DatasetNamed(const Spec& spec, const std::string& name) {
   for (const auto& dataset : spec.data) {
     if (dataset.name == name) return dataset;
   }
-  std::string names;
-  for (const auto& dataset : spec.data) names += (names.empty() ? "" : ", ") + dataset.name;
+  const auto names = JoinEach(spec.data, ", ", &DatasetSpec::name);
   throw Error(ErrorKind::kUsage, fmt::format("the spec has no dataset '{}'", name),
               names.empty() ? "it has none at all" : "it has " + names);
 }

@@ -34,7 +34,6 @@ bool AwaitReadable(int fd, std::chrono::nanoseconds limit) {
 
 /// The loader looks for NVML in dozens of folders. /dev/dxg: Linux in Windows.
 bool MayHaveNvidiaGpus() {
-  namespace fs = std::filesystem;
   return NamesDevices(Environment::Inherited()) || Exists("/dev/nvidiactl") || Exists("/dev/dxg");
 }
 
