@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <cmath>
 #include <cstdio>
 #include <nlohmann/json.hpp>
@@ -17,6 +16,7 @@
 #include "core/files.h"
 #include "core/json_fields.h"
 #include "core/json_text.h"
+#include "core/lines.h"
 #include "core/utf8_character.h"
 
 namespace slipway {
@@ -48,11 +48,7 @@ constexpr std::string_view kUnfinished = ".tmp-";
 /// The step of "step-000000001234"; nothing for other names.
 std::optional<std::uint64_t> StepOf(std::string_view name) {
   if (!name.starts_with("step-")) return {};
-  name.remove_prefix(5);
-  std::uint64_t step = 0;
-  const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), step);
-  if (error != std::errc() || end != name.data() + name.size() || name.empty()) return {};
-  return step;
+  return ParseNumber<std::uint64_t>(name.substr(5));
 }
 
 struct Contents {
@@ -63,17 +59,14 @@ struct Contents {
 /// Size and CRC32C of a file, read in pieces: weights may be larger than memory.
 Contents Measure(const fs::path& path, const std::function<void()>& on_piece = {}) {
   const auto fd = OpenFile(path, O_RDONLY);
-  std::vector<char> buffer(std::size_t{1} << 20);
+  std::vector<std::byte> buffer(std::size_t{1} << 20);
   Contents contents;
-  while (true) {
-    const ssize_t count = ::read(fd.get(), buffer.data(), buffer.size());
-    if (count < 0 && errno == EINTR) continue;
-    if (count < 0) ThrowErrno(fmt::format("cannot read '{}'", path.string()));
-    if (count == 0) return contents;
-    contents.crc = Crc32c(std::string_view(buffer.data(), static_cast<std::size_t>(count)), contents.crc);
-    contents.bytes += static_cast<std::uint64_t>(count);
+  ReadPieces(fd.get(), buffer, path, [&](std::span<const std::byte> piece) {
+    contents.crc = Crc32c(piece, contents.crc);
+    contents.bytes += piece.size();
     if (on_piece) on_piece();
-  }
+  });
+  return contents;
 }
 
 struct Tree {
@@ -122,8 +115,7 @@ Json MakeManifest(const fs::path& directory, const CheckpointInfo& info, std::op
 }
 
 bool FileMatches(const fs::path& directory, const CheckpointFile& file, const std::function<void()>& on_piece) {
-  std::error_code error;  // a pipe would be waited for
-  if (!fs::is_regular_file(directory / file.name, error)) return false;
+  if (!IsRegularFile(directory / file.name)) return false;  // a pipe would be waited for
   const auto contents = Measure(directory / file.name, on_piece);
   return contents.bytes == file.bytes && contents.crc == file.crc32c;
 }

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 #include <glob.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -21,10 +20,7 @@ namespace {
 /// Without O_NONBLOCK the open of a pipe waits for its writer.
 constexpr int kLookOnly = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
 
-constexpr std::size_t kReadAtLeast = 4096;
-
-/// How many bytes it has.
-std::uint64_t RequireDocument(const UniqueFd& fd, const fs::path& path) {
+void RequireDocument(const UniqueFd& fd, const fs::path& path) {
   struct stat info {};
   CheckErrno(::fstat(fd.get(), &info), fmt::format("cannot look at '{}'", path.string()));
   if (!S_ISREG(info.st_mode)) {
@@ -38,22 +34,11 @@ std::uint64_t RequireDocument(const UniqueFd& fd, const fs::path& path) {
                             FormatBytes(Bytes{bytes}), FormatBytes(Bytes{kLargestDocument})),
                 "move it away: something else than Slipway has written it");
   }
-  return bytes;
 }
 
 std::string ReadDocumentFrom(const UniqueFd& fd, const fs::path& path) {
-  std::string content(RequireDocument(fd, path), '\0');
-  std::size_t length = 0;
-  while (true) {  // it may grow, and files of /proc have no size
-    if (length == content.size()) content.resize(content.size() + kReadAtLeast);
-    const ssize_t count = ::read(fd.get(), content.data() + length, content.size() - length);
-    if (count < 0 && errno == EINTR) continue;
-    if (count < 0) ThrowErrno(fmt::format("cannot read '{}'", path.string()));
-    length += static_cast<std::size_t>(count);
-    if (count > 0) continue;
-    content.resize(length);
-    return content;
-  }
+  RequireDocument(fd, path);
+  return ReadToEnd(fd.get(), path);
 }
 
 }  // namespace
@@ -118,7 +103,7 @@ int StopAtError(const char* path, int code) {
   return 1;
 }
 
-bool Exists(const std::string& path) {
+bool HasThisName(const std::string& path) {
   std::error_code error;
   return fs::exists(fs::symlink_status(path, error));
 }
@@ -128,7 +113,7 @@ bool Exists(const std::string& path) {
 bool HasWildcard(std::string_view text) { return text.find_first_of("*?[") != std::string_view::npos; }
 
 std::vector<fs::path> MatchingPaths(const std::string& pattern) {
-  if (Exists(pattern)) return {pattern};
+  if (HasThisName(pattern)) return {pattern};
   GlobResult result;
   glob_failure.reset();
   const int code = ::glob(pattern.c_str(), GLOB_NOSORT, StopAtError, &result.matches);

@@ -3,6 +3,7 @@
 
 #include <sys/types.h>
 
+#include <cstdlib>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -12,6 +13,12 @@ namespace slipway {
 
 /// Whether a shell takes it for the name of a variable: letters, digits and '_', not beginning with a digit.
 bool IsVariableName(std::string_view name);
+
+/// Of this process; empty when it is not set.
+inline std::string Variable(const std::string& name) {
+  const char* value = std::getenv(name.c_str());
+  return value != nullptr ? value : "";
+}
 
 /// Environment of a child as NAME=value pairs, later ones winning.
 class Environment {

@@ -8,10 +8,12 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cerrno>
 
 #include "core/error.h"
+#include "core/text.h"
 
 namespace slipway {
 namespace fs = std::filesystem;
@@ -32,20 +34,6 @@ UniqueFd OpenFile(const fs::path& path, int flags, mode_t mode) {
 }
 
 namespace {
-
-std::string ReadToEnd(int fd, const fs::path& path) {
-  std::string content;
-  struct stat info {};
-  if (::fstat(fd, &info) == 0 && info.st_size > 0) content.reserve(static_cast<std::size_t>(info.st_size) + 1);
-  char buffer[1 << 16];
-  while (true) {
-    const ssize_t count = ::read(fd, buffer, sizeof buffer);
-    if (count < 0 && errno == EINTR) continue;
-    if (count < 0) ThrowErrno(fmt::format("cannot read '{}'", path.string()));
-    if (count == 0) return content;
-    content.append(buffer, static_cast<std::size_t>(count));
-  }
-}
 
 /// A name in the directory of `path` that no other thread or process uses.
 fs::path TemporaryNameFor(const fs::path& path) {
@@ -71,6 +59,21 @@ fs::path DirectoryOf(const fs::path& path) { return path.has_parent_path() ? pat
 
 }  // namespace
 
+bool Exists(const fs::path& path) {
+  std::error_code ignored;
+  return fs::exists(path, ignored);
+}
+
+bool IsDirectory(const fs::path& path) {
+  std::error_code ignored;
+  return fs::is_directory(path, ignored);
+}
+
+bool IsRegularFile(const fs::path& path) {
+  std::error_code ignored;
+  return fs::is_regular_file(path, ignored);
+}
+
 std::uint64_t FileBytes(const fs::path& path) {
   struct stat info {};
   CheckErrno(::stat(path.c_str(), &info), fmt::format("cannot look at '{}'", path.string()));
@@ -89,6 +92,45 @@ std::optional<std::string> ReadFileIfPresent(const fs::path& path) {
     ThrowErrno(fmt::format("cannot open '{}' for reading", path.string()));
   }
   return ReadToEnd(fd.get(), path);
+}
+
+std::string ReadToEnd(int fd, const fs::path& name) {
+  std::string content;
+  struct stat info {};
+  if (::fstat(fd, &info) == 0 && info.st_size > 0) content.reserve(static_cast<std::size_t>(info.st_size));
+  std::array<std::byte, 1 << 16> buffer;
+  ReadPieces(fd, buffer, name, [&](std::span<const std::byte> piece) { content += AsText(piece); });
+  return content;
+}
+
+void ReadPieces(int fd, std::span<std::byte> buffer, const fs::path& name,
+                const std::function<void(std::span<const std::byte>)>& take) {
+  while (true) {
+    const ssize_t count = ::read(fd, buffer.data(), buffer.size());
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) ThrowErrno(fmt::format("cannot read '{}'", name.string()));
+    if (count == 0) return;
+    take(buffer.first(static_cast<std::size_t>(count)));
+  }
+}
+
+PlaceRead TryReadAt(int fd, std::uint64_t offset, std::span<std::byte> out) {
+  PlaceRead read;
+  while (read.bytes < out.size()) {
+    const auto rest = out.subspan(read.bytes);
+    const ssize_t count = ::pread(fd, rest.data(), rest.size(), static_cast<off_t>(offset + read.bytes));
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) read.error = errno;
+    if (count <= 0) break;
+    read.bytes += static_cast<std::size_t>(count);
+  }
+  return read;
+}
+
+std::size_t ReadUpTo(int fd, std::uint64_t offset, std::span<std::byte> out, const fs::path& name) {
+  const auto read = TryReadAt(fd, offset, out);
+  if (read.error != 0) throw SystemError(read.error, fmt::format("cannot read '{}'", name.string()));
+  return read.bytes;
 }
 
 void WriteAll(int fd, std::string_view data, const fs::path& name) {

@@ -5,9 +5,12 @@
 
 #include <sys/types.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -23,12 +26,32 @@ inline constexpr mode_t kDirectoryMode = 0750;
 /// open(2) with O_CLOEXEC; throws SystemError naming the path.
 UniqueFd OpenFile(const std::filesystem::path& path, int flags, mode_t mode = kFileMode);
 
+/// Links are followed. What cannot be looked at is not there.
+bool Exists(const std::filesystem::path& path);
+bool IsDirectory(const std::filesystem::path& path);
+bool IsRegularFile(const std::filesystem::path& path);
+
 /// How long it is, links followed. Errors: SystemError.
 std::uint64_t FileBytes(const std::filesystem::path& path);
 /// The whole file. Errors: SystemError.
 std::string ReadFile(const std::filesystem::path& path);
 /// The whole file, or nothing when it does not exist.
 std::optional<std::string> ReadFileIfPresent(const std::filesystem::path& path);
+
+/// From where `fd` stands to the end of the file. `name` is for errors: SystemError.
+std::string ReadToEnd(int fd, const std::filesystem::path& name);
+/// The same in pieces, each read into `buffer`: for files that may be larger than memory.
+void ReadPieces(int fd, std::span<std::byte> buffer, const std::filesystem::path& name,
+                const std::function<void(std::span<const std::byte>)>& take);
+
+struct PlaceRead {
+  std::size_t bytes = 0;  ///< fewer than asked for without an error: the file ends there
+  int error = 0;          ///< errno
+};
+/// Fills `out` from byte `offset` on, whatever signals come. May be used by several threads on one file.
+PlaceRead TryReadAt(int fd, std::uint64_t offset, std::span<std::byte> out);
+/// The same; how many bytes, fewer only at the end of the file. Errors: SystemError naming `name`.
+std::size_t ReadUpTo(int fd, std::uint64_t offset, std::span<std::byte> out, const std::filesystem::path& name);
 
 /// Writes all of `data`, also when the kernel takes it in parts.
 void WriteAll(int fd, std::string_view data, const std::filesystem::path& name);

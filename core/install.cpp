@@ -1,6 +1,7 @@
 #include "core/install.h"
 
 #include "core/error.h"
+#include "core/files.h"
 
 namespace slipway {
 namespace fs = std::filesystem;
@@ -11,8 +12,7 @@ namespace {
 fs::path FindPrefix() {
   const auto program = fs::read_symlink("/proc/self/exe");
   for (auto directory = program.parent_path(); directory.has_relative_path(); directory = directory.parent_path()) {
-    std::error_code error;
-    if (fs::is_directory(directory / "libexec" / "slipway", error)) return directory;
+    if (IsDirectory(directory / "libexec" / "slipway")) return directory;
   }
   return program.parent_path().parent_path();
 }
@@ -29,8 +29,7 @@ fs::path LibraryDirectory() { return InstallPrefix() / "lib"; }
 fs::path SharedDirectory() { return InstallPrefix() / "share" / "slipway"; }
 
 std::string BuildTheRest() {
-  std::error_code error;
-  const bool is_build_tree = fs::exists(InstallPrefix() / "CMakeCache.txt", error);
+  const bool is_build_tree = Exists(InstallPrefix() / "CMakeCache.txt");
   return is_build_tree ? "cmake --build " + InstallPrefix().string() : std::string();
 }
 

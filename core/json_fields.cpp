@@ -2,8 +2,9 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
 #include <nlohmann/json.hpp>
+
+#include "core/lines.h"
 
 namespace slipway {
 namespace {
@@ -128,9 +129,7 @@ std::string HexText(std::uint32_t value) { return fmt::format("{:08x}", value); 
 std::uint32_t HexFrom(const JsonPlace& place) {
   const auto text = place.Text();
   std::uint32_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, 16);
-  if (error != std::errc() || end != text.data() + text.size() || text.size() != 8)
-    place.Refuse("8 hexadecimal digits");
+  if (text.size() != 8 || !ParseNumber(text, value, 16)) place.Refuse("8 hexadecimal digits");
   return value;
 }
 

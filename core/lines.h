@@ -5,6 +5,7 @@
 
 #include <charconv>
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -44,6 +45,28 @@ class LineBuffer {
   bool overlong_ = false;
 };
 
+/// What `text` says as a whole; false when it is no number or does not fit, and `value` stays. No sign '+', no blanks.
+template <class Number>
+bool ParseNumber(std::string_view text, Number& value, int base = 10) {
+  static_assert(std::is_arithmetic_v<Number>);
+  Number read{};
+  std::from_chars_result result{};
+  if constexpr (std::is_integral_v<Number>) {
+    result = std::from_chars(text.data(), text.data() + text.size(), read, base);
+  } else {
+    result = std::from_chars(text.data(), text.data() + text.size(), read);
+  }
+  const bool whole = result.ec == std::errc() && result.ptr == text.data() + text.size();
+  if (whole) value = read;
+  return whole;
+}
+/// The same, as a value.
+template <class Number>
+std::optional<Number> ParseNumber(std::string_view text, int base = 10) {
+  Number value{};
+  return ParseNumber(text, value, base) ? std::optional(value) : std::nullopt;
+}
+
 /// Takes a line apart, word by word. Once a word is missing or is no number, good() is false for good.
 class LineWords {
  public:
@@ -61,17 +84,8 @@ class LineWords {
   /// The next word as a number. `value` stays unchanged when the word is missing, is not a number, or does not fit.
   template <class Number>
   void Read(Number& value, int base = 10, char end = ' ') {
-    static_assert(std::is_arithmetic_v<Number>);
     const auto word = Word(end);
-    Number read{};
-    std::from_chars_result result{};
-    if constexpr (std::is_integral_v<Number>) {
-      result = std::from_chars(word.data(), word.data() + word.size(), read, base);
-    } else {
-      result = std::from_chars(word.data(), word.data() + word.size(), read);
-    }
-    good_ = good_ && result.ec == std::errc() && result.ptr == word.data() + word.size();
-    if (good_) value = read;
+    good_ = good_ && ParseNumber(word, value, base);
   }
   /// The same; 0 when the word is missing.
   template <class Number>
@@ -90,14 +104,5 @@ class LineWords {
   std::string_view rest_;
   bool good_ = true;
 };
-
-/// What `text` says as a whole; false when it is no number or does not fit.
-template <class Number>
-bool ParseNumber(std::string_view text, Number& value) {
-  LineWords words(text);
-  const auto number = words.Take<Number>();
-  if (words.AtEnd()) value = number;
-  return words.AtEnd();
-}
 
 }  // namespace slipway

@@ -6,6 +6,7 @@
 
 #include <cstdlib>
 
+#include "core/environment.h"
 #include "core/error.h"
 
 namespace slipway::log {
@@ -34,8 +35,7 @@ spdlog::level::level_enum LevelOf(Level level) {
 }  // namespace
 
 void RequireKnownLevel() {
-  const char* value = std::getenv("SLIPWAY_LOG");
-  const std::string_view level = value != nullptr ? value : "";
+  const auto level = Variable("SLIPWAY_LOG");
   for (const std::string_view known : {"", "debug", "info", "warn", "error", "off"}) {
     if (level == known) return;
   }

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cstdint>
 #include <limits>
 #include <optional>
@@ -15,6 +14,8 @@
 
 #include "core/control_groups.h"
 #include "core/files.h"
+#include "core/lines.h"
+#include "core/text.h"
 
 namespace slipway {
 namespace fs = std::filesystem;
@@ -33,16 +34,9 @@ constexpr GroupFiles kVersion1 = {
     "memory.limit_in_bytes", "memory.usage_in_bytes", {"total_inactive_file", "total_active_file"}};
 constexpr GroupFiles kVersion2 = {"memory.max", "memory.current", {"inactive_file", "active_file"}};
 
-std::optional<std::uint64_t> ParseNumber(std::string_view text) {
-  std::uint64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc()) return {};
-  return value;
-}
-
 std::optional<std::uint64_t> NumberIn(const fs::path& file) {
   const auto text = ReadFileIfPresent(file);
-  return text ? ParseNumber(*text) : std::nullopt;
+  return text ? ParseNumber<std::uint64_t>(Trim(*text)) : std::nullopt;
 }
 
 /// The number after the word `key` at the start of a line.

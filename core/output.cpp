@@ -5,10 +5,10 @@
 
 #include <cerrno>
 #include <cstdio>
-#include <cstdlib>
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "core/environment.h"
 #include "core/terminal_columns.h"
 #include "core/terminal_text.h"
 
@@ -36,12 +36,7 @@ std::optional<int> ColumnsWithoutWrap(int fd) {
   return ::ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_col > 1 ? std::optional(size.ws_col - 1) : std::nullopt;
 }
 
-bool WantsColour(int fd) {
-  const char* no_colour = std::getenv("NO_COLOR");
-  const char* term = std::getenv("TERM");
-  return IsTerminal(fd) && (no_colour == nullptr || *no_colour == '\0') &&
-         !(term != nullptr && std::string_view(term) == "dumb");
-}
+bool WantsColour(int fd) { return IsTerminal(fd) && Variable("NO_COLOR").empty() && Variable("TERM") != "dumb"; }
 
 class ConsoleOutput final : public Output {
  public:

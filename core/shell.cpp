@@ -5,14 +5,13 @@
 #include <cstdlib>
 #include <fstream>
 
+#include "core/files.h"
+
 namespace slipway {
 namespace fs = std::filesystem;
 
 std::optional<fs::path> FindProgram(std::string_view name) {
-  const auto executable = [](const fs::path& path) {
-    std::error_code error;
-    return fs::is_regular_file(path, error) && ::access(path.c_str(), X_OK) == 0;
-  };
+  const auto executable = [](const fs::path& path) { return IsRegularFile(path) && ::access(path.c_str(), X_OK) == 0; };
   if (name.find('/') != std::string_view::npos) {
     if (executable(name)) return fs::absolute(name);
     return {};

@@ -3,10 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <iterator>
 #include <nlohmann/json.hpp>
-#include <system_error>
 
 #include "core/json_fields.h"
 #include "core/json_text.h"
@@ -51,10 +49,7 @@ void AppendSums(std::string& text, const std::vector<std::uint64_t>& sums) {
 std::optional<std::uint64_t> SumFrom(const Json& json) {
   if (!json.is_string()) return {};
   const auto& text = json.get_ref<const std::string&>();
-  std::uint64_t sum = 0;
-  const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), sum, 16);
-  if (text.size() != kDigits || code != std::errc() || end != text.data() + text.size()) return {};
-  return sum;
+  return text.size() == kDigits ? ParseNumber<std::uint64_t>(text, 16) : std::nullopt;
 }
 
 std::optional<std::vector<std::uint64_t>> SumsFrom(const Json& json) {

@@ -3,6 +3,7 @@
 
 #include <concepts>
 #include <cstddef>
+#include <functional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -29,6 +30,17 @@ std::string OnOneLine(std::string_view text);
 template <std::integral Number>
 std::string Counted(Number count, std::string_view noun) {
   return std::to_string(count).append(" ").append(noun).append(count == 1 ? "" : "s");
+}
+
+/// What `text` gives for each item, with `separator` between.
+template <class Items, class Text>
+std::string JoinEach(const Items& items, std::string_view separator, const Text& text) {
+  std::string all;
+  for (const auto& item : items) {
+    if (!all.empty()) all += separator;
+    all += std::invoke(text, item);
+  }
+  return all;
 }
 
 inline std::string_view AsText(std::span<const std::byte> bytes) {

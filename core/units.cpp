@@ -8,6 +8,7 @@
 #include <cmath>
 #include <limits>
 
+#include "core/lines.h"
 #include "core/text.h"
 
 namespace slipway {
@@ -107,9 +108,7 @@ std::string ThreeDigits(double value) {
 
 std::optional<Bytes> ParseBytes(std::string_view text) {
   text = Trim(text);
-  std::uint64_t whole = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), whole);
-  if (error == std::errc() && end == text.data() + text.size()) return Bytes{whole};  // a double would round it
+  if (const auto whole = ParseNumber<std::uint64_t>(text)) return Bytes{*whole};  // a double would round it
   const auto number = TakeNumber(text);
   if (!number) return {};
   const auto factor = FactorOf(kByteUnits, Trim(text));

@@ -2,9 +2,9 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
 
 #include "core/error.h"
+#include "core/lines.h"
 
 namespace slipway::bench {
 namespace {
@@ -17,9 +17,8 @@ Side SideOf(const std::string& name, int otherwise) {
   const auto at = name.find('@');
   if (at == std::string::npos) return {name, otherwise};
   Side side{name.substr(0, at), 0};
-  const char* const end = name.data() + name.size();
-  const auto read = std::from_chars(name.data() + at + 1, end, side.parallel);
-  if (read.ec != std::errc() || read.ptr != end || side.parallel < 1 || side.parallel > kMostParallel) {
+  const bool is_number = ParseNumber(std::string_view(name).substr(at + 1), side.parallel);
+  if (!is_number || side.parallel < 1 || side.parallel > kMostParallel) {
     throw Error(ErrorKind::kUsage,
                 fmt::format("'{}': behind the @ stands how many trials are open, 1 to {}", name, kMostParallel),
                 fmt::format("write {}@8, for example", side.sampler));

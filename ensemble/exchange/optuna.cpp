@@ -12,6 +12,7 @@
 
 #include "core/error.h"
 #include "core/json_text.h"
+#include "core/text.h"
 #include "ensemble/model/scalar.h"
 
 namespace slipway::ensemble {
@@ -201,9 +202,7 @@ struct LeftOut {
 std::string Shown(const std::string& text) { return Describe(Scalar{text}); }
 
 std::string GoalsOf(const std::vector<Goal>& goals) {
-  std::string text;
-  for (const Goal goal : goals) text += fmt::format("{}{}s", text.empty() ? "" : ", ", WordOf(goal));
-  return text;
+  return JoinEach(goals, ", ", [](Goal goal) { return fmt::format("{}s", WordOf(goal)); });
 }
 
 void CheckObjectives(const OptunaStudy& study, const std::vector<Objective>& objectives) {

@@ -9,6 +9,7 @@
 
 #include "core/error.h"
 #include "core/json_text.h"
+#include "core/text.h"
 
 namespace slipway::ensemble {
 namespace {
@@ -94,11 +95,7 @@ Point PointFromJson(const Json& json) {
 }
 
 std::string Describe(const Point& point) {
-  std::string text;
-  for (const auto& [name, value] : point) {
-    text += fmt::format("{}{}={}", text.empty() ? "" : " ", name, Brief(value));
-  }
-  return text;
+  return JoinEach(point, " ", [](const auto& each) { return fmt::format("{}={}", each.first, Brief(each.second)); });
 }
 
 std::string ConfigurationHash(const Json& point) { return ConfigurationHash(PointFromJson(point)); }

@@ -7,7 +7,9 @@
 #include <cstdlib>
 
 #include "core/descriptor_limit.h"
+#include "core/environment.h"
 #include "core/error.h"
+#include "core/lines.h"
 #include "launcher/cluster/agent_step.h"
 #include "launcher/ranks/monitor/log_tail.h"
 
@@ -20,10 +22,7 @@ constexpr auto kAgentLeavePatience = std::chrono::seconds(15);
 /// A lost node keeps the step until Slurm hears of the loss, which is nothing to wait for.
 constexpr auto kLossPatience = std::chrono::seconds(2);
 
-int NodesOfAllocation() {
-  const char* text = std::getenv("SLURM_JOB_NUM_NODES");
-  return text != nullptr ? std::atoi(text) : 1;
-}
+int NodesOfAllocation() { return ParseNumber<int>(Variable("SLURM_JOB_NUM_NODES")).value_or(1); }
 
 /// Those that the run needs and, as far as the job has them, the spare ones; not more.
 int NodesToUse(const Spec& spec) {

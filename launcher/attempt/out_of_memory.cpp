@@ -1,10 +1,10 @@
 #include "launcher/attempt/out_of_memory.h"
 
-#include <charconv>
 #include <filesystem>
 
 #include "core/clock.h"
 #include "core/files.h"
+#include "core/lines.h"
 
 namespace slipway::launcher {
 namespace {
@@ -30,8 +30,7 @@ fs::path FindCounter() {
   const auto group = ParseControlGroup(groups);
   if (group) {
     const auto events = fs::path("/sys/fs/cgroup" + std::string(*group)) / "memory.events";
-    std::error_code error;
-    if (fs::exists(events, error)) return events;
+    if (Exists(events)) return events;
   }
   return "/proc/vmstat";
 }
@@ -40,11 +39,7 @@ fs::path FindCounter() {
 
 std::optional<std::uint64_t> ParseOutOfMemoryKills(std::string_view text) {
   const auto number = RestOfLine(text, "oom_kill ");
-  if (!number) return std::nullopt;
-  std::uint64_t kills = 0;
-  const auto [end, error] = std::from_chars(number->data(), number->data() + number->size(), kills);
-  if (error != std::errc() || end != number->data() + number->size()) return std::nullopt;
-  return kills;
+  return number ? ParseNumber<std::uint64_t>(*number) : std::nullopt;
 }
 
 std::optional<std::string_view> ParseControlGroup(std::string_view text) { return RestOfLine(text, "0::"); }

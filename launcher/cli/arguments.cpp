@@ -3,12 +3,12 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
-#include <charconv>
 #include <optional>
 #include <utility>
 
 #include "core/error.h"
 #include "core/install.h"
+#include "core/lines.h"
 #include "core/units.h"
 #include "launcher/cli/choices.h"
 #include "launcher/cli/describe.h"
@@ -423,9 +423,8 @@ namespace {
 
 /// Nothing: it is no whole number of 0 or more.
 std::optional<std::int64_t> TrialNumberIn(const std::string& word) {
-  std::int64_t number = 0;
-  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), number);
-  return error == std::errc() && end == word.data() + word.size() && number >= 0 ? std::optional(number) : std::nullopt;
+  const auto number = ParseNumber<std::int64_t>(word);
+  return number >= 0 ? number : std::nullopt;
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <exception>
 #include <functional>
 
+#include "core/environment.h"
 #include "core/install.h"
 #include "core/log.h"
 #include "core/write_signals.h"
@@ -19,8 +20,8 @@ namespace {
 
 std::filesystem::path WhereRunsAre(const Arguments& arguments) {
   if (!arguments.runs_directory.empty()) return std::filesystem::absolute(arguments.runs_directory);
-  const char* variable = std::getenv("SLIPWAY_RUNS");
-  return std::filesystem::absolute(variable != nullptr && *variable != '\0' ? variable : "runs");
+  const auto named = Variable("SLIPWAY_RUNS");
+  return std::filesystem::absolute(named.empty() ? "runs" : named);
 }
 
 /// A JSON mode that the parser has not reached yet still decides how its error is printed.

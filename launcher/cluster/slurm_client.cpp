@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "core/files.h"
 #include "core/install.h"
 #include "core/memory_file.h"
 #include "core/process.h"
@@ -13,7 +14,6 @@
 #include "launcher/cluster/slurm_messages.h"
 
 namespace slipway::launcher {
-namespace fs = std::filesystem;
 
 namespace {
 
@@ -33,8 +33,7 @@ std::string SaidByHelper(const Captured& captured) { return EndOfErrors(captured
 
 void CheckConfiguration(const Environment& environment) {
   const auto conf = environment.Get("SLURM_CONF");
-  std::error_code error;
-  if (!conf || conf->empty() || fs::exists(*conf, error)) return;
+  if (!conf || conf->empty() || Exists(*conf)) return;
   throw SlurmError(
       {SlurmTrouble::kNoConfiguration, 0, fmt::format("SLURM_CONF names '{}', which is not there", *conf), ""});
 }

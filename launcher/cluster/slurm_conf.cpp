@@ -1,5 +1,6 @@
 #include "launcher/cluster/slurm_conf.h"
 
+#include "core/files.h"
 #include "core/shell.h"
 
 namespace slipway::launcher {
@@ -9,11 +10,6 @@ namespace {
 
 constexpr const char* kPlaces[] = {"etc/slurm/slurm.conf", "etc/slurm-llnl/slurm.conf", "usr/local/etc/slurm.conf",
                                    "run/slurm/conf/slurm.conf"};
-
-bool Exists(const fs::path& path) {
-  std::error_code error;
-  return fs::exists(path, error);
-}
 
 /// PREFIX/etc/slurm.conf of PREFIX/bin/sbatch.
 std::optional<fs::path> BesideSbatch(const fs::path& root) {

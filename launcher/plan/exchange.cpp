@@ -3,13 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
-#include <cstdlib>
 #include <nlohmann/json.hpp>
 
+#include "core/environment.h"
 #include "core/error.h"
 #include "core/files.h"
 #include "core/install.h"
+#include "core/lines.h"
 #include "core/nearest_word.h"
 #include "core/text.h"
 #include "launcher/plan/training_command.h"
@@ -24,18 +24,11 @@ using runtime::AlgorithmTable;
 using runtime::BitsBasis;
 using runtime::Placement;
 
-std::string Variable(const char* name) {
-  const char* value = std::getenv(name);
-  return value == nullptr ? "" : value;
-}
-
 int RanksPerNode(const LaunchSpec& launch) {
   const auto word = Variable("SLIPWAY_RANKS_PER_NODE");
   if (word.empty()) return launch.ranks_per_node;
   int asked = 0;
-  const char* end = word.data() + word.size();
-  const auto [parsed, error] = std::from_chars(word.data(), end, asked);
-  if (error == std::errc() && parsed == end && asked >= 1) return std::min(asked, launch.ranks_per_node);
+  if (ParseNumber(word, asked) && asked >= 1) return std::min(asked, launch.ranks_per_node);
   throw Error(
       ErrorKind::kUsage,
       fmt::format("the environment variable SLIPWAY_RANKS_PER_NODE is '{}', not a number of ranks from 1", word),
@@ -52,8 +45,7 @@ fs::path TunedFile() {
   const auto named = Variable("SLIPWAY_ALGORITHM_TABLE");
   if (!named.empty()) return fs::absolute(named).lexically_normal();
   const auto directory = UserSettingsDirectory();
-  std::error_code code;
-  const bool there = !directory.empty() && fs::is_regular_file(directory / "algorithms.json", code);
+  const bool there = !directory.empty() && IsRegularFile(directory / "algorithms.json");
   return there ? directory / "algorithms.json" : fs::path();
 }
 

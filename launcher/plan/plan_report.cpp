@@ -167,14 +167,11 @@ std::filesystem::path PlannedWorkdir(const Plan& plan) {
 /// Where the ranks work, and what they find of the files beside the spec.
 std::string DescribeWorkdir(const Plan& plan, const Json& parameters) {
   auto text = fmt::format("  in  {}\n", PlannedWorkdir(plan).string());
-  std::vector<std::string> linked;
-  for (const auto& link : LinksOf(plan)) linked.push_back(link.name);
-  if (!linked.empty()) text += fmt::format("  links to  {}\n", fmt::join(linked, ", "));
-  std::vector<std::string> named;
-  for (const auto& path : NamedBesideSpec(plan, parameters)) named.push_back(path);
-  if (!named.empty()) {
-    text += fmt::format("  uses  {} in {}\n", fmt::join(named, ", "), plan.document.directory.string());
-  }
+  const auto linked = JoinEach(LinksOf(plan), ", ", [](const auto& link) { return link.name; });
+  if (!linked.empty()) text += fmt::format("  links to  {}\n", linked);
+  const auto named =
+      JoinEach(NamedBesideSpec(plan, parameters), ", ", [](const fs::path& path) { return path.string(); });
+  if (!named.empty()) text += fmt::format("  uses  {} in {}\n", named, plan.document.directory.string());
   return text;
 }
 

@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <limits>
 
+#include "core/files.h"
 #include "launcher/spec/burst_buffer_spec.h"
 #include "staging/generation/discover_tiers.h"
 #include "staging/plan/tiers.h"
@@ -41,8 +42,7 @@ std::optional<fs::path> StagedIn(const std::string& dataset) {
   const char* place = std::getenv("SLIPWAY_STAGED_IN");
   if (place == nullptr) return {};
   auto directory = fs::path(place) / dataset;
-  std::error_code error;
-  return fs::is_directory(directory, error) ? std::optional(std::move(directory)) : std::nullopt;
+  return IsDirectory(directory) ? std::optional(std::move(directory)) : std::nullopt;
 }
 
 void PreferStagedIn(staging::DatasetRequest& request, std::vector<staging::TierState>& tiers) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "core/environment.h"
 #include "core/install.h"
 
 namespace slipway::launcher {
@@ -26,10 +27,7 @@ std::string PythonPath(const std::string& own, const std::filesystem::path& modu
   return modules.empty() ? path : path + ":" + modules.string();
 }
 
-std::string InheritedPythonPath() {
-  const char* inherited = std::getenv(kPythonPath);
-  return inherited != nullptr ? inherited : "";
-}
+std::string InheritedPythonPath() { return Variable(kPythonPath); }
 
 void SettleInheritedPythonPath() {
   const auto inherited = InheritedPythonPath();

@@ -1,13 +1,13 @@
 #include "launcher/plan/trials_at_a_time.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <limits>
 
 #include "core/error.h"
 #include "core/process_identity.h"
+#include "core/text.h"
 #include "launcher/ranks/local/bound_to_cores.h"
 #include "launcher/ranks/local/node_devices.h"
 
@@ -20,14 +20,13 @@ using ensemble::Need;
 int Slots(const std::vector<AllocatedNode>& nodes, const Need& need) { return ensemble::Packer(nodes, need).Slots(); }
 
 [[noreturn]] void RefuseForGpus(const Need& need, const std::vector<AllocatedNode>& nodes) {
-  std::vector<std::string> found;
-  for (const auto& node : nodes) found.push_back(fmt::format("{} has {}", node.node, node.gpus.size()));
-  throw Error(
-      ErrorKind::kEnvironment,
-      fmt::format("a trial needs {} GPUs on {}, but {}", need.gpus,
-                  need.nodes == 1 ? "a node" : fmt::format("each of {} nodes", need.nodes), fmt::join(found, ", ")),
-      "set launch.gpus_per_rank or launch.ranks_per_node lower, or ask for nodes with more GPUs; what a node "
-      "has is what CUDA_VISIBLE_DEVICES and its like say there");
+  const auto text = [](const AllocatedNode& node) { return fmt::format("{} has {}", node.node, node.gpus.size()); };
+  throw Error(ErrorKind::kEnvironment,
+              fmt::format("a trial needs {} GPUs on {}, but {}", need.gpus,
+                          need.nodes == 1 ? "a node" : fmt::format("each of {} nodes", need.nodes),
+                          JoinEach(nodes, ", ", text)),
+              "set launch.gpus_per_rank or launch.ranks_per_node lower, or ask for nodes with more GPUs; what a node "
+              "has is what CUDA_VISIBLE_DEVICES and its like say there");
 }
 
 std::string LimitOf(const TrialsAtATime& fit, const Spec& spec) {

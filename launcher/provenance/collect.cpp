@@ -127,9 +127,8 @@ std::vector<ProgramFile> FilesOf(const std::vector<fs::path>& paths, std::vector
 
 /// Empty where it names no file.
 fs::path FileNamed(const std::string& word, const fs::path& directory) {
-  std::error_code error;
   const auto path = (directory / word).lexically_normal();
-  return !word.empty() && fs::is_regular_file(path, error) ? path : fs::path();
+  return !word.empty() && IsRegularFile(path) ? path : fs::path();
 }
 
 /// A word names a file by itself, or after its '='.

@@ -1,6 +1,7 @@
 #include "launcher/provenance/differences.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <map>
@@ -33,22 +34,15 @@ void AddCode(const RepositoryState& code, Facts& facts) {
   }
 }
 
-/// Distinct ones, sorted: the order of hosts does not matter.
-std::string Joined(const std::set<std::string>& values) {
-  std::string text;
-  for (const auto& value : values) text += (text.empty() ? "" : ", ") + value;
-  return text;
-}
-
 void AddHosts(const std::vector<HostFacts>& hosts, Facts& facts) {
-  std::set<std::string> cpus;
+  std::set<std::string> cpus;  // sorted: the order of hosts does not matter
   std::set<std::string> gpus;
   for (const auto& host : hosts) {
     if (!host.cpu.empty()) cpus.insert(host.cpu);
     gpus.insert(host.gpus.begin(), host.gpus.end());
   }
-  if (!cpus.empty()) facts.emplace_back("cpu", Joined(cpus));
-  if (!gpus.empty()) facts.emplace_back("gpu", Joined(gpus));
+  if (!cpus.empty()) facts.emplace_back("cpu", fmt::format("{}", fmt::join(cpus, ", ")));
+  if (!gpus.empty()) facts.emplace_back("gpu", fmt::format("{}", fmt::join(gpus, ", ")));
 }
 
 Facts FactsOf(const Provenance& provenance) {

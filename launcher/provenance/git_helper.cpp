@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "core/files.h"
 #include "core/install.h"
 #include "core/lines.h"
 #include "core/process.h"
@@ -34,8 +35,7 @@ Json MembersOf(const Captured& answer) {
 
 Json AskGit(std::vector<std::string> words) {
   const auto helper = HelperProgram("slipway-git");
-  std::error_code error;
-  if (!std::filesystem::exists(helper, error)) {
+  if (!Exists(helper)) {
     return {{"not_recorded", fmt::format("'{}' is not installed: Slipway was built without libgit2", helper.string())}};
   }
   SpawnOptions options;

@@ -7,9 +7,9 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
-#include <system_error>
 
 #include "core/clock.h"
+#include "core/files.h"
 #include "core/text.h"
 #include "launcher/attempt/allocation.h"
 #include "launcher/attempt/attempt.h"
@@ -231,8 +231,7 @@ class SingleRun final : public AttemptObserver {
   bool IsCutByTimeLimit() const {
     if (!last_.time_limit_hit || last_.outcome->stopped || !last_.outcome->status.Success())
       return last_.time_limit_hit;
-    std::error_code error;
-    return std::filesystem::exists(Place().stop_seen_file(), error);
+    return Exists(Place().stop_seen_file());
   }
 
   cause::TimeLimit AtTimeLimit() const { return {context_.plan.spec().launch.time_limit->count()}; }

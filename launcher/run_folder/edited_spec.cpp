@@ -1,7 +1,6 @@
 #include "launcher/run_folder/edited_spec.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
@@ -10,6 +9,7 @@
 
 #include "core/documents.h"
 #include "core/error.h"
+#include "core/text.h"
 #include "launcher/run_folder/prepare.h"
 
 namespace slipway::launcher {
@@ -33,12 +33,6 @@ std::vector<FieldChange> ChangesOf(const RunFolder& folder, const SpecDocument& 
   auto changes = ChangesBetween(*stored.resolved, *LoadSpec(original).resolved);
   std::erase_if(changes, [&](const FieldChange& change) { return by_set.contains(change.key); });
   return changes;
-}
-
-std::string Listed(const std::vector<FieldChange>& changes) {
-  std::vector<std::string> list;
-  for (const auto& change : changes) list.push_back(Describe(change));
-  return fmt::format("{}", fmt::join(list, ", "));
 }
 
 /// How the run takes the first change over that it may; empty where it may none.
@@ -70,7 +64,10 @@ std::string RemarkOnEditedSpec(const RunFolder& folder) {
     const auto text = ReadDocumentIfPresent(original);
     if (!text || *text == stored.source) return {};
     const auto changes = ChangesOf(folder, stored, original);
-    return changes.empty() ? "" : Remark(original, Listed(changes), HowToChange(folder, stored, changes));
+    return changes.empty()
+               ? ""
+               : Remark(original, JoinEach(changes, ", ", [](const FieldChange& change) { return Describe(change); }),
+                        HowToChange(folder, stored, changes));
   } catch (const SpecError&) {
     return Remark(original, "it is no valid spec now", "");
   } catch (const Error&) {

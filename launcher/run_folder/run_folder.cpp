@@ -15,6 +15,7 @@
 #include "core/clock.h"
 #include "core/documents.h"
 #include "core/error.h"
+#include "core/files.h"
 #include "core/json_fields.h"
 #include "core/json_text.h"
 #include "core/shell.h"
@@ -261,8 +262,7 @@ std::string AsInNames(const std::string& utc) {
 std::optional<ListedRun> LookAtFolder(const fs::path& path) {
   auto time = TimeInName(path.filename());
   if (!time.empty()) return MayBeRun(path) ? std::optional(ListedRun{time, {}, path}) : std::nullopt;
-  std::error_code error;
-  const bool has_state = fs::exists(path / "state.json", error) && path.filename().string().front() != '.';
+  const bool has_state = Exists(path / "state.json") && path.filename().string().front() != '.';
   if (!has_state) return {};
   auto created = CreatedIn(path);
   return ListedRun{AsInNames(created), created, path};

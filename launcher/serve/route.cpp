@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
 #include <optional>
 #include <utility>
 
@@ -15,8 +14,7 @@ using Query = std::vector<std::pair<std::string, std::string>>;
 
 std::optional<char> HexByte(std::string_view digits) {
   unsigned char value = 0;
-  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value, 16);
-  if (digits.size() != 2 || error != std::errc() || end != digits.data() + digits.size()) return {};
+  if (digits.size() != 2 || !ParseNumber(digits, value, 16)) return {};
   return static_cast<char>(value);
 }
 

@@ -12,6 +12,7 @@
 #include <sstream>
 
 #include "core/environment.h"
+#include "core/lines.h"
 #include "core/nearest_word.h"
 #include "core/units.h"
 #include "launcher/spec/command_line.h"
@@ -83,13 +84,12 @@ std::optional<std::int64_t> ParseInteger(std::string_view text) {
     text.remove_prefix(2);
   }
   std::int64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, base);
-  if (error != std::errc() || end != text.data() + text.size() || text.starts_with('-')) return std::nullopt;
+  if (!ParseNumber(text, value, base) || text.starts_with('-')) return std::nullopt;
   return negative ? -value : value;
 }
 
 /// A decimal number as YAML's core schema has it; ".inf" and ".nan" give a value that is not finite.
-std::optional<double> ParseNumber(std::string_view text) {
+std::optional<double> ParseYamlNumber(std::string_view text) {
   if (text == ".inf" || text == "+.inf" || text == "-.inf" || text == ".nan") return std::nan("");
   const bool negative = text.starts_with('-');
   if (negative || text.starts_with('+')) text.remove_prefix(1);
@@ -120,7 +120,7 @@ Json IntegerOrNull(const Type& type, const YamlNode& node) {
 
 Json NumberOrNull(const Type& type, const YamlNode& node) {
   const auto integer = node.quoted ? std::nullopt : ParseInteger(node.text);
-  const auto value = node.quoted ? std::nullopt : ParseNumber(node.text);
+  const auto value = node.quoted ? std::nullopt : ParseYamlNumber(node.text);
   if (integer && InRange(type, static_cast<double>(*integer))) return Json(*integer);
   return value && std::isfinite(*value) && InRange(type, *value) ? Json(*value) : Json();
 }
@@ -145,7 +145,7 @@ Json BoolOrNull(const YamlNode& node) {
 Json ShareOrNull(const YamlNode& node) {
   const std::string_view text = node.text;
   if (!text.ends_with('%')) return {};
-  const auto value = ParseNumber(text.substr(0, text.size() - 1));
+  const auto value = ParseYamlNumber(text.substr(0, text.size() - 1));
   return value && *value >= 0 && *value <= 100 ? Json{{"fraction", *value / 100}} : Json();
 }
 
@@ -284,7 +284,7 @@ Json PlainScalar(const YamlNode& node) {
   if (node.quoted) return node.text;
   if (const auto truth = ParseBool(node.text)) return *truth;
   if (const auto integer = ParseInteger(node.text)) return *integer;
-  if (const auto number = ParseNumber(node.text)) {
+  if (const auto number = ParseYamlNumber(node.text)) {
     // Digits alone are a whole number; one beyond 64 bits would quietly become another number.
     const bool too_large = node.text.find_first_of(".eE") == std::string::npos;
     return std::isfinite(*number) && !too_large ? Json(*number) : Json();

@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <nlohmann/json.hpp>
 
+#include "core/environment.h"
 #include "core/files.h"
 #include "core/fnv1a.h"
 #include "core/json_text.h"
@@ -294,15 +295,14 @@ fs::path UserSettingsDirectory() {
 
 std::vector<fs::path> SettingsFiles() {
   std::vector<fs::path> result;
-  std::error_code code;
   const auto user = UserSettingsDirectory();
   const auto own = user.empty() ? user : user / "config.yaml";
-  const char* site = std::getenv("SLIPWAY_SITE");
-  const bool named = site != nullptr && *site != '\0';
+  const auto site = Variable("SLIPWAY_SITE");
+  const bool named = !site.empty();
   if (named) result.emplace_back(site);
   for (const fs::path& file :
        {named ? fs::path() : fs::path("/etc/slipway/site.yaml"), own, fs::path(kProjectSettings)}) {
-    if (fs::is_regular_file(file, code)) result.push_back(file);
+    if (IsRegularFile(file)) result.push_back(file);
   }
   return result;
 }

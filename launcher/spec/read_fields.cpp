@@ -6,6 +6,7 @@
 #include <mutex>
 #include <nlohmann/json.hpp>
 
+#include "core/text.h"
 #include "launcher/spec/changes.h"
 #include "launcher/spec/convert.h"
 #include "launcher/spec/origin.h"
@@ -40,9 +41,7 @@ bool IsNameOfSection(std::string_view name) {
 }
 
 std::string ListOfFields(const FieldNode& section) {
-  std::string list;
-  for (const auto& [name, child] : section.children) list += (list.empty() ? "" : ", ") + name;
-  return list;
+  return JoinEach(section.children, ", ", [](const auto& child) { return child.first; });
 }
 
 Json ParseDefault(const Field& field) {

@@ -4,6 +4,7 @@
 #include <array>
 #include <cctype>
 
+#include "core/files.h"
 #include "core/nearest_word.h"
 #include "core/share_out.h"
 #include "core/text.h"
@@ -72,8 +73,7 @@ class NamedFiles {
   }
 
   bool IsThere(const std::string& name) const {
-    std::error_code code;
-    if (fs::exists(document_.directory / name, code)) return true;
+    if (Exists(document_.directory / name)) return true;
     if (launch_.workdir.kind == WorkdirKind::kPath && MayLieIn(launch_.workdir.path, name)) return true;
     const auto first = *fs::path(name).begin();
     return std::ranges::any_of(launch_.files,
@@ -82,8 +82,7 @@ class NamedFiles {
 
   /// A folder that is not here may be on the nodes.
   static bool MayLieIn(const fs::path& workdir, const std::string& name) {
-    std::error_code code;
-    return !fs::is_directory(workdir, code) || fs::exists(workdir / name, code);
+    return !IsDirectory(workdir) || Exists(workdir / name);
   }
 
   /// The file of the same ending whose name is nearest; empty: none.

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/documents.h"
+#include "core/files.h"
 #include "core/install.h"
 #include "core/nearest_word.h"
 #include "core/process.h"
@@ -90,8 +91,7 @@ class EnvironmentCheck {
 
   void CheckSource(const std::string& path, const std::string& pattern) {
     for (const fs::path& file : FilesFor(path, pattern)) {
-      std::error_code code;
-      const int wanted = fs::is_directory(file, code) ? R_OK | X_OK : R_OK;
+      const int wanted = IsDirectory(file) ? R_OK | X_OK : R_OK;
       if (::access(file.c_str(), wanted) != 0)
         Add(path, fmt::format("'{}' cannot be read by this user", file.string()));
     }
@@ -104,10 +104,9 @@ class EnvironmentCheck {
   }
 
   void CheckWritable(const std::string& path, fs::path directory) {
-    std::error_code code;
     const std::string wanted = directory.string();
-    while (!fs::exists(directory, code) && directory.has_relative_path()) directory = directory.parent_path();
-    if (!fs::is_directory(directory, code)) {
+    while (!Exists(directory) && directory.has_relative_path()) directory = directory.parent_path();
+    if (!IsDirectory(directory)) {
       Add(path, fmt::format("'{}' is not a directory", directory.string()));
     } else if (::access(directory.c_str(), W_OK | X_OK) != 0) {
       Add(path, fmt::format("the tier '{}' cannot be written: no permission in '{}'", wanted, directory.string()));
@@ -179,10 +178,9 @@ class EnvironmentCheck {
       return;
     }
     const fs::path path = (document_.directory / program).lexically_normal();
-    std::error_code code;
-    if (!fs::exists(path, code)) {
+    if (!Exists(path)) {
       Add("train.command[0]", fmt::format("there is no program '{}'", path.string()));
-    } else if (fs::is_directory(path, code) || ::access(path.c_str(), X_OK) != 0) {
+    } else if (IsDirectory(path) || ::access(path.c_str(), X_OK) != 0) {
       Add("train.command[0]", fmt::format("'{}' cannot be executed", path.string()));
     } else {
       CheckInterpreter(path.string());

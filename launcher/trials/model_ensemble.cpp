@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/documents.h"
+#include "core/text.h"
 
 namespace slipway::launcher {
 namespace {
@@ -47,10 +48,8 @@ std::optional<double> WeightOf(const ModelEnsemble& models, ensemble::TrialNumbe
 }
 
 std::string Describe(const ModelEnsemble& models) {
-  std::string members;
-  for (const auto& member : models.members) {
-    members += fmt::format("{}{} ({:.3f})", members.empty() ? "" : ", ", member.number, member.weight);
-  }
+  const auto member_text = [](const auto& member) { return fmt::format("{} ({:.3f})", member.number, member.weight); };
+  const auto members = JoinEach(models.members, ", ", member_text);
   auto text = fmt::format("{} {:.6g} by {} of {} {}s: {}", models.metric, models.score, models.members.size(),
                           models.candidates, models.by, members);
   for (const auto& [metric, score] : models.other_scores) text += fmt::format("; {} {:.6g}", metric, score);

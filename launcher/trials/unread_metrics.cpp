@@ -7,6 +7,7 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
+#include "core/files.h"
 #include "core/metrics_line.h"
 #include "core/text.h"
 
@@ -26,8 +27,7 @@ std::string SkipRest(std::ifstream& lines) {
 UnreadMetrics UnreadOf(const std::filesystem::path& file, const ensemble::AttemptRecord& attempt) {
   UnreadMetrics unread;
   unread.attempt = attempt.number;
-  std::error_code error;
-  if (!std::filesystem::is_regular_file(file, error)) return unread;  // the open of a pipe would wait for its writer
+  if (!IsRegularFile(file)) return unread;  // the open of a pipe would wait for its writer
   std::ifstream lines(file);
   std::array<char, kLongestQuotedLine + 1> line;
   for (std::int64_t number = 1; lines.getline(line.data(), line.size()) || lines.gcount() > 0; ++number) {

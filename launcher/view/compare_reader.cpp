@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <filesystem>
 #include <nlohmann/json.hpp>
-#include <system_error>
 
 #include "core/documents.h"
 #include "core/error.h"
+#include "core/files.h"
 #include "core/metrics_line.h"
 #include "launcher/ranks/monitor/line_follower.h"
 #include "launcher/view/view_reader.h"
@@ -37,9 +37,8 @@ RunWithSums FoldersWithSums(const RunFolder& folder, const RunView& view) {
   constexpr int kMostAttempts = 10'000;
   RunWithSums run{view.run, {}};
   for (int attempt = 1; attempt <= std::min(view.attempt, kMostAttempts); ++attempt) {
-    std::error_code error;
     const auto path = folder.attempt(attempt);
-    if (std::filesystem::is_directory(path, error)) run.attempts.push_back(path);
+    if (IsDirectory(path)) run.attempts.push_back(path);
   }
   return run;
 }

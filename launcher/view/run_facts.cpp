@@ -157,8 +157,7 @@ bool HasFiles(const fs::path& directory) {
 /// Empty where it is gone.
 fs::path SpecOf(const RunFolder& folder) try {
   auto file = OriginalSpec(folder);
-  std::error_code none;
-  return fs::is_regular_file(file, none) ? file : fs::path();
+  return IsRegularFile(file) ? file : fs::path();
 } catch (const std::exception&) {  // the state says that the plan cannot be read
   return {};
 }
@@ -208,8 +207,7 @@ fs::path FolderOf(const RunFolder& folder, const ensemble::AttemptRecord& attemp
 
 void TellOfOne(const RunFolder& folder, const ensemble::AttemptRecord& attempt, const std::string& pattern,
                FailureGroup& group) {
-  std::error_code none;
-  group.has_folder = fs::is_directory(folder.path() / TrialFolder(attempt.trial), none);
+  group.has_folder = IsDirectory(folder.path() / TrialFolder(attempt.trial));
   group.log = RankLog(FolderOf(folder, attempt), attempt.rank.value_or(0));
   group.rank = attempt.rank;
   group.host = attempt.host;

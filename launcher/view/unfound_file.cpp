@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "core/files.h"
+
 namespace slipway::launcher {
 namespace {
 
@@ -14,8 +16,7 @@ constexpr std::string_view kAround = " \t'\"`:,;()[]<>=";
 
 bool IsInside(const fs::path& path, const fs::path& directory) {
   if (path.empty() || path.is_absolute() || path == "." || *path.begin() == "..") return false;
-  std::error_code none;
-  return fs::exists(directory / path, none);
+  return Exists(directory / path);
 }
 
 fs::path UnfoundIn(std::string_view line, const fs::path& directory) {

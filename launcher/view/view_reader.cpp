@@ -10,6 +10,7 @@
 #include "core/clock.h"
 #include "core/documents.h"
 #include "core/error.h"
+#include "core/files.h"
 #include "core/parse_utc.h"
 #include "core/text.h"
 #include "launcher/ranks/monitor/log_tail.h"
@@ -23,7 +24,6 @@
 #include "launcher/view/run_facts.h"
 
 namespace slipway::launcher {
-namespace fs = std::filesystem;
 namespace {
 
 constexpr std::size_t kLogLines = 20;
@@ -133,8 +133,7 @@ void TakeProvenance(const RunFolder& folder, RunView& view) try {
 void TakeCheckpoints(const RunFolder& folder, RunView& view) {
   for (const auto& published : PublishedCheckpoints(folder.checkpoints())) {
     const auto path = published.directory / "manifest.json";
-    std::error_code error;
-    if (!fs::is_regular_file(path, error)) continue;  // reading a pipe would wait
+    if (!IsRegularFile(path)) continue;  // reading a pipe would wait
     const auto manifest = ReadCheckpointManifest(published.directory);
     if (!manifest) continue;
     CheckpointView shown{published.step, 0, manifest->info.seconds, ModifiedAt(StampOf(path))};

@@ -6,6 +6,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "core/files.h"
 #include "core/units.h"
 #include "launcher/run/workflow/result_store.h"
 #include "launcher/view/html.h"
@@ -142,9 +143,7 @@ std::string HeadHtml(const RunState& state, const std::vector<StepRow>& rows, co
 
 /// The path from one to the other, where both exist.
 std::string AddressOf(const fs::path& file, const fs::path& directory) {
-  std::error_code error;
-  return fs::exists(file, error) ? fs::absolute(file).lexically_relative(fs::absolute(directory)).string()
-                                 : std::string();
+  return Exists(file) ? fs::absolute(file).lexically_relative(fs::absolute(directory)).string() : std::string();
 }
 
 }  // namespace

@@ -10,9 +10,9 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include <cstdlib>
 #include <string_view>
 
+#include "core/environment.h"
 #include "core/error.h"
 #include "core/unique_handle.h"
 
@@ -22,11 +22,6 @@ namespace {
 constexpr const char* kNextStep = "use slipway status, slipway ls or slipway logs instead";
 constexpr int kEscapeDelayMs = 50;
 constexpr int kNothing = -1;
-
-std::string_view Variable(const char* name) {
-  const char* value = std::getenv(name);
-  return value == nullptr ? std::string_view() : value;
-}
 
 void CheckTerminal() {
   const auto term = Variable("TERM");

@@ -90,14 +90,12 @@ bool IsFolder(const fs::path& path) {
                 fmt::format("'{}' is {}; what steps read and write are files and folders", path.string(), kind),
                 "write what it gives into a file, and name that");
   }
-  std::error_code error;
-  return fs::is_directory(path, error);
+  return IsDirectory(path);
 }
 
 std::string OfTree(const fs::path& path, const std::function<std::string(const fs::path&)>& of_file,
                    const OnStat& on_stat = {}) {
-  std::error_code error;
-  if (!fs::exists(path, error)) return "missing";
+  if (!Exists(path)) return "missing";
   if (!IsFolder(path)) return of_file(path);
   Sha256 hash;
   for (const auto& entry : TreeWalk(path, on_stat).Take()) {
@@ -108,8 +106,7 @@ std::string OfTree(const fs::path& path, const std::function<std::string(const f
 }
 
 std::uint64_t BytesOfTree(const fs::path& path) {
-  std::error_code error;
-  if (!fs::exists(path, error)) return 0;
+  if (!Exists(path)) return 0;
   if (!IsFolder(path)) return FileBytes(path);
   std::uint64_t bytes = 0;
   for (const auto& entry : TreeWalk(path).Take()) bytes += entry.instead.empty() ? FileBytes(entry.path) : 0;
@@ -176,9 +173,8 @@ std::vector<fs::path> ProgramFiles(const std::vector<std::string>& words, const 
   for (const auto& word : words) {
     if (word.empty() || word.starts_with('-') || word.size() > 1024 || word.find("${") != std::string::npos) continue;
     const auto file = (directory / word).lexically_normal();
-    std::error_code error;
     const bool is_below = !file.lexically_relative(directory).string().starts_with("..");
-    if (is_below && fs::is_regular_file(file, error)) files.push_back(file);
+    if (is_below && IsRegularFile(file)) files.push_back(file);
   }
   return files;
 }

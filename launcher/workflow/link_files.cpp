@@ -109,13 +109,12 @@ class FileLinker {
   }
 
   void LinkInput(StepIndex index, const std::string& name, std::string& value) {
-    std::error_code error;
     const auto& group = workflow_.steps[index].group;
     const auto place = [&] { return place_of_(index, "inputs." + name); };
     if (const auto kind = OtherKindOf(value); !kind.empty()) {
       return report_.Error(place(), fmt::format("input '{}' is {}; inputs are files and folders", name, kind));
     }
-    if (fs::exists(value, error)) return;
+    if (Exists(value)) return;
     const auto writers = writers_.find(value);
     if (writers == writers_.end()) {
       report_.Error(place(), fmt::format("input '{}': {} does not exist, and no step writes it", name, Quoted(value)),

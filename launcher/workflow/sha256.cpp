@@ -3,13 +3,13 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sodium.h>
-#include <unistd.h>
 
 #include <array>
 #include <vector>
 
 #include "core/error.h"
 #include "core/files.h"
+#include "core/text.h"
 
 namespace slipway::launcher {
 
@@ -38,14 +38,10 @@ std::string Sha256::Finish() {
 
 std::string Sha256OfFile(const std::filesystem::path& file) {
   const auto fd = OpenFile(file, O_RDONLY | O_NONBLOCK | O_NOCTTY);  // of a pipe, it would wait for a writer
-  std::vector<char> buffer(std::size_t{1} << 18);
+  std::vector<std::byte> buffer(std::size_t{1} << 18);
   Sha256 hash;
-  while (true) {
-    const auto count =
-        CheckErrno(::read(fd.get(), buffer.data(), buffer.size()), fmt::format("cannot read '{}'", file.string()));
-    if (count == 0) return hash.Finish();
-    hash.Add({buffer.data(), static_cast<std::size_t>(count)});
-  }
+  ReadPieces(fd.get(), buffer, file, [&](std::span<const std::byte> piece) { hash.Add(AsText(piece)); });
+  return hash.Finish();
 }
 
 }  // namespace slipway::launcher

@@ -11,6 +11,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "core/environment.h"
 #include "core/error.h"
 #include "core/files.h"
 #include "core/install.h"

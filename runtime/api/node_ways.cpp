@@ -20,8 +20,7 @@ namespace fs = std::filesystem;
 
 /// A file that cannot be read only costs the time of a measurement. A pipe would be waited for.
 std::string TextOf(const fs::path& file) {
-  std::error_code error;
-  if (!fs::is_regular_file(file, error)) return "";
+  if (!IsRegularFile(file)) return "";
   try {
     return ReadFile(file);
   } catch (const Error&) {

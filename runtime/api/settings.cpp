@@ -2,15 +2,15 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
-#include <cstdlib>
 #include <filesystem>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <string_view>
 #include <vector>
 
+#include "core/environment.h"
 #include "core/json.h"
+#include "core/lines.h"
 #include "core/units.h"
 #include "runtime/status.h"
 
@@ -112,11 +112,6 @@ void TakeGradients(JobSettings& settings, const Json& gradients) {
 
 }  // namespace
 
-std::string Variable(const char* name) {
-  const char* value = std::getenv(name);
-  return value != nullptr ? value : "";
-}
-
 void RequireKnownValues() {
   const auto require = [](const char* name, bool (*is_known)(const std::string&), const char* known) {
     const auto value = Variable(name);
@@ -126,9 +121,7 @@ void RequireKnownValues() {
   const auto is_switch = [](const std::string& value) { return value == "0" || value == "1"; };
   const auto is_number = [](const std::string& value) {
     int number = 0;
-    const char* end = value.data() + value.size();
-    const auto [parsed, error] = std::from_chars(value.data(), end, number);
-    return error == std::errc() && parsed == end && number >= 1;
+    return ParseNumber(value, number) && number >= 1;
   };
   require("SLIPWAY_RANKS_PER_NODE", is_number, "a number of ranks from 1");
   require("SLIPWAY_TORCH_MEMORY", is_switch, "0 or 1");

@@ -28,9 +28,6 @@ struct JobSettings {
 /// Errors: RuntimeError(ARGUMENT) saying what is wrong with the configuration.
 JobSettings ReadSettings(const char* config);
 
-/// The environment variable, or "".
-std::string Variable(const char* name);
-
 /// Errors: RuntimeError(ARGUMENT) naming the first of SLIPWAY_RANKS_PER_NODE, SLIPWAY_TORCH_MEMORY and
 /// SLIPWAY_MPI_CHECK whose value means nothing.
 void RequireKnownValues();

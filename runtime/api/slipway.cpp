@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "core/crc32c.h"
+#include "core/environment.h"
 #include "core/install.h"
 #include "core/text.h"
 #include "runtime/api/calls.h"
@@ -183,7 +184,7 @@ int slipway_torch_lend(void* memory, int64_t bytes, int* lent) {
   return Guard(__func__, [&] {
     RequireArgument(memory != nullptr && bytes > 0 && lent != nullptr, "the memory is a null pointer, or empty");
     const bool shared = CurrentJob().memory().pool.Find(memory, static_cast<std::uint64_t>(bytes)).serial != 0;
-    const bool wanted = Variable("SLIPWAY_TORCH_MEMORY") != "0";
+    const bool wanted = slipway::Variable("SLIPWAY_TORCH_MEMORY") != "0";
     *lent = shared && wanted && LendToTorch(static_cast<char*>(memory), static_cast<std::size_t>(bytes)) ? 1 : 0;
   });
 }

@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/lines.h"
 #include "core/nearest_word.h"
 #include "runtime/status.h"
 
@@ -139,9 +140,7 @@ GpuWaits GpuWaitsFrom(const std::string& word) {
 int GpuSumThreadsFrom(const std::string& word) {
   constexpr int kMost = 64;
   int threads = 0;
-  const char* end = word.data() + word.size();
-  const auto [parsed, error] = std::from_chars(word.data(), end, threads);
-  if (error == std::errc() && parsed == end && threads >= 1 && threads <= kMost) return threads;
+  if (ParseNumber(word, threads) && threads >= 1 && threads <= kMost) return threads;
   throw RuntimeError(SLIPWAY_ERROR_ARGUMENT,
                      fmt::format("SLIPWAY_GPU_SUM_THREADS is '{}', not a number of threads from 1 to {}; unset it, and "
                                  "Slipway measures how many are best",

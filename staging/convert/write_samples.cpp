@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <span>
 #include <string_view>
 #include <utility>
@@ -46,16 +45,11 @@ std::string WithEnd(std::string name, std::string_view end) {
   return LastPart(name) == end ? name : fmt::format("{}.{}", name, end);
 }
 
-bool EndsAsImage(std::string_view name) {
-  static constexpr std::array<std::string_view, 6> kEnds = {"jpg", "jpeg", "png", "gif", "bmp", "webp"};
-  return std::ranges::find(kEnds, LastPart(name)) != kEnds.end();
-}
-
 std::string NameOfBytes(const std::string& field, std::span<const std::byte> first) {
   auto name = PlainName(field);
   if (const auto image = ImageExtensionOf(first); !image.empty()) {
     if (name == "image") return std::string(image);
-    return EndsAsImage(name) ? name : WithEnd(std::move(name), image);
+    return IsImageExtension(LastPart(name)) ? name : WithEnd(std::move(name), image);
   }
   return HoldsInteger(name) || HoldsArray(name) ? name + ".bin" : name;  // readers would look for a number in it
 }

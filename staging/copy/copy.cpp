@@ -28,15 +28,10 @@ using Piece = std::span<const std::byte>;
 
 /// At most `buffer`; fewer bytes only at the end of the file. `path` is for the message.
 template <class Path>
-Piece ReadAt(int fd, std::span<std::byte> buffer, std::uint64_t offset, const Path& path) {
-  std::size_t done = 0;
-  while (done < buffer.size()) {
-    const auto count = ::pread(fd, buffer.data() + done, buffer.size() - done, static_cast<off_t>(offset + done));
-    if (count == 0) break;
-    if (count < 0 && errno != EINTR) ThrowErrno(fmt::format("cannot read '{}'", fs::path(path).string()));
-    if (count > 0) done += static_cast<std::size_t>(count);
-  }
-  return buffer.first(done);
+Piece ReadPiece(int fd, std::span<std::byte> buffer, std::uint64_t offset, const Path& path) {
+  const auto read = TryReadAt(fd, offset, buffer);
+  if (read.error != 0) throw SystemError(read.error, fmt::format("cannot read '{}'", fs::path(path).string()));
+  return buffer.first(read.bytes);
 }
 
 bool IsZero(Piece piece) {
@@ -233,7 +228,7 @@ class FileCopier::Pass {
   bool ReadCopy(std::uint64_t block, const Use& use) {
     for (auto at = block * kCrcBlock; at < EndOf(block);) {
       const auto wanted = Buffer(EndOf(block) - at);
-      const auto piece = ReadAt(output_.get(), wanted, at, path_);
+      const auto piece = ReadPiece(output_.get(), wanted, at, path_);
       if (piece.size() < wanted.size()) return false;
       use(piece);
       at += piece.size();
@@ -311,7 +306,7 @@ class FileCopier::Pass {
     for (auto at = block * kCrcBlock; at < EndOf(block);) {
       const auto wanted = Buffer(EndOf(block) - at);
       Pay(wanted.size(), at);
-      const auto piece = ReadAt(input_, wanted, at, source_.path);
+      const auto piece = ReadPiece(input_, wanted, at, source_.path);
       if (piece.size() < wanted.size()) ThrowEndedEarly(source_, at + piece.size());
       use(piece);
       at += piece.size();

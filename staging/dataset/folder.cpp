@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -27,16 +26,13 @@ bool IsWanted(DataFormat format, std::optional<DataFormat> wanted) {
 
 bool IsNamedAsImage(const fs::path& path) {
   const auto extension = LowerCase(path.extension().native());
-  constexpr std::array<std::string_view, 6> kExtensions = {".jpg", ".jpeg", ".png", ".gif", ".bmp", ".webp"};
-  return std::ranges::find(kExtensions, extension) != kExtensions.end();
+  return !extension.empty() && IsImageExtension(std::string_view(extension).substr(1));
 }
 
 bool HoldsImage(const fs::path& path) {
   const auto fd = OpenFile(path, O_RDONLY | O_NONBLOCK);
   std::array<std::byte, kImageStartBytes> start;
-  const auto count =
-      CheckErrno(::pread(fd.get(), start.data(), start.size(), 0), fmt::format("cannot read '{}'", path.string()));
-  return BeginsAsImage(std::span(start).first(static_cast<std::size_t>(count)));
+  return BeginsAsImage(std::span(start).first(ReadUpTo(fd.get(), 0, start, path)));
 }
 
 /// What cannot be read may be wanted: who reads it says what is wrong.
@@ -96,8 +92,7 @@ void AddFormat(std::vector<HeldFormat>& held, HeldFormat added) {
 
 std::vector<HeldFormat> FormatsHeldBy(const fs::path& path) {
   std::vector<HeldFormat> held;
-  std::error_code error;
-  if (!fs::is_directory(path, error)) {
+  if (!IsDirectory(path)) {
     if (const auto format = DetectFormat(path); format != DataFormat::kRaw) AddFormat(held, {format, path});
     return held;
   }

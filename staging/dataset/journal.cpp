@@ -118,10 +118,9 @@ std::string ReadFrom(int fd, std::uint64_t offset, const std::filesystem::path& 
   while (true) {
     const auto held = text.size();
     text.resize(held + kPiece);
-    const auto count = ::pread(fd, text.data() + held, kPiece, static_cast<off_t>(offset + held));
-    if (count < 0 && errno != EINTR) ThrowErrno(fmt::format("cannot read '{}'", path.string()));
-    text.resize(held + static_cast<std::size_t>(std::max<ssize_t>(count, 0)));
-    if (count == 0) return text;
+    const auto count = ReadUpTo(fd, offset + held, std::as_writable_bytes(std::span(text)).subspan(held), path);
+    text.resize(held + count);
+    if (count < kPiece) return text;
   }
 }
 

@@ -9,16 +9,14 @@
 
 #include "core/clock.h"
 #include "core/error.h"
+#include "core/files.h"
 #include "staging/dataset/manifest.h"
 
 namespace slipway::staging {
 namespace fs = std::filesystem;
 namespace {
 
-bool IsThere(const fs::path& path) {
-  std::error_code error;
-  return fs::exists(path, error);
-}
+bool IsThere(const fs::path& path) { return Exists(path); }
 
 /// The lock file of the generation that `path` is or lies in.
 std::optional<fs::path> LeaseLockAround(const fs::path& path) {

@@ -245,8 +245,7 @@ bool TakeFile(TextInPieces& text, const ManifestFile& file, std::string& memory)
 
 std::optional<FoundManifest> FindManifestOf(const std::filesystem::path& path, const Manifest& head, std::size_t count,
                                             const FillManifestFile& fill) {
-  std::error_code error;
-  if (!std::filesystem::exists(path, error)) return {};
+  if (!Exists(path)) return {};
   TextInPieces text(path);
   auto found = TakeHead(text, head);
   std::string memory;

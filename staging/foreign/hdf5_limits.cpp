@@ -5,24 +5,18 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <charconv>
-#include <cstdlib>
 #include <string_view>
 
+#include "core/environment.h"
 #include "core/error.h"
+#include "core/lines.h"
 
 namespace slipway::staging {
 namespace {
 
-std::string_view Variable(const char* name) {
-  const char* value = std::getenv(name);
-  return value == nullptr ? std::string_view() : std::string_view(value);
-}
-
 std::uint64_t SecondsFrom(std::string_view text) {
   std::uint64_t seconds = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), seconds);
-  if (error == std::errc() && end == text.data() + text.size() && seconds > 0) return seconds;
+  if (ParseNumber(text, seconds) && seconds > 0) return seconds;
   throw Error(ErrorKind::kUsage, fmt::format("SLIPWAY_HDF5_SECONDS='{}' is not a number of seconds", text),
               "set it to a whole number like 60, or unset it");
 }

@@ -2,10 +2,8 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -25,11 +23,7 @@ constexpr std::size_t kHeadBytes = 2048 + 96;
 /// At most `count` bytes from `offset` on.
 std::vector<std::byte> ReadPiece(int fd, std::uint64_t offset, std::size_t count, const std::filesystem::path& path) {
   std::vector<std::byte> piece(count);
-  ssize_t done = 0;
-  do {
-    done = ::pread(fd, piece.data(), piece.size(), static_cast<off_t>(offset));
-  } while (done < 0 && errno == EINTR);
-  piece.resize(static_cast<std::size_t>(CheckErrno(done, fmt::format("cannot read '{}'", path.string()))));
+  piece.resize(ReadUpTo(fd, offset, piece, path));
   return piece;
 }
 

@@ -116,6 +116,11 @@ std::string_view ImageExtensionOf(std::span<const std::byte> start) {
   return kind == nullptr ? std::string_view() : kind->extension;
 }
 
+bool IsImageExtension(std::string_view extension) {
+  static constexpr std::array<std::string_view, 6> kKnown = {"jpg", "jpeg", "png", "gif", "bmp", "webp"};
+  return std::ranges::find(kKnown, extension) != kKnown.end();
+}
+
 ImageSize ReadImageSize(std::span<const std::byte> bytes, std::string_view name) {
   const ImageBytes image(bytes, name);
   const auto* kind = KindOf(image);

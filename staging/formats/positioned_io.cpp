@@ -7,23 +7,16 @@
 #include <cerrno>
 
 #include "core/error.h"
+#include "core/files.h"
 
 namespace slipway::staging {
 
 void ReadAt(int fd, std::uint64_t offset, std::span<std::byte> out, const std::filesystem::path& name) {
-  while (!out.empty()) {
-    const auto count = ::pread(fd, out.data(), out.size(), static_cast<off_t>(offset));
-    if (count < 0 && errno == EINTR) continue;
-    CheckErrno(count, fmt::format("cannot read '{}'", name.string()));
-    if (count == 0) {
-      throw Error(ErrorKind::kEnvironment,
-                  fmt::format("'{}' has become shorter while it was read: it ends before byte {}", name.string(),
-                              offset + out.size()),
-                  "stage the dataset, or leave its files alone while they are read");
-    }
-    offset += static_cast<std::uint64_t>(count);
-    out = out.subspan(static_cast<std::size_t>(count));
-  }
+  if (ReadUpTo(fd, offset, out, name) == out.size()) return;
+  throw Error(ErrorKind::kEnvironment,
+              fmt::format("'{}' has become shorter while it was read: it ends before byte {}", name.string(),
+                          offset + out.size()),
+              "stage the dataset, or leave its files alone while they are read");
 }
 
 void WriteAt(int fd, std::span<const std::byte> bytes, std::uint64_t offset, std::string_view path) {

@@ -2,10 +2,8 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 
 #include "core/crc32c.h"
 #include "core/error.h"
@@ -69,14 +67,10 @@ void FeedFile(const std::filesystem::path& path, StreamCheck& check,
               const std::function<void(std::uint64_t)>& progress) {
   const auto fd = OpenFile(path, O_RDONLY | O_NONBLOCK);  // a FIFO must not make us wait for a writer
   std::vector<std::byte> buffer(kReadBlock);
-  while (true) {
-    const auto count = ::read(fd.get(), buffer.data(), buffer.size());
-    if (count < 0 && errno == EINTR) continue;
-    CheckErrno(count, fmt::format("cannot read '{}'", path.string()));
-    if (count == 0) return;
-    check.Update(std::span(buffer).first(static_cast<std::size_t>(count)));
-    if (progress) progress(static_cast<std::uint64_t>(count));
-  }
+  ReadPieces(fd.get(), buffer, path, [&](std::span<const std::byte> piece) {
+    check.Update(piece);
+    if (progress) progress(piece.size());
+  });
 }
 
 std::unique_ptr<StreamCheck> MakeStreamCheck(DataFormat format, std::filesystem::path name, RecordContents contents) {

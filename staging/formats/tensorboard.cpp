@@ -1,7 +1,6 @@
 #include "staging/formats/tensorboard.h"
 
 #include <fcntl.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -143,14 +142,9 @@ bool HasScalars(data_view event) {
 
 /// False at the end of the file.
 bool ReadFully(int fd, std::span<std::byte> bytes, std::uint64_t offset) {
-  std::size_t done = 0;
-  while (done < bytes.size()) {
-    const auto count = ::pread(fd, bytes.data() + done, bytes.size() - done, static_cast<off_t>(offset + done));
-    CheckErrno(count, "cannot read an event file");
-    if (count == 0) return false;
-    done += static_cast<std::size_t>(count);
-  }
-  return true;
+  const auto read = TryReadAt(fd, offset, bytes);
+  if (read.error != 0) throw SystemError(read.error, "cannot read an event file");
+  return read.bytes == bytes.size();
 }
 
 /// Data and footer of the record at `offset`; nothing when it is torn or damaged.

@@ -4,12 +4,12 @@
 
 #include <algorithm>
 #include <atomic>
-#include <charconv>
 #include <cstring>
 #include <mutex>
 
 #include "core/error.h"
 #include "core/files.h"
+#include "core/lines.h"
 #include "core/numpy_header.h"
 #include "staging/formats/npy.h"
 #include "staging/formats/positioned_io.h"
@@ -25,10 +25,7 @@ std::optional<std::int64_t> IntegerIn(std::span<const std::byte> bytes) {
   const auto first = text.find_first_not_of(kSpaces);
   if (first == std::string_view::npos) return {};
   text = text.substr(first, text.find_last_not_of(kSpaces) + 1 - first);
-  std::int64_t number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  const bool whole = error == std::errc() && end == text.data() + text.size();
-  return whole ? std::optional(number) : std::nullopt;
+  return ParseNumber<std::int64_t>(text);
 }
 
 class WebdatasetFile final : public TableFile {

@@ -10,6 +10,7 @@
 
 #include "core/clock.h"
 #include "core/error.h"
+#include "core/files.h"
 #include "core/lock_holders.h"
 #include "staging/dataset/journal.h"
 #include "staging/dataset/manifest.h"
@@ -108,8 +109,7 @@ bool IsGenerationName(std::string_view name) {
 std::vector<std::string> GenerationsIn(const fs::path& root) {
   auto names = NamesIn(root);
   std::erase_if(names, [&](const std::string& name) {
-    std::error_code error;
-    return !IsGenerationName(name) || !fs::is_regular_file(root / name / kManifestName, error);
+    return !IsGenerationName(name) || !IsRegularFile(root / name / kManifestName);
   });
   return names;
 }
@@ -168,8 +168,7 @@ void MarkKept(const fs::path& root, const std::string& generation) {
 }
 
 bool IsKept(const fs::path& root, const std::string& generation) {
-  std::error_code error;
-  return fs::exists(Generation(root, generation).KeepMark(), error);
+  return Exists(Generation(root, generation).KeepMark());
 }
 
 std::string GenerationOf(std::string entry) {

@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 
 #include "core/crc32c.h"
 #include "core/error.h"
@@ -51,13 +50,8 @@ constexpr std::uint64_t kReservedInMemory = MemoryAllowance::kStep;
 
 /// Bytes that were written before.
 void ReadBack(int fd, std::span<std::byte> bytes, std::uint64_t offset, const fs::path& path) {
-  while (!bytes.empty()) {
-    const auto count = ::pread(fd, bytes.data(), bytes.size(), static_cast<off_t>(offset));
-    if (count < 0 && errno == EINTR) continue;
-    if (count <= 0) ThrowErrno(fmt::format("cannot read '{}' back", path.string()));
-    offset += static_cast<std::uint64_t>(count);
-    bytes = bytes.subspan(static_cast<std::size_t>(count));
-  }
+  const auto read = TryReadAt(fd, offset, bytes);
+  if (read.bytes < bytes.size()) throw SystemError(read.error, fmt::format("cannot read '{}' back", path.string()));
 }
 
 }  // namespace

@@ -45,7 +45,6 @@ class Link {
   bool WantsToSend() const { return !queue_.empty(); }
   /// False while it waits for memory.
   bool WantsToReceive() const { return state_ != State::kClosed && !starved_; }
-  bool starved() const { return starved_; }
   /// What poll(2) is to wait for. No descriptor when that is nothing: a peer that hung up would end every wait.
   pollfd Wanted() const;
 

@@ -2,12 +2,12 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
 #include <optional>
 #include <set>
 
 #include "core/error.h"
 #include "core/files.h"
+#include "core/lines.h"
 #include "core/text.h"
 
 namespace slipway::staging {
@@ -15,9 +15,7 @@ namespace {
 
 std::optional<std::uint16_t> ParsePort(std::string_view text) {
   std::uint16_t port = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), port);
-  if (error != std::errc() || end != text.data() + text.size() || port == 0) return {};
-  return port;
+  return ParseNumber(text, port) && port > 0 ? std::optional(port) : std::nullopt;
 }
 
 std::optional<NodeAddress> ParseNode(std::string_view text) {

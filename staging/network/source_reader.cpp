@@ -2,10 +2,8 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 
 #include "core/crc32c.h"
 #include "core/error.h"
@@ -127,17 +125,13 @@ std::shared_ptr<UniqueFd> FileReader::DescriptorOf(std::uint32_t file) {
 
 void FileReader::Read(std::uint32_t file, std::uint64_t offset, std::span<std::byte> out) {
   const auto fd = DescriptorOf(file);
-  while (!out.empty()) {
-    const auto count = ::pread(fd->get(), out.data(), out.size(), static_cast<off_t>(offset));
-    if (count < 0 && errno == EINTR) continue;
-    if (count < 0) ThrowErrno(fmt::format("cannot read '{}' at byte {}", PathOf(file).string(), offset));
-    if (count == 0) {
-      throw Error(ErrorKind::kEnvironment, fmt::format("'{}' ends at byte {}", PathOf(file).string(), offset),
-                  "the file became shorter: start again when nothing writes to it any more");
-    }
-    offset += static_cast<std::uint64_t>(count);
-    out = out.subspan(static_cast<std::size_t>(count));
-  }
+  const auto read = TryReadAt(fd->get(), offset, out);
+  if (read.bytes == out.size()) return;
+  const auto end = offset + read.bytes;
+  const auto path = PathOf(file).string();
+  if (read.error != 0) throw SystemError(read.error, fmt::format("cannot read '{}' at byte {}", path, end));
+  throw Error(ErrorKind::kEnvironment, fmt::format("'{}' ends at byte {}", path, end),
+              "the file became shorter: start again when nothing writes to it any more");
 }
 
 void FileReader::Close(std::uint32_t file) {

@@ -29,7 +29,7 @@ namespace fs = std::filesystem;
 namespace {
 
 /// A link to one is none.
-bool IsDirectory(const fs::path& path) {
+bool IsPlainDirectory(const fs::path& path) {
   struct stat info {};
   return ::lstat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode);
 }
@@ -43,7 +43,7 @@ std::vector<fs::path> ReplacedDirectories(const Tree& tree, const fs::path& dest
   std::vector<fs::path> replaced;
   for (const auto& name : tree.directories) {
     if (IsWithinOne(name, replaced)) continue;
-    if (IsThere(destination / name) && !IsDirectory(destination / name)) replaced.push_back(name);
+    if (IsThere(destination / name) && !IsPlainDirectory(destination / name)) replaced.push_back(name);
   }
   return replaced;
 }
@@ -92,7 +92,9 @@ void Rename(const fs::path& from, const fs::path& to, unsigned flags) {
 }
 
 /// The old one, if any, is under the name of the new one afterwards.
-void MoveOver(const fs::path& from, const fs::path& to) { Rename(from, to, IsDirectory(to) ? RENAME_EXCHANGE : 0); }
+void MoveOver(const fs::path& from, const fs::path& to) {
+  Rename(from, to, IsPlainDirectory(to) ? RENAME_EXCHANGE : 0);
+}
 
 /// Removes from the list `tree` the files that `destination` has already. `on_compared` receives the number of bytes
 /// read for it, and may throw.

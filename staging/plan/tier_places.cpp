@@ -8,9 +8,10 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
-#include <cstdlib>
 
+#include "core/environment.h"
 #include "core/error.h"
+#include "core/files.h"
 #include "staging/plan/burst_buffers.h"
 
 namespace slipway::staging {
@@ -18,9 +19,8 @@ namespace fs = std::filesystem;
 namespace {
 
 std::optional<fs::path> FromEnvironment(const char* name) {
-  const char* value = std::getenv(name);
-  if (value == nullptr || *value == '\0') return {};
-  return fs::path(value);
+  const auto value = Variable(name);
+  return value.empty() ? std::nullopt : std::optional<fs::path>(value);
 }
 
 std::string OwnName() { return fmt::format("slipway-{}", ::geteuid()); }
@@ -174,8 +174,7 @@ bool LivesOnNetwork(const fs::path& path) {
 }
 
 fs::path NearestExisting(fs::path path) {
-  std::error_code error;
-  while (!fs::exists(path, error) && path.has_relative_path()) path = path.parent_path();
+  while (!Exists(path) && path.has_relative_path()) path = path.parent_path();
   return path;
 }
 

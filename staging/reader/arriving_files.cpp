@@ -22,11 +22,6 @@ fs::path PrivateOf(const fs::path& published) { return published.parent_path() /
 
 }  // namespace
 
-bool Exists(const fs::path& path) {
-  std::error_code ignored;
-  return fs::exists(path, ignored);
-}
-
 bool IsBeingStaged(const fs::path& published) {
   auto lock = published.parent_path() / ".locks" / published.filename();
   lock += ".stage";

@@ -15,9 +15,6 @@ namespace slipway::staging {
 /// True while a process stages (or removes) the generation that will be published at `published`.
 bool IsBeingStaged(const std::filesystem::path& published);
 
-/// Whether a path is there; one that cannot be looked at is not.
-bool Exists(const std::filesystem::path& path);
-
 /// Whether no process stages a generation any more. Between two runs that stage the same, one after the other, the lock
 /// is free for a moment.
 class StagerWatch {

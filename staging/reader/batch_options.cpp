@@ -4,12 +4,12 @@
 
 #include <algorithm>
 #include <cctype>
-#include <charconv>
-#include <cstdlib>
 #include <limits>
 #include <nlohmann/json.hpp>
 
+#include "core/environment.h"
 #include "core/error.h"
+#include "core/lines.h"
 #include "staging/dataset/share_list.h"
 #include "staging/reader/json_fields.h"
 
@@ -80,10 +80,8 @@ SplitPart ParseSplit(const Json& json) {
 
 /// As PositionText writes it.
 std::uint32_t ParseSharesKey(JsonFields& fields) {
-  const auto text = fields.Text("shares");
   std::uint32_t key = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), key, 16);
-  if (error != std::errc() || end != text.data() + text.size()) fields.Refuse("shares", "8 hexadecimal digits");
+  if (!ParseNumber(fields.Text("shares"), key, 16)) fields.Refuse("shares", "8 hexadecimal digits");
   return key;
 }
 
@@ -136,11 +134,6 @@ void TakeCounts(JsonFields& fields, BatchOptions& options) {
   TakeInt(fields, "rank", options.rank, 0);
 }
 
-std::string Variable(const std::string& name) {
-  const char* value = std::getenv(name.c_str());
-  return value == nullptr ? "" : value;
-}
-
 /// "SLIPWAY_DATA_", "my-train" -> "SLIPWAY_DATA_MY_TRAIN".
 std::string VariableOf(std::string name, std::string_view dataset) {
   for (const unsigned char c : dataset) name += std::isalnum(c) ? static_cast<char>(std::toupper(c)) : '_';
@@ -151,8 +144,7 @@ std::optional<int> NumberOf(const std::string& variable) {
   const auto text = Variable(variable);
   if (text.empty()) return {};
   int number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc() || end != text.data() + text.size() || number < 0) {
+  if (!ParseNumber(text, number) || number < 0) {
     throw Error(ErrorKind::kUsage, fmt::format("{} is '{}': expected a number", variable, text),
                 fmt::format("set {} to a number from 0, or unset it", variable));
   }

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "core/error.h"
+#include "core/files.h"
 #include "staging/dataset/stream_state.h"
 #include "staging/reader/arriving_files.h"
 

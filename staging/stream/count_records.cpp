@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -27,7 +26,7 @@ constexpr std::size_t kFilesAtOnce = 16;
 bool HasLargeRecords(const SourceFile& file) {
   std::array<std::byte, 8> length{};
   const auto fd = OpenFile(file.path, O_RDONLY | O_NONBLOCK);
-  if (::pread(fd.get(), length.data(), length.size(), 0) != static_cast<ssize_t>(length.size())) return true;
+  if (TryReadAt(fd.get(), 0, length).bytes < length.size()) return true;
   return LoadLittleEndian<std::uint64_t>(std::span<const std::byte, 8>(length)) >= kLargeRecord;
 }
 

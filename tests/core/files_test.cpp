@@ -5,12 +5,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <array>
 #include <chrono>
 #include <fstream>
 #include <optional>
 #include <thread>
 
 #include "core/error.h"
+#include "core/text.h"
 #include "tests/support/forked_child.h"
 #include "tests/support/temp_directory.h"
 
@@ -58,6 +60,56 @@ TEST(Files, AMissingFileIsAnErrorThatNamesIt) {
     EXPECT_EQ(error.code(), ENOENT);
     EXPECT_THAT(error.what(), HasSubstr((dir / "none").string()));
   }
+}
+
+TEST(ReadAt, GivesLessOnlyAtTheEndOfTheFile) {
+  TempDirectory dir;
+  WriteFile(dir / "x", "0123456789");
+  const auto file = OpenFile(dir / "x", O_RDONLY);
+  std::array<std::byte, 4> piece{};
+  EXPECT_EQ(ReadUpTo(file.get(), 2, piece, "x"), 4u);
+  EXPECT_EQ(AsText(piece), "2345");
+  EXPECT_EQ(ReadUpTo(file.get(), 8, piece, "x"), 2u);
+  EXPECT_EQ(AsText(piece).substr(0, 2), "89");
+  EXPECT_EQ(ReadUpTo(file.get(), 10, piece, "x"), 0u);
+}
+
+TEST(ReadAt, SaysWhyNoMoreCame) {
+  TempDirectory dir;
+  const auto folder = OpenFile(dir.path(), O_RDONLY);
+  std::array<std::byte, 4> piece{};
+  EXPECT_EQ(TryReadAt(folder.get(), 0, piece).error, EISDIR);
+  try {
+    ReadUpTo(folder.get(), 0, piece, "the folder");
+    FAIL() << "a folder was read";
+  } catch (const SystemError& error) {
+    EXPECT_EQ(error.code(), EISDIR);
+    EXPECT_THAT(error.what(), HasSubstr("cannot read 'the folder'"));
+  }
+}
+
+TEST(ReadPieces, GivesTheFileInItsOrder) {
+  TempDirectory dir;
+  WriteFile(dir / "x", "0123456789");
+  const auto file = OpenFile(dir / "x", O_RDONLY);
+  std::array<std::byte, 4> buffer{};
+  std::vector<std::string> pieces;
+  ReadPieces(file.get(), buffer, "x", [&](auto piece) { pieces.emplace_back(AsText(piece)); });
+  EXPECT_THAT(pieces, ElementsAre("0123", "4567", "89"));
+}
+
+TEST(Exists, FollowsLinksAndTakesWhatCannotBeLookedAtForAbsent) {
+  TempDirectory dir;
+  WriteFile(dir / "x", "");
+  fs::create_symlink("x", dir / "link");
+  fs::create_symlink("none", dir / "dangling");
+  for (const auto* name : {"x", "link"}) {
+    EXPECT_TRUE(Exists(dir / name) && IsRegularFile(dir / name) && !IsDirectory(dir / name)) << name;
+  }
+  for (const auto* name : {"none", "dangling", "x/deeper"}) {
+    EXPECT_FALSE(Exists(dir / name) || IsRegularFile(dir / name) || IsDirectory(dir / name)) << name;
+  }
+  EXPECT_TRUE(Exists(dir.path()) && IsDirectory(dir.path()) && !IsRegularFile(dir.path()));
 }
 
 TEST(Files, ThatCannotBeWrittenAreNamedAndNotTheirTemporaryOnes) {

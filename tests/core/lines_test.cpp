@@ -86,6 +86,16 @@ TEST(LineWords, KnowsTheEnd) {
   EXPECT_FALSE(words.good()) << "there is no third word";
 }
 
+TEST(ParseNumber, TakesNothingBesideTheNumber) {
+  for (const auto* text : {"", "5 ", " 5", "5\n", "+5", "5x"}) {
+    int value = 1;
+    EXPECT_FALSE(ParseNumber(text, value)) << text;
+    EXPECT_EQ(value, 1) << text;
+    EXPECT_EQ(ParseNumber<int>(text), std::nullopt) << text;
+  }
+  EXPECT_EQ(ParseNumber<int>("1f", 16), 31);
+}
+
 RC_GTEST_PROP(LineWords, TakesEveryNumberThatIsWritten, (std::int64_t number)) {
   std::int64_t value = 0;
   RC_ASSERT(ParseNumber(std::to_string(number), value));

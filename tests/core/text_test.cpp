@@ -39,6 +39,13 @@ TEST(Counted, HasAPluralForAllButOne) {
   EXPECT_EQ(Counted(std::size_t{2}, "node"), "2 nodes");
 }
 
+TEST(JoinEach, HasTheSeparatorBetweenOnly) {
+  const auto number = [](int each) { return std::to_string(each); };
+  EXPECT_EQ(JoinEach(std::vector<int>{}, ", ", number), "");
+  EXPECT_EQ(JoinEach(std::vector{7}, ", ", number), "7");
+  EXPECT_EQ(JoinEach(std::vector{7, 8, 9}, ", ", number), "7, 8, 9");
+}
+
 TEST(WholeCharacters, CutBeforeACharacterThatDoesNotFit) {
   EXPECT_EQ(WholeCharacters("ab\xC3\xA9", 4), "ab\xC3\xA9");
   EXPECT_EQ(WholeCharacters("ab\xC3\xA9", 3), "ab");

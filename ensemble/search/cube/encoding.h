@@ -44,9 +44,6 @@ class Encoding {
   /// with NaN gets its middle, a categorical one its first value. Inactive axes are left out.
   Point Decode(const Coordinates& at) const;
 
-  /// Decode, then Encode: the coordinates of a trial with this point.
-  Coordinates Snap(const Coordinates& at) const { return Encode(Decode(at)); }
-
  private:
   SearchSpace space_;
   std::vector<Axis> axes_;

@@ -9,6 +9,7 @@
 
 #include "core/descriptor_limit.h"
 #include "core/error.h"
+#include "core/files.h"
 #include "core/install.h"
 #include "core/write_signals.h"
 
@@ -17,10 +18,7 @@ namespace {
 
 constexpr std::string_view kBenchPrefix = "bench-";
 
-bool IsProgram(const std::filesystem::path& path) {
-  std::error_code error;
-  return std::filesystem::is_regular_file(path, error) && ::access(path.c_str(), X_OK) == 0;
-}
+bool IsProgram(const std::filesystem::path& path) { return IsRegularFile(path) && ::access(path.c_str(), X_OK) == 0; }
 
 }  // namespace
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "core/error.h"
+#include "core/files.h"
 #include "core/nearest_word.h"
 #include "launcher/run/workflow/result_store.h"
 #include "launcher/run/workflow/step_journal.h"
@@ -28,12 +29,10 @@ RunFolder RunAt(const std::string& path) {
 /// The step that "RUN/step" names, whatever it is. RUN may be a path.
 std::optional<StepOfRun> StepNamed(const Session& session, const std::string& selector) {
   const auto slash = selector.rfind('/');
-  std::error_code error;
-  const bool is_one = slash != std::string::npos && slash > 0 && slash + 1 < selector.size() &&
-                      !std::filesystem::exists(selector, error);
+  const bool is_one = slash != std::string::npos && slash > 0 && slash + 1 < selector.size() && !Exists(selector);
   if (!is_one) return {};
   const auto owner = selector.substr(0, slash);
-  if (IsPath(owner) && !std::filesystem::exists(std::filesystem::path(owner) / "state.json", error)) return {};
+  if (IsPath(owner) && !Exists(std::filesystem::path(owner) / "state.json")) return {};
   auto run = IsPath(owner) ? RunAt(owner) : FindPlainRun(session, owner);
   return IsWorkflowRun(run) ? std::optional(StepOfRun{std::move(run), selector.substr(slash + 1)}) : std::nullopt;
 }

@@ -10,6 +10,7 @@
 #include "core/documents.h"
 #include "core/error.h"
 #include "core/event_loop.h"
+#include "core/files.h"
 #include "ensemble/store/trial_book.h"
 #include "launcher/cli/commands/find_run.h"
 #include "launcher/cli/commands/log_printer.h"
@@ -77,9 +78,8 @@ std::optional<int> RanksOf(const RunFolder& run) try {
 
 /// An attempt before `resume --set` may have had more ranks than the plan has now.
 void RequireRank(const RunFolder& run, const fs::path& attempt, int rank) {
-  std::error_code none;
   const auto ranks = RanksOf(run);
-  if (!ranks || rank < *ranks || fs::exists(RankLog(attempt, rank), none)) return;
+  if (!ranks || rank < *ranks || Exists(RankLog(attempt, rank))) return;
   throw Error(ErrorKind::kUsage,
               *ranks == 1 ? fmt::format("run {} has no rank {}: its only rank is 0", run.id(), rank)
                           : fmt::format("run {} has no rank {}: it has ranks 0 to {}", run.id(), rank, *ranks - 1),

@@ -64,8 +64,7 @@ void WriteNew(const fs::path& path, const std::string& text, mode_t mode) {
 fs::path SpecFileFor(const ReproduceOptions& options, const RunFolder& folder, const SpecDocument& stored) {
   if (!options.out.empty()) return fs::absolute(options.out).lexically_normal();
   const auto name = folder.id() + ".yaml";
-  std::error_code error;
-  const bool has_place = ::access(stored.directory.c_str(), W_OK) == 0 && fs::is_directory(stored.directory, error);
+  const bool has_place = ::access(stored.directory.c_str(), W_OK) == 0 && IsDirectory(stored.directory);
   return has_place ? stored.directory / name : fs::current_path() / name;
 }
 
@@ -171,8 +170,7 @@ void NameMissingFiles(const SpecDocument& stored, Reproduction& result) try {
   const auto place = result.spec.parent_path();
   std::vector<std::string> missing;
   for (const auto& file : FilesOfCommand(then, Json::object())) {
-    std::error_code error;
-    if (!fs::exists(place / file, error)) missing.push_back(file);
+    if (!Exists(place / file)) missing.push_back(file);
   }
   if (missing.empty()) return;
   result.remarks.push_back(fmt::format(

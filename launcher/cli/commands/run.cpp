@@ -173,8 +173,7 @@ std::string CommandIn(const RunFolder& folder) try {
 /// What a run's documents say is executed as the user.
 void RequireOwn(const RunFolder& folder) {
   for (const auto& path : {folder.path(), folder.plan_file(), folder.trial_book()}) {
-    std::error_code error;
-    const auto why = std::filesystem::exists(path, error) ? WhyNotOwn(path) : std::string();
+    const auto why = Exists(path) ? WhyNotOwn(path) : std::string();
     if (why.empty()) continue;
     throw Error(ErrorKind::kEnvironment,
                 fmt::format("run {} may run a foreign program as {}: of '{}', {}; it runs {}", folder.id(),

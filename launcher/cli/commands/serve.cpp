@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <nlohmann/json.hpp>
 
+#include "core/environment.h"
 #include "core/ownership.h"
 #include "core/process_identity.h"
 #include "launcher/serve/http_server.h"
@@ -23,9 +24,9 @@ std::string InUrl(const std::string& address) {
 /// What a user types on the machine with the browser. In a Slurm job the way leads through the node that submitted it.
 std::string TunnelTo(const HttpServer& server) {
   const auto target = IsWildcard(server.address()) ? std::string("127.0.0.1") : InUrl(server.address());
-  const char* login = std::getenv("SLURM_SUBMIT_HOST");
+  const auto login = Variable("SLURM_SUBMIT_HOST");
   const auto user = UserName(::geteuid());
-  const bool passes_login = login != nullptr && *login != '\0' && HostName() != login;
+  const bool passes_login = !login.empty() && HostName() != login;
   return fmt::format("ssh -N -L {0}:{1}:{0} {2}{3}@{4}", server.port(), target,
                      passes_login ? fmt::format("-J {}@{} ", user, login) : "", user, HostName());
 }

@@ -8,6 +8,7 @@
 #include "core/clock.h"
 #include "core/error.h"
 #include "core/event_loop.h"
+#include "core/files.h"
 #include "core/interrupt.h"
 #include "core/progress.h"
 #include "core/text.h"
@@ -33,8 +34,7 @@ struct Work {
 
 bool IsSpec(const std::string& name) {
   const auto extension = fs::path(name).extension();
-  std::error_code error;
-  return (extension == ".yaml" || extension == ".yml") && !fs::is_directory(name, error);
+  return (extension == ".yaml" || extension == ".yml") && !IsDirectory(name);
 }
 
 Bytes BandwidthOf(const std::string& text) {
@@ -55,8 +55,7 @@ const DatasetSpec& DatasetNamed(const Spec& spec, const std::string& name) {
   for (const auto& dataset : spec.data) {
     if (dataset.name == name) return dataset;
   }
-  std::string names;
-  for (const auto& dataset : spec.data) names += (names.empty() ? "" : ", ") + dataset.name;
+  const auto names = JoinEach(spec.data, ", ", &DatasetSpec::name);
   throw Error(ErrorKind::kUsage, fmt::format("the spec has no dataset '{}'", name),
               names.empty() ? "it has none at all" : "it has " + names);
 }

@@ -1,13 +1,14 @@
 #include "launcher/cli/commands/stage_tiers.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "core/error.h"
+#include "core/files.h"
 #include "core/nearest_word.h"
+#include "core/text.h"
 #include "staging/dataset/manifest.h"
 #include "staging/generation/discover_tiers.h"
 
@@ -34,8 +35,7 @@ std::vector<std::string> AllTiers(const SiteSpec& site) {
 
 /// A directory with a manifest, wherever it lies: its parent is the tier.
 std::optional<Found> GenerationAt(const std::string& name) {
-  std::error_code error;
-  if (name.find('/') == std::string::npos || !fs::exists(fs::path(name) / staging::kManifestName, error)) return {};
+  if (name.find('/') == std::string::npos || !Exists(fs::path(name) / staging::kManifestName)) return {};
   const auto directory = fs::canonical(name);
   for (const auto& generation : staging::TakeInventory(directory.parent_path()).generations) {
     if (generation.directory == directory)
@@ -46,12 +46,11 @@ std::optional<Found> GenerationAt(const std::string& name) {
 
 [[noreturn]] void RefuseUnknown(const std::string& name, const std::vector<Found>& all,
                                 const std::vector<TierContent>& tiers) {
-  std::vector<std::string> places;
-  for (const auto& tier : tiers) places.push_back(tier.state.name);
+  const auto places = JoinEach(tiers, ", ", [](const auto& tier) { return tier.state.name; });
   std::vector<std::string> known;
   for (const auto& found : all) known.push_back(found.generation.name);
   const auto nearest = NearestWord(name, known);
-  throw Error(ErrorKind::kUsage, fmt::format("there is no generation '{}' in {}", name, fmt::join(places, ", ")),
+  throw Error(ErrorKind::kUsage, fmt::format("there is no generation '{}' in {}", name, places),
               nearest.empty() ? "slipway stage ls lists what is there" : fmt::format("did you mean '{}'?", nearest));
 }
 

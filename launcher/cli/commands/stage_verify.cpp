@@ -6,6 +6,7 @@
 
 #include "core/error.h"
 #include "core/event_loop.h"
+#include "core/files.h"
 #include "core/interrupt.h"
 #include "core/progress.h"
 #include "launcher/cli/commands/stage.h"
@@ -26,10 +27,7 @@ struct TierVerdict {
   bool good() const { return problem.empty() && damage.empty(); }
 };
 
-bool IsThere(const Found& found) {
-  std::error_code error;
-  return std::filesystem::exists(found.generation.directory, error);
-}
+bool IsThere(const Found& found) { return Exists(found.generation.directory); }
 
 class Verifier {
  public:

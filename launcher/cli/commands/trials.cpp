@@ -28,20 +28,11 @@ std::string DurationCell(const std::optional<double>& seconds) {
   return seconds ? FormatDuration(Seconds(*seconds)) : "-";
 }
 
-std::string GoalsText(const ensemble::StudyRecord& study) {
-  std::string text;
-  for (const auto& objective : study.objectives) {
-    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", WordOf(objective.ValueGoal()), objective.ValueName());
-  }
-  return text;
-}
-
 std::string Headline(const TrialsView& view) {
-  std::string counts;
   const Json document = CountsDocument(view.trials);
-  for (const auto& [state, count] : document.items()) {
-    counts += fmt::format("{}{} {}", counts.empty() ? "" : ", ", count.get<int>(), state);
-  }
+  const auto counts = JoinEach(document.items(), ", ", [](const auto& count) {
+    return fmt::format("{} {}", count.value().template get<int>(), count.key());
+  });
   const auto repeats = view.study.repeats > 1 ? fmt::format(" ({} of each configuration)", view.study.repeats) : "";
   return fmt::format("{} of {} trials begun{}{}{}; {}, sampler {}\n", view.trials.size(),
                      view.study.trials * view.study.repeats, repeats, counts.empty() ? "" : ": ", counts,

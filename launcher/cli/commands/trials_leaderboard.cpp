@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <numeric>
 
+#include "core/text.h"
 #include "core/text_table.h"
 #include "core/units.h"
 #include "ensemble/analysis/ranking.h"
@@ -196,6 +197,12 @@ std::vector<LeaderboardRow> LeaderboardOf(const TrialsView& view) {
   auto rows = view.study.repeats > 1 ? RowsOfConfigurations(view) : RowsOfTrials(view);
   if (HasFronts(view.study)) FindFronts(rows, view.study);
   return rows;
+}
+
+std::string GoalsText(const ensemble::StudyRecord& study) {
+  return JoinEach(study.objectives, ", ", [](const ensemble::Objective& objective) {
+    return fmt::format("{} {}", WordOf(objective.ValueGoal()), objective.ValueName());
+  });
 }
 
 std::string LeaderboardTable(const std::vector<LeaderboardRow>& rows, const StudyRecord& study) {

@@ -38,6 +38,8 @@ std::vector<LeaderboardRow> BestRows(const TrialsView& view, int limit);
 /// The trials that the rows stand for, in their order.
 std::vector<RankedTrial> TrialsOf(const TrialsView& view, const std::vector<LeaderboardRow>& rows);
 
+/// "minimize loss, maximize accuracy"
+std::string GoalsText(const ensemble::StudyRecord& study);
 /// The table of `rows`, with all objectives.
 std::string LeaderboardTable(const std::vector<LeaderboardRow>& rows, const ensemble::StudyRecord& study);
 /// A list with one document for each configuration; rows of single trials are left out.

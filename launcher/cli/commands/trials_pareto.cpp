@@ -7,6 +7,7 @@
 
 #include "core/error.h"
 #include "core/output.h"
+#include "core/text.h"
 #include "core/text_table.h"
 #include "ensemble/analysis/ranking.h"
 #include "launcher/cli/commands/trials_leaderboard.h"
@@ -78,12 +79,8 @@ std::string TableOf(const TrialsView& view, const Fronts& fronts) {
 }
 
 std::string TextOf(const TrialsView& view, const Fronts& fronts) {
-  std::string goals;
-  for (const auto& objective : view.study.objectives) {
-    goals += fmt::format("{}{} {}", goals.empty() ? "" : ", ", WordOf(objective.ValueGoal()), objective.ValueName());
-  }
   return fmt::format("{} of {} complete trials; {}; hypervolume {:.6g}\n", fronts.order.size(), fronts.trials.size(),
-                     goals, fronts.hypervolume) +
+                     GoalsText(view.study), fronts.hypervolume) +
          TableOf(view, fronts);
 }
 

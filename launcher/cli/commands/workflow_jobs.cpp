@@ -263,8 +263,7 @@ int FollowSteps(const RunFolder& folder, Session& session) {
 bool AreJobsAgain(const RunFolder& folder, const Workflow& workflow) {
   const bool were_jobs = HasStepJobs(folder);
   const bool are_jobs = StepsAreJobs(workflow);
-  std::error_code error;
-  if (were_jobs == are_jobs || !(were_jobs || std::filesystem::exists(JournalOfRun(folder.path()), error))) {
+  if (were_jobs == are_jobs || !(were_jobs || Exists(JournalOfRun(folder.path())))) {
     return are_jobs;
   }
   throw Error(ErrorKind::kUsage,

@@ -7,6 +7,7 @@
 
 #include "core/error.h"
 #include "core/process.h"
+#include "core/text.h"
 #include "launcher/cli/doctor/direct_copies.h"
 #include "launcher/cli/doctor/finding.h"
 #include "launcher/cli/doctor/gpus.h"
@@ -56,11 +57,8 @@ std::vector<FoundRuntime> ProbeContainers() {
 /// Pure. A machine without any is in order.
 Findings JudgeContainers(const std::vector<FoundRuntime>& found) {
   if (found.empty()) return {Ok("containers", "nothing that runs them is here; launch.container cannot be used")};
-  std::string text;
-  for (const auto& each : found) {
-    text += fmt::format("{}{} ({})", text.empty() ? "" : ", ", WordOf(each.runtime), each.version);
-  }
-  return {Ok("containers", text)};
+  const auto text = [](const FoundRuntime& each) { return fmt::format("{} ({})", WordOf(each.runtime), each.version); };
+  return {Ok("containers", JoinEach(found, ", ", text))};
 }
 
 /// Three starts, and six programs that are asked which MPI they are, each with its own limit.

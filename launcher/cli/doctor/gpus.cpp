@@ -179,9 +179,7 @@ Finding JudgeCopies(const std::string& about, const GpuFacts& gpu) {
 }
 
 std::string PairsText(const std::vector<std::pair<int, int>>& pairs) {
-  std::string text;
-  for (const auto& [one, other] : pairs) text += fmt::format("{}{}-{}", text.empty() ? "" : ", ", one, other);
-  return text;
+  return JoinEach(pairs, ", ", [](const auto& pair) { return fmt::format("{}-{}", pair.first, pair.second); });
 }
 
 Finding JudgePeers(const GpuExchangeFacts& facts) {

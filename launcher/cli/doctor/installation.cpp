@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "core/files.h"
 #include "core/install.h"
 
 namespace slipway::launcher {
@@ -30,9 +31,8 @@ std::vector<std::string> NamesIn(const fs::path& folder) {
 
 std::vector<std::string> LibrariesFound() {
   std::vector<std::string> mpis;
-  std::error_code error;
   for (const char* mpi : {"openmpi", "mpich"}) {
-    if (fs::exists(LibraryDirectory() / "slipway" / mpi / "libslipway.so", error)) mpis.emplace_back(mpi);
+    if (Exists(LibraryDirectory() / "slipway" / mpi / "libslipway.so")) mpis.emplace_back(mpi);
   }
   return mpis;
 }
@@ -70,8 +70,7 @@ InstallationFacts ProbeInstallation() {
     if (!CanRun(HelperProgram(helper))) facts.missing.emplace_back(helper);
   }
   facts.mpis = LibrariesFound();
-  std::error_code error;
-  facts.hdf5 = fs::exists(LibraryDirectory() / "slipway" / "libslipway_hdf5.so", error);
+  facts.hdf5 = Exists(LibraryDirectory() / "slipway" / "libslipway_hdf5.so");
   facts.trainers = NamesIn(HelperProgram("trainers"));
   return facts;
 }

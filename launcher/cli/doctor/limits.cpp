@@ -48,8 +48,7 @@ Bytes MachineMemory() {
 }
 
 std::optional<Bytes> SharedMemory() {
-  std::error_code error;
-  if (!std::filesystem::is_directory(kSharedMemory, error)) return {};
+  if (!IsDirectory(kSharedMemory)) return {};
   return SpaceOf(kSharedMemory).capacity;
 }
 

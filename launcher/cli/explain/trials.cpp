@@ -16,11 +16,8 @@ constexpr std::size_t kGroupsShown = 5;
 constexpr std::size_t kTrialsNamed = 5;
 
 std::string Counts(const RunFacts& facts) {
-  std::string text;
-  for (const auto& [state, count] : facts.trials) {
-    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", count, state);
-  }
-  return "trials: " + text;
+  const auto text = [](const auto& state) { return fmt::format("{} {}", state.second, state.first); };
+  return "trials: " + JoinEach(facts.trials, ", ", text);
 }
 
 std::string Line(const FailureGroup& group) {

@@ -7,10 +7,10 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
-#include <cstdlib>
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "core/environment.h"
 #include "core/error.h"
 #include "core/files.h"
 #include "core/memory_file.h"
@@ -39,13 +39,9 @@ std::string LastWordsOf(const std::string& text) {
 
 /// A place for the socket of a shared connection that only this user can use; empty when there is none.
 std::string OwnControlPath() {
-  const char* runtime = std::getenv("XDG_RUNTIME_DIR");
-  const char* home = std::getenv("HOME");
-  std::error_code code;
-  for (const auto& folder :
-       {fs::path(runtime != nullptr ? runtime : ""), fs::path(home != nullptr ? home : "") / ".ssh"}) {
+  for (const auto& folder : {fs::path(Variable("XDG_RUNTIME_DIR")), fs::path(Variable("HOME")) / ".ssh"}) {
     const bool is_plain = folder.string().find_first_of(" '\"%") == std::string::npos;
-    if (folder.is_absolute() && is_plain && fs::is_directory(folder, code)) return folder / "slipway-%C";
+    if (folder.is_absolute() && is_plain && IsDirectory(folder)) return folder / "slipway-%C";
   }
   return {};
 }
@@ -62,8 +58,7 @@ class Connection {
 
   /// Copies what changed in the project to the folder there.
   void Bring(const fs::path& project, const std::string& folder) const {
-    std::error_code code;
-    const bool has_ignore_file = fs::exists(project / ".slipwayignore", code);
+    const bool has_ignore_file = Exists(project / ".slipwayignore");
     const auto command = [&](Sync sync) {
       return RsyncCommand(remote_, options_, project, folder, has_ignore_file, sync);
     };
@@ -194,8 +189,7 @@ Words WithSpecThere(Words words, const fs::path& spec) {
 }
 
 int CarryOutSpec(const RemoteRequest& request, const Connection& connection) {
-  std::error_code code;
-  if (!fs::is_regular_file(request.spec, code)) {
+  if (!IsRegularFile(request.spec)) {
     throw Error(ErrorKind::kUsage, fmt::format("there is no spec '{}'", request.spec.string()),
                 "give the path of a YAML file here");
   }

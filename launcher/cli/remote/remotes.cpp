@@ -92,10 +92,9 @@ void ReadEntry(const YamlNode& remotes, Report& report, Remote& remote) {
 
 Remote FindRemote(const std::string& name, const fs::path& settings) {
   Remote remote{.name = name, .destination = name};
-  std::error_code code;
   Sources sources;
   Report report(sources);
-  if (!settings.empty() && fs::is_regular_file(settings, code)) {
+  if (!settings.empty() && IsRegularFile(settings)) {
     const int source = sources.Add(settings.string(), ReadFile(settings), settings.parent_path());
     auto tree = ParseYaml(sources, source, report);
     if (tree) ExpandReferences(*tree, nullptr, sources, LookUpInEnvironment, report);

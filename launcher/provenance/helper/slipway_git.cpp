@@ -26,6 +26,7 @@
 #include <vector>
 
 #include "core/error.h"
+#include "core/files.h"
 #include "core/json.h"
 #include "core/json_text.h"
 #include "core/ownership.h"
@@ -91,10 +92,9 @@ std::string TextOf(const git_oid& id) {
 
 /// The folder that holds the repository of `path`; empty: there is none.
 fs::path RepositoryFolderOf(fs::path path) {
-  std::error_code error;
   for (; path.has_relative_path(); path = path.parent_path()) {
-    if (fs::exists(path / ".git", error)) return path;
-    if (fs::exists(path / "HEAD", error) && fs::exists(path / "objects", error)) return path;
+    if (Exists(path / ".git")) return path;
+    if (Exists(path / "HEAD") && Exists(path / "objects")) return path;
   }
   return {};
 }

@@ -34,9 +34,7 @@ bool AwaitReadable(int fd, std::chrono::nanoseconds limit) {
 
 /// The loader looks for NVML in dozens of folders. /dev/dxg: Linux in Windows.
 bool MayHaveNvidiaGpus() {
-  namespace fs = std::filesystem;
-  std::error_code error;
-  return NamesDevices(Environment::Inherited()) || fs::exists("/dev/nvidiactl", error) || fs::exists("/dev/dxg", error);
+  return NamesDevices(Environment::Inherited()) || Exists("/dev/nvidiactl") || Exists("/dev/dxg");
 }
 
 }  // namespace

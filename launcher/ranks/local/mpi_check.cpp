@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "core/error.h"
+#include "core/files.h"
 #include "core/install.h"
 
 namespace slipway::launcher {
@@ -29,8 +30,7 @@ std::vector<std::pair<std::string, std::string>> VariablesOfMpiCheck(const Envir
                 "correct it or unset it");
   }
   const auto library = (LibraryDirectory() / "slipway" / "libslipway_mpi_check.so").string();
-  std::error_code ignored;
-  if (!std::filesystem::exists(library, ignored) || library.find_first_of(" :") != std::string::npos) return {};
+  if (!Exists(library) || library.find_first_of(" :") != std::string::npos) return {};
   return {{kPreload, Appended(environment, kPreload, library)},
           {kOfSanitizer, Appended(environment, kOfSanitizer, "verify_asan_link_order=0")}};
 }

@@ -7,7 +7,9 @@
 #include <map>
 #include <tuple>
 
+#include "core/environment.h"
 #include "core/files.h"
+#include "core/lines.h"
 #include "launcher/ranks/local/bound_to_cores.h"
 
 namespace slipway::launcher {
@@ -27,10 +29,7 @@ Core CoreOf(int thread, const fs::path& folder) {
   return {number("physical_package_id", 0), number("die_id", 0), number("core_id", thread)};
 }
 
-std::size_t GivenBySlurm() {
-  const char* text = std::getenv("SLURM_CPUS_ON_NODE");
-  return text != nullptr ? static_cast<std::size_t>(std::max(0, std::atoi(text))) : 0;
-}
+std::size_t GivenBySlurm() { return ParseNumber<std::size_t>(Variable("SLURM_CPUS_ON_NODE")).value_or(0); }
 
 }  // namespace
 

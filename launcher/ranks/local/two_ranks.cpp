@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "core/clock.h"
+#include "core/files.h"
 #include "core/install.h"
 #include "core/lines.h"
 #include "core/text.h"
@@ -41,10 +42,7 @@ std::string TellingLineOf(const std::string& text) {
 
 bool CanStartTwoRanks() { return ::access(Helper().c_str(), X_OK) == 0; }
 
-bool HasLibraryFor(Mpi mpi) {
-  std::error_code error;
-  return std::filesystem::exists(LibraryDirectory() / "slipway" / WordOf(mpi) / "libslipway.so", error);
-}
+bool HasLibraryFor(Mpi mpi) { return Exists(LibraryDirectory() / "slipway" / WordOf(mpi) / "libslipway.so"); }
 
 TwoRanks StartTwoRanks(std::vector<std::string> starter, Mpi mpi) {
   SpawnOptions options;

@@ -2,17 +2,13 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
+#include "core/lines.h"
 
 namespace slipway::launcher {
 
 std::optional<int> RankOfLog(std::string_view name) {
   if (!name.starts_with("rank-") || !name.ends_with(".log")) return {};
-  const auto digits = name.substr(5, name.size() - 9);
-  int rank = 0;
-  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), rank);
-  if (error != std::errc() || end != digits.data() + digits.size()) return {};
-  return rank;
+  return ParseNumber<int>(name.substr(5, name.size() - 9));
 }
 
 std::string ShownLine(int rank, std::string_view line, LinePrefix prefix) {

@@ -1,13 +1,13 @@
 #include "launcher/ranks/nodes/agent_options.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
-#include <charconv>
 
 #include "core/error.h"
 #include "core/install.h"
+#include "core/lines.h"
+#include "core/text.h"
 #include "launcher/ranks/nodes/protocol.h"
 
 namespace slipway::launcher {
@@ -20,8 +20,7 @@ constexpr const char* kUsage =
 
 int NumberOf(const std::string& word, const std::string& value) {
   int number = 0;
-  const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), number);
-  if (error == std::errc() && end == value.data() + value.size() && number > 0) return number;
+  if (ParseNumber(value, number) && number > 0) return number;
   throw Error(ErrorKind::kUsage, fmt::format("{} needs a number above 0, not '{}'", word, value), kUsage);
 }
 
@@ -51,11 +50,9 @@ void Take(const std::string& word, const std::string& value, AgentOptions& optio
 }  // namespace
 
 std::vector<std::string> AgentCommand(const AgentOptions& options) {
-  std::vector<std::string> addresses;
-  for (const auto& address : options.manager) addresses.push_back(staging::TextOf(address));
   return {HelperProgram("slipway-agent"),
           "--manager",
-          fmt::format("{}", fmt::join(addresses, ",")),
+          JoinEach(options.manager, ",", [](const auto& address) { return staging::TextOf(address); }),
           "--key",
           options.key_file,
           "--nodes",

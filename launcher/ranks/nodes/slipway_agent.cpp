@@ -4,14 +4,15 @@
 
 #include <cerrno>
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <thread>
 
 #include "core/clock.h"
 #include "core/descriptor_limit.h"
+#include "core/environment.h"
 #include "core/error.h"
 #include "core/event_loop.h"
+#include "core/lines.h"
 #include "core/write_signals.h"
 #include "launcher/ranks/local/socket_folder.h"
 #include "launcher/ranks/nodes/agent.h"
@@ -75,10 +76,7 @@ NodeConnection ConnectToManager(const AgentOptions& options, std::uint32_t numbe
 }
 
 /// The number that Slurm has given the node within the step.
-std::uint32_t NodeNumber() {
-  const char* number = std::getenv("SLURM_NODEID");
-  return number != nullptr ? static_cast<std::uint32_t>(std::atoi(number)) : 0;
-}
+std::uint32_t NodeNumber() { return ParseNumber<std::uint32_t>(Variable("SLURM_NODEID")).value_or(0); }
 
 int Main(const std::vector<std::string>& words) {
   const auto options = ParseAgentCommand(words);

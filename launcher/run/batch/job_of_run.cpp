@@ -3,34 +3,24 @@
 #include <fmt/format.h>
 #include <sys/stat.h>
 
-#include <cstdlib>
-
+#include "core/environment.h"
 #include "core/error.h"
+#include "core/lines.h"
 #include "launcher/plan/batch_plan.h"
 #include "launcher/run/batch/batch_record.h"
 #include "launcher/run/batch/submit_job.h"
 
 namespace slipway::launcher {
 
-namespace {
-
-std::optional<std::uint32_t> NumberIn(const char* variable) {
-  const char* text = std::getenv(variable);
-  if (text == nullptr) return {};
-  return static_cast<std::uint32_t>(std::strtoul(text, nullptr, 10));
-}
-
-}  // namespace
-
 /// Of an array the number of the whole, with the task: the number of the job that Slurm makes for its last task is that
 /// of the array, too.
 JobIdentity OwnBatchJob() {
   JobIdentity own;
-  const auto array = NumberIn("SLURM_ARRAY_JOB_ID");
-  own.task = array ? NumberIn("SLURM_ARRAY_TASK_ID") : std::nullopt;
-  own.id = (own.task ? array : NumberIn("SLURM_JOB_ID")).value_or(0);
-  const char* cluster = std::getenv("SLURM_CLUSTER_NAME");
-  if (own.id != 0 && cluster != nullptr) own.cluster = cluster;
+  const auto number = [](const char* name) { return ParseNumber<std::uint32_t>(Variable(name)); };
+  const auto array = number("SLURM_ARRAY_JOB_ID");
+  own.task = array ? number("SLURM_ARRAY_TASK_ID") : std::nullopt;
+  own.id = (own.task ? array : number("SLURM_JOB_ID")).value_or(0);
+  if (own.id != 0) own.cluster = Variable("SLURM_CLUSTER_NAME");
   return own;
 }
 

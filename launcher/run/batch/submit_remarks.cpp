@@ -7,6 +7,7 @@
 
 #include <chrono>
 
+#include "core/files.h"
 #include "core/process.h"
 #include "launcher/cluster/batch_script.h"
 
@@ -19,8 +20,7 @@ constexpr auto kModulePatience = std::chrono::seconds(20);
 
 /// The first parent that is there: run folders are made later.
 fs::path Existing(fs::path path) {
-  std::error_code error;
-  while (!path.empty() && path != path.root_path() && !fs::exists(path, error)) path = path.parent_path();
+  while (!path.empty() && path != path.root_path() && !Exists(path)) path = path.parent_path();
   return path;
 }
 

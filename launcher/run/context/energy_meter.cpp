@@ -15,10 +15,7 @@ namespace fs = std::filesystem;
 constexpr double kJoulesOfMicrojoule = 1e-6;
 
 std::optional<std::uint64_t> NumberIn(const fs::path& path) try {
-  const auto text = ReadFile(path);
-  std::uint64_t number = 0;
-  if (!ParseNumber(FirstLine(text), number)) return {};
-  return number;
+  return ParseNumber<std::uint64_t>(FirstLine(ReadFile(path)));
 } catch (const Error&) {  // not for this user
   return {};
 }

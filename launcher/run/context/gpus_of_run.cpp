@@ -5,6 +5,7 @@
 #include "core/descriptor_limit.h"
 #include "core/environment.h"
 #include "core/error.h"
+#include "core/files.h"
 #include "core/log.h"
 #include "launcher/ranks/nodes/nodes.h"
 #include "launcher/spec/spec.h"
@@ -29,8 +30,7 @@ std::string NameOf(const std::filesystem::path& run) {
 /// RUN/steps/STEP/ID. A folder of runs may itself lie in one that is called "steps".
 bool IsOfStep(const std::filesystem::path& run) {
   const auto steps = run.parent_path().parent_path();
-  std::error_code error;
-  return steps.filename() == "steps" && std::filesystem::exists(steps.parent_path() / "state.json", error);
+  return steps.filename() == "steps" && Exists(steps.parent_path() / "state.json");
 }
 
 struct NodeWithGpus {

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/error.h"
+#include "core/files.h"
 #include "core/progress.h"
 #include "launcher/plan/data_plan.h"
 #include "launcher/run/data/staged_in.h"
@@ -40,8 +41,7 @@ void WarnOfUnread(const DatasetStaging& dataset, Output& output) {
 
 /// To a program without the batch reader it looks as if there were no data.
 void WarnOfUnseen(const DatasetStaging& dataset, Output& output) {
-  std::error_code unreadable;
-  if (std::filesystem::exists(dataset.directory(), unreadable)) return;
+  if (Exists(dataset.directory())) return;
   output.Warn(
       fmt::format("the ranks ended before all of {0} had arrived: '{1}' did not exist while they ran. Only the batch "
                   "reader reads earlier. Any other program must wait until the directory exists, or leave out "

@@ -1,9 +1,10 @@
 #include "launcher/run/ending/node_requeues.h"
 
-#include <cstdlib>
 #include <nlohmann/json.hpp>
 
+#include "core/environment.h"
 #include "core/error.h"
+#include "core/lines.h"
 #include "core/log.h"
 #include "launcher/run_folder/end_cause.h"
 
@@ -33,10 +34,7 @@ int RequeuesIn(const RunFolder& folder, JobId job, bool (*counts)(const Json& re
 }
 
 /// For any reason.
-bool WasQueuedAgain() {
-  const char* text = std::getenv("SLURM_RESTART_COUNT");
-  return text != nullptr && std::atoi(text) > 0;
-}
+bool WasQueuedAgain() { return ParseNumber<int>(Variable("SLURM_RESTART_COUNT")).value_or(0) > 0; }
 
 }  // namespace
 

@@ -6,13 +6,13 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <nlohmann/json.hpp>
 
 #include "core/documents.h"
 #include "core/error.h"
 #include "core/filesystem_errors.h"
 #include "core/json_fields.h"
+#include "core/lines.h"
 
 namespace slipway::launcher {
 namespace fs = std::filesystem;
@@ -38,13 +38,7 @@ namespace {
 constexpr auto kOutboxSchema = "slipway.outbox/1";
 constexpr auto kOutboxOwner = "owner";  // in the directory: the run's id
 
-std::optional<int> TrialOf(const fs::path& name) {
-  const auto text = name.filename().string();
-  int trial = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), trial);
-  if (error != std::errc() || end != text.data() + text.size()) return {};
-  return trial;
-}
+std::optional<int> TrialOf(const fs::path& name) { return ParseNumber<int>(name.filename().native()); }
 
 /// A record may be damaged or made up: nothing is looked for, or removed, but in a directory of outboxes.
 bool IsInPlace(const StageOutRecord& record) { return record.directory.parent_path().filename() == ".out"; }

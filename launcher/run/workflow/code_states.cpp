@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/error.h"
+#include "core/files.h"
 #include "launcher/provenance/git_helper.h"
 
 namespace slipway::launcher {
@@ -15,9 +16,8 @@ namespace fs = std::filesystem;
 
 /// Empty: there is none.
 fs::path WorkTreeOf(fs::path folder) {
-  std::error_code error;
   for (; folder.has_relative_path(); folder = folder.parent_path()) {
-    if (fs::exists(folder / ".git", error)) return folder;
+    if (Exists(folder / ".git")) return folder;
   }
   return {};
 }

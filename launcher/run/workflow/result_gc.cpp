@@ -52,8 +52,7 @@ class Collector {
       : runs_(runs_directory), rules_(rules), dry_run_(dry_run), store_(runs_directory) {}
 
   GcReport Collect() {
-    std::error_code error;
-    if (!fs::exists(store_.folder(), error)) return {};
+    if (!Exists(store_.folder())) return {};
     const auto alone = OnlyCollector();
     if (!dry_run_) RemoveTree(removed());  // what a killed one has left
     for (const auto& id : store_.All()) Gather(id);

@@ -108,10 +108,7 @@ std::vector<std::string> ResultStore::All() const {
   return ids;
 }
 
-bool ResultStore::IsThere(const std::string& id) const {
-  std::error_code error;
-  return fs::exists(FolderOf(id), error);
-}
+bool ResultStore::IsThere(const std::string& id) const { return Exists(FolderOf(id)); }
 
 bool ResultStore::IsOf(const std::string& run, const std::string& id) try {
   return IsThere(id) && Read(id).run == run;
@@ -174,8 +171,7 @@ std::string ResultStore::WhyDamaged(const std::string& id) try {
     if (StampOfTree(FolderOf(id) / "outputs" / output.path) == output.stamp) continue;
     return fmt::format("output '{}' of step '{}' was changed or deleted after it was published", name, result.step);
   }
-  std::error_code error;
-  const bool is_there = result.run_folder.empty() || fs::exists(result.run_folder / "state.json", error);
+  const bool is_there = result.run_folder.empty() || Exists(result.run_folder / "state.json");
   return is_there ? "" : fmt::format("the run folder of step '{}' is gone", result.step);
 } catch (const Error& error) {
   return error.message();
@@ -239,8 +235,7 @@ std::optional<std::string> ResultStore::LastOf(const std::string& workflow, cons
 }
 
 bool ResultStore::HasHad(const std::string& workflow, const std::string& step) const {
-  std::error_code error;
-  return fs::exists(folder_ / ".last" / workflow / step, error);
+  return Exists(folder_ / ".last" / workflow / step);
 }
 
 }  // namespace slipway::launcher

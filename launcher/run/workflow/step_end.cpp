@@ -66,19 +66,17 @@ StepEnd EndOfItsRun(const StepEnd& end, const PreparedStep& prepared) {
 std::string WhyFailed(const Step& step, const StepEnd& end, const StepOutcomePlace& place) {
   if (!end.status.Success() || end.timed_out) return EndText(step, end, place);
   for (const auto& [name, path] : OutputPaths(step, place.place.outputs())) {
-    std::error_code error;
     if (const auto kind = OtherKindOf(path); !kind.empty()) {
       return fmt::format("output '{}' is {}; outputs are files and folders", name, kind);
     }
-    if (fs::exists(path, error)) continue;
+    if (Exists(path)) continue;
     return fmt::format("output '{}' was not written: the program finds its path in ${{outputs.{}}}", name, name);
   }
   return {};
 }
 
 void MakeOwnLinksRelative(const fs::path& outputs) {
-  std::error_code error;
-  if (!fs::is_directory(outputs, error)) return;
+  if (!IsDirectory(outputs)) return;
   WithSystemErrors([&] {
     const auto canonical = fs::canonical(outputs);  // a program may have resolved the path
     for (const auto& entry : EntriesBelow(outputs)) {

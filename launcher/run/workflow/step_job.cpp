@@ -4,10 +4,10 @@
 #include <signal.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <utility>
 
 #include "core/documents.h"
+#include "core/environment.h"
 #include "core/error.h"
 #include "core/lines.h"
 #include "core/process.h"
@@ -33,10 +33,8 @@ bool EndsWell(StepState state) { return HasResult(state) || state == kSkipped; }
 
 /// The cores that the job was given for its steps.
 std::optional<int> CpusOfJob() {
-  const char* text = std::getenv("SLURM_CPUS_PER_TASK");
-  int cpus = 0;
-  if (text == nullptr || !ParseNumber(text, cpus) || cpus < 1) return {};
-  return cpus;
+  const auto cpus = ParseNumber<int>(Variable("SLURM_CPUS_PER_TASK"));
+  return cpus > 0 ? cpus : std::nullopt;
 }
 
 /// A step of the job.

@@ -116,8 +116,7 @@ void ReadInto(const fs::path& journal, Records& records) {
 /// Those that may be there, that of the run first.
 std::vector<fs::path> JournalsOf(const fs::path& run_folder) {
   std::vector<fs::path> journals = {JournalOfRun(run_folder)};
-  std::error_code error;
-  if (!fs::exists(run_folder / kSubmittedSteps, error)) return journals;
+  if (!Exists(run_folder / kSubmittedSteps)) return journals;
   for (const auto& step : EntriesOf(run_folder / "steps")) journals.push_back(step / "journal.jsonl");
   return journals;
 }

@@ -312,10 +312,7 @@ FileLock LockEnd(const RunFolder& folder) {
   return FileLock::Acquire(folder.path() / ".steps.lock", LockMode::kExclusive);
 }
 
-bool HasStepJobs(const RunFolder& folder) {
-  std::error_code error;
-  return std::filesystem::exists(folder.path() / kSubmittedSteps, error);
-}
+bool HasStepJobs(const RunFolder& folder) { return Exists(folder.path() / kSubmittedSteps); }
 
 JobIdentity JobOfStep(const RunFolder& folder, const std::string& step) {
   auto job = ReadBatchRecord(StepFolder(folder, step)).job;

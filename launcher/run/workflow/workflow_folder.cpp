@@ -6,6 +6,7 @@
 
 #include "core/documents.h"
 #include "core/error.h"
+#include "core/files.h"
 #include "core/json_fields.h"
 #include "launcher/run/workflow/result_lease.h"
 #include "launcher/run/workflow/result_store.h"
@@ -47,10 +48,7 @@ void Visit(Visitor& visit, Struct& workflow) {
   visit("steps", workflow.steps);
 }
 
-bool IsWorkflowRun(const RunFolder& folder) {
-  std::error_code error;
-  return fs::exists(FileOf(folder), error);
-}
+bool IsWorkflowRun(const RunFolder& folder) { return Exists(FileOf(folder)); }
 
 RunFolder PrepareWorkflowRun(const fs::path& runs_directory, const Workflow& workflow, const WorkflowOrder& order) {
   RequireWritableResults(ResultStore(runs_directory).folder());
@@ -97,8 +95,7 @@ StoredWorkflow ReadStoredWorkflow(const RunFolder& folder) {
 }
 
 Workflow ReadWorkflowOf(const WorkflowOrder& order, const RunFolder& folder) {
-  std::error_code error;
-  if (!fs::exists(order.file, error)) {
+  if (!Exists(order.file)) {
     throw Error(ErrorKind::kUsage,
                 fmt::format("the workflow file '{}' of run {} is gone", order.file.string(), folder.id()),
                 fmt::format("copy it back from '{}'", (folder.path() / "workflow.yaml").string()));

@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "core/error.h"
+#include "core/files.h"
 #include "core/process_identity.h"
 #include "core/text.h"
 #include "core/text_table.h"
@@ -25,8 +26,7 @@ constexpr std::size_t kMostRows = 40;
 fs::path ResultsBeside(const RunFolder& folder) { return folder.path().parent_path() / ".results"; }
 
 bool IsRemoved(const StepRecord& record, const fs::path& results) {
-  std::error_code error;
-  return HasResult(record.state) && !record.result.empty() && !fs::exists(results / record.result, error);
+  return HasResult(record.state) && !record.result.empty() && !Exists(results / record.result);
 }
 
 /// Experiments and ensembles have managers of their own, and go on.

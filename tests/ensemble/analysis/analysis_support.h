@@ -7,6 +7,7 @@
 
 #include "ensemble/model/random.h"
 #include "ensemble/search/results/observations.h"
+#include "tests/ensemble/search/snapped.h"
 
 namespace slipway::ensemble {
 
@@ -20,7 +21,7 @@ inline Observations RandomTrials(const Encoding& encoding, int count,
     const CounterRandom random(seed, trial, "test");
     std::vector<double> units;
     for (std::uint32_t i = 0; i < encoding.axes().size(); ++i) units.push_back(random.Unit(i));
-    const auto at = encoding.Snap(UnitToAxes(units, encoding.axes()));
+    const auto at = Snapped(encoding, UnitToAxes(units, encoding.axes()));
     known.complete.push_back({trial, at, objective(at), {}});
   }
   return known;

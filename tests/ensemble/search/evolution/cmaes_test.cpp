@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "ensemble/search/cube/free_points.h"
+#include "tests/ensemble/search/snapped.h"
 
 namespace slipway::ensemble {
 namespace {
@@ -104,7 +105,7 @@ class Cmaes : public testing::Test {
     proposer_.emplace(*encoding_, 1);
     known_ = {};
     for (TrialNumber trial = 0; trial < trials; ++trial) {
-      auto at = encoding_->Snap(proposer_->Propose(known_, trial, 0));
+      auto at = Snapped(*encoding_, proposer_->Propose(known_, trial, 0));
       const double result = value(at);
       known_.complete.push_back({trial, std::move(at), result, {}});
     }

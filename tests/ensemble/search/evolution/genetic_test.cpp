@@ -9,6 +9,7 @@
 
 #include "ensemble/search/evolution/variation.h"
 #include "ensemble/search/results/pareto.h"
+#include "tests/ensemble/search/snapped.h"
 
 namespace slipway::ensemble {
 namespace {
@@ -44,7 +45,7 @@ TEST_F(Variation, MutationChangesSomethingAndStaysInside) {
   for (int i = 0; i < 400; ++i) {
     auto child = parent;
     Mutate(encoding_, child, draws_);
-    const auto snapped = encoding_.Snap(child);
+    const auto snapped = Snapped(encoding_, child);
     int changed = 0;
     for (std::size_t axis = 0; axis < 4; ++axis) {
       EXPECT_TRUE(child[axis] >= 0 && child[axis] <= (axis == 2 ? 2 : 1));
@@ -86,7 +87,7 @@ TEST(Nsga2, SpreadsOverTheFrontOfTwoObjectives) {
   Observations known;
   for (TrialNumber trial = 0; trial < 300; ++trial) {
     Draws draws(1, trial, "start");
-    auto at = trial < 24 ? Coordinates{draws.Unit(), draws.Unit()} : encoding.Snap(nsga2.Propose(known, trial, 0));
+    auto at = trial < 24 ? Coordinates{draws.Unit(), draws.Unit()} : Snapped(encoding, nsga2.Propose(known, trial, 0));
     const auto values = TwoGoals(at);
     known.complete.push_back({trial, std::move(at), values[0], {values[1]}});
   }

@@ -5,6 +5,8 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "tests/ensemble/search/snapped.h"
+
 namespace slipway::ensemble {
 namespace {
 
@@ -74,7 +76,7 @@ TEST(AcquisitionSearch, StepsAlongOrderedAndCategoricalAxesToRealPlaces) {
   EXPECT_EQ(ranked[0].at[0], 1);
   EXPECT_NEAR(ranked[0].at[1], 5.5 / 9, 0.5 / 9 + 1.0 / 9);
   for (const auto& promise : ranked) {
-    const auto snapped = search.encoding().Snap(promise.at);
+    const auto snapped = Snapped(search.encoding(), promise.at);
     for (std::size_t i = 0; i < 3; ++i) {
       EXPECT_EQ(std::isnan(promise.at[i]), std::isnan(snapped[i]));
       if (std::isnan(snapped[i])) continue;

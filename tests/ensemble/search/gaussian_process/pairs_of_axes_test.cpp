@@ -10,6 +10,7 @@
 #include "ensemble/search/gaussian_process/nearby_model.h"
 #include "ensemble/search/numbers/draws.h"
 #include "tests/ensemble/search/gaussian_process/gradients.h"
+#include "tests/ensemble/search/snapped.h"
 
 namespace slipway::ensemble {
 namespace {
@@ -41,7 +42,7 @@ class MixedAxes : public testing::Test {
     Draws draws(5, number, "test");
     std::vector<double> units;
     for (int i = 0; i < 4; ++i) units.push_back(draws.Unit());
-    return encoding_.Snap(UnitToAxes(units, encoding_.axes()));
+    return Snapped(encoding_, UnitToAxes(units, encoding_.axes()));
   }
   TrainingSet Results() const {
     TrainingSet data;

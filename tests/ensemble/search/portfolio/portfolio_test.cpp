@@ -11,6 +11,7 @@
 #include "ensemble/samplers/sampler.h"
 #include "ensemble/search/numbers/draws.h"
 #include "ensemble/search/numbers/spread.h"
+#include "tests/ensemble/search/snapped.h"
 
 namespace slipway::ensemble {
 namespace {
@@ -55,7 +56,7 @@ class PortfolioSearch : public testing::Test {
   std::map<std::string, int> Run(int trials, Objective objective) {
     std::map<std::string, int> origins;
     for (; next_ < trials; ++next_) {
-      auto at = encoding_->Snap(portfolio_->Propose(known_, next_, 0));
+      auto at = Snapped(*encoding_, portfolio_->Propose(known_, next_, 0));
       const std::string origin(portfolio_->Origin());
       ++origins[origin];
       const double value = objective(at);
@@ -187,7 +188,7 @@ TEST_F(PortfolioSearch, AsksDifferentMethodsAtTheSameTime) {
   Run(20, Bowl);
   std::set<std::string_view> origins;
   for (TrialNumber trial = 20; trial < 36; ++trial) {
-    known_.pending.push_back(encoding_->Snap(portfolio_->Propose(known_, trial, 0)));
+    known_.pending.push_back(Snapped(*encoding_, portfolio_->Propose(known_, trial, 0)));
     origins.insert(portfolio_->Origin());
   }
   EXPECT_GE(origins.size(), 2u);
@@ -198,7 +199,7 @@ TEST_F(PortfolioSearch, TakesOneAxisEqualValuesAndFailedTrials) {
     Use(space);
     Run(40, [](const Coordinates&) { return 1.0; });
     for (int i = 0; i < 30; ++i, ++next_) {
-      known_.failed.push_back(encoding_->Snap(portfolio_->Propose(known_, next_, 0)));
+      known_.failed.push_back(Snapped(*encoding_, portfolio_->Propose(known_, next_, 0)));
     }
     EXPECT_NEAR(SumOfShares(), 1, 1e-12);
   }
@@ -211,7 +212,7 @@ double Near(const Coordinates& at) { return std::pow(at[0] - 1, 2) + at[1] + at[
 TEST_F(PortfolioSearch, LeadsWithNsgaWhereThereAreSeveralObjectives) {
   std::map<std::string, int> origins;
   for (; next_ < 150; ++next_) {
-    auto at = encoding_->Snap(portfolio_->Propose(known_, next_, 0));
+    auto at = Snapped(*encoding_, portfolio_->Propose(known_, next_, 0));
     const std::string origin(portfolio_->Origin());
     ++origins[origin];
     const Observation result{next_, at, Far(at), {Near(at)}, origin};

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "ensemble/search/portfolio/search_runs.h"
+#include "tests/ensemble/search/snapped.h"
 
 namespace slipway::ensemble {
 namespace {
@@ -31,7 +32,7 @@ class RestartedSearch : public testing::Test {
     double best = 1;
     TrialNumber told = 0;
     for (TrialNumber trial = 0; trial < trials; ++trial) {
-      known_.pending.push_back(encoding_.Snap(search_->Propose(known_, trial, 0)));
+      known_.pending.push_back(Snapped(encoding_, search_->Propose(known_, trial, 0)));
       known_.pending_origins.emplace_back(search_->Origin());
       for (; static_cast<int>(known_.pending.size()) == parallel; ++told) best = std::min(best, Tell(told));
     }

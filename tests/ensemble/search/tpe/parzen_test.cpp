@@ -6,6 +6,8 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
+#include "tests/ensemble/search/snapped.h"
+
 namespace slipway::ensemble {
 namespace {
 
@@ -106,7 +108,7 @@ TEST_F(Parzen, DrawsWhatItsDensitySays) {
   Draws draws(1, 1, "test");
   for (int i = 0; i < 500; ++i) {
     const auto at = density_->Draw(draws);
-    ASSERT_EQ(encoding_->Snap(at).size(), 3u);
+    ASSERT_EQ(Snapped(*encoding_, at).size(), 3u);
     for (std::size_t axis = 0; axis < 3; ++axis) EXPECT_EQ(activity_->IsActive(axis, at), !std::isnan(at[axis]));
     log_density += density_->LogDensity(at) / 500;
     Coordinates anywhere = at;
