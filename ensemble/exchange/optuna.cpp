@@ -97,6 +97,7 @@ namespace {
 OptunaState StateOf(TrialState state) {
   switch (state) {
     case TrialState::kQueued:
+    case TrialState::kLost:
     case TrialState::kPaused: return OptunaState::kWaiting;
     case TrialState::kClaimed:
     case TrialState::kWaiting:
@@ -104,7 +105,6 @@ OptunaState StateOf(TrialState state) {
     case TrialState::kComplete: return OptunaState::kComplete;
     case TrialState::kPruned: return OptunaState::kPruned;
     case TrialState::kFailed:
-    case TrialState::kLost:
     case TrialState::kCancelled: break;
   }
   return OptunaState::kFail;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -58,6 +59,15 @@ std::optional<TrialNumber> NextQueued(const EnsembleOptions& options, OpenStudy&
   return std::nullopt;
 }
 
+/// Of the copies of `parent` that have not ended: two that train the same would be a waste.
+std::set<std::string> ConfigurationsOfCopies(const OpenStudy& study, TrialNumber parent) {
+  std::set<std::string> configurations;
+  for (const auto& trial : study.trials().trials()) {
+    if (trial.parent == parent && !IsFinal(trial.state)) configurations.insert(trial.configuration);
+  }
+  return configurations;
+}
+
 /// Queues the next configuration; false when there is none for now.
 bool Begin(const EnsembleOptions& options, OpenStudy& study, const Scheduler& scheduler, Changes& changes) {
   const TrialNumber next = study.NextConfiguration();
@@ -65,8 +75,9 @@ bool Begin(const EnsembleOptions& options, OpenStudy& study, const Scheduler& sc
   const auto descent = scheduler.Descend(next);
   if (!descent) return study.Ask(changes);
   const auto& parent = study.at(descent->parent);
-  study.Add(Explore(options.space, parent.parameters, options.seed, next), std::string(kVariedOrigin), parent.number,
-            changes);
+  const auto copies = ConfigurationsOfCopies(study, parent.number);
+  study.Add(Explore(options.space, parent.parameters, options.seed, next, copies), std::string(kVariedOrigin),
+            parent.number, changes);
   return true;
 }
 

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
+#include <utility>
 
 #include "ensemble/model/scalar.h"
 #include "ensemble/search/cube/free_points.h"
@@ -78,14 +80,19 @@ Point PerturbedPart(const SearchSpace& space, const Point& parent, Draws draws) 
 
 }  // namespace
 
-Point Explore(const SearchSpace& space, const Point& parent, std::uint64_t seed, TrialNumber trial) {
+Point Explore(const SearchSpace& space, const Point& parent, std::uint64_t seed, TrialNumber trial,
+              const std::set<std::string>& others) {
   const auto own = ConfigurationHash(parent);
+  std::optional<Point> like_another;
   for (std::uint32_t draw = 0; draw < kMostDraws; ++draw) {
     const auto kept = PerturbedPart(space, parent, Draws(seed, trial, "explore", draw));
     auto point = RandomPoint(space, seed, trial, draw, kept);
-    if (space.Allows(point) && ConfigurationHash(point) != own) return point;
+    const auto hash = ConfigurationHash(point);
+    if (!space.Allows(point) || hash == own) continue;
+    if (!others.contains(hash)) return point;
+    if (!like_another) like_another = std::move(point);
   }
-  return parent;
+  return like_another.value_or(parent);
 }
 
 }  // namespace slipway::ensemble

@@ -1,6 +1,9 @@
 /// The parameters of a `pbt` trial that continues the checkpoint of another: the parent's, perturbed or drawn again.
 #pragma once
 
+#include <set>
+#include <string>
+
 #include "ensemble/model/trial_runner.h"
 #include "ensemble/space/space.h"
 
@@ -14,9 +17,12 @@ namespace slipway::ensemble {
 /// A value stops at the end of its range; a value at the end moves in the other direction. Parameters that become
 /// active are drawn.
 ///
-/// Result: a pure function of its arguments. It meets the constraints and differs from the parent. If none of 128 draws
-///         does both, it is the parent's point.
+/// `others`: hashes of configurations that the result shall differ from, too.
+///
+/// Result: a pure function of its arguments. It meets the constraints and differs from the parent and from `others`. If
+///         none of 128 draws does, it is one of `others`, else the parent's point.
 /// Source: Jaderberg et al., arXiv:1711.09846, section 4.1: explore by perturb and resample.
-Point Explore(const SearchSpace& space, const Point& parent, std::uint64_t seed, TrialNumber trial);
+Point Explore(const SearchSpace& space, const Point& parent, std::uint64_t seed, TrialNumber trial,
+              const std::set<std::string>& others = {});
 
 }  // namespace slipway::ensemble

@@ -58,7 +58,9 @@ Explanation ExplainFailedWrite(const std::string& native, const std::filesystem:
 Explanation Explain(const SQLite::Exception& error, const std::filesystem::path& book) {
   const std::string native = error.what();
   switch (error.getErrorCode()) {
-    case SQLITE_NOTADB: return {ErrorKind::kEnvironment, "is not a trial book", "name the folder of an ensemble run"};
+    case SQLITE_NOTADB:
+      return {ErrorKind::kEnvironment, "is no SQLite database, so not a trial book",
+              "put a copy of the file back, or run the ensemble again: slipway run SPEC"};
     case SQLITE_CORRUPT:
       return {ErrorKind::kEnvironment, "is damaged (" + native + ")",
               "copy the run folder, then try `sqlite3 trials.db .recover` on the copy"};

@@ -18,8 +18,8 @@
 namespace slipway::launcher {
 namespace {
 
-/// What the book of a lost run calls running has ended, or goes on by itself. With a damaged state the book can be
-/// read.
+/// Trials of a lost run that still read as running are jobs, run elsewhere, or save. With a damaged state the book can
+/// be read.
 void WarnIfLost(const RunFolder& run, Output& output) try {
   const auto state = run.ReadState();
   if (state.phase == Phase::kLost) output.Warn("the run is lost: " + state.reason);

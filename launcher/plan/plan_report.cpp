@@ -65,7 +65,8 @@ std::string DescribeCheckpoints(const Plan& plan) {
 
 std::string Describe(const SchedulerSpec& scheduler) {
   const auto& settings = scheduler.settings;
-  return fmt::format("  scheduler {}, from {} {:.6g} on{}\n", settings.type, scheduler.resource, settings.min,
+  return fmt::format("  scheduler {}, from {} {:.6g} on{}{}\n", settings.type, scheduler.resource, settings.min,
+                     settings.interval > 0 ? fmt::format(", with an interval of {:.6g}", settings.interval) : "",
                      settings.max ? fmt::format(", a whole trial has {:.6g}", *settings.max) : "");
 }
 

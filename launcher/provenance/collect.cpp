@@ -80,15 +80,19 @@ std::string MpiVersion(const Plan& plan) {
   return std::string(FirstLine(answer.output));
 }
 
+constexpr const char* kMpiVersion = "mpi";  // in the versions
+
+bool UsesMpi(const Plan& plan) { return plan.spec().launch.ranks() > 1; }
+
 /// "mpirun (Open MPI) 4.1.4", "11.2", ...
 std::map<std::string, std::string> VersionsOf(const Plan& plan, std::vector<std::string>& warnings) {
   std::map<std::string, std::string> versions{{"slipway", fmt::format("{} ({})", Version(), SourceRevision())},
                                               {"glibc", ::gnu_get_libc_version()}};
   utsname system{};
   if (::uname(&system) == 0) versions["linux"] = system.release;
-  if (plan.spec().launch.ranks() == 1) return versions;
+  if (!UsesMpi(plan)) return versions;
   try {
-    versions["mpi"] = MpiVersion(plan);
+    versions[kMpiVersion] = MpiVersion(plan);
   } catch (const Error& error) {
     warnings.push_back("the version of MPI: " + error.message());
   }
@@ -159,6 +163,10 @@ ProgramPlaces PlacesOfProgram(const Plan& plan) {
   }
   places.folders.push_back(directory);
   return places;
+}
+
+void ForgetUnused(const Plan& plan, Provenance& provenance) {
+  if (!UsesMpi(plan)) provenance.versions.erase(kMpiVersion);
 }
 
 void CollectMachine(const Plan& plan, Provenance& provenance) {

@@ -19,6 +19,9 @@ Provenance CollectProvenance(const Plan& plan);
 /// on another machine than the command that made the run, or with other modules.
 void CollectMachine(const Plan& plan, Provenance& provenance);
 
+/// Takes out what a run of this plan does not use: with one rank, the version of MPI. The plan may have changed since.
+void ForgetUnused(const Plan& plan, Provenance& provenance);
+
 /// The state of the repository that holds the first of `folders` that lies in one. `with_diff`: also its diff and the
 /// names of untracked files, except those in `runs`.
 RepositoryState RepositoryOf(const std::vector<std::filesystem::path>& folders, const std::filesystem::path& runs,

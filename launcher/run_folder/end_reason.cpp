@@ -188,7 +188,7 @@ struct ReasonWriter {
     return fmt::format("its time is used up; with more of it: slipway resume {} {}", run, more);
   }
 
-  /// "a trial needs 2 nodes with 8 cores and 1 GPU each, and too few such nodes are left (3 waiting); ..."
+  /// "a trial needs 2 nodes with 8 cores and 1 GPU each, and too few such nodes are left (3 queued); ..."
   std::string operator()(const cause::OutOfNodes& out) const {
     if (out.requeued) {
       return "too few nodes are left for a trial; the job is queued again, and goes on with the trials that wait";
@@ -198,7 +198,7 @@ struct ReasonWriter {
     if (out.gpus > 0) text += " and " + Counted(out.gpus, "GPU");
     text += out.nodes == 1 ? ", and no such node is left" : " each, and too few such nodes are left";
     text += fmt::format(" ({})",
-                        ListCounts({{out.waiting, "waiting"}, {out.paused, "paused"}, {out.not_begun, "not begun"}}));
+                        ListCounts({{out.waiting, "queued"}, {out.paused, "paused"}, {out.not_begun, "not begun"}}));
     if (out.requeues > 0) return text + NoMoreRequeues(out.requeues);
     return text + fmt::format("; continue with other nodes: slipway resume {}", run);
   }

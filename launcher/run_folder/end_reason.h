@@ -14,7 +14,7 @@ namespace slipway::launcher {
 /// One line; empty for a run that is complete. `run` is the id that commands name.
 std::string ReasonFor(const EndCause& ended, std::string_view run);
 
-/// "2 waiting, 3 not begun": only what there is.
+/// "2 queued, 3 not begun": only what there is.
 std::string ListCounts(std::initializer_list<std::pair<std::int64_t, std::string_view>> counts);
 
 /// The options that give an ensemble more time. The time limit starts again with each resume, a budget does not. Empty

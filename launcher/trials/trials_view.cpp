@@ -6,6 +6,7 @@
 
 #include "core/clock.h"
 #include "core/error.h"
+#include "launcher/trials/lost_trials.h"
 
 namespace slipway::launcher {
 
@@ -16,7 +17,9 @@ TrialsView OpenTrials(const std::filesystem::path& run_folder) {
     throw Error(ErrorKind::kTryAgain, fmt::format("the ensemble in '{}' has not begun", run_folder.string()),
                 "look again in a moment, or resume the run");
   }
-  auto trials = Rank(book.Trials(), study->objectives.front().ValueGoal(), study->repeats);
+  auto records = book.Trials();
+  MarkLost(run_folder, records);
+  auto trials = Rank(std::move(records), study->objectives.front().ValueGoal(), study->repeats);
   const double now = UnixSeconds(ensemble::StudyClock(SystemClock(), book.LastReading()).Now());
   return {std::move(book), std::move(*study), std::move(trials), now};
 }

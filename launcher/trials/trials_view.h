@@ -15,7 +15,7 @@ namespace slipway::launcher {
 struct TrialsView {
   ensemble::TrialBook book;
   ensemble::StudyRecord study;
-  std::vector<RankedTrial> trials;  ///< ranked first, then the others by number
+  std::vector<RankedTrial> trials;  ///< ranked first, then the others by number; what is gone is lost (MarkLost)
   double now = 0;                   ///< seconds since 1970
 };
 

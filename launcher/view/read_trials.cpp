@@ -9,6 +9,7 @@
 #include "ensemble/analysis/importance.h"
 #include "ensemble/analysis/ranking.h"
 #include "ensemble/space/space.h"
+#include "launcher/trials/lost_trials.h"
 #include "launcher/trials/model_ensemble.h"
 #include "launcher/trials/trials_documents.h"
 #include "launcher/view/read_curves.h"
@@ -180,6 +181,7 @@ void AddTrials(const RunFolder& folder, RunView& view, double now, TrialPart par
   if (!study) return;
   TakeStudy(*study, view);
   auto trials = part == TrialPart::kWhole ? book.Trials() : book.TrialStates();
+  MarkLost(folder.path(), trials);
   TakeProgress(trials, *study, now, view);
   view.trials = ColumnsOf(trials, view, part);
   const auto attempts = part == TrialPart::kWhole ? book.Attempts() : book.OpenAttempts();

@@ -27,6 +27,7 @@
 #include "launcher/run_folder/edited_spec.h"
 #include "launcher/run_folder/prepare.h"
 #include "launcher/run_folder/run_folder.h"
+#include "launcher/trials/lost_trials.h"
 #include "launcher/trials/trials_documents.h"
 #include "launcher/trials/trials_view.h"
 #include "launcher/trials/unread_metrics.h"
@@ -227,7 +228,8 @@ bool HaveAllEnded(const std::optional<ensemble::StudyRecord>& study, const std::
 void AddTrials(const RunFolder& folder, RunFacts& facts) try {
   RequireBook(folder);
   auto book = ensemble::TrialBook::OpenForReading(folder.path());
-  const auto trials = book.Trials();
+  auto trials = book.Trials();
+  MarkLost(folder.path(), trials);
   facts.trials_ended = HaveAllEnded(book.Study(), trials);
   std::map<ensemble::TrialState, int> counts;
   std::map<ensemble::TrialNumber, ensemble::AttemptRecord> last;

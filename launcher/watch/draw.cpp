@@ -83,16 +83,17 @@ void DrawTabs(Frame& frame, const Model& model) {
 }
 
 std::string KeysOf(const Model& model) {
-  if (model.page == Page::kRuns) return "Enter open  / filter  s sort  c cancel  ? help  q quit";
-  if (model.page == Page::kSteps) return "Enter open  l log  / filter  s sort  c cancel  ? help  q quit";
+  const std::string cancel = MayCancel(model) ? "c cancel  " : "";
+  if (model.page == Page::kRuns) return "Enter open  / filter  s sort  " + cancel + "? help  q quit";
+  if (model.page == Page::kSteps) return "Enter open  l log  / filter  s sort  " + cancel + "? help  q quit";
   if (!model.step.empty()) return "Up Down PgUp PgDn move  Esc back  ? help  q quit";
   if (model.page == Page::kLog) return "Up Down PgUp PgDn move  Left Right rank  Esc back  ? help  q quit";
   if (model.page == Page::kTrial) return "l log  t retry  y log scale  Esc back  ? help  q quit";
   if (model.page == Page::kTrials || model.page == Page::kPlaces) {
-    return "Enter open  l log  / filter  s sort  t retry  c cancel  ? help  q quit";
+    return "Enter open  l log  / filter  s sort  t retry  " + cancel + "? help  q quit";
   }
-  if (model.page == Page::kRanks) return "Enter log  s sort  r reverse  / filter  c cancel  ? help  q quit";
-  return std::string("Tab next page  l log  c cancel  ") + (model.back.empty() ? "" : "Esc back  ") + "? help  q quit";
+  if (model.page == Page::kRanks) return "Enter log  s sort  r reverse  / filter  " + cancel + "? help  q quit";
+  return "Tab next page  l log  " + cancel + (model.back.empty() ? "" : "Esc back  ") + "? help  q quit";
 }
 
 void DrawBottom(Frame& frame, const Model& model) {

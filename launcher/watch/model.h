@@ -99,6 +99,8 @@ Model WithData(Model model, std::shared_ptr<const WatchData> data);
 Interest InterestOf(const Model& model);
 /// The pages that digits open, in their order.
 std::vector<Page> PagesOf(const Model& model);
+/// Pure. Whether a run is in hand that has not ended.
+bool MayCancel(const Model& model);
 /// What is asked before it is done: "cancel fash-...?".
 std::string Question(const Action& action);
 /// Key and meaning, one line each.

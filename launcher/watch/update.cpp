@@ -382,6 +382,11 @@ Interest InterestOf(const Model& model) {
   return interest;
 }
 
+bool MayCancel(const Model& model) {
+  const auto run = RunToCancel(model);
+  return run && !run->ended;
+}
+
 std::string Question(const Action& action) {
   const auto run = action.run.filename().string();
   if (action.kind == Action::Kind::kRetry) return fmt::format("run trial {} of {} again?", *action.trial, run);

@@ -84,7 +84,9 @@ struct Watcher::Memory {
     const auto state = open->folder.ReadState();
     auto stamps = StampsOf(FilesOf(open->folder, state));
     const bool same_phase = state.phase == open->phase;  // a run may be lost while its files stay
-    const bool same_files = open->reads > 1 && stamps == open->stamps && same_phase;
+    // The programs of trials may outlive their manager by a moment: no file changes when they end.
+    const bool may_lose_trials = state.phase == Phase::kLost && !next.running.empty();
+    const bool same_files = open->reads > 1 && stamps == open->stamps && same_phase && !may_lose_trials;
     const bool same_interest = interest && interest->trial == wanted.trial;
     if (same_files && same_interest) return false;
     const auto begin = SystemClock().Steady();

@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <fstream>
 #include <map>
+#include <thread>
 
 #include "core/files.h"
 #include "tests/end_to_end/workplace.h"
@@ -215,9 +216,16 @@ TEST(Ensemble, WithoutItsManagerIsShownWithAWarning) {
   const auto lost = place.Slipway({"trials", "ls"});
   EXPECT_EQ(lost.status.code, 0);
   EXPECT_THAT(lost.errors, AllOf(HasSubstr("the run is lost"), HasSubstr("slipway resume")));
+  const auto counts = [&] { return Json::parse(place.Slipway({"trials", "ls", "--json"}).output)["counts"]; };
+  for (int i = 0; i < 600 && counts().contains("running"); ++i) {  // they may still save
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  }
+  EXPECT_FALSE(counts().contains("running")) << counts();
+  EXPECT_GE(counts().value("lost", 0), 1);
+  EXPECT_EQ(Json::parse(place.Slipway({"status", "--json"}).output)["trials"]["counts"], counts());
   WriteFile(place.RunFolder() / "state.json", "{");
   const auto damaged = place.Slipway({"trials", "show", "0", place.RunFolder().filename()});
-  EXPECT_THAT(damaged.output, HasSubstr("trial 0: running"));
+  EXPECT_THAT(damaged.output, HasSubstr("trial 0: lost"));
   EXPECT_THAT(damaged.errors, HasSubstr("state.json is damaged"));
 }
 
@@ -281,6 +289,13 @@ TEST(Ensemble, ShowsInThePlanWhatItsTrialsGet) {
               testing::AllOf(HasSubstr("scheduler asha, from epoch 2 on, a whole trial has 18"),
                              HasSubstr("model ensemble of 3 trials at most, chosen by method greedy"),
                              HasSubstr("SLIPWAY_RESOURCE=epoch\n"), HasSubstr("SLIPWAY_RESOURCE_LIMIT=2\n")));
+}
+
+TEST(Ensemble, PlanNamesTheIntervalOfTheScheduler) {
+  Workplace place;
+  place.WriteSpec("exp.yaml", kCommand, 1, std::string(kEnsemble) + "  scheduler: {type: median, interval: 2}\n");
+  EXPECT_THAT(place.Slipway({"plan", "exp.yaml"}).output,
+              HasSubstr("scheduler median, from epoch 1 on, with an interval of 2\n"));
 }
 
 TEST(Ensemble, PlanCountsTheTrialsOfAGrid) {

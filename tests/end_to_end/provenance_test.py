@@ -236,6 +236,15 @@ def test_repeats_end_with_identical_weights(place):
     assert {weights(carry_out(found["command"], place)) for _ in range(REPEATS)} == {weights(folder)}
 
 
+def test_the_mpi_of_more_ranks_is_no_difference_of_one(place):
+    folder = run(place)
+    before = recorded(folder)
+    before["versions"]["mpi"] = "mpirun (Open MPI) 4.1.4"  # it began with two ranks
+    before["versions"]["glibc"] = "1.0"
+    (folder / "provenance.json").write_text(json.dumps(before))
+    assert [each["what"] for each in reproduction(folder)["differences"]] == ["versions.glibc"]
+
+
 def test_overrides_and_settings_are_repeated(place):
     folder = pathlib.Path(json.loads(slipway("run", "exp.yaml", "--json", "--set", "train.args.lr=0.3", "--set",
                                              "launch.time_limit=90s").stdout)["folder"])

@@ -227,7 +227,7 @@ TEST(TrialsExchange, ABookThatIsLostAfterTheEndIsToldOf) {
   WriteFile(book, "");
   expect_told("'" + book.string() + "' is empty, but trials have begun in");
   WriteFile(book, std::string(8192, 'x'));
-  expect_told("is not a trial book");
+  expect_told("is no SQLite database");
 }
 
 /// Whoever was given trials would tell about those of another study.

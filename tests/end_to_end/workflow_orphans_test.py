@@ -13,6 +13,7 @@ import pytest
 
 from waiting import wait_for
 from workflow_test import Flow
+from workflow_trouble_test import wait_until_said
 
 pytest_plugins = ["workflow_test"]  # its fixtures
 
@@ -188,6 +189,22 @@ def test_a_run_that_fails_before_the_next_wait_is_no_further_attempt(flow, small
     assert step["state"] == ("done" if retries else "failed"), err
     assert step["attempt"] == 1 + retries and len(flow.began()) == 1 + retries, err
     assert err.count("waits again for run") == 1 and err.count("failed and starts again") == retries, err
+
+
+def test_a_run_that_stands_still_is_announced(flow):
+    flow.experiment()
+    run = flow.start("run", "flow.yaml")
+    wait_for(lambda: flow.began() and flow.state()["phase"] == "running")
+    note = flow.of_train() / ".pause"
+    blank = note.read_text()
+    full = {"cause": "disk_full", "reason": "no space left", "since": "2026-01-01T00:00:00Z"}
+    note.write_text(json.dumps(full).ljust(len(blank) - 1) + "\n")  # as its manager writes it
+    wait_until_said(run, "step 'train': paused since 2026-01-01T00:00:00Z: no space left; ")
+    note.write_text(blank)
+    wait_until_said(run, "train  goes on")
+    flow.go()
+    _, err = run.communicate(timeout=60)
+    assert run.returncode == 0, err
 
 
 def test_waits_that_are_killed_at_once_come_to_an_end(flow):

@@ -67,6 +67,11 @@ class Flow(Place):
     def slipway_any(self, *words):
         self.start(*words).communicate(timeout=120)
 
+    def reasons_of_running(self, document):
+        """What was said of each step of this run while it ran."""
+        entries = map(json.loads, filter(None, (self.runs / document["run"] / "workflow.jsonl").read_text().split("\n")))
+        return {entry["step"]: entry.get("reason", "") for entry in entries if entry.get("state") == "running"}
+
     def output(self, document, step, file):
         """What a step of this run has published."""
         return (self.runs / document["run"] / "steps" / step / "result/outputs" / file).read_text()
@@ -106,6 +111,7 @@ def test_steps_run_after_those_that_they_need_and_are_reused(chain):
     document = chain.json("run", "flow.yaml")
     assert document["schema"] == "slipway.workflow/1" and document["phase"] == "succeeded"
     assert chain.states(document) == {"make": "done", "use": "done", "other": "done"}
+    assert set(chain.reasons_of_running(document).values()) == {""}, "a first time needs no reason"
     ran = chain.ran()
     assert sorted(ran) == ["make", "other", "use"] and ran.index("make") < ran.index("use")
     assert chain.slipway("logs", "last/use") == "read blue\n"
@@ -124,6 +130,7 @@ def test_an_edited_step_runs_again_with_its_dependants_only(chain):
     document = chain.json("run", "flow.yaml")
     assert chain.ran() == ["make", "use"]
     assert chain.states(document)["other"] == "reused"
+    assert "command has changed" in chain.reasons_of_running(document)["make"]
     chain.write(text)
     assert set(chain.states(chain.json("run", "flow.yaml")).values()) == {"reused"}
 

@@ -150,12 +150,13 @@ void CompareCode(const RunFolder& folder, const Provenance& then, const Provenan
 
 /// What this machine has and lacks; a plan that cannot be made is one remark.
 void LookHere(const RunFolder& folder, const Json& plan, const SpecDocument& stored, Reproduction& result) try {
-  const auto then = StoredProvenance(folder, result);
+  auto then = StoredProvenance(folder, result);
   const auto here = MakePlan(LoadSpec(result.spec, result.overrides), folder.path().parent_path());
   for (auto& change : ChangesOfBits(plan.value("exchange", Json()), here.exchange)) {
     result.remarks.push_back("other bits than then: " + change);
   }
   if (!then) return;
+  ForgetUnused(here, *then);
   const auto now = CollectProvenance(here);
   CompareMachines(*then, now, result);
   CompareCode(folder, *then, now, stored, result);

@@ -216,7 +216,8 @@ int TrialsShow(const TrialsShowOptions& options, Output& output) {
   TrialsView view = OpenTrials(options.run_folder);
   const RankedTrial& ranked = FindTrial(view, options.trial);
   const auto folder = options.run_folder / TrialFolder(options.trial);
-  const auto attempts = view.book.Attempts(options.trial);
+  auto attempts = view.book.Attempts(options.trial);
+  if (ranked.trial.state == ensemble::TrialState::kLost) attempts.back().state = ranked.trial.state;
   const auto metrics = view.book.Metrics(options.trial);
   Json document = TrialDocument(ranked, view.study, view.now);
   document["schema"] = "slipway.trials.show/1";

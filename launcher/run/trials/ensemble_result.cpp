@@ -12,7 +12,9 @@
 namespace slipway::launcher {
 namespace {
 
+/// The words for states are those that `slipway status` counts by.
 Json SummaryDocument(const ensemble::EnsembleSummary& summary) {
+  using enum ensemble::TrialState;
   Json best = nullptr;
   if (summary.best) {
     best = Json{{"trial", summary.best->number},
@@ -20,23 +22,24 @@ Json SummaryDocument(const ensemble::EnsembleSummary& summary) {
                 {"parameters", ensemble::ToJson(summary.best->parameters)}};
   }
   return Json{{"trials",
-               {{"complete", summary.complete},
-                {"failed", summary.failed},
-                {"pruned", summary.pruned},
-                {"paused", summary.paused},
-                {"cancelled", summary.cancelled},
-                {"waiting", summary.waiting}}},
+               {{WordOf(kComplete), summary.complete},
+                {WordOf(kFailed), summary.failed},
+                {WordOf(kPruned), summary.pruned},
+                {WordOf(kPaused), summary.paused},
+                {WordOf(kCancelled), summary.cancelled},
+                {WordOf(kQueued), summary.waiting}}},
               {"best", best}};
 }
 
 /// Always the complete ones, and all others that there are.
 std::string CountsText(const ensemble::EnsembleSummary& summary) {
-  const auto others = ListCounts({{summary.failed, "failed"},
-                                  {summary.pruned, "pruned"},
-                                  {summary.paused, "paused"},
-                                  {summary.cancelled, "cancelled"},
-                                  {summary.waiting, "waiting"}});
-  return fmt::format("{} complete{}{}", summary.complete, others.empty() ? "" : ", ", others);
+  using enum ensemble::TrialState;
+  const auto others = ListCounts({{summary.failed, WordOf(kFailed)},
+                                  {summary.pruned, WordOf(kPruned)},
+                                  {summary.paused, WordOf(kPaused)},
+                                  {summary.cancelled, WordOf(kCancelled)},
+                                  {summary.waiting, WordOf(kQueued)}});
+  return fmt::format("{} {}{}{}", summary.complete, WordOf(kComplete), others.empty() ? "" : ", ", others);
 }
 
 /// "best accuracy 0.91", "best time to accuracy 0.9: 31.5 s".

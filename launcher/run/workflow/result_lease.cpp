@@ -58,6 +58,25 @@ std::optional<LeaseHolder> HolderIn(const std::string& line) try {
   return {};
 }
 
+/// What a lease holds; nothing of one that no longer counts, which is removed.
+std::set<std::string> HeldBy(const fs::path& file) {
+  std::istringstream lines(ReadDocumentIfPresent(file).value_or(""));
+  std::string line;
+  std::getline(lines, line);
+  const auto holder = HolderIn(line);
+  if (!holder) return {};
+  if (!Counts(*holder, file)) {
+    std::error_code error;
+    fs::remove(file, error);
+    return {};
+  }
+  std::set<std::string> held;
+  while (std::getline(lines, line)) {
+    if (!line.empty()) held.insert(line);
+  }
+  return held;
+}
+
 }  // namespace
 
 void RequireWritableResults(const fs::path& results) {
@@ -74,6 +93,10 @@ void RequireWritableResults(const fs::path& results) {
 ResultLease::ResultLease(const fs::path& results, const std::string& run)
     : file_(LeasesIn(results) / fmt::format("{}.{}.{}", run, HostName(), ::getpid())), lock_(results / ".lock") {
   MakeDirectories(LeasesIn(results));
+  {
+    const auto lock = LockResults(results);
+    HeldResults(results);  // removes those that killed managers have left
+  }
   auto document = WriteFields(LeaseHolder{run, HostName(), IdentityOf(::getpid())});
   document["schema"] = kLeaseSchema;
   WriteFileAtomically(file_, document.dump() + "\n");
@@ -98,21 +121,7 @@ FileLock LockResults(const fs::path& results) { return FileLock::Acquire(results
 
 std::set<std::string> HeldResults(const fs::path& results) {
   std::set<std::string> held;
-  for (const auto& file : EntriesOf(LeasesIn(results))) {
-    std::istringstream lines(ReadDocumentIfPresent(file).value_or(""));
-    std::string line;
-    std::getline(lines, line);
-    const auto holder = HolderIn(line);
-    if (!holder) continue;
-    if (!Counts(*holder, file)) {
-      std::error_code error;
-      fs::remove(file, error);
-      continue;
-    }
-    while (std::getline(lines, line)) {
-      if (!line.empty()) held.insert(line);
-    }
-  }
+  for (const auto& file : EntriesOf(LeasesIn(results))) held.merge(HeldBy(file));
   return held;
 }
 

@@ -16,6 +16,7 @@
 #include "launcher/run/workflow/step_end.h"
 #include "launcher/run/workflow/step_orphans.h"
 #include "launcher/run/workflow/workflow_folder.h"
+#include "launcher/run/workflow/workflow_status.h"
 #include "launcher/run_folder/pause_note.h"
 #include "launcher/workflow/condition.h"
 
@@ -23,6 +24,8 @@ namespace slipway::launcher {
 namespace {
 
 using enum StepState;
+
+constexpr auto kPeriodOfPauseLooks = std::chrono::seconds(1);  // whether the runs of steps stand still
 
 /// Why a step is blocked or skipped that needs this one.
 std::string BecauseOf(const Step& need, StepState state) {
@@ -70,6 +73,7 @@ StepExecution::StepExecution(const ExecutionOrder& order, EventLoop& loop, Inter
   runner_.on_end = [this](const StepEnd& end) { OnEnd(end); };
   store_.HoldFor(folder_.id());
   RenewLater();
+  LookAtPausesLater();
 }
 
 void StepExecution::RenewLater() {
@@ -77,6 +81,28 @@ void StepExecution::RenewLater() {
     store_.RenewLease();
     RenewLater();
   });
+}
+
+void StepExecution::LookAtPausesLater() {
+  loop_.After(kPeriodOfPauseLooks, [this] {
+    for (auto& [index, active] : active_) LookAtPause(index, active);
+    LookAtPausesLater();
+  });
+}
+
+/// Says that the run of a step begins to stand still, and that it goes on.
+void StepExecution::LookAtPause(StepIndex index, ActiveStep& active) try {
+  const auto& run = active.prepared.run_folder;
+  const auto pause = run.empty() ? std::nullopt : PauseOfStepRun(run);
+  if (pause.has_value() == active.is_paused) return;
+  active.is_paused = pause.has_value();
+  const auto& name = workflow_.steps[index].name;
+  if (pause) {
+    output_.Warn(fmt::format("step '{}': {}", name, Describe(*pause)));
+  } else {
+    output_.Say(fmt::format("{}  goes on", name));
+  }
+} catch (const Error&) {  // its state is damaged, which the end of the step tells
 }
 
 void StepExecution::Know(StepIndex step, StepState state, const std::string& result) {
@@ -188,6 +214,11 @@ std::string StepExecution::WhySkipped(const Step& step) {
   const Scope scope{workflow_, [this](StepIndex need) -> const Json& { return ResultOf(need); }, {}, {}};
   const bool holds = ConditionHolds(step.when, [&](const Reference& reference) { return ValueOf(reference, scope); });
   return holds ? "" : fmt::format("its condition is false: {}", step.when);
+}
+
+std::string StepExecution::WhyAgain(StepIndex index) const {
+  const auto& decision = reuse_.of(index);
+  return decision.is_first ? std::string() : decision.why;
 }
 
 /// Whether fewer steps of its foreach run than may at a time.
@@ -319,9 +350,9 @@ void StepExecution::Start(StepIndex index, GpuHold gpus) {
     }
     if (!again && counted_.insert(index).second) ++record.attempt;
     record.process = {};
-    NoteState(index, kRunning, reuse_.of(index).why);  // before the start, so that no program is unknown
+    NoteState(index, kRunning, WhyAgain(index));  // before the start, so that no program is unknown
     record.process = runner_.Start(active.prepared.launch, std::move(gpus));
-    NoteState(index, kRunning, reuse_.of(index).why);
+    NoteState(index, kRunning, WhyAgain(index));
     active_.emplace(index, std::move(active));
     counted_.erase(index);
     to_wait_again_.erase(index);

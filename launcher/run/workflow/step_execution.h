@@ -77,7 +77,8 @@ class StepExecution {
     SteadyTime began;
     WallTime started;
     SteadyTime process_began;
-    int killed_waits = 0;  ///< in a row, each soon after its start
+    int killed_waits = 0;    ///< in a row, each soon after its start
+    bool is_paused = false;  ///< its own run stands still, as was said
   };
 
   /// Why a step has no result.
@@ -101,6 +102,8 @@ class StepExecution {
 
   bool IsOwn(const StepDecision& decision);
   std::string WhySkipped(const Step& step);
+  /// Nothing at its first time: there is nothing to tell.
+  std::string WhyAgain(StepIndex index) const;
   const Json& ResultOf(StepIndex step) { return store_.ValuesOf(reuse_.of(step).id); }
   StepResources NeedsHere(const Step& step) const;
   bool HasTurn(const Step& step) const;
@@ -120,6 +123,8 @@ class StepExecution {
   void AwaitSpace(StepIndex index, const Error& error);
   void GoOn();
   void RenewLater();
+  void LookAtPausesLater();
+  void LookAtPause(StepIndex index, ActiveStep& active);
   void OnEnd(const StepEnd& end);
   bool IsCutShort(const StepEnd& end) const;
   void Judge(const StepEnd& end);

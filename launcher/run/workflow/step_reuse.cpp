@@ -49,7 +49,9 @@ const StepDecision& StepReuse::Decide(StepIndex index) {
     decision.id = *newest;
   } else {
     decision.id = store_.NextId(decision.key);
-    decision.why = newest ? (damage.empty() ? "forced" : damage) : WhyNew(step, decision);
+    const auto why = newest ? (damage.empty() ? "forced" : damage) : WhyAgain(step, decision);
+    decision.is_first = !why;
+    decision.why = why.value_or("it has not run yet");
   }
   return decisions_[index].emplace(std::move(decision));
 }
@@ -79,9 +81,10 @@ bool StepReuse::DecideAgainIfChanged(StepIndex index) {
   return true;
 }
 
-std::string StepReuse::WhyNew(const Step& step, const StepDecision& decision) const try {
+std::optional<std::string> StepReuse::WhyAgain(const Step& step, const StepDecision& decision) const try {
   const auto last = store_.LastOf(workflow_.name, step.name);
-  if (!last) return store_.HasHad(workflow_.name, step.name) ? "its last result was removed" : "it has not run yet";
+  if (!last && !store_.HasHad(workflow_.name, step.name)) return {};
+  if (!last) return "its last result was removed";
   auto changes = WhatChanged(store_.Read(*last).parts, decision.parts);
   const auto more = changes.size() > kMostChangesNamed ? changes.size() - kMostChangesNamed : 0;
   changes.resize(changes.size() - more);

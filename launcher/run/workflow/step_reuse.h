@@ -23,6 +23,7 @@ struct StepDecision {
   bool own = false;                           ///< this run has made the result before
   std::string id;                             ///< of the result: the one that is there, or the one to be made
   std::string why;                            ///< why it runs: "file train.py has changed"; empty when it is reused
+  bool is_first = false;                      ///< it runs, and has had no result before
   std::map<std::string, std::string> stamps;  ///< StampOfTree of FilesInKey by path, when the key was made
 };
 
@@ -57,7 +58,8 @@ class StepReuse {
   };
   const std::string& LookAt(const std::filesystem::path& path);
   bool IsForced(const Step& step) const;
-  std::string WhyNew(const Step& step, const StepDecision& decision) const;
+  /// Nothing: it has not run yet.
+  std::optional<std::string> WhyAgain(const Step& step, const StepDecision& decision) const;
 
   const Workflow& workflow_;
   ResultStore& store_;

@@ -52,12 +52,9 @@ void LookAgain(const RunFolder& folder, const std::string& step, StepRecord& rec
   record.reason = error.message();
 }
 
-/// What the run of an experiment waits for while it stands still.
 std::optional<RunPause> PauseOfStep(const RunFolder& folder, const std::string& step) try {
   const auto runs = ListRuns(StepFolder(folder, step));
-  auto pause = runs.empty() ? std::nullopt : ReadPause(runs.back().path());
-  if (pause && HasEnded(runs.back().ReadState().phase)) pause.reset();
-  return pause;
+  return runs.empty() ? std::nullopt : PauseOfStepRun(runs.back().path());
 } catch (const Error&) {  // its state is damaged, which the end of the step tells
   return std::nullopt;
 }
@@ -76,6 +73,12 @@ void AfterEnd(const RunFolder& folder, const RunState& run, const std::string& s
 }
 
 }  // namespace
+
+std::optional<RunPause> PauseOfStepRun(const fs::path& run_folder) {
+  auto pause = ReadPause(run_folder);
+  if (pause && HasEnded(RunFolder::Open(run_folder).ReadState().phase)) pause.reset();
+  return pause;
+}
 
 std::vector<StepRow> StepRowsOf(const RunFolder& folder, const WorkflowLook& look) {
   auto records = look.records;

@@ -1,6 +1,7 @@
 /// What commands show of the run of a workflow.
 #pragma once
 
+#include <filesystem>
 #include <optional>
 #include <string>
 #include <vector>
@@ -20,6 +21,9 @@ struct StepRow {
   bool removed = false;           ///< it has had a result, which is no longer in the store
   std::optional<RunPause> pause;  ///< of its own run, while that stands still
 };
+/// What the run of an experiment or ensemble waits for while it stands still. Errors: those of RunFolder::ReadState.
+std::optional<RunPause> PauseOfStepRun(const std::filesystem::path& run_folder);
+
 /// In the order of the workflow. Nothing runs or waits in a run that has ended, but in one that has lost its manager:
 /// of what ran then, this looks whether it still runs. The reason of a step whose own run is paused says why.
 /// Cost: for each step that runs, a look into its folder.

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "ensemble/manager/manager.h"
+#include "ensemble/manager/next_trial.h"
 #include "tests/ensemble/manager/fake_runner.h"
 #include "tests/support/temp_directory.h"
 
@@ -91,6 +92,35 @@ TEST_P(ManagerPopulation, ACopyFollowsWheneverOneIsPromisedAndHasSomethingToLear
     replaced += summary.pruned;
   }
   EXPECT_GT(replaced, 0);
+}
+
+/// All trials after the first one are copies of it.
+class CopiesOfTheFirst : public Scheduler {
+ public:
+  void Learn(const Report&) override {}
+  Judgement Take(const Report&) override { return {}; }
+  void End(TrialNumber, TrialState) override {}
+  std::optional<Descent> Descend(TrialNumber trial) const override {
+    return trial == 0 ? std::nullopt : std::optional(Descent{0});
+  }
+};
+
+TEST(NextTrial, GivesCopiesOfOneParentDifferentParametersWhileTheyTrain) {
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    const test::TempDirectory folder;
+    auto book = TrialBook::OpenForWriting(folder.path());
+    auto options = Population(8, seed, {});
+    options.space = ParseSpace(Json::parse(R"({"lr":{"ordinal":[1,2,3]}})"));
+    OpenStudy study(book, options, 0);
+    CopiesOfTheFirst scheduler;
+    Changes changes;
+    for (TrialNumber trial = 0; trial < 3; ++trial) ASSERT_EQ(NextTrial(options, study, scheduler, changes), trial);
+    EXPECT_NE(study.at(1).configuration, study.at(2).configuration);
+    study.Edit(1).state = TrialState::kPruned;
+    study.Changed(1);
+    ASSERT_EQ(NextTrial(options, study, scheduler, changes), 3);
+    EXPECT_EQ(study.at(3).configuration, study.at(1).configuration) << "that copy has ended";
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(OfSize, ManagerPopulation, testing::Combine(testing::Values(2, 3, 8), testing::Bool()));

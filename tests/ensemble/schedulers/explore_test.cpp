@@ -5,6 +5,8 @@
 
 #include <map>
 #include <nlohmann/json.hpp>
+#include <set>
+#include <string>
 
 #include "ensemble/search/cube/free_points.h"
 
@@ -69,6 +71,16 @@ TEST(Explore, OrdinalsGoToANeighbourAndChoicesAreDrawnAnew) {
 TEST(Explore, WhereNothingCanChangeTheParentIsCopied) {
   EXPECT_EQ(Outcomes(R"({"x":{"fixed":3}})", std::int64_t{3}).at("3"), 2000);
   EXPECT_EQ(Outcomes(R"({"x":{"choice":[1,2]},"":["x == 1"]})", std::int64_t{1}).at("1"), 2000);
+}
+
+TEST(Explore, DiffersFromTheOthersWhereItCan) {
+  const auto space = Space(R"({"x":{"ordinal":[1,2,3]}})");
+  const auto point = [](std::int64_t x) { return Point{{"x", x}}; };
+  const auto all = std::set{ConfigurationHash(point(1)), ConfigurationHash(point(3))};
+  for (TrialNumber trial = 0; trial < 100; ++trial) {
+    EXPECT_EQ(Explore(space, point(2), 7, trial, {ConfigurationHash(point(1))}), point(3));
+    EXPECT_EQ(Explore(space, point(2), 7, trial, all), Explore(space, point(2), 7, trial)) << "none is left";
+  }
 }
 
 TEST(Explore, IntegersOfTheWholeRangeDoNotOverflow) {

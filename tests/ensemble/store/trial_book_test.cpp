@@ -319,8 +319,8 @@ TEST(TrialBook, SaysWhenThereIsNone) {
 TEST(TrialBook, SaysWhenAFileIsNoBook) {
   TempDirectory folder;
   WriteFile(folder / "trials.db", std::string(4096, 'x'));
-  EXPECT_THAT(ReadErrorOf(folder.path()), HasSubstr("is not a trial book"));
-  EXPECT_THAT(WriteErrorOf(folder.path()), HasSubstr("is not a trial book"));
+  EXPECT_THAT(ReadErrorOf(folder.path()), HasSubstr("is no SQLite database"));
+  EXPECT_THAT(WriteErrorOf(folder.path()), HasSubstr("is no SQLite database"));
   EXPECT_EQ(ReadFile(folder / "trials.db"), std::string(4096, 'x'));
 }
 

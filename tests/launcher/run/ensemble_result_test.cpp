@@ -26,6 +26,16 @@ TEST(EnsembleResult, IsASuccessWhenATrialIsCompleteAndNothingIsLeft) {
   EXPECT_EQ(result.summary["trials"]["cancelled"], 2);
 }
 
+TEST(EnsembleResult, CountsTrialsByTheWordsOfTheirStates) {
+  ensemble::EnsembleSummary summary;
+  summary.complete = 1;
+  summary.waiting = 8;
+  summary.interrupted = true;
+  const auto result = ResultOf(summary, Options(), "r");
+  EXPECT_EQ(result.summary_text, "  trials  1 complete, 8 queued");
+  EXPECT_EQ(result.summary["trials"]["queued"], 8);
+}
+
 TEST(EnsembleResult, IsNoneWhenTrialsWaitForNodesThatAreGone) {
   ensemble::EnsembleSummary summary;
   summary.complete = 3;
@@ -38,7 +48,7 @@ TEST(EnsembleResult, IsNoneWhenTrialsWaitForNodesThatAreGone) {
   EXPECT_EQ(result.phase, Phase::kFailed);
   EXPECT_EQ(
       ReasonFor(result.cause, "r"),
-      "a trial needs 2 nodes with 8 cores and 1 GPU each, and too few such nodes are left (2 waiting, 4 not begun); "
+      "a trial needs 2 nodes with 8 cores and 1 GPU each, and too few such nodes are left (2 queued, 4 not begun); "
       "continue with other nodes: slipway resume r");
   options.need = {1, 1, 0};
   EXPECT_THAT(ReasonFor(ResultOf(summary, options, "r").cause, "r"),

@@ -194,6 +194,19 @@ TEST(WatchScreen, SaysThatARunIsLost) {
   EXPECT_THAT(text, HasSubstr("its manager is gone"));
 }
 
+TEST(WatchScreen, OffersToCancelOnlyWhatHasNotEnded) {
+  auto ended = SmallEnsemble();
+  EXPECT_THAT(TextOf(ModelOf(ended)), HasSubstr("c cancel"));
+  ended.phase = Phase::kSucceeded;
+  for (const auto* page : {"1", "2", "3", "4"}) {
+    const auto text = TextOf(Press(ModelOf(ended), page));
+    EXPECT_THAT(text, testing::AllOf(HasSubstr("q quit"), Not(HasSubstr("c cancel")))) << page;
+  }
+  EXPECT_THAT(TextOf(WorkflowModel()), HasSubstr("c cancel"));
+  EXPECT_THAT(TextOf(ListModel()), HasSubstr("c cancel"));
+  EXPECT_THAT(TextOf(Press(ListModel(), "j")), Not(HasSubstr("c cancel"))) << "the second run has ended";
+}
+
 TEST(WatchScreen, ListsRuns) {
   const auto text = TextOf(ListModel());
   EXPECT_THAT(text, HasSubstr("2 runs"));

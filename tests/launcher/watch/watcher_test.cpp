@@ -17,7 +17,9 @@
 #include "launcher/watch/read_workflow_run.h"
 #include "launcher/watch/run_list.h"
 #include "tests/ensemble/hand_clock.h"
+#include "tests/support/forked_child.h"
 #include "tests/support/grown_run.h"
+#include "tests/support/running_trials.h"
 #include "tests/support/slurm_workflow_run.h"
 #include "tests/support/temp_directory.h"
 
@@ -130,6 +132,26 @@ TEST_F(Watching, SurvivesABookThatIsNone) {
   ASSERT_TRUE(data->run);
   EXPECT_FALSE(data->run->warnings.empty());
   EXPECT_TRUE(data->states.empty());
+}
+
+TEST_F(Watching, SeesThatTrialsOfALostRunEndAfterIt) {
+  const auto folder = Make("search", Phase::kRunning, true);
+  test::ForkedChild program([] {});
+  test::WriteRunningTrials(folder.path(), {{HostName(), IdentityOf(program.pid())}});
+  test::LoseManager(folder.path());
+  auto state = folder.ReadState();
+  ++state.manager.start_time;
+  folder.WriteState(state);
+  auto data = LookTwice(Of(folder));
+  ASSERT_EQ(data->run->phase, Phase::kLost);
+  ASSERT_EQ(data->run->trials->state.at(0), "running");
+  program.Kill();
+  for (int i = 0; i < 3000 && data->run->trials->state.at(0) == "running"; ++i) {  // it rests after each read
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    data = watcher_.Look(Of(folder));
+  }
+  EXPECT_EQ(data->run->trials->state.at(0), "lost");
+  EXPECT_EQ(watcher_.Look(Of(folder)), data) << "nothing is left to end";
 }
 
 /// Runs that have ended are looked at every tenth time.

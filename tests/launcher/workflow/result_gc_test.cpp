@@ -101,6 +101,18 @@ TEST_F(Leases, OfADeadProcessOfThisHostDoNotCount) {
   }
 }
 
+TEST_F(Leases, OfAKilledManagerAreRemovedByTheNextOne) {
+  const auto other = directory_ / ".leases" / "other";
+  auto process = IdentityOf(::getpid());
+  Leave(HostName(), process, {});
+  { const ResultLease next(directory_.path(), "run"); }
+  EXPECT_TRUE(std::filesystem::exists(other)) << "its process lives";
+  ++process.start_time;
+  Leave(HostName(), process, {});
+  { const ResultLease next(directory_.path(), "run"); }
+  EXPECT_FALSE(std::filesystem::exists(other));
+}
+
 TEST_F(Leases, OfAnotherHostCountForADay) {
   Leave("another-host", {7, 1, "its boot"}, std::chrono::hours(23));
   EXPECT_THAT(HeldResults(directory_.path()), UnorderedElementsAre("abc.1"));

@@ -62,6 +62,12 @@ TEST(StepReuse, KeepsItsDecisionWhereAnotherOneFails) {
   EXPECT_FALSE(step.reuse.of(0).id.empty());
 }
 
+TEST(StepReuse, KnowsWhichStepHasHadNoResult) {
+  OneInput step;
+  EXPECT_TRUE(step.reuse.Decide(0).is_first);
+  EXPECT_EQ(step.reuse.of(0).why, "it has not run yet");
+}
+
 /// Every look takes a second, so it counts for 20.
 class SlowLooks : public Clock {
  public:
