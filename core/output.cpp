@@ -7,7 +7,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <nlohmann/json.hpp>
-#include <optional>
 
 #include "core/terminal_columns.h"
 #include "core/terminal_text.h"
@@ -36,11 +35,15 @@ std::optional<int> ColumnsWithoutWrap(int fd) {
   return ::ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_col > 1 ? std::optional(size.ws_col - 1) : std::nullopt;
 }
 
+/// A terminal that moves its cursor and changes colours as it is told.
+bool ObeysEscapes(int fd) {
+  const char* term = std::getenv("TERM");
+  return IsTerminal(fd) && !(term != nullptr && std::string_view(term) == "dumb");
+}
+
 bool WantsColour(int fd) {
   const char* no_colour = std::getenv("NO_COLOR");
-  const char* term = std::getenv("TERM");
-  return IsTerminal(fd) && (no_colour == nullptr || *no_colour == '\0') &&
-         !(term != nullptr && std::string_view(term) == "dumb");
+  return ObeysEscapes(fd) && (no_colour == nullptr || *no_colour == '\0');
 }
 
 class ConsoleOutput final : public Output {
@@ -48,11 +51,12 @@ class ConsoleOutput final : public Output {
   ConsoleOutput(OutputMode mode, Clock& clock)
       : mode_(mode),
         clock_(clock),
-        terminal_(IsTerminal(STDERR_FILENO)),
+        redraws_(ObeysEscapes(STDERR_FILENO)),
         colour_(WantsColour(STDERR_FILENO)),
         said_progress_(clock.Steady() - kQuietInterval) {}
 
   OutputMode mode() const override { return mode_; }
+  std::optional<int> Columns() const override { return ColumnsWithoutWrap(STDOUT_FILENO); }
   int WriteError() const override { return write_error_; }
 
   void Print(const Result& result) override {
@@ -90,7 +94,7 @@ class ConsoleOutput final : public Output {
 
   void Progress(std::string_view line) override {
     if (mode_ != OutputMode::kHuman) return;
-    if (terminal_) {
+    if (redraws_) {
       const auto columns = ColumnsWithoutWrap(STDERR_FILENO);  // a wrapped line could not be replaced
       DrawProgress(columns ? CutToColumns(line, *columns) : WithoutControls(line));
     } else if (!line.empty() && clock_.Steady() - said_progress_ >= kQuietInterval) {
@@ -129,7 +133,7 @@ class ConsoleOutput final : public Output {
 
   OutputMode mode_;
   Clock& clock_;
-  bool terminal_;
+  bool redraws_;
   bool colour_;
   bool drawn_ = false;
   int write_error_ = 0;

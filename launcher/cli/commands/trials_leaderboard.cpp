@@ -198,9 +198,11 @@ std::vector<LeaderboardRow> LeaderboardOf(const TrialsView& view) {
   return rows;
 }
 
-std::string LeaderboardTable(const std::vector<LeaderboardRow>& rows, const StudyRecord& study) {
+std::string LeaderboardTable(const std::vector<LeaderboardRow>& rows, const StudyRecord& study,
+                             std::optional<int> columns) {
   TextTable table(HeaderOf(study, HaveRepeats(rows)));
   for (const auto& row : rows) table.AddRow(CellsOf(row, study));
+  table.CutToFit("parameters", columns);
   return table.Render();
 }
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "core/error.h"
 #include "core/output.h"
@@ -62,7 +63,7 @@ Json DocumentOf(const TrialsView& view, const Fronts& fronts) {
               {"hypervolume", fronts.hypervolume},   {"trials", std::move(rows)}};
 }
 
-std::string TableOf(const TrialsView& view, const Fronts& fronts) {
+std::string TableOf(const TrialsView& view, const Fronts& fronts, std::optional<int> columns) {
   std::vector<std::string> header = {"front", "trial"};
   for (const auto& objective : view.study.objectives) header.push_back(objective.ValueName());
   header.push_back("parameters");
@@ -74,17 +75,18 @@ std::string TableOf(const TrialsView& view, const Fronts& fronts) {
     row.push_back(ensemble::Describe(trial.parameters));
     table.AddRow(std::move(row));
   }
+  table.CutToFit("parameters", columns);
   return table.Render();
 }
 
-std::string TextOf(const TrialsView& view, const Fronts& fronts) {
+std::string TextOf(const TrialsView& view, const Fronts& fronts, std::optional<int> columns) {
   std::string goals;
   for (const auto& objective : view.study.objectives) {
     goals += fmt::format("{}{} {}", goals.empty() ? "" : ", ", WordOf(objective.ValueGoal()), objective.ValueName());
   }
   return fmt::format("{} of {} complete trials; {}; hypervolume {:.6g}\n", fronts.order.size(), fronts.trials.size(),
                      goals, fronts.hypervolume) +
-         TableOf(view, fronts);
+         TableOf(view, fronts, columns);
 }
 
 }  // namespace
@@ -101,7 +103,7 @@ int TrialsPareto(const TrialsParetoOptions& options, Output& output) {
   Shorten(fronts.order, options);
   std::string brief;
   for (const auto& standing : fronts.order) brief += fmt::format("{}\n", fronts.trials[standing.point].number);
-  output.Print({DocumentOf(view, fronts), TextOf(view, fronts), brief});
+  output.Print({DocumentOf(view, fronts), TextOf(view, fronts, output.Columns()), brief});
   return 0;
 }
 
