@@ -282,6 +282,16 @@ class Charts(Browsing):
             self.assertEqual(self.run_script("return [...document.querySelectorAll('#s-trials .on-paper')].map((e) => "
                                              "e.textContent)"), words)
 
+    def test_names_of_axes_stay_inside_the_chart(self):
+        run = synthetic.ensemble(60)
+        columns = run["trials"]["parameters"]
+        run["trials"]["parameters"] = {f"{name}_".ljust(80, "x"): columns[name] for name in ("lr", "dropout")}
+        self.open(synthetic.view(run))
+        left, _, width, _ = self.show(PARALLEL)
+        for start, end in self.run_script("return [...document.querySelectorAll('.axis-name')].map((e) => { const b = "
+                                          "e.getBoundingClientRect(); return [b.left, b.right]; })"):
+            self.assertTrue(left - 1 <= start < end <= left + width + 1, (left, start, end, width))
+
     def test_names_on_a_phone_are_readable(self):
         self.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride",
                                     {"width": 390, "height": 844, "deviceScaleFactor": 1, "mobile": True})

@@ -60,6 +60,7 @@ function timeTicks(scale, most) {
 function timeText(date, span) {
   const day = `${date.getMonth() + 1}-${String(date.getDate()).padStart(2, '0')}`;
   const time = clock(date / 1000);
+  if (span < 8) return time + (date.getMilliseconds() / 1000).toFixed(3).slice(1).replace(/\.?0+$/, '');
   const isMidnight = span > 600 && time === '00:00:00';
   return span > 3 * 86400 || isMidnight ? day : span > 600 ? time.slice(0, 5) : time;
 }

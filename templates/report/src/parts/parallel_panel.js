@@ -3,6 +3,7 @@ import {anything, number} from '../base/format.js';
 import {parameterAxis, positions} from '../base/model.js';
 import {Parallel} from '../charts/parallel.js';
 import {panel} from '../charts/panel.js';
+import {needsLog} from './value_scale.js';
 
 const MOST_AXES = 12, AXIS_PX = 64;
 const NOTE = 'Drag along an axis to select a range; click the range to remove it. Drag a name to move its axis.';
@@ -50,7 +51,7 @@ export class ParallelPanel {
 
   /** @returns {(import('../charts/parallel.js').Dimension & {canLog: boolean, isLog: boolean, isNumeric: boolean})[]} */
   allDimensions() {
-    const objectives = this.trials.objectives.map(({name, values}) => ({name, isNumeric: true, isLog: false, values, canLog: values.every((value) => value == null || value > 0)}));
+    const objectives = this.trials.objectives.map(({name, values}) => ({name, isNumeric: true, isLog: needsLog(values), values, canLog: values.every((value) => value == null || value > 0)}));
     return [...this.trials.parameters.filter((parameter) => parameter.varies), ...objectives].map((parameter) => {
       const {name, values, canLog, isNumeric} = parameter, isLog = this.logs.get(name) ?? parameter.isLog;
       return {name, axis: parameterAxis({...parameter, isLog}), values: positions(parameter), raw: values, brush: null, canLog, isLog, isNumeric};

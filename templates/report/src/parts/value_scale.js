@@ -9,7 +9,7 @@ const MOST_LINEAR = 100;
 const isPositive = (value) => value > 0;
 
 /** Whether the values are all positive and span more than two decades, without the few that a chart cuts off. */
-function needsLog(values) {
+export function needsLog(values) {
   const all = extent(values);
   if (!all || all[0] <= 0) return false;
   const [low, high] = fences(values) ?? all;
