@@ -22,8 +22,12 @@ class MachineClock final : public Clock {
   void Sleep(std::chrono::nanoseconds duration) override { std::this_thread::sleep_for(duration); }
 };
 
+std::time_t WholeSeconds(WallTime time) {
+  return std::chrono::system_clock::to_time_t(std::chrono::floor<std::chrono::seconds>(time));
+}
+
 std::tm UtcFields(WallTime time) {
-  const std::time_t seconds = std::chrono::system_clock::to_time_t(std::chrono::floor<std::chrono::seconds>(time));
+  const auto seconds = WholeSeconds(time);
   std::tm fields{};
   gmtime_r(&seconds, &fields);
   return fields;
@@ -42,6 +46,14 @@ std::string FormatUtc(WallTime time) {
   const auto millis = std::chrono::duration_cast<std::chrono::milliseconds>(since_second).count();
   return fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}.{:03}Z", fields.tm_year + 1900, fields.tm_mon + 1,
                      fields.tm_mday, fields.tm_hour, fields.tm_min, fields.tm_sec, millis);
+}
+
+std::string FormatLocal(WallTime time) {
+  const auto seconds = WholeSeconds(time);
+  std::tm fields{};
+  localtime_r(&seconds, &fields);
+  return fmt::format("{:04}-{:02}-{:02} {:02}:{:02}:{:02}", fields.tm_year + 1900, fields.tm_mon + 1, fields.tm_mday,
+                     fields.tm_hour, fields.tm_min, fields.tm_sec);
 }
 
 std::string FormatUtcCompact(WallTime time) {

@@ -22,6 +22,8 @@ Clock& SystemClock();
 
 /// "2026-11-21T06:49:00.123Z".
 std::string FormatUtc(WallTime time);
+/// "2026-11-21 07:49:00" in the time zone of this process, for people.
+std::string FormatLocal(WallTime time);
 /// "20261121-064900" in UTC, for names of files and folders.
 std::string FormatUtcCompact(WallTime time);
 /// Seconds since 1970 with fraction, the form in JSON documents.

@@ -6,7 +6,6 @@
 #include <cerrno>
 #include <cstdio>
 #include <nlohmann/json.hpp>
-#include <optional>
 
 #include "core/environment.h"
 #include "core/terminal_columns.h"
@@ -36,18 +35,22 @@ std::optional<int> ColumnsWithoutWrap(int fd) {
   return ::ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_col > 1 ? std::optional(size.ws_col - 1) : std::nullopt;
 }
 
-bool WantsColour(int fd) { return IsTerminal(fd) && Variable("NO_COLOR").empty() && Variable("TERM") != "dumb"; }
+/// A terminal that moves its cursor and changes colours as it is told.
+bool ObeysEscapes(int fd) { return IsTerminal(fd) && Variable("TERM") != "dumb"; }
+
+bool WantsColour(int fd) { return ObeysEscapes(fd) && Variable("NO_COLOR").empty(); }
 
 class ConsoleOutput final : public Output {
  public:
   ConsoleOutput(OutputMode mode, Clock& clock)
       : mode_(mode),
         clock_(clock),
-        terminal_(IsTerminal(STDERR_FILENO)),
+        redraws_(ObeysEscapes(STDERR_FILENO)),
         colour_(WantsColour(STDERR_FILENO)),
         said_progress_(clock.Steady() - kQuietInterval) {}
 
   OutputMode mode() const override { return mode_; }
+  std::optional<int> Columns() const override { return ColumnsWithoutWrap(STDOUT_FILENO); }
   int WriteError() const override { return write_error_; }
 
   void Print(const Result& result) override {
@@ -85,7 +88,7 @@ class ConsoleOutput final : public Output {
 
   void Progress(std::string_view line) override {
     if (mode_ != OutputMode::kHuman) return;
-    if (terminal_) {
+    if (redraws_) {
       const auto columns = ColumnsWithoutWrap(STDERR_FILENO);  // a wrapped line could not be replaced
       DrawProgress(columns ? CutToColumns(line, *columns) : WithoutControls(line));
     } else if (!line.empty() && clock_.Steady() - said_progress_ >= kQuietInterval) {
@@ -124,7 +127,7 @@ class ConsoleOutput final : public Output {
 
   OutputMode mode_;
   Clock& clock_;
-  bool terminal_;
+  bool redraws_;
   bool colour_;
   bool drawn_ = false;
   int write_error_ = 0;

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string_view>
 
 #include "core/clock.h"
@@ -38,9 +39,12 @@ class Output {
   virtual void Warn(std::string_view line) = 0;
   /// "error: ..." with context and next step; in JSON mode a `slipway.error/1` document on stdout as well.
   virtual void Fail(const Error& error) = 0;
-  /// Replaces the progress line on a terminal; elsewhere a line every few seconds at most. Empty clears it.
+  /// Replaces the progress line on a terminal; elsewhere, and where TERM is dumb, a line every few seconds at most.
+  /// Empty clears it.
   virtual void Progress(std::string_view line) = 0;
 
+  /// The columns of a line of an answer that the terminal does not wrap. None: it goes elsewhere, nothing is cut.
+  virtual std::optional<int> Columns() const { return {}; }
   /// The errno of the first answer that could not be written, except to a reader that has left; 0: there is none.
   virtual int WriteError() const { return 0; }
 };

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <string_view>
 
 #include "core/error.h"
 #include "core/lines.h"

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/files.h"
+#include "core/parse_utc.h"
 #include "core/units.h"
 #include "launcher/run/workflow/result_store.h"
 #include "launcher/view/html.h"
@@ -25,18 +26,18 @@ constexpr int kSecondsBetweenLooks = 3;
 constexpr std::string_view kStyle =
     "body{font:15px system-ui,sans-serif;margin:2rem auto;max-width:75rem;padding:0 1rem;color:#222;background:#fff}"
     "table{border-collapse:collapse;width:100%}th,td{text-align:left;padding:.3rem .6rem;border-bottom:1px solid #ddd;"
-    "vertical-align:top}.wide{overflow:auto;margin:1rem 0}.took{white-space:nowrap}.failed,.blocked{color:#a4261d}"
-    ".running{color:#1a56a8}.skipped,.cancelled{color:#666}a{color:#1a56a8}"
+    "vertical-align:top}.wide{overflow:auto;margin:1rem 0}.took{white-space:nowrap}.failed{color:#a4261d}"
+    ".running{color:#1a56a8}.skipped,.cancelled,.blocked{color:#666}.blocked{font-style:italic}a{color:#1a56a8}"
     "@media(prefers-color-scheme:dark){body{color:#e3e8ee;background:#0e1217}th,td{border-color:#2b333d}"
-    ".failed,.blocked{color:#ff8f85}.running,a{color:#7db1ff}.skipped,.cancelled{color:#9aa6b3}}";
+    ".failed{color:#ff8f85}.running,a{color:#7db1ff}.skipped,.cancelled,.blocked{color:#9aa6b3}}";
 
 StepLook LookOf(StepState state) {
   switch (state) {
     case StepState::kDone:
     case StepState::kReused: return StepLook::kReused;
     case StepState::kRunning: return StepLook::kRuns;
-    case StepState::kFailed:
-    case StepState::kBlocked: return StepLook::kFailed;
+    case StepState::kFailed: return StepLook::kFailed;
+    case StepState::kBlocked: return StepLook::kBlocked;
     default: return StepLook::kPlain;
   }
 }
@@ -133,12 +134,19 @@ std::string RowHtml(const StepRow& row, const std::string& values, const std::ve
       EscapeHtml(row.removed ? "its result was removed" : record.reason), EscapeHtml(values), LinksHtml(links));
 }
 
+/// Local, as the page of a run has it; `utc` as the run folder writes it.
+std::string TimeHtml(const std::string& utc) {
+  const auto time = ParseUtc(utc);
+  if (!time) return EscapeHtml(utc);
+  return fmt::format("<time datetime=\"{0}\" title=\"{0}\">{1}</time>", utc, FormatLocal(*time));
+}
+
 std::string HeadHtml(const RunState& state, const std::vector<StepRow>& rows, const std::string& id) {
   auto html = fmt::format("<h1>{}</h1>\n<p class=\"{}\"><strong>{}</strong>: {}</p>\n", EscapeHtml(id),
                           PhaseName(state.phase), PhaseName(state.phase), EscapeHtml(CountsText(rows)));
   if (!state.reason.empty()) html += fmt::format("<p>{}</p>\n", EscapeHtml(state.reason));
-  html += fmt::format("<p>started {}", EscapeHtml(state.started));
-  return html + (state.ended.empty() ? "</p>\n" : fmt::format(", ended {}</p>\n", EscapeHtml(state.ended)));
+  html += "<p>started " + TimeHtml(state.started);
+  return html + (state.ended.empty() ? "</p>\n" : fmt::format(", ended {}</p>\n", TimeHtml(state.ended)));
 }
 
 /// The path from one to the other, where both exist.

@@ -1,10 +1,10 @@
 #include "launcher/watch/draw.h"
 
 #include <fmt/format.h>
-#include <time.h>
 
 #include <algorithm>
 
+#include "core/parse_utc.h"
 #include "core/terminal_columns.h"
 #include "core/units.h"
 #include "launcher/view/accounting.h"
@@ -17,6 +17,7 @@ namespace {
 
 constexpr int kBodyRow = 2;
 constexpr double kDaySeconds = 86'400;
+constexpr double kLatestSeconds = 9e9;  ///< a WallTime ends in the year 2262
 
 std::optional<double> TimeOfRun(const RunView& run, double now) {
   if (!run.started) return {};
@@ -168,13 +169,9 @@ Style StyleOfState(std::string_view state) {
 std::string DurationText(std::optional<double> seconds) { return seconds ? FormatDuration(Seconds(*seconds)) : "-"; }
 
 std::string TimeText(double time, double now) {
-  const auto whole = static_cast<time_t>(std::clamp(time, 0.0, 1e11));
-  struct tm parts {};
-  if (::localtime_r(&whole, &parts) == nullptr) return "-";
-  if (now - time < kDaySeconds / 2) return fmt::format("{:02}:{:02}:{:02}", parts.tm_hour, parts.tm_min, parts.tm_sec);
-  const auto day = fmt::format("{:02}-{:02}", parts.tm_mon + 1, parts.tm_mday);
-  if (now - time > 300 * kDaySeconds) return fmt::format("{:04}-{}", parts.tm_year + 1900, day);
-  return fmt::format("{} {:02}:{:02}", day, parts.tm_hour, parts.tm_min);
+  const auto local = FormatLocal(WallTimeAt(std::clamp(time, 0.0, kLatestSeconds)));  // 2026-11-21 07:49:00
+  if (now - time < kDaySeconds / 2) return local.substr(11);
+  return now - time > 300 * kDaySeconds ? local.substr(0, 10) : local.substr(5, 11);
 }
 
 std::string NumberText(std::optional<double> number) { return number ? ShortNumber(*number) : "-"; }

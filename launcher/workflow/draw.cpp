@@ -31,10 +31,14 @@ std::string_view Fill(StepLook look) {
     case StepLook::kReused: return "#dff0e2";
     case StepLook::kRuns: return "#fff2cc";
     case StepLook::kFailed: return "#f8d9d6";
+    case StepLook::kBlocked: return "#f4f4f4";
     case StepLook::kPlain: break;
   }
   return "#eef1f5";
 }
+
+/// What never starts has a broken edge, so that it is told from what failed without colours.
+std::string_view Edge(StepLook look) { return look == StepLook::kBlocked ? " stroke-dasharray=\"4 3\"" : ""; }
 
 std::string EscapedXml(std::string_view text) {
   std::string result;
@@ -134,11 +138,11 @@ std::string Box(const Step& step, const DrawnStep& drawn, const Spot& spot) {
   const auto note =
       Shortened(fmt::format("{}{}{}", WordOf(step.kind()), drawn.note.empty() ? "" : ": ", drawn.note), kLongestNote);
   return fmt::format(
-      "<g><title>{0}: {1}</title><rect x=\"{2}\" y=\"{3}\" width=\"{4}\" height=\"{5}\" rx=\"6\" fill=\"{6}\"/>"
+      "<g><title>{0}: {1}</title><rect x=\"{2}\" y=\"{3}\" width=\"{4}\" height=\"{5}\" rx=\"6\" fill=\"{6}\"{12}/>"
       "<text x=\"{7}\" y=\"{8}\" class=\"name\">{11}</text><text x=\"{7}\" y=\"{9}\">{10}</text></g>\n",
       EscapedXml(step.name), EscapedXml(drawn.note), spot.x, spot.y, kBoxWidth, kBoxHeight, Fill(drawn.look),
       spot.x + kBoxWidth / 2, spot.y + 18, spot.y + 34, EscapedXml(note),
-      EscapedXml(Shortened(step.name, kLongestName)));
+      EscapedXml(Shortened(step.name, kLongestName)), Edge(drawn.look));
 }
 
 }  // namespace

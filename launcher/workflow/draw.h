@@ -9,7 +9,7 @@
 namespace slipway::launcher {
 
 /// How a step is shown.
-enum class StepLook { kPlain, kReused, kRuns, kFailed };
+enum class StepLook { kPlain, kReused, kRuns, kFailed, kBlocked };
 
 struct DrawnStep {
   std::string note;  ///< behind its name: "reused", "it has not run yet"

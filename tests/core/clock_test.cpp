@@ -33,6 +33,14 @@ TEST(Clock, DoesNotDependOnTheTimeZone) {
   ::tzset();
 }
 
+TEST(Clock, WritesTheLocalTimeForPeople) {
+  ::setenv("TZ", "JST-9", 1);
+  ::tzset();
+  EXPECT_EQ(FormatLocal(sys_days(2026y / 11 / 21) + 16h + 49min + 999ms), "2026-11-22 01:49:00");
+  ::unsetenv("TZ");
+  ::tzset();
+}
+
 TEST(Clock, ReadsWhatItHasWritten) {
   const WallTime time = sys_days(2026y / 11 / 21) + 6h + 49min + 123ms;
   EXPECT_EQ(ParseUtc(FormatUtc(time)), time);

@@ -100,6 +100,7 @@ TEST(Output, ColoursOnATerminalOnlyAndNotWithNoColor) {
 }
 
 TEST(Output, ProgressIsOneLineOnATerminalAndRareElsewhere) {
+  ::setenv("TERM", "xterm", 1);
   const auto progress = [](Output& output) {
     output.Progress("10%");
     output.Progress("20%");
@@ -111,7 +112,24 @@ TEST(Output, ProgressIsOneLineOnATerminalAndRareElsewhere) {
   EXPECT_EQ(Printed(OutputMode::kJson, progress, ErrorsTo::kTerminal).errors, "done\r\n");
 }
 
+TEST(Output, ADumbTerminalGetsLinesWithoutEscapes) {
+  ::setenv("TERM", "dumb", 1);
+  const auto progress = [](Output& output) {
+    output.Progress("10%");
+    output.Progress("20%");
+    output.Warn("careful");
+  };
+  EXPECT_EQ(Printed(OutputMode::kHuman, progress, ErrorsTo::kTerminal).errors, "10%\r\nwarning: careful\r\n");
+}
+
+TEST(Output, AnswersToAPipeAreNotCut) {
+  const auto columns = [](Output& output) { output.Say(output.Columns() ? "cut" : "whole"); };
+  EXPECT_EQ(Printed(OutputMode::kHuman, columns).errors, "whole\n");
+  EXPECT_EQ(Printed(OutputMode::kHuman, columns, ErrorsTo::kTerminal).errors, "whole\r\n") << "its errors do not count";
+}
+
 TEST(Output, ProgressIsCutToTheTerminal) {
+  ::setenv("TERM", "xterm", 1);
   const auto progress = [](Output& output) {
     const struct winsize narrow { .ws_row = 5, .ws_col = 10, .ws_xpixel = 0, .ws_ypixel = 0 };
     ::ioctl(STDERR_FILENO, TIOCSWINSZ, &narrow);
@@ -156,6 +174,30 @@ TEST(TextTable, CountsCharactersNotBytes) {
   table.AddRow({"äöü", "x"});
   table.AddRow({"abcd", "y"});
   EXPECT_EQ(table.Render(), "a     b\näöü   x\nabcd  y\n");
+}
+
+TEST(TextTable, CutsOneColumnToFit) {
+  TextTable table({"trial", "parameters", "state"});
+  table.AddRow({"1", "learning_rate=0.001 width=12", "done"});
+  table.AddRow({"2", "learning_rate=1", "done"});
+  const auto whole = table.Render();
+  for (const auto columns : {std::optional<int>(), std::optional(42), std::optional(100)}) {
+    table.CutToFit("parameters", columns);
+    EXPECT_EQ(table.Render(), whole);
+  }
+  table.CutToFit("others", 10);
+  EXPECT_EQ(table.Render(), whole) << "there is no such column";
+  table.CutToFit("parameters", 34);
+  EXPECT_EQ(table.Render(),
+            "trial  parameters            state\n"
+            "    1  learning_rate=0.001…  done\n"
+            "    2  learning_rate=1       done\n");
+  table.CutToFit("parameters", 5);
+  EXPECT_EQ(table.Render(),
+            "trial  parameters    state\n"
+            "    1  learning_ra…  done\n"
+            "    2  learning_ra…  done\n")
+      << "something stays";
 }
 
 TEST(TextTable, FillsShortRowsAndShowsAHeaderAlone) {

@@ -1,5 +1,6 @@
 """Results of steps: what is removed, what is kept, and what a removed result means."""
 
+import datetime
 import json
 import os
 import pathlib
@@ -268,6 +269,10 @@ steps:
     page = file.read_text()
     assert "<svg" in page and page.count("<path") == 3 and "a &lt;longer&gt; training" in page
     assert "loss 0.25" in page and "exit status 1" in page and "2 done, 1 failed, 1 blocked of 4 steps" in page
+    assert 'class="blocked">blocked<' in page and page.count("stroke-dasharray") == 1, "not as the failed step"
+    started = re.search(r'started <time datetime="([^"]+)" title="[^"]+">([^<]+)</time>, ended <time', page)
+    local = datetime.datetime.fromisoformat(started[1]).astimezone()
+    assert started[2] == local.strftime("%Y-%m-%d %H:%M:%S"), started
     links = re.findall(r'<a href="([^"]+)"', page)
     assert len(links) == 5, "a log each of three, a report and a page"
     for link in links:

@@ -86,6 +86,63 @@ class Table(Browsing):
         self.assertEqual(self.selected(), 0)
 
 
+class ValueAxis(Browsing):
+    """Linear or logarithmic, as the values need it and as the reader wants it."""
+
+    BUTTON = "[aria-label=History] .toggle"
+
+    def open_with(self, value_of):
+        run = synthetic.ensemble(60)
+        columns = run["trials"]["value"]
+        columns[0] = [None if value is None else value_of(i) for i, value in enumerate(columns[0])]
+        self.open(synthetic.view(run))
+        self.show(HISTORY)
+
+    def axis(self):
+        """What the button and the words for screen readers say."""
+        pressed = self.find(self.BUTTON).get_attribute("aria-pressed")
+        label = self.find(HISTORY).get_attribute("aria-label")
+        return pressed == "true", "on a logarithmic axis" in label
+
+    def picture(self):
+        return self.run_script(f"return document.querySelector('{HISTORY} canvas').toDataURL()")
+
+    def test_is_logarithmic_for_values_over_several_decades(self):
+        self.open_with(lambda i: 10.0 ** -(i % 7))
+        self.assertEqual(self.axis(), (True, True))
+        self.show("#s-parameters [aria-label=Slices] .surface")
+        self.assertEqual(self.find("[aria-label=Slices] .toggle").get_attribute("aria-pressed"), "true")
+
+    def test_is_linear_where_that_shows_all(self):
+        for value_of in (lambda i: .1 + .01 * (i % 7), lambda i: 10.0 ** -(i % 7) - .5, lambda i: -(10.0 ** (i % 7)),
+                         lambda i: 1e9 if i == 2 else 1 + .01 * i):
+            self.open_with(value_of)
+            self.assertEqual(self.axis(), (False, False), value_of(2))
+
+    def test_switches_by_keys(self):
+        from selenium.webdriver.common.keys import Keys
+        self.open_with(lambda i: 10.0 ** -(i % 7))
+        before = self.picture()
+        self.find(self.BUTTON).send_keys(Keys.SPACE)
+        self.settle()
+        self.assertEqual(self.axis(), (False, False))
+        self.assertNotEqual(self.picture(), before)
+        self.find(self.BUTTON).send_keys(Keys.ENTER)
+        self.settle()
+        self.assertEqual(self.axis(), (True, True))
+        self.assertEqual(self.picture(), before)
+
+    def test_counts_the_values_that_have_no_place(self):
+        self.open_with(lambda i: i - 30)
+        self.find(self.BUTTON).click()
+        self.settle()
+        self.assertRegex(self.text("[aria-label=History] .note"), r"\d+ values are not positive")
+
+    def test_is_never_logarithmic_without_a_positive_value(self):
+        self.open_with(lambda i: -1 - i)
+        self.assertFalse(self.find(self.BUTTON).is_enabled())
+
+
 class Selection(Browsing):
     def setUp(self):
         self.run_ = synthetic.ensemble(300)
@@ -217,6 +274,36 @@ class Charts(Browsing):
         self.open(synthetic.view(synthetic.ensemble(120, 2)))
         paper = base64.b64decode(self.driver.print_page())
         self.assertTrue(paper.startswith(b"%PDF") and len(paper) > 50_000, len(paper))
+
+    def test_paper_says_how_many_trials_it_leaves_out(self):
+        for count, words in ((120, ["The first 40 of 120 rows."]), (30, [""])):
+            self.open(synthetic.view(synthetic.ensemble(count)))
+            self.run_script("dispatchEvent(new Event('beforeprint'))")
+            self.assertEqual(self.run_script("return [...document.querySelectorAll('#s-trials .on-paper')].map((e) => "
+                                             "e.textContent)"), words)
+
+    def test_names_of_axes_stay_inside_the_chart(self):
+        run = synthetic.ensemble(60)
+        columns = run["trials"]["parameters"]
+        run["trials"]["parameters"] = {f"{name}_".ljust(80, "x"): columns[name] for name in ("lr", "dropout")}
+        self.open(synthetic.view(run))
+        left, _, width, _ = self.show(PARALLEL)
+        for start, end in self.run_script("return [...document.querySelectorAll('.axis-name')].map((e) => { const b = "
+                                          "e.getBoundingClientRect(); return [b.left, b.right]; })"):
+            self.assertTrue(left - 1 <= start < end <= left + width + 1, (left, start, end, width))
+
+    def test_names_on_a_phone_are_readable(self):
+        self.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride",
+                                    {"width": 390, "height": 844, "deviceScaleFactor": 1, "mobile": True})
+        try:
+            self.open(synthetic.view(synthetic.ensemble(60)))
+            self.assertTrue(self.run_script("const title = document.querySelector('.bar h1'); return title.scrollWidth "
+                                            "<= title.clientWidth"))
+            width = self.show(PARALLEL)[2]
+            self.assertGreater(width, 11 * 60, "each axis has its room")
+            self.assertLessEqual(self.run_script("return document.documentElement.scrollWidth"), 390)
+        finally:
+            self.driver.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
 
     def test_runs_are_compared(self):
         other = {**synthetic.single("failed", 5, "other-2"), "spec": synthetic.SPEC.replace("64", "128")}

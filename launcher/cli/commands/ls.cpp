@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <utility>
 
 #include "core/clock.h"
@@ -86,10 +87,11 @@ struct Columns {
   bool name, tags, best;
 };
 
-std::string TableOf(const std::vector<SelectedRun>& runs) {
+std::string TableOf(const std::vector<SelectedRun>& runs, std::optional<int> width) {
   const Columns columns(runs);
   TextTable table(columns.Header());
   for (const auto& run : runs) table.AddRow(columns.CellsOf(run));
+  table.CutToFit("reason", width);
   return table.Render();
 }
 
@@ -105,13 +107,14 @@ std::string FiltersText(const LsOptions& options) {
   return QuoteForShell(words);
 }
 
-std::string TextOf(const Selection& selection, const LsOptions& options, const std::filesystem::path& directory) {
+std::string TextOf(const Selection& selection, const LsOptions& options, const std::filesystem::path& directory,
+                   std::optional<int> width) {
   if (selection.total == 0) return fmt::format("no runs in {}", directory.string());
   if (selection.runs.empty()) {
     return fmt::format("none of {} in {} fits {}\nall of them: slipway ls", Counted(selection.total, "run"),
                        directory.string(), FiltersText(options));
   }
-  auto text = TableOf(selection.runs);
+  auto text = TableOf(selection.runs, width);
   if (selection.runs.size() < selection.fitting) {
     const bool is_filtered = selection.fitting < selection.total;
     const bool shows_newest = !is_filtered && options.sort == LsOptions().sort;
@@ -174,7 +177,8 @@ int Ls(const LsOptions& options, Session& session) {
                       {"total", selection.total},
                       {"fitting", selection.fitting},
                       {"runs", list}};
-  const auto text = mode == OutputMode::kHuman ? TextOf(selection, options, session.runs_directory) : "";
+  const auto text =
+      mode == OutputMode::kHuman ? TextOf(selection, options, session.runs_directory, session.output.Columns()) : "";
   session.output.Print({document, text, brief});
   return 0;
 }

@@ -76,7 +76,7 @@ void Print(Output& output, const TrialsView& view, const List& list) {
     document["model_ensemble"] = ToJson(*models);
     text += "model ensemble: " + Describe(*models) + "\n";
   }
-  output.Print({document, text + LeaderboardTable(list.rows, view.study), Brief(list.rows)});
+  output.Print({document, text + LeaderboardTable(list.rows, view.study, output.Columns()), Brief(list.rows)});
 }
 
 ensemble::TrialState StateFrom(const std::string& word) {

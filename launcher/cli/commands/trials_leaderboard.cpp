@@ -205,9 +205,11 @@ std::string GoalsText(const ensemble::StudyRecord& study) {
   });
 }
 
-std::string LeaderboardTable(const std::vector<LeaderboardRow>& rows, const StudyRecord& study) {
+std::string LeaderboardTable(const std::vector<LeaderboardRow>& rows, const StudyRecord& study,
+                             std::optional<int> columns) {
   TextTable table(HeaderOf(study, HaveRepeats(rows)));
   for (const auto& row : rows) table.AddRow(CellsOf(row, study));
+  table.CutToFit("parameters", columns);
   return table.Render();
 }
 

@@ -41,7 +41,9 @@ std::vector<RankedTrial> TrialsOf(const TrialsView& view, const std::vector<Lead
 /// "minimize loss, maximize accuracy"
 std::string GoalsText(const ensemble::StudyRecord& study);
 /// The table of `rows`, with all objectives.
-std::string LeaderboardTable(const std::vector<LeaderboardRow>& rows, const ensemble::StudyRecord& study);
+/// `columns`: see TextTable::CutToFit.
+std::string LeaderboardTable(const std::vector<LeaderboardRow>& rows, const ensemble::StudyRecord& study,
+                             std::optional<int> columns);
 /// A list with one document for each configuration; rows of single trials are left out.
 Json ConfigurationsDocument(const std::vector<LeaderboardRow>& rows, const ensemble::StudyRecord& study);
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "core/error.h"
 #include "core/output.h"
@@ -63,7 +64,7 @@ Json DocumentOf(const TrialsView& view, const Fronts& fronts) {
               {"hypervolume", fronts.hypervolume},   {"trials", std::move(rows)}};
 }
 
-std::string TableOf(const TrialsView& view, const Fronts& fronts) {
+std::string TableOf(const TrialsView& view, const Fronts& fronts, std::optional<int> columns) {
   std::vector<std::string> header = {"front", "trial"};
   for (const auto& objective : view.study.objectives) header.push_back(objective.ValueName());
   header.push_back("parameters");
@@ -75,13 +76,14 @@ std::string TableOf(const TrialsView& view, const Fronts& fronts) {
     row.push_back(ensemble::Describe(trial.parameters));
     table.AddRow(std::move(row));
   }
+  table.CutToFit("parameters", columns);
   return table.Render();
 }
 
-std::string TextOf(const TrialsView& view, const Fronts& fronts) {
+std::string TextOf(const TrialsView& view, const Fronts& fronts, std::optional<int> columns) {
   return fmt::format("{} of {} complete trials; {}; hypervolume {:.6g}\n", fronts.order.size(), fronts.trials.size(),
                      GoalsText(view.study), fronts.hypervolume) +
-         TableOf(view, fronts);
+         TableOf(view, fronts, columns);
 }
 
 }  // namespace
@@ -98,7 +100,7 @@ int TrialsPareto(const TrialsParetoOptions& options, Output& output) {
   Shorten(fronts.order, options);
   std::string brief;
   for (const auto& standing : fronts.order) brief += fmt::format("{}\n", fronts.trials[standing.point].number);
-  output.Print({DocumentOf(view, fronts), TextOf(view, fronts), brief});
+  output.Print({DocumentOf(view, fronts), TextOf(view, fronts, output.Columns()), brief});
   return 0;
 }
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "core/output.h"
 #include "core/text_table.h"
@@ -11,17 +12,18 @@
 namespace slipway::launcher {
 namespace {
 
-std::string TableOf(const Json& models, const std::string& by) {
+std::string TableOf(const Json& models, const std::string& by, std::optional<int> columns) {
   TextTable table({by, "weight", models["objective"].get<std::string>(), "parameters"});
   for (const auto& member : models["members"]) {
     table.AddRow({member[by].dump(), fmt::format("{:.3f}", member["weight"].get<double>()),
                   NumberCell(member["objective"].get<double>()),
                   ensemble::Describe(ensemble::PointFromJson(member["parameters"]))});
   }
+  table.CutToFit("parameters", columns);
   return table.Render();
 }
 
-std::string TextOf(const Json& models, const std::filesystem::path& out) {
+std::string TextOf(const Json& models, const std::filesystem::path& out, std::optional<int> columns) {
   const auto by = models["by"].get<std::string>();
   std::string others;
   for (const auto& [metric, score] : models["other_scores"].items()) {
@@ -34,7 +36,7 @@ std::string TextOf(const Json& models, const std::filesystem::path& out) {
       models["metric"].get<std::string>(), models["score"].get<double>(), models["members"].size(),
       models["candidates"].dump(), by, models["records"].dump(), others, by, models["best_single"][by].dump(),
       number("best_single", "score"), models["average"]["members"].dump(), number("average", "score"),
-      TableOf(models, by), out.string());
+      TableOf(models, by, columns), out.string());
 }
 
 }  // namespace
@@ -46,7 +48,7 @@ int TrialsSelect(const SelectModelsOptions& options, Output& output) {
   document["file"] = out.string();
   std::string brief;
   for (const auto& member : document["members"]) brief += member[options.by].dump() + "\n";
-  output.Print({document, TextOf(document, out), brief});
+  output.Print({document, TextOf(document, out, output.Columns()), brief});
   return 0;
 }
 

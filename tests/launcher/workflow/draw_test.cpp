@@ -41,6 +41,12 @@ TEST(Pictures, ShortenNotesThatDoNotFit) {
   EXPECT_THAT(picture(umlauts), HasSubstr(">command: " + umlauts.substr(0, 44) + "...<")) << "whole characters only";
 }
 
+TEST(Pictures, TellBlockedStepsFromFailedOnesWithoutColours) {
+  const auto picture = [](StepLook look) { return DrawSvg(GraphOf({{}}), {{"", look}}); };
+  EXPECT_THAT(picture(StepLook::kBlocked), HasSubstr(" stroke-dasharray="));
+  EXPECT_THAT(picture(StepLook::kFailed), Not(HasSubstr(" stroke-dasharray=")));
+}
+
 TEST(Pictures, ShortenNamesThatDoNotFit) {
   auto graph = GraphOf({{}});
   graph.steps[0].name = "evaluate_the_models_";

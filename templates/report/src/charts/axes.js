@@ -60,6 +60,7 @@ function timeTicks(scale, most) {
 function timeText(date, span) {
   const day = `${date.getMonth() + 1}-${String(date.getDate()).padStart(2, '0')}`;
   const time = clock(date / 1000);
+  if (span < 8) return time + (date.getMilliseconds() / 1000).toFixed(3).slice(1).replace(/\.?0+$/, '');
   const isMidnight = span > 600 && time === '00:00:00';
   return span > 3 * 86400 || isMidnight ? day : span > 600 ? time.slice(0, 5) : time;
 }
@@ -92,6 +93,13 @@ function powerText(power) {
   return power >= -3 && power <= 4 ? tickText(10 ** power, 10 ** Math.min(0, power)) : `1e${power}`;
 }
 
+/** Draws the name of an axis at (x, y), and how it runs; only the name is cut. */
+function drawLabel(context, {axis, scale}, room, x, y) {
+  const more = typeof scale.base === 'function' ? ' (log)' : '';
+  context.fillStyle = theme().muted;
+  context.fillText(clipped(context, plain(axis.label), room - context.measureText(more).width) + more, x, y);
+}
+
 /** Draws grid, ticks and labels. @param {{left: number, top: number, right: number, bottom: number}} box in pixels */
 export function drawAxes(context, box, x, y) {
   context.lineWidth = 1;
@@ -104,7 +112,8 @@ export function drawAxes(context, box, x, y) {
   context.stroke();
 }
 
-function drawX(context, box, {axis, project, scale}) {
+function drawX(context, box, shown) {
+  const {axis, project, scale} = shown;
   const width = box.right - box.left;
   context.textAlign = 'center';
   context.textBaseline = 'top';
@@ -121,11 +130,11 @@ function drawX(context, box, {axis, project, scale}) {
     context.fillText(text, middle, box.bottom + 6);
   }
   context.textAlign = 'right';
-  context.fillStyle = theme().muted;
-  context.fillText(clipped(context, plain(axis.label), width), box.right, box.bottom + 21);
+  drawLabel(context, shown, width, box.right, box.bottom + 21);
 }
 
-function drawY(context, box, {axis, project, scale}) {
+function drawY(context, box, shown) {
+  const {axis, project, scale} = shown;
   context.textAlign = 'right';
   context.textBaseline = 'middle';
   let free = Infinity;
@@ -140,7 +149,7 @@ function drawY(context, box, {axis, project, scale}) {
   }
   context.textAlign = 'left';
   context.textBaseline = 'top';
-  context.fillText(clipped(context, plain(axis.label), box.right), 2, 2);
+  drawLabel(context, shown, box.right, 2, 2);
 }
 
 function grid(context, x0, y0, x1, y1) {

@@ -24,9 +24,10 @@ export class ParallelAxes {
     const room = (chart.xs[1] ?? chart.surface.width) - chart.xs[0];
     [...this.names.children].forEach((name, i) => {
       name.style.left = `${chart.xs[i]}px`;
-      name.style.maxWidth = `${Math.max(30, room - 6)}px`;
-      name.style.top = room < 64 && i % 2 ? '18px' : '2px';
-      if (room < 64) name.style.maxWidth = `${Math.max(40, 2 * room - 6)}px`;
+      const isTight = room < 64, toEdge = Math.min(chart.xs[i], chart.surface.width - chart.xs[i]);
+      const wanted = isTight ? Math.max(40, 2 * room - 6) : room - 6;
+      name.style.maxWidth = `${Math.min(wanted, 2 * toEdge)}px`;
+      name.style.top = isTight && i % 2 ? '18px' : '2px';
     });
   }
 

@@ -20,7 +20,8 @@ export class Grid {
     this.head = h('thead');
     this.body = h('tbody');
     this.table = h('table', {class: 'grid', 'aria-label': options.label, 'aria-multiselectable': 'true', role: 'grid'}, this.head, this.body);
-    this.element = h('div', {class: 'grid-scroll', on: {scroll: () => nextFrame(this.paintNow)}}, this.table);
+    this.rest = h('p', {class: 'note on-paper'});
+    this.element = h('div', {class: 'grid-scroll', on: {scroll: () => nextFrame(this.paintNow)}}, this.table, this.rest);
     this.element.style.maxHeight = `${options.height ?? 420}px`;
     this.paintNow = () => this.paint();
     this.body.addEventListener('keydown', (event) => this.key(event));
@@ -28,7 +29,7 @@ export class Grid {
     this.body.addEventListener('pointerleave', () => options.selection?.hover(-1));
     this.body.addEventListener('click', (event) => this.rowOf(event) >= 0 && options.pick(this.rowOf(event), event));
     options.selection?.listeners.add(() => this.restyle());
-    whileOpen('beforeprint', () => this.paint(PRINTED));
+    whileOpen('beforeprint', () => this.print());
     whileOpen('afterprint', this.paintNow);
     new ResizeObserver(this.paintNow).observe(this.element);
   }
@@ -85,6 +86,12 @@ export class Grid {
     for (let at = top; at < bottom; ++at) lines.push(this.line(at));
     fill(this.body, spacer(top, this.columns.length), lines, spacer(this.rows.length - bottom, this.columns.length));
     if (focused) this.body.querySelector('[tabindex="0"]')?.focus({preventScroll: true});
+  }
+
+  /** Paper takes the first rows, and says so. */
+  print() {
+    fill(this.rest, this.rows.length > PRINTED ? `The first ${PRINTED} of ${this.rows.length} rows.` : null);
+    this.paint(PRINTED);
   }
 
   line(at) {

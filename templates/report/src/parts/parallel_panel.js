@@ -3,8 +3,9 @@ import {anything, number} from '../base/format.js';
 import {parameterAxis, positions} from '../base/model.js';
 import {Parallel} from '../charts/parallel.js';
 import {panel} from '../charts/panel.js';
+import {needsLog} from './value_scale.js';
 
-const MOST_AXES = 12;
+const MOST_AXES = 12, AXIS_PX = 64;
 const NOTE = 'Drag along an axis to select a range; click the range to remove it. Drag a name to move its axis.';
 
 /** Parallel coordinates with the choice of axes, their scale and exact ranges. */
@@ -14,7 +15,7 @@ export class ParallelPanel {
     this.redraw = () => this.draw();
     this.chart = new Parallel({height: 380, label: 'Parallel coordinates', selection, moved: () => this.showRanges(), ordered: (names) => { this.order = names; }});
     this.form = h('div');
-    this.element = panel({title: 'Parallel coordinates', wide: true, surface: this.chart.surface, body: this.chart.element, note: NOTE, data: () => this.data(),
+    this.element = panel({title: 'Parallel coordinates', wide: true, surface: this.chart.surface, body: h('div', {class: 'sideways'}, this.chart.element), note: NOTE, data: () => this.data(),
       controls: [h('details', {class: 'popover'}, h('summary', null, 'Axes and ranges'), this.form)],
       actions: [h('button', {type: 'button', class: 'quiet', on: {click: () => selection.clear(null)}}, 'Clear')]});
   }
@@ -30,6 +31,7 @@ export class ParallelPanel {
     this.arrange(all);
     const shown = all.filter(({name}) => !this.hidden.has(name)).sort((a, b) => this.place(a.name) - this.place(b.name));
     for (const dimension of shown) dimension.brush = brushes.get(dimension.name) ?? null;
+    this.chart.element.style.minWidth = `${AXIS_PX * shown.length}px`;
     this.chart.show(this.trials, shown);
     this.showForm(all);
     this.chart.surface.setLabel(`Parallel coordinates of ${number(this.trials.count)} trials over ${shown.map(({name}) => name).join(', ')}. Set ranges under Axes and ranges.`);
@@ -49,7 +51,7 @@ export class ParallelPanel {
 
   /** @returns {(import('../charts/parallel.js').Dimension & {canLog: boolean, isLog: boolean, isNumeric: boolean})[]} */
   allDimensions() {
-    const objectives = this.trials.objectives.map(({name, values}) => ({name, isNumeric: true, isLog: false, values, canLog: values.every((value) => value == null || value > 0)}));
+    const objectives = this.trials.objectives.map(({name, values}) => ({name, isNumeric: true, isLog: needsLog(values), values, canLog: values.every((value) => value == null || value > 0)}));
     return [...this.trials.parameters.filter((parameter) => parameter.varies), ...objectives].map((parameter) => {
       const {name, values, canLog, isNumeric} = parameter, isLog = this.logs.get(name) ?? parameter.isLog;
       return {name, axis: parameterAxis({...parameter, isLog}), values: positions(parameter), raw: values, brush: null, canLog, isLog, isNumeric};

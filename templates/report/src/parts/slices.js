@@ -2,18 +2,23 @@ import {h} from '../base/dom.js';
 import {anything, number} from '../base/format.js';
 import {parameterAxis, positions} from '../base/model.js';
 import {panel} from '../charts/panel.js';
-import {fences, ObjectiveChoice, pointSeries, TrialChart} from './scatter.js';
+import {ObjectiveChoice, pointSeries, TrialChart} from './scatter.js';
+import {ValueScale} from './value_scale.js';
 
-const MOST_SLICES = 24;
+const MOST_SLICES = 24, NOTE = 'Each parameter against the objective. Drag to select trials.';
 
 /** One small chart a parameter: its values against the objective. */
 export class SlicesPanel {
   constructor({selection}) {
     Object.assign(this, {selection, charts: new Map()});
     this.board = h('div', {class: 'slices'});
-    this.objective = new ObjectiveChoice('Objective', 0, () => this.draw());
-    this.element = panel({title: 'Slices', wide: true, body: this.board, controls: [this.objective.element], data: () => this.data(),
-      note: 'Each parameter against the objective. Drag to select trials.'});
+    this.scale = new ValueScale(() => this.draw());
+    this.objective = new ObjectiveChoice('Objective', 0, () => {
+      this.scale.forget();
+      this.draw();
+    });
+    this.element = panel({title: 'Slices', wide: true, body: this.board, controls: [this.objective.element, this.scale.element], data: () => this.data(),
+      note: NOTE});
   }
 
   update({trials}) {
@@ -41,9 +46,10 @@ export class SlicesPanel {
   }
 
   drawSlice(chart, parameter) {
-    const {name, values} = this.objective.of(this.trials), xs = positions(parameter), range = fences(values);
+    const {name, values} = this.objective.of(this.trials), xs = positions(parameter), {kind, range, missing} = this.scale.of(values);
+    this.element.note(NOTE + missing);
     const rows = [...values.keys()].filter((row) => values[row] != null && !Number.isNaN(xs[row]));
-    chart.show({x: parameterAxis(parameter), y: {label: name, kind: 'linear'}, domain: range ? {y: range} : undefined,
+    chart.show({x: parameterAxis(parameter), y: {label: name, kind}, domain: range ? {y: range} : undefined,
       series: [pointSeries(parameter.name, this.trials, this.selection, rows, rows.map((row) => xs[row] + jitter(parameter, row)), rows.map((row) => values[row]))]});
   }
 
