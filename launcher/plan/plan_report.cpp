@@ -170,8 +170,7 @@ std::string DescribeWorkdir(const Plan& plan, const Json& parameters) {
   auto text = fmt::format("  in  {}\n", PlannedWorkdir(plan).string());
   const auto linked = JoinEach(LinksOf(plan), ", ", [](const auto& link) { return link.name; });
   if (!linked.empty()) text += fmt::format("  links to  {}\n", linked);
-  const auto named =
-      JoinEach(NamedBesideSpec(plan, parameters), ", ", [](const fs::path& path) { return path.string(); });
+  const auto named = JoinEach(NamedBesideSpec(plan, parameters), ", ", [](const auto& path) { return path.string(); });
   if (!named.empty()) text += fmt::format("  uses  {} in {}\n", named, plan.document.directory.string());
   return text;
 }
