@@ -77,6 +77,10 @@ std::set<std::string> HeldBy(const fs::path& file) {
   return held;
 }
 
+/// Those that killed managers have left. gc tells of what cannot be read; it stops no workflow.
+void RemoveOldLeases(const fs::path& results) try { HeldResults(results); } catch (const Error&) {
+}
+
 }  // namespace
 
 void RequireWritableResults(const fs::path& results) {
@@ -93,12 +97,10 @@ void RequireWritableResults(const fs::path& results) {
 ResultLease::ResultLease(const fs::path& results, const std::string& run)
     : file_(LeasesIn(results) / fmt::format("{}.{}.{}", run, HostName(), ::getpid())), lock_(results / ".lock") {
   MakeDirectories(LeasesIn(results));
-  {
-    const auto lock = LockResults(results);
-    HeldResults(results);  // removes those that killed managers have left
-  }
   auto document = WriteFields(LeaseHolder{run, HostName(), IdentityOf(::getpid())});
   document["schema"] = kLeaseSchema;
+  const auto lock = LockResults(results);  // an old lease may have the name of this one: no one removes it meanwhile
+  RemoveOldLeases(results);
   WriteFileAtomically(file_, document.dump() + "\n");
   fd_ = OpenFile(file_, O_WRONLY | O_APPEND);
 }

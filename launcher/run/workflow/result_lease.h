@@ -25,7 +25,7 @@ void RequireWritableResults(const std::filesystem::path& results);
 /// The results that this process holds for a run, until the end of this object.
 class ResultLease {
  public:
-  /// Removes leases that no longer count. Errors: SystemError.
+  /// Waits for the lock of LockResults. Removes leases that no longer count. Errors: SystemError.
   ResultLease(const std::filesystem::path& results, const std::string& run);
   ResultLease(const ResultLease&) = delete;
   ResultLease& operator=(const ResultLease&) = delete;

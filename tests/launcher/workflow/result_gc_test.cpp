@@ -113,6 +113,13 @@ TEST_F(Leases, OfAKilledManagerAreRemovedByTheNextOne) {
   EXPECT_FALSE(std::filesystem::exists(other));
 }
 
+TEST_F(Leases, ThatCannotBeReadStopNoManager) {
+  MakeDirectories(directory_ / ".leases" / "other");
+  EXPECT_THROW(HeldResults(directory_.path()), Error) << "gc removes nothing then";
+  ResultLease lease(directory_.path(), "run");
+  EXPECT_NO_THROW(lease.Add("abc.1"));
+}
+
 TEST_F(Leases, OfAnotherHostCountForADay) {
   Leave("another-host", {7, 1, "its boot"}, std::chrono::hours(23));
   EXPECT_THAT(HeldResults(directory_.path()), UnorderedElementsAre("abc.1"));
