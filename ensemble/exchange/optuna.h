@@ -67,8 +67,9 @@ OptunaStudy ToOptuna(const StudyRecord& study, std::string name);
 /// One trial with its reports of the first objective. If several attempts reported a step, the latest one counts. An
 /// objective with `reach` has no reports: they would be of another quantity.
 ///
-/// States: claimed, waiting and running trials become RUNNING; cancelled and failed ones FAIL. Queued and paused ones
-/// become WAITING, with fixed parameters and without reports: so Optuna stores trials that it runs from the beginning.
+/// States: claimed, waiting and running trials become RUNNING; cancelled and failed ones FAIL. Queued, paused and lost
+/// ones become WAITING, with fixed parameters and without reports: so Optuna stores trials that it runs from the
+/// beginning.
 /// With one objective, a pruned trial has its last value, as in Optuna. The user attributes slipway_trial,
 /// slipway_attempt, slipway_state and slipway_reason hold what Optuna has no field for.
 OptunaTrial ToOptuna(const TrialRecord& trial, const StudyRecord& study, const SearchSpace& space,

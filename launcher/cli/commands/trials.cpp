@@ -217,7 +217,8 @@ int TrialsShow(const TrialsShowOptions& options, Output& output) {
   const RankedTrial& ranked = FindTrial(view, options.trial);
   const auto folder = options.run_folder / TrialFolder(options.trial);
   auto attempts = view.book.Attempts(options.trial);
-  if (ranked.trial.state == ensemble::TrialState::kLost) attempts.back().state = ranked.trial.state;
+  const bool is_lost = ranked.trial.state == ensemble::TrialState::kLost;
+  if (is_lost && !attempts.empty()) attempts.back().state = ranked.trial.state;
   const auto metrics = view.book.Metrics(options.trial);
   Json document = TrialDocument(ranked, view.study, view.now);
   document["schema"] = "slipway.trials.show/1";

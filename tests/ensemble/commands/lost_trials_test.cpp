@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <unistd.h>
 
+#include "core/files.h"
 #include "core/process_identity.h"
 #include "tests/support/running_trials.h"
 #include "tests/support/temp_directory.h"
@@ -34,6 +35,21 @@ TEST(LostTrials, AreThoseWhoseManagerAndProcessAreGoneFromThisHost) {
   test::LoseManager(folder.path());
   EXPECT_THAT(ShownStates(folder), ElementsAre(kLost, kRunning, kRunning, kRunning));
   EXPECT_EQ(ensemble::TrialBook::OpenForReading(folder.path()).Trials().at(0).state, kRunning) << "only shown";
+}
+
+TEST(LostTrials, AreNoneWhileAProcessThatCannotBeSeenHoldsTheLock) {
+  using enum ensemble::TrialState;
+  const test::TempDirectory folder;
+  auto gone = IdentityOf(::getpid());
+  ++gone.start_time;
+  test::WriteRunningTrials(folder.path(), {{HostName(), gone}});
+  test::LoseManager(folder.path());
+  {
+    const auto held = FileLock::TryAcquire(folder / ensemble::kLockName, LockMode::kExclusive);
+    ASSERT_TRUE(held);
+    EXPECT_THAT(ShownStates(folder), ElementsAre(kRunning));
+  }
+  EXPECT_THAT(ShownStates(folder), ElementsAre(kLost));
 }
 
 }  // namespace
