@@ -230,6 +230,8 @@ void AskToRetry(Model& model) {
   const auto state = word ? FromWord<ensemble::TrialState>(*word) : std::nullopt;
   if (!state) {
     model.notice = "choose a trial first: 2, then t";
+  } else if (*state == ensemble::TrialState::kLost) {
+    model.notice = fmt::format("a lost trial goes on with: slipway resume {}", model.data->selector);
   } else if (!ensemble::MayBeRetried(*state)) {
     model.notice = fmt::format("trial {} is {}: only failed, pruned and cancelled trials can run again", *trial, *word);
   } else {

@@ -50,6 +50,17 @@ Imported Import(const std::vector<OptunaTrial>& trials, const char* space) {
   return FromOptuna({"s", {Goal::kMinimize}, {}, {}}, trials, Space(space), kOneToMinimize);
 }
 
+TEST(ToOptuna, LetsLostTrialsRunAgain) {
+  TrialRecord trial;
+  trial.state = TrialState::kLost;
+  trial.started = 1000;
+  trial.parameters = {{"x", 0.5}};
+  const auto optuna = ToOptuna(trial, StudyRecord(), Space(R"({"x":{"uniform":[0,1]}})"), {});
+  EXPECT_EQ(optuna.state, OptunaState::kWaiting);
+  EXPECT_FALSE(optuna.started);
+  EXPECT_TRUE(optuna.parameters.empty()) << "fixed ones, of a trial that has not run";
+}
+
 TEST(FromOptuna, CountsWhyTrialsAreLeftOut) {
   auto running = Complete({{"x", 1}});
   running.state = OptunaState::kRunning;

@@ -125,6 +125,9 @@ TEST(WatchKeys, RetryOnlyTrialsThatMayRunAgain) {
   ASSERT_TRUE(model.action);
   EXPECT_EQ(model.action->kind, Action::Kind::kRetry);
   EXPECT_EQ(model.action->trial, 1);
+  auto run = SmallEnsemble();
+  run.trials->state.at(2) = "lost";
+  EXPECT_THAT(Press(Press(ModelOf(run), "2"), "t").notice, HasSubstr("slipway resume other/search-1"));
   EXPECT_THAT(Press(ModelOf(SmallSingle()), "t").notice, HasSubstr("slipway resume other/train-1"));
   EXPECT_THAT(Press(ModelOf(SmallEnsemble()), "t").notice, HasSubstr("choose a trial first"));
 }
