@@ -1,4 +1,4 @@
-/// The environment variables of a process to be.
+/// Environment variables: of this process, and of one to be.
 #pragma once
 
 #include <sys/types.h>

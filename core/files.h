@@ -26,7 +26,7 @@ inline constexpr mode_t kDirectoryMode = 0750;
 /// open(2) with O_CLOEXEC; throws SystemError naming the path.
 UniqueFd OpenFile(const std::filesystem::path& path, int flags, mode_t mode = kFileMode);
 
-/// Links are followed. What cannot be looked at is not there.
+/// Links are followed. What cannot be looked at is not there, and is neither of the two.
 bool Exists(const std::filesystem::path& path);
 bool IsDirectory(const std::filesystem::path& path);
 bool IsRegularFile(const std::filesystem::path& path);
@@ -46,7 +46,7 @@ void ReadPieces(int fd, std::span<std::byte> buffer, const std::filesystem::path
 
 struct PlaceRead {
   std::size_t bytes = 0;  ///< fewer than asked for without an error: the file ends there
-  int error = 0;          ///< errno
+  int error = 0;          ///< errno of what ended it; 0: nothing did
 };
 /// Fills `out` from byte `offset` on, whatever signals come. May be used by several threads on one file.
 PlaceRead TryReadAt(int fd, std::uint64_t offset, std::span<std::byte> out);

@@ -45,7 +45,8 @@ class LineBuffer {
   bool overlong_ = false;
 };
 
-/// What `text` says as a whole; false when it is no number or does not fit, and `value` stays. No sign '+', no blanks.
+/// What `text` says as a whole; false when it is no number or does not fit, and `value` stays. No sign '+', no blanks,
+/// no "0x". `base` is that of whole numbers; others may be "inf" and "nan".
 template <class Number>
 bool ParseNumber(std::string_view text, Number& value, int base = 10) {
   static_assert(std::is_arithmetic_v<Number>);

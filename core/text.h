@@ -36,9 +36,11 @@ std::string Counted(Number count, std::string_view noun) {
 template <class Items, class Text>
 std::string JoinEach(const Items& items, std::string_view separator, const Text& text) {
   std::string all;
+  std::string_view before;
   for (const auto& item : items) {
-    if (!all.empty()) all += separator;
+    all += before;
     all += std::invoke(text, item);
+    before = separator;
   }
   return all;
 }

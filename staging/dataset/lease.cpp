@@ -16,16 +16,14 @@ namespace slipway::staging {
 namespace fs = std::filesystem;
 namespace {
 
-bool IsThere(const fs::path& path) { return Exists(path); }
-
 /// The lock file of the generation that `path` is or lies in.
 std::optional<fs::path> LeaseLockAround(const fs::path& path) {
   std::error_code error;
   for (auto directory = fs::weakly_canonical(path, error); !error && directory.has_relative_path();
        directory = directory.parent_path()) {
-    if (!IsThere(directory / kManifestName)) continue;
+    if (!Exists(directory / kManifestName)) continue;
     auto lock = LeaseLockOf(directory.parent_path(), directory.filename().string());
-    if (IsThere(lock)) return lock;
+    if (Exists(lock)) return lock;
   }
   return {};
 }

@@ -18,7 +18,7 @@ struct ImageSize {
 std::string_view ImageExtensionOf(std::span<const std::byte> start);
 inline bool BeginsAsImage(std::span<const std::byte> start) { return !ImageExtensionOf(start).empty(); }
 inline constexpr std::size_t kImageStartBytes = 32;
-/// Whether names of such images end so: "jpg", and "jpeg" as well.
+/// Whether names of such images end so, in lower case and without the '.': "jpg", and "jpeg" as well.
 bool IsImageExtension(std::string_view extension);
 
 /// `image` is a whole file of these kinds; `name` is for messages. Of an animation the size of its canvas.

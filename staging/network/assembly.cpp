@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 
@@ -47,12 +46,6 @@ namespace {
 constexpr std::size_t kMostOpen = 128;              // as many files as readers may be under way
 constexpr std::uint64_t kReservedAtOnce = 1 << 30;  // one step, however large the file is
 constexpr std::uint64_t kReservedInMemory = MemoryAllowance::kStep;
-
-/// Bytes that were written before.
-void ReadBack(int fd, std::span<std::byte> bytes, std::uint64_t offset, const fs::path& path) {
-  const auto read = TryReadAt(fd, offset, bytes);
-  if (read.bytes < bytes.size()) throw SystemError(read.error, fmt::format("cannot read '{}' back", path.string()));
-}
 
 }  // namespace
 
@@ -149,7 +142,7 @@ void Assembly::CheckWritten(int fd, Entry& entry, std::uint64_t end) {
   while (entry.checked < end) {
     on_step_();
     const auto piece = std::span(buffer_).first(std::min<std::uint64_t>(buffer_.size(), end - entry.checked));
-    ReadBack(fd, piece, entry.checked, entry.path);
+    ReadAt(fd, entry.checked, piece, entry.path);
     entry.check->Update(piece);
     entry.checked += piece.size();
   }

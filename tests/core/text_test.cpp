@@ -44,6 +44,7 @@ TEST(JoinEach, HasTheSeparatorBetweenOnly) {
   EXPECT_EQ(JoinEach(std::vector<int>{}, ", ", number), "");
   EXPECT_EQ(JoinEach(std::vector{7}, ", ", number), "7");
   EXPECT_EQ(JoinEach(std::vector{7, 8, 9}, ", ", number), "7, 8, 9");
+  EXPECT_EQ(JoinEach(std::vector{1, 2}, ",", [](int) { return ""; }), ",") << "an empty text is one, too";
 }
 
 TEST(WholeCharacters, CutBeforeACharacterThatDoesNotFit) {
