@@ -22,22 +22,20 @@ void TakeSiteOrder(const std::string& path, Json& dataset, Draft& draft) {
   draft.origins[path + ".tier"] = draft.origins["site.tier_order"];
 }
 
-/// Nothing known where a folder or a file cannot be read: the plan says why.
-staging::SourceFormats FormatsOf(const std::vector<std::string>& sources) try {
-  return staging::FormatsOfSources(sources);
-} catch (const Error&) {
-  return {};
-}
-
 void ResolveFormat(const std::string& path, Json& dataset, Report& report, const Draft& draft) {
   if (dataset["format"] != "auto" || dataset["source"].is_null() || dataset["source"].empty()) return;
-  const auto formats = FormatsOf(dataset["source"].get<std::vector<std::string>>());
-  if (const auto one = formats.One()) {
-    dataset["format"] = WordOf(*one);
-  } else {
+  const auto refuse = [&](const std::string& why, bool may_be_elsewhere) {
     report.Error(draft.PlaceOf(path + ".source"),
-                 fmt::format("{}; {}add format: tfrecord, hdf5, webdataset, numpy, images or raw", formats.WhyNotOne(),
-                             formats.is_missing ? "correct the path, or " : ""));
+                 fmt::format("{}; {}add format: tfrecord, hdf5, webdataset, numpy, images or raw", why,
+                             may_be_elsewhere ? "correct the path, or " : ""));
+  };
+  try {
+    const auto formats = staging::FormatsOfSources(dataset["source"].get<std::vector<std::string>>());
+    const auto one = formats.One();
+    if (!one) return refuse(formats.WhyNotOne(), formats.is_missing);
+    dataset["format"] = WordOf(*one);
+  } catch (const Error& error) {  // a folder that cannot be read
+    refuse(error.message(), true);
   }
 }
 

@@ -296,7 +296,7 @@ void AddFormatsOf(const fs::path& source, SourceFormats& formats) {
     return AddFormat(formats.held, {named, source});
   }
   if (!is_there && HasWildcard(source.native())) {
-    const auto matches = MatchesOf(source);
+    const auto matches = MatchingPaths(source.native());
     for (const auto& match : matches) AddFormatsOf(match, formats);
     if (!matches.empty()) return;
   }

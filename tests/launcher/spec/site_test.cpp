@@ -120,13 +120,14 @@ TEST_F(Site, RefusesWhatCannotBeATier) {
 }
 
 TEST_F(Site, OfManyNodesIsPatient) {
-  EXPECT_EQ(Load("").spec.site.patience.join, Seconds(120));
-  const auto document = Load("site: {patience: {join: 10m, start: 5m, silent_node: 4s}}\n");
+  const auto plain = LoadSpec(Write("plain.yaml", "name: a\ntrain: {command: [/bin/true]}\n"), {}, {});
+  EXPECT_EQ(plain.spec.site.patience.join, Seconds(120));
+  const auto document = Load(std::string(kSite) + "  patience: {join: 10m, start: 5m, silent_node: 4s}\n");
   const auto patience = BuildSpec(*document.resolved).site.patience;
   EXPECT_EQ(patience.join, Seconds(600));
   EXPECT_EQ(patience.start, Seconds(300));
   EXPECT_EQ(patience.silent_node, Seconds(4));
-  EXPECT_EQ(document.origins.at("site.patience.join"), (directory_ / "site.yaml").string() + ":1");
+  EXPECT_EQ(document.origins.at("site.patience.join"), (directory_ / "site.yaml").string() + ":8");
   EXPECT_THAT(Refusal("site: {patience: {silent_node: 3s}}\n"), HasSubstr("must be at least 4s"));
   EXPECT_THAT(Refusal("site: {patience: {join: 0s}}\n"), HasSubstr("expected a duration"));
 }
