@@ -127,17 +127,18 @@ TEST(Ensemble, SaysWhyAPopulationLeavesTrialsUnbegunAndAResourceUnheard) {
 /// Both train until the worse one has been replaced.
 TEST(Ensemble, ACopyWithoutWeightsIsWarnedOf) {
   Workplace place;
-  place.WriteSpec("exp.yaml",
-                  "[sh, -c, 'n=0; until test -e ../../00002; do n=$((n + 1)); echo EPOCH $n FoM: $1; sleep 0.1; done; "
-                  "echo EPOCH $((n + 1)) FoM: $1', trial, '{x}']",
-                  1,
-                  "  metrics: {from: stdout, pattern: 'EPOCH (?<epoch>\\d+) FoM: (?<objective>\\S+)'}\n"
-                  "ensemble:\n"
-                  "  objective: {metric: objective, goal: maximize}\n"
-                  "  trials: 3\n"
-                  "  parallel: 2\n"
-                  "  scheduler: {type: pbt, interval: 1}\n"
-                  "  space: {x: {uniform: [0, 7]}}\n");
+  place.WriteSpec(
+      "exp.yaml",
+      "[sh, -c, 'n=0; until test -e runs/*/trials/00002; do n=$((n + 1)); echo EPOCH $n FoM: $1; sleep 0.1; done; "
+      "echo EPOCH $((n + 1)) FoM: $1', trial, '{x}']",
+      1,
+      "  metrics: {from: stdout, pattern: 'EPOCH (?<epoch>\\d+) FoM: (?<objective>\\S+)'}\n"
+      "ensemble:\n"
+      "  objective: {metric: objective, goal: maximize}\n"
+      "  trials: 3\n"
+      "  parallel: 2\n"
+      "  scheduler: {type: pbt, interval: 1}\n"
+      "  space: {x: {uniform: [0, 7]}}\n");
   const auto ran = place.Slipway({"run", "exp.yaml"});
   ASSERT_EQ(ran.status.code, 0) << ran.errors;
   EXPECT_THAT(ran.errors, HasSubstr("trial 2 begins without the weights of trial "));
