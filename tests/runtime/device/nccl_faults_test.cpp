@@ -385,8 +385,9 @@ TEST_F(NcclJob, AnAsynchronousErrorEndsTheTeam) {
   EXPECT_EQ(slipway_gradients("net"), SLIPWAY_ERROR_STATE);
 }
 
-/// NCCL sees nothing, the watch does.
+/// NCCL sees nothing, the watch does. The end of a communicator does not come back.
 TEST_F(NcclJob, AHangIsEndedByForce) {
+  fake_nccl_never_end_aborts();
   fake_gpu_use_bandwidth(0);
   Begin({{"gpu_exchange", "nccl"}});
   ASSERT_EQ(Register(), SLIPWAY_OK) << slipway_error_message();
@@ -397,9 +398,8 @@ TEST_F(NcclJob, AHangIsEndedByForce) {
   EXPECT_EQ(fake_nccl_ends_in_global_mode(), 0u);
 }
 
-/// In the middle of an exchange: the other rank's GPU waits for ever, and NCCL, too, when it is to end.
+/// In the middle of an exchange: the other rank's GPU waits for ever.
 TEST_F(NcclJob, ARankThatDiesIsNamed) {
-  fake_nccl_never_end_aborts();
   together_ = false;
   stall_after_s_ = 30;
   fake_gpu_use_bandwidth(0);

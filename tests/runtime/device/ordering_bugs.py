@@ -23,7 +23,6 @@ USERS_OF_NCCL = "runtime_gpu_allreduce_tests.3"
 ON_ONE_RANK = "runtime_gpu_allreduce_tests.1"
 NO_CONNECTION = "runtime_gpu_faults_tests.nccl.AutoDoesWithoutWhereRanksDoNotConnect"
 HANG = "runtime_gpu_faults_tests.nccl.AHangIsEndedByForce"
-NCCL_DEATH = "runtime_gpu_faults_tests.nccl.ARankThatDiesIsNamed"
 NCCL_ERROR = "runtime_gpu_faults_tests.nccl.AnAsynchronousErrorEndsTheTeam"
 LATE_AT_THE_END = "runtime_gpu_faults_tests.allreduces.ThatFailLaterShowAtTheEnd"
 COPY_AT_A_CHECKPOINT = "runtime_gpu_faults_tests.allreduces.ThatFailAfterTheSumsShowBeforeACheckpoint"
@@ -209,7 +208,7 @@ BUGS = [
     Bug("nccl_error_is_not_aborted", NCCL_RANKS,
         "    Abort();\n    const auto end = Clock::now() + kTimeToName;\n",
         "    const auto end = Clock::now() + kTimeToName;\n", test=NCCL_ERROR),
-    Bug("nccl_end_has_no_limit", NCCL_RANKS, "    std::thread(call).detach();\n", "    call();\n", test=NCCL_DEATH),
+    Bug("nccl_end_has_no_limit", NCCL_RANKS, "    std::thread(call).detach();\n", "    call();\n", test=HANG),
     Bug("nccl_end_disturbs_captures", NCCL_RANKS, "    const BesideCaptures beside(place.driver);\n", "", test=HANG),
     Bug("nccl_connects_without_a_limit", NCCL_RANKS, " || Clock::now() > end; }", "; }", test=NO_CONNECTION),
     Bug("nccl_has_two_users", NCCL_USE, "users == 1", "users > 0", test=USERS_OF_NCCL, tests=USERS),
