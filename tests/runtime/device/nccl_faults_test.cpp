@@ -387,6 +387,7 @@ TEST_F(NcclJob, AnAsynchronousErrorEndsTheTeam) {
 
 /// NCCL sees nothing, the watch does. The end of a communicator does not come back.
 TEST_F(NcclJob, AHangIsEndedByForce) {
+  ::alarm(60);  // ends a wait without a limit
   fake_nccl_never_end_aborts();
   fake_gpu_use_bandwidth(0);
   Begin({{"gpu_exchange", "nccl"}});

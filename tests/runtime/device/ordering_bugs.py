@@ -68,6 +68,9 @@ TESTS = {STREAM: WITHOUT_LONG_MESSAGES, KERNEL: WITHOUT_LONG_MESSAGES, BENCH: WI
          JOINED: TEAMS, MPI_RANKS: TEAMS, MPI: TEAMS, CALLS: TEAMS, DIRECT: TEAMS, NCCL_RANKS: TEAMS, NCCL: TEAMS,
          TEAM_DEVICE: TEAMS, TEAM: TEAMS}
 
+# Programs of which each process runs one test: it joins a job, and does so only once.
+ONE_TEST_EACH = ("runtime_gpu_faults_tests", "runtime_device_faults_tests")
+
 BY_EVENTS = (("SLIPWAY_GPU_WAIT", "events"),)
 NODES = "NcclInNodes.*"
 SINGLES_BETWEEN_NODES = "GpuAllreducesBetweenNodes.*"

@@ -83,7 +83,9 @@ def test_of(bug):
 
 
 def run_of(bug):
-    return Run(test_of(bug), bug.tests or ordering_bugs.TESTS.get(bug.file, ""), bug.variables)
+    test = test_of(bug)
+    tests = "" if program_of(test) in ordering_bugs.ONE_TEST_EACH else ordering_bugs.TESTS.get(bug.file, "")
+    return Run(test, bug.tests or tests, bug.variables)
 
 
 def program_of(test):
@@ -199,12 +201,12 @@ def cause_of(code, output):
 
 
 def control(build, bugs):
-    """The tests with all files as they are. The first failure with its output, or nothing."""
+    """The runs that are to catch bugs, with all files as they are. The first failure with its output, or nothing."""
     folder = build.work / "control"
     folder.mkdir()
     files = sorted({bug.file for bug in bugs})
     objects = [build.compile(file, (ROOT / file).read_text(), folder) for file in files]
-    runs = {Run(test_of(bug), "", bug.variables) for bug in bugs}
+    runs = {run_of(bug) for bug in bugs}
     products = {program: build.link(objects, program, folder) for program in {program_of(run.test) for run in runs}}
     for run in sorted(runs, key=str):
         result = build.run(products[program_of(run.test)], run)

@@ -30,7 +30,7 @@ void fake_nccl_hang(void);
 void fake_nccl_never_end_aborts(void);
 /// Operations of communicators of so many ranks take so long in addition.
 void fake_nccl_delay(int ranks, unsigned milliseconds);
-/// What communicators answer from now on when they are asked for their state.
+/// What communicators answer from now on when they are asked for their state, once all is queued.
 void fake_nccl_set_state(int code);
 std::uint64_t fake_nccl_calls(const char* entry);
 /// Communicators that were ended in the global mode of captures: NCCL gives memory back then, which would end a capture

@@ -226,7 +226,7 @@ int Begin(const Request& request) {
 }
 
 int StateOf(Communicator& communicator) {
-  if (state_of_all != kSuccess) return state_of_all;
+  if (state_of_all != kSuccess && communicator.begun.empty()) return state_of_all;
   if (!communicator.world->complete() || communicator.world->failure() == World::Failure::kSilent) return kInProgress;
   if (communicator.world->failure() == World::Failure::kTold) return kRemoteError;
   if (communicator.begun.empty()) return kSuccess;
