@@ -63,7 +63,7 @@ class WithBuffer(engine_test.Engine):
         (self.bed.state / "buffers/faults").write_text("".join(fault + "\n" for fault in faults))
 
     def finish(self, status=0):
-        self.slipway("wait", "--timeout", "60s", status=status)
+        self.slipway("wait", "--timeout", "200s", status=status)
         return self.status()
 
     def assert_trained_in_the_buffer(self, job):

@@ -31,7 +31,7 @@ class NeverBegun(engine_test.Engine):
         self.assertIn("Unable to locate a modulefile for 'opnmpi/4.1'", submitted.stderr)
         followed = self.slipway("logs", "-f", status=None)
         self.assertIn("Unable to locate a modulefile for 'opnmpi/4.1'", followed.stdout)
-        ended = self.slipway("wait", "--timeout", "60s", status=1)
+        ended = self.slipway("wait", "--timeout", "200s", status=1)
         self.assertIn("Unable to locate a modulefile for 'opnmpi/4.1'", ended.stdout)
         self.assertIn("Unable to locate a modulefile for 'opnmpi/4.1'", self.explained())
         self.assertIn("Unable to locate a modulefile for 'opnmpi/4.1'", self.slipway("logs").stdout)
@@ -39,7 +39,7 @@ class NeverBegun(engine_test.Engine):
     def test_modules_that_are_there_are_not_mentioned(self):
         self.write("echo FoM: 1", modules=["good/1"])
         self.assertNotIn("modules", self.slipway("submit", "exp.yaml", **MODULE).stderr)
-        self.slipway("wait", "--timeout", "60s")
+        self.slipway("wait", "--timeout", "200s")
 
     def hidden_folder(self, parent):
         """A folder of the login node that no node sees."""
@@ -52,7 +52,7 @@ class NeverBegun(engine_test.Engine):
         folder = self.hidden_folder("/tmp")
         self.write("true")
         self.slipway("--runs-dir", folder, "submit", "exp.yaml")
-        ended = self.slipway("--runs-dir", folder, "wait", "--timeout", "60s", status=1).stdout
+        ended = self.slipway("--runs-dir", folder, "wait", "--timeout", "200s", status=1).stdout
         self.assertRegex(ended, f"node n[12] cannot open '{folder}/small-.*/manager.log'")
         self.assertIn("--runs-dir", ended)
         self.assertIn("cannot open", self.explained("--runs-dir", folder))
@@ -61,7 +61,7 @@ class NeverBegun(engine_test.Engine):
         self.program = engine_test.install(self.hidden_folder("/tmp"))
         self.write("true")
         self.submit()
-        self.slipway("wait", "--timeout", "60s", status=1)
+        self.slipway("wait", "--timeout", "200s", status=1)
         wanted = f"the nodes do not see slipway at {self.program}: install it on a shared file system"
         self.assertIn(wanted, self.explained())
 
@@ -75,7 +75,7 @@ class NeverBegun(engine_test.Engine):
         self.write("true")
         submitted = self.slipway("--runs-dir", folder, "submit", "exp.yaml")
         self.assertIn(f"other nodes do not see '{folder}'", submitted.stderr)
-        self.slipway("--runs-dir", folder, "wait", "--timeout", "60s", status=1)
+        self.slipway("--runs-dir", folder, "wait", "--timeout", "200s", status=1)
 
 
 class Seen(engine_test.Engine):
@@ -100,7 +100,7 @@ class Seen(engine_test.Engine):
     def test_what_may_hold_keys_is_for_nobody_else(self):
         self.write("echo FoM: 1", env={"API_KEY": "${KEY_OF_TEST}"})
         self.slipway("submit", "exp.yaml", KEY_OF_TEST="top secret")
-        self.slipway("wait", "--timeout", "60s")
+        self.slipway("wait", "--timeout", "200s")
         (folder,) = (self.place / "runs").iterdir()
         folder.chmod(0o755)
         holds = [path for path in folder.rglob("*") if path.is_file() and b"top secret" in path.read_bytes()]
@@ -112,7 +112,7 @@ class Seen(engine_test.Engine):
     def test_others_who_may_look_at_a_run_see_its_status(self):
         self.write("echo FoM: 1")
         run = self.submit()["run"]
-        self.slipway("wait", "--timeout", "60s")
+        self.slipway("wait", "--timeout", "200s")
         for path in (self.place / "runs", self.place / "runs" / run):
             path.chmod(0o755)
         (self.place / "runs" / run / "state.json").chmod(0o644)

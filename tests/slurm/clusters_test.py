@@ -88,9 +88,9 @@ class Two(Clusters):
     def test_an_ended_run_goes_on_on_the_other_cluster(self):
         self.write("[ $SLIPWAY_ATTEMPT = 2 ] || exit 3; touch done")
         self.submit()
-        self.slipway("wait", "--timeout", "60s", status=1)
+        self.slipway("wait", "--timeout", "200s", status=1)
         self.on(self.other, "resume")
-        self.on(self.other, "wait", "--timeout", "60s")
+        self.on(self.other, "wait", "--timeout", "200s")
         self.assertEqual(self.phase(self.other)["batch_cluster"], "beta")
         self.assertEqual(self.phase(self.bed)["phase"], "succeeded")
 
@@ -116,7 +116,7 @@ class BegunAgain(Clusters):
         self.slipway("cancel", status=None)
         self.assertEqual(self.bed.state_of(neighbour), "RUNNING")
         self.slipway("resume")
-        self.slipway("wait", "--timeout", "60s")
+        self.slipway("wait", "--timeout", "200s")
         self.assertEqual(self.bed.state_of(neighbour), "RUNNING")
 
 

@@ -35,7 +35,7 @@ class Contained(nodes_test.OnNodes):
         self.write(f"hostname > host.$RANK; cat /etc/inside > inside.$RANK; {self.ALL_COME}", nodes=3, ranks_per_node=2)
         self.contain(*self.places())
         run = self.submit()["run"]
-        self.slipway("wait", "--timeout", "90s")
+        self.slipway("wait", "--timeout", "200s")
         self.assertEqual(list(self.texts("host.*").values()), nodes_test.HOSTS)
         self.assertEqual(list(self.texts("inside.*").values()), ["in the container"] * 6)
         self.nothing_is_left(run)
@@ -45,7 +45,7 @@ class Contained(nodes_test.OnNodes):
         self.write(f"exec {world}", env=support.OPEN_MPI, nodes=3, ranks_per_node=2)
         self.contain(*self.places())
         self.submit()
-        self.slipway("wait", "--timeout", "90s")
+        self.slipway("wait", "--timeout", "200s")
         said = self.slipway("logs", "--rank", "0").stdout
         for rank, host in enumerate(nodes_test.HOSTS):
             self.assertIn(f"{rank} 6 {host}", said)
@@ -56,7 +56,7 @@ class Contained(nodes_test.OnNodes):
                              "space": {"x": {"uniform": [0, 1]}}})
         self.contain(*self.places())
         self.submit()
-        self.slipway("wait", "--timeout", "90s")
+        self.slipway("wait", "--timeout", "200s")
         self.assertEqual(set(self.texts("inside.*").values()), {"in the container"})
         trials = json.loads(self.slipway("trials", "ls", "last", "--json").stdout)["trials"]
         self.assertEqual([trial["state"] for trial in trials], ["complete"] * 6)

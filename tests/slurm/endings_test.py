@@ -17,7 +17,7 @@ class Endings(outages_test.Outages):
 
     def resume(self):
         self.slipway("resume")
-        self.slipway("wait", "--timeout", "60s")
+        self.slipway("wait", "--timeout", "200s")
         self.assertEqual(self.status()["phase"], "succeeded")
 
 
@@ -27,7 +27,7 @@ class Killed(Endings):
         run, job = self.start(f"echo up > up.$RANK; [ $SLIPWAY_ATTEMPT = 1 ] && exec sleep {own}$RANK; echo FoM: 1")
         (rank,) = support.wait_for(lambda: self.processes(f"sleep\0{own}1\0"), 60, "the program of rank 1")
         os.kill(rank, signal.SIGKILL)
-        self.slipway("wait", "--timeout", "60s", status=1)
+        self.slipway("wait", "--timeout", "200s", status=1)
         self.assertEqual(self.status()["reason"], "rank 1 on n2 ended with signal 9 (SIGKILL)")
         explained = json.loads(self.slipway("explain", "--json").stdout)
         self.assertEqual(explained["ranks"], [{"rank": 1, "exit_code": 0, "signal": signal.SIGKILL}])
@@ -38,7 +38,7 @@ class Killed(Endings):
     def test_scancel_of_a_running_job_cancels_the_run(self):
         run, job = self.start(self.FIRST_WAITS)
         self.assertEqual(self.bed.client("scancel", job).returncode, 0)
-        self.slipway("wait", "--timeout", "60s", status=130)
+        self.slipway("wait", "--timeout", "200s", status=130)
         self.assertEqual(self.status()["phase"], "cancelled")
         self.assertIn("scancel", self.status()["reason"])
         self.assertEqual(self.bed.wait_for_end(job), "CANCELLED")
@@ -53,12 +53,12 @@ class Killed(Endings):
         self.write("true", nodes=3)
         waiting = self.submit()
         self.go()
-        self.slipway("wait", run, "--timeout", "60s")
+        self.slipway("wait", run, "--timeout", "200s")
         self.no_step_is_left(run, job)
         support.wait_for(lambda: "waits" in self.status()["reason"], 60, "the reason")
         self.assertIn("drain", self.slipway("explain").stdout.lower())
         self.undrain()
-        self.slipway("wait", waiting["run"], "--timeout", "60s")
+        self.slipway("wait", waiting["run"], "--timeout", "200s")
 
     def undrain(self):
         if self.bed.node_states()["n2"].startswith("dr"):
@@ -89,7 +89,7 @@ class PutBack(Endings):
         support.wait_for(lambda: self.status()["phase"] != "running", 60, "what Slurm makes of it")
         self.assertEqual(self.status()["phase"], "queued", self.status()["reason"])
         let()
-        self.slipway("wait", "--timeout", "90s")
+        self.slipway("wait", "--timeout", "200s")
         self.assertEqual(self.status()["phase"], "succeeded")
         self.assertEqual(self.status()["attempt"], 2)
         self.no_step_is_left(run, job)
@@ -130,7 +130,7 @@ class Grace(Endings):
         self.assertIn("was preempted", again[0]["reason"])
         self.assertEqual(self.texts("saved.*"), {"0": "n1", "1": "n2", "2": "n3"})
         self.assertEqual({json.loads(text)["reason"] for text in self.texts("stop.*").values()}, {"time_limit"})
-        self.slipway("wait", "--timeout", "90s")
+        self.slipway("wait", "--timeout", "200s")
         self.assertEqual((self.status()["phase"], self.status()["attempt"]), ("succeeded", 2))
         self.no_step_is_left(run, job)
         self.assertEqual(self.bed.wait_for_end(urgent), "COMPLETED")
@@ -149,7 +149,7 @@ class Refused(Endings):
             self.assertIn("was not submitted, and its folder is removed", refused.stderr)
             before = set((self.place / "runs").iterdir())
             self.slipway("submit", "exp.yaml", "--set", mend)
-            self.slipway("wait", "--timeout", "60s")
+            self.slipway("wait", "--timeout", "200s")
             (run,) = set((self.place / "runs").iterdir()) - before
             self.assertEqual(self.status()["phase"], "succeeded")
             self.assertEqual(self.status()["run"], run.name)
@@ -179,7 +179,7 @@ class Forgotten(WithoutAMemory):
         self.write("exit $(cat status)")
         (self.place / "status").write_text("7")
         job = self.submit()["batch_job"]
-        self.slipway("wait", "--timeout", "60s", status=1)
+        self.slipway("wait", "--timeout", "200s", status=1)
         self.until_forgotten(job)
         self.assertIn("ended with exit status 7", self.status()["reason"])
         self.assertIn("exit status 7", self.slipway("explain").stdout)
@@ -252,13 +252,13 @@ class TwoJobs(Endings):
         state = self.status()
         self.assertEqual((state["phase"], state["batch_job"], state["attempt"]), ("running", job, 1))
         self.go()
-        self.slipway("wait", "--timeout", "60s")
+        self.slipway("wait", "--timeout", "200s")
         self.assertEqual(self.status()["batch_job"], job)
 
     def test_nor_does_it_begin_a_finished_one_again(self):
         self.write("echo FoM: 1")
         run = self.submit()["run"]
-        self.slipway("wait", "--timeout", "60s")
+        self.slipway("wait", "--timeout", "200s")
         self.assertEqual(self.bed.wait_for_end(self.submit_by_hand(run)), "COMPLETED")
         self.assertEqual(self.status()["attempt"], 1)
         self.assertFalse((self.place / "runs" / run / "attempt-2").exists())
@@ -274,7 +274,7 @@ class TwoJobs(Endings):
             self.order("undrain", node)
         self.assertEqual(self.bed.wait_for_end(early), "FAILED")
         self.go()
-        self.slipway("wait", "--timeout", "60s")
+        self.slipway("wait", "--timeout", "200s")
         self.assertEqual((self.place / "jobs").read_text().split(), [str(run["batch_job"])])
 
     def test_nor_does_an_old_one_begin_a_run_that_was_cancelled_meanwhile(self):

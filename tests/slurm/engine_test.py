@@ -53,7 +53,7 @@ class Engine(support.TestWithBed):
     def slipway(self, *words, status=0, **variables):
         environment = {**self.bed.environment, **variables}
         done = subprocess.run([self.program, *map(str, words)], env=environment, cwd=self.place, capture_output=True,
-                              text=True, stdin=subprocess.DEVNULL, timeout=120, **support.ordinary_user())
+                              text=True, stdin=subprocess.DEVNULL, timeout=240, **support.ordinary_user())
         if status not in (None, done.returncode):
             self.fail(f"{words}: {done.returncode} != {status}\n{done.stdout}\n{done.stderr}\n{self.bed.situation()}")
         return done
@@ -134,7 +134,7 @@ class Submitted(Engine):
     def test_run_has_the_node_and_says_how_it_ended(self):
         self.write("echo $SLURMD_NODENAME > where; echo FoM: 7", ranks_per_node=1)
         submitted = self.submit()
-        done = self.slipway("wait", "--timeout", "60s")
+        done = self.slipway("wait", "--timeout", "200s")
         self.assertIn("succeeded", done.stdout)
         self.assertIn((self.place / "where").read_text().strip(), ("n1", "n2"))
         self.assertEqual(self.status()["batch_job"], submitted["batch_job"])
@@ -144,13 +144,13 @@ class Submitted(Engine):
     def test_several_ranks_of_a_node_start(self):
         self.write("echo $RANK of $WORLD_SIZE > rank.$RANK", ranks_per_node=2)
         self.submit()
-        self.slipway("wait", "--timeout", "60s")
+        self.slipway("wait", "--timeout", "200s")
         self.assertEqual([(self.place / f"rank.{rank}").read_text() for rank in (0, 1)], ["0 of 2\n", "1 of 2\n"])
 
     def test_failure_is_told_on_the_login_node(self):
         self.write("echo out of luck; exit 3")
         self.submit()
-        done = self.slipway("wait", "--timeout", "60s", status=1)
+        done = self.slipway("wait", "--timeout", "200s", status=1)
         self.assertIn("exit status 3", done.stdout)
         self.assertIn("out of luck", done.stdout)
         explained = json.loads(self.slipway("explain", "--json").stdout)
@@ -275,7 +275,7 @@ class Waiting(Engine):
         self.until("cancelled")
         self.undrain()
         self.assertIn(f"slipway status {run['folder']}\n", self.slipway("resume", run["folder"]).stdout)
-        self.slipway("wait", "--timeout", "60s")
+        self.slipway("wait", "--timeout", "200s")
         self.assertTrue((self.place / "ran").exists())
 
 
@@ -298,7 +298,7 @@ class Running(Engine):
         job = self.submit()["batch_job"]
         support.wait_for((self.place / "up").exists, 60, "the program")
         self.on_node("scancel", "--batch", f"--signal={signal.SIGUSR1.name[3:]}", job)
-        self.slipway("wait", "--timeout", "60s", status=1)
+        self.slipway("wait", "--timeout", "200s", status=1)
         self.assertIn("time limit", self.status()["reason"])
 
     def test_ensemble_without_progress_is_not_queued_again_for_ever(self):
@@ -306,7 +306,7 @@ class Running(Engine):
         job = self.submit()["batch_job"]
         support.wait_for((self.place / "up").exists, 60, "the first trial")
         self.on_node("scancel", "--batch", f"--signal={signal.SIGUSR1.name[3:]}", job)
-        self.slipway("wait", "--timeout", "60s", status=1)
+        self.slipway("wait", "--timeout", "200s", status=1)
         self.assertIn("before it had written a checkpoint", self.status()["reason"])
 
     def test_ensemble_goes_on_in_the_next_job_after_the_warning(self):
@@ -328,10 +328,10 @@ class Resumed(Engine):
         spec["train"]["args"] = {"ok": 0}
         (self.place / "exp.yaml").write_text(json.dumps(spec))
         first = self.submit()["batch_job"]
-        self.slipway("wait", "--timeout", "60s", status=1)
+        self.slipway("wait", "--timeout", "200s", status=1)
         self.slipway("resume", "--set", "train.args.ok=1", "--set", "launch.time_limit=7m", "--set",
                      "launch.slurm.partition=urgent", "--set", "launch.env={OK_TOO: yes}")
-        self.slipway("wait", "--timeout", "60s")
+        self.slipway("wait", "--timeout", "200s")
         status = self.status()
         self.assertNotEqual(status["batch_job"], first)
         job = self.bed.job(status["batch_job"])
@@ -343,9 +343,9 @@ class Resumed(Engine):
     def test_ensemble_has_more_trials_in_its_next_job(self):
         self.write('echo "$1" >> ran; echo FoM: "$1"', ensemble=dict(Running.ENSEMBLE, sampler="random", trials=3))
         self.submit()
-        self.slipway("wait", "--timeout", "60s")
+        self.slipway("wait", "--timeout", "200s")
         self.slipway("resume", "--set", "ensemble.trials=5", "--set", "ensemble.parallel=1")
-        self.slipway("wait", "--timeout", "60s")
+        self.slipway("wait", "--timeout", "200s")
         trials = json.loads(self.slipway("trials", "ls", "--json").stdout)["trials"]
         self.assertEqual(collections.Counter(trial["state"] for trial in trials), {"complete": 5})
         self.assertEqual(len((self.place / "ran").read_text().split()), 5)
@@ -353,7 +353,7 @@ class Resumed(Engine):
     def test_what_may_not_change_leaves_the_run_as_it_is(self):
         self.write('echo FoM: "$1"', ensemble=dict(Running.ENSEMBLE, trials=2))
         self.submit()
-        self.slipway("wait", "--timeout", "60s")
+        self.slipway("wait", "--timeout", "200s")
         self.assertIn("cannot change", self.slipway("resume", "--set", "ensemble.seed=7", status=2).stderr)
         self.assertEqual(self.status()["phase"], "succeeded")
 

@@ -76,7 +76,7 @@ class FullDisk(outages_test.Outages):
     def resume(self):
         self.go()
         self.slipway("resume")
-        self.slipway("wait", "--timeout", "60s")
+        self.slipway("wait", "--timeout", "200s")
         self.assertEqual(self.status()["phase"], "succeeded")
 
 
@@ -98,7 +98,7 @@ class Full(FullDisk):
                 empty = self.disk.fill()
                 self.addCleanup(empty)
                 self.go(status)
-                self.slipway("wait", "--timeout", "60s", status=code)
+                self.slipway("wait", "--timeout", "200s", status=code)
                 self.assertEqual(self.status()["phase"], phase)
                 if status:
                     self.assertIn("exit status 7", self.status()["reason"])
@@ -116,7 +116,7 @@ class Full(FullDisk):
         self.addCleanup(empty)
         for node in nodes:
             self.order("undrain", node)
-        self.slipway("wait", "--timeout", "60s", status=1)
+        self.slipway("wait", "--timeout", "200s", status=1)
         self.assertIn(f"job {job} has failed", self.status()["reason"])
         self.assertIn("its run folder cannot be written to: No space left on device", self.status()["reason"])
         self.assertIn("No space left on device", self.slipway("explain").stdout)
@@ -129,7 +129,7 @@ class ReadOnly(FullDisk):
         run, job = self.start(self.COMMAND)
         self.disk.fail()
         self.go(7)
-        self.slipway("wait", "--timeout", "60s", status=1)
+        self.slipway("wait", "--timeout", "200s", status=1)
         state = self.status()
         self.assertEqual(state["phase"], "failed")
         self.assertIn(f"job {job} has failed (exit status 3)", state["reason"])

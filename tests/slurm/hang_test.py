@@ -28,7 +28,7 @@ class Hanging(nodes_test.OnNodes):
 
     def named(self, run, *words):
         """The message in all places where it must be, which holds these words."""
-        self.slipway("wait", "--timeout", "90s", status=1)
+        self.slipway("wait", "--timeout", "200s", status=1)
         reason = self.status()["reason"]
         for word in words:
             self.assertIn(word, reason)
@@ -94,7 +94,7 @@ class Start(Hanging):
 
     def test_is_made_once_more(self):
         run = self.start("1")
-        self.slipway("wait", "--timeout", "90s")
+        self.slipway("wait", "--timeout", "200s")
         self.assertEqual((self.status()["phase"], self.status()["attempt"]), ("succeeded", 2))
         (found,) = self.events(run, "watch")
         self.assertEqual(found["kind"], "start")
@@ -103,7 +103,7 @@ class Start(Hanging):
 
     def test_that_fails_twice_fails_and_names_who_never_came(self):
         run = self.start("12")
-        self.slipway("wait", "--timeout", "90s", status=1)
+        self.slipway("wait", "--timeout", "200s", status=1)
         self.assertIn("rank 2 on host n3 has not called slipway_init", self.status()["reason"])
         self.assertEqual([event["attempt"] for event in self.events(run, "watch")], [1, 2])
         self.nothing_is_left(run)
@@ -132,7 +132,7 @@ class Frozen(Hanging):
         finally:
             for process in frozen:
                 os.kill(process, signal.SIGCONT)
-        self.slipway("wait", "--timeout", "90s", status=1)
+        self.slipway("wait", "--timeout", "200s", status=1)
         reason = self.status()["reason"]
         self.assertRegex(reason, r"node n2 is lost: no sign of life of its agent for \d+ s, though its kernel answers")
         warnings = [event["reason"] for event in self.events(run, "warning")]

@@ -68,7 +68,7 @@ class Placed(Jobs):
     def test_each_is_a_job_and_has_what_it_would_have_in_an_allocation(self):
         self.write_trials('echo "$SLIPWAY_PARAMS" > params."$1"; echo $SLIPWAY_TRIAL > trial."$1"; echo FoM: "$1"', parallel=2)
         self.start()
-        self.slipway("wait", "--timeout", "90s")
+        self.slipway("wait", "--timeout", "200s")
         self.assertEqual(self.states(), {"complete": 4})
         self.assertEqual([trial["objective"] for trial in self.trials()], [1, 2, 3, 4])
         self.assertEqual(len({self.job_of(trial) for trial in range(4)} - {0}), 4)
@@ -94,7 +94,7 @@ class Placed(Jobs):
         shown = self.slipway("plan", "exp.yaml").stdout
         self.assertIn("submit: job.sh, one for each trial", shown)
         self.start()
-        self.slipway("wait", "--timeout", "90s", status=None)
+        self.slipway("wait", "--timeout", "200s", status=None)
         submitted = (self.place / "runs" / self.run / "trials/00000/job.sh").read_text()
         script = shown[shown.index("#!/bin/bash"):shown.index("\nstore:")].replace("small-<time>-<id>", self.run)
         self.assertEqual(script.replace("'", ""), submitted.replace("'", ""))  # its folder has no name to be quoted yet
@@ -141,7 +141,7 @@ class Placed(Jobs):
         support.wait_for(lambda: "'short' is drained or inactive" in log.read_text(), 60, "the refusal")
         self.assertEqual(self.states()["complete"], 1)
         self.open_partition("short")
-        self.slipway("wait", "--timeout", "90s")
+        self.slipway("wait", "--timeout", "200s")
         self.assertEqual(self.states(), {"complete": 4})
 
     def test_those_in_a_partition_that_is_down_wait_in_the_queue(self):
@@ -151,7 +151,7 @@ class Placed(Jobs):
         support.wait_for(lambda: len(self.in_the_queue()) == 2, 60, "the jobs")
         support.wait_for(lambda: "its partition is down" in self.status()["reason"], 60, "the reason")
         self.open_partition("short")
-        self.slipway("wait", "--timeout", "90s")
+        self.slipway("wait", "--timeout", "200s")
         self.assertEqual(self.states(), {"complete": 2})
 
 
@@ -269,7 +269,7 @@ class Outcomes(Jobs):
         self.all_run()
         self.on_node("scancel", self.job_of(1))
         self.on_node("scancel", "--batch", "--signal=USR1", self.job_of(2))
-        self.slipway("wait", "--timeout", "90s")
+        self.slipway("wait", "--timeout", "200s")
         self.assertEqual(self.states(), {"failed": 3, "complete": 1})
         self.assertIn("exit status 3", self.reason_of(0))
         self.assertIn("cancelled", self.reason_of(1))
@@ -283,7 +283,7 @@ class Outcomes(Jobs):
         self.on_node("scancel", self.job_of(1))
         support.wait_for(lambda: self.states()["cancelled"] == 1, 60, "the end of the job")
         self.nodes("resume")
-        self.slipway("wait", "--timeout", "90s")
+        self.slipway("wait", "--timeout", "200s")
         self.assertEqual(self.states(), {"complete": 1, "cancelled": 1})
         self.assertIn("cancelled before it began: job", self.reason_of(1))
         self.assertEqual(self.ran(), {"1": 1})
@@ -299,7 +299,7 @@ class Outcomes(Jobs):
         time.sleep(9)
         self.assertEqual(self.status()["phase"], "running")
         self.nodes("resume")
-        self.slipway("wait", "--timeout", "60s", status=1)
+        self.slipway("wait", "--timeout", "200s", status=1)
         self.assertEqual(self.ran(), {"1": 1})
         self.assertIn("time limit: 8", self.reason_of(0))
 

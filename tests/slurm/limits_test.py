@@ -163,7 +163,7 @@ class SlowCheckpoints(Saving):
         asked = datetime.datetime.fromisoformat(near["time"])
         deadline = datetime.datetime.fromisoformat(json.loads((self.place / "stop.json").read_text())["deadline"])
         self.assertGreater((deadline - asked).total_seconds(), 2 * self.SAVES_IN_S - 10)
-        self.slipway("wait", "--timeout", "60s")
+        self.slipway("wait", "--timeout", "200s")
         self.assertEqual((self.status()["phase"], self.status()["attempt"]), ("succeeded", 2))
         self.assertTrue(any("time limit" in reason for reason in self.reasons(run)), self.reasons(run))
 
@@ -179,7 +179,7 @@ class SlowCheckpoints(Saving):
         self.assertEqual(wish["reason"], "time_limit")
         deadline = datetime.datetime.fromisoformat(wish["deadline"])
         self.assertGreater((deadline - asked).total_seconds(), 2 * self.SAVES_IN_S - 10)
-        self.slipway("wait", "--timeout", "60s", status=None)
+        self.slipway("wait", "--timeout", "200s", status=None)
         trials = json.loads(self.slipway("trials", "ls", "--json").stdout)["trials"]
         self.assertEqual([trial["attempts"] for trial in trials], [2, 2])
         self.assertTrue(any("time limit" in reason for reason in self.reasons(run)), self.reasons(run))

@@ -52,7 +52,7 @@ class LoudSite(outages_test.Outages):
     def test_a_run_over_nodes_ends_as_it_should(self):
         self.write("echo $LOUD $RANK > loud.$RANK; echo FoM: $((7 + RANK))", nodes=3, ranks_per_node=1)
         submitted = self.submit()
-        self.slipway("wait", "--timeout", "90s")
+        self.slipway("wait", "--timeout", "200s")
         self.assertEqual(self.status()["phase"], "succeeded")
         self.assertEqual(self.bed.wait_for_end(submitted["batch_job"]), "COMPLETED")
         self.assertEqual(self.texts("loud.*")["2"].split()[-1], "2")
@@ -61,7 +61,7 @@ class LoudSite(outages_test.Outages):
     def test_one_that_sbatch_submits_has_its_own_number(self):
         self.write("echo FoM: 1", {"extra": ["--nice=7"]})
         job = self.submit()["batch_job"]
-        self.slipway("wait", "--timeout", "60s")
+        self.slipway("wait", "--timeout", "200s")
         self.assertEqual(self.bed.job(job)["Nice"], "7")
 
     def test_it_is_cancelled_explained_and_resumed(self):
@@ -71,13 +71,13 @@ class LoudSite(outages_test.Outages):
         self.assertEqual(self.status()["phase"], "cancelled")
         self.go()
         self.slipway("resume")
-        self.slipway("wait", "--timeout", "60s")
+        self.slipway("wait", "--timeout", "200s")
         self.no_step_is_left(run, job)
 
     def test_an_ensemble_has_the_values_of_its_own_trials(self):
         self.write('echo FoM: "$1"', nodes=2, ranks_per_node=1, ensemble=dict(engine_test.Running.ENSEMBLE, trials=4))
         self.submit()
-        self.slipway("wait", "--timeout", "90s")
+        self.slipway("wait", "--timeout", "200s")
         trials = json.loads(self.slipway("trials", "ls", "--json").stdout)["trials"]
         self.assertEqual(sorted(trial["objective"] for trial in trials), [1, 2, 3, 4])
 

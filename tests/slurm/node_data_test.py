@@ -44,7 +44,7 @@ class DataOnNodes(nodes_test.OnNodes):
         self.write_with_data("cat $SLIPWAY_DATA_TRAIN/*.tfrecord | gzip -c > seen.$RANK.gz; echo $SLIPWAY_DATA_TRAIN > where.$RANK; "
                              "stat -c %d:%i $SLIPWAY_DATA_TRAIN/0.tfrecord > inode.$RANK")
         run = self.submit()["run"]
-        self.slipway("wait", "--timeout", "90s")
+        self.slipway("wait", "--timeout", "200s")
         for rank in range(6):
             seen = zlib.decompress((self.place / f"seen.{rank}.gz").read_bytes(), wbits=31)
             self.assertEqual(seen, self.content, f"rank {rank}")
@@ -80,7 +80,7 @@ class DataOnNodes(nodes_test.OnNodes):
         self.write_with_data("true")
         with self.node_without_the_tier("n2"):
             self.submit()
-            self.slipway("wait", "--timeout", "90s", status=1)
+            self.slipway("wait", "--timeout", "200s", status=1)
             self.assertIn("on node n2", self.slipway("status", status=None).stdout)
         self.assertEqual(self.staged_anywhere(), [])
 
@@ -89,7 +89,7 @@ class DataOnNodes(nodes_test.OnNodes):
                              tier=["node", "none"])
         with self.node_without_the_tier("n2"):
             run = self.submit()["run"]
-            self.slipway("wait", "--timeout", "90s")
+            self.slipway("wait", "--timeout", "200s")
         for rank in range(6):
             self.assertEqual(zlib.decompress((self.place / f"seen.{rank}.gz").read_bytes(), wbits=31), self.content)
         (where,) = set(self.texts("where.*").values())

@@ -109,7 +109,7 @@ class SharesOfNodes(nodes_test.OnNodes):
     def test_every_record_is_read_once_an_epoch(self):
         files = self.write_reading("tfrecord", remainder="pad")
         run = self.submit()["run"]
-        self.slipway("wait", "--timeout", "90s")
+        self.slipway("wait", "--timeout", "200s")
         ranks = self.read_by_ranks()
         self.assertEqual(len(ranks), 6)
         self.assert_shares(ranks, files)
@@ -126,7 +126,7 @@ class SharesOfNodes(nodes_test.OnNodes):
     def test_what_fills_no_step_is_left_out_and_another_in_each_epoch(self):
         files = self.write_reading("hdf5")
         run = self.submit()["run"]
-        self.slipway("wait", "--timeout", "90s")
+        self.slipway("wait", "--timeout", "200s")
         ranks = self.read_by_ranks()
         self.assert_shares(ranks, files)
         self.assert_read_once(run, files)
@@ -141,7 +141,7 @@ class SharesOfNodes(nodes_test.OnNodes):
         self.write_reading("tfrecord", keep="cache")
         for adopted in (0, 3):
             run = self.submit()["run"]
-            self.slipway("wait", "--timeout", "90s")
+            self.slipway("wait", "--timeout", "200s")
             (staged,) = self.events(run, "staged")
             self.assertEqual((staged["adopted"], staged["bytes"] == 0), (adopted, adopted == 3))
         self.bed.client("srun", "-N4", "sh", "-c", "rm -rf ${TMPDIR:-/tmp}/slipway-*/train-*")

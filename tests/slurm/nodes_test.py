@@ -71,7 +71,7 @@ class Ranks(OnNodes):
         self.write("echo $WORLD_SIZE $LOCAL_RANK $MASTER_ADDR > rank.$RANK; hostname > host.$RANK",
                    env={"TMPDIR": str(self.place)}, **SEVERAL)  # which all nodes share
         run = self.submit()["run"]
-        self.slipway("wait", "--timeout", "90s")
+        self.slipway("wait", "--timeout", "200s")
         self.assertEqual(list(self.texts("host.*").values()), HOSTS)
         self.assertEqual(list(self.texts("rank.*").values()), ["6 0 n1", "6 1 n1"] * 3)
         self.nothing_is_left(run)
@@ -80,7 +80,7 @@ class Ranks(OnNodes):
         world = shutil.copy(os.environ["SLIPWAY_TEST_WORLD"], self.place / "world")
         self.write(f"exec {world}", env=support.OPEN_MPI, **SEVERAL)
         self.submit()
-        self.slipway("wait", "--timeout", "90s")
+        self.slipway("wait", "--timeout", "200s")
         said = self.slipway("logs", "--rank", "0").stdout
         for rank, host in enumerate(HOSTS):
             self.assertIn(f"{rank} 6 {host}", said)
@@ -88,7 +88,7 @@ class Ranks(OnNodes):
     def test_one_that_fails_is_named_with_its_node_and_the_others_are_ended(self):
         self.write("[ $RANK = 5 ] && { echo out of luck; exit 7; }; sleep 600", **SEVERAL)
         run = self.submit()["run"]
-        self.slipway("wait", "--timeout", "90s", status=1)
+        self.slipway("wait", "--timeout", "200s", status=1)
         self.assertEqual(self.status()["reason"], "rank 5 on n3 ended with exit status 7")
         self.assertIn("out of luck", self.slipway("status", status=None).stdout)
         self.nothing_is_left(run)
@@ -136,7 +136,7 @@ class LostNode(OnNodes):
         run = self.submit()["run"]
         self.lose("n2")
         self.lost_before_slurm_knows(run, "n2")
-        self.slipway("wait", "--timeout", "90s")
+        self.slipway("wait", "--timeout", "200s")
         support.wait_for(lambda: not self.processes(f"manage\0{self.place}"), 60, "the end of the manager")
         self.assertEqual(list(self.texts("after.*").values()), ["4 n1", "4 n1", "4 n3", "4 n3"])
         self.assertIn("node n2 is lost", self.events(run, "node_lost")[0]["reason"])
@@ -148,7 +148,7 @@ class LostNode(OnNodes):
         self.addCleanup(self.bed.order, "mend", "node:n3")
         self.order("cut", "node:n3")
         self.lost_before_slurm_knows(run, "n3")
-        self.slipway("wait", "--timeout", "90s", status=1)
+        self.slipway("wait", "--timeout", "200s", status=1)
         self.assertIn("node n3 is lost: no sign of life for 4 s", self.status()["reason"])
 
     def test_its_trials_run_again_on_other_nodes(self):
@@ -158,7 +158,7 @@ class LostNode(OnNodes):
         run = self.submit()["run"]
         self.lose("n3", up=3)
         (self.place / "go").touch()
-        self.slipway("wait", "--timeout", "90s")
+        self.slipway("wait", "--timeout", "200s")
         trials = json.loads(self.slipway("trials", "ls", "--json").stdout)["trials"]
         self.assertEqual(collections.Counter(trial["state"] for trial in trials), {"complete": 9})
         attempts = collections.Counter(trial["attempts"] for trial in trials)
@@ -193,7 +193,7 @@ class Trials(OnNodes):
                    ensemble={"objective": {"metric": "objective", "goal": "maximize"}, "trials": 8, "parallel": 8,
                              "sampler": "grid", "space": {"x": {"int": [1, 8]}}})
         run = self.submit()["run"]
-        self.slipway("wait", "--timeout", "90s")
+        self.slipway("wait", "--timeout", "200s")
         self.assertEqual(collections.Counter(self.texts("host.*").values()), {f"n{i}": 2 for i in range(1, 5)})
         self.nothing_is_left(run)
 
@@ -203,7 +203,7 @@ class Trials(OnNodes):
                              "nodes_per_trial": 2, "sampler": "grid", "space": {"x": {"int": [1, 4]}}})
         self.change(resilience={"max_restarts": 1})  # of a start by mpirun that fails
         self.submit()
-        self.slipway("wait", "--timeout", "90s")
+        self.slipway("wait", "--timeout", "200s")
         trials = self.slipway("trials", "ls", "--json").stdout
         self.assertEqual({trial["state"] for trial in json.loads(trials)["trials"]}, {"complete"}, trials)
         for trial in range(1, 5):

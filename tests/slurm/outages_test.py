@@ -63,7 +63,7 @@ class Controller(Outages):
             self.slipway("wait", "--timeout", "1s", status=75)
             time.sleep(max(0, SILENCE_S - (time.monotonic() - silent)))
         self.go()
-        self.assertIn("succeeded", self.slipway("wait", "--timeout", "60s").stdout)
+        self.assertIn("succeeded", self.slipway("wait", "--timeout", "200s").stdout)
         self.assertEqual(self.bed.wait_for_end(job), "COMPLETED")
         self.no_step_is_left(run, job)
 
@@ -114,7 +114,7 @@ class EndMeanwhile(Outages):
         run, job = self.start()
         with self.without(target, how):
             self.go()
-            self.assertIn("succeeded", self.slipway("wait", "--timeout", "60s").stdout)
+            self.assertIn("succeeded", self.slipway("wait", "--timeout", "200s").stdout)
             self.assertIn("succeeded", self.slipway("explain").stdout)
             self.nothing_is_left(run)
         if LONG:
@@ -164,13 +164,13 @@ class Submission(Outages):
         self.assertEqual(self.status()["phase"], "lost")
         self.assertIn("it was not submitted (", self.status()["reason"])
         self.slipway("resume")
-        self.slipway("wait", "--timeout", "60s")
+        self.slipway("wait", "--timeout", "200s")
         self.assertTrue((self.place / "ran").exists())
 
     def test_whose_answer_is_lost_has_happened(self):
         self.interrupt_submission("$REAL < $REQUEST > answer; touch asked; while ! [ -e frozen ]; do sleep 0.1; done; exit 1")
         job = json.loads((self.place / "answer").read_text().splitlines()[-1])["result"]["job"]
-        self.slipway("wait", "--timeout", "60s")
+        self.slipway("wait", "--timeout", "200s")
         self.assertEqual(self.status()["phase"], "succeeded")
         self.assertEqual(self.status()["batch_job"], job)
 
@@ -196,7 +196,7 @@ class Daemon(Outages):
         with self.without("slurmd:n2", ("kill", "start")):
             time.sleep(1)
             self.go()
-            self.slipway("wait", "--timeout", "60s")
+            self.slipway("wait", "--timeout", "200s")
         self.assertEqual(self.status()["phase"], "succeeded")
         self.assertEqual(self.events(run, "node_lost"), [])
         self.no_step_is_left(run, job)
@@ -213,7 +213,7 @@ class DaemonMissed(Outages):
         support.wait_for(lambda: self.status()["phase"] != "running", 60, "what Slurm makes of it")
         self.assertEqual(self.status()["phase"], "queued", self.status()["reason"])
         self.order("start", "slurmd:n2")
-        self.slipway("wait", "--timeout", "90s")
+        self.slipway("wait", "--timeout", "200s")
         self.assertEqual(self.bed.job(job)["Restarts"], "1")
         self.assertEqual(self.status()["phase"], "succeeded")
         self.no_step_is_left(run, job)

@@ -42,7 +42,7 @@ class BySbatch(engine_test.Engine):
         self.write("touch ran", self.NICE)
         self.assertIn("with sbatch, which alone reads --nice=77", self.slipway("plan", "exp.yaml").stdout)
         job = self.submit()["batch_job"]
-        self.slipway("wait", "--timeout", "60s")
+        self.slipway("wait", "--timeout", "200s")
         self.assertEqual(self.bed.job(job)["Nice"], "77")
         self.assertTrue((self.place / "ran").exists())
 
@@ -50,7 +50,7 @@ class BySbatch(engine_test.Engine):
         self.write("true", {**self.NICE, "partition": "short"})
         self.environment["SBATCH_PARTITION"] = "urgent"
         submitted, _ = self.submit_by('exec "$REAL" "$@"')
-        self.slipway("wait", "--timeout", "60s")
+        self.slipway("wait", "--timeout", "200s")
         self.assertEqual(self.bed.job(submitted["batch_job"])["Partition"], "short")
 
     def test_limits_of_the_shell_are_not_passed_on(self):
@@ -61,7 +61,7 @@ class BySbatch(engine_test.Engine):
             done = subprocess.run(["sh", "-c", submit, self.program], env=self.environment, cwd=self.place, text=True,
                                   stdin=subprocess.DEVNULL, capture_output=True, timeout=60, **support.ordinary_user())
             self.assertEqual(done.returncode, 0, done.stderr)
-            self.slipway("wait", "--timeout", "60s")
+            self.slipway("wait", "--timeout", "200s")
             return (self.place / "stack").read_text()
 
         without = stack_of([])
@@ -72,13 +72,13 @@ class BySbatch(engine_test.Engine):
     def test_what_a_site_prints_around_the_number_is_overlooked(self):
         self.write("true", self.NICE)
         submitted, _ = self.submit_by('echo Welcome; echo 3 nodes are down >&2; "$REAL" "$@"; echo Enjoy')
-        self.slipway("wait", "--timeout", "60s")
+        self.slipway("wait", "--timeout", "200s")
         self.assertEqual(self.bed.wait_for_end(submitted["batch_job"]), "COMPLETED")
 
     def test_a_lost_answer_is_found_again_by_the_jobs_comment(self):
         self.write("true", self.NICE)
         submitted, _ = self.submit_by('"$REAL" "$@" >/dev/null; kill -9 $$')
-        self.slipway("wait", "--timeout", "60s")
+        self.slipway("wait", "--timeout", "200s")
         self.assertEqual(self.bed.wait_for_end(submitted["batch_job"]), "COMPLETED")
         self.assertEqual(self.status()["batch_job"], submitted["batch_job"])
 
@@ -106,14 +106,14 @@ class BySbatch(engine_test.Engine):
     def test_a_job_whose_number_cannot_be_written_down_is_still_there(self):
         self.write("touch ran", self.NICE)
         submitted, _ = self.submit_by('mkdir -p "$(dirname "$2")/batch_job.json/x"; exec "$REAL" "$@"')
-        self.slipway("wait", "--timeout", "60s")
+        self.slipway("wait", "--timeout", "200s")
         self.assertEqual(self.status()["batch_job"], submitted["batch_job"])
         self.assertTrue((self.place / "ran").exists())
 
     def test_a_run_that_goes_on_without_a_job_forgets_the_old_one(self):
         self.write('test -e ready || exit 1; echo "$SLURM_JOB_ID" >where')
         first = self.submit()["batch_job"]
-        self.slipway("wait", "--timeout", "60s", status=1)
+        self.slipway("wait", "--timeout", "200s", status=1)
         run = self.status()["run"]
         (self.place / "ready").touch()
         done = subprocess.run(["salloc", "-N1", "-n1", self.program, "resume"], env=self.bed.environment, cwd=self.place,

@@ -143,7 +143,7 @@ class BySrun(Ways):
     def test_mpi_that_the_interface_does_not_reach_is_found_before_anything_runs(self):
         self.write("touch ran", {"start": "pmix"}, mpi="mpich", **TWO_BY_TWO)
         run = self.submit()["run"]
-        self.slipway("wait", "--timeout", "90s", status=1)
+        self.slipway("wait", "--timeout", "200s", status=1)
         reason = self.status()["reason"]
         self.assertIn("srun --mpi=pmix does not reach this MPICH", reason)
         self.assertIn("launch.slurm.start: pmi2", self.slipway("status", status=None).stdout)
