@@ -76,6 +76,8 @@ void PauseNote::Write(const std::string& text) const {
   if (written != static_cast<ssize_t>(note.size())) ThrowErrno(fmt::format("cannot write '{}'", file_.string()));
 }
 
+bool MayStandStill(Phase phase) { return phase == Phase::kStaging || phase == Phase::kRunning; }
+
 std::optional<RunPause> ReadPause(const fs::path& run_folder) try {
   const auto text = ReadFileIfPresent(PauseNoteOf(run_folder));
   if (!text) return {};

@@ -7,6 +7,7 @@
 
 #include "core/json.h"
 #include "ensemble/model/pause.h"
+#include "launcher/run_folder/run_state.h"
 
 namespace slipway::launcher {
 
@@ -39,7 +40,9 @@ class PauseNote {
 
 /// The file of the note, for those who watch it.
 std::filesystem::path PauseNoteOf(const std::filesystem::path& run_folder);
-/// Nothing when the run does not stand still. Of a run without an active manager the note means nothing.
+/// Whether a run in this phase may stand still. Else the note means nothing: a killed manager has left it.
+bool MayStandStill(Phase phase);
+/// Nothing when the run does not stand still. Counts while MayStandStill().
 std::optional<RunPause> ReadPause(const std::filesystem::path& run_folder);
 /// "paused since 2026-11-26T07:41:02Z: No space left on device in '/scratch': free space there, and ...".
 std::string Describe(const RunPause& pause);

@@ -155,8 +155,8 @@ RunState RunFolder::ReadState() const {
     }
     if (why) EndAs(state, Phase::kLost, std::move(*why));
     NameInReason(state);
-    const bool is_at_work = state.phase == Phase::kStaging || state.phase == Phase::kRunning;
-    if (const auto pause = is_at_work ? ReadPause(path_) : std::nullopt) state.reason = Describe(*pause);
+    const auto pause = MayStandStill(state.phase) ? ReadPause(path_) : std::nullopt;
+    if (pause) state.reason = Describe(*pause);
     if (auto doubt = DoubtManagerElsewhere(state, path_, selector()); !doubt.empty()) state.reason = std::move(doubt);
     return state;
   });

@@ -50,7 +50,7 @@ std::vector<MeasuredGpu> GpusOf(const RunFolder& run) try {
 }
 
 std::optional<RunPause> PauseOf(const RunFolder& run, const RunState& state) {
-  return HasEnded(state.phase) ? std::nullopt : ReadPause(run.path());
+  return MayStandStill(state.phase) ? ReadPause(run.path()) : std::nullopt;
 }
 
 }  // namespace

@@ -76,7 +76,7 @@ void AfterEnd(const RunFolder& folder, const RunState& run, const std::string& s
 
 std::optional<RunPause> PauseOfStepRun(const fs::path& run_folder) {
   auto pause = ReadPause(run_folder);
-  if (pause && HasEnded(RunFolder::Open(run_folder).ReadState().phase)) pause.reset();
+  if (pause && !MayStandStill(RunFolder::Open(run_folder).ReadState().phase)) pause.reset();
   return pause;
 }
 
@@ -165,7 +165,7 @@ std::vector<std::string> StepsWithRemovedResult(const RunFolder& folder) {
 Json WorkflowDocument(const RunFolder& folder, const WorkflowLook& look) {
   const auto& state = look.state;
   const auto rows = StepRowsOf(folder, look);
-  const auto pause = HasEnded(state.phase) ? std::nullopt : ReadPause(folder.path());
+  const auto pause = MayStandStill(state.phase) ? ReadPause(folder.path()) : std::nullopt;
   Json document{{"schema", "slipway.workflow/1"},
                 {"run", folder.id()},
                 {"name", state.name},
